@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Types of kind `ViewerKubeconfigRequest` (`authentication.gardener.cloud/v1alpha1`).
+//!
+//! Source: pkg/apis/authentication/v1alpha1 @ v1.120.0; names, types and order of the fields are the public API's.
+
+use api_derive::Schema;
+use apimachinery::meta::*;
+use serde::{Deserialize, Serialize};
+
+use crate::impl_resource;
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ViewerKubeconfigRequest {
+    pub metadata: ObjectMeta,
+    #[schema(required)]
+    pub spec: ViewerKubeconfigRequestSpec,
+    #[schema(required)]
+    pub status: ViewerKubeconfigRequestStatus,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ViewerKubeconfigRequestSpec {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expiration_seconds: Option<i64>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ViewerKubeconfigRequestStatus {
+    #[schema(required)]
+    pub kubeconfig: ByteString,
+    #[schema(required)]
+    pub expiration_timestamp: Time,
+}
+
+impl_resource!(
+    ViewerKubeconfigRequest,
+    "authentication.gardener.cloud",
+    "v1alpha1",
+    "ViewerKubeconfigRequest",
+    "viewerkubeconfigrequests",
+    true
+);

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Types of kind `CloudProfile` (`core.gardener.cloud/v1beta1`).
+//!
+//! Source: pkg/apis/core/v1beta1 @ v1.120.0; names, types and order of the fields are the public API's.
+
+use api_derive::Schema;
+use apimachinery::meta::*;
+use serde::{Deserialize, Serialize};
+
+use super::common::*;
+use crate::impl_resource;
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
+#[serde(default, rename_all = "camelCase")]
+pub struct CloudProfile {
+    pub metadata: ObjectMeta,
+    pub spec: CloudProfileSpec,
+}
+
+impl_resource!(CloudProfile, "core.gardener.cloud", "v1beta1", "CloudProfile", "cloudprofiles", false);

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Types of kind `ControllerInstallation` (`core.gardener.cloud/v1beta1`).
+//!
+//! Source: pkg/apis/core/v1beta1 @ v1.120.0; names, types and order of the fields are the public API's.
+
+use api_derive::Schema;
+use apimachinery::meta::*;
+use serde::{Deserialize, Serialize};
+
+use super::common::*;
+use crate::impl_resource;
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ControllerInstallation {
+    pub metadata: ObjectMeta,
+    pub spec: ControllerInstallationSpec,
+    pub status: ControllerInstallationStatus,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ControllerInstallationSpec {
+    #[schema(required)]
+    pub registration_ref: crate::kubernetes::core::ObjectReference,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed_ref: Option<crate::kubernetes::core::ObjectReference>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deployment_ref: Option<crate::kubernetes::core::ObjectReference>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ControllerInstallationStatus {
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(merge_key = "type", patch_strategy = "merge")]
+    pub conditions: Vec<Condition>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub provider_status: Option<RawExtension>,
+}
+
+impl_resource!(
+    ControllerInstallation,
+    "core.gardener.cloud",
+    "v1beta1",
+    "ControllerInstallation",
+    "controllerinstallations",
+    false
+);

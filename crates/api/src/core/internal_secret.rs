@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Types of kind `InternalSecret` (`core.gardener.cloud/v1beta1`).
+//!
+//! Source: pkg/apis/core/v1beta1 @ v1.120.0; names, types and order of the fields are the public API's.
+
+use std::collections::BTreeMap;
+
+use api_derive::Schema;
+use apimachinery::meta::*;
+use serde::{Deserialize, Serialize};
+
+use crate::impl_resource;
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
+#[serde(default, rename_all = "camelCase")]
+pub struct InternalSecret {
+    pub metadata: ObjectMeta,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub immutable: Option<bool>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub data: BTreeMap<String, ByteString>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub string_data: BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub r#type: String,
+}
+
+impl_resource!(InternalSecret, "core.gardener.cloud", "v1beta1", "InternalSecret", "internalsecrets", true);

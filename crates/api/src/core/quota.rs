@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Types of kind `Quota` (`core.gardener.cloud/v1beta1`).
+//!
+//! Source: pkg/apis/core/v1beta1 @ v1.120.0; names, types and order of the fields are the public API's.
+
+use std::collections::BTreeMap;
+
+use api_derive::Schema;
+use apimachinery::meta::*;
+use serde::{Deserialize, Serialize};
+
+use crate::impl_resource;
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Quota {
+    pub metadata: ObjectMeta,
+    pub spec: QuotaSpec,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
+#[serde(default, rename_all = "camelCase")]
+pub struct QuotaSpec {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cluster_lifetime_days: Option<i32>,
+    #[schema(required)]
+    pub metrics: BTreeMap<String, Quantity>,
+    #[schema(required)]
+    pub scope: crate::kubernetes::core::ObjectReference,
+}
+
+impl_resource!(Quota, "core.gardener.cloud", "v1beta1", "Quota", "quotas", true);

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Types of kind `SecretBinding` (`core.gardener.cloud/v1beta1`).
+//!
+//! Source: pkg/apis/core/v1beta1 @ v1.120.0; names, types and order of the fields are the public API's.
+
+use api_derive::Schema;
+use apimachinery::meta::*;
+use serde::{Deserialize, Serialize};
+
+use crate::impl_resource;
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
+#[serde(default, rename_all = "camelCase")]
+pub struct SecretBinding {
+    pub metadata: ObjectMeta,
+    #[schema(required)]
+    pub secret_ref: crate::kubernetes::core::SecretReference,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub quotas: Vec<crate::kubernetes::core::ObjectReference>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub provider: Option<SecretBindingProvider>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
+#[serde(default, rename_all = "camelCase")]
+pub struct SecretBindingProvider {
+    #[schema(required)]
+    pub r#type: String,
+}
+
+impl_resource!(SecretBinding, "core.gardener.cloud", "v1beta1", "SecretBinding", "secretbindings", true);

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The parts of Kubernetes' own kinds that Terrarium reads or embeds.
+
+pub mod autoscaling;
+pub mod core;
+pub mod networking;
+pub mod rbac;

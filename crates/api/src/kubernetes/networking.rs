@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Parts of Kubernetes' `networking` group that Gardener's kinds embed.
+//!
+//! Source: k8s.io/api/networking/v1 (1.32); names, types and order of the fields are the public API's.
+
+use api_derive::Schema;
+use serde::{Deserialize, Serialize};
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
+#[serde(default, rename_all = "camelCase")]
+pub struct IPBlock {
+    #[schema(required)]
+    pub cidr: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(list_type = "atomic")]
+    pub except: Vec<String>,
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Types of kind `WorkloadIdentity` (`security.gardener.cloud/v1alpha1`).
+//!
+//! Source: pkg/apis/security/v1alpha1 @ v1.120.0; names, types and order of the fields are the public API's.
+
+use api_derive::Schema;
+use apimachinery::meta::*;
+use serde::{Deserialize, Serialize};
+
+use crate::impl_resource;
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
+#[serde(default, rename_all = "camelCase")]
+pub struct WorkloadIdentity {
+    pub metadata: ObjectMeta,
+    #[schema(required)]
+    pub spec: WorkloadIdentitySpec,
+    #[schema(required)]
+    pub status: WorkloadIdentityStatus,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
+#[serde(default, rename_all = "camelCase")]
+pub struct TargetSystem {
+    #[schema(required)]
+    pub r#type: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub provider_config: Option<RawExtension>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
+#[serde(default, rename_all = "camelCase")]
+pub struct WorkloadIdentitySpec {
+    #[schema(required)]
+    pub audiences: Vec<String>,
+    #[schema(required)]
+    pub target_system: TargetSystem,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
+#[serde(default, rename_all = "camelCase")]
+pub struct WorkloadIdentityStatus {
+    #[schema(required)]
+    pub sub: String,
+}
+
+impl_resource!(WorkloadIdentity, "security.gardener.cloud", "v1alpha1", "WorkloadIdentity", "workloadidentities", true);

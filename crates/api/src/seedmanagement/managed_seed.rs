@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Types of kind `ManagedSeed` (`seedmanagement.gardener.cloud/v1alpha1`).
+//!
+//! Source: pkg/apis/seedmanagement/v1alpha1 @ v1.120.0; names, types and order of the fields are the public API's.
+
+use api_derive::Schema;
+use apimachinery::meta::*;
+use serde::{Deserialize, Serialize};
+
+use super::common::*;
+use crate::encoding::is_zero;
+use crate::impl_resource;
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ManagedSeed {
+    pub metadata: ObjectMeta,
+    pub spec: ManagedSeedSpec,
+    pub status: ManagedSeedStatus,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ManagedSeedStatus {
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(merge_key = "type", patch_strategy = "merge")]
+    pub conditions: Vec<crate::core::Condition>,
+    #[serde(skip_serializing_if = "is_zero")]
+    pub observed_generation: i64,
+}
+
+impl_resource!(ManagedSeed, "seedmanagement.gardener.cloud", "v1alpha1", "ManagedSeed", "managedseeds", true);

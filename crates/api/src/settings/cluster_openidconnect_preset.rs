@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Types of kind `ClusterOpenIDConnectPreset` (`settings.gardener.cloud/v1alpha1`).
+//!
+//! Source: pkg/apis/settings/v1alpha1 @ v1.120.0; names, types and order of the fields are the public API's.
+
+use api_derive::Schema;
+use apimachinery::meta::*;
+use serde::{Deserialize, Serialize};
+
+use super::common::*;
+use crate::impl_resource;
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ClusterOpenIDConnectPreset {
+    pub metadata: ObjectMeta,
+    #[schema(required)]
+    pub spec: ClusterOpenIDConnectPresetSpec,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ClusterOpenIDConnectPresetSpec {
+    #[schema(required)]
+    pub server: KubeAPIServerOpenIDConnect,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(deprecated)]
+    pub client: Option<OpenIDConnectClientAuthentication>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shoot_selector: Option<LabelSelector>,
+    #[schema(required)]
+    pub weight: i32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project_selector: Option<LabelSelector>,
+}
+
+impl_resource!(
+    ClusterOpenIDConnectPreset,
+    "settings.gardener.cloud",
+    "v1alpha1",
+    "ClusterOpenIDConnectPreset",
+    "clusteropenidconnectpresets",
+    false
+);

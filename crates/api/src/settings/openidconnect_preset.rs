@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Types of kind `OpenIDConnectPreset` (`settings.gardener.cloud/v1alpha1`).
+//!
+//! Source: pkg/apis/settings/v1alpha1 @ v1.120.0; names, types and order of the fields are the public API's.
+
+use api_derive::Schema;
+use apimachinery::meta::*;
+use serde::{Deserialize, Serialize};
+
+use super::common::*;
+use crate::impl_resource;
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
+#[serde(default, rename_all = "camelCase")]
+pub struct OpenIDConnectPreset {
+    pub metadata: ObjectMeta,
+    #[schema(required)]
+    pub spec: OpenIDConnectPresetSpec,
+}
+
+impl_resource!(
+    OpenIDConnectPreset,
+    "settings.gardener.cloud",
+    "v1alpha1",
+    "OpenIDConnectPreset",
+    "openidconnectpresets",
+    true
+);

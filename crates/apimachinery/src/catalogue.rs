@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One row of a table of resources: everything a server, a client and a command need to know to handle a kind.
+
+use crate::resource::{GroupKind, GroupResource, Object, Resource};
+use crate::schema::Node;
+
+/// A served resource.
+#[derive(Clone, Debug)]
+pub struct ResourceInfo {
+    /// API group; empty for the core group.
+    pub group: &'static str,
+    /// Version.
+    pub version: &'static str,
+    /// Kind.
+    pub kind: &'static str,
+    /// Plural name.
+    pub plural: &'static str,
+    /// Singular name.
+    pub singular: &'static str,
+    /// Short names.
+    pub short_names: &'static [&'static str],
+    /// Categories, `all`.
+    pub categories: &'static [&'static str],
+    /// Whether objects live in a namespace.
+    pub namespaced: bool,
+    /// Subresources beside the main one: `status`, `scale`, `binding`.
+    pub subresources: &'static [&'static str],
+    /// Printer columns, beside Name; see [`Column`].
+    pub columns: &'static [Column],
+    /// Field selectors beside `metadata.name` and `metadata.namespace`: (label, path of the value).
+    pub field_selectors: &'static [(&'static str, &'static str)],
+    /// Paths of heartbeat fields: an update that changes nothing else is volatile.
+    pub heartbeat_fields: &'static [&'static str],
+    /// Whether the kind behaves as one of a CustomResourceDefinition (no strategic merge patch, pruning by schema).
+    pub custom: bool,
+    /// Schema of the kind.
+    pub schema: fn() -> Node,
+}
+
+/// A printer column.
+#[derive(Clone, Debug)]
+pub struct Column {
+    /// Header.
+    pub name: &'static str,
+    /// `string`, `integer`, `date`.
+    pub type_: &'static str,
+    /// Where the cell comes from.
+    pub cell: Cell,
+    /// 0: always shown; 1: with `-o wide`.
+    pub priority: u8,
+}
+
+/// Where a cell comes from.
+#[derive(Clone, Debug)]
+pub enum Cell {
+    /// A JSONPath below the object, `.spec.type`.
+    Path(&'static str),
+    /// The status of a condition, and the text when it is absent.
+    Condition(&'static str, &'static str),
+    /// A function of the object's tree.
+    Function(fn(&serde_json::Value) -> serde_json::Value),
+}
+
+impl ResourceInfo {
+    /// Group and plural name.
+    pub fn group_resource(&self) -> GroupResource {
+        GroupResource { group: self.group.to_owned(), resource: self.plural.to_owned() }
+    }
+
+    /// Group and kind.
+    pub fn group_kind(&self) -> GroupKind {
+        GroupKind { group: self.group.to_owned(), kind: self.kind.to_owned() }
+    }
+
+    /// `group/plural`: the resource part of a log key.
+    pub fn log_resource(&self) -> String {
+        format!("{}/{}", self.group, self.plural)
+    }
+
+    /// Whether this row describes `K`.
+    pub fn describes<K: Resource + Object>(&self) -> bool {
+        self.group == K::GROUP && self.version == K::VERSION && self.plural == K::PLURAL
+    }
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Field paths and the errors of validation (`k8s.io/apimachinery/pkg/util/validation/field`).
+
+use std::fmt;
+
+/// A path to a field, `spec.provider.workers[0].name`; keys of maps are `labels[key]`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Path(String);
+
+impl Path {
+    /// A path of one name.
+    pub fn new(name: &str) -> Self {
+        Self(name.to_owned())
+    }
+
+    /// The field `name` below.
+    pub fn child(&self, name: &str) -> Self {
+        if self.0.is_empty() { Self(name.to_owned()) } else { Self(format!("{}.{name}", self.0)) }
+    }
+
+    /// The item `index` of a list.
+    pub fn index(&self, index: usize) -> Self {
+        Self(format!("{}[{index}]", self.0))
+    }
+
+    /// The entry `key` of a map.
+    pub fn key(&self, key: &str) -> Self {
+        Self(format!("{}[{key}]", self.0))
+    }
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_empty() { "<nil>" } else { &self.0 })
+    }
+}
+
+/// Kind of a [`FieldError`]; its wire name is the cause's `reason`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorType {
+    /// `FieldValueNotFound`
+    NotFound,
+    /// `FieldValueRequired`
+    Required,
+    /// `FieldValueDuplicate`
+    Duplicate,
+    /// `FieldValueInvalid`
+    Invalid,
+    /// `FieldValueNotSupported`
+    NotSupported,
+    /// `FieldValueForbidden`
+    Forbidden,
+    /// `FieldValueTooLong`
+    TooLong,
+    /// `FieldValueTooMany`
+    TooMany,
+    /// `InternalError`
+    Internal,
+    /// `FieldValueTypeInvalid`
+    TypeInvalid,
+}
+
+/// One violation found by validation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FieldError {
+    /// Kind.
+    pub error_type: ErrorType,
+    /// Where.
+    pub field: String,
+    /// `Invalid value: "x": …` and the like: what follows `field: ` in the message.
+    pub body: String,
+}
+
+impl FieldError {
+    /// `path: Required value: detail`.
+    pub fn required(path: &Path, detail: &str) -> Self {
+        Self::detailed(ErrorType::Required, path, "Required value".to_owned(), detail)
+    }
+
+    /// `path: Invalid value: VALUE: detail`; `value` is written as JSON (Go's `%#v` for what it quotes).
+    pub fn invalid(path: &Path, value: impl serde::Serialize, detail: &str) -> Self {
+        Self::detailed(ErrorType::Invalid, path, format!("Invalid value: {}", render(value)), detail)
+    }
+
+    /// `path: Unsupported value: VALUE: supported values: "a", "b"`, in the given order.
+    pub fn not_supported<S: AsRef<str>>(path: &Path, value: impl serde::Serialize, supported: &[S]) -> Self {
+        let list: Vec<String> = supported.iter().map(|value| render(value.as_ref())).collect();
+        let detail = if list.is_empty() { String::new() } else { format!("supported values: {}", list.join(", ")) };
+        Self::detailed(ErrorType::NotSupported, path, format!("Unsupported value: {}", render(value)), &detail)
+    }
+
+    /// `path: Forbidden: detail`.
+    pub fn forbidden(path: &Path, detail: &str) -> Self {
+        Self::detailed(ErrorType::Forbidden, path, "Forbidden".to_owned(), detail)
+    }
+
+    /// `path: Duplicate value: VALUE`.
+    pub fn duplicate(path: &Path, value: impl serde::Serialize) -> Self {
+        Self::detailed(ErrorType::Duplicate, path, format!("Duplicate value: {}", render(value)), "")
+    }
+
+    /// `path: Not found: VALUE`.
+    pub fn not_found(path: &Path, value: impl serde::Serialize) -> Self {
+        Self::detailed(ErrorType::NotFound, path, format!("Not found: {}", render(value)), "")
+    }
+
+    /// `path: Too long: may not be more than N bytes`.
+    pub fn too_long(path: &Path, max: usize) -> Self {
+        Self::detailed(ErrorType::TooLong, path, "Too long".to_owned(), &format!("may not be more than {max} bytes"))
+    }
+
+    /// `path: Too many: N: must have at most M items`.
+    pub fn too_many(path: &Path, actual: usize, max: usize) -> Self {
+        let detail = format!("must have at most {max} items");
+        Self::detailed(ErrorType::TooMany, path, format!("Too many: {actual}"), &detail)
+    }
+
+    fn detailed(error_type: ErrorType, path: &Path, head: String, detail: &str) -> Self {
+        let body = if detail.is_empty() { head } else { format!("{head}: {detail}") };
+        Self { error_type, field: path.to_string(), body }
+    }
+}
+
+impl fmt::Display for FieldError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.field, self.body)
+    }
+}
+
+fn render(value: impl serde::Serialize) -> String {
+    serde_json::to_string(&value).unwrap_or_default()
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What Kubernetes means by an object.
+//!
+//! Values in, values out: metadata, group/version/resource names, `Status` and its reasons, field paths and errors,
+//! selectors, quantities, schema trees, decoding directed by them, Go's encoding, and the patches.
+//!
+//! **Invariants.** No tokio, no HTTP, no clock, no randomness; no noun of Gardener. Nothing here panics on input.
+//!
+//! **Tour.** [`meta`] the shared types of every kind; [`resource`] what makes a type a kind; [`schema`] the tree that
+//! describes a type; [`decode`] bytes to a pruned tree to a typed value; [`encode`] a typed value to the bytes that are
+//! stored and served; [`field`] paths and errors; [`status`] `metav1.Status`; [`selector`] labels and fields;
+//! [`patch`] JSON, merge and strategic merge patch; [`dynamic`] objects known by schema only.
+
+pub mod catalogue;
+pub mod decode;
+pub mod dynamic;
+pub mod encode;
+pub mod field;
+pub mod meta;
+pub mod patch;
+pub mod resource;
+pub mod schema;
+pub mod selector;
+pub mod status;
+
+pub use dynamic::DynamicObject;
+pub use resource::{GroupKind, GroupResource, GroupVersionKind, GroupVersionResource, Object, Resource};
+pub use status::Status;

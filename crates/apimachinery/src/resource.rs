@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What makes a type a kind, and the names of kinds and resources.
+
+use std::fmt;
+
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
+
+use crate::meta::ObjectMeta;
+use crate::schema::Schema;
+
+/// A typed kind: metadata and the names it is served under.
+///
+/// The struct holds no `apiVersion` and `kind`: [`crate::encode`] writes them from these constants.
+pub trait Resource:
+    Clone + fmt::Debug + Default + Serialize + DeserializeOwned + Schema + Send + Sync + 'static
+{
+    /// API group; empty for the core group.
+    const GROUP: &'static str;
+    /// API version within the group, `v1beta1`.
+    const VERSION: &'static str;
+    /// Kind, `Shoot`.
+    const KIND: &'static str;
+    /// Plural resource name, `shoots`.
+    const PLURAL: &'static str;
+    /// Whether objects live in a namespace.
+    const NAMESPACED: bool;
+
+    /// Metadata.
+    fn metadata(&self) -> &ObjectMeta;
+    /// Metadata, to change.
+    fn metadata_mut(&mut self) -> &mut ObjectMeta;
+
+    /// `group/version`, or `version` for the core group.
+    fn api_version() -> String {
+        group_version(Self::GROUP, Self::VERSION)
+    }
+}
+
+/// `group/version`, or `version` for the core group.
+pub fn group_version(group: &str, version: &str) -> String {
+    if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") }
+}
+
+/// What a server can do with an object without knowing its type: implemented for every [`Resource`] and for
+/// [`crate::DynamicObject`].
+pub trait Object: Clone + fmt::Debug + Send + Sync + 'static {
+    /// Metadata.
+    fn metadata(&self) -> &ObjectMeta;
+    /// Metadata, to change.
+    fn metadata_mut(&mut self) -> &mut ObjectMeta;
+    /// From a tree that [`crate::decode`] pruned and checked.
+    ///
+    /// # Errors
+    /// Only for a tree that was not checked by the type's schema.
+    fn from_tree(tree: Value) -> Result<Self, serde_json::Error>;
+    /// The object as a tree, with `apiVersion` and `kind`.
+    fn to_tree(&self) -> Value;
+    /// The object's sections as they are stored.
+    fn encode(&self) -> crate::encode::Sections;
+}
+
+/// Group and kind.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GroupKind {
+    /// API group.
+    pub group: String,
+    /// Kind.
+    pub kind: String,
+}
+
+/// Group and plural resource name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GroupResource {
+    /// API group.
+    pub group: String,
+    /// Plural resource name.
+    pub resource: String,
+}
+
+/// Group, version and kind.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GroupVersionKind {
+    /// API group.
+    pub group: String,
+    /// API version.
+    pub version: String,
+    /// Kind.
+    pub kind: String,
+}
+
+/// Group, version and plural resource name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GroupVersionResource {
+    /// API group.
+    pub group: String,
+    /// API version.
+    pub version: String,
+    /// Plural resource name.
+    pub resource: String,
+}
+
+impl fmt::Display for GroupKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        dotted(f, &self.kind, &self.group)
+    }
+}
+
+impl fmt::Display for GroupResource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        dotted(f, &self.resource, &self.group)
+    }
+}
+
+fn dotted(f: &mut fmt::Formatter<'_>, name: &str, group: &str) -> fmt::Result {
+    if group.is_empty() { f.write_str(name) } else { write!(f, "{name}.{group}") }
+}
+
+impl<K: Resource> Object for K {
+    fn metadata(&self) -> &ObjectMeta {
+        Resource::metadata(self)
+    }
+
+    fn metadata_mut(&mut self) -> &mut ObjectMeta {
+        Resource::metadata_mut(self)
+    }
+
+    fn from_tree(tree: Value) -> Result<Self, serde_json::Error> {
+        serde_json::from_value(tree)
+    }
+
+    fn to_tree(&self) -> Value {
+        crate::encode::to_tree(self)
+    }
+
+    fn encode(&self) -> crate::encode::Sections {
+        crate::encode::sections(self)
+    }
+}

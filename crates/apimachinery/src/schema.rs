@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The tree that describes a type: the one source of decoding checks, patches, OpenAPI and `explain`.
+//!
+//! Trees of typed kinds come from `#[derive(Schema)]` and are static; trees of kinds known by a table are built once
+//! and leaked. Recursion is broken by [`ObjectRef`], which resolves lazily.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::LazyLock;
+
+use crate::meta::{
+    ByteString, Duration, IntOrString, LabelSelector, LabelSelectorRequirement, ListMeta, ManagedFieldsEntry,
+    MetaCondition, MicroTime, ObjectMeta, OwnerReference, Quantity, RawExtension, Time,
+};
+
+/// A type with a schema tree.
+pub trait Schema {
+    /// The node for a value of this type.
+    fn node() -> Node;
+}
+
+/// One node of the tree.
+#[derive(Clone, Debug)]
+pub enum Node {
+    /// A struct with named fields.
+    Object(ObjectRef),
+    /// A map with text keys.
+    Map(Box<Node>),
+    /// A list.
+    List(Box<Node>),
+    /// A text.
+    String,
+    /// A truth value.
+    Boolean,
+    /// A whole number; bits 16, 32 or 64.
+    Integer {
+        /// Width.
+        bits: u8,
+        /// Whether negative numbers are allowed.
+        signed: bool,
+    },
+    /// A number.
+    Number,
+    /// [`IntOrString`].
+    IntOrString,
+    /// [`Quantity`].
+    Quantity,
+    /// [`Duration`].
+    Duration,
+    /// [`Time`].
+    Time,
+    /// [`MicroTime`].
+    MicroTime,
+    /// [`ByteString`].
+    Bytes,
+    /// Any JSON.
+    Raw,
+}
+
+/// A lazily resolved struct.
+#[derive(Clone, Copy)]
+pub enum ObjectRef {
+    /// A derived struct.
+    Static(fn() -> &'static ObjectSchema),
+    /// A struct built from a table.
+    Table(&'static LazyLock<ObjectSchema, Box<dyn FnOnce() -> ObjectSchema + Send>>),
+}
+
+impl ObjectRef {
+    /// The struct.
+    pub fn get(&self) -> &'static ObjectSchema {
+        match self {
+            Self::Static(resolve) => resolve(),
+            Self::Table(lazy) => lazy,
+        }
+    }
+}
+
+impl fmt::Debug for ObjectRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.get().name)
+    }
+}
+
+/// A struct.
+#[derive(Debug)]
+pub struct ObjectSchema {
+    /// Name of the Go struct, `ShootSpec`.
+    pub name: &'static str,
+    /// What it is.
+    pub description: &'static str,
+    /// Fields in the order in which they are served.
+    pub fields: Vec<Field>,
+}
+
+impl ObjectSchema {
+    /// A field by its JSON name.
+    pub fn field(&self, name: &str) -> Option<&Field> {
+        self.fields.iter().find(|field| field.name == name)
+    }
+}
+
+/// When a field is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Emit {
+    /// Always, also when it is zero.
+    Always,
+    /// Left out when it is zero or empty.
+    OmitEmpty,
+    /// Left out when it is absent.
+    Pointer,
+}
+
+/// How a list or map merges under server-side apply.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Topology {
+    /// By the type's default.
+    #[default]
+    Default,
+    /// Replaced as a whole.
+    Atomic,
+    /// A set of scalars.
+    Set,
+    /// A list keyed by fields of its items.
+    Map,
+    /// A struct or map merged field by field.
+    Granular,
+}
+
+/// A field of a struct.
+#[derive(Clone, Debug)]
+pub struct Field {
+    /// JSON name.
+    pub name: &'static str,
+    /// What it is, from the doc comment.
+    pub description: &'static str,
+    /// Type.
+    pub node: Node,
+    /// Whether the API demands it.
+    pub required: bool,
+    /// When it is written.
+    pub emit: Emit,
+    /// Key of the items under strategic merge patch.
+    pub merge_key: Option<&'static str>,
+    /// Strategy under strategic merge patch: `merge`, `replace`, `retainKeys`.
+    pub patch_strategy: Option<&'static str>,
+    /// Topology under server-side apply.
+    pub topology: Topology,
+    /// Keys of a [`Topology::Map`].
+    pub list_map_keys: &'static [&'static str],
+    /// Whether unknown fields below are kept.
+    pub preserve_unknown: bool,
+    /// Whether upstream marks it as deprecated.
+    pub deprecated: bool,
+    /// Number in the protobuf message, where one is known.
+    pub protobuf: Option<u32>,
+}
+
+impl<T: Schema> Schema for Option<T> {
+    fn node() -> Node {
+        T::node()
+    }
+}
+
+impl<T: Schema> Schema for Box<T> {
+    fn node() -> Node {
+        T::node()
+    }
+}
+
+impl<T: Schema> Schema for Vec<T> {
+    fn node() -> Node {
+        Node::List(Box::new(T::node()))
+    }
+}
+
+impl<T: Schema> Schema for BTreeMap<String, T> {
+    fn node() -> Node {
+        Node::Map(Box::new(T::node()))
+    }
+}
+
+macro_rules! leaf {
+    ($($type:ty => $node:expr),* $(,)?) => {
+        $(impl Schema for $type {
+            fn node() -> Node {
+                $node
+            }
+        })*
+    };
+}
+
+leaf! {
+    String => Node::String,
+    bool => Node::Boolean,
+    u16 => Node::Integer { bits: 16, signed: false },
+    u32 => Node::Integer { bits: 32, signed: false },
+    i32 => Node::Integer { bits: 32, signed: true },
+    i64 => Node::Integer { bits: 64, signed: true },
+    f64 => Node::Number,
+    IntOrString => Node::IntOrString,
+    Quantity => Node::Quantity,
+    Duration => Node::Duration,
+    Time => Node::Time,
+    MicroTime => Node::MicroTime,
+    ByteString => Node::Bytes,
+    RawExtension => Node::Raw,
+}
+
+// Written by hand in one place (they cannot use the derive, which names this crate): the shared structs of `meta`.
+leaf! {
+    ObjectMeta => Node::Raw,
+    ListMeta => Node::Raw,
+    OwnerReference => Node::Raw,
+    ManagedFieldsEntry => Node::Raw,
+    LabelSelector => Node::Raw,
+    LabelSelectorRequirement => Node::Raw,
+    MetaCondition => Node::Raw,
+}

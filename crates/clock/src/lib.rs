@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Landscape time and keyed randomness: the only door to either.
+//!
+//! **Invariants.** Nothing else in the workspace reads a wall clock or an unseeded random source. Knows no kind of
+//! Kubernetes. The simulated clock moves only when it is told to.
+//!
+//! **Tour.** [`Clock`] the handle that components hold; [`SimulatedClock`] the one that a simulation drives;
+//! [`Random`] draws that depend on nothing but seed, purpose, key and ordinal.
+
+mod random;
+mod simulated;
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+
+pub use random::Random;
+pub use simulated::SimulatedClock;
+
+/// An instant of landscape time.
+pub type Instant = DateTime<Utc>;
+
+/// What a timer is for: the mode `eager` jumps to work timers and waits for calendar timers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum TimerClass {
+    /// A machine boots, a task runs, a drain waits, a retry backs off.
+    Work,
+    /// Windows, schedules, expirations, resyncs.
+    Calendar,
+}
+
+/// A future of a timer.
+pub type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// What a clock must be able to do.
+pub trait TimeSource: Send + Sync + fmt::Debug {
+    /// The present instant.
+    fn now(&self) -> Instant;
+    /// Resolves once `now() >= until`; at once if it already is. Dropping the future removes the timer.
+    fn sleep_until(&self, until: Instant, class: TimerClass) -> Sleep;
+}
+
+/// The clock that components hold: cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Clock(Arc<dyn TimeSource>);
+
+impl Clock {
+    /// A clock on a source.
+    pub fn new(source: impl TimeSource + 'static) -> Self {
+        Self(Arc::new(source))
+    }
+
+    /// The present instant.
+    pub fn now(&self) -> Instant {
+        self.0.now()
+    }
+
+    /// Resolves once `now() >= until`; at once if it already is. Dropping the future removes the timer.
+    pub fn sleep_until(&self, until: Instant, class: TimerClass) -> Sleep {
+        self.0.sleep_until(until, class)
+    }
+
+    /// Resolves after `duration`.
+    pub fn sleep(&self, duration: chrono::TimeDelta, class: TimerClass) -> Sleep {
+        self.sleep_until(self.now() + duration, class)
+    }
+}

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Gardener's rules as functions: values in, decisions out.
+//!
+//! A Gardener expert reads the product's behaviour here. Strings are upstream's; where the requirements documents and
+//! upstream's code differ, the [`profile::Profile`] decides.
+//!
+//! **Invariants.** No async, no clock, no randomness, no logging, no maps with random order. Time is an argument.
+//!
+//! **Tour.** [`profile`] documents or upstream.
+
+pub mod profile;

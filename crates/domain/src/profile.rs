@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Where the requirements documents and the code of Gardener v1.120.0 differ: one table, nothing else asks.
+
+/// Which of the two a landscape follows; fixed when it is created.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Profile {
+    /// The requirements documents.
+    #[default]
+    Documents,
+    /// The code of Gardener v1.120.0.
+    Upstream,
+}
+
+impl Profile {
+    /// Row 5: whether adding a version that is expired already is refused (else dropped on create, taken on update).
+    pub const fn refuses_new_expired_versions(self) -> bool {
+        matches!(self, Self::Documents)
+    }
+
+    /// Row 6: default machine creation time-out, in minutes.
+    pub const fn machine_creation_timeout_minutes(self) -> i64 {
+        match self {
+            Self::Documents => 10,
+            Self::Upstream => 20,
+        }
+    }
+
+    /// Row 7: default number of eviction retries.
+    pub const fn max_evict_retries(self) -> i32 {
+        match self {
+            Self::Documents => 10,
+            Self::Upstream => 360,
+        }
+    }
+
+    /// Row 8: default node conditions that make a machine unhealthy.
+    pub const fn node_conditions(self) -> &'static [&'static str] {
+        match self {
+            Self::Documents => &["KernelDeadlock", "ReadonlyFilesystem", "DiskPressure"],
+            Self::Upstream => &["KernelDeadlock", "ReadonlyFilesystem", "DiskPressure", "NetworkUnavailable"],
+        }
+    }
+
+    /// Row 9: whether a Kubernetes version that only a worker pool uses counts as in use.
+    pub const fn worker_pool_versions_are_in_use(self) -> bool {
+        matches!(self, Self::Documents)
+    }
+
+    /// Row 10: whether a window changed while roll-out is confined counts only after the upcoming maintenance.
+    pub const fn confined_window_change_waits(self) -> bool {
+        matches!(self, Self::Documents)
+    }
+
+    /// Row 11: whether a cluster on a Kubernetes version that the emulated Gardener does not know works.
+    pub const fn tolerates_unknown_kubernetes_versions(self) -> bool {
+        matches!(self, Self::Documents)
+    }
+}

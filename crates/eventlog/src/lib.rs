@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The append-only log that is the state of a landscape.
+//!
+//! One change of one object is one entry is one revision. The log assigns revisions, global and strictly rising, checks
+//! an append's expectation on its key and its guards, and tells every subscriber up to which revision it is complete.
+//!
+//! **Invariants.** Knows bytes: no JSON, no kind, no HTTP. A revision is never used twice. An entry is acknowledged only
+//! when it is as durable as the implementation promises. Volatile entries reach subscribers and are not history.
+//!
+//! **Tour.** [`entry`] what is stored; [`log`] the trait; [`memory`] the log of a simulation; [`splice`] changes of
+//! bytes; [`replay`] state from entries; [`conformance`] the suite that every implementation passes.
+
+pub mod conformance;
+pub mod entry;
+pub mod log;
+pub mod memory;
+pub mod replay;
+pub mod splice;
+
+pub use entry::{Actor, Entry, Key, Revision, Sections, Verb};
+pub use log::{Append, AppendError, Appended, EventLog, Expect, Guard, Message, ReadError, Subscription};
+pub use memory::MemoryLog;

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The trait that every log implements.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+
+use crate::entry::{Actor, Entry, Key, Revision, Sections, Verb};
+
+/// What must hold of the key that is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expect {
+    /// No object.
+    Absent,
+    /// The object at this revision.
+    Revision(Revision),
+}
+
+/// What else must still hold: "unchanged since" of what admission read. At most 8 an append.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Guard {
+    /// The object's last change is not after the revision (and it still exists or not, as it was then).
+    Key(Key, Revision),
+    /// No creation, deletion or change outside `status` in (cluster, resource) after the revision.
+    Collection(Arc<str>, Arc<str>, Revision),
+}
+
+/// One change to append.
+#[derive(Clone, Debug)]
+pub struct Append {
+    /// Object.
+    pub key: Key,
+    /// Expectation on it.
+    pub expect: Expect,
+    /// Expectations on others.
+    pub guards: Vec<Guard>,
+    /// What happens.
+    pub verb: Verb,
+    /// The object after the change; for a deletion its last state.
+    pub object: Sections,
+    /// Whether this is a heartbeat.
+    pub volatile: bool,
+    /// Who.
+    pub actor: Arc<Actor>,
+    /// Landscape time of the writer; the log raises it to the last entry's if it is earlier.
+    pub time: DateTime<Utc>,
+    /// Writer and sequence: an append that repeats both is answered with the first result.
+    pub writer: (u64, u64),
+}
+
+/// What became of an append.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Appended {
+    /// Revision of the entry.
+    pub revision: Revision,
+}
+
+/// Why an append was refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AppendError {
+    /// The key is not as expected; its present revision, if it exists.
+    #[error("the object is at another revision")]
+    Conflict {
+        /// Present revision.
+        actual: Option<Revision>,
+    },
+    /// A guard does not hold: run admission again.
+    #[error("what the decision rests on has changed")]
+    GuardFailed,
+    /// More than 8 guards, or an object above the limit.
+    #[error("the change is too large")]
+    TooLarge,
+    /// The log is closed.
+    #[error("the log is closed")]
+    Closed,
+    /// The storage failed; fatal.
+    #[error("the storage failed: {0}")]
+    Storage(String),
+}
+
+/// Why a read was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReadError {
+    /// The revision was compacted away; the oldest that is retained.
+    #[error("revision is compacted; the oldest retained one is {0}")]
+    Compacted(Revision),
+    /// The revision has not been assigned yet; the head.
+    #[error("revision is in the future; the head is {0}")]
+    Future(Revision),
+    /// The log is closed.
+    #[error("the log is closed")]
+    Closed,
+}
+
+/// What a subscriber is told.
+#[derive(Clone, Debug)]
+pub enum Message {
+    /// An entry, in revision order.
+    Entry(Arc<Entry>),
+    /// Everything up to here has been delivered.
+    Position(Revision),
+}
+
+/// A running subscription; dropping it ends it.
+pub struct Subscription {
+    /// Messages, in order. Ends when the subscriber lags or the log closes: subscribe again.
+    pub messages: Pin<Box<dyn futures::Stream<Item = Message> + Send>>,
+}
+
+impl fmt::Debug for Subscription {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Subscription")
+    }
+}
+
+/// A boxed future, so that logs can be trait objects.
+pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// The log of a landscape.
+pub trait EventLog: Send + Sync + fmt::Debug + 'static {
+    /// Appends one change.
+    fn append(&self, append: Append) -> BoxFuture<Result<Appended, AppendError>>;
+    /// Revision of the last entry.
+    fn head(&self) -> Revision;
+    /// Entries with `from < revision <= to`, in order; `cluster` limits them.
+    fn read(
+        &self,
+        from: Revision,
+        to: Revision,
+        cluster: Option<&str>,
+    ) -> BoxFuture<Result<Vec<Arc<Entry>>, ReadError>>;
+    /// Entries after `from`, as they come, with positions.
+    fn subscribe(&self, from: Revision, cluster: Option<&str>) -> Result<Subscription, ReadError>;
+    /// All objects at a retained revision, with the revision of their last change, in key order.
+    fn state_at(&self, revision: Revision) -> BoxFuture<Result<Vec<(Key, Revision, Sections)>, ReadError>>;
+    /// Forgets history up to `revision`.
+    fn compact(&self, revision: Revision) -> BoxFuture<Result<(), ReadError>>;
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The hooks of a kind (`k8s.io/apiserver/pkg/registry/rest`): what happens to an object between decoding and storage.
+//!
+//! ```text
+//! create  decode, default, mutating admission, prepare_for_create, validate_create, canonicalize, validating admission
+//! update  decode, default, mutating admission, prepare_for_update, validate_update, canonicalize, validating admission
+//! ```
+
+use std::sync::Arc;
+
+use apimachinery::Object;
+use apimachinery::field::FieldError;
+use chrono::{DateTime, Utc};
+use process::User;
+
+/// What hooks and admission may know of a request.
+#[derive(Clone, Debug)]
+pub struct RequestContext {
+    /// Logical cluster.
+    pub cluster: Arc<str>,
+    /// Landscape time of the request.
+    pub now: DateTime<Utc>,
+    /// Who asks.
+    pub user: User,
+    /// `""`, `status`, `binding`, …
+    pub subresource: Arc<str>,
+    /// Whether nothing will be stored.
+    pub dry_run: bool,
+}
+
+/// How the server raises `metadata.generation` for a kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Generation {
+    /// 1 at creation, plus one when anything outside metadata and status changes semantically.
+    #[default]
+    Standard,
+    /// 1 at creation; the strategy's `prepare_for_update` does the rest.
+    Strategy,
+    /// The kind has none.
+    None,
+}
+
+/// The hooks of a kind. Every method has the generic behaviour as its default.
+///
+/// The server itself does before `prepare_for_*`: name generation, uid, creation timestamp, namespace, reset of
+/// `status` on the main resource, keeping of everything but `status` (and metadata) on `status`, immutable metadata.
+pub trait Strategy<O: Object>: Send + Sync + 'static {
+    /// Fills defaults. Runs after decoding, on creation and on update.
+    fn default(&self, _object: &mut O) {}
+
+    /// Changes a new object before validation.
+    fn prepare_for_create(&self, _object: &mut O, _request: &RequestContext) {}
+
+    /// All violations of a new object, in field order.
+    fn validate_create(&self, _object: &O, _request: &RequestContext) -> Vec<FieldError> {
+        Vec::new()
+    }
+
+    /// Changes an updated object before validation; `request.subresource` tells which door it came through.
+    fn prepare_for_update(&self, _object: &mut O, _old: &O, _request: &RequestContext) {}
+
+    /// All violations of an update, in field order.
+    fn validate_update(&self, _object: &O, _old: &O, _request: &RequestContext) -> Vec<FieldError> {
+        Vec::new()
+    }
+
+    /// Normalises an object after validation; must not add violations.
+    fn canonicalize(&self, _object: &mut O) {}
+
+    /// Texts for the `Warning` header.
+    fn warnings(&self, _object: &O, _old: Option<&O>, _request: &RequestContext) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// How `metadata.generation` moves.
+    fn generation(&self) -> Generation {
+        Generation::Standard
+    }
+
+    /// Whether a PUT without resource version is taken.
+    fn allows_unconditional_update(&self) -> bool {
+        false
+    }
+}
