@@ -6,6 +6,7 @@
 //!
 //! **Invariants.** No async, no clock, no randomness, no logging, no maps with random order. Time is an argument.
 //!
-//! **Tour.** [`profile`] documents or upstream.
+//! **Tour.** [`profile`] documents or upstream; [`defaulting`] what the API server fills in.
 
+pub mod defaulting;
 pub mod profile;

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Defaults of bindings and of the kinds that register extensions.
+
+use api::core::*;
+use api::kubernetes::core::ObjectReference;
+use api::security::CredentialsBinding;
+
+use super::{MINUTE, seconds};
+
+/// References of a SecretBinding without namespace mean its own.
+pub fn secret_binding(binding: &mut SecretBinding) {
+    if binding.secret_ref.namespace.is_empty() {
+        binding.secret_ref.namespace.clone_from(&binding.metadata.namespace);
+    }
+    quota_namespaces(&mut binding.quotas, &binding.metadata.namespace);
+}
+
+/// References of a CredentialsBinding without namespace mean its own.
+pub fn credentials_binding(binding: &mut CredentialsBinding) {
+    if binding.credentials_ref.namespace.is_empty() {
+        binding.credentials_ref.namespace.clone_from(&binding.metadata.namespace);
+    }
+    quota_namespaces(&mut binding.quotas, &binding.metadata.namespace);
+}
+
+fn quota_namespaces(quotas: &mut [ObjectReference], namespace: &str) {
+    for quota in quotas.iter_mut().filter(|quota| quota.namespace.is_empty()) {
+        namespace.clone_into(&mut quota.namespace);
+    }
+}
+
+/// Fills the defaults of a ControllerRegistration; only resources of kind `Extension` have a life cycle.
+pub fn controller_registration(registration: &mut ControllerRegistration) {
+    for resource in &mut registration.spec.resources {
+        resource.primary.get_or_insert(true);
+        if resource.kind == "Extension" {
+            let enabled = resource.auto_enable.iter().any(|cluster| cluster == "shoot");
+            if resource.globally_enabled == Some(true) && !enabled {
+                resource.auto_enable.push("shoot".to_owned());
+            }
+            if resource.cluster_compatibility.is_empty() {
+                resource.cluster_compatibility.push("shoot".to_owned());
+            }
+            resource.reconcile_timeout = resource.reconcile_timeout.or(seconds(3 * MINUTE));
+            resource.lifecycle.get_or_insert_default();
+        }
+        if let Some(lifecycle) = &mut resource.lifecycle {
+            lifecycle.reconcile.get_or_insert_with(|| "AfterKubeAPIServer".to_owned());
+            lifecycle.delete.get_or_insert_with(|| "BeforeKubeAPIServer".to_owned());
+            lifecycle.migrate.get_or_insert_with(|| "BeforeKubeAPIServer".to_owned());
+        }
+    }
+    if let Some(deployment) = &mut registration.spec.deployment {
+        deployment.policy.get_or_insert_with(|| "OnDemand".to_owned());
+    }
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the API server fills in where a manifest is silent (pkg/apis/core/v1beta1/defaults_*.go @ v1.120.0).
+//!
+//! Defaults run after decoding, on creation and on update, before admission; they are frozen when the object is
+//! written. Every function is idempotent: defaulting a defaulted object changes nothing.
+
+mod cloud_profile;
+mod extensibility;
+mod project;
+mod seed;
+mod shoot;
+
+pub use self::cloud_profile::{cloud_profile, namespaced_cloud_profile};
+pub use self::extensibility::{controller_registration, credentials_binding, secret_binding};
+pub use self::project::project;
+pub use self::seed::{seed, sync_backup_references};
+pub use self::shoot::{default_node_cidr_mask_size, machine_controller_manager, shoot, sync_cloud_profile_reference};
+
+use api::core::Toleration;
+use apimachinery::meta::{Duration, Quantity};
+use serde_json::Value;
+
+const MINUTE: i64 = 60;
+const HOUR: i64 = 60 * MINUTE;
+
+fn seconds(seconds: i64) -> Option<Duration> {
+    Some(Duration::from_seconds(seconds))
+}
+
+fn quantity(text: &str) -> Quantity {
+    serde_json::from_value(Value::String(text.to_owned())).unwrap_or_default()
+}
+
+/// Adds the toleration unless it is there already.
+fn add_toleration(tolerations: &mut Vec<Toleration>, key: &str) {
+    let toleration = Toleration { key: key.to_owned(), value: None };
+    if !tolerations.contains(&toleration) {
+        tolerations.push(toleration);
+    }
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Defaults of Projects.
+
+use api::core::Project;
+
+use super::add_toleration;
+
+/// Fills the defaults of a Project and brings its members' roles into their stored form: `role` is the first,
+/// `roles` the others, without repetition.
+pub fn project(project: &mut Project) {
+    let spec = &mut project.spec;
+    if let Some(owner) = &mut spec.owner {
+        subject_group(&owner.kind, &mut owner.api_group);
+    }
+    for member in &mut spec.members {
+        subject_group(&member.kind, &mut member.api_group);
+        if member.role.is_empty() && member.roles.is_empty() {
+            "viewer".clone_into(&mut member.role);
+        }
+        let mut roles: Vec<String> = Vec::new();
+        for role in std::iter::once(&member.role).chain(&member.roles) {
+            if !role.is_empty() && !roles.contains(role) {
+                roles.push(role.clone());
+            }
+        }
+        let mut roles = roles.into_iter();
+        member.role = roles.next().unwrap_or_default();
+        member.roles = roles.collect();
+    }
+    if spec.namespace.as_deref() == Some("garden") {
+        let tolerations = spec.tolerations.get_or_insert_default();
+        add_toleration(&mut tolerations.whitelist, "seed.gardener.cloud/protected");
+        add_toleration(&mut tolerations.defaults, "seed.gardener.cloud/protected");
+    }
+}
+
+fn subject_group(kind: &str, api_group: &mut String) {
+    if api_group.is_empty() && (kind == "User" || kind == "Group") {
+        "rbac.authorization.k8s.io".clone_into(api_group);
+    }
+}
