@@ -1,37 +1,149 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Spawning and stopping.
 
+use std::collections::BTreeMap;
+use std::fmt;
 use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+
+use clock::Random;
+use tokio::runtime::Handle;
+use tokio::sync::{Notify, watch};
+use tokio::task::AbortHandle;
 
 /// Spawns the tasks of one component; stopping the component ends them all.
-#[derive(Clone, Debug)]
-pub struct Tasks {}
+#[derive(Clone)]
+pub struct Tasks(Arc<Inner>);
+
+struct Inner {
+    runtime: Handle,
+    running: Mutex<Running>,
+    stop: watch::Sender<bool>,
+    ended: Notify,
+    schedule: Option<Schedule>,
+}
+
+#[derive(Default)]
+struct Running {
+    spawned: u64,
+    tasks: BTreeMap<u64, Task>,
+}
+
+struct Task {
+    /// `None` until the spawn has returned.
+    abort: Option<AbortHandle>,
+    watches: Arc<AtomicBool>,
+}
+
+struct Schedule {
+    random: Random,
+    drawn: AtomicU64,
+}
 
 impl Tasks {
     /// Tasks of a new component on the current runtime.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
     pub fn new() -> Self {
-        todo!()
+        Self::on(Handle::current(), None)
     }
 
-    /// Spawns a task.
+    /// Tasks of a new component on a runtime. With a schedule, [`Tasks::choose`] draws from it and tasks are delayed
+    /// by it, within an instant.
+    pub fn on(runtime: Handle, schedule: Option<Random>) -> Self {
+        let schedule = schedule.map(|random| Schedule { random, drawn: AtomicU64::new(0) });
+        Self(Arc::new(Inner {
+            runtime,
+            running: Mutex::default(),
+            stop: watch::Sender::new(false),
+            ended: Notify::new(),
+            schedule,
+        }))
+    }
+
+    /// Spawns a task. After [`Tasks::stop`] it is dropped instead.
     pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
-        drop(task);
-        todo!()
+        if self.shutdown().is_requested() {
+            return;
+        }
+        let watches = Arc::new(AtomicBool::new(false));
+        let mut running = self.0.running();
+        running.spawned += 1;
+        let number = running.spawned;
+        running.tasks.insert(number, Task { abort: None, watches: watches.clone() });
+        drop(running);
+        let ends = Ends { tasks: self.clone(), number };
+        let spawned = self.0.runtime.spawn(Watched { task: Box::pin(task), watches, ends, delayed: false });
+        if let Some(task) = self.0.running().tasks.get_mut(&number) {
+            task.abort = Some(spawned.abort_handle());
+        }
+    }
+
+    /// Which of `count` equally good choices to take: the first, unless a test explores schedules.
+    pub fn choose(&self, count: usize) -> usize {
+        match &self.0.schedule {
+            Some(schedule) if count > 1 => usize::try_from(schedule.draw(count as u64)).expect("below a usize"),
+            _ => 0,
+        }
     }
 
     /// The signal to stop.
     pub fn shutdown(&self) -> Shutdown {
-        todo!()
+        Shutdown { stop: self.0.stop.subscribe() }
     }
 
     /// Asks every task to stop; a task that does not watch [`Shutdown`] is dropped at its next suspension point.
     pub fn stop(&self) {
-        todo!()
+        self.0.stop.send_replace(true);
+        self.end(|task| !task.watches.load(Ordering::Relaxed));
+    }
+
+    /// Drops every task at its next suspension point, whatever it watches: a crash.
+    pub fn kill(&self) {
+        self.0.stop.send_replace(true);
+        self.end(|_| true);
     }
 
     /// Resolves when every task has ended.
     pub async fn ended(&self) {
-        todo!()
+        loop {
+            let ended = self.0.ended.notified();
+            if self.is_ended() {
+                return;
+            }
+            ended.await;
+        }
+    }
+
+    /// Whether no task runs.
+    pub fn is_ended(&self) -> bool {
+        self.0.running().tasks.is_empty()
+    }
+
+    fn end(&self, which: impl Fn(&Task) -> bool) {
+        // An abort may drop its task at once, and that locks.
+        let aborts: Vec<_> =
+            self.0.running().tasks.values().filter(|task| which(task)).filter_map(|task| task.abort.clone()).collect();
+        for abort in aborts {
+            abort.abort();
+        }
+    }
+}
+
+impl Inner {
+    fn running(&self) -> MutexGuard<'_, Running> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Schedule {
+    fn draw(&self, bound: u64) -> u64 {
+        let ordinal = self.drawn.fetch_add(1, Ordering::Relaxed);
+        self.random.below(bound, "schedule", "", ordinal)
     }
 }
 
@@ -41,18 +153,187 @@ impl Default for Tasks {
     }
 }
 
+impl fmt::Debug for Tasks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Tasks({})", self.0.running().tasks.len())
+    }
+}
+
+thread_local! {
+    /// Where the task that is being polled notes that it watches [`Shutdown`].
+    static POLLED: std::cell::RefCell<Option<Arc<AtomicBool>>> = const { std::cell::RefCell::new(None) };
+}
+
+struct Watched {
+    task: Pin<Box<dyn Future<Output = ()> + Send>>,
+    watches: Arc<AtomicBool>,
+    ends: Ends,
+    delayed: bool,
+}
+
+impl Future for Watched {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let this = &mut *self;
+        if let Some(schedule) = &this.ends.tasks.0.schedule {
+            this.delayed = !this.delayed && schedule.draw(4) == 0;
+            if this.delayed {
+                context.waker().wake_by_ref();
+                return Poll::Pending;
+            }
+        }
+        let outer = POLLED.replace(Some(this.watches.clone()));
+        let poll = this.task.as_mut().poll(context);
+        POLLED.set(outer);
+        poll
+    }
+}
+
+/// Takes a task off the list when it is dropped, finished or not.
+struct Ends {
+    tasks: Tasks,
+    number: u64,
+}
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        let mut running = self.tasks.0.running();
+        running.tasks.remove(&self.number);
+        if running.tasks.is_empty() {
+            self.tasks.0.ended.notify_waiters();
+        }
+    }
+}
+
 /// The signal to stop. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Shutdown {}
+pub struct Shutdown {
+    stop: watch::Receiver<bool>,
+}
 
 impl Shutdown {
     /// Whether stopping was asked for.
     pub fn is_requested(&self) -> bool {
-        todo!()
+        *self.stop.borrow()
     }
 
-    /// Resolves when stopping is asked for.
+    /// Resolves when stopping is asked for. A task that waits for it is not dropped by [`Tasks::stop`]: it has to end
+    /// by itself.
     pub async fn requested(&self) {
-        todo!()
+        POLLED.with_borrow(|watches| {
+            if let Some(watches) = watches {
+                watches.store(true, Ordering::Relaxed);
+            }
+        });
+        let mut stop = self.stop.clone();
+        // An error means that the component is gone altogether.
+        let _ = stop.wait_for(|requested| *requested).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(test: impl Future<Output = ()>) {
+        tokio::runtime::Builder::new_current_thread().build().expect("a runtime").block_on(test);
+    }
+
+    struct Dropped(Arc<AtomicBool>);
+
+    impl Drop for Dropped {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn stopping_drops_a_task_that_does_not_watch() {
+        run(async {
+            let tasks = Tasks::new();
+            let dropped = Arc::new(AtomicBool::new(false));
+            let guard = Dropped(dropped.clone());
+            tasks.spawn(async move {
+                let _guard = guard;
+                std::future::pending::<()>().await;
+            });
+            tokio::task::yield_now().await;
+            assert!(!tasks.is_ended());
+            tasks.stop();
+            tasks.ended().await;
+            assert!(dropped.load(Ordering::Relaxed));
+        });
+    }
+
+    #[test]
+    fn stopping_lets_a_task_that_watches_finish() {
+        run(async {
+            let tasks = Tasks::new();
+            let finished = Arc::new(AtomicBool::new(false));
+            let (shutdown, note) = (tasks.shutdown(), finished.clone());
+            tasks.spawn(async move {
+                shutdown.requested().await;
+                tokio::task::yield_now().await;
+                note.store(true, Ordering::Relaxed);
+            });
+            tokio::task::yield_now().await;
+            tasks.stop();
+            tasks.ended().await;
+            assert!(finished.load(Ordering::Relaxed));
+        });
+    }
+
+    #[test]
+    fn killing_drops_every_task() {
+        run(async {
+            let tasks = Tasks::new();
+            let finished = Arc::new(AtomicBool::new(false));
+            let (shutdown, note) = (tasks.shutdown(), finished.clone());
+            tasks.spawn(async move {
+                shutdown.requested().await;
+                tokio::task::yield_now().await;
+                note.store(true, Ordering::Relaxed);
+            });
+            tokio::task::yield_now().await;
+            tasks.kill();
+            tasks.ended().await;
+            assert!(!finished.load(Ordering::Relaxed));
+        });
+    }
+
+    #[test]
+    fn nothing_is_spawned_after_the_stop() {
+        run(async {
+            let tasks = Tasks::new();
+            tasks.ended().await;
+            tasks.stop();
+            assert!(tasks.shutdown().is_requested());
+            tasks.spawn(std::future::pending());
+            assert!(tasks.is_ended());
+        });
+    }
+
+    #[test]
+    fn a_schedule_changes_the_order_of_tasks_and_choices() {
+        let order = |seed: Option<u64>| {
+            let order = Arc::new(Mutex::new(Vec::new()));
+            let noted = order.clone();
+            run(async move {
+                let tasks = Tasks::on(Handle::current(), seed.map(Random::new));
+                for number in 0..6 {
+                    let order = order.clone();
+                    tasks.spawn(async move { order.lock().expect("no panic").push(number) });
+                }
+                tasks.ended().await;
+                order.lock().expect("no panic").push(tasks.choose(100));
+            });
+            let order = noted.lock().expect("no panic").clone();
+            order
+        };
+        assert_eq!(order(None), [0, 1, 2, 3, 4, 5, 0]);
+        assert_eq!(order(Some(3)), order(Some(3)));
+        let orders: std::collections::BTreeSet<_> = (0..20).map(|seed| order(Some(seed))).collect();
+        assert!(orders.len() > 10, "{orders:?}");
     }
 }
