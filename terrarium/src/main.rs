@@ -1,2 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
+//! `terrarium`: the command line of the landscape in a jar.
+mod manifests;
 fn main() {}

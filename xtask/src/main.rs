@@ -1,2 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-fn main() {}
+//! Workshop tasks: `cargo xtask test` is what CI runs, in the same order.
+//!
+//! **Tour.** [`tidy`] checks what the compiler does not; [`ci`] runs every check and the benchmarks.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool prints")]
+
+mod ci;
+mod tidy;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "usage: cargo xtask COMMAND
+
+  test [--long]   every check: format, clippy, tidy, tests (with vectors, determinism and end to end)
+  tidy            import table, features, headers, crate docs; sizes and doc coverage as warnings
+  bench [ARGS]    build and run the benchmarks: one table, and JSON as the last line";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let outcome = match words.as_slice() {
+        ["test"] => ci::test(false),
+        ["test", "--long"] => ci::test(true),
+        ["tidy"] => tidy::run(),
+        ["bench", rest @ ..] => ci::bench(rest),
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("error: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}

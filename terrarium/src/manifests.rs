@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Manifests as people keep them: YAML or JSON, several documents a file, Lists, dumps of a running landscape.
+//!
+//! **Invariants.** Nothing is dropped silently except what only a server writes; every error names file and line.
+
+use std::fmt;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+/// Where a document begins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Origin {
+    /// File as it was given; `-` for standard input.
+    pub(crate) file: String,
+    /// Line of the document's first content, from 1.
+    pub(crate) line: usize,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.file, self.line)
+    }
+}
+
+/// One object of a manifest.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Manifest {
+    /// Where it came from.
+    pub(crate) origin: Origin,
+    /// The object, without the metadata that only a server writes.
+    pub(crate) object: Value,
+}
+
+impl Manifest {
+    /// `apiVersion`.
+    pub(crate) fn api_version(&self) -> &str {
+        self.object["apiVersion"].as_str().unwrap_or_default()
+    }
+
+    /// `kind`.
+    pub(crate) fn kind(&self) -> &str {
+        self.object["kind"].as_str().unwrap_or_default()
+    }
+
+    /// `metadata.name`; empty when there is none.
+    pub(crate) fn name(&self) -> &str {
+        self.object["metadata"]["name"].as_str().unwrap_or_default()
+    }
+
+    /// `metadata.namespace`; empty when there is none.
+    pub(crate) fn namespace(&self) -> &str {
+        self.object["metadata"]["namespace"].as_str().unwrap_or_default()
+    }
+
+    /// A text below the object, `["spec", "region"]`.
+    pub(crate) fn text(&self, path: &[&str]) -> Option<&str> {
+        path.iter().try_fold(&self.object, |value, key| value.get(key))?.as_str()
+    }
+}
+
+/// Why manifests cannot be used; displayed as `FILE:LINE: what is wrong`.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{place}: {what}")]
+pub(crate) struct ManifestError {
+    place: String,
+    what: String,
+}
+
+impl ManifestError {
+    /// An error at a document.
+    pub(crate) fn at(origin: &Origin, what: impl Into<String>) -> Self {
+        Self { place: origin.to_string(), what: what.into() }
+    }
+
+    fn file(path: &Path, what: impl fmt::Display) -> Self {
+        Self { place: path.display().to_string(), what: what.to_string() }
+    }
+}
+
+/// Reads files, folders (their `.yaml`, `.yml` and `.json` files in name order) and `-` for standard input.
+///
+/// # Errors
+/// A file that cannot be read, is no YAML or JSON, holds no object, or holds something that is no object.
+pub(crate) fn read(paths: &[PathBuf]) -> Result<Vec<Manifest>, ManifestError> {
+    let mut manifests = Vec::new();
+    for path in paths {
+        if path.is_dir() {
+            for file in folder(path)? {
+                manifests.extend(read_file(&file)?);
+            }
+        } else {
+            manifests.extend(read_file(path)?);
+        }
+    }
+    Ok(manifests)
+}
+
+fn folder(path: &Path) -> Result<Vec<PathBuf>, ManifestError> {
+    let entries = std::fs::read_dir(path).map_err(|error| ManifestError::file(path, error))?;
+    let mut files: Vec<PathBuf> = entries
+        .filter_map(Result::ok)
+        .map(|entry| entry.path())
+        .filter(|file| file.extension().is_some_and(|kind| kind == "yaml" || kind == "yml" || kind == "json"))
+        .collect();
+    files.sort();
+    if files.is_empty() {
+        return Err(ManifestError::file(path, "the folder holds no .yaml, .yml or .json file"));
+    }
+    Ok(files)
+}
+
+fn read_file(path: &Path) -> Result<Vec<Manifest>, ManifestError> {
+    let mut bytes = Vec::new();
+    let read = if path == Path::new("-") {
+        std::io::stdin().read_to_end(&mut bytes).map(drop)
+    } else {
+        std::fs::read(path).map(|content| bytes = content)
+    };
+    read.map_err(|error| ManifestError::file(path, format!("cannot read the file: {error}")))?;
+    let text = String::from_utf8(bytes).map_err(|_| ManifestError::file(path, "the file is not UTF-8 text"))?;
+    parse(&path.display().to_string(), &text)
+}
+
+/// Reads the documents of one text.
+pub(crate) fn parse(file: &str, text: &str) -> Result<Vec<Manifest>, ManifestError> {
+    let mut manifests = Vec::new();
+    for (line, document) in documents(text) {
+        let origin = Origin { file: file.to_owned(), line };
+        if document.lines().all(|line| line.trim_start().starts_with('#') || line.trim().is_empty()) {
+            continue;
+        }
+        let value = document_value(&origin, document)?;
+        if !value.is_null() {
+            flatten(&origin, value, &mut manifests)?;
+        }
+    }
+    if manifests.is_empty() {
+        let origin = Origin { file: file.to_owned(), line: 1 };
+        return Err(ManifestError::at(&origin, "the file holds no object"));
+    }
+    Ok(manifests)
+}
+
+/// Splits at lines `---`; yields the line of each document's first content.
+fn documents(text: &str) -> Vec<(usize, &str)> {
+    let (mut parts, mut start, mut first) = (Vec::new(), 0, 1);
+    let mut offset = 0;
+    for (index, line) in text.split_inclusive('\n').enumerate() {
+        if line.trim_end() == "---" || line.starts_with("--- ") {
+            parts.push((first, &text[start..offset]));
+            start = offset + if line.starts_with("--- ") { 3 } else { line.len() };
+            first = index + 2;
+        }
+        offset += line.len();
+    }
+    parts.push((first, &text[start..]));
+    parts
+        .into_iter()
+        .map(|(line, part)| {
+            let is_blank = |line: &&str| line.trim().is_empty() || line.trim_start().starts_with('#');
+            (line + part.lines().take_while(is_blank).count(), part)
+        })
+        .collect()
+}
+
+fn document_value(origin: &Origin, document: &str) -> Result<Value, ManifestError> {
+    let failed = |error: serde_yaml_ng::Error| {
+        let skipped = document.lines().take_while(|line| line.trim().is_empty() || line.trim_start().starts_with('#'));
+        let line = error
+            .location()
+            .map_or(origin.line, |place| (origin.line + place.line()).saturating_sub(skipped.count() + 1).max(1));
+        let text = error.to_string();
+        let what = text.split(" at line ").next().unwrap_or(&text).to_owned();
+        ManifestError::at(&Origin { file: origin.file.clone(), line }, what)
+    };
+    let yaml = serde_yaml_ng::Value::deserialize(serde_yaml_ng::Deserializer::from_str(document)).map_err(failed)?;
+    serde_json::to_value(yaml).map_err(|error| ManifestError::at(origin, format!("not a JSON-like object: {error}")))
+}
+
+fn flatten(origin: &Origin, value: Value, manifests: &mut Vec<Manifest>) -> Result<(), ManifestError> {
+    let Value::Object(mut object) = value else {
+        return Err(ManifestError::at(origin, "expected an object with `apiVersion`, `kind` and `metadata`"));
+    };
+    for key in ["apiVersion", "kind"] {
+        if object.get(key).and_then(Value::as_str).is_none_or(str::is_empty) {
+            return Err(ManifestError::at(origin, format!("`{key}` is missing")));
+        }
+    }
+    let is_list = object["kind"].as_str().is_some_and(|kind| kind.ends_with("List"));
+    if is_list && let Some(Value::Array(items)) = object.remove("items") {
+        return items.into_iter().try_for_each(|item| flatten(origin, item, manifests));
+    }
+    if let Some(Value::Object(metadata)) = object.get_mut("metadata") {
+        for key in ["resourceVersion", "uid", "creationTimestamp", "generation", "managedFields", "selfLink"] {
+            metadata.remove(key);
+        }
+        metadata.remove("deletionTimestamp");
+        metadata.remove("deletionGracePeriodSeconds");
+    }
+    manifests.push(Manifest { origin: origin.clone(), object: Value::Object(object) });
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: &str) {
+        let actual = match parse("f.yaml", text) {
+            Ok(manifests) => manifests
+                .iter()
+                .map(|m| format!("{} {} {}", m.origin, m.kind(), m.name()))
+                .collect::<Vec<_>>()
+                .join("; "),
+            Err(error) => format!("error {error}"),
+        };
+        assert_eq!(actual, expected, "input:\n{text}");
+    }
+
+    #[test]
+    fn several_documents_keep_their_lines() {
+        check(
+            "# head\n---\napiVersion: v1\nkind: A\nmetadata: {name: a}\n---\n\n# note\napiVersion: v1\nkind: B\nmetadata: {name: b}\n",
+            "f.yaml:3 A a; f.yaml:9 B b",
+        );
+        check("{\"apiVersion\": \"v1\", \"kind\": \"A\", \"metadata\": {\"name\": \"a\"}}", "f.yaml:1 A a");
+    }
+
+    #[test]
+    fn lists_are_opened_and_server_fields_dropped() {
+        let text = "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: A\n  metadata: {name: a, uid: x, labels: {b: c}}\n";
+        let manifests = parse("f.yaml", text).expect("a list");
+        assert_eq!(manifests[0].object["metadata"], serde_json::json!({"name": "a", "labels": {"b": "c"}}));
+    }
+
+    #[test]
+    fn broken_files_name_file_and_line() {
+        check("", "error f.yaml:1: the file holds no object");
+        check("# only a comment\n", "error f.yaml:1: the file holds no object");
+        check("- a\n- b\n", "error f.yaml:1: expected an object with `apiVersion`, `kind` and `metadata`");
+        check("kind: A\n", "error f.yaml:1: `apiVersion` is missing");
+        check("apiVersion: v1\nkind: A\nkind: B\n", "error f.yaml:1: duplicate entry with key \"kind\"");
+        check(
+            "apiVersion: v1\nkind: A\n---\napiVersion: v1\nkind: B\nmetadata:\n  a: [1\n",
+            "error f.yaml:8: did not find expected ',' or ']'",
+        );
+    }
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Every check, in the order in which a failure is cheapest to find.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::tidy;
+
+/// The workspace's root.
+pub(crate) fn root() -> PathBuf {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
+    manifest.parent().unwrap_or(manifest).to_owned()
+}
+
+/// Runs every check; `long` explores more schedules and worlds.
+pub(crate) fn test(long: bool) -> Result<(), String> {
+    step("format", cargo(&["fmt", "--all", "--check"]))?;
+    step(
+        "clippy",
+        cargo(&["clippy", "--workspace", "--all-targets", "--profile", "ci", "--quiet", "--", "-D", "warnings"]),
+    )?;
+    println!("== tidy");
+    tidy::run()?;
+    let mut tests = cargo(&["test", "--workspace", "--profile", "ci", "--no-fail-fast"]);
+    if long {
+        tests.env("TERRARIUM_LONG", "1");
+    }
+    step("tests", tests)
+}
+
+/// Builds and runs the benchmarks with the release profile.
+pub(crate) fn bench(arguments: &[&str]) -> Result<(), String> {
+    let mut command = cargo(&["bench", "--package", "landscape", "--bench", "landscape", "--"]);
+    command.args(arguments);
+    step("bench", command)
+}
+
+fn cargo(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO"));
+    command.args(arguments).current_dir(root());
+    command
+}
+
+fn step(name: &str, mut command: Command) -> Result<(), String> {
+    println!("== {name}");
+    let status = command.status().map_err(|error| format!("cannot run cargo for `{name}`: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("`{name}` failed")) }
+}

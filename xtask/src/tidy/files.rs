@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What every source file begins with, what it must not contain, and how large it is.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::{Findings, items, members, text};
+
+/// A file longer than this asks to be two.
+const LONG_FILE: usize = 600;
+
+/// Words that must not stand in a room's code (tests included, comments not), as (room's folder, word).
+const WORDS: &[(&str, &str)] = &[
+    ("crates/generic-apiserver", "gardener"),
+    ("crates/apimachinery", "gardener"),
+    ("crates/process", "gardener"),
+    ("crates/kube-controllers", "gardener"),
+    ("crates/domain/src", "HashMap"),
+    ("crates/domain/src", "async fn"),
+];
+
+pub(super) fn check(root: &Path, metadata: &Value, findings: &mut Findings) -> Result<(), String> {
+    for (name, package) in members(metadata) {
+        let manifest = PathBuf::from(text(package, "manifest_path"));
+        if !read(&manifest)?.contains("[lints]\nworkspace = true") {
+            findings.error(format!("`{name}` does not take the workspace's lints"));
+        }
+        for target in items(package, "targets") {
+            let path = PathBuf::from(text(target, "src_path"));
+            let is_room =
+                items(target, "kind").iter().any(|kind| kind == "lib" || kind == "bin" || kind == "proc-macro");
+            if is_room && !read(&path)?.lines().nth(1).unwrap_or_default().starts_with("//! ") {
+                findings.error(format!("{}: a crate opens with what it is", relative(root, &path)));
+            }
+        }
+    }
+    let mut files = Vec::new();
+    for room in ["apiserver", "controller-manager", "scheduler", "admission-controller", "operator", "gardenlet-sim"] {
+        collect(&root.join(room), &mut files);
+    }
+    for room in ["terrarium", "crates", "e2e", "xtask"] {
+        collect(&root.join(room), &mut files);
+    }
+    files.sort();
+    let (mut public, mut documented) = (0_usize, 0_usize);
+    for path in files {
+        let source = read(&path)?;
+        let name = relative(root, &path);
+        check_source(&name, &source, findings);
+        let (items, with_docs) = doc_coverage(&source);
+        public += items;
+        documented += with_docs;
+    }
+    if documented < public {
+        findings.warning(format!("{documented} of {public} public items and fields have a description"));
+    }
+    Ok(())
+}
+
+fn check_source(name: &str, source: &str, findings: &mut Findings) {
+    if !source.starts_with("// SPDX-License-Identifier: Apache-2.0\n") {
+        findings.error(format!("{name}: the first line is not the licence's"));
+    }
+    let lines = source.lines().count();
+    if lines > LONG_FILE {
+        findings.warning(format!("{name}: {lines} lines; is there a second noun in it?"));
+    }
+    if let Some(number) = source.lines().position(|line| line.ends_with([' ', '\t'])) {
+        findings.error(format!("{name}:{}: trailing white space", number + 1));
+    }
+    let select = source.lines().position(|line| line.contains("select! {"));
+    if let Some(number) = select
+        && !source.lines().nth(number + 1).unwrap_or_default().contains("biased")
+        && !name.starts_with("xtask/")
+    {
+        findings.error(format!("{name}:{}: `select!` without `biased` draws from an unseeded source", number + 1));
+    }
+    for (room, word) in WORDS {
+        if name.starts_with(room)
+            && let Some(number) = code(source).position(|line| line.to_lowercase().contains(&word.to_lowercase()))
+        {
+            findings.error(format!("{name}:{}: `{word}` does not belong into {room}", number + 1));
+        }
+    }
+}
+
+/// The lines of a source file, those that are only a comment emptied.
+fn code(source: &str) -> impl Iterator<Item = &str> {
+    source.lines().map(|line| if line.trim_start().starts_with("//") { "" } else { line })
+}
+
+/// Public items and fields, and how many of them a doc comment (or attribute after one) stands above.
+fn doc_coverage(source: &str) -> (usize, usize) {
+    let (mut items, mut documented, mut has_doc) = (0, 0, false);
+    for line in source.lines().map(str::trim_start) {
+        if line.starts_with("///") {
+            has_doc = true;
+        } else if line.starts_with("pub ") && !line.starts_with("pub use") && !line.starts_with("pub mod") {
+            items += 1;
+            documented += usize::from(has_doc);
+            has_doc = false;
+        } else if !line.starts_with("#[") {
+            has_doc = false;
+        }
+    }
+    (items, documented)
+}
+
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for path in entries.filter_map(Result::ok).map(|entry| entry.path()) {
+        if path.is_dir() && path.file_name().is_some_and(|name| name != "target") {
+            collect(&path, files);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+}
+
+fn read(path: &Path) -> Result<String, String> {
+    std::fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()))
+}
+
+fn relative(root: &Path, path: &Path) -> String {
+    path.strip_prefix(root).unwrap_or(path).display().to_string()
+}

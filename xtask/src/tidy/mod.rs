@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the compiler does not check: who imports whom, which features are resolved, headers, docs, sizes.
+//!
+//! **Tour.** [`imports`] the table of rooms; [`features`] what must not slip in through feature unification; [`files`]
+//! what every source file must begin with and must not contain.
+
+mod features;
+mod files;
+mod imports;
+
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::ci::root;
+
+/// What the checks found: errors fail, warnings are places to look.
+#[derive(Debug, Default)]
+pub(crate) struct Findings {
+    errors: Vec<String>,
+    warnings: Vec<String>,
+}
+
+impl Findings {
+    fn error(&mut self, text: impl Into<String>) {
+        self.errors.push(text.into());
+    }
+
+    fn warning(&mut self, text: impl Into<String>) {
+        self.warnings.push(text.into());
+    }
+}
+
+/// Runs every check.
+pub(crate) fn run() -> Result<(), String> {
+    let findings = check()?;
+    for warning in &findings.warnings {
+        println!("warning: {warning}");
+    }
+    for error in &findings.errors {
+        println!("error: {error}");
+    }
+    match findings.errors.len() {
+        0 => Ok(()),
+        count => Err(format!("tidy found {count} errors")),
+    }
+}
+
+fn check() -> Result<Findings, String> {
+    let metadata = metadata()?;
+    let mut findings = Findings::default();
+    imports::check(&metadata, &mut findings);
+    features::check(&metadata, &mut findings);
+    files::check(&root(), &metadata, &mut findings)?;
+    Ok(findings)
+}
+
+fn metadata() -> Result<Value, String> {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--locked"])
+        .current_dir(root())
+        .output()
+        .map_err(|error| format!("cannot run `cargo metadata`: {error}"))?;
+    if !output.status.success() {
+        return Err(format!("`cargo metadata` failed: {}", String::from_utf8_lossy(&output.stderr)));
+    }
+    serde_json::from_slice(&output.stdout).map_err(|error| format!("cannot read `cargo metadata`: {error}"))
+}
+
+/// The members of the workspace as `(name, package)`.
+fn members(metadata: &Value) -> Vec<(&str, &Value)> {
+    let ids: Vec<&str> = items(metadata, "workspace_members").iter().filter_map(Value::as_str).collect();
+    items(metadata, "packages")
+        .iter()
+        .filter(|package| ids.contains(&text(package, "id")))
+        .map(|package| (text(package, "name"), package))
+        .collect()
+}
+
+fn items<'a>(value: &'a Value, key: &str) -> &'a [Value] {
+    value[key].as_array().map_or(&[], Vec::as_slice)
+}
+
+fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+    value[key].as_str().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    /// The rules need no step of their own in CI: they are a test like any other.
+    #[test]
+    fn workspace_is_tidy() {
+        let findings = super::check().expect("cargo metadata works");
+        assert_eq!(findings.errors, Vec::<String>::new());
+    }
+}
