@@ -4,10 +4,17 @@
 //! **Invariants.** The name of the product that runs on it appears in no identifier. No reconcile loops. One file
 //! chooses HTTP codes. A read never returns data older than the log's head at the request's arrival.
 //!
-//! **Tour.** [`registry`] the hooks of a kind; [`admission`] the chain of checks.
+//! **Tour.** [`server`] the server and its builder; [`registry`] the hooks of a kind; [`admission`] the chain of checks;
+//! [`clusters`] logical clusters; [`authorization`] who may do what.
 
 pub mod admission;
+pub mod authorization;
+pub mod clusters;
 pub mod registry;
+pub mod server;
 
 pub use admission::{Attributes, Operation, Plugin, Reads};
+pub use authorization::{AllowAll, Authorizer};
+pub use clusters::{Cluster, Clusters, FixedClusters};
+pub use server::{Builder, Foundation, Server};
 pub use registry::{RequestContext, Strategy};
