@@ -6,7 +6,13 @@
 //!
 //! **Invariants.** No async, no clock, no randomness, no logging, no maps with random order. Time is an argument.
 //!
-//! **Tour.** [`profile`] documents or upstream; [`defaulting`] what the API server fills in.
+//! **Tour.**
+//! - [`cloud_profile`] what a CloudProfile offers, and the merge of a NamespacedCloudProfile with its parent.
+//! - [`defaulting`] what the API server fills in.
+//! - [`profile`] documents or upstream.
+//! - [`versions`] semantic versions, expiry, selections.
 
+pub mod cloud_profile;
 pub mod defaulting;
 pub mod profile;
+pub mod versions;

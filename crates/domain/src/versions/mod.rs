@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Versions: how they are read and compared, when they are expired, and which one a selection takes.
+//!
+//! The comparison follows Masterminds/semver v3.3.1, which Gardener v1.120.0 uses, with its lenient texts; the boundary
+//! of expiry differs from place to place and is therefore two functions, [`is_expired`] and [`expired_before`].
+//!
+//! Source: pkg/utils/version/version.go, pkg/apis/core/v1beta1/helper/cloudprofile.go @ v1.120.0.
+
+mod constraint;
+mod selection;
+mod semver;
+
+pub use self::constraint::{Constraint, Operator, compare_versions, meets_constraint};
+pub use self::selection::*;
+pub use self::semver::{ParseError, Version, normalize};
+
+/// Why versions could not be compared.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// A version does not parse.
+    #[error(transparent)]
+    Version(#[from] ParseError),
+    /// A constraint does not parse; the library's text, `improper constraint: TEXT`.
+    #[error("{0}")]
+    Constraint(String),
+}
