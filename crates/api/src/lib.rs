@@ -20,6 +20,30 @@ pub mod security;
 pub mod seedmanagement;
 pub mod settings;
 
+/// Import path of the Go package that a module of this crate mirrors.
+pub(crate) fn go_package(module: &str) -> &'static str {
+    let mut segments = module.split("::").skip(1);
+    match (segments.next().unwrap_or_default(), segments.next().unwrap_or_default()) {
+        ("authentication", _) => "github.com/gardener/gardener/pkg/apis/authentication/v1alpha1",
+        ("core", _) => "github.com/gardener/gardener/pkg/apis/core/v1beta1",
+        ("core_v1", _) => "github.com/gardener/gardener/pkg/apis/core/v1",
+        ("extensions", _) => "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1",
+        ("machine", _) => "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1",
+        ("operations", _) => "github.com/gardener/gardener/pkg/apis/operations/v1alpha1",
+        ("operator", _) => "github.com/gardener/gardener/pkg/apis/operator/v1alpha1",
+        ("security", _) => "github.com/gardener/gardener/pkg/apis/security/v1alpha1",
+        ("seedmanagement", _) => "github.com/gardener/gardener/pkg/apis/seedmanagement/v1alpha1",
+        ("settings", _) => "github.com/gardener/gardener/pkg/apis/settings/v1alpha1",
+        ("kubernetes", "apps") => "k8s.io/api/apps/v1",
+        ("kubernetes", "autoscaling") => "k8s.io/api/autoscaling/v1",
+        ("kubernetes", "coordination") => "k8s.io/api/coordination/v1",
+        ("kubernetes", "networking") => "k8s.io/api/networking/v1",
+        ("kubernetes", "rbac") => "k8s.io/api/rbac/v1",
+        ("kubernetes", _) => "k8s.io/api/core/v1",
+        _ => "v1alpha1",
+    }
+}
+
 /// Makes a struct with a field `metadata` a kind.
 macro_rules! impl_resource {
     ($type:ty, $group:literal, $version:literal, $kind:literal, $plural:literal, $namespaced:literal) => {

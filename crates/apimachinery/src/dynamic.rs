@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Objects known by schema only: kinds whose inner parts nobody here reads.
 
+use serde::Deserialize as _;
+use serde::de::Error as _;
 use serde_json::{Map, Value};
 
-use crate::encode::Sections;
+use crate::encode::{self, Sections};
 use crate::meta::ObjectMeta;
 use crate::resource::Object;
 
 /// An object as metadata and a tree that was pruned by its schema.
+///
+/// Fields are served in alphabetical order, metadata in Go's.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DynamicObject {
     /// `group/version`.
@@ -20,6 +24,19 @@ pub struct DynamicObject {
     pub fields: Map<String, Value>,
 }
 
+impl DynamicObject {
+    /// A field by its path of names, `["spec", "nodeName"]`.
+    pub fn get(&self, path: &[&str]) -> Option<&Value> {
+        let (first, rest) = path.split_first()?;
+        rest.iter().try_fold(self.fields.get(*first)?, |value, name| value.get(name))
+    }
+
+    /// The object as one JSON text, `resourceVersion` included when it is set: what a client sends.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        encode::whole(&self.api_version, &self.kind, &self.metadata, &self.fields)
+    }
+}
+
 impl Object for DynamicObject {
     fn metadata(&self) -> &ObjectMeta {
         &self.metadata
@@ -30,15 +47,68 @@ impl Object for DynamicObject {
     }
 
     fn from_tree(tree: Value) -> Result<Self, serde_json::Error> {
-        let _ = tree;
-        todo!()
+        let Value::Object(mut fields) = tree else {
+            return Err(serde_json::Error::custom("an object is a JSON object"));
+        };
+        let mut text = |name: &str| match fields.remove(name) {
+            Some(Value::String(text)) => text,
+            _ => String::new(),
+        };
+        let (api_version, kind) = (text("apiVersion"), text("kind"));
+        let metadata = match fields.remove("metadata") {
+            Some(value) if !value.is_null() => ObjectMeta::deserialize(value)?,
+            _ => ObjectMeta::default(),
+        };
+        Ok(Self { api_version, kind, metadata, fields })
     }
 
     fn to_tree(&self) -> Value {
-        todo!()
+        let mut tree = self.fields.clone();
+        tree.insert("apiVersion".to_owned(), Value::String(self.api_version.clone()));
+        tree.insert("kind".to_owned(), Value::String(self.kind.clone()));
+        let metadata = serde_json::to_value(&self.metadata).expect("metadata has text keys");
+        tree.insert("metadata".to_owned(), metadata);
+        Value::Object(tree)
     }
 
     fn encode(&self) -> Sections {
-        todo!()
+        encode::sections_of(&self.api_version, &self.kind, &self.metadata, &self.fields)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn sections_concatenate_to_the_served_object() {
+        let tree = json!({
+            "apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {"name": "a", "namespace": "b", "uid": "c", "resourceVersion": "7", "labels": {"x": "y"}},
+            "data": {"k": "<v>"}, "status": {"phase": "p"},
+        });
+        let object = DynamicObject::from_tree(tree).expect("an object");
+        let sections = object.encode();
+        assert_eq!(
+            sections.identity,
+            r#"{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","namespace":"b","uid":"c""#
+        );
+        assert_eq!(sections.metadata, r#","creationTimestamp":null,"labels":{"x":"y"}"#);
+        assert_eq!(sections.managed_fields, "}");
+        assert_eq!(sections.rest, r#","data":{"k":"\u003cv\u003e"}"#);
+        assert_eq!(sections.status, r#","status":{"phase":"p"}}"#);
+        let mut expected = object.to_tree();
+        expected["metadata"]["resourceVersion"] = json!("42");
+        let served: Value = serde_json::from_slice(&sections.served(42)).expect("served bytes are JSON");
+        assert_eq!(served, expected);
+    }
+
+    #[test]
+    fn an_object_without_a_name_still_makes_valid_sections() {
+        let object = DynamicObject { kind: "Pod".to_owned(), api_version: "v1".to_owned(), ..DynamicObject::default() };
+        let served: Value = serde_json::from_slice(&object.encode().served(1)).expect("served bytes are JSON");
+        assert_eq!(served["metadata"]["resourceVersion"], "1");
     }
 }

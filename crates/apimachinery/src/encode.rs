@@ -6,10 +6,20 @@
 //! {"kind":…,"apiVersion":…,"metadata":{"name":…,"uid":… ,"generation":…,"labels":{…}  ,"managedFields":[…]}  ,"spec":…  ,"status":…}
 //!                                                    ^ the server inserts `,"resourceVersion":"R"` here
 //! ```
+//!
+//! The sections are written in one pass: a serializer that understands structs only sends each field of the object,
+//! and of its metadata, to the section it belongs to.
+
+mod go;
+mod split;
 
 use bytes::Bytes;
+use serde::Serialize;
 use serde_json::Value;
 
+pub use self::go::write_go;
+use self::split::split;
+use crate::meta::ObjectMeta;
 use crate::resource::Resource;
 
 /// An object's sections: their concatenation, with `,"resourceVersion":"R"` after the first, is the served object.
@@ -39,26 +49,101 @@ impl Sections {
 
     /// The served object at a revision.
     pub fn served(&self, resource_version: u64) -> Bytes {
-        let _ = resource_version;
-        todo!()
+        let length: usize = self.parts().iter().map(|part| part.len()).sum();
+        let mut out = Vec::with_capacity(length + 44);
+        out.extend_from_slice(&self.identity);
+        out.extend_from_slice(b",\"resourceVersion\":\"");
+        out.extend_from_slice(resource_version.to_string().as_bytes());
+        out.push(b'"');
+        for part in [&self.metadata, &self.managed_fields, &self.rest, &self.status] {
+            out.extend_from_slice(part);
+        }
+        Bytes::from(out)
     }
 }
 
 /// The sections of a typed object.
 pub fn sections<K: Resource>(object: &K) -> Sections {
-    let _ = object;
-    todo!()
+    sections_of(&K::api_version(), K::KIND, object.metadata(), object)
+}
+
+/// The sections of anything that serialises as a struct or map of top-level fields.
+pub(crate) fn sections_of<T: Serialize>(api_version: &str, kind: &str, metadata: &ObjectMeta, object: &T) -> Sections {
+    let [identity, meta, managed] = split(metadata, |name| match name {
+        "name" | "generateName" | "namespace" | "uid" => Some(0),
+        "resourceVersion" | "selfLink" => None,
+        "managedFields" => Some(2),
+        _ => Some(1),
+    });
+    let [rest, status] = split(object, |name| match name {
+        "metadata" | "apiVersion" | "kind" => None,
+        "status" => Some(1),
+        _ => Some(0),
+    });
+    // One buffer, which the five sections share.
+    let length = identity.len() + meta.len() + managed.len() + rest.len() + status.len();
+    let mut out = Vec::with_capacity(length + 96);
+    head(&mut out, kind, api_version);
+    // What follows begins with a comma, so identity must not be empty.
+    out.extend_from_slice(identity.strip_prefix(b",").unwrap_or(b"\"name\":\"\""));
+    let identity_end = out.len();
+    out.extend_from_slice(&meta);
+    let metadata_end = out.len();
+    out.extend_from_slice(&managed);
+    out.push(b'}');
+    let managed_end = out.len();
+    out.extend_from_slice(&rest);
+    let rest_end = out.len();
+    out.extend_from_slice(&status);
+    out.push(b'}');
+    let all = Bytes::from(out);
+    Sections {
+        identity: all.slice(..identity_end),
+        metadata: all.slice(identity_end..metadata_end),
+        managed_fields: all.slice(metadata_end..managed_end),
+        rest: all.slice(managed_end..rest_end),
+        status: all.slice(rest_end..),
+    }
+}
+
+fn head(out: &mut Vec<u8>, kind: &str, api_version: &str) {
+    out.extend_from_slice(b"{\"kind\":");
+    write_go(out, kind);
+    out.extend_from_slice(b",\"apiVersion\":");
+    write_go(out, api_version);
+    out.extend_from_slice(b",\"metadata\":{");
 }
 
 /// A typed object as one JSON text with `kind` and `apiVersion` first, `resourceVersion` included when it is set:
 /// what a client sends.
 pub fn to_bytes<K: Resource>(object: &K) -> Vec<u8> {
-    let _ = object;
-    todo!()
+    whole(&K::api_version(), K::KIND, object.metadata(), object)
+}
+
+/// One JSON text of anything that serialises as a struct or map of top-level fields.
+pub(crate) fn whole<T: Serialize>(api_version: &str, kind: &str, metadata: &ObjectMeta, object: &T) -> Vec<u8> {
+    let [meta] = split(metadata, |_| Some(0));
+    let [rest, status] = split(object, |name| match name {
+        "metadata" | "apiVersion" | "kind" => None,
+        "status" => Some(1),
+        _ => Some(0),
+    });
+    let mut out = Vec::with_capacity(meta.len() + rest.len() + status.len() + 96);
+    head(&mut out, kind, api_version);
+    out.extend_from_slice(meta.strip_prefix(b",").unwrap_or_default());
+    out.push(b'}');
+    out.extend_from_slice(&rest);
+    out.extend_from_slice(&status);
+    out.push(b'}');
+    out
 }
 
 /// A typed object as a tree with `apiVersion` and `kind`.
 pub fn to_tree<K: Resource>(object: &K) -> Value {
-    let _ = object;
-    todo!()
+    let mut tree = serde_json::to_value(object).expect("a typed object has text keys and finite numbers");
+    if let Some(fields) = tree.as_object_mut() {
+        fields.insert("apiVersion".to_owned(), Value::String(K::api_version()));
+        fields.insert("kind".to_owned(), Value::String(K::KIND.to_owned()));
+    }
+    tree
 }

@@ -60,6 +60,24 @@ pub enum ErrorType {
     TypeInvalid,
 }
 
+impl ErrorType {
+    /// The wire name: the cause's `reason`.
+    pub fn reason(self) -> &'static str {
+        match self {
+            Self::NotFound => "FieldValueNotFound",
+            Self::Required => "FieldValueRequired",
+            Self::Duplicate => "FieldValueDuplicate",
+            Self::Invalid => "FieldValueInvalid",
+            Self::NotSupported => "FieldValueNotSupported",
+            Self::Forbidden => "FieldValueForbidden",
+            Self::TooLong => "FieldValueTooLong",
+            Self::TooMany => "FieldValueTooMany",
+            Self::Internal => "InternalError",
+            Self::TypeInvalid => "FieldValueTypeInvalid",
+        }
+    }
+}
+
 /// One violation found by validation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldError {
@@ -115,6 +133,16 @@ impl FieldError {
         Self::detailed(ErrorType::TooMany, path, format!("Too many: {actual}"), &detail)
     }
 
+    /// `path: Internal error: detail`.
+    pub fn internal(path: &Path, detail: &str) -> Self {
+        Self::detailed(ErrorType::Internal, path, "Internal error".to_owned(), detail)
+    }
+
+    /// `path: Invalid value: VALUE: detail` for a value of a wrong type.
+    pub fn type_invalid(path: &Path, value: impl serde::Serialize, detail: &str) -> Self {
+        Self::detailed(ErrorType::TypeInvalid, path, format!("Invalid value: {}", render(value)), detail)
+    }
+
     fn detailed(error_type: ErrorType, path: &Path, head: String, detail: &str) -> Self {
         let body = if detail.is_empty() { head } else { format!("{head}: {detail}") };
         Self { error_type, field: path.to_string(), body }
@@ -127,6 +155,45 @@ impl fmt::Display for FieldError {
     }
 }
 
+/// A value in a message: texts in Go's quotes, numbers and truth values bare, nothing as `null`, all else as compact
+/// JSON.
 fn render(value: impl serde::Serialize) -> String {
-    serde_json::to_string(&value).unwrap_or_default()
+    match serde_json::to_value(&value) {
+        Ok(serde_json::Value::String(text)) => crate::status::quote(&text),
+        Ok(_) => {
+            // Not from the tree: a struct keeps the order of its fields.
+            let mut out = Vec::new();
+            crate::encode::write_go(&mut out, &value);
+            String::from_utf8(out).unwrap_or_default()
+        }
+        Err(_) => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(error: &FieldError, expected: &str) {
+        assert_eq!(error.to_string(), expected);
+    }
+
+    #[test]
+    fn errors_read_like_upstreams() {
+        let path = Path::new("spec").child("workers").index(0).child("labels").key("a/b");
+        check(&FieldError::required(&path, ""), "spec.workers[0].labels[a/b]: Required value");
+        check(&FieldError::invalid(&path, "x\"", "no"), r#"spec.workers[0].labels[a/b]: Invalid value: "x\"": no"#);
+        check(&FieldError::invalid(&Path::new("a"), 3, "no"), "a: Invalid value: 3: no");
+        check(&FieldError::invalid(&Path::new("a"), "<1&2>", "no"), r#"a: Invalid value: "<1&2>": no"#);
+        check(&FieldError::invalid(&Path::new("a"), json!({"b": [1]}), "no"), r#"a: Invalid value: {"b":[1]}: no"#);
+        check(&FieldError::duplicate(&Path::new("a"), "n"), "a: Duplicate value: \"n\"");
+        check(&FieldError::not_found(&Path::new("a"), "n"), "a: Not found: \"n\"");
+        check(&FieldError::forbidden(&Path::new("a"), "may not"), "a: Forbidden: may not");
+        check(&FieldError::too_long(&Path::new("a"), 63), "a: Too long: may not be more than 63 bytes");
+        check(&FieldError::too_many(&Path::new("a"), 3, 2), "a: Too many: 3: must have at most 2 items");
+        check(&FieldError::internal(&Path::default(), "x"), "<nil>: Internal error: x");
+    }
 }

@@ -3,10 +3,14 @@
 //!
 //! Order of the fields is Go's, since it is the order in which they are served.
 
+mod duration;
 mod object_meta;
+mod quantity;
 mod scalars;
 mod time;
 
+pub use self::duration::*;
 pub use self::object_meta::*;
+pub use self::quantity::*;
 pub use self::scalars::*;
 pub use self::time::*;

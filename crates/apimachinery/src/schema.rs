@@ -4,14 +4,13 @@
 //! Trees of typed kinds come from `#[derive(Schema)]` and are static; trees of kinds known by a table are built once
 //! and leaked. Recursion is broken by [`ObjectRef`], which resolves lazily.
 
+mod meta;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::LazyLock;
 
-use crate::meta::{
-    ByteString, Duration, IntOrString, LabelSelector, LabelSelectorRequirement, ListMeta, ManagedFieldsEntry,
-    MetaCondition, MicroTime, ObjectMeta, OwnerReference, Quantity, RawExtension, Time,
-};
+use crate::meta::{ByteString, Duration, IntOrString, MicroTime, Quantity, RawExtension, Time};
 
 /// A type with a schema tree.
 pub trait Schema {
@@ -87,6 +86,8 @@ impl fmt::Debug for ObjectRef {
 pub struct ObjectSchema {
     /// Name of the Go struct, `ShootSpec`.
     pub name: &'static str,
+    /// Import path of the Go package, `k8s.io/api/core/v1`; its last segment is how Go names the type in errors.
+    pub package: &'static str,
     /// What it is.
     pub description: &'static str,
     /// Fields in the order in which they are served.
@@ -97,6 +98,41 @@ impl ObjectSchema {
     /// A field by its JSON name.
     pub fn field(&self, name: &str) -> Option<&Field> {
         self.fields.iter().find(|field| field.name == name)
+    }
+
+    /// The type as Go prints it, `v1beta1.ShootSpec`.
+    pub fn go_type(&self) -> String {
+        format!("{}.{}", self.package.rsplit('/').next().unwrap_or_default(), self.name)
+    }
+}
+
+impl Node {
+    /// The struct that this node is.
+    pub fn as_object(&self) -> Option<&'static ObjectSchema> {
+        match self {
+            Self::Object(reference) => Some(reference.get()),
+            _ => None,
+        }
+    }
+
+    /// The type as Go prints it. Named string types are not known here: they print as `string`.
+    pub fn go_type(&self) -> String {
+        match self {
+            Self::Object(reference) => reference.get().go_type(),
+            Self::Map(values) => format!("map[string]{}", values.go_type()),
+            Self::List(items) => format!("[]{}", items.go_type()),
+            Self::String => "string".to_owned(),
+            Self::Boolean => "bool".to_owned(),
+            Self::Integer { bits, signed } => format!("{}int{bits}", if *signed { "" } else { "u" }),
+            Self::Number => "float64".to_owned(),
+            Self::IntOrString => "intstr.IntOrString".to_owned(),
+            Self::Quantity => "resource.Quantity".to_owned(),
+            Self::Duration => "v1.Duration".to_owned(),
+            Self::Time => "v1.Time".to_owned(),
+            Self::MicroTime => "v1.MicroTime".to_owned(),
+            Self::Bytes => "[]uint8".to_owned(),
+            Self::Raw => "runtime.RawExtension".to_owned(),
+        }
     }
 }
 
@@ -205,15 +241,4 @@ leaf! {
     MicroTime => Node::MicroTime,
     ByteString => Node::Bytes,
     RawExtension => Node::Raw,
-}
-
-// Written by hand in one place (they cannot use the derive, which names this crate): the shared structs of `meta`.
-leaf! {
-    ObjectMeta => Node::Raw,
-    ListMeta => Node::Raw,
-    OwnerReference => Node::Raw,
-    ManagedFieldsEntry => Node::Raw,
-    LabelSelector => Node::Raw,
-    LabelSelectorRequirement => Node::Raw,
-    MetaCondition => Node::Raw,
 }

@@ -105,58 +105,233 @@ pub mod reason {
 }
 
 impl Status {
+    /// A failure without details.
+    pub fn failure(code: u16, reason: &str, message: impl Into<String>) -> Self {
+        Self { status: "Failure".to_owned(), message: message.into(), reason: reason.to_owned(), details: None, code }
+    }
+
+    fn about(mut self, resource: &GroupResource, name: &str) -> Self {
+        self.details = Some(StatusDetails {
+            name: name.to_owned(),
+            group: resource.group.clone(),
+            kind: resource.resource.clone(),
+            ..StatusDetails::default()
+        });
+        self
+    }
+
+    /// 200 after a deletion: details name the object and its uid.
+    pub fn deleted(resource: &GroupResource, name: &str, uid: &str) -> Self {
+        let mut status = Self { status: "Success".to_owned(), code: 200, ..Self::default() }.about(resource, name);
+        if let Some(details) = &mut status.details {
+            uid.clone_into(&mut details.uid);
+        }
+        status
+    }
+
     /// 404 for an object.
     pub fn not_found(resource: &GroupResource, name: &str) -> Self {
-        let _ = (resource, name);
-        todo!()
+        let message = format!("{resource} {} not found", quote(name));
+        Self::failure(404, reason::NOT_FOUND, message).about(resource, name)
     }
 
     /// 409 for a name that is taken.
     pub fn already_exists(resource: &GroupResource, name: &str) -> Self {
-        let _ = (resource, name);
-        todo!()
+        let message = format!("{resource} {} already exists", quote(name));
+        Self::failure(409, reason::ALREADY_EXISTS, message).about(resource, name)
+    }
+
+    /// 409 when no generated name is free; `name` is the last one tried.
+    pub fn generate_name_conflict(resource: &GroupResource, name: &str) -> Self {
+        let text = "the server was not able to generate a unique name for the object";
+        let message = format!("{resource} {} already exists, {text}", quote(name));
+        Self::failure(409, reason::ALREADY_EXISTS, message).about(resource, name).retry_after(1)
     }
 
     /// 409 for a write on an old version of an object.
     pub fn conflict(resource: &GroupResource, name: &str, message: &str) -> Self {
-        let _ = (resource, name, message);
-        todo!()
+        let message = format!("Operation cannot be fulfilled on {resource} {}: {message}", quote(name));
+        Self::failure(409, reason::CONFLICT, message).about(resource, name)
     }
 
     /// 403 by admission or authorization: `RESOURCE "NAME" is forbidden: MESSAGE`.
+    ///
+    /// Without a name it is left out; without a resource, too (`forbidden: MESSAGE`).
     pub fn forbidden(resource: &GroupResource, name: &str, message: &str) -> Self {
-        let _ = (resource, name, message);
-        todo!()
+        let text = if resource.resource.is_empty() {
+            format!("forbidden: {message}")
+        } else if name.is_empty() {
+            format!("{resource} is forbidden: {message}")
+        } else {
+            format!("{resource} {} is forbidden: {message}", quote(name))
+        };
+        Self::failure(403, reason::FORBIDDEN, text).about(resource, name)
     }
 
     /// 422 with one cause per error: `KIND "NAME" is invalid: …`.
     pub fn invalid(kind: &GroupKind, name: &str, errors: &[FieldError]) -> Self {
-        let _ = (kind, name, errors);
-        todo!()
+        let mut message = format!("{kind} {} is invalid", quote(name));
+        match errors {
+            [] => {}
+            [error] => message.push_str(&format!(": {error}")),
+            several => {
+                let texts: Vec<String> = several.iter().map(ToString::to_string).collect();
+                message.push_str(&format!(": [{}]", texts.join(", ")));
+            }
+        }
+        let causes = errors
+            .iter()
+            .map(|error| StatusCause {
+                reason: error.error_type.reason().to_owned(),
+                message: error.body.clone(),
+                field: error.field.clone(),
+            })
+            .collect();
+        let mut status = Self::failure(422, reason::INVALID, message);
+        status.details = Some(StatusDetails {
+            name: name.to_owned(),
+            group: kind.group.clone(),
+            kind: kind.kind.clone(),
+            causes,
+            ..StatusDetails::default()
+        });
+        status
     }
 
     /// 400.
     pub fn bad_request(message: impl Into<String>) -> Self {
-        let _ = message.into();
-        todo!()
+        Self::failure(400, reason::BAD_REQUEST, message)
+    }
+
+    /// 401.
+    pub fn unauthorized() -> Self {
+        Self::failure(401, reason::UNAUTHORIZED, "Unauthorized")
+    }
+
+    /// 405: `ACTION is not supported on resources of kind "RESOURCE"`.
+    pub fn method_not_supported(resource: &GroupResource, action: &str) -> Self {
+        let message = format!("{action} is not supported on resources of kind {}", quote(&resource.to_string()));
+        Self::failure(405, reason::METHOD_NOT_ALLOWED, message).about(resource, "")
+    }
+
+    /// 405 when a path exists, but not for this method.
+    pub fn method_not_allowed() -> Self {
+        let message = "the server does not allow this method on the requested resource";
+        Self::failure(405, reason::METHOD_NOT_ALLOWED, message)
+    }
+
+    /// 404 for a path that nothing is served under.
+    pub fn path_not_found() -> Self {
+        let mut status = Self::failure(404, reason::NOT_FOUND, "the server could not find the requested resource");
+        status.details = Some(StatusDetails::default());
+        status
+    }
+
+    /// 406.
+    pub fn not_acceptable(message: impl Into<String>) -> Self {
+        Self::failure(406, reason::NOT_ACCEPTABLE, message)
+    }
+
+    /// 413 for a body above the limit in bytes.
+    pub fn request_entity_too_large(limit: usize) -> Self {
+        let message = format!("Request entity too large: limit is {limit}");
+        Self::failure(413, reason::REQUEST_ENTITY_TOO_LARGE, message)
+    }
+
+    /// 415 with the media types that would do.
+    pub fn unsupported_media_type(accepted: &[&str]) -> Self {
+        let message = format!(
+            "the body of the request was in an unknown format - accepted media types include: {}",
+            accepted.join(", ")
+        );
+        Self::failure(415, reason::UNSUPPORTED_MEDIA_TYPE, message)
+    }
+
+    /// 429, to be tried again after a second.
+    pub fn too_many_requests(message: impl Into<String>) -> Self {
+        Self::failure(429, reason::TOO_MANY_REQUESTS, message).retry_after(1)
     }
 
     /// 500: `Internal error occurred: MESSAGE`.
     pub fn internal_error(message: &str) -> Self {
-        let _ = message;
-        todo!()
+        let mut status = Self::failure(500, reason::INTERNAL_ERROR, format!("Internal error occurred: {message}"));
+        status.details = Some(StatusDetails {
+            causes: vec![StatusCause { message: message.to_owned(), ..StatusCause::default() }],
+            ..StatusDetails::default()
+        });
+        status
+    }
+
+    /// 503.
+    pub fn service_unavailable(message: impl Into<String>) -> Self {
+        Self::failure(503, reason::SERVICE_UNAVAILABLE, message)
+    }
+
+    /// 504 for a list at a revision that is still to come.
+    pub fn too_large_resource_version(asked: u64, current: u64) -> Self {
+        let message = format!("Timeout: Too large resource version: {asked}, current: {current}");
+        let mut status = Self::failure(504, reason::TIMEOUT, message).retry_after(1);
+        if let Some(details) = &mut status.details {
+            details.causes.push(StatusCause {
+                reason: "ResourceVersionTooLarge".to_owned(),
+                message: "Too large resource version".to_owned(),
+                field: String::new(),
+            });
+        }
+        status
     }
 
     /// 410 for a revision that is no longer retained.
     pub fn expired(message: impl Into<String>) -> Self {
-        let _ = message.into();
-        todo!()
+        Self::failure(410, reason::EXPIRED, message)
+    }
+
+    /// The same with a number of seconds after which to try again.
+    #[must_use]
+    pub fn retry_after(mut self, seconds: u32) -> Self {
+        self.details.get_or_insert_default().retry_after_seconds = Some(seconds);
+        self
     }
 
     /// Whether the reason is `reason`.
     pub fn is(&self, reason: &str) -> bool {
         self.reason == reason
     }
+
+    /// The body that is sent: `{"kind":"Status","apiVersion":"v1","metadata":{},…}`.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut out = br#"{"kind":"Status","apiVersion":"v1","metadata":{},"#.to_vec();
+        let start = out.len();
+        crate::encode::write_go(&mut out, self);
+        out.remove(start); // the opening brace, which the head has already
+        out
+    }
+}
+
+/// Go's `%q`.
+pub(crate) fn quote(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for character in text.chars() {
+        match character {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\u{7}' => out.push_str("\\a"),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{b}' => out.push_str("\\v"),
+            '\u{c}' => out.push_str("\\f"),
+            other if (other as u32) < 0x80 && other.is_control() => {
+                out.push_str(&format!("\\x{:02x}", other as u32));
+            }
+            other if other.is_control() => out.push_str(&format!("\\u{:04x}", other as u32)),
+            other => out.push(other),
+        }
+    }
+    out.push('"');
+    out
 }
 
 impl fmt::Display for Status {
@@ -166,3 +341,79 @@ impl fmt::Display for Status {
 }
 
 impl std::error::Error for Status {}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::field::Path;
+
+    fn shoots() -> GroupResource {
+        GroupResource { group: "core.gardener.cloud".to_owned(), resource: "shoots".to_owned() }
+    }
+
+    fn shoot() -> GroupKind {
+        GroupKind { group: "core.gardener.cloud".to_owned(), kind: "Shoot".to_owned() }
+    }
+
+    #[test]
+    fn body_has_kind_and_version_first() {
+        assert_eq!(
+            String::from_utf8(Status::not_found(&shoots(), "a").to_bytes()).expect("UTF-8"),
+            concat!(
+                r#"{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","#,
+                r#""message":"shoots.core.gardener.cloud \"a\" not found","reason":"NotFound","#,
+                r#""details":{"name":"a","group":"core.gardener.cloud","kind":"shoots"},"code":404}"#
+            )
+        );
+    }
+
+    #[track_caller]
+    fn check(status: &Status, code: u16, message: &str) {
+        assert_eq!((status.code, status.message.as_str()), (code, message));
+    }
+
+    #[test]
+    fn messages_are_upstreams() {
+        let namespaces = GroupResource { group: String::new(), resource: "namespaces".to_owned() };
+        check(&Status::already_exists(&namespaces, "a"), 409, "namespaces \"a\" already exists");
+        check(
+            &Status::conflict(&shoots(), "s", "stale"),
+            409,
+            "Operation cannot be fulfilled on shoots.core.gardener.cloud \"s\": stale",
+        );
+        check(&Status::forbidden(&shoots(), "s", "no"), 403, "shoots.core.gardener.cloud \"s\" is forbidden: no");
+        check(&Status::forbidden(&shoots(), "", "no"), 403, "shoots.core.gardener.cloud is forbidden: no");
+        check(&Status::forbidden(&GroupResource::default(), "", "no"), 403, "forbidden: no");
+        check(&Status::internal_error("boom"), 500, "Internal error occurred: boom");
+        check(&Status::invalid(&shoot(), "s", &[]), 422, "Shoot.core.gardener.cloud \"s\" is invalid");
+    }
+
+    #[test]
+    fn several_field_errors_are_listed_in_brackets_with_one_cause_each() {
+        let path = Path::new("spec").child("purpose");
+        let one = FieldError::required(&path, "must be set");
+        let two = FieldError::not_supported(&path, "x", &["a", "b"]);
+        check(
+            &Status::invalid(&shoot(), "s", std::slice::from_ref(&one)),
+            422,
+            "Shoot.core.gardener.cloud \"s\" is invalid: spec.purpose: Required value: must be set",
+        );
+        let status = Status::invalid(&shoot(), "s", &[one, two]);
+        check(
+            &status,
+            422,
+            concat!(
+                "Shoot.core.gardener.cloud \"s\" is invalid: [spec.purpose: Required value: must be set, ",
+                "spec.purpose: Unsupported value: \"x\": supported values: \"a\", \"b\"]"
+            ),
+        );
+        let body: Value = serde_json::from_slice(&status.to_bytes()).expect("JSON");
+        assert_eq!(
+            body["details"]["causes"][0],
+            json!({"reason": "FieldValueRequired", "message": "Required value: must be set", "field": "spec.purpose"})
+        );
+        assert_eq!(body["details"]["kind"], "Shoot");
+    }
+}

@@ -4,7 +4,8 @@
 //! One source: JSON names and emit rules are read from the struct's `#[serde(...)]` attributes, descriptions from its
 //! doc comments; `#[schema(...)]` adds what serde does not know: `required`, `deprecated`, `preserve_unknown`,
 //! `atomic`, `granular`, `merge_key = "name"`, `patch_strategy = "merge"`, `list_type = "map"`, `list_map_key = "name"`
-//! (repeatable), `protobuf = 3`.
+//! (repeatable), `protobuf = 3`. On the struct, `#[schema(name = "Condition")]` sets a Go name that differs from Rust's.
+//! The deriving crate has a function `crate::go_package(module_path) -> &'static str` that names the Go package.
 //!
 //! **Invariants.** Only structs with named fields; an unknown attribute is a compile error.
 
@@ -27,7 +28,7 @@ fn expand(input: &DeriveInput) -> syn::Result<proc_macro2::TokenStream> {
         return Err(syn::Error::new_spanned(input, "Schema needs named fields"));
     };
     let name = &input.ident;
-    let text = name.to_string();
+    let text = facts(&input.attrs)?.name.unwrap_or_else(|| name.to_string());
     let description = doc(&input.attrs);
     let fields = named.named.iter().map(field).collect::<syn::Result<Vec<_>>>()?;
     Ok(quote! {
@@ -38,6 +39,7 @@ fn expand(input: &DeriveInput) -> syn::Result<proc_macro2::TokenStream> {
                         ::std::sync::OnceLock::new();
                     SCHEMA.get_or_init(|| apimachinery::schema::ObjectSchema {
                         name: #text,
+                        package: crate::go_package(module_path!()),
                         description: #description,
                         fields: vec![#(#fields),*],
                     })
@@ -50,6 +52,7 @@ fn expand(input: &DeriveInput) -> syn::Result<proc_macro2::TokenStream> {
 
 #[derive(Default)]
 struct Facts {
+    name: Option<String>,
     rename: Option<String>,
     skip: Option<String>,
     required: bool,
@@ -120,6 +123,7 @@ fn facts(attributes: &[Attribute]) -> syn::Result<Facts> {
             attribute.parse_nested_meta(|meta| {
                 let word = meta.path.get_ident().map(ToString::to_string).unwrap_or_default();
                 match word.as_str() {
+                    "name" => facts.name = Some(meta.value()?.parse::<LitStr>()?.value()),
                     "required" => facts.required = true,
                     "deprecated" => facts.deprecated = true,
                     "preserve_unknown" => facts.preserve_unknown = true,

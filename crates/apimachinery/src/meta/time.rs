@@ -105,36 +105,3 @@ impl<'de> Deserialize<'de> for MicroTime {
         instant(deserializer).map(Self)
     }
 }
-
-/// `metav1.Duration`: whole nanoseconds.
-///
-/// Shape: Go's `time.Duration` text, `1h30m0s`, `500ms`, `0s`; written in Go's canonical form whatever was read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Duration {
-    /// Nanoseconds; may be negative.
-    pub nanoseconds: i64,
-}
-
-impl Duration {
-    /// A duration of whole seconds.
-    pub const fn from_seconds(seconds: i64) -> Self {
-        Self { nanoseconds: seconds * 1_000_000_000 }
-    }
-
-    /// As a chrono duration.
-    pub const fn to_chrono(self) -> chrono::TimeDelta {
-        chrono::TimeDelta::nanoseconds(self.nanoseconds)
-    }
-}
-
-impl Serialize for Duration {
-    fn serialize<S: Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
-        todo!()
-    }
-}
-
-impl<'de> Deserialize<'de> for Duration {
-    fn deserialize<D: Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
-        todo!()
-    }
-}
