@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+//! How the outcome of a check becomes a condition: thresholds, the pardon rule, and which times move.
+
+use std::collections::BTreeMap;
+
+use api::core::{Condition, LastError, LastOperation};
+use apimachinery::meta::Time;
+use chrono::{DateTime, TimeDelta, Utc};
+
+use crate::last_operation;
+
+/// `APIServerAvailable`
+pub const API_SERVER_AVAILABLE: &str = "APIServerAvailable";
+/// `ControlPlaneHealthy`
+pub const CONTROL_PLANE_HEALTHY: &str = "ControlPlaneHealthy";
+/// `ObservabilityComponentsHealthy`
+pub const OBSERVABILITY_COMPONENTS_HEALTHY: &str = "ObservabilityComponentsHealthy";
+/// `EveryNodeReady`
+pub const EVERY_NODE_READY: &str = "EveryNodeReady";
+/// `SystemComponentsHealthy`
+pub const SYSTEM_COMPONENTS_HEALTHY: &str = "SystemComponentsHealthy";
+
+/// The conditions of a Shoot in the order in which `status.conditions` lists them.
+pub fn condition_types(is_workerless: bool) -> Vec<&'static str> {
+    let mut types = vec![API_SERVER_AVAILABLE, CONTROL_PLANE_HEALTHY, OBSERVABILITY_COMPONENTS_HEALTHY];
+    if !is_workerless {
+        types.push(EVERY_NODE_READY);
+    }
+    types.push(SYSTEM_COMPONENTS_HEALTHY);
+    types
+}
+
+/// What a check found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// `True` if the check passed, otherwise `False`, or `Unknown` where it could not be made.
+    pub status: &'static str,
+    /// Reason.
+    pub reason: String,
+    /// Message.
+    pub message: String,
+    /// Error codes.
+    pub codes: Vec<String>,
+}
+
+impl Finding {
+    /// The check passed.
+    pub fn passed(reason: &str, message: &str) -> Self {
+        Self { status: "True", reason: reason.to_owned(), message: message.to_owned(), codes: Vec::new() }
+    }
+
+    /// The check failed.
+    pub fn failed(reason: &str, message: impl Into<String>) -> Self {
+        Self { status: "False", reason: reason.to_owned(), message: message.into(), codes: Vec::new() }
+    }
+
+    /// The check could not be made.
+    pub fn unknown(message: impl Into<String>) -> Self {
+        Self { status: "Unknown", reason: "ConditionCheckError".to_owned(), message: message.into(), codes: Vec::new() }
+    }
+
+    /// The same with a code.
+    pub fn with_code(mut self, code: &str) -> Self {
+        self.codes.push(code.to_owned());
+        self
+    }
+}
+
+/// A condition, and when it can change by time alone.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judged {
+    /// The condition.
+    pub condition: Condition,
+    /// The instant at which a threshold passes, if the condition is only pardoned until then.
+    pub changes_at: Option<DateTime<Utc>>,
+}
+
+/// How long `Progressing` may hide a failure, by condition type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Thresholds(pub BTreeMap<String, TimeDelta>);
+
+impl Default for Thresholds {
+    /// As gardenlet's chart ships them.
+    fn default() -> Self {
+        let minute = TimeDelta::minutes(1);
+        Self(
+            [
+                (API_SERVER_AVAILABLE, minute),
+                (CONTROL_PLANE_HEALTHY, minute),
+                (OBSERVABILITY_COMPONENTS_HEALTHY, minute),
+                (SYSTEM_COMPONENTS_HEALTHY, minute),
+                (EVERY_NODE_READY, TimeDelta::minutes(5)),
+            ]
+            .into_iter()
+            .map(|(type_, threshold)| (type_.to_owned(), threshold))
+            .collect(),
+        )
+    }
+}
+
+/// A condition that nothing has been found out about yet.
+pub fn initial(type_: &str, now: Time) -> Condition {
+    Condition {
+        r#type: type_.to_owned(),
+        status: "Unknown".to_owned(),
+        last_transition_time: now,
+        last_update_time: now,
+        reason: "ConditionInitialized".to_owned(),
+        message: "The condition has been initialized but its semantic check has not been performed yet.".to_owned(),
+        codes: Vec::new(),
+    }
+}
+
+/// The condition with new content: `lastTransitionTime` moves with the status, `lastUpdateTime` with reason, message or
+/// codes.
+pub fn updated(
+    condition: &Condition,
+    status: &str,
+    reason: &str,
+    message: &str,
+    codes: &[String],
+    now: Time,
+) -> Condition {
+    let message = if message.is_empty() { "No message given." } else { message };
+    let mut new = condition.clone();
+    if new.status != status {
+        status.clone_into(&mut new.status);
+        new.last_transition_time = now;
+    }
+    if new.reason != reason || new.message != message || new.codes != codes {
+        reason.clone_into(&mut new.reason);
+        message.clone_into(&mut new.message);
+        new.codes = codes.to_vec();
+        new.last_update_time = now;
+    }
+    new
+}
+
+/// The status of a failed check, and the instant at which time alone would change it.
+fn failed_status(
+    condition: &Condition,
+    reason: &str,
+    last_operation: Option<&LastOperation>,
+    threshold: Option<TimeDelta>,
+    now: Time,
+) -> (&'static str, Option<DateTime<Utc>>) {
+    let Some(threshold) = threshold else { return ("False", None) };
+    let operation_ends = last_operation
+        .filter(|operation| operation.state == last_operation::SUCCEEDED)
+        .map(|operation| operation.last_update_time.0 + threshold)
+        .filter(|end| now.0 <= *end);
+    match condition.status.as_str() {
+        "True" => ("Progressing", Some(now.0 + threshold)),
+        "Progressing" => {
+            let transition_ends = Some(condition.last_transition_time.0 + threshold).filter(|end| now.0 <= *end);
+            match operation_ends.max(transition_ends) {
+                Some(end) => ("Progressing", Some(end)),
+                None => ("False", None),
+            }
+        }
+        "False" if operation_ends.is_some() || condition.reason != reason => ("Progressing", Some(now.0 + threshold)),
+        _ => ("False", None),
+    }
+}
+
+/// Whether a failure is forgiven for now: nothing succeeded yet, or a healthy operation is at work.
+pub fn is_pardoned(last_operation: Option<&LastOperation>, last_errors: &[LastError]) -> bool {
+    let Some(operation) = last_operation else { return true };
+    let is_first_or_last = matches!(operation.r#type.as_str(), "Create" | "Delete");
+    (is_first_or_last && operation.state != last_operation::SUCCEEDED)
+        || (operation.state == last_operation::PROCESSING && last_errors.is_empty())
+}
+
+/// The condition that follows from a finding.
+pub fn judge(
+    old: &Condition,
+    finding: &Finding,
+    last_operation: Option<&LastOperation>,
+    last_errors: &[LastError],
+    thresholds: &Thresholds,
+    now: Time,
+) -> Judged {
+    let (mut status, mut changes_at) = if finding.status == "False" {
+        failed_status(old, &finding.reason, last_operation, thresholds.0.get(&old.r#type).copied(), now)
+    } else {
+        (finding.status, None)
+    };
+    if status == "False" && is_pardoned(last_operation, last_errors) {
+        (status, changes_at) = ("Progressing", None);
+    }
+    // A threshold has passed only *after* its instant, and times have whole seconds.
+    let changes_at = changes_at.map(|end| end + TimeDelta::seconds(1));
+    Judged { condition: updated(old, status, &finding.reason, &finding.message, &finding.codes, now), changes_at }
+}
+
+/// What a successful operation does to a condition, so that the next care pass looks again: everything but `False`
+/// becomes `Progressing`, `lastUpdateTime` moves and nothing else.
+pub fn set_progressing(condition: &mut Condition, now: Time) {
+    if condition.status != "False" {
+        "Progressing".clone_into(&mut condition.status);
+        condition.last_update_time = now;
+    }
+}
+
+/// The finding for every condition of a hibernated Shoot.
+pub fn hibernated() -> Finding {
+    Finding::passed("ConditionNotChecked", "Shoot cluster has been hibernated.")
+}
+
+/// Why the control plane cannot be asked: a Shoot that is not created yet, is going away, or does not run.
+pub fn not_running(last_operation: Option<&LastOperation>) -> Finding {
+    let message = match last_operation {
+        None => "Shoot control plane has not been fully created yet.",
+        Some(operation) if operation.r#type == "Create" && operation.state != last_operation::SUCCEEDED => {
+            "Shoot control plane has not been fully created yet."
+        }
+        Some(operation) if operation.r#type == "Delete" => {
+            "Shoot control plane has already been or is about to be deleted."
+        }
+        Some(_) => "Shoot control plane is not running at the moment.",
+    };
+    Finding::unknown(message)
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeZone as _;
+
+    use super::*;
+    use crate::last_operation::OperationType;
+
+    fn at(seconds: i64) -> Time {
+        Time(Utc.with_ymd_and_hms(2023, 7, 28, 9, 0, 0).single().expect("valid instant") + TimeDelta::seconds(seconds))
+    }
+
+    fn operation(type_: OperationType, state: &str, updated_at: i64) -> LastOperation {
+        last_operation::last_operation(type_, state, 50, "", at(updated_at))
+    }
+
+    /// Condition as it is, its transition and the operation, the finding; what becomes of it and when it can change.
+    #[track_caller]
+    fn check(
+        status: &str,
+        transition: i64,
+        operation: Option<LastOperation>,
+        finding: &Finding,
+        expected: (&str, Option<i64>),
+    ) {
+        let mut old = initial(API_SERVER_AVAILABLE, at(transition));
+        old.status = status.to_owned();
+        old.reason = "APIServerDown".to_owned();
+        let judged = judge(&old, finding, operation.as_ref(), &[], &Thresholds::default(), at(1000));
+        let changes_at = judged.changes_at.map(|instant| (instant - at(0).0).num_seconds());
+        assert_eq!((judged.condition.status.as_str(), changes_at), expected);
+    }
+
+    #[test]
+    fn failures_are_masked_until_a_threshold_passes() {
+        let down = Finding::failed("APIServerDown", "x");
+        let idle = Some(operation(OperationType::Reconcile, "Succeeded", 0));
+        check("True", 0, idle.clone(), &down, ("Progressing", Some(1061)));
+        check("Progressing", 940, idle.clone(), &down, ("Progressing", Some(1001)));
+        check("Progressing", 939, idle.clone(), &down, ("False", None));
+        check("False", 0, idle.clone(), &down, ("False", None));
+        check("False", 0, idle.clone(), &Finding::failed("Other", "x"), ("Progressing", Some(1061)));
+        check("Unknown", 0, idle, &down, ("False", None));
+        let fresh = Some(operation(OperationType::Reconcile, "Succeeded", 990));
+        check("Progressing", 0, fresh.clone(), &down, ("Progressing", Some(1051)));
+        check("False", 0, fresh, &down, ("Progressing", Some(1061)));
+    }
+
+    #[test]
+    fn failures_are_pardoned_while_a_shoot_is_made_or_a_healthy_operation_runs() {
+        let down = Finding::failed("APIServerDown", "x");
+        check("Unknown", 0, None, &down, ("Progressing", None));
+        check("Unknown", 0, Some(operation(OperationType::Create, "Error", 0)), &down, ("Progressing", None));
+        check("Unknown", 0, Some(operation(OperationType::Reconcile, "Processing", 0)), &down, ("Progressing", None));
+        check("Unknown", 0, Some(operation(OperationType::Reconcile, "Error", 0)), &down, ("False", None));
+        check("Unknown", 0, Some(operation(OperationType::Create, "Succeeded", 0)), &down, ("False", None));
+    }
+
+    #[test]
+    fn a_passed_check_is_true_at_once() {
+        let up = Finding::passed("HealthzRequestSucceeded", "x");
+        check("Progressing", 0, Some(operation(OperationType::Reconcile, "Succeeded", 0)), &up, ("True", None));
+    }
+
+    #[test]
+    fn times_move_with_what_they_stand_for() {
+        let old = initial(EVERY_NODE_READY, at(0));
+        let same = updated(&old, "Unknown", &old.reason, &old.message, &[], at(5));
+        assert_eq!(same, old);
+        let turned = updated(&old, "True", &old.reason, &old.message, &[], at(5));
+        assert_eq!((turned.last_transition_time, turned.last_update_time), (at(5), at(0)));
+        let said = updated(&old, "Unknown", "EveryNodeReady", "All nodes are ready.", &[], at(5));
+        assert_eq!((said.last_transition_time, said.last_update_time), (at(0), at(5)));
+        assert_eq!(updated(&old, "True", "R", "", &[], at(5)).message, "No message given.");
+        let mut progressing = turned;
+        set_progressing(&mut progressing, at(9));
+        assert_eq!((progressing.status.as_str(), progressing.last_update_time), ("Progressing", at(9)));
+        assert_eq!(progressing.last_transition_time, at(5));
+    }
+}

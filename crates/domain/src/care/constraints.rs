@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Constraints of a Shoot: what stands in the way of hibernation and maintenance.
+
+use api::core::{Condition, LastError, LastOperation};
+use apimachinery::meta::Time;
+
+use super::conditions::{Finding, initial, is_pardoned, updated};
+
+/// `HibernationPossible`
+pub const HIBERNATION_POSSIBLE: &str = "HibernationPossible";
+/// `MaintenancePreconditionsSatisfied`
+pub const MAINTENANCE_PRECONDITIONS_SATISFIED: &str = "MaintenancePreconditionsSatisfied";
+/// `CACertificateValiditiesAcceptable`
+pub const CA_CERTIFICATE_VALIDITIES_ACCEPTABLE: &str = "CACertificateValiditiesAcceptable";
+/// `CRDsWithProblematicConversionWebhooks`
+pub const CRDS_WITH_PROBLEMATIC_CONVERSION_WEBHOOKS: &str = "CRDsWithProblematicConversionWebhooks";
+/// `ManualInPlaceWorkersUpdated`
+pub const MANUAL_IN_PLACE_WORKERS_UPDATED: &str = "ManualInPlaceWorkersUpdated";
+
+/// The constraints that care writes, in their order.
+const OWNED: [&str; 5] = [
+    HIBERNATION_POSSIBLE,
+    MAINTENANCE_PRECONDITIONS_SATISFIED,
+    CA_CERTIFICATE_VALIDITIES_ACCEPTABLE,
+    CRDS_WITH_PROBLEMATIC_CONVERSION_WEBHOOKS,
+    MANUAL_IN_PLACE_WORKERS_UPDATED,
+];
+
+/// Whether a constraint is shown only while it does not hold.
+fn is_shown_only_when_violated(type_: &str) -> bool {
+    !matches!(type_, HIBERNATION_POSSIBLE | MAINTENANCE_PRECONDITIONS_SATISFIED)
+}
+
+/// What the constraints are decided from.
+#[derive(Clone, Debug, Default)]
+pub struct Inputs<'a> {
+    /// Whether the spec or the status says that the Shoot is hibernated.
+    pub is_hibernated: bool,
+    /// Whether kube-apiserver answers.
+    pub is_control_plane_running: bool,
+    /// Pools with strategy `ManualInPlaceUpdate` that wait for an update, in spec order.
+    pub pending_manual_pools: &'a [String],
+    /// `status.lastOperation`.
+    pub last_operation: Option<&'a LastOperation>,
+    /// `status.lastErrors`.
+    pub last_errors: &'a [LastError],
+}
+
+fn finding(type_: &str, inputs: &Inputs<'_>) -> Finding {
+    let is_manual = type_ == MANUAL_IN_PLACE_WORKERS_UPDATED;
+    if inputs.is_hibernated && !is_manual {
+        return Finding::passed("ConstraintNotChecked", "Shoot cluster has been hibernated.");
+    }
+    if is_manual {
+        return if inputs.pending_manual_pools.is_empty() {
+            Finding::passed(
+                "NoWorkerPoolsWithManualInPlaceUpdateStrategyPending",
+                "No worker pools with manual in-place update strategy are pending",
+            )
+        } else {
+            Finding::failed(
+                "WorkerPoolsWithManualInPlaceUpdateStrategyPending",
+                format!(
+                    "Some worker pools in your Shoot with update strategy ManualInPlaceUpdate are pending update: {}",
+                    inputs.pending_manual_pools.join(", ")
+                ),
+            )
+        };
+    }
+    if !inputs.is_control_plane_running {
+        return Finding::failed("ConstraintNotChecked", "Shoot control plane is not running at the moment.");
+    }
+    match type_ {
+        CA_CERTIFICATE_VALIDITIES_ACCEPTABLE => {
+            Finding::passed("NoExpiringCACertificates", "All CA certificates are still valid for at least 8760h0m0s.")
+        }
+        CRDS_WITH_PROBLEMATIC_CONVERSION_WEBHOOKS => Finding::passed(
+            "NoCRDsWithProblematicConversionWebhooks",
+            "No CRDs have multiple stored versions present and a conversion webhook configured",
+        ),
+        _ => Finding::passed("NoProblematicWebhooks", "All webhooks are properly configured."),
+    }
+}
+
+/// The constraints that follow from `old` and the inputs: care's own first, in their order, then what others wrote.
+pub fn judge(old: &[Condition], inputs: &Inputs<'_>, now: Time) -> Vec<Condition> {
+    let mut constraints = Vec::new();
+    for type_ in OWNED {
+        let before = old.iter().find(|constraint| constraint.r#type == type_).cloned();
+        let finding = finding(type_, inputs);
+        let is_shown = !is_shown_only_when_violated(type_)
+            || finding.status != "True"
+            || (inputs.is_hibernated && type_ != MANUAL_IN_PLACE_WORKERS_UPDATED);
+        if !is_shown {
+            continue;
+        }
+        let mut status = finding.status;
+        if status == "False" && is_pardoned(inputs.last_operation, inputs.last_errors) {
+            status = "Progressing";
+        }
+        let before = before.unwrap_or_else(|| initial(type_, now));
+        constraints.push(updated(&before, status, &finding.reason, &finding.message, &finding.codes, now));
+    }
+    constraints.extend(old.iter().filter(|constraint| !OWNED.contains(&constraint.r#type.as_str())).cloned());
+    constraints
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::last_operation::{OperationType, last_operation};
+
+    fn types(constraints: &[Condition]) -> Vec<(&str, &str, &str)> {
+        constraints
+            .iter()
+            .map(|constraint| (constraint.r#type.as_str(), constraint.status.as_str(), constraint.reason.as_str()))
+            .collect()
+    }
+
+    #[test]
+    fn a_healthy_shoot_shows_two_constraints() {
+        let operation = last_operation(OperationType::Reconcile, "Succeeded", 100, "", Time::default());
+        let inputs = Inputs { is_control_plane_running: true, last_operation: Some(&operation), ..Inputs::default() };
+        assert_eq!(
+            types(&judge(&[], &inputs, Time::default())),
+            [
+                ("HibernationPossible", "True", "NoProblematicWebhooks"),
+                ("MaintenancePreconditionsSatisfied", "True", "NoProblematicWebhooks"),
+            ]
+        );
+        let pending = ["b".to_owned(), "a".to_owned()];
+        let inputs = Inputs { pending_manual_pools: &pending, ..inputs };
+        let constraints = judge(&[], &inputs, Time::default());
+        assert_eq!(
+            constraints[2].message,
+            "Some worker pools in your Shoot with update strategy ManualInPlaceUpdate are pending update: b, a"
+        );
+    }
+
+    #[test]
+    fn a_hibernated_shoot_shows_four_and_keeps_those_of_others() {
+        let foreign = Condition { r#type: "ReadyForMigration".to_owned(), ..Condition::default() };
+        let inputs = Inputs { is_hibernated: true, ..Inputs::default() };
+        let constraints = judge(&[foreign], &inputs, Time::default());
+        assert_eq!(constraints.len(), 5);
+        assert!(constraints[..4].iter().all(|c| c.reason == "ConstraintNotChecked" && c.status == "True"));
+        assert_eq!(constraints[4].r#type, "ReadyForMigration");
+    }
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Label `shoot.gardener.cloud/status`: one word for the health of a Shoot.
+
+use api::core::{Condition, LastError, LastOperation, ShootStatus};
+
+use crate::last_operation::{PROCESSING, SUCCEEDED};
+
+/// Key of the label.
+pub const STATUS_LABEL: &str = "shoot.gardener.cloud/status";
+
+/// Health in one word. Ordered from good to bad.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Health {
+    /// `healthy`
+    Healthy,
+    /// `progressing`
+    Progressing,
+    /// `unknown`
+    Unknown,
+    /// `unhealthy`
+    Unhealthy,
+}
+
+impl Health {
+    /// The label's value.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Healthy => "healthy",
+            Self::Progressing => "progressing",
+            Self::Unknown => "unknown",
+            Self::Unhealthy => "unhealthy",
+        }
+    }
+
+    const fn healthy_if(holds: bool) -> Self {
+        if holds { Self::Healthy } else { Self::Unhealthy }
+    }
+}
+
+/// The label's value for a Shoot. Constraints do not count.
+pub fn of_status(status: &ShootStatus) -> Health {
+    of(status.last_operation.as_ref(), &status.last_errors, &status.conditions)
+}
+
+/// The label's value: of a Shoot that is created or deleted, whether there are errors; otherwise the worst of its
+/// conditions and its last operation.
+pub fn of(last_operation: Option<&LastOperation>, last_errors: &[LastError], conditions: &[Condition]) -> Health {
+    let Some(operation) = last_operation else { return Health::Healthy };
+    let has_no_errors = Health::healthy_if(last_errors.is_empty());
+    if operation.r#type == "Delete" || (operation.r#type == "Create" && operation.state != SUCCEEDED) {
+        return has_no_errors;
+    }
+    let by_conditions = conditions.iter().map(|condition| match condition.status.as_str() {
+        "True" => Health::Healthy,
+        "Progressing" => Health::Progressing,
+        "False" => Health::Unhealthy,
+        _ => Health::Unknown,
+    });
+    let by_operation =
+        if operation.state == PROCESSING { has_no_errors } else { Health::healthy_if(operation.state == SUCCEEDED) };
+    by_conditions.max().unwrap_or(Health::Healthy).max(by_operation)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `TYPE STATE errors conditions => label`; `-` for none.
+    const ROWS: &str = "
+-         -          0 -                 => healthy
+Create    Processing 0 False             => healthy
+Create    Error      1 True              => unhealthy
+Create    Pending    0 -                 => healthy
+Create    Succeeded  0 True,Progressing  => progressing
+Create    Succeeded  0 True,True         => healthy
+Delete    Processing 0 False             => healthy
+Delete    Error      1 True              => unhealthy
+Reconcile Processing 0 True,Progressing  => progressing
+Reconcile Processing 0 True,Unknown      => unknown
+Reconcile Processing 0 Unknown,False     => unhealthy
+Reconcile Processing 1 True              => unhealthy
+Reconcile Succeeded  0 True              => healthy
+Reconcile Error      1 True              => unhealthy
+Reconcile Failed     1 True              => unhealthy
+Reconcile Aborted    0 True              => unhealthy
+Reconcile Pending    0 True              => unhealthy
+";
+
+    #[test]
+    fn label_is_the_worst_of_conditions_and_operation() {
+        for row in ROWS.lines().filter(|row| !row.is_empty()) {
+            let (given, expected) = row.split_once("=>").expect("row has an arrow");
+            let words: Vec<&str> = given.split_whitespace().collect();
+            let operation = (words[0] != "-").then(|| LastOperation {
+                r#type: words[0].to_owned(),
+                state: words[1].to_owned(),
+                ..LastOperation::default()
+            });
+            let errors = vec![LastError::default(); words[2].parse().expect("a number")];
+            let conditions: Vec<Condition> = words[3]
+                .split(',')
+                .filter(|status| *status != "-")
+                .map(|status| Condition { status: status.to_owned(), ..Condition::default() })
+                .collect();
+            assert_eq!(of(operation.as_ref(), &errors, &conditions).as_str(), expected.trim(), "row: {row}");
+        }
+    }
+}

@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What `status.lastOperation` and `status.lastErrors` of a Shoot say: texts, progress, error codes, and when an error
+//! is final.
+//!
+//! Source: pkg/gardenlet/controller/shoot/shoot/{reconciler,reconciler_reconcile,reconciler_delete}.go,
+//! pkg/utils/flow/{flow,progress}.go, pkg/apis/core/v1beta1/helper/errors.go @ v1.120.0.
+
+use api::core::{LastError, LastOperation};
+use apimachinery::meta::Time;
+use chrono::TimeDelta;
+
+/// What gardenlet does to a Shoot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum OperationType {
+    /// The first successful run, and every run until then.
+    Create,
+    /// Every run after it.
+    Reconcile,
+    /// A deletion timestamp is set.
+    Delete,
+    /// The control plane leaves this seed.
+    Migrate,
+    /// The control plane arrives on this seed.
+    Restore,
+}
+
+/// State `Processing`
+pub const PROCESSING: &str = "Processing";
+/// State `Succeeded`
+pub const SUCCEEDED: &str = "Succeeded";
+/// State `Error`: will be retried.
+pub const ERROR: &str = "Error";
+/// State `Failed`: will not be retried by itself.
+pub const FAILED: &str = "Failed";
+/// State `Pending`: waits for a seed.
+pub const PENDING: &str = "Pending";
+/// State `Aborted`: gardenlet restarted while it worked.
+pub const ABORTED: &str = "Aborted";
+
+/// Task ID under which a failed initialisation is recorded.
+pub const INITIALIZE_OPERATION: &str = "initializeOperation";
+
+impl OperationType {
+    /// As `lastOperation.type` says it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Create => "Create",
+            Self::Reconcile => "Reconcile",
+            Self::Delete => "Delete",
+            Self::Migrate => "Migrate",
+            Self::Restore => "Restore",
+        }
+    }
+
+    /// Reads `lastOperation.type`.
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::Create, Self::Reconcile, Self::Delete, Self::Migrate, Self::Restore]
+            .into_iter()
+            .find(|operation| operation.as_str() == text)
+    }
+
+    /// Description of the start write.
+    pub const fn started(self) -> &'static str {
+        match self {
+            Self::Create | Self::Reconcile => "Reconciliation of Shoot cluster initialized.",
+            Self::Restore => "Restoration of Shoot cluster initialized.",
+            Self::Migrate => "Preparation of Shoot cluster for migration initialized.",
+            Self::Delete => "Deletion of Shoot cluster in progress.",
+        }
+    }
+
+    /// Description of a success.
+    pub const fn succeeded(self) -> &'static str {
+        match self {
+            Self::Create | Self::Reconcile => "Shoot cluster has been successfully reconciled.",
+            Self::Restore => "Shoot cluster has been successfully restored.",
+            Self::Migrate => "Shoot cluster has been successfully prepared for migration.",
+            Self::Delete => "Shoot cluster has been successfully deleted.",
+        }
+    }
+
+    /// Name of the flow.
+    pub const fn flow_name(self) -> &'static str {
+        match self {
+            Self::Create | Self::Reconcile => "Shoot cluster reconciliation",
+            Self::Restore => "Shoot cluster restoration",
+            Self::Migrate => "Shoot cluster preparation for migration",
+            Self::Delete => "Shoot cluster deletion",
+        }
+    }
+
+    /// Reason and message of the Event at the start.
+    pub const fn start_event(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Create | Self::Reconcile => ("Reconciling", "Reconciling Shoot cluster"),
+            Self::Restore => ("Reconciling", "Restoring Shoot cluster"),
+            Self::Migrate => ("PrepareMigration", "Preparing Shoot cluster for migration"),
+            Self::Delete => ("Deleting", "Deleting Shoot cluster"),
+        }
+    }
+
+    /// Reason and message of the Event after a success.
+    pub const fn success_event(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Create | Self::Reconcile => ("Reconciled", "Reconciled Shoot cluster"),
+            Self::Restore => ("Reconciled", "Restored Shoot cluster"),
+            Self::Migrate => ("MigrationPrepared", "Prepared Shoot cluster for migration"),
+            Self::Delete => ("Deleted", "Deleted Shoot cluster"),
+        }
+    }
+
+    /// Reason of the warning Event after a failure; its message is the failure's description.
+    pub const fn failure_reason(self) -> &'static str {
+        match self {
+            Self::Create | Self::Reconcile | Self::Restore => "ReconcileError",
+            Self::Migrate => "MigrationPreparationFailed",
+            Self::Delete => "DeleteError",
+        }
+    }
+}
+
+/// `floor(100 × succeeded / total)`; 100 for a flow without tasks.
+pub fn progress(succeeded: usize, total: usize) -> i32 {
+    if total == 0 {
+        return 100;
+    }
+    i32::try_from(100 * succeeded / total).unwrap_or(100)
+}
+
+/// What a flow says while it works: the names of the running tasks, sorted and joined, except at either end.
+pub fn progress_description<'a>(flow_name: &str, progress: i32, running: impl IntoIterator<Item = &'a str>) -> String {
+    match progress {
+        0 => format!("Starting {flow_name}"),
+        100 => format!("{flow_name} finished"),
+        _ => {
+            let mut names: Vec<&str> = running.into_iter().collect();
+            names.sort_unstable();
+            names.join(", ")
+        }
+    }
+}
+
+/// A task that ended with an error.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskFailure {
+    /// Name of the task, its ID too.
+    pub task: String,
+    /// What went wrong.
+    pub message: String,
+    /// Codes that were reported with the error or are found in its text.
+    pub codes: Vec<String>,
+}
+
+impl TaskFailure {
+    /// A failure with the codes that its text yields.
+    pub fn new(task: &str, message: impl Into<String>) -> Self {
+        let message = message.into();
+        let codes = error_codes(&message).into_iter().map(str::to_owned).collect();
+        Self { task: task.to_owned(), message, codes }
+    }
+
+    /// `task "NAME" failed: MESSAGE`
+    pub fn description(&self) -> String {
+        format!("task \"{}\" failed: {}", self.task, self.message)
+    }
+
+    /// As an item of `status.lastErrors`.
+    pub fn to_last_error(&self, now: Time) -> LastError {
+        LastError {
+            description: self.description(),
+            task_id: Some(self.task.clone()),
+            codes: self.codes.clone(),
+            last_update_time: Some(now),
+        }
+    }
+}
+
+/// The error of a flow, with its first letter in upper case as the status shows it.
+pub fn flow_error(flow_name: &str, failures: &[TaskFailure]) -> String {
+    let list: Vec<String> = failures.iter().map(TaskFailure::description).collect();
+    format!("Flow \"{flow_name}\" encountered task errors: [{}]", list.join(", "))
+}
+
+/// Description of a run that could not even begin.
+pub fn initialization_error(message: &str) -> String {
+    format!("Could not initialize a new operation for Shoot cluster: {message}")
+}
+
+/// What becomes of a failed run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// [`ERROR`] or [`FAILED`].
+    pub state: &'static str,
+    /// With ` Operation will be retried.` if it is.
+    pub description: String,
+    /// Whether `retryCycleStartTime` is cleared.
+    pub ends_retry_cycle: bool,
+}
+
+/// Whether a failed run is retried: not with a code that says so, and not once the retry cycle is `retry_duration` old.
+pub fn verdict<'a>(
+    description: &str,
+    codes: impl IntoIterator<Item = &'a str>,
+    retry_cycle_start: Option<Time>,
+    retry_duration: TimeDelta,
+    now: Time,
+) -> Verdict {
+    let is_out_of_time = retry_cycle_start.is_some_and(|start| now.0 - start.0 >= retry_duration);
+    if is_out_of_time || codes.into_iter().any(is_non_retryable) {
+        return Verdict { state: FAILED, description: description.to_owned(), ends_retry_cycle: true };
+    }
+    Verdict { state: ERROR, description: format!("{description} Operation will be retried."), ends_retry_cycle: false }
+}
+
+/// Codes after which gardenlet does not try again by itself.
+const NON_RETRYABLE: [&str; 7] = [
+    "ERR_INFRA_UNAUTHENTICATED",
+    "ERR_INFRA_UNAUTHORIZED",
+    "ERR_INFRA_QUOTA_EXCEEDED",
+    "ERR_INFRA_RATE_LIMITS_EXCEEDED",
+    "ERR_INFRA_DEPENDENCIES",
+    "ERR_CONFIGURATION_PROBLEM",
+    "ERR_PROBLEMATIC_WEBHOOK",
+];
+
+/// Whether gardenlet gives up at once.
+pub fn is_non_retryable(code: &str) -> bool {
+    NON_RETRYABLE.contains(&code)
+}
+
+/// Words in a provider's error and the code that they yield, compared without regard to case.
+const WORDS: [(&str, &str); 14] = [
+    ("Authentication failed", "ERR_INFRA_UNAUTHENTICATED"),
+    ("InvalidAuthenticationTokenTenant", "ERR_INFRA_UNAUTHENTICATED"),
+    ("Unauthorized", "ERR_INFRA_UNAUTHORIZED"),
+    ("AuthorizationFailed", "ERR_INFRA_UNAUTHORIZED"),
+    ("AccessDenied", "ERR_INFRA_UNAUTHORIZED"),
+    ("OperationNotAllowed", "ERR_INFRA_UNAUTHORIZED"),
+    ("LimitExceeded", "ERR_INFRA_QUOTA_EXCEEDED"),
+    ("RequestLimitExceeded", "ERR_INFRA_RATE_LIMITS_EXCEEDED"),
+    ("Throttling", "ERR_INFRA_RATE_LIMITS_EXCEEDED"),
+    ("PendingVerification", "ERR_INFRA_DEPENDENCIES"),
+    ("not available in the current hardware cluster", "ERR_INFRA_RESOURCES_DEPLETED"),
+    ("InvalidParameter", "ERR_CONFIGURATION_PROBLEM"),
+    ("RetryableError", "ERR_RETRYABLE_INFRA_DEPENDENCIES"),
+    ("is misconfigured and requires zero voluntary evictions", "ERR_RETRYABLE_CONFIGURATION_PROBLEM"),
+];
+
+/// The codes that an error's text yields, in the order of the table, each once.
+pub fn error_codes(message: &str) -> Vec<&'static str> {
+    let message = message.to_lowercase();
+    let mut codes = Vec::new();
+    for (words, code) in WORDS {
+        // `RequestLimitExceeded` is a rate limit and no quota, although the longer word holds the shorter one.
+        let text = if words == "LimitExceeded" { message.replace("requestlimitexceeded", "") } else { message.clone() };
+        if text.contains(&words.to_lowercase()) && !codes.contains(&code) {
+            codes.push(code);
+        }
+    }
+    codes
+}
+
+/// A last operation, in the order in which one thinks of it.
+pub fn last_operation(
+    operation: OperationType,
+    state: &str,
+    progress: i32,
+    description: impl Into<String>,
+    now: Time,
+) -> LastOperation {
+    LastOperation {
+        description: description.into(),
+        last_update_time: now,
+        progress,
+        state: state.to_owned(),
+        r#type: operation.as_str().to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::{TimeZone as _, Utc};
+
+    use super::*;
+
+    fn at(hour: u32) -> Time {
+        Time(Utc.with_ymd_and_hms(2023, 7, 28, hour, 0, 0).single().expect("valid instant"))
+    }
+
+    #[test]
+    fn progress_is_rounded_down() {
+        #[track_caller]
+        fn check(succeeded: usize, total: usize, expected: i32) {
+            assert_eq!(progress(succeeded, total), expected);
+        }
+        check(0, 90, 0);
+        check(1, 101, 0);
+        check(1, 90, 1);
+        check(64, 90, 71);
+        check(89, 90, 98);
+        check(90, 90, 100);
+        check(0, 0, 100);
+    }
+
+    #[test]
+    fn description_names_running_tasks_sorted_except_at_either_end() {
+        #[track_caller]
+        fn check(percent: i32, running: &[&str], expected: &str) {
+            let actual = progress_description("Shoot cluster reconciliation", percent, running.iter().copied());
+            assert_eq!(actual, expected);
+        }
+        check(0, &["Deploying Shoot namespace in Seed"], "Starting Shoot cluster reconciliation");
+        check(
+            12,
+            &["Waiting until main and event etcd report readiness", "Deploying referenced resources"],
+            "Deploying referenced resources, Waiting until main and event etcd report readiness",
+        );
+        check(100, &[], "Shoot cluster reconciliation finished");
+    }
+
+    #[test]
+    fn failed_tasks_are_listed_in_the_flow_error() {
+        let failures = [TaskFailure::new("Deploying Shoot infrastructure", "no network"), TaskFailure::new("B", "c")];
+        assert_eq!(
+            flow_error(OperationType::Create.flow_name(), &failures),
+            "Flow \"Shoot cluster reconciliation\" encountered task errors: \
+             [task \"Deploying Shoot infrastructure\" failed: no network, task \"B\" failed: c]"
+        );
+    }
+
+    #[test]
+    fn errors_are_retried_until_a_code_or_twelve_hours_say_otherwise() {
+        #[track_caller]
+        fn check(codes: &[&str], start: Option<Time>, state: &str, description: &str) {
+            let verdict = verdict("Boom.", codes.iter().copied(), start, TimeDelta::hours(12), at(12));
+            assert_eq!((verdict.state, verdict.description.as_str()), (state, description));
+            assert_eq!(verdict.ends_retry_cycle, state == "Failed");
+        }
+        check(&[], None, "Error", "Boom. Operation will be retried.");
+        check(&[], Some(at(1)), "Error", "Boom. Operation will be retried.");
+        check(&[], Some(at(0)), "Failed", "Boom.");
+        check(&["ERR_RETRYABLE_INFRA_DEPENDENCIES"], Some(at(11)), "Error", "Boom. Operation will be retried.");
+        check(&["ERR_INFRA_QUOTA_EXCEEDED"], Some(at(11)), "Failed", "Boom.");
+    }
+
+    #[test]
+    fn codes_are_found_in_the_text() {
+        #[track_caller]
+        fn check(text: &str, expected: &[&str]) {
+            assert_eq!(error_codes(text), expected);
+        }
+        check("all is well", &[]);
+        check("rpc: accessDENIED by policy", &["ERR_INFRA_UNAUTHORIZED"]);
+        check("VcpuLimitExceeded", &["ERR_INFRA_QUOTA_EXCEEDED"]);
+        check("RequestLimitExceeded", &["ERR_INFRA_RATE_LIMITS_EXCEEDED"]);
+    }
+
+    #[test]
+    fn texts_are_those_of_upstream() {
+        #[track_caller]
+        fn check(operation: OperationType, started: &str, succeeded: &str, flow: &str) {
+            assert_eq!((operation.started(), operation.succeeded(), operation.flow_name()), (started, succeeded, flow));
+            assert_eq!(OperationType::parse(operation.as_str()), Some(operation));
+        }
+        for operation in [OperationType::Create, OperationType::Reconcile] {
+            check(
+                operation,
+                "Reconciliation of Shoot cluster initialized.",
+                "Shoot cluster has been successfully reconciled.",
+                "Shoot cluster reconciliation",
+            );
+        }
+        check(
+            OperationType::Delete,
+            "Deletion of Shoot cluster in progress.",
+            "Shoot cluster has been successfully deleted.",
+            "Shoot cluster deletion",
+        );
+        check(
+            OperationType::Restore,
+            "Restoration of Shoot cluster initialized.",
+            "Shoot cluster has been successfully restored.",
+            "Shoot cluster restoration",
+        );
+        check(
+            OperationType::Migrate,
+            "Preparation of Shoot cluster for migration initialized.",
+            "Shoot cluster has been successfully prepared for migration.",
+            "Shoot cluster preparation for migration",
+        );
+    }
+}
