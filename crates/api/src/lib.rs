@@ -19,6 +19,7 @@ pub mod operator;
 pub mod security;
 pub mod seedmanagement;
 pub mod settings;
+pub mod terrarium;
 
 /// Import path of the Go package that a module of this crate mirrors.
 pub(crate) fn go_package(module: &str) -> &'static str {
@@ -40,7 +41,7 @@ pub(crate) fn go_package(module: &str) -> &'static str {
         ("kubernetes", "networking") => "k8s.io/api/networking/v1",
         ("kubernetes", "rbac") => "k8s.io/api/rbac/v1",
         ("kubernetes", _) => "k8s.io/api/core/v1",
-        _ => "v1alpha1",
+        _ => "terrarium.dev/apis/terrarium/v1alpha1",
     }
 }
 

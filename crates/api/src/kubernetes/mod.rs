@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The parts of Kubernetes' own kinds that Terrarium reads or embeds.
 
+pub mod apps;
 pub mod autoscaling;
+pub mod coordination;
 pub mod core;
 pub mod networking;
 pub mod rbac;

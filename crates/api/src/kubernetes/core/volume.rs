@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Parts of Kubernetes' `core` group that Gardener's kinds embed.
+//! Volumes and their sources.
 //!
 //! Source: k8s.io/api/core/v1 (1.32); names, types and order of the fields are the public API's.
 
@@ -9,6 +9,7 @@ use api_derive::Schema;
 use apimachinery::meta::*;
 use serde::{Deserialize, Serialize};
 
+use super::*;
 use crate::encoding::is_zero;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
@@ -117,32 +118,6 @@ pub struct ClusterTrustBundleProjection {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
-pub struct ConfigMapKeySelector {
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub name: String,
-    #[schema(required)]
-    pub key: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub optional: Option<bool>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
-pub struct ConfigMapNodeConfigSource {
-    #[schema(required)]
-    pub namespace: String,
-    #[schema(required)]
-    pub name: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub uid: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub resource_version: String,
-    #[schema(required)]
-    pub kubelet_config_key: String,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
 pub struct ConfigMapProjection {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
@@ -205,30 +180,6 @@ pub struct EmptyDirVolumeSource {
     pub medium: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size_limit: Option<Quantity>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
-pub struct EnvVar {
-    #[schema(required)]
-    pub name: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub value: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub value_from: Option<EnvVarSource>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
-pub struct EnvVarSource {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub field_ref: Option<ObjectFieldSelector>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub resource_field_ref: Option<ResourceFieldSelector>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub config_map_key_ref: Option<ConfigMapKeySelector>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub secret_key_ref: Option<SecretKeySelector>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
@@ -373,27 +324,6 @@ pub struct KeyToPath {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
-pub struct LoadBalancerIngress {
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub ip: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub hostname: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ip_mode: Option<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schema(list_type = "atomic")]
-    pub ports: Vec<PortStatus>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
-pub struct LocalObjectReference {
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub name: String,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
 pub struct NFSVolumeSource {
     #[schema(required)]
     pub server: String,
@@ -401,86 +331,6 @@ pub struct NFSVolumeSource {
     pub path: String,
     #[serde(skip_serializing_if = "is_zero")]
     pub read_only: bool,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
-pub struct NodeAddress {
-    #[schema(required)]
-    pub r#type: String,
-    #[schema(required)]
-    pub address: String,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
-pub struct NodeCondition {
-    #[schema(required)]
-    pub r#type: String,
-    #[schema(required)]
-    pub status: String,
-    pub last_heartbeat_time: Time,
-    pub last_transition_time: Time,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub reason: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub message: String,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
-pub struct NodeConfigSource {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub config_map: Option<ConfigMapNodeConfigSource>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
-pub struct NodeSpec {
-    #[serde(rename = "podCIDR", skip_serializing_if = "String::is_empty")]
-    pub pod_cidr: String,
-    #[serde(rename = "podCIDRs", skip_serializing_if = "Vec::is_empty")]
-    #[schema(patch_strategy = "merge", list_type = "set")]
-    pub pod_cid_rs: Vec<String>,
-    #[serde(rename = "providerID", skip_serializing_if = "String::is_empty")]
-    pub provider_id: String,
-    #[serde(skip_serializing_if = "is_zero")]
-    pub unschedulable: bool,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schema(list_type = "atomic")]
-    pub taints: Vec<Taint>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub config_source: Option<NodeConfigSource>,
-    #[serde(rename = "externalID", skip_serializing_if = "String::is_empty")]
-    pub external_id: String,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
-pub struct ObjectFieldSelector {
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub api_version: String,
-    #[schema(required)]
-    pub field_path: String,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
-pub struct ObjectReference {
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub kind: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub namespace: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub name: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub uid: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub api_version: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub resource_version: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub field_path: String,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
@@ -531,17 +381,6 @@ pub struct PhotonPersistentDiskVolumeSource {
     pub pd_id: String,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub fs_type: String,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
-pub struct PortStatus {
-    #[schema(required)]
-    pub port: i32,
-    #[schema(required)]
-    pub protocol: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
@@ -605,66 +444,6 @@ pub struct RBDVolumeSource {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
-pub struct ResourceClaim {
-    #[schema(required)]
-    pub name: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub request: String,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
-pub struct ResourceFieldSelector {
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub container_name: String,
-    #[schema(required)]
-    pub resource: String,
-    pub divisor: Quantity,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
-pub struct ResourceQuota {
-    pub metadata: ObjectMeta,
-    pub spec: ResourceQuotaSpec,
-    pub status: ResourceQuotaStatus,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
-pub struct ResourceQuotaSpec {
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub hard: BTreeMap<String, Quantity>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schema(list_type = "atomic")]
-    pub scopes: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub scope_selector: Option<ScopeSelector>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
-pub struct ResourceQuotaStatus {
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub hard: BTreeMap<String, Quantity>,
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub used: BTreeMap<String, Quantity>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
-pub struct ResourceRequirements {
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub limits: BTreeMap<String, Quantity>,
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub requests: BTreeMap<String, Quantity>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schema(list_type = "map", list_map_key = "name")]
-    pub claims: Vec<ResourceClaim>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
 pub struct ScaleIOVolumeSource {
     #[schema(required)]
     pub gateway: String,
@@ -690,37 +469,6 @@ pub struct ScaleIOVolumeSource {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
-pub struct ScopeSelector {
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schema(list_type = "atomic")]
-    pub match_expressions: Vec<ScopedResourceSelectorRequirement>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
-pub struct ScopedResourceSelectorRequirement {
-    #[schema(required)]
-    pub scope_name: String,
-    #[schema(required)]
-    pub operator: String,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schema(list_type = "atomic")]
-    pub values: Vec<String>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
-pub struct SecretKeySelector {
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub name: String,
-    #[schema(required)]
-    pub key: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub optional: Option<bool>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
 pub struct SecretProjection {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
@@ -729,15 +477,6 @@ pub struct SecretProjection {
     pub items: Vec<KeyToPath>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub optional: Option<bool>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
-pub struct SecretReference {
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub name: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub namespace: String,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
@@ -778,34 +517,6 @@ pub struct StorageOSVolumeSource {
     pub read_only: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secret_ref: Option<LocalObjectReference>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
-pub struct Taint {
-    #[schema(required)]
-    pub key: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub value: String,
-    #[schema(required)]
-    pub effect: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub time_added: Option<Time>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
-pub struct Toleration {
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub key: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub operator: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub value: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub effect: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub toleration_seconds: Option<i64>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
@@ -897,25 +608,6 @@ pub struct Volume {
     pub ephemeral: Option<EphemeralVolumeSource>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub image: Option<ImageVolumeSource>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
-pub struct VolumeMount {
-    #[schema(required)]
-    pub name: String,
-    #[serde(skip_serializing_if = "is_zero")]
-    pub read_only: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub recursive_read_only: Option<String>,
-    #[schema(required)]
-    pub mount_path: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub sub_path: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub mount_propagation: Option<String>,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub sub_path_expr: String,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]

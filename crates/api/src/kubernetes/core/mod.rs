@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Kinds of the core group, `v1`: what is read is typed, what Gardener's kinds embed is whole.
+//!
+//! A struct that lacks fields says so in its file's first line; such objects are changed by patches, or created whole.
+
+mod common;
+mod config_map;
+mod container;
+mod event;
+mod namespace;
+mod node;
+mod pod;
+mod resource_quota;
+mod secret;
+mod service;
+mod service_account;
+mod volume;
+
+pub use self::common::*;
+pub use self::config_map::*;
+pub use self::container::*;
+pub use self::event::*;
+pub use self::namespace::*;
+pub use self::node::*;
+pub use self::pod::*;
+pub use self::resource_quota::*;
+pub use self::secret::*;
+pub use self::service::*;
+pub use self::service_account::*;
+pub use self::volume::*;

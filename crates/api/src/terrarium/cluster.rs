@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Types of kind `Cluster` (`terrarium.dev/v1alpha1`).
+
+use api_derive::Schema;
+use apimachinery::meta::*;
+use serde::{Deserialize, Serialize};
+
+use crate::impl_resource;
+
+/// A Kubernetes API that the landscape serves below `/clusters/NAME`.
+///
+/// A cluster exists exactly as long as its object exists in cluster `runtime`. Names are `garden`, `seed--NAME` and
+/// `shoot--PROJECT--NAME`; `runtime` itself has no object.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Cluster {
+    pub metadata: ObjectMeta,
+    #[schema(required)]
+    pub spec: ClusterSpec,
+}
+
+/// What a cluster is to look like.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ClusterSpec {
+    /// Version that the cluster's API server reports, without `v`: `1.27.1`.
+    #[schema(required)]
+    pub kubernetes_version: String,
+}
+
+impl_resource!(Cluster, "terrarium.dev", "v1alpha1", "Cluster", "clusters", false);

@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Kinds of `terrarium.dev/v1alpha1`: what the landscape says about itself, in cluster `runtime`.
+
+mod cluster;
+
+pub use self::cluster::*;
