@@ -21,6 +21,8 @@ pub(crate) fn test(long: bool) -> Result<(), String> {
     )?;
     println!("== tidy");
     tidy::run()?;
+    // The end-to-end scripts run the binaries of this build.
+    step("build", cargo(&["build", "--workspace", "--profile", "ci"]))?;
     let mut tests = cargo(&["test", "--workspace", "--profile", "ci", "--no-fail-fast"]);
     if long {
         tests.env("TERRARIUM_LONG", "1");

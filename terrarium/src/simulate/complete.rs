@@ -1,0 +1,463 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a landscape already has when somebody applies manifests to it, and a file does not: projects, credentials,
+//! seeds, extensions.
+//!
+//! Pure: manifests in, a plan out. Everything added is named in a note, so that nobody mistakes it for his own.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+
+use crate::manifests::{Manifest, Origin};
+
+/// What to do, in order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Plan {
+    /// Objects that need no project: cluster-scoped ones, and those of namespaces that exist.
+    pub(crate) first: Vec<Manifest>,
+    /// Objects of project namespaces, without Shoots.
+    pub(crate) second: Vec<Manifest>,
+    /// Shoots.
+    pub(crate) shoots: Vec<Manifest>,
+    /// Seeds, given or added; each gets a gardenlet.
+    pub(crate) seeds: Vec<Manifest>,
+    /// What was added, for a person.
+    pub(crate) notes: Vec<String>,
+}
+
+/// Kinds in the order in which they depend on one another; what is not listed comes last.
+const ORDER: &[&str] = &[
+    "Namespace",
+    "Secret",
+    "ConfigMap",
+    "ServiceAccount",
+    "InternalSecret",
+    "ControllerDeployment",
+    "ControllerRegistration",
+    "ExposureClass",
+    "CloudProfile",
+    "Project",
+    "NamespacedCloudProfile",
+    "Quota",
+    "WorkloadIdentity",
+    "SecretBinding",
+    "CredentialsBinding",
+];
+
+/// Namespaces of cluster `garden` that exist from the start.
+const EXISTING_NAMESPACES: &[&str] = &["", "default", "garden", "kube-system", "kube-public", "kube-node-lease"];
+
+/// Extension kind and type.
+pub(crate) type ExtensionType = (&'static str, String);
+
+/// Plans the manifests; `registered` are the extensions that the landscape has anyway.
+pub(crate) fn plan(manifests: Vec<Manifest>, registered: &BTreeSet<ExtensionType>) -> Plan {
+    let mut completion = Completion { given: manifests, added: Vec::new(), notes: Vec::new() };
+    completion.projects();
+    completion.credentials();
+    completion.references();
+    completion.seeds();
+    completion.extensions(registered);
+    let Completion { given, added, notes } = completion;
+    let mut plan = Plan { notes, ..Plan::default() };
+    let mut all: Vec<Manifest> = added.into_iter().chain(given).collect();
+    all.sort_by_key(|manifest| ORDER.iter().position(|kind| *kind == manifest.kind()).unwrap_or(ORDER.len()));
+    for manifest in all {
+        match manifest.kind() {
+            "Shoot" => plan.shoots.push(manifest),
+            "Seed" => plan.seeds.push(manifest),
+            _ if EXISTING_NAMESPACES.contains(&manifest.namespace()) => plan.first.push(manifest),
+            _ => plan.second.push(manifest),
+        }
+    }
+    plan
+}
+
+struct Completion {
+    given: Vec<Manifest>,
+    added: Vec<Manifest>,
+    notes: Vec<String>,
+}
+
+impl Completion {
+    fn all(&self) -> impl Iterator<Item = &Manifest> {
+        self.given.iter().chain(&self.added)
+    }
+
+    fn of_kind(&self, kind: &str) -> Vec<Manifest> {
+        self.all().filter(|manifest| manifest.kind() == kind).cloned().collect()
+    }
+
+    fn has(&self, kind: &str, namespace: &str, name: &str) -> bool {
+        self.all().any(|m| m.kind() == kind && m.namespace() == namespace && m.name() == name)
+    }
+
+    fn add(&mut self, needed_by: &Manifest, object: Value) {
+        let manifest = Manifest { origin: Origin { file: "(added)".to_owned(), line: needed_by.origin.line }, object };
+        let place = if manifest.namespace().is_empty() { "" } else { "/" };
+        self.notes.push(format!(
+            "{} {}{place}{} is not in the manifests and was added: {} `{}` needs it",
+            manifest.kind(),
+            manifest.namespace(),
+            manifest.name(),
+            needed_by.kind(),
+            needed_by.name(),
+        ));
+        self.added.push(manifest);
+    }
+
+    fn projects(&mut self) {
+        for manifest in self.given.clone() {
+            let namespace = manifest.namespace();
+            let Some(project) = namespace.strip_prefix("garden-") else { continue };
+            let is_there = self.all().any(|other| match other.kind() {
+                "Namespace" => other.name() == namespace,
+                "Project" => other.text(&["spec", "namespace"]).unwrap_or_default() == namespace,
+                _ => false,
+            });
+            if !is_there {
+                let object = json!({
+                    "apiVersion": "core.gardener.cloud/v1beta1",
+                    "kind": "Project",
+                    "metadata": {"name": project},
+                    "spec": {"namespace": namespace},
+                });
+                self.add(&manifest, object);
+            }
+        }
+    }
+
+    fn credentials(&mut self) {
+        for shoot in self.of_kind("Shoot") {
+            let provider = shoot.text(&["spec", "provider", "type"]).unwrap_or_default().to_owned();
+            for (field, kind) in
+                [("secretBindingName", "SecretBinding"), ("credentialsBindingName", "CredentialsBinding")]
+            {
+                let Some(name) = shoot.text(&["spec", field]).map(str::to_owned) else { continue };
+                if self.has(kind, shoot.namespace(), &name) {
+                    continue;
+                }
+                let metadata = json!({"name": name, "namespace": shoot.namespace()});
+                let object = if kind == "SecretBinding" {
+                    json!({
+                        "apiVersion": "core.gardener.cloud/v1beta1",
+                        "kind": kind,
+                        "metadata": metadata,
+                        "provider": {"type": provider},
+                        "secretRef": {"name": name, "namespace": shoot.namespace()},
+                    })
+                } else {
+                    json!({
+                        "apiVersion": "security.gardener.cloud/v1alpha1",
+                        "kind": kind,
+                        "metadata": metadata,
+                        "provider": {"type": provider},
+                        "credentialsRef": {
+                            "apiVersion": "v1", "kind": "Secret", "name": name, "namespace": shoot.namespace(),
+                        },
+                    })
+                };
+                self.add(&shoot, object);
+            }
+        }
+        for (kind, reference) in [("SecretBinding", "secretRef"), ("CredentialsBinding", "credentialsRef")] {
+            for binding in self.of_kind(kind) {
+                if binding.text(&[reference, "kind"]).unwrap_or("Secret") != "Secret" {
+                    continue;
+                }
+                let namespace = binding.text(&[reference, "namespace"]).unwrap_or(binding.namespace()).to_owned();
+                if let Some(name) = binding.text(&[reference, "name"]).map(str::to_owned) {
+                    self.secret(&binding, &namespace, &name);
+                }
+            }
+        }
+    }
+
+    fn secret(&mut self, needed_by: &Manifest, namespace: &str, name: &str) {
+        if !self.has("Secret", namespace, name) {
+            let metadata = json!({"name": name, "namespace": namespace});
+            self.add(needed_by, json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "Opaque"}));
+        }
+    }
+
+    /// Secrets and ConfigMaps that Shoots and Seeds name.
+    fn references(&mut self) {
+        for shoot in self.of_kind("Shoot") {
+            let namespace = shoot.namespace().to_owned();
+            for resource in list(&shoot.object["spec"]["resources"]) {
+                let reference = &resource["resourceRef"];
+                let (kind, name) = (string(&reference["kind"]), string(&reference["name"]));
+                match kind {
+                    "Secret" => self.secret(&shoot, &namespace, name),
+                    "ConfigMap" => self.config_map(&shoot, &namespace, name),
+                    _ => {}
+                }
+            }
+            for provider in list(&shoot.object["spec"]["dns"]["providers"]) {
+                if let Some(name) = provider["secretName"].as_str() {
+                    self.secret(&shoot, &namespace, name);
+                }
+            }
+            let api_server = &shoot.object["spec"]["kubernetes"]["kubeAPIServer"];
+            let audit = &api_server["auditConfig"]["auditPolicy"]["configMapRef"]["name"];
+            let authentication = &api_server["structuredAuthentication"]["configMapName"];
+            let authorization = &api_server["structuredAuthorization"]["configMapName"];
+            for name in [audit, authentication, authorization].into_iter().filter_map(Value::as_str) {
+                self.config_map(&shoot, &namespace, name);
+            }
+            for kubeconfig in list(&api_server["structuredAuthorization"]["kubeconfigs"]) {
+                if let Some(name) = kubeconfig["secretName"].as_str() {
+                    self.secret(&shoot, &namespace, name);
+                }
+            }
+        }
+        for seed in self.of_kind("Seed") {
+            let spec = &seed.object["spec"];
+            let references = [
+                &spec["backup"]["secretRef"],
+                &spec["backup"]["credentialsRef"],
+                &spec["dns"]["provider"]["secretRef"],
+            ];
+            for reference in references {
+                if let Some(name) = reference["name"].as_str() {
+                    self.secret(&seed, reference["namespace"].as_str().unwrap_or("garden"), name);
+                }
+            }
+        }
+    }
+
+    fn config_map(&mut self, needed_by: &Manifest, namespace: &str, name: &str) {
+        if !self.has("ConfigMap", namespace, name) {
+            let metadata = json!({"name": name, "namespace": namespace});
+            self.add(needed_by, json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}));
+        }
+    }
+
+    /// A Seed for every Shoot that names one which is not given, and one for each provider type and region when no
+    /// Seed is given at all.
+    fn seeds(&mut self) {
+        let none_given = self.of_kind("Seed").is_empty();
+        let mut labels: BTreeMap<String, Value> = BTreeMap::new();
+        for source in self.all().filter(|m| matches!(m.kind(), "Shoot" | "CloudProfile" | "ExposureClass")) {
+            let spec = &source.object["spec"];
+            for selector in [&spec["seedSelector"], &source.object["scheduling"]["seedSelector"]] {
+                for (key, value) in selector["matchLabels"].as_object().into_iter().flatten() {
+                    labels.insert(key.clone(), value.clone());
+                }
+            }
+        }
+        for shoot in self.of_kind("Shoot") {
+            let provider = shoot.text(&["spec", "provider", "type"]).unwrap_or_default().to_owned();
+            let region = shoot.text(&["spec", "region"]).unwrap_or_default().to_owned();
+            let name = match shoot.text(&["spec", "seedName"]) {
+                Some(name) => name.to_owned(),
+                None if none_given => seed_name(&provider, &region),
+                None => continue,
+            };
+            if provider.is_empty() || region.is_empty() || self.has("Seed", "", &name) {
+                continue;
+            }
+            let zones = zones_of(&shoot);
+            let object = json!({
+                "apiVersion": "core.gardener.cloud/v1beta1",
+                "kind": "Seed",
+                "metadata": {"name": name, "labels": labels},
+                "spec": {
+                    "provider": {"type": provider, "region": region, "zones": zones},
+                    "networks": {
+                        "nodes": "192.168.128.0/18",
+                        "pods": "192.168.192.0/19",
+                        "services": "192.168.224.0/20",
+                        "shootDefaults": {"pods": "100.96.0.0/11", "services": "100.64.0.0/13"},
+                    },
+                    "ingress": {"domain": format!("ingress.{name}.example.org"), "controller": {"kind": "nginx"}},
+                    "dns": {
+                        "provider": {
+                            "type": "local",
+                            "secretRef": {"name": "internal-domain", "namespace": "garden"},
+                        },
+                    },
+                },
+            });
+            self.add(&shoot, object);
+        }
+    }
+
+    /// Registrations for extension types that nobody registers.
+    fn extensions(&mut self, registered: &BTreeSet<ExtensionType>) {
+        let mut used: BTreeMap<ExtensionType, Manifest> = BTreeMap::new();
+        for manifest in self.all() {
+            for extension in extension_types(manifest) {
+                used.entry(extension).or_insert_with(|| manifest.clone());
+            }
+        }
+        let mut known = registered.clone();
+        for registration in self.of_kind("ControllerRegistration") {
+            for resource in list(&registration.object["spec"]["resources"]) {
+                let kind = EXTENSION_KINDS.iter().find(|kind| **kind == string(&resource["kind"]));
+                known.extend(kind.map(|kind| (*kind, string(&resource["type"]).to_owned())));
+            }
+        }
+        let mut missing: BTreeMap<String, (Vec<Value>, Manifest)> = BTreeMap::new();
+        for ((kind, type_), needed_by) in used {
+            if !type_.is_empty() && !known.contains(&(kind, type_.clone())) {
+                let resource = json!({"kind": kind, "type": type_});
+                missing.entry(type_).or_insert_with(|| (Vec::new(), needed_by)).0.push(resource);
+            }
+        }
+        for (type_, (resources, needed_by)) in missing {
+            let object = json!({
+                "apiVersion": "core.gardener.cloud/v1beta1",
+                "kind": "ControllerRegistration",
+                "metadata": {"name": format!("simulated-{}", type_.to_lowercase())},
+                "spec": {"resources": resources},
+            });
+            self.add(&needed_by, object);
+        }
+    }
+}
+
+const EXTENSION_KINDS: &[&str] = &[
+    "BackupBucket",
+    "BackupEntry",
+    "ContainerRuntime",
+    "ControlPlane",
+    "DNSRecord",
+    "Extension",
+    "Infrastructure",
+    "Network",
+    "OperatingSystemConfig",
+    "Worker",
+];
+
+/// The extension kinds and types that a Shoot or Seed uses (upstream: plugin/pkg/global/extensionvalidation).
+fn extension_types(manifest: &Manifest) -> Vec<ExtensionType> {
+    let spec = &manifest.object["spec"];
+    let mut types = Vec::new();
+    let mut push = |kind: &'static str, value: &Value| types.push((kind, string(value).to_owned()));
+    match manifest.kind() {
+        "Shoot" => {
+            for kind in ["ControlPlane", "Infrastructure", "Worker"] {
+                push(kind, &spec["provider"]["type"]);
+            }
+            push("Network", &spec["networking"]["type"]);
+            for provider in list(&spec["dns"]["providers"]) {
+                push("DNSRecord", &provider["type"]);
+            }
+            for extension in list(&spec["extensions"]) {
+                push("Extension", &extension["type"]);
+            }
+            for worker in list(&spec["provider"]["workers"]) {
+                push("OperatingSystemConfig", &worker["machine"]["image"]["name"]);
+                for runtime in list(&worker["cri"]["containerRuntimes"]) {
+                    push("ContainerRuntime", &runtime["type"]);
+                }
+            }
+        }
+        "CloudProfile" => {
+            for image in list(&spec["machineImages"]) {
+                push("OperatingSystemConfig", &image["name"]);
+            }
+        }
+        "Seed" => {
+            push("ControlPlane", &spec["provider"]["type"]);
+            for kind in ["BackupBucket", "BackupEntry"] {
+                push(kind, &spec["backup"]["provider"]);
+            }
+            push("DNSRecord", &spec["dns"]["provider"]["type"]);
+            for extension in list(&spec["extensions"]) {
+                push("Extension", &extension["type"]);
+            }
+        }
+        _ => {}
+    }
+    types
+}
+
+fn zones_of(shoot: &Manifest) -> BTreeSet<String> {
+    let workers = list(&shoot.object["spec"]["provider"]["workers"]);
+    let mut zones: BTreeSet<String> =
+        workers.iter().flat_map(|worker| list(&worker["zones"])).map(|zone| string(zone).to_owned()).collect();
+    let region = shoot.text(&["spec", "region"]).unwrap_or_default();
+    for letter in ["a", "b", "c"] {
+        // A highly available control plane wants three zones.
+        if zones.len() < 3 {
+            zones.insert(format!("{region}-{letter}"));
+        }
+    }
+    zones
+}
+
+fn seed_name(provider: &str, region: &str) -> String {
+    if provider == region {
+        return provider.to_owned();
+    }
+    let name: String = format!("{provider}-{region}").to_lowercase();
+    name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).take(40).collect()
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+fn string(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::manifests::parse;
+
+    const SHOOT: &str = "
+apiVersion: core.gardener.cloud/v1beta1
+kind: Shoot
+metadata: {name: s, namespace: garden-dev}
+spec:
+  secretBindingName: account
+  region: eu-central-1
+  provider:
+    type: aws
+    workers: [{name: a, machine: {image: {name: flatcar}}, zones: [eu-central-1a, eu-central-1b, eu-central-1c]}]
+  networking: {type: calico}
+  resources: [{name: r, resourceRef: {apiVersion: v1, kind: ConfigMap, name: c}}]
+";
+
+    fn registered() -> BTreeSet<ExtensionType> {
+        let aws = ["ControlPlane", "Infrastructure", "Worker"].map(|kind| (kind, "aws".to_owned()));
+        aws.into_iter().chain([("Network", "calico".to_owned()), ("DNSRecord", "local".to_owned())]).collect()
+    }
+
+    #[track_caller]
+    fn check(text: &str, expected: &[&str]) {
+        let plan = plan(parse("f.yaml", text).expect("valid manifests"), &registered());
+        assert_eq!(plan.notes, expected);
+    }
+
+    #[test]
+    fn a_lonely_shoot_gets_what_it_needs() {
+        check(
+            SHOOT,
+            &[
+                "Project dev is not in the manifests and was added: Shoot `s` needs it",
+                "SecretBinding garden-dev/account is not in the manifests and was added: Shoot `s` needs it",
+                "Secret garden-dev/account is not in the manifests and was added: SecretBinding `account` needs it",
+                "ConfigMap garden-dev/c is not in the manifests and was added: Shoot `s` needs it",
+                "Seed aws-eu-central-1 is not in the manifests and was added: Shoot `s` needs it",
+                "ControllerRegistration simulated-flatcar is not in the manifests and was added: Shoot `s` needs it",
+            ],
+        );
+    }
+
+    #[test]
+    fn what_is_given_is_not_added() {
+        let given = format!(
+            "{SHOOT}---\napiVersion: core.gardener.cloud/v1beta1\nkind: Seed\nmetadata: {{name: x}}\nspec: {{}}\n---\n\
+             apiVersion: core.gardener.cloud/v1beta1\nkind: Project\nmetadata: {{name: dev}}\nspec: {{namespace: garden-dev}}\n"
+        );
+        let plan = plan(parse("f.yaml", &given).expect("valid manifests"), &registered());
+        assert!(plan.notes.iter().all(|note| !note.starts_with("Seed") && !note.starts_with("Project")));
+        assert_eq!(plan.first.iter().map(Manifest::kind).collect::<Vec<_>>(), ["ControllerRegistration", "Project"]);
+        assert_eq!(plan.seeds.len(), 1);
+    }
+}

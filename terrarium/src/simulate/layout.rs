@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+//! How a line of the story is laid out: instant, subject, text with a hanging indent.
+//!
+//! ```text
+//!   07-28 09:07:27  KubernetesVersionMaintenance   Control Plane: Updated Kubernetes version …
+//! ^2 ^11 + 1 + 8    ^19                            ^45, or two blanks behind a longer subject
+//! ```
+
+use chrono::{DateTime, Utc};
+
+/// Where the subject begins.
+const SUBJECT: usize = 18;
+/// Where the text begins, behind a subject that is short enough.
+const TEXT: usize = 46;
+/// Longest line.
+const WIDTH: usize = 120;
+
+/// One line of the story, wrapped.
+pub(crate) fn line(time: DateTime<Utc>, subject: &str, text: &str) -> String {
+    let mut head = format!("  {}  {subject}", time.format("%m-%d %H:%M:%S"));
+    let length = head.chars().count();
+    head.push_str(&" ".repeat(TEXT.saturating_sub(length).max(2)));
+    let indent = TEXT.max(length + 2).min(TEXT + 8);
+    wrap(&head, text, indent)
+}
+
+/// A continuation below a line: no instant, no subject.
+pub(crate) fn below(text: &str) -> String {
+    wrap(&" ".repeat(TEXT), text, TEXT)
+}
+
+/// A text set in from the left, below a line that it explains.
+pub(crate) fn quoted(text: &str) -> String {
+    wrap("      ", text, 6)
+}
+
+/// The column in which subjects begin.
+pub(crate) const fn subject_column() -> usize {
+    SUBJECT
+}
+
+fn wrap(head: &str, text: &str, indent: usize) -> String {
+    let mut out = head.to_owned();
+    let mut length = head.chars().count();
+    for (index, word) in text.split_whitespace().enumerate() {
+        let width = word.chars().count();
+        if index > 0 {
+            if length + 1 + width > WIDTH {
+                out.push('\n');
+                out.push_str(&" ".repeat(indent));
+                length = indent;
+            } else {
+                out.push(' ');
+                length += 1;
+            }
+        }
+        out.push_str(word);
+        length += width;
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(text: &str) -> DateTime<Utc> {
+        text.parse().expect("an instant")
+    }
+
+    #[test]
+    fn a_long_text_hangs_below_its_column() {
+        let text = "Control Plane: Updated Kubernetes version from \"1.26.4\" to \"1.27.1\". Reason: Kubernetes version \
+                    expired - force update required.";
+        assert_eq!(
+            line(at("2023-07-28T09:07:27Z"), "KubernetesVersionMaintenance", text),
+            "  07-28 09:07:27  KubernetesVersionMaintenance  Control Plane: Updated Kubernetes version from \"1.26.4\" to \
+             \"1.27.1\".\n                                                Reason: Kubernetes version expired - force update \
+             required."
+        );
+    }
+
+    #[test]
+    fn a_short_subject_is_followed_by_the_column() {
+        assert_eq!(
+            line(at("2023-07-27T20:00:01Z"), "SchedulingSuccessful", "Scheduled to seed 'local'"),
+            "  07-27 20:00:01  SchedulingSuccessful        Scheduled to seed 'local'"
+        );
+    }
+}
