@@ -8,7 +8,8 @@
 //! when it is as durable as the implementation promises. Volatile entries reach subscribers and are not history.
 //!
 //! **Tour.** [`entry`] what is stored; [`log`] the trait; [`memory`] the log of a simulation; [`splice`] changes of
-//! bytes; [`replay`] state from entries; [`conformance`] the suite that every implementation passes.
+//! bytes; [`replay`] state from entries; [`conformance`] the suite that every implementation passes; [`validator`] what
+//! must hold of every subscription.
 
 pub mod conformance;
 pub mod entry;
@@ -16,7 +17,10 @@ pub mod log;
 pub mod memory;
 pub mod replay;
 pub mod splice;
+pub mod validator;
 
 pub use entry::{Actor, Entry, Key, Revision, Sections, Verb};
 pub use log::{Append, AppendError, Appended, EventLog, Expect, Guard, Message, ReadError, Subscription};
 pub use memory::MemoryLog;
+pub use replay::Replay;
+pub use validator::WatchValidator;

@@ -10,6 +10,12 @@ use chrono::{DateTime, Utc};
 
 use crate::entry::{Actor, Entry, Key, Revision, Sections, Verb};
 
+/// Guards that an append may carry.
+pub const MAX_GUARDS: usize = 8;
+
+/// Bytes that an object may have, all sections together: 1.5 MiB, as etcd takes by default.
+pub const MAX_OBJECT_BYTES: usize = 3 * 512 * 1024;
+
 /// What must hold of the key that is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expect {
@@ -22,7 +28,8 @@ pub enum Expect {
 /// What else must still hold: "unchanged since" of what admission read. At most 8 an append.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Guard {
-    /// The object's last change is not after the revision (and it still exists or not, as it was then).
+    /// The object's last change is not after the revision (and it still exists or not, as it was then). Volatile
+    /// entries are no change.
     Key(Key, Revision),
     /// No creation, deletion or change outside `status` in (cluster, resource) after the revision.
     Collection(Arc<str>, Arc<str>, Revision),
@@ -125,7 +132,8 @@ pub trait EventLog: Send + Sync + fmt::Debug + 'static {
     fn append(&self, append: Append) -> BoxFuture<Result<Appended, AppendError>>;
     /// Revision of the last entry.
     fn head(&self) -> Revision;
-    /// Entries with `from < revision <= to`, in order; `cluster` limits them.
+    /// Entries with `from < revision <= to`, in order; `cluster` limits them. Volatile entries that another entry of
+    /// their object followed may be missing.
     fn read(
         &self,
         from: Revision,
