@@ -39,9 +39,9 @@ impl Random {
         let high = high & !0xf000 | 0x4000;
         let low = low & !(0b11 << 62) | 0b10 << 62;
         let mut text = String::with_capacity(36);
-        let (a, b, c) = (high >> 32, high >> 16 & 0xffff, high & 0xffff);
-        let (d, e) = (low >> 48, low & 0xffff_ffff_ffff);
-        write!(text, "{a:08x}-{b:04x}-{c:04x}-{d:04x}-{e:012x}").expect("a String takes everything");
+        write!(text, "{:08x}-{:04x}-{:04x}-", high >> 32, high >> 16 & 0xffff, high & 0xffff)
+            .and_then(|()| write!(text, "{:04x}-{:012x}", low >> 48, low & 0xffff_ffff_ffff))
+            .expect("a String takes everything");
         text
     }
 

@@ -26,6 +26,7 @@ struct State {
     created: u64,
     fired: u64,
     fired_calendar: u64,
+    pending_work: usize,
     schedule: Option<Random>,
 }
 
@@ -49,6 +50,7 @@ impl SimulatedClock {
             created: 0,
             fired: 0,
             fired_calendar: 0,
+            pending_work: 0,
             schedule,
         })))
     }
@@ -65,7 +67,7 @@ impl SimulatedClock {
         if limit.is_some_and(|limit| place.0 > limit) {
             return None;
         }
-        let timer = state.timers.remove(&place)?;
+        let timer = state.remove(&place)?;
         state.now = state.now.max(place.0);
         state.fired += 1;
         state.fired_calendar += u64::from(timer.class == TimerClass::Calendar);
@@ -100,8 +102,21 @@ impl SimulatedClock {
         self.state().timers.len()
     }
 
+    /// How many work timers wait.
+    pub fn pending_work(&self) -> usize {
+        self.state().pending_work
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn remove(&mut self, place: &Place) -> Option<Timer> {
+        let timer = self.timers.remove(place)?;
+        self.pending_work -= usize::from(timer.class == TimerClass::Work);
+        Some(timer)
     }
 }
 
@@ -119,6 +134,7 @@ impl TimeSource for SimulatedClock {
         state.created += 1;
         let order = state.schedule.as_ref().map_or(0, |random| random.draw("timer", "", number));
         let place = (until, order, number);
+        state.pending_work += usize::from(class == TimerClass::Work);
         state.timers.insert(place, Timer { class, waker: None });
         Box::pin(Sleeping { clock: self.clone(), place })
     }
@@ -150,7 +166,7 @@ impl Future for Sleeping {
 
 impl Drop for Sleeping {
     fn drop(&mut self) {
-        self.clock.state().timers.remove(&self.place);
+        self.clock.state().remove(&self.place);
     }
 }
 
@@ -180,7 +196,7 @@ mod tests {
         }
         assert_eq!(fired, expected, "timers {due:?} until {limit:?}");
         assert_eq!(clock.fired(), expected.len() as u64);
-        let ready = sleeps.iter_mut().filter_map(|sleep| sleep.now_or_never()).count();
+        let ready = sleeps.iter_mut().filter_map(FutureExt::now_or_never).count();
         let last = expected.last().copied().unwrap_or(0);
         assert_eq!(ready, due.iter().filter(|s| **s <= last).count());
     }
@@ -241,8 +257,7 @@ mod tests {
                 assert_eq!(sleep.as_mut().poll(&mut Context::from_waker(&waker)), Poll::Pending);
             }
             while clock.fire_next(None).is_some() {}
-            let order = woken.lock().expect("no panic").clone();
-            order
+            woken.lock().expect("no panic").clone()
         };
         assert_eq!(order(None), [0, 1, 2, 3, 4, 5, 6, 7]);
         assert_eq!(order(Some(1)), order(Some(1)));

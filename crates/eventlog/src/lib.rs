@@ -20,7 +20,7 @@ pub mod splice;
 pub mod validator;
 
 pub use entry::{Actor, Entry, Key, Revision, Sections, Verb};
-pub use log::{Append, AppendError, Appended, EventLog, Expect, Guard, Message, ReadError, Subscription};
+pub use log::{Append, AppendError, Appended, EventLog, Expect, Guard, Message, ReadError, Snapshot, Subscription};
 pub use memory::MemoryLog;
 pub use replay::Replay;
 pub use validator::WatchValidator;

@@ -123,6 +123,9 @@ impl fmt::Debug for Subscription {
     }
 }
 
+/// Objects, each with the revision of its last change, in key order.
+pub type Snapshot = Vec<(Key, Revision, Sections)>;
+
 /// A boxed future, so that logs can be trait objects.
 pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
@@ -143,7 +146,7 @@ pub trait EventLog: Send + Sync + fmt::Debug + 'static {
     /// Entries after `from`, as they come, with positions.
     fn subscribe(&self, from: Revision, cluster: Option<&str>) -> Result<Subscription, ReadError>;
     /// All objects at a retained revision, with the revision of their last change, in key order.
-    fn state_at(&self, revision: Revision) -> BoxFuture<Result<Vec<(Key, Revision, Sections)>, ReadError>>;
+    fn state_at(&self, revision: Revision) -> BoxFuture<Result<Snapshot, ReadError>>;
     /// Forgets history up to `revision`.
     fn compact(&self, revision: Revision) -> BoxFuture<Result<(), ReadError>>;
 }

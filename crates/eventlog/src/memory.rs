@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 use crate::entry::{Entry, Key, Revision, Sections, Verb};
 use crate::log::{
     Append, AppendError, Appended, BoxFuture, EventLog, Expect, Guard, MAX_GUARDS, MAX_OBJECT_BYTES, ReadError,
-    Subscription,
+    Snapshot, Subscription,
 };
 use crate::replay::{Canonical, canonical_head};
 use crate::splice;
@@ -320,7 +320,7 @@ impl EventLog for MemoryLog {
         Ok(state.subscribers.subscribe(backlog, head, cluster))
     }
 
-    fn state_at(&self, revision: Revision) -> BoxFuture<Result<Vec<(Key, Revision, Sections)>, ReadError>> {
+    fn state_at(&self, revision: Revision) -> BoxFuture<Result<Snapshot, ReadError>> {
         let state = self.state();
         let all = state.check(revision).map(|()| state.state_at(revision));
         Box::pin(std::future::ready(all))

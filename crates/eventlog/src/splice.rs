@@ -116,7 +116,7 @@ pub(crate) fn push_varint(out: &mut Vec<u8>, value: usize) {
         out.push((value & 0x7f) as u8 | 0x80);
         value >>= 7;
     }
-    out.push(value as u8);
+    out.push((value & 0x7f) as u8);
 }
 
 fn varint(from: &mut &[u8]) -> Result<usize, Corrupt> {

@@ -23,6 +23,7 @@ struct Inner {
     running: Mutex<Running>,
     stop: watch::Sender<bool>,
     ended: Notify,
+    panicked: AtomicBool,
     schedule: Option<Schedule>,
 }
 
@@ -61,6 +62,7 @@ impl Tasks {
             running: Mutex::default(),
             stop: watch::Sender::new(false),
             ended: Notify::new(),
+            panicked: AtomicBool::new(false),
             schedule,
         }))
     }
@@ -77,7 +79,7 @@ impl Tasks {
         running.tasks.insert(number, Task { abort: None, watches: watches.clone() });
         drop(running);
         let ends = Ends { tasks: self.clone(), number };
-        let spawned = self.0.runtime.spawn(Watched { task: Box::pin(task), watches, ends, delayed: false });
+        let spawned = self.0.runtime.spawn(Watched { task: Box::pin(task), watches, ends });
         if let Some(task) = self.0.running().tasks.get_mut(&number) {
             task.abort = Some(spawned.abort_handle());
         }
@@ -124,6 +126,11 @@ impl Tasks {
         self.0.running().tasks.is_empty()
     }
 
+    /// Whether a task ended in a panic.
+    pub fn has_panicked(&self) -> bool {
+        self.0.panicked.load(Ordering::Relaxed)
+    }
+
     fn end(&self, which: impl Fn(&Task) -> bool) {
         // An abort may drop its task at once, and that locks.
         let aborts: Vec<_> =
@@ -168,7 +175,6 @@ struct Watched {
     task: Pin<Box<dyn Future<Output = ()> + Send>>,
     watches: Arc<AtomicBool>,
     ends: Ends,
-    delayed: bool,
 }
 
 impl Future for Watched {
@@ -176,12 +182,11 @@ impl Future for Watched {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let this = &mut *self;
-        if let Some(schedule) = &this.ends.tasks.0.schedule {
-            this.delayed = !this.delayed && schedule.draw(4) == 0;
-            if this.delayed {
-                context.waker().wake_by_ref();
-                return Poll::Pending;
-            }
+        if let Some(schedule) = &this.ends.tasks.0.schedule
+            && schedule.draw(4) == 0
+        {
+            context.waker().wake_by_ref();
+            return Poll::Pending;
         }
         let outer = POLLED.replace(Some(this.watches.clone()));
         let poll = this.task.as_mut().poll(context);
@@ -198,6 +203,9 @@ struct Ends {
 
 impl Drop for Ends {
     fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.tasks.0.panicked.store(true, Ordering::Relaxed);
+        }
         let mut running = self.tasks.0.running();
         running.tasks.remove(&self.number);
         if running.tasks.is_empty() {
@@ -303,6 +311,19 @@ mod tests {
     }
 
     #[test]
+    fn a_panic_of_a_task_is_noted() {
+        run(async {
+            let tasks = Tasks::new();
+            tasks.spawn(async {});
+            tasks.ended().await;
+            assert!(!tasks.has_panicked());
+            tasks.spawn(async { panic!("on purpose") });
+            tasks.ended().await;
+            assert!(tasks.has_panicked());
+        });
+    }
+
+    #[test]
     fn nothing_is_spawned_after_the_stop() {
         run(async {
             let tasks = Tasks::new();
@@ -328,8 +349,7 @@ mod tests {
                 tasks.ended().await;
                 order.lock().expect("no panic").push(tasks.choose(100));
             });
-            let order = noted.lock().expect("no panic").clone();
-            order
+            noted.lock().expect("no panic").clone()
         };
         assert_eq!(order(None), [0, 1, 2, 3, 4, 5, 0]);
         assert_eq!(order(Some(3)), order(Some(3)));

@@ -168,7 +168,8 @@ impl History {
                 (Some(live), _) if live.revision == self.compacted => live.sections.clone(),
                 (_, Content::Whole(sections)) => *sections,
                 (_, Content::Change(change)) => {
-                    apply(&change, self.base.get(&key).map_or(&Sections::default(), |(_, sections)| sections))
+                    let before = self.base.get(&key).map(|(_, sections)| sections.clone());
+                    apply(&change, &before.unwrap_or_default())
                 }
                 (_, Content::Forgotten) => continue,
             };
