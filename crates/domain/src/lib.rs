@@ -8,15 +8,25 @@
 //!
 //! **Tour.**
 //! - [`care`] health of a Shoot: conditions, constraints, the label that sums them up.
+//! - [`annotations`] keys that steer the life of a Shoot, and its tasks.
 //! - [`cloud_profile`] what a CloudProfile offers, and the merge of a NamespacedCloudProfile with its parent.
+//! - [`conditions`] how a condition is made and changed.
 //! - [`defaulting`] what the API server fills in.
+//! - [`features`] feature gates and admission plugins of Kubernetes versions.
 //! - [`last_operation`] what a Shoot's last operation says.
 //! - [`profile`] documents or upstream.
+//! - [`reconcile`] when a Shoot is reconciled: its generation, operation annotations, confined roll-out.
 //! - [`versions`] semantic versions, expiry, selections.
+//! - [`window`] maintenance time windows.
 
+pub mod annotations;
 pub mod care;
 pub mod cloud_profile;
+pub mod conditions;
 pub mod defaulting;
+pub mod features;
 pub mod last_operation;
 pub mod profile;
+pub mod reconcile;
 pub mod versions;
+pub mod window;

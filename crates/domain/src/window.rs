@@ -188,7 +188,8 @@ impl Window {
     /// window itself.
     pub fn next(self, from: DateTime<Utc>) -> Span {
         let (begin, end) = (self.begin_on_day_of(from), self.end_on_day_of(from));
-        let later = if begin < from && (self.contains(from) || from > end) { TimeDelta::days(1) } else { TimeDelta::zero() };
+        let later =
+            if begin < from && (self.contains(from) || from > end) { TimeDelta::days(1) } else { TimeDelta::zero() };
         Span { earliest: begin + later, end: end + later }
     }
 

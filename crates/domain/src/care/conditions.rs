@@ -7,6 +7,7 @@ use api::core::{Condition, LastError, LastOperation};
 use apimachinery::meta::Time;
 use chrono::{DateTime, TimeDelta, Utc};
 
+pub use crate::conditions::{initial, updated};
 use crate::last_operation;
 
 /// `APIServerAvailable`
@@ -96,44 +97,6 @@ impl Default for Thresholds {
             .collect(),
         )
     }
-}
-
-/// A condition that nothing has been found out about yet.
-pub fn initial(type_: &str, now: Time) -> Condition {
-    Condition {
-        r#type: type_.to_owned(),
-        status: "Unknown".to_owned(),
-        last_transition_time: now,
-        last_update_time: now,
-        reason: "ConditionInitialized".to_owned(),
-        message: "The condition has been initialized but its semantic check has not been performed yet.".to_owned(),
-        codes: Vec::new(),
-    }
-}
-
-/// The condition with new content: `lastTransitionTime` moves with the status, `lastUpdateTime` with reason, message or
-/// codes.
-pub fn updated(
-    condition: &Condition,
-    status: &str,
-    reason: &str,
-    message: &str,
-    codes: &[String],
-    now: Time,
-) -> Condition {
-    let message = if message.is_empty() { "No message given." } else { message };
-    let mut new = condition.clone();
-    if new.status != status {
-        status.clone_into(&mut new.status);
-        new.last_transition_time = now;
-    }
-    if new.reason != reason || new.message != message || new.codes != codes {
-        reason.clone_into(&mut new.reason);
-        message.clone_into(&mut new.message);
-        new.codes = codes.to_vec();
-        new.last_update_time = now;
-    }
-    new
 }
 
 /// The status of a failed check, and the instant at which time alone would change it.

@@ -6,6 +6,7 @@ use apimachinery::meta::IntOrString;
 
 use super::{HOUR, MINUTE, add_toleration, seconds};
 use crate::profile::Profile;
+use crate::window;
 
 /// Fills the defaults of a Shoot.
 ///
@@ -56,10 +57,7 @@ fn maintenance(maintenance: &mut Maintenance, has_workers: bool, window_draw: u6
     if has_workers {
         update.machine_image_version.get_or_insert(true);
     }
-    maintenance.time_window.get_or_insert_with(|| {
-        let hour = window_draw % 23;
-        MaintenanceTimeWindow { begin: format!("{hour:02}0000+0000"), end: format!("{:02}0000+0000", hour + 1) }
-    });
+    maintenance.time_window.get_or_insert_with(|| window::default_window(window_draw));
 }
 
 /// The defaults that make sense only for a Shoot with workers.

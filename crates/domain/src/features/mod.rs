@@ -162,7 +162,13 @@ Foo                           1.31.0 unknown
             let actual = match feature_gate(name) {
                 None => "unknown",
                 Some(gate) if !gate.is_supported(&version) => "unsupported",
-                Some(gate) if gate.is_locked(&version) => if gate.default { "locked on" } else { "locked off" },
+                Some(gate) if gate.is_locked(&version) => {
+                    if gate.default {
+                        "locked on"
+                    } else {
+                        "locked off"
+                    }
+                }
                 Some(_) => "supported",
             };
             assert_eq!(actual, words.collect::<Vec<_>>().join(" "), "row: {row}");
@@ -177,7 +183,9 @@ Foo                           1.31.0 unknown
 
     #[test]
     fn admission_plugins_come_and_go() {
-        let supported = |name, version: &str| admission_plugin(name).map(|plugin| plugin.is_supported(&version.parse().expect("semver")));
+        let supported = |name, version: &str| {
+            admission_plugin(name).map(|plugin| plugin.is_supported(&version.parse().expect("semver")))
+        };
         assert_eq!(supported("MutatingAdmissionPolicy", "1.31.9"), Some(false));
         assert_eq!(supported("MutatingAdmissionPolicy", "1.32.0"), Some(true));
         assert_eq!(supported("PersistentVolumeLabel", "1.30.9"), Some(true));

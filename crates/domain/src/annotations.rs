@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Annotations of Shoots that steer their life.
+//!
+//! Source: pkg/apis/core/v1beta1/constants/types_constants.go @ v1.120.0.
+
+use std::collections::BTreeMap;
+
+/// What shall be done to the object, once.
+pub const OPERATION: &str = "gardener.cloud/operation";
+/// What shall be done in the next maintenance time window.
+pub const MAINTENANCE_OPERATION: &str = "maintenance.gardener.cloud/operation";
+/// Tasks of the next reconciliation, joined with commas.
+pub const TASKS: &str = "shoot.gardener.cloud/tasks";
+/// `true`: a failed Shoot is retried in the next maintenance time window.
+pub const NEEDS_RETRY_OPERATION: &str = "maintenance.shoot.gardener.cloud/needs-retry-operation";
+/// `true`: the deletion may be forced.
+pub const FORCE_DELETION: &str = "confirmation.gardener.cloud/force-deletion";
+/// `true`: the deletion is meant.
+pub const CONFIRM_DELETION: &str = "confirmation.gardener.cloud/deletion";
+/// `true`: gardenlet leaves the Shoot alone, where it respects that.
+pub const IGNORE: &str = "shoot.gardener.cloud/ignore";
+/// A Go duration: how often gardenlet reconciles the Shoot, where it respects that.
+pub const SYNC_PERIOD: &str = "shoot.gardener.cloud/sync-period";
+
+/// Reads a boolean as Go's `strconv.ParseBool` does.
+pub fn parse_bool(text: &str) -> Option<bool> {
+    match text {
+        "1" | "t" | "T" | "TRUE" | "true" | "True" => Some(true),
+        "0" | "f" | "F" | "FALSE" | "false" | "False" => Some(false),
+        _ => None,
+    }
+}
+
+/// Whether an annotation parses as true.
+pub fn is_true(annotations: &BTreeMap<String, String>, key: &str) -> bool {
+    annotations.get(key).and_then(|value| parse_bool(value)) == Some(true)
+}
+
+/// The tasks in the annotation, in their order.
+pub fn tasks(annotations: &BTreeMap<String, String>) -> Vec<&str> {
+    annotations.get(TASKS).map_or_else(Vec::new, |value| value.split(',').filter(|task| !task.is_empty()).collect())
+}
+
+/// Whether the annotation has a task.
+pub fn has_task(annotations: &BTreeMap<String, String>, task: &str) -> bool {
+    tasks(annotations).contains(&task)
+}
+
+/// Adds tasks behind those that are present; none twice.
+pub fn add_tasks(annotations: &mut BTreeMap<String, String>, new: &[&str]) {
+    let mut tasks = tasks(annotations);
+    for task in new {
+        if !tasks.contains(task) {
+            tasks.push(task);
+        }
+    }
+    let value = tasks.join(",");
+    set_tasks(annotations, value);
+}
+
+/// Removes tasks, and the annotation with the last one.
+pub fn remove_tasks(annotations: &mut BTreeMap<String, String>, done: &[&str]) {
+    let mut tasks = tasks(annotations);
+    tasks.retain(|task| !done.contains(task));
+    let value = tasks.join(",");
+    set_tasks(annotations, value);
+}
+
+fn set_tasks(annotations: &mut BTreeMap<String, String>, value: String) {
+    if value.is_empty() {
+        annotations.remove(TASKS);
+    } else {
+        annotations.insert(TASKS.to_owned(), value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tasks_are_appended_once_and_removed_with_the_annotation() {
+        let mut annotations = BTreeMap::from([(TASKS.to_owned(), "b,a".to_owned())]);
+        add_tasks(&mut annotations, &["a", "c"]);
+        assert_eq!(annotations["shoot.gardener.cloud/tasks"], "b,a,c");
+        remove_tasks(&mut annotations, &["a", "b"]);
+        assert_eq!(annotations["shoot.gardener.cloud/tasks"], "c");
+        remove_tasks(&mut annotations, &["c", "d"]);
+        assert!(annotations.is_empty());
+    }
+
+    #[test]
+    fn booleans_are_those_of_go() {
+        for (text, expected) in
+            [("true", Some(true)), ("T", Some(true)), ("0", Some(false)), ("yes", None), ("tRUE", None)]
+        {
+            assert_eq!(parse_bool(text), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: Apache-2.0
+//! When a Shoot is reconciled: what raises its generation, and when gardenlet acts although nothing changed.
+//!
+//! Source: pkg/apiserver/registry/core/shoot/strategy.go, pkg/gardenlet/controller/shoot/shoot/helper,
+//! pkg/utils/gardener/shoot.go @ v1.120.0; docs/usage/shoot/shoot_updates.md.
+
+use api::core::{Shoot, ShootSpec};
+use apimachinery::meta::Duration;
+use chrono::{DateTime, TimeDelta, Utc};
+
+use crate::annotations;
+use crate::last_operation::{ABORTED, FAILED, OperationType, SUCCEEDED};
+use crate::window::{Span, effective_window};
+
+/// What a write makes of `metadata.generation` and of the operation annotation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GenerationChange {
+    /// Whether the generation rises by one.
+    pub increase: bool,
+    /// Whether `gardener.cloud/operation` is consumed.
+    pub remove_operation: bool,
+}
+
+impl GenerationChange {
+    const NONE: Self = Self { increase: false, remove_operation: false };
+    const INCREASE: Self = Self { increase: true, remove_operation: false };
+    const CONSUME: Self = Self { increase: true, remove_operation: true };
+}
+
+/// The operations that raise the generation and stay until gardenlet has started them.
+const ROTATIONS: [&str; 12] = [
+    "rotate-ca-start",
+    "rotate-ca-start-without-workers-rollout",
+    "rotate-ca-complete",
+    "rotate-credentials-start",
+    "rotate-credentials-start-without-workers-rollout",
+    "rotate-credentials-complete",
+    "rotate-etcd-encryption-key-start",
+    "rotate-etcd-encryption-key-complete",
+    "rotate-observability-credentials",
+    "rotate-serviceaccount-key-start",
+    "rotate-serviceaccount-key-start-without-workers-rollout",
+    "rotate-serviceaccount-key-complete",
+];
+
+/// What an update of the main resource does. `new` has the stored status already.
+///
+/// The first reason that applies ends the evaluation: a changed spec hides the operation annotation, which then stays
+/// until the next write.
+pub fn generation_on_update(old: &Shoot, new: &Shoot) -> GenerationChange {
+    if spec_counts(&old.spec, &new.spec)
+        || (old.metadata.deletion_timestamp.is_none() && new.metadata.deletion_timestamp.is_some())
+        || (needs_force_deletion(new) && !needs_force_deletion(old))
+    {
+        return GenerationChange::INCREASE;
+    }
+    let Some(last_operation) = &new.status.last_operation else { return GenerationChange::NONE };
+    let operation = new.metadata.annotation(annotations::OPERATION).unwrap_or_default();
+    if last_operation.state == FAILED {
+        return if operation == "retry" { GenerationChange::CONSUME } else { GenerationChange::NONE };
+    }
+    match operation {
+        "reconcile" => GenerationChange::CONSUME,
+        "rotate-ssh-keypair" if !has_ssh_access(&new.spec) => {
+            GenerationChange { increase: false, remove_operation: true }
+        }
+        "rotate-ssh-keypair" => GenerationChange::INCREASE,
+        rotation if ROTATIONS.contains(&rotation) || rotation.starts_with("rotate-rollout-workers") => {
+            GenerationChange::INCREASE
+        }
+        _ => GenerationChange::NONE,
+    }
+}
+
+/// Whether a status write raises the generation: while the control plane migration has ended on the old seed.
+pub fn status_update_raises_generation(new: &Shoot) -> bool {
+    new.status.last_operation.as_ref().is_some_and(|operation| {
+        operation.r#type == OperationType::Migrate.as_str() && matches!(operation.state.as_str(), SUCCEEDED | ABORTED)
+    })
+}
+
+/// Whether a changed spec counts at once. In a confined roll-out only the switch to and from hibernation does.
+fn spec_counts(old: &ShootSpec, new: &ShootSpec) -> bool {
+    if is_confined(new) { is_hibernation_enabled(old) != is_hibernation_enabled(new) } else { old != new }
+}
+
+fn needs_force_deletion(shoot: &Shoot) -> bool {
+    annotations::is_true(&shoot.metadata.annotations, annotations::FORCE_DELETION)
+}
+
+/// Whether changes of the spec wait for the maintenance time window.
+pub fn is_confined(spec: &ShootSpec) -> bool {
+    spec.maintenance.as_ref().and_then(|maintenance| maintenance.confine_spec_update_rollout) == Some(true)
+}
+
+/// Whether the spec asks for hibernation.
+pub fn is_hibernation_enabled(spec: &ShootSpec) -> bool {
+    spec.hibernation.as_ref().and_then(|hibernation| hibernation.enabled) == Some(true)
+}
+
+/// Whether the Shoot's nodes have SSH access: there are workers, and it is not switched off.
+pub fn has_ssh_access(spec: &ShootSpec) -> bool {
+    let switch = spec.provider.workers_settings.as_ref().and_then(|settings| settings.ssh_access.as_ref());
+    !spec.provider.workers.is_empty() && switch.is_none_or(|ssh_access| ssh_access.enabled)
+}
+
+/// What gardenlet does to a Shoot next.
+pub fn operation_type(shoot: &Shoot) -> OperationType {
+    let last = shoot.status.last_operation.as_ref();
+    let last_type = last.and_then(|operation| OperationType::parse(&operation.r#type));
+    let last_state = last.map(|operation| operation.state.as_str()).unwrap_or_default();
+    let operation = shoot.metadata.annotation(annotations::OPERATION);
+    let seeds = (shoot.spec.seed_name.as_deref(), shoot.status.seed_name.as_deref());
+    let has_moved = matches!(seeds, (Some(wanted), Some(present)) if wanted != present);
+    match last_type {
+        _ if has_moved => OperationType::Migrate,
+        Some(OperationType::Migrate) if matches!(last_state, SUCCEEDED | ABORTED) => OperationType::Restore,
+        _ if operation == Some("migrate") => OperationType::Migrate,
+        _ if shoot.metadata.is_being_deleted() => OperationType::Delete,
+        _ if operation == Some("restore") => OperationType::Restore,
+        None => OperationType::Create,
+        Some(unfinished @ (OperationType::Create | OperationType::Migrate | OperationType::Restore))
+            if last_state != SUCCEEDED =>
+        {
+            unfinished
+        }
+        Some(_) => OperationType::Reconcile,
+    }
+}
+
+/// What gardenlet's configuration says about when to reconcile (`controllers.shoot`), and its version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GardenletSettings {
+    /// Time between two reconciliations; 1h by default.
+    pub sync_period: TimeDelta,
+    /// Whether the annotations `ignore` and `sync-period` count in all namespaces; in `garden` they always do.
+    pub respect_sync_period_overwrite: bool,
+    /// Whether a Shoot that is up to date is reconciled in its maintenance time window only.
+    pub reconcile_in_maintenance_only: bool,
+    /// This gardenlet's version, as in `status.gardener.version`.
+    pub gardener_version: String,
+}
+
+impl Default for GardenletSettings {
+    fn default() -> Self {
+        Self {
+            sync_period: TimeDelta::hours(1),
+            respect_sync_period_overwrite: false,
+            reconcile_in_maintenance_only: false,
+            gardener_version: String::new(),
+        }
+    }
+}
+
+/// When gardenlet begins with a Shoot that it has not seen before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Enqueue {
+    /// At once.
+    Now,
+    /// At an instant drawn from the span.
+    Within(Span),
+}
+
+/// When gardenlet comes back to a Shoot by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NextSync {
+    /// Not before something changes.
+    Never,
+    /// After a fixed time.
+    After(TimeDelta),
+    /// At an instant drawn from the span.
+    Within(Span),
+}
+
+/// What gardenlet does with a Shoot at an instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Schedule {
+    /// Whether a pass at this instant reconciles; otherwise it only syncs the Cluster resource.
+    pub reconcile_now: bool,
+    /// When the first pass is, if gardenlet sees the Shoot for the first time at this instant.
+    pub enqueue: Enqueue,
+    /// When the next pass is, after a reconciliation that succeeded and after none.
+    pub requeue: NextSync,
+}
+
+/// How long an operation in the window of the Shoot counts as the one of this window.
+const SAME_WINDOW: TimeDelta = TimeDelta::hours(6);
+
+/// What gardenlet does with a Shoot at an instant.
+///
+/// Upstream's extra turn, a random point in the rest of the window for a Shoot that gardenlet sees for the first time
+/// in its window, is [`Enqueue::Within`] with the rest of that window.
+pub fn schedule(shoot: &Shoot, settings: &GardenletSettings, now: DateTime<Utc>) -> Schedule {
+    if is_failed(shoot, settings) || is_ignored(shoot, settings) {
+        return Schedule { reconcile_now: false, enqueue: Enqueue::Now, requeue: NextSync::Never };
+    }
+    let window = effective_window(shoot);
+    let in_window_only = settings.reconcile_in_maintenance_only || is_confined(&shoot.spec);
+    let requeue =
+        if in_window_only { NextSync::Within(window.next(now)) } else { NextSync::After(sync_period(shoot, settings)) };
+    if operation_type(shoot) != OperationType::Reconcile || !is_up_to_date(shoot) || !in_window_only {
+        return Schedule { reconcile_now: true, enqueue: Enqueue::Now, requeue };
+    }
+    let is_done = shoot.status.last_operation.as_ref().is_some_and(|operation| {
+        window.contains(operation.last_update_time.0) && now - operation.last_update_time.0 <= SAME_WINDOW
+    });
+    if window.contains(now) && !is_done {
+        Schedule { reconcile_now: true, enqueue: Enqueue::Within(window.rest_or_next(now)), requeue }
+    } else {
+        Schedule { reconcile_now: false, enqueue: Enqueue::Within(window.next(now)), requeue }
+    }
+}
+
+fn is_failed(shoot: &Shoot, settings: &GardenletSettings) -> bool {
+    is_failed_and_observed(shoot, &settings.gardener_version)
+}
+
+/// Whether the last operation failed for good: nobody changed the Shoot since, and the same version looked at it.
+pub fn is_failed_and_observed(shoot: &Shoot, gardener_version: &str) -> bool {
+    shoot.status.last_operation.as_ref().is_some_and(|operation| operation.state == FAILED)
+        && shoot.metadata.generation == shoot.status.observed_generation
+        && shoot.status.gardener.version == gardener_version
+}
+
+fn is_up_to_date(shoot: &Shoot) -> bool {
+    shoot.metadata.generation == shoot.status.observed_generation
+        && shoot.status.last_operation.as_ref().is_some_and(|operation| operation.state == SUCCEEDED)
+}
+
+fn respects_overwrite(shoot: &Shoot, settings: &GardenletSettings) -> bool {
+    settings.respect_sync_period_overwrite || shoot.metadata.namespace == "garden"
+}
+
+/// Whether gardenlet leaves the Shoot alone.
+pub fn is_ignored(shoot: &Shoot, settings: &GardenletSettings) -> bool {
+    respects_overwrite(shoot, settings) && annotations::is_true(&shoot.metadata.annotations, annotations::IGNORE)
+}
+
+/// Time between two reconciliations of a Shoot: the configured one, or a longer one of its own where that counts.
+pub fn sync_period(shoot: &Shoot, settings: &GardenletSettings) -> TimeDelta {
+    let own = || {
+        let text = shoot.metadata.annotation(annotations::SYNC_PERIOD)?;
+        let duration: Duration = text.parse().ok()?;
+        Some(duration.to_chrono()).filter(|own| *own >= settings.sync_period)
+    };
+    if respects_overwrite(shoot, settings) { own().unwrap_or(settings.sync_period) } else { settings.sync_period }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use api::core::{
+        Hibernation, LastOperation, Maintenance, MaintenanceTimeWindow, SSHAccess, Worker, WorkersSettings,
+    };
+
+    fn last_operation(type_: &str, state: &str, updated: &str) -> LastOperation {
+        LastOperation {
+            r#type: type_.to_owned(),
+            state: state.to_owned(),
+            last_update_time: apimachinery::meta::Time(updated.parse().expect("RFC 3339")),
+            ..LastOperation::default()
+        }
+    }
+
+    /// A Shoot from words: `payload`, `confine`, `hibernated`, `no-ssh`, `deleted`, `force`.
+    fn shoot(words: &str, state: &str, operation: &str) -> Shoot {
+        let mut shoot = Shoot::default();
+        shoot.spec.provider.workers.push(Worker::default());
+        for word in words.split_whitespace() {
+            match word {
+                "payload" => "eu-1".clone_into(&mut shoot.spec.region),
+                "confine" => {
+                    shoot.spec.maintenance.get_or_insert_default().confine_spec_update_rollout = Some(true);
+                }
+                "hibernated" => {
+                    shoot.spec.hibernation = Some(Hibernation { enabled: Some(true), ..Hibernation::default() })
+                }
+                "no-ssh" => {
+                    shoot.spec.provider.workers_settings =
+                        Some(WorkersSettings { ssh_access: Some(SSHAccess { enabled: false }) });
+                }
+                "deleted" => shoot.metadata.deletion_timestamp = Some(apimachinery::meta::Time::default()),
+                "force" => {
+                    let key = "confirmation.gardener.cloud/force-deletion".to_owned();
+                    shoot.metadata.annotations.insert(key, "true".to_owned());
+                }
+                "-" => {}
+                other => panic!("no such word: {other}"),
+            }
+        }
+        if operation != "-" {
+            shoot.metadata.annotations.insert("gardener.cloud/operation".to_owned(), operation.to_owned());
+        }
+        if state != "-" {
+            shoot.status.last_operation = Some(last_operation("Reconcile", state, "2025-06-15T09:00:00Z"));
+        }
+        shoot
+    }
+
+    /// Old, new, state of the last operation, operation annotation; whether the generation rises, and what becomes of
+    /// the annotation. Source: docs/usage/shoot-operations/shoot_operations.md, shoot_updates.md.
+    const GENERATIONS: &str = "
+-        | -                  | Succeeded  | -                          => same  -
+-        | payload            | Succeeded  | -                          => rises -
+-        | payload confine    | Succeeded  | -                          => same  -
+confine  | payload            | Succeeded  | -                          => rises -
+confine  | hibernated confine | Succeeded  | -                          => rises -
+-        | deleted            | -          | -                          => rises -
+-        | force              | Failed     | -                          => rises -
+force    | force              | Failed     | -                          => same  -
+-        | payload            | Succeeded  | reconcile                  => rises kept
+-        | payload confine    | Succeeded  | reconcile                  => rises removed
+-        | -                  | Succeeded  | reconcile                  => rises removed
+-        | -                  | Processing | reconcile                  => rises removed
+-        | -                  | -          | reconcile                  => same  kept
+-        | -                  | Failed     | reconcile                  => same  kept
+-        | -                  | Failed     | retry                      => rises removed
+-        | -                  | Error      | retry                      => same  kept
+-        | -                  | Succeeded  | maintain                   => same  kept
+-        | -                  | Succeeded  | force-in-place-update      => same  kept
+-        | -                  | Succeeded  | rotate-credentials-start   => rises kept
+-        | -                  | Failed     | rotate-credentials-start   => same  kept
+-        | -                  | Succeeded  | rotate-rollout-workers=a,b => rises kept
+-        | -                  | Succeeded  | rotate-foo                 => same  kept
+-        | -                  | Succeeded  | rotate-ssh-keypair         => rises kept
+no-ssh   | no-ssh             | Succeeded  | rotate-ssh-keypair         => same  removed
+";
+
+    #[test]
+    fn generation_follows_the_first_reason_that_applies() {
+        for row in GENERATIONS.lines().filter(|row| !row.is_empty()) {
+            let (given, expected) = row.split_once("=>").expect("row has an arrow");
+            let cells: Vec<&str> = given.split('|').map(str::trim).collect();
+            let change = generation_on_update(&shoot(cells[0], cells[2], "-"), &shoot(cells[1], cells[2], cells[3]));
+            let annotation = match (cells[3], change.remove_operation) {
+                ("-", _) => "-",
+                (_, true) => "removed",
+                (_, false) => "kept",
+            };
+            let actual = format!("{:5} {annotation}", if change.increase { "rises" } else { "same" });
+            assert_eq!(actual, expected.trim(), "row: {row}");
+        }
+    }
+
+    #[test]
+    fn ended_migration_raises_the_generation_on_status_writes() {
+        for (type_, state, expected) in [
+            ("Migrate", "Succeeded", true),
+            ("Migrate", "Aborted", true),
+            ("Migrate", "Error", false),
+            ("Reconcile", "Succeeded", false),
+        ] {
+            let mut shoot = Shoot::default();
+            shoot.status.last_operation = Some(last_operation(type_, state, "2025-06-15T09:00:00Z"));
+            assert_eq!(status_update_raises_generation(&shoot), expected, "{type_} {state}");
+        }
+    }
+
+    /// Last operation, other circumstances, and what gardenlet does next.
+    const OPERATIONS: &str = "
+-          -          -        => Create
+Create     Processing -        => Create
+Create     Error      -        => Create
+Create     Succeeded  -        => Reconcile
+Reconcile  Error      -        => Reconcile
+Delete     Error      deleted  => Delete
+Create     Processing deleted  => Delete
+Reconcile  Succeeded  moved    => Migrate
+Migrate    Processing -        => Migrate
+Migrate    Succeeded  -        => Restore
+Migrate    Aborted    deleted  => Restore
+Restore    Error      -        => Restore
+Restore    Succeeded  -        => Reconcile
+Reconcile  Succeeded  restore  => Restore
+Reconcile  Succeeded  migrate  => Migrate
+";
+
+    #[test]
+    fn operation_follows_from_the_last_one() {
+        for row in OPERATIONS.lines().filter(|row| !row.is_empty()) {
+            let words: Vec<&str> = row.split_whitespace().collect();
+            let mut given = Shoot::default();
+            if words[0] != "-" {
+                given.status.last_operation = Some(last_operation(words[0], words[1], "2025-06-15T09:00:00Z"));
+            }
+            given.status.seed_name = Some("a".to_owned());
+            given.spec.seed_name = Some(if words[2] == "moved" { "b" } else { "a" }.to_owned());
+            match words[2] {
+                "deleted" => given.metadata.deletion_timestamp = Some(apimachinery::meta::Time::default()),
+                operation @ ("migrate" | "restore") => {
+                    given.metadata.annotations.insert("gardener.cloud/operation".to_owned(), operation.to_owned());
+                }
+                _ => {}
+            }
+            assert_eq!(operation_type(&given).as_str(), words[4], "row: {row}");
+        }
+    }
+
+    #[test]
+    fn own_sync_period_counts_where_it_is_respected_and_not_shorter() {
+        let settings = GardenletSettings::default();
+        let mut shoot = Shoot::default();
+        let period = |shoot: &Shoot, settings: &GardenletSettings| sync_period(shoot, settings).num_minutes();
+        shoot.metadata.annotations.insert("shoot.gardener.cloud/sync-period".to_owned(), "2h30m".to_owned());
+        assert_eq!(period(&shoot, &settings), 60);
+        let respecting = GardenletSettings { respect_sync_period_overwrite: true, ..settings.clone() };
+        assert_eq!(period(&shoot, &respecting), 150);
+        "garden".clone_into(&mut shoot.metadata.namespace);
+        assert_eq!(period(&shoot, &settings), 150);
+        for too_short_or_wrong in ["30m", "soon"] {
+            shoot
+                .metadata
+                .annotations
+                .insert("shoot.gardener.cloud/sync-period".to_owned(), too_short_or_wrong.to_owned());
+            assert_eq!(period(&shoot, &settings), 60);
+        }
+    }
+
+    /// Confined Shoot, window 22:00 to 23:00: now, last success; whether gardenlet reconciles, and its first turn.
+    const CONFINED: &str = "
+15T10:00:00 14T22:10:00 => no  next
+15T22:10:00 14T22:10:00 => yes rest
+15T22:40:00 15T22:10:00 => no  next
+15T22:10:00 15T21:59:59 => yes rest
+15T22:45:00 14T22:10:00 => yes rest
+15T22:45:01 14T22:10:00 => no  next
+";
+
+    #[test]
+    fn confined_shoots_are_reconciled_once_in_their_window() {
+        let instant = |text: &str| format!("2025-06-{text}Z").parse::<DateTime<Utc>>().expect("RFC 3339");
+        for row in CONFINED.lines().filter(|row| !row.is_empty()) {
+            let words: Vec<&str> = row.split_whitespace().collect();
+            let now = instant(words[0]);
+            let mut shoot = Shoot::default();
+            shoot.spec.maintenance = Some(Maintenance {
+                time_window: Some(MaintenanceTimeWindow { begin: "220000+0000".into(), end: "230000+0000".into() }),
+                confine_spec_update_rollout: Some(true),
+                ..Maintenance::default()
+            });
+            shoot.status.last_operation =
+                Some(last_operation("Reconcile", "Succeeded", &instant(words[1]).to_rfc3339()));
+            let schedule = schedule(&shoot, &GardenletSettings::default(), now);
+            let Enqueue::Within(span) = schedule.enqueue else { panic!("in a window") };
+            let turn = if span.earliest == now { "rest" } else { "next" };
+            assert_eq!([if schedule.reconcile_now { "yes" } else { "no" }, turn], words[3..], "row: {row}");
+            assert_eq!(schedule.requeue, NextSync::Within(effective_window(&shoot).next(now)), "row: {row}");
+        }
+    }
+}
