@@ -6,18 +6,23 @@
 //! **Invariants.** No polling in landscape time. Nothing retries inside a pass. Order of everything that can be seen is
 //! key order or revision order.
 //!
-//! **Tour.** [`Api`] one kind in one scope; [`Reflector`] and [`Store`] a local copy; [`Controller`] queue and passes;
-//! [`Recorder`] Events; [`leader_election`].
+//! **Tour.** [`Api`] one kind in one scope; [`Reflector`], [`Store`] and [`Index`] a local copy; [`Controller`] queue
+//! and passes; [`Recorder`] Events; [`leader_election`]; [`DecodeCache`] what the reflectors of a process share.
 
 pub mod api;
+mod decode;
+mod difference;
 pub mod leader_election;
 pub mod queue;
 pub mod recorder;
 pub mod reflector;
+mod request;
 pub mod runner;
+mod store;
 
-pub use self::api::{Api, Error, ListOptions, Patch, WatchEvent};
-pub use self::queue::{ObjectKey, Requeue};
+pub use self::api::{Api, ApiResource, CLUSTER_ANNOTATION, Error, ListOptions, Patch, WatchEvent, WatchStream};
+pub use self::decode::{DecodeCache, PartialObject, Readable};
+pub use self::queue::{ObjectKey, QueueHandle, Requeue, Schedule};
 pub use self::recorder::{EventType, ObjectRef, Recorder};
-pub use self::reflector::{Change, Reflector, Store};
+pub use self::reflector::{Change, Index, Reflector, Store};
 pub use self::runner::Controller;

@@ -1,9 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A work queue with client-go's semantics on landscape time: dirty set, processing set, delays, back-off by key.
+//!
+//! ```text
+//! add ──► ready ──take──► processing ──done(Ok)──► waits for a change or for its timers
+//!          ▲                  │ └────done(Err)───► waits for its back-off
+//!          └──── dirty again ─┘
+//! ```
 
-use std::sync::Arc;
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use chrono::{DateTime, Utc};
+use apimachinery::Resource;
+use chrono::{DateTime, TimeDelta, Utc};
+use clock::Random;
+use futures::task::AtomicWaker;
+
+use crate::api::CLUSTER_ANNOTATION;
 
 /// Which object a pass is for. Ordered: cluster, namespace, name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -16,7 +29,37 @@ pub struct ObjectKey {
     pub name: Arc<str>,
 }
 
-/// What a pass asks for.
+impl ObjectKey {
+    /// A key from its parts.
+    pub fn new(cluster: &str, namespace: &str, name: &str) -> Self {
+        Self { cluster: cluster.into(), namespace: namespace.into(), name: name.into() }
+    }
+
+    /// The key of an object of `cluster`; for `*` the object says its cluster itself.
+    pub fn of<K: Resource>(cluster: &str, object: &K) -> Self {
+        let metadata = object.metadata();
+        let own = metadata.annotation(CLUSTER_ANNOTATION).filter(|_| cluster == "*");
+        Self::new(own.unwrap_or(cluster), &metadata.namespace, &metadata.name)
+    }
+
+    /// Another object in the same cluster and namespace.
+    pub fn sibling(&self, name: &str) -> Self {
+        Self { name: name.into(), ..self.clone() }
+    }
+}
+
+/// `cluster/namespace/name`, or `cluster/name` for a cluster-scoped kind.
+impl fmt::Display for ObjectKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.namespace.is_empty() {
+            write!(f, "{}/{}", self.cluster, self.name)
+        } else {
+            write!(f, "{}/{}/{}", self.cluster, self.namespace, self.name)
+        }
+    }
+}
+
+/// What a pass asks for. It replaces what earlier passes for the same key asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Requeue {
     /// Wait for the world to change.
@@ -25,12 +68,461 @@ pub enum Requeue {
     At(DateTime<Utc>),
     /// Come back at an instant, as work in progress (a machine boots, a drain waits).
     WorkAt(DateTime<Utc>),
+    /// Come back at a calendar instant, and there is work in progress until a later one: what [`Requeue::earliest`]
+    /// makes of both. A clock that waits for calendar instants but not for work must know of both.
+    Both {
+        /// The calendar instant.
+        at: DateTime<Utc>,
+        /// The work instant.
+        work_at: DateTime<Utc>,
+    },
 }
 
 impl Requeue {
-    /// The earlier of two.
+    /// Both requests in one: the earlier instant of each class. A calendar instant at or after a work instant is left
+    /// out, since the pass at the work instant asks for it again.
     pub fn earliest(self, other: Self) -> Self {
-        let _ = other;
-        todo!()
+        let earlier = |a: Option<DateTime<Utc>>, b: Option<DateTime<Utc>>| a.into_iter().chain(b).min();
+        let at = earlier(self.calendar(), other.calendar());
+        let work_at = earlier(self.work(), other.work());
+        match (at, work_at) {
+            (None, None) => Self::OnChange,
+            (Some(at), None) => Self::At(at),
+            (Some(at), Some(work_at)) if at < work_at => Self::Both { at, work_at },
+            (_, Some(work_at)) => Self::WorkAt(work_at),
+        }
+    }
+
+    /// The calendar instant.
+    pub fn calendar(self) -> Option<DateTime<Utc>> {
+        match self {
+            Self::At(at) | Self::Both { at, .. } => Some(at),
+            Self::OnChange | Self::WorkAt(_) => None,
+        }
+    }
+
+    /// The work instant.
+    pub fn work(self) -> Option<DateTime<Utc>> {
+        match self {
+            Self::WorkAt(work_at) | Self::Both { work_at, .. } => Some(work_at),
+            Self::OnChange | Self::At(_) => None,
+        }
+    }
+}
+
+/// Which clock and class a key waits on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// Landscape time, calendar class.
+    Calendar,
+    /// Landscape time, work class.
+    Work,
+    /// Wall time: only after a request that got no response.
+    Wall,
+}
+
+impl Wait {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Calendar, Self::Work, Self::Wall];
+}
+
+/// Why a pass failed, as far as the queue must know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The server refused, or what was read makes no sense: back off on landscape time.
+    Refused,
+    /// No server answered. Landscape time must not run away while a process starts: back off until wall time has
+    /// passed, or landscape time if it moves by itself.
+    Unreachable,
+}
+
+/// Order of ready keys while a test explores schedules: set among the transport's shared values, it makes every queue
+/// take a drawn key instead of the one that is ready for longest.
+#[derive(Clone, Debug, Default)]
+pub struct Schedule {
+    /// Where the draws come from; `None` for the order of arrival.
+    pub random: Option<Random>,
+}
+
+#[derive(Debug, Default)]
+struct KeyState {
+    dirty: bool,
+    processing: bool,
+    failures: u32,
+    waits: [Option<(DateTime<Utc>, u64)>; 3],
+}
+
+impl KeyState {
+    fn is_default(&self) -> bool {
+        !self.dirty && !self.processing && self.failures == 0 && self.waits.iter().all(Option::is_none)
+    }
+}
+
+/// The queue itself, without clock and tasks: instants come in as arguments.
+///
+/// A key is taken at most once until it is done; adding it meanwhile makes it ready again as soon as it is done. Each
+/// key waits on at most one instant of each class, the earliest that was asked for.
+#[derive(Debug, Default)]
+pub struct Queue {
+    ready: VecDeque<ObjectKey>,
+    keys: BTreeMap<ObjectKey, KeyState>,
+    waits: [BTreeMap<(DateTime<Utc>, u64), ObjectKey>; 3],
+    sequence: u64,
+    processing: usize,
+}
+
+const FIRST_BACK_OFF: TimeDelta = TimeDelta::milliseconds(5);
+const LONGEST_BACK_OFF: TimeDelta = TimeDelta::seconds(1000);
+const LONGEST_UNREACHABLE_BACK_OFF: TimeDelta = TimeDelta::seconds(30);
+
+/// 5 ms, doubled for each failure after the first, at most 1000 s.
+pub fn back_off(failures: u32) -> TimeDelta {
+    let doublings = failures.saturating_sub(1).min(18);
+    (FIRST_BACK_OFF * (1 << doublings)).min(LONGEST_BACK_OFF)
+}
+
+impl Queue {
+    /// Makes a key ready, unless it is ready already; one that is being processed gets ready when it is done.
+    pub fn add(&mut self, key: ObjectKey) {
+        let state = self.keys.entry(key.clone()).or_default();
+        if state.dirty {
+            return;
+        }
+        state.dirty = true;
+        if !state.processing {
+            self.ready.push_back(key);
+        }
+    }
+
+    /// Makes a key ready at an instant, unless it is to be ready earlier in the same class.
+    pub fn add_at(&mut self, key: ObjectKey, wait: Wait, at: DateTime<Utc>) {
+        let slot = wait as usize;
+        let state = self.keys.entry(key.clone()).or_default();
+        if let Some(present) = state.waits[slot] {
+            if present.0 <= at {
+                return;
+            }
+            self.waits[slot].remove(&present);
+        }
+        self.sequence += 1;
+        state.waits[slot] = Some((at, self.sequence));
+        self.waits[slot].insert((at, self.sequence), key);
+    }
+
+    /// Takes the key that is ready for longest, or a drawn one; its waits are over.
+    pub fn take(&mut self, draw: impl FnOnce(usize) -> usize) -> Option<ObjectKey> {
+        let index = if self.ready.len() > 1 { draw(self.ready.len()) } else { 0 };
+        let key = self.ready.remove(index)?;
+        let state = self.keys.get_mut(&key).expect("a ready key has a state");
+        state.dirty = false;
+        state.processing = true;
+        self.processing += 1;
+        for (slot, wait) in state.waits.iter_mut().enumerate() {
+            if let Some(wait) = wait.take() {
+                self.waits[slot].remove(&wait);
+            }
+        }
+        Some(key)
+    }
+
+    /// Ends the pass for a key. `now` is landscape time, `wall` wall time.
+    pub fn done(
+        &mut self,
+        key: ObjectKey,
+        result: Result<Requeue, Failure>,
+        now: DateTime<Utc>,
+        wall: impl FnOnce() -> DateTime<Utc>,
+    ) {
+        let Some(state) = self.keys.get_mut(&key).filter(|state| state.processing) else { return };
+        state.processing = false;
+        self.processing -= 1;
+        if state.dirty {
+            self.ready.push_back(key.clone());
+        }
+        match result {
+            Ok(requeue) => {
+                state.failures = 0;
+                if state.is_default() && requeue == Requeue::OnChange {
+                    self.keys.remove(&key);
+                    return;
+                }
+                for (wait, at) in [(Wait::Calendar, requeue.calendar()), (Wait::Work, requeue.work())] {
+                    match at {
+                        Some(at) if at <= now => self.add(key.clone()),
+                        Some(at) => self.add_at(key.clone(), wait, at),
+                        None => {}
+                    }
+                }
+            }
+            Err(failure) => {
+                state.failures = state.failures.saturating_add(1);
+                let delay = back_off(state.failures);
+                match failure {
+                    Failure::Refused => self.add_at(key, Wait::Work, now + delay),
+                    Failure::Unreachable => {
+                        let delay = delay.min(LONGEST_UNREACHABLE_BACK_OFF);
+                        self.add_at(key.clone(), Wait::Wall, wall() + delay);
+                        self.add_at(key, Wait::Calendar, now + delay);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The earliest instant that a key waits on.
+    pub fn next_wait(&self, wait: Wait) -> Option<DateTime<Utc>> {
+        self.waits[wait as usize].first_key_value().map(|((at, _), _)| *at)
+    }
+
+    /// Makes every key ready whose instant has come, in order of instants; says whether there was one.
+    pub fn fire(&mut self, wait: Wait, now: DateTime<Utc>) -> bool {
+        let slot = wait as usize;
+        let mut fired = false;
+        while let Some(entry) = self.waits[slot].first_entry() {
+            if entry.key().0 > now {
+                break;
+            }
+            let key = entry.remove();
+            if let Some(state) = self.keys.get_mut(&key) {
+                state.waits[slot] = None;
+            }
+            self.add(key);
+            fired = true;
+        }
+        fired
+    }
+
+    /// How many keys are ready.
+    pub fn ready(&self) -> usize {
+        self.ready.len()
+    }
+
+    /// How many keys wait on instants.
+    pub fn waiting(&self) -> usize {
+        self.waits.iter().map(BTreeMap::len).sum()
+    }
+
+    /// Whether nothing is ready and nothing is being processed.
+    pub fn is_idle(&self) -> bool {
+        self.ready.is_empty() && self.processing == 0
+    }
+
+    /// Failures in a row of a key.
+    pub fn failures(&self, key: &ObjectKey) -> u32 {
+        self.keys.get(key).map_or(0, |state| state.failures)
+    }
+}
+
+#[derive(Default)]
+struct HandleInner {
+    queue: Mutex<Queue>,
+    waker: AtomicWaker,
+}
+
+/// The queue of a [`crate::Controller`], to make keys dirty from outside its watches. Cheap to clone.
+#[derive(Clone, Default)]
+pub struct QueueHandle(Arc<HandleInner>);
+
+impl QueueHandle {
+    /// Makes a key ready.
+    pub fn add(&self, key: ObjectKey) {
+        self.lock().add(key);
+        self.0.waker.wake();
+    }
+
+    /// Makes keys ready.
+    pub fn add_all(&self, keys: impl IntoIterator<Item = ObjectKey>) {
+        let mut keys = keys.into_iter().peekable();
+        if keys.peek().is_none() {
+            return;
+        }
+        let mut queue = self.lock();
+        keys.for_each(|key| queue.add(key));
+        drop(queue);
+        self.0.waker.wake();
+    }
+
+    /// Makes a key ready at an instant of landscape time, unless it is to be ready earlier.
+    pub fn add_at(&self, key: ObjectKey, requeue: Requeue) {
+        let mut queue = self.lock();
+        for (wait, at) in [(Wait::Calendar, requeue.calendar()), (Wait::Work, requeue.work())] {
+            if let Some(at) = at {
+                queue.add_at(key.clone(), wait, at);
+            }
+        }
+        drop(queue);
+        self.0.waker.wake();
+    }
+
+    /// Whether nothing is ready and nothing is being processed.
+    pub fn is_idle(&self) -> bool {
+        self.lock().is_idle()
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.0.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn register(&self, waker: &std::task::Waker) {
+        self.0.waker.register(waker);
+    }
+}
+
+impl fmt::Debug for QueueHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&*self.lock(), f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn instant(seconds: i64) -> DateTime<Utc> {
+        DateTime::from_timestamp(1_690_488_000 + seconds, 0).expect("a valid instant")
+    }
+
+    fn key(name: &str) -> ObjectKey {
+        ObjectKey::new("garden", "garden-demo", name)
+    }
+
+    fn take(queue: &mut Queue) -> Option<String> {
+        queue.take(|_| 0).map(|key| key.name.to_string())
+    }
+
+    #[track_caller]
+    fn done(queue: &mut Queue, name: &str, result: Result<Requeue, Failure>, now: i64) {
+        queue.done(key(name), result, instant(now), || instant(now + 1_000_000));
+    }
+
+    #[test]
+    fn a_key_added_often_is_taken_once_in_order_of_arrival() {
+        let mut queue = Queue::default();
+        for name in ["b", "a", "b", "c", "a"] {
+            queue.add(key(name));
+        }
+        assert_eq!(take(&mut queue).as_deref(), Some("b"));
+        assert_eq!(take(&mut queue).as_deref(), Some("a"));
+        assert_eq!(take(&mut queue).as_deref(), Some("c"));
+        assert_eq!(take(&mut queue), None);
+    }
+
+    #[test]
+    fn a_key_added_while_it_is_processed_is_taken_again_only_after_it_is_done() {
+        let mut queue = Queue::default();
+        queue.add(key("a"));
+        assert_eq!(take(&mut queue).as_deref(), Some("a"));
+        queue.add(key("a"));
+        assert_eq!(take(&mut queue), None);
+        assert!(!queue.is_idle());
+        done(&mut queue, "a", Ok(Requeue::OnChange), 0);
+        assert_eq!(take(&mut queue).as_deref(), Some("a"));
+        done(&mut queue, "a", Ok(Requeue::OnChange), 0);
+        assert!(queue.is_idle());
+        assert_eq!(queue.keys.len(), 0, "a key that waits for nothing is forgotten");
+    }
+
+    #[test]
+    fn of_two_instants_of_a_class_the_earlier_wins() {
+        let mut queue = Queue::default();
+        queue.add_at(key("a"), Wait::Calendar, instant(20));
+        queue.add_at(key("a"), Wait::Calendar, instant(10));
+        queue.add_at(key("a"), Wait::Calendar, instant(30));
+        queue.add_at(key("a"), Wait::Work, instant(15));
+        assert_eq!(queue.waiting(), 2);
+        assert_eq!(queue.next_wait(Wait::Calendar), Some(instant(10)));
+        assert!(!queue.fire(Wait::Calendar, instant(9)));
+        assert!(queue.fire(Wait::Calendar, instant(10)));
+        assert_eq!(take(&mut queue).as_deref(), Some("a"));
+        assert_eq!(queue.waiting(), 0, "a pass ends every wait of its key");
+    }
+
+    #[test]
+    fn what_a_pass_asks_for_replaces_what_earlier_passes_asked_for() {
+        let mut queue = Queue::default();
+        queue.add(key("a"));
+        take(&mut queue);
+        done(&mut queue, "a", Ok(Requeue::At(instant(10))), 0);
+        queue.add(key("a"));
+        take(&mut queue);
+        done(&mut queue, "a", Ok(Requeue::At(instant(50))), 1);
+        assert_eq!(queue.next_wait(Wait::Calendar), Some(instant(50)));
+        queue.add(key("a"));
+        take(&mut queue);
+        done(&mut queue, "a", Ok(Requeue::OnChange), 2);
+        assert_eq!(queue.next_wait(Wait::Calendar), None);
+    }
+
+    #[test]
+    fn an_instant_that_has_come_makes_the_key_ready_at_once() {
+        let mut queue = Queue::default();
+        queue.add(key("a"));
+        take(&mut queue);
+        done(&mut queue, "a", Ok(Requeue::WorkAt(instant(5))), 5);
+        assert_eq!(queue.waiting(), 0);
+        assert_eq!(take(&mut queue).as_deref(), Some("a"));
+    }
+
+    #[test]
+    fn failures_back_off_from_5_ms_doubling_to_1000_s_and_success_forgets_them() {
+        let delays: Vec<i64> = (1..=20).map(|failures| back_off(failures).num_milliseconds()).collect();
+        assert_eq!(delays[..6], [5, 10, 20, 40, 80, 160]);
+        assert_eq!(delays[16..], [327_680, 655_360, 1_000_000, 1_000_000]);
+        assert_eq!(back_off(u32::MAX).num_milliseconds(), 1_000_000);
+
+        let mut queue = Queue::default();
+        queue.add(key("a"));
+        for expected in [5, 10, 20] {
+            take(&mut queue);
+            done(&mut queue, "a", Err(Failure::Refused), 0);
+            assert_eq!(queue.next_wait(Wait::Work), Some(instant(0) + TimeDelta::milliseconds(expected)));
+            assert_eq!(queue.next_wait(Wait::Calendar), None);
+            assert!(queue.fire(Wait::Work, instant(1)));
+        }
+        take(&mut queue);
+        done(&mut queue, "a", Ok(Requeue::OnChange), 0);
+        assert_eq!(queue.failures(&key("a")), 0);
+    }
+
+    #[test]
+    fn a_change_ends_the_back_off_early_and_keeps_the_count() {
+        let mut queue = Queue::default();
+        queue.add(key("a"));
+        take(&mut queue);
+        queue.add(key("a"));
+        done(&mut queue, "a", Err(Failure::Refused), 0);
+        assert_eq!(take(&mut queue).as_deref(), Some("a"));
+        assert_eq!(queue.waiting(), 0);
+        done(&mut queue, "a", Err(Failure::Refused), 0);
+        assert_eq!(queue.next_wait(Wait::Work), Some(instant(0) + TimeDelta::milliseconds(10)));
+    }
+
+    #[test]
+    fn without_a_server_a_key_waits_on_the_wall_and_never_as_work() {
+        let mut queue = Queue::default();
+        queue.add(key("a"));
+        take(&mut queue);
+        done(&mut queue, "a", Err(Failure::Unreachable), 0);
+        assert_eq!(queue.next_wait(Wait::Work), None);
+        assert_eq!(queue.next_wait(Wait::Wall), Some(instant(1_000_000) + TimeDelta::milliseconds(5)));
+        assert_eq!(queue.next_wait(Wait::Calendar), Some(instant(0) + TimeDelta::milliseconds(5)));
+    }
+
+    #[test]
+    fn the_earliest_of_two_requests_keeps_work_in_sight() {
+        use Requeue::{At, Both, OnChange, WorkAt};
+        let (one, two) = (instant(1), instant(2));
+        for (a, b, expected) in [
+            (OnChange, OnChange, OnChange),
+            (OnChange, At(one), At(one)),
+            (At(two), At(one), At(one)),
+            (WorkAt(one), At(two), WorkAt(one)),
+            (WorkAt(one), At(one), WorkAt(one)),
+            (At(one), WorkAt(two), Both { at: one, work_at: two }),
+            (Both { at: one, work_at: two }, WorkAt(one), WorkAt(one)),
+        ] {
+            assert_eq!(a.earliest(b), expected, "{a:?} and {b:?}");
+            assert_eq!(b.earliest(a), expected, "{b:?} and {a:?}");
+        }
     }
 }

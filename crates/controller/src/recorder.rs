@@ -1,12 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Events about objects (`core/v1` Event), aggregated by count as client-go does.
+//! Events about objects (`core/v1` Event), counted and aggregated as client-go does.
+//!
+//! Source: client-go tools/record/{event,events_cache}.go.
 
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use apimachinery::meta::Time;
+use chrono::{DateTime, TimeDelta, Utc};
+use http::Method;
 use process::Context;
+use serde_json::{Value, json};
 
 use crate::api::Error;
+use crate::request;
 
 /// Type of an Event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EventType {
     /// `Normal`
     Normal,
@@ -14,8 +24,18 @@ pub enum EventType {
     Warning,
 }
 
+impl EventType {
+    /// As it is written.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Normal => "Normal",
+            Self::Warning => "Warning",
+        }
+    }
+}
+
 /// The object that an Event is about.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ObjectRef {
     /// `group/version`.
     pub api_version: String,
@@ -34,27 +54,326 @@ pub struct ObjectRef {
 impl ObjectRef {
     /// A reference to a typed object.
     pub fn of<K: apimachinery::Resource>(object: &K) -> Self {
-        let _ = object;
-        todo!()
+        let metadata = object.metadata();
+        Self {
+            api_version: K::api_version(),
+            kind: K::KIND.to_owned(),
+            namespace: metadata.namespace.clone(),
+            name: metadata.name.clone(),
+            uid: metadata.uid.clone(),
+            resource_version: metadata.resource_version.clone(),
+        }
+    }
+
+    /// Cluster-scoped objects have their Events in namespace `default`.
+    fn event_namespace(&self) -> &str {
+        if self.namespace.is_empty() { "default" } else { &self.namespace }
+    }
+
+    /// As the field `involvedObject`; empty fields are left out.
+    fn to_tree(&self) -> Value {
+        let fields = [
+            ("kind", &self.kind),
+            ("namespace", &self.namespace),
+            ("name", &self.name),
+            ("uid", &self.uid),
+            ("apiVersion", &self.api_version),
+            ("resourceVersion", &self.resource_version),
+        ];
+        fields.into_iter().filter(|(_, value)| !value.is_empty()).map(|(name, value)| (name, value.as_str())).collect()
     }
 }
 
-/// Writes Events of one component into one cluster. Cheap to clone.
+/// Events that differ in their message only, within this time of each other …
+const AGGREGATION_INTERVAL: TimeDelta = TimeDelta::seconds(600);
+/// … are written as one from this number of messages on.
+const AGGREGATION_LIMIT: usize = 10;
+/// How many Events of one source about one object are written at once …
+const BURST: f64 = 25.0;
+/// … and how many seconds later the next may follow.
+const SECONDS_PER_EVENT: f64 = 300.0;
+/// How many Events a recorder remembers.
+const MEMORY: usize = 4096;
+
+/// Everything of an Event but its message and the version of the object.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Kind {
+    about: ObjectRef,
+    type_: EventType,
+    reason: String,
+}
+
+#[derive(Debug)]
+struct Similar {
+    messages: BTreeSet<String>,
+    last: DateTime<Utc>,
+}
+
+#[derive(Debug)]
+struct Allowance {
+    tokens: f64,
+    last: DateTime<Utc>,
+}
+
+#[derive(Clone, Debug)]
+struct Observed {
+    name: String,
+    count: u32,
+    first: DateTime<Utc>,
+}
+
+/// What was written, in the order in which it is forgotten again.
+#[derive(Debug)]
+struct Memory<Key, Value> {
+    values: BTreeMap<Key, Value>,
+    order: VecDeque<Key>,
+}
+
+impl<Key, Value> Default for Memory<Key, Value> {
+    fn default() -> Self {
+        Self { values: BTreeMap::new(), order: VecDeque::new() }
+    }
+}
+
+impl<Key: Ord + Clone, Value> Memory<Key, Value> {
+    fn entry(&mut self, key: &Key, make: impl FnOnce() -> Value) -> &mut Value {
+        if !self.values.contains_key(key) {
+            self.order.push_back(key.clone());
+            if self.order.len() > MEMORY
+                && let Some(oldest) = self.order.pop_front()
+            {
+                self.values.remove(&oldest);
+            }
+        }
+        self.values.entry(key.clone()).or_insert_with(make)
+    }
+}
+
+/// What a recorder remembers: the rules of client-go's correlator, without requests.
+#[derive(Debug, Default)]
+struct Correlator {
+    similar: Memory<Kind, Similar>,
+    allowances: Memory<ObjectRef, Allowance>,
+    observed: Memory<(Kind, String), Observed>,
+    last_name: i64,
+}
+
+/// An Event to write.
+#[derive(Clone, Debug, PartialEq)]
+struct Entry {
+    name: String,
+    message: String,
+    count: u32,
+    first: DateTime<Utc>,
+}
+
+impl Correlator {
+    /// What is written for an Event; `None` if there are too many about the object.
+    fn correlate(&mut self, kind: &Kind, message: &str, now: DateTime<Utc>, jitter: i64) -> Option<Entry> {
+        let allowance = self.allowances.entry(&kind.about, || Allowance { tokens: BURST, last: now });
+        let elapsed = (now - allowance.last).num_milliseconds() as f64 / 1000.0;
+        allowance.tokens = (allowance.tokens + elapsed / SECONDS_PER_EVENT).min(BURST);
+        allowance.last = now;
+        if allowance.tokens < 1.0 {
+            return None;
+        }
+        allowance.tokens -= 1.0;
+
+        let similar = self.similar.entry(kind, || Similar { messages: BTreeSet::new(), last: now });
+        if now - similar.last > AGGREGATION_INTERVAL {
+            similar.messages.clear();
+        }
+        similar.last = now;
+        similar.messages.insert(message.to_owned());
+        let aggregated = similar.messages.len() >= AGGREGATION_LIMIT;
+        if aggregated {
+            similar.messages.pop_first();
+        }
+        let (key, message) = if aggregated {
+            ((kind.clone(), String::new()), format!("(combined from similar events): {message}"))
+        } else {
+            ((kind.clone(), message.to_owned()), message.to_owned())
+        };
+
+        let nanoseconds = now.timestamp_nanos_opt().unwrap_or_default().saturating_add(jitter).max(self.last_name + 1);
+        let mut is_new = false;
+        let observed = self.observed.entry(&key, || {
+            is_new = true;
+            Observed { name: format!("{}.{nanoseconds:x}", kind.about.name), count: 0, first: now }
+        });
+        observed.count += 1;
+        let entry = Entry { name: observed.name.clone(), message, count: observed.count, first: observed.first };
+        if is_new {
+            self.last_name = nanoseconds;
+        }
+        Some(entry)
+    }
+}
+
+/// Writes Events of one component into one cluster. Cheap to clone; clones count together.
 #[derive(Clone, Debug)]
 pub struct Recorder {
     context: Context,
+    cluster: Arc<str>,
+    source: Arc<str>,
+    correlator: Arc<Mutex<Correlator>>,
 }
 
 impl Recorder {
     /// A recorder for `cluster`; the component's name becomes the Event's source.
     pub fn new(context: &Context, cluster: &str) -> Self {
-        let _ = cluster;
-        Self { context: context.clone() }
+        Self::named(context, cluster, &context.identity.component)
     }
 
-    /// Writes an Event, or raises the count of an equal one of the last 10 minutes.
+    /// A recorder with another source than the component's name: a controller's, `shoot-scheduler`.
+    pub fn named(context: &Context, cluster: &str, source: &str) -> Self {
+        Self { context: context.clone(), cluster: cluster.into(), source: source.into(), correlator: Arc::default() }
+    }
+
+    /// Writes an Event, or raises the count of an equal one. After 10 that differ only in their messages within 10
+    /// minutes they are counted together; of more than 25 at once about one object the rest is dropped.
     pub async fn publish(&self, about: &ObjectRef, type_: EventType, reason: &str, message: &str) -> Result<(), Error> {
-        let _ = (about, type_, reason, message, &self.context);
-        todo!()
+        let now = self.context.clock.now();
+        // The version of the object is no part of what makes Events equal.
+        let identity = ObjectRef { resource_version: String::new(), ..about.clone() };
+        let kind = Kind { about: identity, type_, reason: reason.to_owned() };
+        let key = format!("{}/{}/{}", self.cluster, about.event_namespace(), about.name);
+        // Sources that write at one instant about one object get different names, as real clocks would give them.
+        let jitter = self.context.random.below(1_000_000, "event-name", &key, fold(&self.source)) as i64;
+        let Some(entry) = self.lock().correlate(&kind, message, now, jitter) else { return Ok(()) };
+        if entry.count > 1 {
+            match self.raise(about, &entry, now).await {
+                Err(error) if error.is_not_found() => {}
+                result => return result,
+            }
+        }
+        self.create(about, type_, reason, entry, now).await
+    }
+
+    async fn raise(&self, about: &ObjectRef, entry: &Entry, now: DateTime<Utc>) -> Result<(), Error> {
+        let patch = json!({"count": entry.count, "lastTimestamp": Time::from(now), "message": entry.message});
+        let path = format!("{}/{}", self.path(about), entry.name);
+        let body = ("application/strategic-merge-patch+json", patch.to_string().into_bytes());
+        request::send(&self.context, Method::PATCH, path, Some(body)).await.map(drop)
+    }
+
+    async fn create(
+        &self,
+        about: &ObjectRef,
+        type_: EventType,
+        reason: &str,
+        entry: Entry,
+        now: DateTime<Utc>,
+    ) -> Result<(), Error> {
+        let event = json!({
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": {"name": entry.name, "namespace": about.event_namespace()},
+            "involvedObject": about.to_tree(),
+            "reason": reason,
+            "message": entry.message,
+            "source": {"component": &*self.source},
+            "firstTimestamp": Time::from(entry.first),
+            "lastTimestamp": Time::from(now),
+            "count": entry.count,
+            "type": type_.as_str(),
+            "eventTime": null,
+            "reportingComponent": &*self.source,
+            "reportingInstance": "",
+        });
+        let body = ("application/json", event.to_string().into_bytes());
+        match request::send(&self.context, Method::POST, self.path(about), Some(body)).await {
+            // Like client-go: an Event that is there already, or whose namespace is going away, is not worth a retry.
+            Err(error) if error.is_already_exists() || is_terminating(&error) => Ok(()),
+            result => result.map(drop),
+        }
+    }
+
+    fn path(&self, about: &ObjectRef) -> String {
+        format!("/clusters/{}/api/v1/namespaces/{}/events", self.cluster, about.event_namespace())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Correlator> {
+        self.correlator.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn is_terminating(error: &Error) -> bool {
+    let details = error.status().and_then(|status| status.details.as_ref());
+    details.is_some_and(|details| details.causes.iter().any(|cause| cause.reason == "NamespaceTerminating"))
+}
+
+fn fold(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: i64 = 1_690_488_000;
+
+    fn instant(seconds: i64) -> DateTime<Utc> {
+        DateTime::from_timestamp(NOW + seconds, 0).expect("a valid instant")
+    }
+
+    fn kind(reason: &str) -> Kind {
+        let about = ObjectRef { name: "local".to_owned(), ..ObjectRef::default() };
+        Kind { about, type_: EventType::Normal, reason: reason.to_owned() }
+    }
+
+    fn written(correlator: &mut Correlator, reason: &str, message: &str, at: i64) -> Option<(String, String, u32)> {
+        let entry = correlator.correlate(&kind(reason), message, instant(at), 0)?;
+        Some((entry.name, entry.message, entry.count))
+    }
+
+    #[track_caller]
+    fn check(correlator: &mut Correlator, message: &str, at: i64, expected: (&str, &str, u32)) {
+        let (name, message, count) = written(correlator, "R", message, at).expect("the Event is written");
+        assert_eq!((name.as_str(), message.as_str(), count), expected);
+    }
+
+    #[test]
+    fn an_equal_event_raises_the_count_of_the_first() {
+        let mut correlator = Correlator::default();
+        check(&mut correlator, "a", 0, ("local.1775d2ae2ba38000", "a", 1));
+        check(&mut correlator, "a", 1, ("local.1775d2ae2ba38000", "a", 2));
+        check(&mut correlator, "b", 1, ("local.1775d2ae673e4a00", "b", 1));
+        check(&mut correlator, "a", 7200, ("local.1775d2ae2ba38000", "a", 3));
+    }
+
+    #[test]
+    fn events_of_one_instant_have_different_names() {
+        let mut correlator = Correlator::default();
+        check(&mut correlator, "a", 0, ("local.1775d2ae2ba38000", "a", 1));
+        check(&mut correlator, "b", 0, ("local.1775d2ae2ba38001", "b", 1));
+        check(&mut correlator, "c", 0, ("local.1775d2ae2ba38002", "c", 1));
+    }
+
+    #[test]
+    fn from_the_tenth_message_within_ten_minutes_on_they_are_counted_together() {
+        let mut correlator = Correlator::default();
+        for number in 1..=9 {
+            let (_, message, count) = written(&mut correlator, "R", &format!("m{number}"), number).expect("written");
+            assert_eq!((message, count), (format!("m{number}"), 1));
+        }
+        let (name, message, count) = written(&mut correlator, "R", "m10", 10).expect("written");
+        assert_eq!((message.as_str(), count), ("(combined from similar events): m10", 1));
+        let again = written(&mut correlator, "R", "m11", 11);
+        assert_eq!(again, Some((name, "(combined from similar events): m11".to_owned(), 2)));
+        let other = written(&mut correlator, "other", "m12", 12).expect("written");
+        assert_eq!((other.1.as_str(), other.2), ("m12", 1));
+        let later = written(&mut correlator, "R", "m13", 11 + 601).expect("written");
+        assert_eq!((later.1.as_str(), later.2), ("m13", 1));
+    }
+
+    #[test]
+    fn of_more_than_25_at_once_the_rest_is_dropped_and_one_more_is_allowed_every_5_minutes() {
+        let mut correlator = Correlator::default();
+        let burst = (0..40).filter(|_| written(&mut correlator, "R", "a", 0).is_some()).count();
+        assert_eq!(burst, 25);
+        assert!(written(&mut correlator, "R", "a", 299).is_none());
+        assert!(written(&mut correlator, "R", "a", 300).is_some());
+        assert!(written(&mut correlator, "R", "a", 301).is_none());
     }
 }

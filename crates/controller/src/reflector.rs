@@ -1,94 +1,390 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A local copy of one kind: list, watch, resume, deletions found by a re-list, bookmarks.
+//!
+//! ```text
+//!         ┌──────────── expired (410) ◄───────────┐
+//!         ▼                                       │
+//!       Empty ──list──► Listing ──last page──► Watching ──stream ends──► Watching, from the last version seen
+//! ```
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use apimachinery::Resource;
+use apimachinery::status::reason;
+use chrono::TimeDelta;
+use clock::TimerClass;
+use futures::future::{self, Either};
+use process::Context;
 
-use crate::api::{Api, ListOptions};
+use crate::api::{Api, Error, ListOptions, Page, WatchEvent};
+use crate::decode::Readable;
 use crate::queue::ObjectKey;
+pub use crate::store::{Change, Index, Store};
 
-/// What changed in a store.
-#[derive(Clone, Debug)]
-pub struct Change<K> {
-    /// Which object.
-    pub key: ObjectKey,
-    /// Before; `None` when it was not there.
-    pub old: Option<Arc<K>>,
-    /// After; `None` when it is gone.
-    pub new: Option<Arc<K>>,
+/// Where a reflector stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum State<K> {
+    /// Nothing is known, or what is known is too old to go on from.
+    Empty,
+    /// Some pages of a list have arrived.
+    Listing {
+        /// What they held.
+        objects: BTreeMap<ObjectKey, Arc<K>>,
+        /// Token for the next page.
+        continue_token: String,
+    },
+    /// The store is equal to the server at a version, and later changes are awaited.
+    Watching {
+        /// The last version seen, of an object or of a bookmark.
+        resource_version: String,
+    },
+}
+
+/// What a reflector asks of the server next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// A page of a list; everything for a limit of 0.
+    List {
+        /// How many objects.
+        limit: u32,
+        /// Where to go on; empty for the first page.
+        continue_token: String,
+    },
+    /// A watch.
+    Watch {
+        /// Only later changes.
+        resource_version: String,
+    },
+}
+
+/// The rules of a reflector, without requests and time: answers go in, the next request comes out.
+#[derive(Debug)]
+pub struct Machine<K> {
+    state: State<K>,
+    store: Store<K>,
+    limit: u32,
+    failures: u32,
+}
+
+const PAGE: u32 = 500;
+
+impl<K: Readable> Machine<K> {
+    /// A machine that knows nothing yet and keeps `store`.
+    pub fn new(store: Store<K>) -> Self {
+        Self { state: State::Empty, store, limit: PAGE, failures: 0 }
+    }
+
+    /// Where it stands.
+    pub fn state(&self) -> &State<K> {
+        &self.state
+    }
+
+    /// The next request.
+    pub fn step(&self) -> Step {
+        match &self.state {
+            State::Empty => Step::List { limit: self.limit, continue_token: String::new() },
+            State::Listing { continue_token, .. } => {
+                Step::List { limit: self.limit, continue_token: continue_token.clone() }
+            }
+            State::Watching { resource_version } => Step::Watch { resource_version: resource_version.clone() },
+        }
+    }
+
+    /// How long to wait before it: not at all after a success or the first failure in a row, then client-go's 800 ms,
+    /// doubling to 30 s.
+    pub fn pause(&self) -> Option<TimeDelta> {
+        let waits = self.failures.checked_sub(2)?;
+        Some((TimeDelta::milliseconds(800) * (1 << waits.min(6))).min(TimeDelta::seconds(30)))
+    }
+
+    /// A page arrived. With the last one the store becomes equal to the list, in key order: what differs in version
+    /// is set, what is not in the list is removed.
+    pub fn page(&mut self, page: Page<K>, key_of: impl Fn(&K) -> ObjectKey) {
+        let mut objects = match std::mem::replace(&mut self.state, State::Empty) {
+            State::Listing { objects, .. } => objects,
+            State::Empty | State::Watching { .. } => BTreeMap::new(),
+        };
+        objects.extend(page.items.into_iter().map(|object| (key_of(&object), object)));
+        if !page.continue_token.is_empty() {
+            self.state = State::Listing { objects, continue_token: page.continue_token };
+            return;
+        }
+        let mut changes: BTreeMap<ObjectKey, Option<Arc<K>>> =
+            self.store.keys().into_iter().map(|key| (key, None)).collect();
+        changes.extend(objects.into_iter().map(|(key, object)| (key, Some(object))));
+        for (key, object) in changes {
+            self.store.set(key, object);
+        }
+        self.limit = PAGE;
+        self.failures = 0;
+        self.state = State::Watching { resource_version: page.resource_version };
+        self.store.set_synced();
+    }
+
+    /// A watch event arrived. Whatever the type says, the store ends up with what the event holds.
+    pub fn event(&mut self, event: WatchEvent<K>, key_of: impl Fn(&K) -> ObjectKey) {
+        let version = match event {
+            WatchEvent::Added(object) | WatchEvent::Modified(object) => {
+                let version = object.object_meta().resource_version.clone();
+                self.store.set(key_of(&object), Some(object));
+                version
+            }
+            WatchEvent::Deleted(object) => {
+                self.store.set(key_of(&object), None);
+                object.object_meta().resource_version.clone()
+            }
+            WatchEvent::Bookmark(version) => version,
+        };
+        self.failures = 0;
+        if !version.is_empty()
+            && let State::Watching { resource_version } = &mut self.state
+        {
+            *resource_version = version;
+        }
+    }
+
+    /// The server ended the watch. If it brought nothing, that counts as a failure, or two ends that disagree would
+    /// keep each other busy.
+    pub fn ended(&mut self) {
+        self.failures += 1;
+    }
+
+    /// A request or stream failed. An expired version means starting over; between two pages, with one page for
+    /// everything. Any other failure is retried from where things stand.
+    pub fn failed(&mut self, error: &Error) {
+        self.failures += 1;
+        let too_large = error.status().is_some_and(|status| {
+            status.details.as_ref().is_some_and(|details| {
+                details.causes.iter().any(|cause| cause.reason == "ResourceVersionTooLarge")
+            })
+        });
+        if error.is_expired() || too_large {
+            if matches!(self.state, State::Listing { .. }) {
+                self.limit = 0;
+            }
+            self.state = State::Empty;
+        } else if error.reason() == reason::BAD_REQUEST && matches!(self.state, State::Listing { .. }) {
+            // A token that a restarted server does not know.
+            self.state = State::Empty;
+        }
+    }
 }
 
 /// Keeps a [`Store`] equal to the server.
 #[derive(Debug)]
 pub struct Reflector<K> {
     api: Api<K>,
+    options: ListOptions,
+    store: Store<K>,
 }
 
-/// The read handle of a reflector's copy. Cheap to clone.
-#[derive(Debug)]
-pub struct Store<K> {
-    kind: std::marker::PhantomData<fn() -> K>,
-}
-
-impl<K> Clone for Store<K> {
-    fn clone(&self) -> Self {
-        todo!()
-    }
-}
-
-impl<K: Resource> Reflector<K> {
+impl<K: Readable> Reflector<K> {
     /// A reflector of what `api` and `options` select. [`crate::Controller`] runs it; without one, use
     /// [`Reflector::start`].
     pub fn new(api: Api<K>, options: ListOptions) -> Self {
-        let _ = options;
-        Self { api }
+        let store = Store::new(api.cluster());
+        Self { api, options, store }
     }
 
     /// The read handle.
     pub fn store(&self) -> Store<K> {
-        let _ = &self.api;
-        todo!()
+        self.store.clone()
     }
 
-    /// Calls `handler` for every change, in order, on the reflector's task. Set before the start.
+    /// Calls `handler` for every change, in order, on the reflector's task.
     pub fn on_change(self, handler: impl Fn(&Change<K>) + Send + Sync + 'static) -> Self {
-        drop(handler);
-        todo!()
+        self.store.subscribe(handler);
+        self
     }
 
-    /// Spawns the reflector's task.
+    /// Spawns the reflector's task, which ends with the component.
     pub fn start(self) -> Store<K> {
-        todo!()
+        let store = self.store();
+        let tasks = self.api.context().tasks.clone();
+        tasks.spawn(self.run());
+        store
+    }
+
+    /// Keeps the store, for ever.
+    pub async fn run(self) {
+        let mut machine = Machine::new(self.store.clone());
+        loop {
+            if let Some(pause) = machine.pause() {
+                pass(self.api.context(), pause).await;
+            }
+            match machine.step() {
+                Step::List { limit, continue_token } => {
+                    match self.api.page(&self.options, limit, &continue_token).await {
+                        Ok(page) => machine.page(page, |object| self.api.key_of(object)),
+                        Err(error) => self.fail(&mut machine, &error),
+                    }
+                }
+                Step::Watch { resource_version } => self.watch(&mut machine, &resource_version).await,
+            }
+        }
+    }
+
+    async fn watch(&self, machine: &mut Machine<K>, resource_version: &str) {
+        let mut stream = match self.api.watch(&self.options, resource_version).await {
+            Ok(stream) => stream,
+            Err(error) => return self.fail(machine, &error),
+        };
+        loop {
+            match stream.next().await {
+                Some(Ok(event)) => machine.event(event, |object| self.api.key_of(object)),
+                Some(Err(error)) => return self.fail(machine, &error),
+                None => return machine.ended(),
+            }
+        }
+    }
+
+    fn fail(&self, machine: &mut Machine<K>, error: &Error) {
+        tracing::debug!(api = ?self.api, %error, "reflector failed");
+        machine.failed(error);
     }
 }
 
-impl<K: Resource> Store<K> {
-    /// Resolves when the first list has arrived.
-    pub async fn synced(&self) {
-        todo!()
+/// Waits until wall time has passed, or landscape time if that moves by itself: it must not be driven by this wait.
+async fn pass(context: &Context, delay: TimeDelta) {
+    let wall = context.wall.sleep(delay, TimerClass::Work);
+    let landscape = context.clock.sleep(delay, TimerClass::Calendar);
+    match future::select(wall, landscape).await {
+        Either::Left(_) | Either::Right(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use apimachinery::Status;
+    use apimachinery::meta::ObjectMeta;
+
+    use super::*;
+    use crate::decode::PartialObject;
+
+    type TestMachine = Machine<PartialObject>;
+
+    fn object(name: &str, version: &str) -> Arc<PartialObject> {
+        let mut metadata = ObjectMeta::named("x", name);
+        metadata.resource_version = version.to_owned();
+        Arc::new(PartialObject { metadata })
     }
 
-    /// An object.
-    pub fn get(&self, key: &ObjectKey) -> Option<Arc<K>> {
-        let _ = key;
-        todo!()
+    fn key_of(object: &PartialObject) -> ObjectKey {
+        ObjectKey::new("garden", &object.metadata.namespace, &object.metadata.name)
     }
 
-    /// An object by namespace and name, whatever its cluster (the first in key order).
-    pub fn find(&self, namespace: &str, name: &str) -> Option<Arc<K>> {
-        let _ = (namespace, name);
-        todo!()
+    fn page(items: &[(&str, &str)], version: &str, continue_token: &str) -> Page<PartialObject> {
+        Page {
+            items: items.iter().map(|(name, version)| object(name, version)).collect(),
+            resource_version: version.to_owned(),
+            continue_token: continue_token.to_owned(),
+        }
     }
 
-    /// All objects, in key order.
-    pub fn list(&self) -> Vec<Arc<K>> {
-        todo!()
+    fn refused(reason: &str) -> Error {
+        Error::Api(Box::new(Status { reason: reason.to_owned(), ..Status::default() }))
     }
 
-    /// The objects of one cluster and namespace, in key order.
-    pub fn list_in(&self, cluster: &str, namespace: &str) -> Vec<Arc<K>> {
-        let _ = (cluster, namespace);
-        todo!()
+    fn recording() -> (TestMachine, impl Fn() -> Vec<String>) {
+        let store = Store::new("garden");
+        let (sender, receiver) = std::sync::mpsc::channel();
+        store.subscribe(move |change: &Change<PartialObject>| {
+            let what = match (&change.old, &change.new) {
+                (None, Some(_)) => "+",
+                (Some(_), Some(_)) => "~",
+                _ => "-",
+            };
+            sender.send(format!("{what}{}", change.key.name)).expect("the test listens");
+        });
+        (Machine::new(store), move || receiver.try_iter().collect())
+    }
+
+    fn list(limit: u32, continue_token: &str) -> Step {
+        Step::List { limit, continue_token: continue_token.to_owned() }
+    }
+
+    fn watch(version: &str) -> Step {
+        Step::Watch { resource_version: version.to_owned() }
+    }
+
+    #[test]
+    fn pages_are_read_before_anything_changes_and_the_watch_starts_at_their_snapshot() {
+        let (mut machine, changes) = recording();
+        assert_eq!(machine.step(), list(500, ""));
+        machine.page(page(&[("b", "2")], "9", "token"), key_of);
+        assert_eq!(machine.step(), list(500, "token"));
+        assert!(changes().is_empty());
+        assert!(!machine.store.is_synced());
+        machine.page(page(&[("a", "1")], "9", ""), key_of);
+        assert_eq!(changes(), ["+a", "+b"]);
+        assert!(machine.store.is_synced());
+        assert_eq!(machine.step(), watch("9"));
+    }
+
+    #[test]
+    fn a_watch_resumes_after_the_last_event_or_bookmark() {
+        let (mut machine, changes) = recording();
+        machine.page(page(&[], "9", ""), key_of);
+        machine.event(WatchEvent::Added(object("a", "10")), key_of);
+        machine.ended();
+        assert_eq!(machine.step(), watch("10"));
+        machine.event(WatchEvent::Deleted(object("a", "12")), key_of);
+        assert_eq!(machine.step(), watch("12"));
+        machine.event(WatchEvent::Bookmark("40".to_owned()), key_of);
+        machine.failed(&refused("InternalError"));
+        assert_eq!(machine.step(), watch("40"));
+        assert_eq!(changes(), ["+a", "-a"]);
+    }
+
+    #[test]
+    fn a_redelivered_version_changes_nothing() {
+        let (mut machine, changes) = recording();
+        machine.page(page(&[("a", "1")], "9", ""), key_of);
+        machine.event(WatchEvent::Modified(object("a", "1")), key_of);
+        machine.event(WatchEvent::Modified(object("a", "10")), key_of);
+        machine.event(WatchEvent::Modified(object("a", "10")), key_of);
+        machine.event(WatchEvent::Deleted(object("never seen", "11")), key_of);
+        assert_eq!(changes(), ["+a", "~a"]);
+    }
+
+    #[test]
+    fn an_expired_version_means_a_new_list_that_finds_deletions_in_key_order() {
+        for reason in ["Expired", "Gone"] {
+            let (mut machine, changes) = recording();
+            machine.page(page(&[("a", "1"), ("c", "3"), ("d", "4")], "9", ""), key_of);
+            assert_eq!(changes(), ["+a", "+c", "+d"]);
+            machine.failed(&refused(reason));
+            assert_eq!(machine.step(), list(500, ""));
+            assert!(machine.store.is_synced(), "the old copy serves until the new list is here");
+            machine.page(page(&[("d", "20"), ("b", "11"), ("c", "3")], "30", ""), key_of);
+            assert_eq!(changes(), ["-a", "+b", "~d"]);
+            assert_eq!(machine.step(), watch("30"));
+        }
+    }
+
+    #[test]
+    fn a_list_that_expires_between_two_pages_starts_over_without_pages() {
+        let (mut machine, changes) = recording();
+        machine.page(page(&[("gone meanwhile", "1")], "9", "token"), key_of);
+        machine.failed(&refused("Expired"));
+        assert_eq!(machine.step(), list(0, ""));
+        machine.page(page(&[("a", "1")], "20", ""), key_of);
+        assert_eq!(changes(), ["+a"]);
+        machine.failed(&refused("Expired"));
+        assert_eq!(machine.step(), list(500, ""), "the next list is paged again");
+    }
+
+    #[test]
+    fn failures_in_a_row_wait_longer_and_longer() {
+        let (mut machine, _) = recording();
+        machine.page(page(&[], "9", ""), key_of);
+        let mut pauses = Vec::new();
+        for _ in 0..10 {
+            machine.failed(&refused("TooManyRequests"));
+            pauses.push(machine.pause().map_or(0, |pause| pause.num_milliseconds()));
+        }
+        assert_eq!(pauses, [0, 800, 1600, 3200, 6400, 12_800, 25_600, 30_000, 30_000, 30_000]);
+        machine.event(WatchEvent::Bookmark("10".to_owned()), key_of);
+        assert_eq!(machine.pause(), None);
     }
 }

@@ -7,43 +7,90 @@
 //! controller.run(5, move |key| { … }).await;
 //! ```
 
-use std::future::Future;
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context as TaskContext, Poll};
 
-use apimachinery::Resource;
+use chrono::{DateTime, Utc};
+use clock::{Clock, Sleep, TimerClass};
+use futures::Stream;
+use futures::stream::FuturesUnordered;
 use process::Context;
 
 use crate::api::{Api, Error, ListOptions};
-use crate::queue::{ObjectKey, Requeue};
-use crate::reflector::{Change, Store};
+use crate::decode::Readable;
+use crate::queue::{ObjectKey, QueueHandle, Requeue, Schedule, Wait};
+use crate::reflector::{Change, Reflector, Store};
+
+type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
+type IsSynced = Box<dyn Fn() -> bool + Send>;
 
 /// A controller under construction.
-#[derive(Debug)]
 pub struct Controller {
     context: Context,
     name: &'static str,
+    queue: QueueHandle,
+    tasks: Vec<Task>,
+    stores: Vec<IsSynced>,
+}
+
+impl fmt::Debug for Controller {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Controller").field("name", &self.name).field("queue", &self.queue).finish_non_exhaustive()
+    }
 }
 
 impl Controller {
     /// A controller without watches.
     pub fn new(name: &'static str, context: &Context) -> Self {
-        Self { context: context.clone(), name }
+        Self {
+            context: context.clone(),
+            name,
+            queue: QueueHandle::default(),
+            tasks: Vec::new(),
+            stores: Vec::new(),
+        }
     }
 
     /// Watches a kind; `map` says which keys a change makes dirty.
-    pub fn watch<K: Resource>(
+    pub fn watch<K: Readable>(
         &mut self,
         api: Api<K>,
         options: ListOptions,
         map: impl Fn(&Change<K>) -> Vec<ObjectKey> + Send + Sync + 'static,
     ) -> Store<K> {
-        let _ = (api, options, &self.context, self.name);
-        drop(map);
-        todo!()
+        let reflector = Reflector::new(api, options);
+        let store = reflector.store();
+        self.watch_store(&store, map);
+        self.tasks.push(Box::pin(reflector.run()));
+        store
     }
 
     /// As [`Controller::watch`], for a store that only passes read: changes make nothing dirty.
-    pub fn store<K: Resource>(&mut self, api: Api<K>, options: ListOptions) -> Store<K> {
+    pub fn store<K: Readable>(&mut self, api: Api<K>, options: ListOptions) -> Store<K> {
         self.watch(api, options, |_| Vec::new())
+    }
+
+    /// As [`Controller::watch`], for the store of a reflector that several controllers share and that somebody else
+    /// runs. Objects that are there already count as changes.
+    pub fn watch_store<K: Readable>(
+        &mut self,
+        store: &Store<K>,
+        map: impl Fn(&Change<K>) -> Vec<ObjectKey> + Send + Sync + 'static,
+    ) {
+        let queue = self.queue();
+        store.subscribe(move |change| queue.add_all(map(change)));
+        let (checked, awaited) = (store.clone(), store.clone());
+        self.stores.push(Box::new(move || checked.is_synced()));
+        // Only there to wake the controller when the store is synced.
+        self.tasks.push(Box::pin(async move { awaited.synced().await }));
+    }
+
+    /// The queue, to make keys dirty for other reasons than changes.
+    pub fn queue(&self) -> QueueHandle {
+        self.queue.clone()
     }
 
     /// Waits until every store is synced, then runs passes, at most `concurrency` at once and never two for one key,
@@ -54,8 +101,169 @@ impl Controller {
         F: Fn(ObjectKey) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<Requeue, Error>> + Send + 'static,
     {
-        let _ = concurrency;
-        drop(reconcile);
-        todo!()
+        let shutdown = self.context.tasks.shutdown();
+        let mut stopped = pin!(shutdown.requested());
+        let mut running = Running::new(self, concurrency.max(1), reconcile);
+        poll_fn(|cx| {
+            if stopped.as_mut().poll(cx).is_ready() {
+                return Poll::Ready(());
+            }
+            running.poll(cx);
+            Poll::Pending
+        })
+        .await;
+    }
+}
+
+/// How many rounds of one poll a controller may take before others of its thread get their turn.
+const ROUNDS: usize = 64;
+
+struct Running<F, Fut> {
+    context: Context,
+    name: &'static str,
+    queue: QueueHandle,
+    reflectors: FuturesUnordered<Task>,
+    stores: Vec<IsSynced>,
+    passes: FuturesUnordered<Pass<Fut>>,
+    concurrency: usize,
+    reconcile: F,
+    timers: [Timer; 3],
+    schedule: Arc<Schedule>,
+    draws: u64,
+}
+
+impl<F, Fut> Running<F, Fut>
+where
+    F: Fn(ObjectKey) -> Fut,
+    Fut: Future<Output = Result<Requeue, Error>>,
+{
+    fn new(controller: Controller, concurrency: usize, reconcile: F) -> Self {
+        let Controller { context, name, queue, tasks, stores } = controller;
+        Self {
+            schedule: context.transport.shared().get(),
+            context,
+            name,
+            queue,
+            reflectors: tasks.into_iter().collect(),
+            stores,
+            passes: FuturesUnordered::new(),
+            concurrency,
+            reconcile,
+            timers: Default::default(),
+            draws: 0,
+        }
+    }
+
+    fn poll(&mut self, cx: &mut TaskContext<'_>) {
+        self.queue.register(cx.waker());
+        for _ in 0..ROUNDS {
+            while let Poll::Ready(Some(())) = Pin::new(&mut self.reflectors).poll_next(cx) {}
+            if !self.stores.is_empty() {
+                if !self.stores.iter().all(|is_synced| is_synced()) {
+                    return;
+                }
+                self.stores.clear();
+            }
+            let mut busy = self.finish(cx);
+            busy |= self.begin();
+            // Timers are looked at only when no pass can start, so that a pass that ends its own wait costs none.
+            if !busy && !self.fire(cx) {
+                return;
+            }
+        }
+        cx.waker().wake_by_ref();
+    }
+
+    /// Takes the results of passes that have ended.
+    fn finish(&mut self, cx: &mut TaskContext<'_>) -> bool {
+        let mut any = false;
+        while let Poll::Ready(Some((key, result))) = Pin::new(&mut self.passes).poll_next(cx) {
+            any = true;
+            let now = self.context.clock.now();
+            if let Err(error) = &result {
+                tracing::debug!(controller = self.name, %key, %error, virtual_time = %now, "pass failed");
+            }
+            let result = result.map_err(|error| error.failure());
+            self.queue.lock().done(key, result, now, || self.context.wall.now());
+        }
+        any
+    }
+
+    /// Starts passes for ready keys.
+    fn begin(&mut self) -> bool {
+        let mut any = false;
+        while self.passes.len() < self.concurrency {
+            let (schedule, name, draws) = (&self.schedule, self.name, &mut self.draws);
+            let key = self.queue.lock().take(|ready| {
+                let Some(random) = &schedule.random else { return 0 };
+                *draws += 1;
+                usize::try_from(random.below(ready as u64, "work-queue", name, *draws)).unwrap_or(0)
+            });
+            let Some(key) = key else { break };
+            let future = (self.reconcile)(key.clone());
+            self.passes.push(Pass { key: Some(key), future: Box::pin(future) });
+            any = true;
+        }
+        any
+    }
+
+    /// Makes keys ready whose instant has come, and waits for the next instants.
+    fn fire(&mut self, cx: &mut TaskContext<'_>) -> bool {
+        let mut any = false;
+        for wait in Wait::ALL {
+            let next = self.queue.lock().next_wait(wait);
+            let clock = if wait == Wait::Wall { &self.context.wall } else { &self.context.clock };
+            let class = if wait == Wait::Calendar { TimerClass::Calendar } else { TimerClass::Work };
+            if self.timers[wait as usize].poll(next, clock, class, cx) {
+                any |= self.queue.lock().fire(wait, clock.now());
+            }
+        }
+        any
+    }
+}
+
+/// The one timer of a class, for the earliest instant that any key waits on.
+#[derive(Default)]
+struct Timer {
+    sleep: Option<(DateTime<Utc>, Sleep)>,
+}
+
+impl Timer {
+    fn poll(
+        &mut self,
+        next: Option<DateTime<Utc>>,
+        clock: &Clock,
+        class: TimerClass,
+        cx: &mut TaskContext<'_>,
+    ) -> bool {
+        let Some(next) = next else {
+            self.sleep = None;
+            return false;
+        };
+        if self.sleep.as_ref().is_none_or(|(at, _)| *at != next) {
+            // The old timer goes first: it must not count beside the new one.
+            self.sleep = None;
+            self.sleep = Some((next, clock.sleep_until(next, class)));
+        }
+        let ready = self.sleep.as_mut().is_some_and(|(_, sleep)| sleep.as_mut().poll(cx).is_ready());
+        if ready {
+            self.sleep = None;
+        }
+        ready
+    }
+}
+
+struct Pass<Fut> {
+    key: Option<ObjectKey>,
+    future: Pin<Box<Fut>>,
+}
+
+impl<Fut: Future<Output = Result<Requeue, Error>>> Future for Pass<Fut> {
+    type Output = (ObjectKey, Result<Requeue, Error>);
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
+        let result = std::task::ready!(self.future.as_mut().poll(cx));
+        let key = self.key.take().expect("a pass is not polled after its end");
+        Poll::Ready((key, result))
     }
 }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use clock::{Clock, Random};
 
 pub use tasks::{Shutdown, Tasks};
-pub use transport::{Body, Request, Response, Transport, TransportError, User};
+pub use transport::{Body, Request, Response, Shared, Transport, TransportError, User};
 
 /// Who a component is.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Requests to API servers: HTTPS in a landscape, the server's router in a simulation.
 
+use std::any::{Any, TypeId};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use http_body_util::BodyExt;
@@ -51,19 +53,61 @@ pub enum TransportError {
 /// The future of a response.
 pub type ResponseFuture = Pin<Box<dyn Future<Output = Result<Response, TransportError>> + Send>>;
 
+/// Values that the clients of one process share, one for each type: the place of a cache of decoded objects.
+///
+/// Nothing in it may change what a client sees, only what it costs.
+#[derive(Clone, Default)]
+pub struct Shared(Arc<Mutex<BTreeMap<TypeId, Arc<dyn Any + Send + Sync>>>>);
+
+impl Shared {
+    /// The value of a type; made when it is asked for the first time.
+    pub fn get<T: Default + Send + Sync + 'static>(&self) -> Arc<T> {
+        let mut values = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let value = values.entry(TypeId::of::<T>()).or_insert_with(|| Arc::new(T::default()));
+        Arc::clone(value).downcast().expect("the entry of a type holds that type")
+    }
+
+    /// Sets the value of a type for those who ask from now on.
+    pub fn set<T: Send + Sync + 'static>(&self, value: T) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(TypeId::of::<T>(), Arc::new(value));
+    }
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Shared")
+    }
+}
+
+type SendFunction = dyn Fn(Request) -> ResponseFuture + Send + Sync;
+
 /// Sends requests with one component's identity. Cheap to clone.
 #[derive(Clone)]
-pub struct Transport(Arc<dyn Fn(Request) -> ResponseFuture + Send + Sync>);
+pub struct Transport {
+    send: Arc<SendFunction>,
+    shared: Shared,
+}
 
 impl Transport {
-    /// A transport that hands every request to `send`.
+    /// A transport that hands every request to `send` and shares nothing with another.
     pub fn new(send: impl Fn(Request) -> ResponseFuture + Send + Sync + 'static) -> Self {
-        Self(Arc::new(send))
+        Self { send: Arc::new(send), shared: Shared::default() }
+    }
+
+    /// The same transport on the shared values of a process: what several components of one process are given.
+    #[must_use]
+    pub fn sharing(self, shared: &Shared) -> Self {
+        Self { shared: shared.clone(), ..self }
+    }
+
+    /// What the clients of this transport share.
+    pub fn shared(&self) -> &Shared {
+        &self.shared
     }
 
     /// Sends a request.
     pub fn send(&self, request: Request) -> ResponseFuture {
-        (self.0)(request)
+        (self.send)(request)
     }
 }
 

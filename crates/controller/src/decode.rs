@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Bytes of the wire to shared objects: frames of a watch, and one decode per object and version in a process.
+
+use std::any::{Any, TypeId};
+use std::collections::VecDeque;
+use std::io::BufRead;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use apimachinery::Resource;
+use apimachinery::meta::ObjectMeta;
+use bytes::{Bytes, BytesMut};
+use rustc_hash::FxHashMap;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::api::Error;
+
+/// What can be read from an API server: every [`Resource`], and [`PartialObject`] of any kind.
+pub trait Readable: Clone + std::fmt::Debug + DeserializeOwned + Send + Sync + 'static {
+    /// Metadata.
+    fn object_meta(&self) -> &ObjectMeta;
+}
+
+impl<K: Resource> Readable for K {
+    fn object_meta(&self) -> &ObjectMeta {
+        self.metadata()
+    }
+}
+
+/// The metadata of an object of any kind; the rest of it is skipped when it is read.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PartialObject {
+    /// Metadata.
+    pub metadata: ObjectMeta,
+}
+
+impl Readable for PartialObject {
+    fn object_meta(&self) -> &ObjectMeta {
+        &self.metadata
+    }
+}
+
+/// How many decoded objects are kept for others of the process.
+const CAPACITY: usize = 512;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct CacheKey {
+    type_: TypeId,
+    wildcard: bool,
+    uid: u64,
+    resource_version: u64,
+}
+
+#[derive(Debug, Default)]
+struct CacheInner {
+    objects: FxHashMap<CacheKey, Arc<dyn Any + Send + Sync>>,
+    order: VecDeque<CacheKey>,
+    hits: u64,
+    misses: u64,
+}
+
+/// Objects decoded lately, so that the reflectors of a process decode each version of an object once.
+///
+/// It lives among the transport's shared values. Only an object whose bytes begin as our servers write them (identity
+/// first, then the resource version) is shared; others are decoded each time.
+#[derive(Debug, Default)]
+pub struct DecodeCache(Mutex<CacheInner>);
+
+impl DecodeCache {
+    /// Decodes an object, or finds it decoded. `wildcard`: whether the bytes carry the annotation of their cluster.
+    pub(crate) fn decode<K: Readable>(&self, bytes: &[u8], wildcard: bool) -> Result<Arc<K>, Error> {
+        let Some((uid, resource_version)) = identity(bytes) else { return read(bytes).map(Arc::new) };
+        let key = CacheKey { type_: TypeId::of::<K>(), wildcard, uid, resource_version };
+        if let Some(object) = self.lookup(&key) {
+            return Ok(object);
+        }
+        let object: Arc<K> = Arc::new(read(bytes)?);
+        let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if inner.objects.insert(key, object.clone()).is_none() {
+            inner.order.push_back(key);
+            if inner.order.len() > CAPACITY
+                && let Some(oldest) = inner.order.pop_front()
+            {
+                inner.objects.remove(&oldest);
+            }
+        }
+        Ok(object)
+    }
+
+    fn lookup<K: Readable>(&self, key: &CacheKey) -> Option<Arc<K>> {
+        let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = inner.objects.get(key).cloned().and_then(|object| object.downcast().ok());
+        if found.is_some() {
+            inner.hits += 1;
+        } else {
+            inner.misses += 1;
+        }
+        found
+    }
+
+    /// How often an object was found decoded, and how often it was not.
+    pub fn hits_and_misses(&self) -> (u64, u64) {
+        let inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        (inner.hits, inner.misses)
+    }
+}
+
+/// Reads an object; `apiVersion` and `kind` are ignored.
+pub(crate) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Error> {
+    serde_json::from_slice(bytes).map_err(|error| Error::Decode(error.to_string()))
+}
+
+/// Hash of the uid, and the resource version, if the object begins with them as Go's encoder writes it.
+fn identity(bytes: &[u8]) -> Option<(u64, u64)> {
+    const METADATA: &str = "\"metadata\":{";
+    const UID: &str = "\"uid\":\"";
+    const RESOURCE_VERSION: &str = "\",\"resourceVersion\":\"";
+    let head = bytes.get(..bytes.len().min(1024))?;
+    let head = head.utf8_chunks().next()?.valid();
+    let metadata = &head[head.find(METADATA)? + METADATA.len()..];
+    let start = metadata.find(UID)?;
+    // A brace or bracket in front would mean that this uid is not the object's own.
+    if metadata[..start].contains(['{', '[']) {
+        return None;
+    }
+    let rest = &metadata[start + UID.len()..];
+    let (uid, rest) = rest.split_once('"')?;
+    let digits = rest.strip_prefix(&RESOURCE_VERSION[1..])?;
+    let (digits, _) = digits.split_once('"')?;
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    for byte in uid.bytes() {
+        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    }
+    Some((hash, digits.parse().ok()?))
+}
+
+/// Cuts a byte stream into lines: chunks may hold parts of frames or several of them.
+#[derive(Debug, Default)]
+pub(crate) struct Lines {
+    chunk: Bytes,
+    partial: BytesMut,
+}
+
+impl Lines {
+    /// Takes the next chunk; every line of the last one must have been taken.
+    pub(crate) fn push(&mut self, chunk: Bytes) {
+        debug_assert!(self.chunk.is_empty(), "the lines of a chunk are taken before the next one comes");
+        self.chunk = chunk;
+    }
+
+    /// The next whole line without its end; empty lines are skipped.
+    pub(crate) fn next(&mut self) -> Option<Bytes> {
+        while !self.chunk.is_empty() {
+            let mut rest = &self.chunk[..];
+            let length = rest.skip_until(b'\n').unwrap_or(self.chunk.len());
+            let ended = length > 0 && self.chunk[length - 1] == b'\n';
+            let mut part = self.chunk.split_to(length);
+            if !ended {
+                self.partial.extend_from_slice(&part);
+                return None;
+            }
+            part.truncate(length - 1);
+            if !self.partial.is_empty() {
+                self.partial.extend_from_slice(&part);
+                part = self.partial.split().freeze();
+            }
+            if part.last() == Some(&b'\r') {
+                part.truncate(part.len() - 1);
+            }
+            if !part.is_empty() {
+                return Some(part);
+            }
+        }
+        None
+    }
+}
+
+/// Type and object of a frame, without reading the object.
+pub(crate) fn split_frame(line: &[u8]) -> Result<(&str, &[u8]), Error> {
+    if let Some((type_, object)) = split_plain_frame(line) {
+        return Ok((type_, &line[object]));
+    }
+    #[derive(Deserialize)]
+    struct Frame<'a> {
+        #[serde(rename = "type", borrow)]
+        type_: &'a str,
+        #[serde(borrow)]
+        object: &'a RawValue,
+    }
+    let frame: Frame<'_> = serde_json::from_slice(line).map_err(|error| Error::Decode(error.to_string()))?;
+    Ok((frame.type_, frame.object.get().as_bytes()))
+}
+
+fn split_plain_frame(line: &[u8]) -> Option<(&str, Range<usize>)> {
+    const TYPE: &[u8] = b"{\"type\":\"";
+    const OBJECT: &[u8] = b"\",\"object\":";
+    let rest = line.strip_prefix(TYPE)?;
+    let length = rest.iter().take(16).position(|byte| *byte == b'"')?;
+    let type_ = std::str::from_utf8(&rest[..length]).ok()?;
+    rest[length..].starts_with(OBJECT).then_some(())?;
+    (line.last() == Some(&b'}')).then_some((type_, TYPE.len() + length + OBJECT.len()..line.len() - 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(chunks: &[&str]) -> Vec<String> {
+        let mut lines = Lines::default();
+        let mut out = Vec::new();
+        for chunk in chunks {
+            lines.push(Bytes::copy_from_slice(chunk.as_bytes()));
+            while let Some(line) = lines.next() {
+                out.push(String::from_utf8(line.to_vec()).expect("text"));
+            }
+        }
+        out
+    }
+
+    #[test]
+    fn frames_are_found_however_the_stream_is_cut() {
+        let expected = ["{\"a\":1}", "{\"b\":2}", "{\"c\":3}"];
+        let stream = "{\"a\":1}\n{\"b\":2}\r\n\n{\"c\":3}\n{\"rest";
+        assert_eq!(lines(&[stream]), expected);
+        for size in 1..=stream.len() {
+            let chunks: Vec<&str> =
+                stream.as_bytes().chunks(size).map(|chunk| std::str::from_utf8(chunk).expect("ascii")).collect();
+            assert_eq!(lines(&chunks), expected, "chunks of {size}");
+        }
+    }
+
+    #[test]
+    fn a_frame_is_split_in_any_order_of_its_fields() {
+        for line in [
+            r#"{"type":"ADDED","object":{"metadata":{"name":"a"}}}"#,
+            r#"{ "type": "ADDED", "object": {"metadata":{"name":"a"}} }"#,
+            r#"{"object":{"metadata":{"name":"a"}},"type":"ADDED"}"#,
+        ] {
+            let (type_, object) = split_frame(line.as_bytes()).expect("a frame");
+            assert_eq!((type_, std::str::from_utf8(object)), ("ADDED", Ok(r#"{"metadata":{"name":"a"}}"#)), "{line}");
+        }
+        assert!(split_frame(b"{\"type\":\"ADDED\"").is_err());
+        assert!(split_frame(b"null").is_err());
+    }
+
+    #[test]
+    fn an_object_is_decoded_once_for_each_version_and_scope() {
+        let object = |version: u64, label: &str| {
+            format!(
+                r#"{{"kind":"X","apiVersion":"v1","metadata":{{"name":"a","uid":"u","resourceVersion":"{version}","labels":{{"l":"{label}"}}}}}}"#
+            )
+        };
+        let cache = DecodeCache::default();
+        let first: Arc<PartialObject> = cache.decode(object(7, "a").as_bytes(), false).expect("an object");
+        let second: Arc<PartialObject> = cache.decode(object(7, "not read").as_bytes(), false).expect("an object");
+        assert!(Arc::ptr_eq(&first, &second));
+        let newer: Arc<PartialObject> = cache.decode(object(8, "b").as_bytes(), false).expect("an object");
+        assert_eq!(newer.metadata.label("l"), Some("b"));
+        let wild: Arc<PartialObject> = cache.decode(object(8, "c").as_bytes(), true).expect("an object");
+        assert_eq!(wild.metadata.label("l"), Some("c"));
+        assert_eq!(cache.hits_and_misses(), (1, 3));
+    }
+
+    #[test]
+    fn only_the_identity_of_the_object_itself_is_trusted() {
+        for (given, expected) in [
+            (r#"{"kind":"X","metadata":{"name":"a","uid":"u","resourceVersion":"7"}}"#, true),
+            (r#"{"metadata":{"ownerReferences":[{"uid":"u","resourceVersion":"7"}],"uid":"v"}}"#, false),
+            (r#"{"metadata":{"resourceVersion":"7","uid":"u"}}"#, false),
+            (r#"{"metadata":{"uid":"u","resourceVersion":"x"}}"#, false),
+            (r#"{"metadata":{"uid":"u"#, false),
+            ("", false),
+        ] {
+            assert_eq!(identity(given.as_bytes()).is_some(), expected, "{given}");
+        }
+    }
+}
