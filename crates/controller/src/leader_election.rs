@@ -115,11 +115,7 @@ pub async fn acquire(context: &Context, options: &Options) -> Leadership {
     }
 }
 
-async fn try_acquire(
-    context: &Context,
-    options: &Options,
-    candidate: &mut Candidate,
-) -> Result<Option<Record>, Error> {
+async fn try_acquire(context: &Context, options: &Options, candidate: &mut Candidate) -> Result<Option<Record>, Error> {
     let collection = collection(options);
     let path = format!("{collection}/{}", options.name);
     let now = context.clock.now();
@@ -151,10 +147,7 @@ async fn put(context: &Context, method: Method, path: String, lease: &Value) -> 
 }
 
 fn collection(options: &Options) -> String {
-    format!(
-        "/clusters/{}/apis/coordination.k8s.io/v1/namespaces/{}/leases",
-        options.cluster, options.namespace
-    )
+    format!("/clusters/{}/apis/coordination.k8s.io/v1/namespaces/{}/leases", options.cluster, options.namespace)
 }
 
 fn lease(options: &Options, holder: &str, resource_version: &str, transitions: i64, now: DateTime<Utc>) -> Value {

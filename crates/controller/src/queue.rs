@@ -13,7 +13,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use apimachinery::Resource;
 use chrono::{DateTime, TimeDelta, Utc};
-use clock::Random;
 use futures::task::AtomicWaker;
 
 use crate::api::CLUSTER_ANNOTATION;
@@ -134,14 +133,6 @@ pub enum Failure {
     /// No server answered. Landscape time must not run away while a process starts: back off until wall time has
     /// passed, or landscape time if it moves by itself.
     Unreachable,
-}
-
-/// Order of ready keys while a test explores schedules: set among the transport's shared values, it makes every queue
-/// take a drawn key instead of the one that is ready for longest.
-#[derive(Clone, Debug, Default)]
-pub struct Schedule {
-    /// Where the draws come from; `None` for the order of arrival.
-    pub random: Option<Random>,
 }
 
 #[derive(Debug, Default)]

@@ -170,15 +170,6 @@ struct Entry {
 impl Correlator {
     /// What is written for an Event; `None` if there are too many about the object.
     fn correlate(&mut self, kind: &Kind, message: &str, now: DateTime<Utc>, jitter: i64) -> Option<Entry> {
-        let allowance = self.allowances.entry(&kind.about, || Allowance { tokens: BURST, last: now });
-        let elapsed = (now - allowance.last).num_milliseconds() as f64 / 1000.0;
-        allowance.tokens = (allowance.tokens + elapsed / SECONDS_PER_EVENT).min(BURST);
-        allowance.last = now;
-        if allowance.tokens < 1.0 {
-            return None;
-        }
-        allowance.tokens -= 1.0;
-
         let similar = self.similar.entry(kind, || Similar { messages: BTreeSet::new(), last: now });
         if now - similar.last > AGGREGATION_INTERVAL {
             similar.messages.clear();
@@ -206,6 +197,16 @@ impl Correlator {
         if is_new {
             self.last_name = nanoseconds;
         }
+
+        // Last, so that Events that are dropped count for the next one that is written.
+        let allowance = self.allowances.entry(&kind.about, || Allowance { tokens: BURST, last: now });
+        let elapsed = (now - allowance.last).num_milliseconds() as f64 / 1000.0;
+        allowance.tokens = (allowance.tokens + elapsed / SECONDS_PER_EVENT).min(BURST);
+        allowance.last = now;
+        if allowance.tokens < 1.0 {
+            return None;
+        }
+        allowance.tokens -= 1.0;
         Some(entry)
     }
 }
@@ -336,18 +337,18 @@ mod tests {
     #[test]
     fn an_equal_event_raises_the_count_of_the_first() {
         let mut correlator = Correlator::default();
-        check(&mut correlator, "a", 0, ("local.1775d2ae2ba38000", "a", 1));
-        check(&mut correlator, "a", 1, ("local.1775d2ae2ba38000", "a", 2));
-        check(&mut correlator, "b", 1, ("local.1775d2ae673e4a00", "b", 1));
-        check(&mut correlator, "a", 7200, ("local.1775d2ae2ba38000", "a", 3));
+        check(&mut correlator, "a", 0, ("local.1775d1e1210f8000", "a", 1));
+        check(&mut correlator, "a", 1, ("local.1775d1e1210f8000", "a", 2));
+        check(&mut correlator, "b", 1, ("local.1775d1e15caa4a00", "b", 1));
+        check(&mut correlator, "a", 7200, ("local.1775d1e1210f8000", "a", 3));
     }
 
     #[test]
     fn events_of_one_instant_have_different_names() {
         let mut correlator = Correlator::default();
-        check(&mut correlator, "a", 0, ("local.1775d2ae2ba38000", "a", 1));
-        check(&mut correlator, "b", 0, ("local.1775d2ae2ba38001", "b", 1));
-        check(&mut correlator, "c", 0, ("local.1775d2ae2ba38002", "c", 1));
+        check(&mut correlator, "a", 0, ("local.1775d1e1210f8000", "a", 1));
+        check(&mut correlator, "b", 0, ("local.1775d1e1210f8001", "b", 1));
+        check(&mut correlator, "c", 0, ("local.1775d1e1210f8002", "c", 1));
     }
 
     #[test]
@@ -373,7 +374,8 @@ mod tests {
         let burst = (0..40).filter(|_| written(&mut correlator, "R", "a", 0).is_some()).count();
         assert_eq!(burst, 25);
         assert!(written(&mut correlator, "R", "a", 299).is_none());
-        assert!(written(&mut correlator, "R", "a", 300).is_some());
+        let next = written(&mut correlator, "R", "a", 300).expect("written");
+        assert_eq!(next.2, 42, "those that were dropped count");
         assert!(written(&mut correlator, "R", "a", 301).is_none());
     }
 }

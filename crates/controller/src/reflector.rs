@@ -154,9 +154,10 @@ impl<K: Readable> Machine<K> {
     pub fn failed(&mut self, error: &Error) {
         self.failures += 1;
         let too_large = error.status().is_some_and(|status| {
-            status.details.as_ref().is_some_and(|details| {
-                details.causes.iter().any(|cause| cause.reason == "ResourceVersionTooLarge")
-            })
+            status
+                .details
+                .as_ref()
+                .is_some_and(|details| details.causes.iter().any(|cause| cause.reason == "ResourceVersionTooLarge"))
         });
         if error.is_expired() || too_large {
             if matches!(self.state, State::Listing { .. }) {

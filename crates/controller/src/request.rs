@@ -89,10 +89,9 @@ fn refusal(code: StatusCode, body: &[u8]) -> Error {
             reason::TOO_MANY_REQUESTS,
             "the server has received too many requests and has asked us to try again later".to_owned(),
         ),
-        StatusCode::SERVICE_UNAVAILABLE => (
-            reason::SERVICE_UNAVAILABLE,
-            "the server is currently unable to handle the request".to_owned(),
-        ),
+        StatusCode::SERVICE_UNAVAILABLE => {
+            (reason::SERVICE_UNAVAILABLE, "the server is currently unable to handle the request".to_owned())
+        }
         StatusCode::GATEWAY_TIMEOUT => {
             (reason::TIMEOUT, "the server was unable to return a response in the time allotted".to_owned())
         }
@@ -157,9 +156,6 @@ mod tests {
         let mut path = "/clusters/garden/api/v1/secrets".to_owned();
         push_query(&mut path, "limit", "500");
         push_query(&mut path, "labelSelector", "a in (b,c),!d/e");
-        assert_eq!(
-            path,
-            "/clusters/garden/api/v1/secrets?limit=500&labelSelector=a%20in%20%28b%2Cc%29%2C%21d%2Fe"
-        );
+        assert_eq!(path, "/clusters/garden/api/v1/secrets?limit=500&labelSelector=a%20in%20%28b%2Cc%29%2C%21d%2Fe");
     }
 }

@@ -10,7 +10,6 @@
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
-use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 
 use chrono::{DateTime, Utc};
@@ -21,7 +20,7 @@ use process::Context;
 
 use crate::api::{Api, Error, ListOptions};
 use crate::decode::Readable;
-use crate::queue::{ObjectKey, QueueHandle, Requeue, Schedule, Wait};
+use crate::queue::{ObjectKey, QueueHandle, Requeue, Wait};
 use crate::reflector::{Change, Reflector, Store};
 
 type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -45,13 +44,7 @@ impl fmt::Debug for Controller {
 impl Controller {
     /// A controller without watches.
     pub fn new(name: &'static str, context: &Context) -> Self {
-        Self {
-            context: context.clone(),
-            name,
-            queue: QueueHandle::default(),
-            tasks: Vec::new(),
-            stores: Vec::new(),
-        }
+        Self { context: context.clone(), name, queue: QueueHandle::default(), tasks: Vec::new(), stores: Vec::new() }
     }
 
     /// Watches a kind; `map` says which keys a change makes dirty.
@@ -128,8 +121,6 @@ struct Running<F, Fut> {
     concurrency: usize,
     reconcile: F,
     timers: [Timer; 3],
-    schedule: Arc<Schedule>,
-    draws: u64,
 }
 
 impl<F, Fut> Running<F, Fut>
@@ -140,7 +131,6 @@ where
     fn new(controller: Controller, concurrency: usize, reconcile: F) -> Self {
         let Controller { context, name, queue, tasks, stores } = controller;
         Self {
-            schedule: context.transport.shared().get(),
             context,
             name,
             queue,
@@ -150,7 +140,6 @@ where
             concurrency,
             reconcile,
             timers: Default::default(),
-            draws: 0,
         }
     }
 
@@ -193,12 +182,7 @@ where
     fn begin(&mut self) -> bool {
         let mut any = false;
         while self.passes.len() < self.concurrency {
-            let (schedule, name, draws) = (&self.schedule, self.name, &mut self.draws);
-            let key = self.queue.lock().take(|ready| {
-                let Some(random) = &schedule.random else { return 0 };
-                *draws += 1;
-                usize::try_from(random.below(ready as u64, "work-queue", name, *draws)).unwrap_or(0)
-            });
+            let key = self.queue.lock().take(|ready| self.context.tasks.choose(ready));
             let Some(key) = key else { break };
             let future = (self.reconcile)(key.clone());
             self.passes.push(Pass { key: Some(key), future: Box::pin(future) });

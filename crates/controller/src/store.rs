@@ -171,7 +171,9 @@ impl<K: Readable> Store<K> {
 
     /// The objects of one cluster and namespace, in key order.
     pub fn list_in(&self, cluster: &str, namespace: &str) -> Vec<Arc<K>> {
-        self.range(ObjectKey::new(cluster, namespace, ""), |key| &*key.cluster == cluster && &*key.namespace == namespace)
+        self.range(ObjectKey::new(cluster, namespace, ""), |key| {
+            &*key.cluster == cluster && &*key.namespace == namespace
+        })
     }
 
     /// The objects of one cluster, in key order.
@@ -334,7 +336,10 @@ mod tests {
         put(&store, "a", "x", "1", "1", "");
         put(&store, "b", "x", "2", "1", "of b");
         put(&store, "c", "x", "2", "1", "of c");
-        assert_eq!(store.find("x", "2").and_then(|object| object.metadata.label("seed").map(str::to_owned)).as_deref(), Some("of b"));
+        assert_eq!(
+            store.find("x", "2").and_then(|object| object.metadata.label("seed").map(str::to_owned)).as_deref(),
+            Some("of b")
+        );
         assert!(store.find("x", "1").is_some());
         assert!(store.find("y", "1").is_none());
         assert!(Store::<PartialObject>::new("*").find("x", "1").is_none());
