@@ -1,3 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `terrarium simulate`.
 pub(crate) mod complete;
+mod layout;
+mod story;

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The story of a run, told by a client that watches the API: nothing in it comes from a plan.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use api::core::{CloudProfile, LastOperation, Shoot};
+use api::kubernetes::core::{Event, Node};
+use chrono::{DateTime, Utc};
+use clock::Clock;
+use controller::{Api, Change, ListOptions, Reflector};
+use process::Context;
+use serde::Serialize;
+
+use super::layout;
+
+/// Progress is told again only when it has risen by this much, or when the operation's state changes.
+const PROGRESS_STEP: i32 = 20;
+
+/// Event reasons that say no more than the last operation does.
+const SILENT_EVENTS: &[&str] = &["Reconciling", "Reconciled", "Prepared", "Deleting", "Deleted"];
+
+/// One line of the story.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Line {
+    /// Landscape time.
+    pub(crate) time: DateTime<Utc>,
+    /// Object, `Shoot garden-demo/local`; empty for a line that continues the one before.
+    pub(crate) object: String,
+    /// What it is about: a reason, an operation, a name.
+    pub(crate) subject: String,
+    /// What happened.
+    pub(crate) text: String,
+}
+
+impl Line {
+    /// The line for a person.
+    pub(crate) fn render(&self) -> String {
+        if self.subject.is_empty() {
+            layout::below(&self.text)
+        } else {
+            layout::line(self.time, &self.subject, &self.text)
+        }
+    }
+}
+
+/// A running story. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct Story {
+    told: Arc<Mutex<Told>>,
+    clock: Clock,
+    /// Whether lines name their Shoot: with more than one they must.
+    names_shoots: bool,
+}
+
+#[derive(Debug, Default)]
+struct Told {
+    lines: Vec<Line>,
+    /// Shoot by technical ID, that is by the name of its cluster.
+    shoots: BTreeMap<String, ToldShoot>,
+    nodes: BTreeMap<String, BTreeMap<String, Arc<Node>>>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct ToldShoot {
+    name: String,
+    /// Whether it was ever created successfully: before, its nodes come all at once and are told in one line.
+    created: bool,
+    /// When the running operation began.
+    operation_began: DateTime<Utc>,
+    /// Whether the heads of the node columns stand above this operation's rows.
+    has_heads: bool,
+}
+
+impl Story {
+    /// Starts watching; the watches run until the component of `context` stops.
+    pub(crate) fn begin(context: &Context, names_shoots: bool) -> Self {
+        let story = Self { told: Arc::default(), clock: context.clock.clone(), names_shoots };
+        let garden = "garden";
+        let (profiles, shoots, events, nodes) = (story.clone(), story.clone(), story.clone(), story.clone());
+        Reflector::<CloudProfile>::new(Api::all(context, garden), ListOptions::default())
+            .on_change(move |change| profiles.on_cloud_profile(change))
+            .start();
+        Reflector::<Shoot>::new(Api::all(context, garden), ListOptions::default())
+            .on_change(move |change| shoots.on_shoot(change))
+            .start();
+        Reflector::<Event>::new(Api::all(context, garden), ListOptions::default())
+            .on_change(move |change| events.on_event(change))
+            .start();
+        Reflector::<Node>::new(Api::all(context, "*"), ListOptions::default())
+            .on_change(move |change| nodes.on_node(change))
+            .start();
+        story
+    }
+
+    /// The lines since the last call.
+    pub(crate) fn drain(&self) -> Vec<Line> {
+        std::mem::take(&mut self.lock().lines)
+    }
+
+    /// Adds a line of the teller's own.
+    pub(crate) fn tell(&self, object: &str, subject: &str, text: &str) {
+        self.push(&mut self.lock(), object, subject, text);
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Told> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn push(&self, told: &mut Told, object: &str, subject: &str, text: &str) {
+        told.lines.push(Line {
+            time: self.clock.now(),
+            object: object.to_owned(),
+            subject: subject.to_owned(),
+            text: text.to_owned(),
+        });
+    }
+
+    fn subject(&self, shoot: &str, subject: &str) -> String {
+        if self.names_shoots { format!("{shoot} {subject}") } else { subject.to_owned() }
+    }
+
+    fn on_cloud_profile(&self, change: &Change<CloudProfile>) {
+        let (None, Some(profile)) = (&change.old, &change.new) else { return };
+        let object = format!("CloudProfile {}", profile.metadata.name);
+        let mut told = self.lock();
+        self.push(&mut told, &object, &object, &format!("kubernetes {}", kubernetes_versions(profile)));
+        for image in machine_images(profile) {
+            self.push(&mut told, &object, "", &image);
+        }
+    }
+
+    fn on_shoot(&self, change: &Change<Shoot>) {
+        let Some(shoot) = change.new.as_deref() else {
+            let name = change.key.name.as_ref();
+            let object = format!("Shoot {}/{name}", change.key.namespace);
+            self.tell(&object, &object, "is gone");
+            return;
+        };
+        let object = format!("Shoot {}/{}", shoot.metadata.namespace, shoot.metadata.name);
+        let mut told = self.lock();
+        let Some(old) = change.old.as_deref() else {
+            self.push(&mut told, &object, &object, &shoot_summary(shoot));
+            return;
+        };
+        if shoot.status.technical_id.is_empty() {
+            return;
+        }
+        let now = self.clock.now();
+        let state = told.shoots.entry(shoot.status.technical_id.clone()).or_default();
+        state.name = format!("{}/{}", shoot.metadata.namespace, shoot.metadata.name);
+        let (before, after) = (old.status.last_operation.as_ref(), shoot.status.last_operation.as_ref());
+        if let Some(after) = after
+            && before.is_none_or(|before| before.r#type != after.r#type || begins(before, after))
+        {
+            state.operation_began = now;
+            state.has_heads = false;
+        }
+        let tells = after.filter(|after| is_worth_telling(before, after));
+        let was_created = state.created;
+        if let Some(after) = after
+            && after.state == "Succeeded"
+        {
+            state.created = true;
+        }
+        let name = state.name.clone();
+        if let Some(operation) = tells {
+            let subject = format!("{} {} ({}%)", operation.r#type, operation.state, operation.progress);
+            self.push(&mut told, &object, &self.subject(&name, &subject), &operation.description);
+            if operation.state == "Succeeded" && (!was_created || told.shoots[&shoot.status.technical_id].has_heads) {
+                let nodes = node_summary(told.nodes.get(&shoot.status.technical_id));
+                self.push(&mut told, &object, "", &nodes);
+            }
+        }
+        if shoot.status.last_maintenance != old.status.last_maintenance
+            && let Some(maintenance) = &shoot.status.last_maintenance
+        {
+            let subject = self.subject(&name, &format!("lastMaintenance {}", maintenance.state));
+            self.push(&mut told, &object, &subject, &maintenance.description);
+            if let Some(reason) = &maintenance.failure_reason {
+                self.push(&mut told, &object, "", reason);
+            }
+        }
+    }
+
+    fn on_event(&self, change: &Change<Event>) {
+        let Some(event) = &change.new else { return };
+        let about = &event.involved_object;
+        if about.kind != "Shoot" || SILENT_EVENTS.iter().any(|silent| event.reason.starts_with(silent)) {
+            return;
+        }
+        let name = format!("{}/{}", about.namespace, about.name);
+        let subject = self.subject(&name, &event.reason);
+        self.tell(&format!("Shoot {name}"), &subject, &event.message);
+    }
+
+    fn on_node(&self, change: &Change<Node>) {
+        let cluster = change.key.cluster.as_ref();
+        let name = change.key.name.as_ref();
+        let mut told = self.lock();
+        let was_ready = change.old.as_deref().is_some_and(is_ready);
+        let nodes = told.nodes.entry(cluster.to_owned()).or_default();
+        match &change.new {
+            Some(node) => drop(nodes.insert(name.to_owned(), node.clone())),
+            None => drop(nodes.remove(name)),
+        }
+        let Some(shoot) = told.shoots.get(cluster).filter(|shoot| shoot.created).cloned() else { return };
+        let text = match (&change.old, &change.new) {
+            (_, Some(node)) if is_ready(node) && !was_ready => {
+                format!("+ {}  {}, {}, Ready", short(name), node.status.node_info.kubelet_version, os_image(node))
+            }
+            (Some(node), None) => {
+                let cordoned = if node.spec.unschedulable { "cordoned, drained, " } else { "" };
+                format!("- {}  {cordoned}machine deleted", short(name))
+            }
+            _ => return,
+        };
+        let nodes = &told.nodes[cluster];
+        let new = nodes.values().filter(|node| node.metadata.creation_timestamp.0 >= shoot.operation_began).count();
+        let ready = nodes.values().filter(|node| is_ready(node)).count();
+        let counts = format!("{:>5}{new:>5}{ready:>6}", nodes.len());
+        let object = format!("Shoot {}", shoot.name);
+        let subject = self.subject(&shoot.name, &text);
+        if !shoot.has_heads {
+            if let Some(shoot) = told.shoots.get_mut(cluster) {
+                shoot.has_heads = true;
+            }
+            let (heads, subject) = ("nodes  new ready".to_owned(), self.subject(&shoot.name, &format!("{:<58}", "")));
+            self.push(&mut told, &object, &format!("{subject}{heads}"), "");
+        }
+        self.push(&mut told, &object, &format!("{subject:<58}{counts}"), "");
+    }
+}
+
+fn begins(before: &LastOperation, after: &LastOperation) -> bool {
+    after.state == "Processing" && before.state != "Processing"
+}
+
+fn is_worth_telling(before: Option<&LastOperation>, after: &LastOperation) -> bool {
+    before.is_none_or(|before| {
+        before.r#type != after.r#type
+            || before.state != after.state
+            || (after.progress / PROGRESS_STEP > before.progress / PROGRESS_STEP && after.progress < 100)
+            || (waits_for_nodes(after) && !waits_for_nodes(before))
+    })
+}
+
+fn waits_for_nodes(operation: &LastOperation) -> bool {
+    operation.description.contains("Waiting until shoot worker nodes have been reconciled")
+}
+
+fn is_ready(node: &Node) -> bool {
+    node.status.conditions.iter().any(|condition| condition.r#type == "Ready" && condition.status == "True")
+}
+
+fn os_image(node: &Node) -> String {
+    node.status.node_info.os_image.clone()
+}
+
+/// The last two parts of a node's name, which tell nodes of one pool apart.
+fn short(name: &str) -> String {
+    let parts: Vec<&str> = name.rsplitn(3, '-').collect();
+    match parts.as_slice() {
+        [last, middle, _] => format!("…-{middle}-{last}"),
+        _ => name.to_owned(),
+    }
+}
+
+fn node_summary(nodes: Option<&BTreeMap<String, Arc<Node>>>) -> String {
+    let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
+    for node in nodes.into_iter().flat_map(BTreeMap::values) {
+        let kind = format!("{}, {}", node.status.node_info.kubelet_version, os_image(node));
+        *kinds.entry(kind).or_default() += 1;
+    }
+    if kinds.is_empty() {
+        return "no nodes".to_owned();
+    }
+    let parts: Vec<String> = kinds.into_iter().map(|(kind, count)| format!("{count} nodes: {kind}")).collect();
+    parts.join("; ")
+}
+
+fn shoot_summary(shoot: &Shoot) -> String {
+    let spec = &shoot.spec;
+    let maintenance = spec.maintenance.as_ref();
+    let update = maintenance.and_then(|maintenance| maintenance.auto_update.as_ref());
+    let on = |is_on: bool| if is_on { "ON" } else { "OFF" };
+    let kubernetes = on(update.is_some_and(|update| update.kubernetes_version));
+    let images = on(update.and_then(|update| update.machine_image_version).unwrap_or(false));
+    let window = maintenance
+        .and_then(|maintenance| maintenance.time_window.as_ref())
+        .map(|window| format!(", window {}-{}", window.begin, window.end))
+        .unwrap_or_default();
+    format!("{}, automatic Kubernetes updates {kubernetes}, images {images}{window}", spec.kubernetes.version)
+}
+
+fn kubernetes_versions(profile: &CloudProfile) -> String {
+    let versions =
+        profile.spec.kubernetes.versions.iter().map(|version| {
+            offered(&version.version, version.classification.as_deref(), version.expiration_date.as_ref())
+        });
+    versions.collect::<Vec<_>>().join("; ")
+}
+
+fn machine_images(profile: &CloudProfile) -> Vec<String> {
+    let images = profile.spec.machine_images.iter().map(|image| {
+        let versions = image.versions.iter().map(|version| {
+            offered(&version.version, version.classification.as_deref(), version.expiration_date.as_ref())
+        });
+        let strategy = image.update_strategy.as_deref().unwrap_or("major");
+        format!("{} {} (update strategy {strategy})", image.name, versions.collect::<Vec<_>>().join("; "))
+    });
+    images.collect()
+}
+
+fn offered(version: &str, classification: Option<&str>, expires: Option<&apimachinery::meta::Time>) -> String {
+    let classification = classification.map(|text| format!(" {text}")).unwrap_or_default();
+    let expires = expires.map(|time| format!(", expires {time}")).unwrap_or_default();
+    format!("{version}{classification}{expires}")
+}
