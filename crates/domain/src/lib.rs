@@ -14,6 +14,7 @@
 //! - [`defaulting`] what the API server fills in.
 //! - [`features`] feature gates and admission plugins of Kubernetes versions.
 //! - [`last_operation`] what a Shoot's last operation says.
+//! - [`maintenance`] the daily maintenance of a Shoot.
 //! - [`profile`] documents or upstream.
 //! - [`reconcile`] when a Shoot is reconciled: its generation, operation annotations, confined roll-out.
 //! - [`versions`] semantic versions, expiry, selections.
@@ -26,6 +27,7 @@ pub mod conditions;
 pub mod defaulting;
 pub mod features;
 pub mod last_operation;
+pub mod maintenance;
 pub mod profile;
 pub mod reconcile;
 pub mod versions;

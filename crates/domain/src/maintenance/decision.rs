@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Whether a version is raised, why, and to what.
+
+use api::core::{CloudProfileSpec, ExpirableVersion, MachineImage, MachineImageVersion, Worker};
+use chrono::{DateTime, Utc};
+
+use crate::cloud_profile::supports_architecture;
+use crate::versions::{
+    Constraint, Expirable, Operator, ParseError, Selection, Version, compare_versions, force_to_consecutive_minor,
+    force_to_next_major, force_to_next_minor, is_expired, major_update, minor_update, patch_update,
+};
+
+/// Reason of a forced update: nobody offers the version any more.
+const MISSING: &str = "Version does not exist in CloudProfile";
+
+/// What came of an update that was due.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// The new version, or why there is none.
+    pub result: Result<String, String>,
+    /// What users are told: what was done, or what went wrong.
+    pub description: String,
+    /// Why the update was due.
+    pub reason: String,
+}
+
+impl Outcome {
+    /// The new version, unless the update failed.
+    pub fn version(&self) -> Option<&str> {
+        self.result.as_deref().ok()
+    }
+}
+
+/// Why an update is due, and whether it may leave what automatic updates offer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Due {
+    reason: String,
+    is_forced: bool,
+}
+
+impl Due {
+    fn forced(reason: impl Into<String>) -> Self {
+        Self { reason: reason.into(), is_forced: true }
+    }
+
+    fn automatic(reason: impl Into<String>) -> Self {
+        Self { reason: reason.into(), is_forced: false }
+    }
+}
+
+/// The update of a Kubernetes version; `None` if none is due or there is nothing higher.
+///
+/// `cap` is the highest version allowed: for a worker pool that of the control plane. A version that does not parse is
+/// left alone, unless nothing at all is offered.
+pub fn kubernetes_update(
+    current: &str,
+    auto_update: bool,
+    offered: &[ExpirableVersion],
+    cap: Option<&Version>,
+    now: DateTime<Utc>,
+) -> Option<Outcome> {
+    let mut known = None;
+    for entry in offered {
+        match compare_versions(&entry.version, Operator::Equal, current) {
+            Ok(true) => {
+                known = Some(entry);
+                break;
+            }
+            Ok(false) => {}
+            Err(_) => return None,
+        }
+    }
+    let due = match known {
+        None => Due::forced(MISSING),
+        Some(entry) if is_expired(entry, now) => Due::forced("Kubernetes version expired - force update required"),
+        Some(_) if auto_update => Due::automatic("Automatic update of Kubernetes version configured"),
+        Some(_) => return None,
+    };
+    let target = target(
+        current,
+        due.is_forced,
+        || patch_update(offered, current, now),
+        || force_to_consecutive_minor(offered, current, now),
+    );
+    let outcome = match target {
+        Ok(None) => return None,
+        Ok(Some(version)) => {
+            let version = capped(&version, cap);
+            let description = format!("Updated Kubernetes version from {current:?} to {version:?}");
+            Outcome { result: Ok(version), description, reason: due.reason }
+        }
+        Err(error) => {
+            let description = format!("could not determine higher suitable version than {current:?}: {error}");
+            Outcome { result: Err(error), description, reason: due.reason }
+        }
+    };
+    Some(outcome)
+}
+
+fn capped(version: &str, cap: Option<&Version>) -> String {
+    match (cap, version.parse::<Version>()) {
+        (Some(cap), Ok(version)) => (if version > *cap { cap } else { &version }).to_string(),
+        _ => version.to_owned(),
+    }
+}
+
+/// The automatic target, else for a forced update the forced one.
+fn target<'a, V: Expirable + 'a>(
+    current: &str,
+    is_forced: bool,
+    automatic: impl FnOnce() -> Selection<'a, V>,
+    forced: impl FnOnce() -> Selection<'a, V>,
+) -> Result<Option<String>, String> {
+    let found = automatic()
+        .map_err(|error| format!("failed to determine a higher patch version for automatic update: {error}"))?;
+    if found.is_some() || !is_forced {
+        return Ok(found.map(|version| version.version().to_owned()));
+    }
+    let found = forced().map_err(|error| format!("failed to determine version for forceful update: {error}"))?;
+    found.map(|version| Some(version.version().to_owned())).ok_or_else(|| {
+        format!(
+            "cannot perform forceful update of expired version {current:?}. No suitable version found in CloudProfile - \
+             this is most likely a misconfiguration of the CloudProfile"
+        )
+    })
+}
+
+/// Why the machine images of a Shoot cannot be looked at any further.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ImageError {
+    /// The CloudProfile has no such image, in whatever case its name is written.
+    #[error(
+        "failure while determining the default machine image in the CloudProfile: no machineImage with name {image:?} \
+         (specified in shoot) could be found in the cloudProfile {profile:?}"
+    )]
+    Unknown {
+        /// The Shoot's image.
+        image: String,
+        /// Name of the profile.
+        profile: String,
+    },
+    /// The kubelet's version does not parse.
+    #[error(transparent)]
+    Version(#[from] ParseError),
+}
+
+/// The update of a worker pool's machine image; `None` if none is due or there is nothing higher.
+///
+/// `control_plane` is the Kubernetes version before this run, which counts for pools without their own.
+///
+/// # Errors
+/// When the image is not in the CloudProfile at all, or the kubelet's version does not parse.
+pub fn machine_image_update(
+    worker: &Worker,
+    control_plane: &str,
+    profile_name: &str,
+    profile: &CloudProfileSpec,
+    auto_update: bool,
+    now: DateTime<Utc>,
+) -> Result<Option<Outcome>, ImageError> {
+    let Some(image) = &worker.machine.image else { return Ok(None) };
+    let current = image.version.as_deref().unwrap_or_default();
+    let offered = profile
+        .machine_images
+        .iter()
+        .find(|offered| offered.name.eq_ignore_ascii_case(&image.name))
+        .ok_or_else(|| ImageError::Unknown { image: image.name.clone(), profile: profile_name.to_owned() })?;
+    let kubelet = worker.kubernetes.as_ref().and_then(|kubernetes| kubernetes.version.as_deref());
+    let kubelet: Version = kubelet.unwrap_or(control_plane).parse()?;
+    let suitable = suitable_versions(offered, worker, &kubelet);
+    let strategy = offered.update_strategy.as_deref().unwrap_or("major");
+
+    let known = suitable.iter().find(|entry| offered.name == image.name && entry.version == current);
+    let due = match known {
+        None => Due::forced(MISSING),
+        Some(entry) if is_expired(*entry, now) => Due::forced(format!(
+            "Machine image version expired - force update required (image update strategy: {strategy})"
+        )),
+        Some(_) if auto_update => Due::automatic(format!(
+            "Automatic update of the machine image version is configured (image update strategy: {strategy})"
+        )),
+        Some(_) => return Ok(None),
+    };
+    let outcome = match image_target(offered, strategy, &suitable, &image.name, current, due.is_forced, now) {
+        Ok(None) => return Ok(None),
+        Ok(Some(version)) => {
+            let description = format!("Updated machine image {:?} from {current:?} to {version:?}", image.name);
+            Outcome { result: Ok(version), description, reason: due.reason }
+        }
+        Err(error) => {
+            let description = format!("failed to update machine image {:?}: {error}", image.name);
+            Outcome { result: Err(error), description, reason: due.reason }
+        }
+    };
+    Ok(Some(outcome))
+}
+
+fn image_target(
+    offered: &MachineImage,
+    strategy: &str,
+    suitable: &[&MachineImageVersion],
+    image: &str,
+    current: &str,
+    is_forced: bool,
+    now: DateTime<Utc>,
+) -> Result<Option<String>, String> {
+    let automatic = || match strategy {
+        "patch" => patch_update(suitable, current, now),
+        "minor" => minor_update(suitable, current, now),
+        _ => major_update(suitable, current, now),
+    };
+    let forced = || match strategy {
+        "patch" => force_to_next_minor(suitable, current, now),
+        "minor" => force_to_next_major(suitable, current, now),
+        _ => Err(format!(
+            "either the machine image {image:?} is reaching end of life and migration to another machine image is \
+             required or there is a misconfiguration in the CloudProfile. If it is the latter, make sure the machine \
+             image in the CloudProfile has at least one version that is not expired, not in preview and greater or \
+             equal to the current Shoot image version {current:?}"
+        )),
+    };
+    target(current, is_forced, automatic, forced).map_err(|error| {
+        let image = &offered.name;
+        format!(
+            "failed to determine the target version for maintenance of machine image {image:?} with strategy \
+             {strategy:?}: {error}"
+        )
+    })
+}
+
+/// The versions of an image that a pool can run: by CPU architecture, container runtimes and kubelet version.
+fn suitable_versions<'a>(
+    offered: &'a MachineImage,
+    worker: &Worker,
+    kubelet: &Version,
+) -> Vec<&'a MachineImageVersion> {
+    let architecture = worker.machine.architecture.as_deref().unwrap_or("amd64");
+    offered
+        .versions
+        .iter()
+        .filter(|entry| supports_architecture(entry, architecture))
+        .filter(|entry| supports_container_runtimes(entry, worker))
+        .filter(|entry| match &entry.kubelet_version_constraint {
+            None => true,
+            Some(constraint) => Constraint::parse(constraint).is_ok_and(|constraint| constraint.is_met_by(kubelet)),
+        })
+        .collect()
+}
+
+fn supports_container_runtimes(entry: &MachineImageVersion, worker: &Worker) -> bool {
+    let (name, wanted) = match &worker.cri {
+        None => ("containerd", &[][..]),
+        Some(cri) => (cri.name.as_str(), cri.container_runtimes.as_slice()),
+    };
+    entry.cri.iter().find(|cri| cri.name == name).is_some_and(|cri| {
+        wanted.iter().all(|wanted| cri.container_runtimes.iter().any(|runtime| runtime.r#type == wanted.r#type))
+    })
+}

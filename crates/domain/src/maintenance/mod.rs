@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The daily maintenance of a Shoot: which versions it gets, what else changes in its spec, what users are told.
+//!
+//! [`plan`] decides, [`apply`] makes the object that is written; [`Plan`] words the outcome. The caller writes in this
+//! order: a dry run of [`Plan::shoot`], `status.lastMaintenance`, the object, `status.lastMaintenance` again, Events.
+//! A version that cannot be raised is an outcome, not an error.
+//!
+//! **Tour.** [`decision`] whether and to what a version is raised; [`migration`] what a new Kubernetes version forbids in
+//! the spec; [`operation`] annotations and tasks; [`report`] texts.
+//!
+//! Source: pkg/controllermanager/controller/shoot/maintenance @ v1.120.0; docs/usage/shoot/shoot_maintenance.md.
+
+pub mod decision;
+pub mod migration;
+pub mod operation;
+pub mod report;
+
+use api::core::{CloudProfileSpec, Shoot, ShootSpec};
+use chrono::{DateTime, Utc};
+
+pub use self::decision::{Outcome, kubernetes_update, machine_image_update};
+pub use self::operation::Restarters;
+pub use self::report::{Event, Severity};
+use crate::annotations;
+use crate::cloud_profile;
+use crate::profile::Profile;
+use crate::reconcile::is_confined;
+use crate::versions::{ParseError, Version};
+
+/// What one run of maintenance makes of a Shoot.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// The Shoot with the new spec and its operation annotation handled: what the dry run sends.
+    pub shoot: Shoot,
+    /// The control plane's Kubernetes version.
+    pub control_plane: Option<Outcome>,
+    /// Kubernetes versions of worker pools that have their own, in the order of the pools.
+    pub pool_versions: Vec<PoolOutcome>,
+    /// Machine images of worker pools, in the order of the pools.
+    pub pool_images: Vec<PoolOutcome>,
+    /// What else was done, a sentence each.
+    pub operations: Vec<String>,
+}
+
+/// What maintenance made of one version of a worker pool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PoolOutcome {
+    /// Name of the pool.
+    pub pool: String,
+    /// What came of it.
+    pub outcome: Outcome,
+}
+
+/// Decides what maintenance does to a Shoot at an instant.
+///
+/// `profile_name` is the name in the Shoot's reference, `profile` what that profile offers.
+///
+/// # Errors
+/// When a Kubernetes version in the Shoot's spec does not parse: then nothing can be decided.
+pub fn plan(
+    shoot: &Shoot,
+    profile_name: &str,
+    profile: &CloudProfileSpec,
+    now: DateTime<Utc>,
+) -> Result<Plan, ParseError> {
+    let mut maintained = shoot.clone();
+    let auto_update = shoot.spec.maintenance.as_ref().and_then(|maintenance| maintenance.auto_update.as_ref());
+    let update_kubernetes = auto_update.is_some_and(|auto_update| auto_update.kubernetes_version);
+    let update_images = auto_update.and_then(|auto_update| auto_update.machine_image_version) == Some(true);
+
+    // Images first: their constraints are judged by the Kubernetes version before this run.
+    let pool_images = maintain_images(&mut maintained.spec, profile_name, profile, update_images, now);
+
+    let versions = &profile.kubernetes.versions;
+    let control_plane = kubernetes_update(&shoot.spec.kubernetes.version, update_kubernetes, versions, None, now);
+    if let Some(version) = control_plane.as_ref().and_then(Outcome::version) {
+        version.clone_into(&mut maintained.spec.kubernetes.version);
+    }
+    let old: Version = shoot.spec.kubernetes.version.parse()?;
+    let new: Version = maintained.spec.kubernetes.version.parse()?;
+
+    let mut pool_versions = Vec::new();
+    for worker in &mut maintained.spec.provider.workers {
+        let Some(version) = worker.kubernetes.as_mut().and_then(|kubernetes| kubernetes.version.as_mut()) else {
+            continue;
+        };
+        if let Some(outcome) = kubernetes_update(version, update_kubernetes, versions, Some(&new), now) {
+            if let Some(raised) = outcome.version() {
+                raised.clone_into(version);
+            }
+            pool_versions.push(PoolOutcome { pool: worker.name.clone(), outcome });
+        }
+    }
+
+    let mut operations = migration::migrate(&mut maintained.spec, &old, &new)?;
+    if let Some(operation) = operation::take_over(&mut maintained) {
+        operations.push(format!("Added {operation:?} operation annotation"));
+    }
+    Ok(Plan { shoot: maintained, control_plane, pool_versions, pool_images, operations })
+}
+
+/// Raises the machine images of all pools.
+///
+/// An image that the CloudProfile does not have ends the round: later pools are not looked at, and of the earlier ones
+/// the new versions stay while nothing is told of them.
+fn maintain_images(
+    spec: &mut ShootSpec,
+    profile_name: &str,
+    profile: &CloudProfileSpec,
+    auto_update: bool,
+    now: DateTime<Utc>,
+) -> Vec<PoolOutcome> {
+    let control_plane = spec.kubernetes.version.clone();
+    let mut outcomes = Vec::new();
+    for worker in &mut spec.provider.workers {
+        let outcome = match machine_image_update(worker, &control_plane, profile_name, profile, auto_update, now) {
+            Ok(Some(outcome)) => outcome,
+            Ok(None) => continue,
+            Err(_) => return Vec::new(),
+        };
+        if let (Some(version), Some(image)) = (outcome.version(), worker.machine.image.as_mut()) {
+            image.version = Some(version.to_owned());
+        }
+        outcomes.push(PoolOutcome { pool: worker.name.clone(), outcome });
+    }
+    outcomes
+}
+
+/// The object that maintenance writes: the stored one with the plan's spec, its operation annotation handled, and the
+/// tasks of the next reconciliation.
+pub fn apply(stored: &Shoot, plan: &Plan, restarters: Restarters) -> Shoot {
+    let mut shoot = stored.clone();
+    shoot.spec.clone_from(&plan.shoot.spec);
+    operation::take_over(&mut shoot);
+    annotations::add_tasks(&mut shoot.metadata.annotations, &operation::tasks(restarters));
+    shoot
+}
+
+/// Whether the Shoot carries the annotation that asks for maintenance now.
+pub fn is_requested(shoot: &Shoot) -> bool {
+    shoot.metadata.annotation(annotations::OPERATION) == Some("maintain")
+}
+
+/// Whether an update of the Shoot makes the maintenance controller look at it: maintenance is requested, or the time
+/// window changed.
+///
+/// While the roll-out is confined before and after, a new window waits in profile `documents`: the planned run keeps
+/// its time.
+pub fn update_is_looked_at(old: &Shoot, new: &Shoot, profile: Profile) -> bool {
+    let window =
+        |shoot: &Shoot| shoot.spec.maintenance.as_ref().and_then(|maintenance| maintenance.time_window.clone());
+    let waits = profile.confined_window_change_waits() && is_confined(&old.spec) && is_confined(&new.spec);
+    (is_requested(new) && !is_requested(old)) || (window(old) != window(new) && !waits)
+}
+
+/// The profile that a Shoot refers to, as messages name it; empty without a reference.
+pub fn profile_name(spec: &ShootSpec) -> String {
+    cloud_profile::reference(spec).map(|reference| reference.name).unwrap_or_default()
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What users are told of a run: `status.lastMaintenance` and Events.
+
+use api::core::{LastMaintenance, Shoot};
+use apimachinery::meta::Time;
+use chrono::{DateTime, Utc};
+
+use super::{Outcome, Plan};
+use crate::last_operation::{FAILED, PROCESSING, SUCCEEDED};
+
+/// Type of an Event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Severity {
+    /// `Normal`
+    Normal,
+    /// `Warning`
+    Warning,
+}
+
+/// An Event about the Shoot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// Type.
+    pub severity: Severity,
+    /// Reason in one word.
+    pub reason: &'static str,
+    /// Message.
+    pub message: String,
+}
+
+/// Reason of Events about Kubernetes versions.
+pub const KUBERNETES_VERSION_MAINTENANCE: &str = "KubernetesVersionMaintenance";
+/// Reason of Events about machine images.
+pub const MACHINE_IMAGE_VERSION_MAINTENANCE: &str = "MachineImageVersionMaintenance";
+/// Reason of the Event about a Shoot that could not be written.
+pub const MAINTENANCE_FAILED: &str = "MaintenanceFailed";
+
+impl Plan {
+    /// Whether anything was produced that users are told of.
+    pub fn has_findings(&self) -> bool {
+        self.control_plane.is_some()
+            || !self.pool_versions.is_empty()
+            || !self.pool_images.is_empty()
+            || !self.operations.is_empty()
+    }
+
+    /// `status.lastMaintenance` after a dry run that was accepted.
+    pub fn processing(&self, now: DateTime<Utc>) -> LastMaintenance {
+        let failure_reason = self.failure_reason();
+        LastMaintenance {
+            description: self.description(),
+            triggered_time: Time::from_instant(now),
+            state: if failure_reason.is_some() { FAILED } else { PROCESSING }.to_owned(),
+            failure_reason,
+        }
+    }
+
+    /// `status.lastMaintenance` after a dry run that was refused with a message.
+    pub fn refused(&self, message: &str, now: DateTime<Utc>) -> LastMaintenance {
+        LastMaintenance {
+            description: "Maintenance failed".to_owned(),
+            triggered_time: Time::from_instant(now),
+            state: FAILED.to_owned(),
+            failure_reason: Some(format!("Updates to the Shoot failed to be applied: {message}")),
+        }
+    }
+
+    /// Each outcome with whom it is about, in the order of the texts: control plane, versions of pools, their images.
+    fn outcomes(&self) -> impl Iterator<Item = (Subject<'_>, &Outcome)> {
+        self.control_plane
+            .iter()
+            .map(|outcome| (Subject::ControlPlane, outcome))
+            .chain(self.pool_versions.iter().map(|entry| (Subject::PoolVersion(&entry.pool), &entry.outcome)))
+            .chain(self.pool_images.iter().map(|entry| (Subject::PoolImage(&entry.pool), &entry.outcome)))
+    }
+
+    fn description(&self) -> String {
+        let pieces: Vec<String> = self.outcomes().map(|(subject, outcome)| subject.describe(outcome)).collect();
+        let failed = self.outcomes().filter(|(_, outcome)| outcome.result.is_err()).count();
+        let prefix =
+            if failed == 0 { "All".to_owned() } else { format!("({}/{})", pieces.len() - failed, pieces.len()) };
+        let mut description = format!("{prefix} maintenance operations successful. {}", pieces.join(", "));
+        // With operations alone this leaves ". , ", as upstream does.
+        for operation in &self.operations {
+            description.push_str(", ");
+            description.push_str(operation);
+        }
+        description
+    }
+
+    fn failure_reason(&self) -> Option<String> {
+        let pieces: Vec<String> = self
+            .outcomes()
+            .filter(|(_, outcome)| outcome.result.is_err())
+            .map(|(subject, outcome)| subject.explain_failure(outcome))
+            .collect();
+        (!pieces.is_empty()).then(|| pieces.join(", "))
+    }
+
+    /// The Events of a run whose object was written, in order.
+    pub fn events(&self) -> Vec<Event> {
+        self.outcomes().map(|(subject, outcome)| subject.event(outcome)).collect()
+    }
+}
+
+/// `status.lastMaintenance` after the object was written, if it changes then.
+///
+/// What was being processed has succeeded. A failure is forgotten by a run that found nothing to do; one of this run
+/// stays.
+pub fn finished(shoot: &Shoot, has_findings: bool) -> Option<LastMaintenance> {
+    let last = shoot.status.last_maintenance.as_ref()?;
+    let succeeded = LastMaintenance { state: SUCCEEDED.to_owned(), ..last.clone() };
+    match last.state.as_str() {
+        FAILED if !has_findings => {
+            Some(LastMaintenance { description: "Maintenance succeeded".to_owned(), failure_reason: None, ..succeeded })
+        }
+        PROCESSING => Some(succeeded),
+        _ => None,
+    }
+}
+
+/// Whom an outcome is about.
+#[derive(Clone, Copy)]
+enum Subject<'a> {
+    ControlPlane,
+    PoolVersion(&'a str),
+    PoolImage(&'a str),
+}
+
+impl Subject<'_> {
+    fn name(self) -> String {
+        match self {
+            Self::ControlPlane => "Control Plane".to_owned(),
+            Self::PoolVersion(pool) | Self::PoolImage(pool) => format!("Worker pool {pool:?}"),
+        }
+    }
+
+    fn describe(self, outcome: &Outcome) -> String {
+        let (name, reason) = (self.name(), &outcome.reason);
+        if outcome.result.is_ok() {
+            return format!("{name}: {}. Reason: {reason}", outcome.description);
+        }
+        let what = match self {
+            Self::ControlPlane => "Kubernetes version update",
+            Self::PoolVersion(_) => "Kubernetes version maintenance",
+            Self::PoolImage(_) => "machine image version maintenance",
+        };
+        format!("{name}: {what} failed. Reason for update: {reason}")
+    }
+
+    fn explain_failure(self, outcome: &Outcome) -> String {
+        let (name, description) = (self.name(), &outcome.description);
+        match self {
+            Self::ControlPlane | Self::PoolVersion(_) => {
+                format!("{name}: Kubernetes maintenance failure due to: {description}")
+            }
+            Self::PoolImage(_) => format!("{name}: {description}"),
+        }
+    }
+
+    fn event(self, outcome: &Outcome) -> Event {
+        let (name, Outcome { reason, description, .. }) = (self.name(), outcome);
+        let (event_reason, what) = match self {
+            Self::ControlPlane | Self::PoolVersion(_) => (KUBERNETES_VERSION_MAINTENANCE, "Kubernetes"),
+            Self::PoolImage(_) => (MACHINE_IMAGE_VERSION_MAINTENANCE, "Machine image"),
+        };
+        let (severity, message) = if outcome.result.is_ok() {
+            (Severity::Normal, format!("{name}: {description}. Reason: {reason}."))
+        } else {
+            let text =
+                format!("{name}: {what} version maintenance failed. Reason for update: {reason}. Error: {description}");
+            (Severity::Warning, text)
+        };
+        Event { severity, reason: event_reason, message }
+    }
+}
