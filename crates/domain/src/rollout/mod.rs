@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Roll-outs of nodes: from a Worker over MachineDeployments and MachineSets to Machines and their Nodes.
+//!
+//! ```text
+//! Worker ── wanted ──► MachineDeployment per pool and zone      [`wanted`], [`zones`], [`replicas`]
+//! MachineDeployment ── deployment::pass ──► MachineSets          [`deployment`], [`scaling`], [`limits`]
+//! MachineSet ── machine_set::pass ──► Machines                   [`machine_set`]
+//! Machine ── machine::step ──► VM, Node                          [`machine`], [`node`], [`timing`]
+//! ```
+//!
+//! Every pass is a function of what is observed to what is to be written: it says what it changes, or what it waits
+//! for ([`WaitingOn`]), or the instant at which something changes by itself. Passes are repeated until none changes
+//! anything; then time may move.
+//! Source: pkg/controller, pkg/util/provider/machinecontroller of machine-controller-manager v0.58.0,
+//! extensions/pkg/controller/worker @ v1.120.0.
+
+pub mod conditions;
+pub mod deployment;
+pub mod limits;
+pub mod machine;
+pub mod machine_set;
+pub mod names;
+pub mod node;
+pub mod replicas;
+pub mod scaling;
+pub mod timing;
+pub mod wanted;
+pub mod worker_wait;
+pub mod zones;
+
+pub use self::limits::Limits;
+pub use self::timing::{Parameter, Timing};
+
+/// What a roll-out pass is waiting for. Ordered: the first that applies is reported.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum WaitingOn {
+    /// Manual in-place: no node is selected yet.
+    UserSelection {
+        /// Nodes that can be selected.
+        candidates: u32,
+    },
+    /// New machines are not Running.
+    MachineCreation {
+        /// How many are missing.
+        missing: u32,
+    },
+    /// Evictions are in progress.
+    Drain {
+        /// The node being drained.
+        node: String,
+        /// Pods still on it.
+        pods_left: u32,
+    },
+    /// A finalizer is still held, so the surge is not free.
+    MachineDeletion {
+        /// Machines being deleted.
+        terminating: u32,
+    },
+    /// `replicas - maxUnavailable` is not met.
+    Availability {
+        /// Machines that are available.
+        have: u32,
+        /// Machines that must be.
+        need: u32,
+    },
+}
+
+/// Finalizer on MachineDeployments, MachineSets, Machines, and MachineClasses in use.
+pub const FINALIZER: &str = "machine.sapcloud.io/machine-controller-manager";
+/// Label of a MachineDeployment, and of a Node: its pool.
+pub const POOL_LABEL: &str = "worker.gardener.cloud/pool";
+/// Label of MachineSets and Machines: hash of the template.
+pub const TEMPLATE_HASH_LABEL: &str = "machine-template-hash";
+/// Label of a Machine: its Node.
+pub const NODE_LABEL: &str = "node";
+/// Label of a Machine whose drain is forced, with value `True`.
+pub const FORCE_DELETION_LABEL: &str = "force-deletion";
+/// Annotation of a Machine: its rank when a MachineSet shrinks.
+pub const PRIORITY_ANNOTATION: &str = "machinepriority.machine.sapcloud.io";
+/// Annotation of MachineSets and MachineDeployments: counter of templates.
+pub const REVISION_ANNOTATION: &str = "deployment.kubernetes.io/revision";
+/// Annotation of a MachineSet: revisions it had before it became the newest again.
+pub const REVISION_HISTORY_ANNOTATION: &str = "deployment.kubernetes.io/revision-history";
+/// Annotation of a MachineSet: the MachineDeployment's replicas when it was scaled last.
+pub const DESIRED_REPLICAS_ANNOTATION: &str = "deployment.kubernetes.io/desired-replicas";
+/// Annotation of a MachineSet: the same plus the surge.
+pub const MAX_REPLICAS_ANNOTATION: &str = "deployment.kubernetes.io/max-replicas";
+/// Key of the taint on nodes of old MachineSets, and annotation of a MachineSet whose nodes carry it.
+pub const PREFER_NO_SCHEDULE_KEY: &str = "deployment.machine.sapcloud.io/prefer-no-schedule";

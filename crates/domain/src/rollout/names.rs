@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Names of MachineSets and the template comparison that they stand for.
+
+use api::machine::{MachineDeployment, MachineSet, MachineTemplateSpec};
+
+use super::TEMPLATE_HASH_LABEL;
+
+/// Kubernetes' alphabet for generated names.
+const ALPHABET: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
+
+/// The hash of a MachineDeployment's template: FNV-32a of its text, in decimal, in the alphabet of generated names.
+///
+/// Unlike upstream the text is the template's JSON and not Go's dump of the struct, so the values differ; what changes
+/// them does not. `collisions` is `status.collisionCount`.
+pub fn template_hash(template: &MachineTemplateSpec, collisions: i32) -> String {
+    let mut hash: u32 = 0x811c_9dc5;
+    let mut add = |byte: u8| hash = (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
+    serde_json::to_vec(template).unwrap_or_default().into_iter().for_each(&mut add);
+    if collisions > 0 {
+        collisions.to_le_bytes().into_iter().for_each(&mut add);
+    }
+    let encoded = hash.to_string().bytes().map(|byte| char::from(ALPHABET[usize::from(byte) % ALPHABET.len()]));
+    encoded.collect()
+}
+
+/// The name of the MachineSet for a template hash.
+pub fn machine_set_name(deployment: &str, template_hash: &str) -> String {
+    let short: String = template_hash.chars().take(5).collect();
+    format!("{deployment}-{short}")
+}
+
+/// The MachineDeployment's name in the name of one of its Machines, and of its Node.
+pub fn deployment_of_machine(machine: &str) -> Option<&str> {
+    deployment_of_class(deployment_of_class(machine)?)
+}
+
+/// The MachineDeployment's name in the name of its MachineClass.
+pub fn deployment_of_class(class: &str) -> Option<&str> {
+    class.rsplit_once('-').map(|(deployment, _)| deployment)
+}
+
+/// Whether two templates want the same machines.
+///
+/// Labels of the hash, the node template, the settings of machine-controller-manager and the class's kind do not count:
+/// they reach existing machines.
+pub fn same_machines(a: &MachineTemplateSpec, b: &MachineTemplateSpec) -> bool {
+    let labels = |template: &MachineTemplateSpec| {
+        let mut labels = template.metadata.labels.clone();
+        labels.remove(TEMPLATE_HASH_LABEL);
+        labels
+    };
+    a.spec.class.name == b.spec.class.name
+        && a.spec.class.api_group == b.spec.class.api_group
+        && a.spec.provider_id == b.spec.provider_id
+        && a.metadata.annotations == b.metadata.annotations
+        && labels(a) == labels(b)
+}
+
+/// The MachineSet of the MachineDeployment's present template: the oldest whose template wants the same machines.
+pub fn newest_set<'a, S: AsRef<MachineSet>>(deployment: &MachineDeployment, sets: &'a [S]) -> Option<&'a S> {
+    sets.iter()
+        .filter(|set| same_machines(&set.as_ref().spec.template, &deployment.spec.template))
+        .min_by_key(|set| (set.as_ref().metadata.creation_timestamp, set.as_ref().metadata.name.clone()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_lead_back_to_the_deployment() {
+        assert_eq!(deployment_of_machine("shoot--p--s-w-z1-7kqzw-mlh5k"), Some("shoot--p--s-w-z1"));
+        assert_eq!(deployment_of_class("shoot--p--s-w-z1-00f14"), Some("shoot--p--s-w-z1"));
+        assert_eq!(deployment_of_machine("x"), None);
+    }
+
+    #[test]
+    fn node_labels_do_not_make_another_set() {
+        let mut template = MachineTemplateSpec::default();
+        template.spec.class.name = "c-00f14".into();
+        let mut labelled = template.clone();
+        labelled.spec.node_template.metadata.labels.insert("a".into(), "b".into());
+        assert!(same_machines(&template, &labelled));
+        let mut other = template.clone();
+        other.spec.class.name = "c-b19c5".into();
+        assert!(!same_machines(&template, &other));
+        assert_ne!(template_hash(&template, 0), template_hash(&other, 0));
+        assert_ne!(template_hash(&template, 0), template_hash(&template, 1));
+    }
+}

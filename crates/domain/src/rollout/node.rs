@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a Node says of itself, and what machine-controller-manager writes on it.
+
+use std::collections::BTreeMap;
+
+use api::kubernetes::core::{NodeCondition, Taint};
+use api::machine::NodeTemplateSpec;
+use apimachinery::meta::{ObjectMeta, Time};
+use serde_json::Value;
+
+/// Type of the condition that says whether the kubelet is ready.
+pub const READY: &str = "Ready";
+/// Key of the taint that stays until the critical components run.
+pub const CRITICAL_COMPONENTS_KEY: &str = "node.gardener.cloud/critical-components-not-ready";
+/// Key of the taint of a Node that is not ready.
+pub const NOT_READY_KEY: &str = "node.kubernetes.io/not-ready";
+/// Key of the taint of a Node that the cloud provider has not seen.
+pub const UNINITIALIZED_KEY: &str = "node.cloudprovider.kubernetes.io/uninitialized";
+/// Key of the taint of a cordoned Node.
+pub const UNSCHEDULABLE_KEY: &str = "node.kubernetes.io/unschedulable";
+/// Annotation with the node template that was applied last, as JSON.
+pub const LAST_APPLIED_ANNOTATION: &str = "node.machine.sapcloud.io/last-applied-anno-labels-taints";
+/// Annotations that keep the cluster-autoscaler from removing a Node; the second says who wrote the first.
+pub const SCALE_DOWN_DISABLED_ANNOTATION: &str = "cluster-autoscaler.kubernetes.io/scale-down-disabled";
+/// See [`SCALE_DOWN_DISABLED_ANNOTATION`].
+pub const SCALE_DOWN_DISABLED_BY_MCM_ANNOTATION: &str = "cluster-autoscaler.kubernetes.io/scale-down-disabled-by-mcm";
+/// Annotation with the checksum of the operating system configuration that was applied last.
+pub const CHECKSUM_ANNOTATION: &str = "checksum/cloud-config-data";
+/// Label of a Node: version of its kubelet, without `v`.
+pub const KUBERNETES_VERSION_LABEL: &str = "worker.gardener.cloud/kubernetes-version";
+/// Label of a Node: key of its operating system configuration.
+pub const SECRET_NAME_LABEL: &str = "worker.gardener.cloud/gardener-node-agent-secret-name";
+/// Label of a Node: its Machine.
+pub const MACHINE_LABEL: &str = "node.gardener.cloud/machine-name";
+
+/// A taint.
+pub fn taint(key: &str, value: &str, effect: &str) -> Taint {
+    Taint { key: key.to_owned(), value: value.to_owned(), effect: effect.to_owned(), time_added: None }
+}
+
+/// Taints of a Node at registration, those of its pool first.
+pub fn registration_taints(pool: &[Taint]) -> Vec<Taint> {
+    let mut taints = pool.to_vec();
+    taints.push(taint(CRITICAL_COMPONENTS_KEY, "", "NoSchedule"));
+    taints.push(taint(UNINITIALIZED_KEY, "true", "NoSchedule"));
+    taints.push(taint(NOT_READY_KEY, "", "NoSchedule"));
+    taints
+}
+
+/// Adds a taint, or replaces the one of the same key and effect. Says whether anything changed.
+pub fn add_taint(taints: &mut Vec<Taint>, taint: Taint) -> bool {
+    let same = |other: &&mut Taint| other.key == taint.key && other.effect == taint.effect;
+    match taints.iter_mut().find(same) {
+        Some(present) if present.value == taint.value => false,
+        Some(present) => {
+            *present = taint;
+            true
+        }
+        None => {
+            taints.push(taint);
+            true
+        }
+    }
+}
+
+/// Where a Node runs and what it is made of.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// Name, also of the Machine.
+    pub name: String,
+    /// Region.
+    pub region: String,
+    /// Zone; empty without zones.
+    pub zone: String,
+    /// Machine type.
+    pub machine_type: String,
+    /// `amd64` or `arm64`.
+    pub architecture: String,
+    /// Kubernetes version without `v`.
+    pub kubernetes_version: String,
+}
+
+impl Place {
+    /// Labels that kubelet and cloud provider set, without those of the pool.
+    pub fn labels(&self) -> BTreeMap<String, String> {
+        let mut labels = BTreeMap::new();
+        let mut set = |keys: &[&str], value: &str| {
+            for key in keys.iter().filter(|_| !value.is_empty()) {
+                labels.insert((*key).to_owned(), value.to_owned());
+            }
+        };
+        set(&["kubernetes.io/hostname", MACHINE_LABEL], &self.name);
+        set(&["kubernetes.io/os", "beta.kubernetes.io/os"], "linux");
+        set(&["kubernetes.io/arch", "beta.kubernetes.io/arch"], &self.architecture);
+        set(&["node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type"], &self.machine_type);
+        set(&["topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region"], &self.region);
+        set(&["topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"], &self.zone);
+        set(&[KUBERNETES_VERSION_LABEL], &self.kubernetes_version);
+        labels
+    }
+}
+
+/// Conditions of kubelet and node-problem-detector; before `is_ready` those of the kubelet alone.
+pub fn conditions(is_ready: bool, now: Time) -> Vec<NodeCondition> {
+    let condition = |(type_, reason, message): &(&str, &str, &str)| NodeCondition {
+        r#type: (*type_).to_owned(),
+        status: "False".to_owned(),
+        last_heartbeat_time: now,
+        last_transition_time: now,
+        reason: (*reason).to_owned(),
+        message: (*message).to_owned(),
+    };
+    let mut conditions: Vec<NodeCondition> = KUBELET_CONDITIONS.iter().map(condition).collect();
+    if is_ready {
+        conditions.extend(DETECTOR_CONDITIONS.iter().map(condition));
+    }
+    conditions.push(NodeCondition {
+        r#type: READY.to_owned(),
+        status: if is_ready { "True" } else { "False" }.to_owned(),
+        last_heartbeat_time: now,
+        last_transition_time: now,
+        reason: if is_ready { "KubeletReady" } else { "KubeletNotReady" }.to_owned(),
+        message: if is_ready { "kubelet is posting ready status" } else { NETWORK_NOT_READY }.to_owned(),
+    });
+    conditions
+}
+
+const NETWORK_NOT_READY: &str = "container runtime network not ready: NetworkReady=false \
+    reason:NetworkPluginNotReady message:Network plugin returns error: cni plugin not initialized";
+
+const KUBELET_CONDITIONS: &[(&str, &str, &str)] = &[
+    ("MemoryPressure", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
+    ("DiskPressure", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
+    ("PIDPressure", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
+];
+
+const DETECTOR_CONDITIONS: &[(&str, &str, &str)] = &[
+    ("NetworkUnavailable", "RouteCreated", "RouteController created a route"),
+    ("KernelDeadlock", "KernelHasNoDeadlock", "kernel has no deadlock"),
+    ("ReadonlyFilesystem", "FilesystemIsNotReadOnly", "Filesystem is not read-only"),
+    ("CorruptDockerOverlay2", "NoCorruptDockerOverlay2", "docker overlay2 is functioning properly"),
+    ("FrequentKubeletRestart", "NoFrequentKubeletRestart", "kubelet is functioning properly"),
+    ("FrequentContainerdRestart", "NoFrequentContainerdRestart", "containerd is functioning properly"),
+    ("FrequentDockerRestart", "NoFrequentDockerRestart", "docker is functioning properly"),
+    ("FrequentUnregisterNetDevice", "NoFrequentUnregisterNetDevice", "node is functioning properly"),
+];
+
+/// The condition that a drain sets first.
+pub fn terminating_condition(failed: bool, now: Time) -> NodeCondition {
+    let (reason, message) = if failed {
+        ("Unhealthy", "Machine Controller is terminating failed machine")
+    } else {
+        ("ScaleDown", "Machine Controller is scaling down machine")
+    };
+    NodeCondition {
+        r#type: "Terminating".to_owned(),
+        status: "True".to_owned(),
+        last_heartbeat_time: now,
+        last_transition_time: now,
+        reason: reason.to_owned(),
+        message: message.to_owned(),
+    }
+}
+
+/// Brings annotations, labels and taints of a Node to its Machine's template, relative to what was applied last: keys of
+/// others are untouched. Says whether anything changed.
+///
+/// Source: pkg/util/provider/machinecontroller/machine_util.go (`SyncNodeTemplates`) v0.58.0.
+pub fn synchronize(metadata: &mut ObjectMeta, taints: &mut Vec<Taint>, template: &NodeTemplateSpec) -> bool {
+    let wanted_text = serde_json::to_string(template).unwrap_or_default();
+    let applied_text = metadata.annotations.get(LAST_APPLIED_ANNOTATION).map_or("{}", String::as_str);
+    let holds = |wanted: &BTreeMap<String, String>, present: &BTreeMap<String, String>| {
+        wanted.iter().all(|(key, value)| present.get(key) == Some(value))
+    };
+    if applied_text == wanted_text
+        && holds(&template.metadata.labels, &metadata.labels)
+        && holds(&template.metadata.annotations, &metadata.annotations)
+        && template.spec.taints.iter().all(|wanted| taints.contains(wanted))
+    {
+        return false;
+    }
+    let applied: NodeTemplateSpec = serde_json::from_str::<Value>(applied_text)
+        .and_then(serde_json::from_value)
+        .unwrap_or_default();
+    apply(&mut metadata.labels, &applied.metadata.labels, &template.metadata.labels);
+    apply(&mut metadata.annotations, &applied.metadata.annotations, &template.metadata.annotations);
+    let is_same = |a: &Taint, b: &Taint| a.key == b.key && a.effect == b.effect;
+    taints.retain(|present| {
+        let was_ours = applied.spec.taints.iter().any(|taint| is_same(taint, present));
+        !was_ours || template.spec.taints.iter().any(|taint| is_same(taint, present))
+    });
+    for wanted in &template.spec.taints {
+        add_taint(taints, wanted.clone());
+    }
+    metadata.annotations.insert(LAST_APPLIED_ANNOTATION.to_owned(), wanted_text);
+    true
+}
+
+fn apply(
+    present: &mut BTreeMap<String, String>,
+    applied: &BTreeMap<String, String>,
+    wanted: &BTreeMap<String, String>,
+) {
+    present.retain(|key, _| !applied.contains_key(key) || wanted.contains_key(key));
+    present.extend(wanted.clone());
+}
+
+/// Delay of a node agent before it applies a changed operating system configuration: the nodes of a cluster, sorted by
+/// name, are spread evenly over `0..max_seconds`.
+///
+/// Source: pkg/resourcemanager/controller/node @ v1.120.0.
+pub fn reconciliation_delay(index: usize, nodes: usize, max_seconds: i64) -> chrono::TimeDelta {
+    let part = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
+    chrono::TimeDelta::milliseconds(part(index) * max_seconds * 1000 / part(nodes.max(1)))
+}
+
+/// The greatest delay, from a Shoot's annotations: `shoot.gardener.cloud/cloud-config-execution-max-delay-seconds`, at
+/// most 1800; everything else is ignored.
+pub fn max_delay_seconds(annotations: &BTreeMap<String, String>) -> i64 {
+    annotations
+        .get("shoot.gardener.cloud/cloud-config-execution-max-delay-seconds")
+        .and_then(|value| value.parse().ok())
+        .filter(|seconds| (0..=1800).contains(seconds))
+        .unwrap_or(300)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn template(labels: &[(&str, &str)], taints: &[Taint]) -> NodeTemplateSpec {
+        let mut template = NodeTemplateSpec::default();
+        template.metadata.labels = labels.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
+        template.spec.taints = taints.to_vec();
+        template
+    }
+
+    #[test]
+    fn keys_of_others_stay_and_dropped_keys_go() {
+        let mut metadata = ObjectMeta::default();
+        metadata.labels.insert("theirs".into(), "1".into());
+        let mut taints = vec![taint("theirs", "", "NoExecute")];
+        let first = template(&[("ours", "1"), ("old", "1")], &[taint("dedicated", "a", "NoSchedule")]);
+        assert!(synchronize(&mut metadata, &mut taints, &first));
+        assert!(!synchronize(&mut metadata, &mut taints, &first), "nothing to do the second time");
+        let second = template(&[("ours", "2")], &[]);
+        assert!(synchronize(&mut metadata, &mut taints, &second));
+        let labels: Vec<_> = metadata.labels.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+        assert_eq!(labels, [("ours", "2"), ("theirs", "1")]);
+        assert_eq!(taints, [taint("theirs", "", "NoExecute")]);
+    }
+
+    #[test]
+    fn delays_are_spread_evenly() {
+        let delays: Vec<i64> = (0..3).map(|index| reconciliation_delay(index, 3, 300).num_seconds()).collect();
+        assert_eq!(delays, [0, 100, 200]);
+        let annotated = |value: &str| {
+            let key = "shoot.gardener.cloud/cloud-config-execution-max-delay-seconds".to_owned();
+            max_delay_seconds(&BTreeMap::from([(key, value.to_owned())]))
+        };
+        assert_eq!((annotated("1800"), annotated("1801"), annotated("x")), (1800, 300, 300));
+    }
+}

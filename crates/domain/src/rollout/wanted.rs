@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The MachineDeployments and MachineClasses that a Worker wants.
+
+use std::collections::BTreeMap;
+
+use api::core::{MachineControllerManagerSettings, Shoot};
+use api::extensions::{Worker, WorkerPool};
+use api::kubernetes::core::SecretReference;
+use api::machine::{
+    ClassSpec, InPlaceUpdateMachineDeployment, MachineClass, MachineDeployment, MachineDeploymentSpec,
+    MachineDeploymentStrategy, MachineSpec, MachineTemplateSpec, NodeTemplate, NodeTemplateSpec,
+    RollingUpdateMachineDeployment,
+};
+use apimachinery::meta::{LabelSelector, ObjectMeta, RawExtension};
+use serde_json::{Value, json};
+
+use super::zones::{Share, distribute};
+use super::{FINALIZER, POOL_LABEL};
+use crate::worker_pool::{HashInputs, UpdateStrategy};
+
+/// One MachineDeployment that a Worker wants: a pool, or a zone of one.
+#[derive(Clone, Debug)]
+pub struct Wanted<'a> {
+    /// Name of the MachineDeployment: `<namespace>-<pool>`, with `-z<i>` counting from 1 if the pool has zones.
+    pub name: String,
+    /// Name of its MachineClass and of the class's Secret: the same with the hash at the end.
+    pub class_name: String,
+    /// The Worker.
+    pub worker: &'a Worker,
+    /// The pool.
+    pub pool: &'a WorkerPool,
+    /// The zone; empty for a pool without zones.
+    pub zone: &'a str,
+    /// The pool's part that falls to the zone.
+    pub share: Share,
+}
+
+/// What the simulated providers write into a MachineClass's `providerSpec`, and read from it when a VM boots.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClassFacts {
+    /// Name of the machine image.
+    pub image_name: String,
+    /// Version of the machine image.
+    pub image_version: String,
+    /// Kubernetes version of the pool, without `v`.
+    pub kubernetes_version: String,
+}
+
+/// All MachineDeployments that `worker` wants, in order of pools and zones. `shoot` is the Shoot in its Cluster.
+///
+/// Unlike upstream's provider-local, every simulated provider divides a pool that names zones.
+/// Source: extensions/pkg/controller/worker/machines.go, pkg/provider-local/controller/worker/machines.go @ v1.120.0.
+pub fn machine_deployments<'a>(worker: &'a Worker, shoot: &Shoot) -> Vec<Wanted<'a>> {
+    let mut wanted = Vec::new();
+    for pool in &worker.spec.pools {
+        let hash = HashInputs::of_extension_pool(shoot, pool).machine_class_hash(pool.node_agent_secret_name.as_deref());
+        let shares =
+            distribute(pool.minimum, pool.maximum, &pool.max_surge, &pool.max_unavailable, pool.zones.len());
+        for (index, share) in shares.into_iter().enumerate() {
+            let zone = pool.zones.get(index).map_or("", String::as_str);
+            let suffix = if pool.zones.is_empty() { String::new() } else { format!("-z{}", index + 1) };
+            let name = format!("{}-{}{suffix}", worker.metadata.namespace, pool.name);
+            wanted.push(Wanted { class_name: format!("{name}-{hash}"), name, worker, pool, zone, share });
+        }
+    }
+    wanted
+}
+
+/// Whether the cluster-autoscaler owns the number of machines: some pool has a maximum above its minimum.
+pub fn is_autoscaled(worker: &Worker) -> bool {
+    worker.spec.pools.iter().any(|pool| pool.maximum > pool.minimum)
+}
+
+impl Wanted<'_> {
+    /// The entry of the Worker's `status.machineDeployments`.
+    pub fn summary(&self) -> api::extensions::MachineDeployment {
+        api::extensions::MachineDeployment {
+            name: self.name.clone(),
+            minimum: self.share.minimum,
+            maximum: self.share.maximum,
+            priority: self.pool.priority,
+        }
+    }
+
+    /// The MachineDeployment. Of an `existing` one everything is kept that others own.
+    pub fn machine_deployment(&self, existing: Option<&MachineDeployment>, replicas: i32) -> MachineDeployment {
+        let selector = BTreeMap::from([("name".to_owned(), self.name.clone())]);
+        let strategy = UpdateStrategy::of(self.pool.update_strategy.as_deref());
+        let mut labels = selector.clone();
+        if strategy.is_in_place() {
+            labels.insert("worker.gardener.cloud/name".to_owned(), self.worker.metadata.name.clone());
+        }
+        let mut deployment = existing.cloned().unwrap_or_else(|| MachineDeployment {
+            metadata: ObjectMeta::named(&self.worker.metadata.namespace, &self.name),
+            ..MachineDeployment::default()
+        });
+        deployment.metadata.labels.insert(POOL_LABEL.to_owned(), self.pool.name.clone());
+        set_autoscaler_annotations(&mut deployment.metadata.annotations, self.pool);
+        deployment.spec = MachineDeploymentSpec {
+            replicas,
+            selector: Some(LabelSelector { match_labels: selector, ..LabelSelector::default() }),
+            template: MachineTemplateSpec {
+                metadata: ObjectMeta { labels, ..ObjectMeta::default() },
+                spec: self.machine_spec(),
+            },
+            strategy: self.strategy(strategy),
+            min_ready_seconds: 500,
+            revision_history_limit: Some(0),
+            ..deployment.spec
+        };
+        deployment
+    }
+
+    fn strategy(&self, strategy: UpdateStrategy) -> MachineDeploymentStrategy {
+        let max_surge = Some(self.share.max_surge.clone());
+        let max_unavailable = Some(self.share.max_unavailable.clone());
+        if strategy == UpdateStrategy::AutoRollingUpdate {
+            return MachineDeploymentStrategy {
+                r#type: "RollingUpdate".to_owned(),
+                rolling_update: Some(RollingUpdateMachineDeployment { max_unavailable, max_surge }),
+                in_place_update: None,
+            };
+        }
+        let is_manual = strategy == UpdateStrategy::ManualInPlaceUpdate;
+        let orchestration_type = if is_manual { "Manual" } else { "Auto" }.to_owned();
+        MachineDeploymentStrategy {
+            r#type: "InPlaceUpdate".to_owned(),
+            rolling_update: None,
+            in_place_update: Some(InPlaceUpdateMachineDeployment { max_unavailable, max_surge, orchestration_type }),
+        }
+    }
+
+    fn machine_spec(&self) -> MachineSpec {
+        let settings = self.pool.machine_controller_manager.clone().unwrap_or_default();
+        let MachineControllerManagerSettings {
+            machine_drain_timeout,
+            machine_health_timeout,
+            machine_creation_timeout,
+            max_evict_retries,
+            node_conditions,
+            in_place_update_timeout,
+            disable_health_timeout,
+        } = settings;
+        let mut node_template = NodeTemplateSpec::default();
+        node_template.metadata.labels = self.pool.labels.clone();
+        node_template.metadata.annotations = self.pool.annotations.clone();
+        node_template.spec.taints = self.pool.taints.clone();
+        MachineSpec {
+            class: ClassSpec {
+                kind: "MachineClass".to_owned(),
+                name: self.class_name.clone(),
+                ..ClassSpec::default()
+            },
+            node_template,
+            drain_timeout: machine_drain_timeout,
+            health_timeout: machine_health_timeout,
+            creation_timeout: machine_creation_timeout,
+            in_place_update_timeout,
+            disable_health_timeout,
+            max_evict_retries,
+            node_conditions: (!node_conditions.is_empty()).then(|| node_conditions.join(",")),
+            ..MachineSpec::default()
+        }
+    }
+
+    /// The MachineClass.
+    pub fn machine_class(&self) -> MachineClass {
+        let pool = self.pool;
+        let namespace = &self.worker.metadata.namespace;
+        let mut metadata = ObjectMeta::named(namespace, &self.class_name);
+        metadata.finalizers = vec![FINALIZER.to_owned()];
+        let capacity = pool.node_template.as_ref().map(|template| template.capacity.clone()).unwrap_or_default();
+        MachineClass {
+            metadata,
+            node_template: Some(NodeTemplate {
+                capacity,
+                instance_type: pool.machine_type.clone(),
+                region: self.worker.spec.region.clone(),
+                zone: self.zone.to_owned(),
+                architecture: Some(pool.architecture.clone().unwrap_or_else(|| "amd64".to_owned())),
+                ..NodeTemplate::default()
+            }),
+            credentials_secret_ref: Some(self.worker.spec.secret_ref.clone()),
+            provider_spec: self.facts().to_provider_spec(&self.worker.spec.r#type),
+            provider: self.worker.spec.r#type.clone(),
+            secret_ref: Some(SecretReference { name: self.class_name.clone(), namespace: namespace.clone() }),
+        }
+    }
+
+    fn facts(&self) -> ClassFacts {
+        let version = self.pool.kubernetes_version.clone().unwrap_or_default();
+        ClassFacts {
+            image_name: self.pool.machine_image.name.clone(),
+            image_version: self.pool.machine_image.version.clone(),
+            kubernetes_version: version.trim_start_matches('v').to_owned(),
+        }
+    }
+}
+
+impl ClassFacts {
+    /// As `providerSpec`.
+    pub fn to_provider_spec(&self, provider: &str) -> RawExtension {
+        RawExtension(json!({
+            "apiVersion": format!("{provider}.provider.extensions.gardener.cloud/v1alpha1"),
+            "kind": "MachineSpec",
+            "image": {"name": self.image_name, "version": self.image_version},
+            "kubernetesVersion": self.kubernetes_version,
+        }))
+    }
+
+    /// From `providerSpec`; what is missing stays empty.
+    pub fn of(class: &MachineClass) -> Self {
+        let spec = &class.provider_spec.0;
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        Self {
+            image_name: text(&spec["image"]["name"]),
+            image_version: text(&spec["image"]["version"]),
+            kubernetes_version: text(&spec["kubernetesVersion"]),
+        }
+    }
+}
+
+fn set_autoscaler_annotations(annotations: &mut BTreeMap<String, String>, pool: &WorkerPool) {
+    let options = pool.cluster_autoscaler.clone().unwrap_or_default();
+    let values = [
+        ("scale-down-utilization-threshold", options.scale_down_utilization_threshold),
+        ("scale-down-gpu-utilization-threshold", options.scale_down_gpu_utilization_threshold),
+        ("scale-down-unneeded-time", options.scale_down_unneeded_time.map(|duration| duration.to_string())),
+        ("scale-down-unready-time", options.scale_down_unready_time.map(|duration| duration.to_string())),
+        ("max-node-provision-time", options.max_node_provision_time.map(|duration| duration.to_string())),
+    ];
+    for (name, value) in values {
+        let key = format!("autoscaler.gardener.cloud/{name}");
+        match value {
+            Some(value) => drop(annotations.insert(key, value)),
+            None => drop(annotations.remove(&key)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use api::extensions::MachineImage;
+    use apimachinery::meta::IntOrString;
+
+    use super::*;
+
+    fn worker(zones: &[&str]) -> Worker {
+        let mut worker =
+            Worker { metadata: ObjectMeta::named("shoot--demo--local", "local"), ..Worker::default() };
+        worker.spec.r#type = "aws".into();
+        worker.spec.region = "eu".into();
+        worker.spec.pools = vec![WorkerPool {
+            name: "w".into(),
+            minimum: 3,
+            maximum: 5,
+            max_surge: IntOrString::Int(1),
+            kubernetes_version: Some("1.26.4".into()),
+            machine_image: MachineImage { name: "gardenlinux".into(), version: "934.8.0".into() },
+            zones: zones.iter().map(ToString::to_string).collect(),
+            ..WorkerPool::default()
+        }];
+        worker
+    }
+
+    #[test]
+    fn a_pool_with_zones_has_a_deployment_for_each() {
+        let worker = worker(&["a", "b"]);
+        let wanted = machine_deployments(&worker, &Shoot::default());
+        let names: Vec<_> = wanted.iter().map(|wanted| (wanted.name.as_str(), wanted.zone)).collect();
+        assert_eq!(names, [("shoot--demo--local-w-z1", "a"), ("shoot--demo--local-w-z2", "b")]);
+        assert_eq!((wanted[0].share.minimum, wanted[1].share.maximum), (2, 2));
+        assert!(is_autoscaled(&worker));
+    }
+
+    #[test]
+    fn a_pool_without_zones_has_one() {
+        let worker = worker(&[]);
+        let wanted = machine_deployments(&worker, &Shoot::default());
+        assert_eq!(wanted[0].name, "shoot--demo--local-w");
+        let deployment = wanted[0].machine_deployment(None, 3);
+        assert_eq!(deployment.spec.template.spec.class.name, wanted[0].class_name);
+        assert_eq!(deployment.spec.strategy.r#type, "RollingUpdate");
+        assert_eq!(deployment.metadata.labels["worker.gardener.cloud/pool"], "w");
+        let class = wanted[0].machine_class();
+        assert_eq!(ClassFacts::of(&class).kubernetes_version, "1.26.4");
+        assert_eq!(class.node_template.expect("the class has a template").region, "eu");
+    }
+
+    #[test]
+    fn an_existing_deployment_keeps_what_others_own() {
+        let worker = worker(&[]);
+        let wanted = machine_deployments(&worker, &Shoot::default());
+        let mut existing = wanted[0].machine_deployment(None, 4);
+        existing.metadata.annotations.insert("theirs".into(), "1".into());
+        existing.metadata.finalizers.push(FINALIZER.into());
+        assert_eq!(wanted[0].machine_deployment(Some(&existing), 4), existing);
+    }
+}

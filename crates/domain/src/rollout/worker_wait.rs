@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Whether the machines of a Worker are as it wants them.
+
+use std::collections::BTreeMap;
+
+use api::machine::{MachineDeployment, MachineSet};
+
+/// A MachineDeployment that is waited for, with its MachineSets.
+#[derive(Clone, Copy, Debug)]
+pub struct Awaited<'a> {
+    /// The MachineDeployment as it is.
+    pub deployment: &'a MachineDeployment,
+    /// The class that its machines are to have.
+    pub class_name: &'a str,
+    /// Its MachineSets.
+    pub sets: &'a [&'a MachineSet],
+}
+
+/// How far the machines of a Worker are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// All machines are as wanted.
+    Ready,
+    /// They are not, for this reason.
+    Waiting(String),
+    /// They do not get there: the text of the Worker's error.
+    Failed(String),
+}
+
+/// Judges all MachineDeployments that a Worker wants.
+///
+/// Source: extensions/pkg/controller/worker/genericactuator/actuator_reconcile.go (`waitUntilWantedMachineDeploymentsAvailable`),
+/// pkg/utils/kubernetes/health/machinedeployment.go @ v1.120.0.
+pub fn wait(wanted: &[Awaited<'_>], hibernated: bool) -> Wait {
+    let (mut awake, mut unavailable, mut updated, mut desired, mut available, mut healthy) = (0, 0, 0, 0, 0, 0);
+    let mut missing_set = None;
+    for awaited in wanted {
+        let deployment = awaited.deployment;
+        let status = &deployment.status;
+        if let Some(text) = failed_machines(deployment) {
+            return Wait::Failed(format!("machine(s) failed: {text}"));
+        }
+        awake += status.replicas;
+        if hibernated {
+            continue;
+        }
+        if !awaited.sets.iter().any(|set| set.spec.template.spec.class.name == awaited.class_name) {
+            missing_set = missing_set.or(Some(deployment));
+        }
+        healthy += usize::from(is_healthy(deployment));
+        desired += deployment.spec.replicas;
+        available += status.available_replicas;
+        unavailable += status.unavailable_replicas;
+        updated += status.updated_replicas;
+    }
+    if hibernated {
+        return match awake {
+            0 => Wait::Ready,
+            awake => Wait::Waiting(format!("Waiting until all machines have been hibernated ({awake} still awake)...")),
+        };
+    }
+    if let Some(deployment) = missing_set {
+        let metadata = &deployment.metadata;
+        return Wait::Waiting(format!(
+            "waiting for the machine-controller-manager to create the updated machine set for the machine deployment \
+             ({}/{})",
+            metadata.namespace, metadata.name
+        ));
+    }
+    if unavailable == 0 && updated == awake && healthy == wanted.len() {
+        return Wait::Ready;
+    }
+    Wait::Waiting(format!(
+        "Waiting until machines are available ({available}/{desired} desired machine(s) available, \
+         {updated}/{desired} machine(s) updated, {unavailable} machine(s) pending, {healthy}/{} machinedeployments \
+         available)...",
+        wanted.len()
+    ))
+}
+
+/// Observed, available, progressing, and neither short of machines nor frozen.
+fn is_healthy(deployment: &MachineDeployment) -> bool {
+    let condition = |type_: &str| {
+        let found = deployment.status.conditions.iter().find(|condition| condition.r#type == type_);
+        found.map(|condition| condition.status.as_str())
+    };
+    deployment.status.observed_generation >= deployment.metadata.generation
+        && condition("Available") == Some("True")
+        && matches!(condition("Progressing"), None | Some("True"))
+        && matches!(condition("ReplicaFailure"), None | Some("False"))
+        && matches!(condition("Frozen"), None | Some("False"))
+}
+
+/// Failed machines, grouped by what failed. Unlike upstream the groups are sorted by it.
+fn failed_machines(deployment: &MachineDeployment) -> Option<String> {
+    let mut groups: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for machine in &deployment.status.failed_machines {
+        groups.entry(&machine.last_operation.description).or_default().push(format!("{:?}", machine.name));
+    }
+    let texts: Vec<String> =
+        groups.into_iter().map(|(description, names)| format!("{}: {description}", names.join(", "))).collect();
+    match texts.as_slice() {
+        [] => None,
+        [one] => Some(format!("1 error occurred: {one}")),
+        several => Some(format!("{} errors occurred: [{}]", several.len(), several.join(", "))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use api::machine::{MachineDeploymentCondition, MachineSummary};
+    use apimachinery::meta::ObjectMeta;
+
+    use super::*;
+
+    fn deployment(replicas: i32, available: i32, updated: i32) -> MachineDeployment {
+        let mut deployment = MachineDeployment { metadata: ObjectMeta::named("ns", "md"), ..Default::default() };
+        deployment.metadata.generation = 1;
+        deployment.spec.replicas = replicas;
+        deployment.status.observed_generation = 1;
+        deployment.status.replicas = replicas;
+        deployment.status.available_replicas = available;
+        deployment.status.unavailable_replicas = replicas - available;
+        deployment.status.updated_replicas = updated;
+        deployment.status.conditions =
+            vec![MachineDeploymentCondition { r#type: "Available".into(), status: "True".into(), ..Default::default() }];
+        deployment
+    }
+
+    #[track_caller]
+    fn check(deployment: &MachineDeployment, class_of_set: &str, hibernated: bool, expected: &Wait) {
+        let mut set = MachineSet::default();
+        set.spec.template.spec.class.name = class_of_set.into();
+        let awaited = Awaited { deployment, class_name: "class", sets: &[&set] };
+        assert_eq!(&wait(&[awaited], hibernated), expected);
+    }
+
+    #[test]
+    fn machines_are_waited_for_until_all_are_new_and_available() {
+        check(&deployment(3, 3, 3), "class", false, &Wait::Ready);
+        check(&deployment(3, 2, 1), "class", false, &Wait::Waiting(
+            "Waiting until machines are available (2/3 desired machine(s) available, 1/3 machine(s) updated, \
+             1 machine(s) pending, 1/1 machinedeployments available)..."
+                .into(),
+        ));
+        check(&deployment(3, 3, 3), "other", false, &Wait::Waiting(
+            "waiting for the machine-controller-manager to create the updated machine set for the machine deployment \
+             (ns/md)"
+                .into(),
+        ));
+        let mut unobserved = deployment(3, 3, 3);
+        unobserved.metadata.generation = 2;
+        check(&unobserved, "class", false, &Wait::Waiting(
+            "Waiting until machines are available (3/3 desired machine(s) available, 3/3 machine(s) updated, \
+             0 machine(s) pending, 0/1 machinedeployments available)..."
+                .into(),
+        ));
+    }
+
+    #[test]
+    fn hibernation_waits_until_no_machine_is_left() {
+        check(&deployment(2, 2, 2), "class", true, &Wait::Waiting(
+            "Waiting until all machines have been hibernated (2 still awake)...".into(),
+        ));
+        check(&deployment(0, 0, 0), "class", true, &Wait::Ready);
+    }
+
+    #[test]
+    fn failed_machines_are_grouped_by_their_failure() {
+        let mut failed = deployment(2, 0, 2);
+        let machine = |name: &str, description: &str| {
+            let mut machine = MachineSummary { name: name.into(), ..MachineSummary::default() };
+            machine.last_operation.description = description.into();
+            machine
+        };
+        failed.status.failed_machines = vec![machine("m1", "no quota"), machine("m2", "no quota")];
+        check(&failed, "class", false, &Wait::Failed(
+            "machine(s) failed: 1 error occurred: \"m1\", \"m2\": no quota".into(),
+        ));
+        failed.status.failed_machines.push(machine("m3", "bad image"));
+        check(&failed, "class", false, &Wait::Failed(
+            "machine(s) failed: 2 errors occurred: [\"m3\": bad image, \"m1\", \"m2\": no quota]".into(),
+        ));
+    }
+}

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a change of a Shoot does to the nodes of each of its pools.
+
+use std::collections::BTreeMap;
+
+use api::core::{Shoot, Worker};
+
+use super::hash::{Field, HashVersion, Inputs};
+use super::{HashInputs, UpdateStrategy};
+
+/// The effect on a pool's nodes, from nothing to everything.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Effect {
+    /// Nodes stay as they are, or get the change while they run.
+    #[default]
+    None,
+    /// The kubelet of each node is restarted in another patch version.
+    KubeletRestart,
+    /// Each node is drained and updated, a few at a time.
+    AutoInPlace,
+    /// Each node is drained and updated once the user selects it.
+    ManualInPlace,
+    /// Each node is replaced by a new one.
+    Rolling,
+}
+
+impl Effect {
+    /// As scripts read it: `none`, `kubeletRestart`, `rolling`, `autoInPlace`, `manualInPlace`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::KubeletRestart => "kubeletRestart",
+            Self::AutoInPlace => "autoInPlace",
+            Self::ManualInPlace => "manualInPlace",
+            Self::Rolling => "rolling",
+        }
+    }
+}
+
+/// The effect on one pool and the fields that cause it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PoolEffect {
+    /// What happens to the nodes.
+    pub effect: Effect,
+    /// Paths of the fields whose change has this effect, in hashing order; indices are those of the new Shoot.
+    pub triggers: Vec<String>,
+}
+
+/// What the step from `old` to `new` does to each pool that is in both, by pool name.
+///
+/// `version` is the form of hash that the landscape's gardenlet uses for new pools; a step that changes it as well is
+/// not looked at, since it alone rolls nothing ([`super::OscKeys`]). Fields that no hash contains, a pool's size
+/// included, have no effect on existing nodes and are not listed.
+pub fn effects(old: &Shoot, new: &Shoot, version: HashVersion) -> BTreeMap<String, PoolEffect> {
+    let old_pools: BTreeMap<&str, &Worker> =
+        old.spec.provider.workers.iter().map(|worker| (worker.name.as_str(), worker)).collect();
+    let mut effects = BTreeMap::new();
+    for (index, worker) in new.spec.provider.workers.iter().enumerate() {
+        let Some(before) = old_pools.get(worker.name.as_str()) else { continue };
+        let before = HashInputs::of_shoot(old, before);
+        let after = HashInputs::of_shoot(new, worker);
+        effects.insert(worker.name.clone(), pool_effect(&before, &after, version, &Paths { index, worker }));
+    }
+    effects
+}
+
+fn pool_effect(before: &HashInputs, after: &HashInputs, version: HashVersion, paths: &Paths<'_>) -> PoolEffect {
+    let inputs: fn(&HashInputs) -> Inputs = match (after.strategy.is_in_place(), version) {
+        (true, _) => HashInputs::in_place_inputs,
+        (false, HashVersion::V1) => HashInputs::machine_class_inputs_v1,
+        (false, HashVersion::V2) => |pool| {
+            let mut inputs = pool.osc_key_inputs_v2();
+            inputs.extend(pool.provider_additions_v2());
+            inputs
+        },
+    };
+    let changed = changed_fields(&inputs(before), &inputs(after));
+    if !changed.is_empty() {
+        let effect = match after.strategy {
+            UpdateStrategy::AutoRollingUpdate => Effect::Rolling,
+            UpdateStrategy::AutoInPlaceUpdate => Effect::AutoInPlace,
+            UpdateStrategy::ManualInPlaceUpdate => Effect::ManualInPlace,
+        };
+        let mut triggers: Vec<String> =
+            changed.into_iter().flat_map(|field| paths.of(field, before, after)).collect();
+        triggers.dedup();
+        return PoolEffect { effect, triggers };
+    }
+    if before.kubernetes_version != after.kubernetes_version {
+        return PoolEffect { effect: Effect::KubeletRestart, triggers: vec![paths.kubernetes_version()] };
+    }
+    PoolEffect::default()
+}
+
+/// Fields with a value on one side only, or with different values, in hashing order.
+fn changed_fields(before: &Inputs, after: &Inputs) -> Vec<Field> {
+    let mut fields: Vec<Field> = Vec::new();
+    for (field, _) in before.iter().chain(after) {
+        let value = |inputs: &Inputs| inputs.iter().find(|(of, _)| of == field).map(|(_, value)| value.clone());
+        if value(before) != value(after) && !fields.contains(field) {
+            fields.push(*field);
+        }
+    }
+    fields.sort_unstable();
+    fields
+}
+
+/// Names fields as they stand in the new Shoot.
+struct Paths<'a> {
+    index: usize,
+    worker: &'a Worker,
+}
+
+impl Paths<'_> {
+    fn of(&self, field: Field, before: &HashInputs, after: &HashInputs) -> Vec<String> {
+        let path = match field {
+            Field::KubernetesMinor => self.kubernetes_version(),
+            Field::MachineType => self.pool("machine.type"),
+            Field::MachineImage => {
+                let mut paths = Vec::new();
+                if before.image_name != after.image_name {
+                    paths.push(self.pool("machine.image.name"));
+                }
+                if before.image_version != after.image_version {
+                    paths.push(self.pool("machine.image.version"));
+                }
+                return paths;
+            }
+            Field::MachineImageVersion => self.pool("machine.image.version"),
+            Field::VolumeSize => self.pool("volume.size"),
+            Field::VolumeType => self.pool("volume.type"),
+            Field::ProviderConfig => self.pool("providerConfig"),
+            Field::RollingUpdateTrigger => self.pool("providerConfig.rollingUpdateTrigger"),
+            Field::Cri => self.pool("cri.name"),
+            Field::CaRotation => "status.credentials.rotation.certificateAuthorities.lastInitiationTime".to_owned(),
+            Field::ServiceAccountKeyRotation => {
+                "status.credentials.rotation.serviceAccountKey.lastInitiationTime".to_owned()
+            }
+            Field::NodeLocalDns => "spec.systemComponents.nodeLocalDNS.enabled".to_owned(),
+            Field::KubeletReserved => return self.reserved(before, after),
+            Field::KubeletEvictionHard => self.kubelet("evictionHard"),
+            Field::KubeletCpuManagerPolicy => self.kubelet("cpuManagerPolicy"),
+        };
+        vec![path]
+    }
+
+    fn reserved(&self, before: &HashInputs, after: &HashInputs) -> Vec<String> {
+        let of = |inputs: &HashInputs| {
+            let kubelet = inputs.kubelet.clone().unwrap_or_default();
+            (kubelet.kube_reserved, kubelet.system_reserved)
+        };
+        let ((kube_before, system_before), (kube_after, system_after)) = (of(before), of(after));
+        let mut paths = Vec::new();
+        if kube_before != kube_after {
+            paths.push(self.kubelet("kubeReserved"));
+        }
+        if system_before != system_after {
+            paths.push(self.kubelet("systemReserved"));
+        }
+        paths
+    }
+
+    fn pool(&self, field: &str) -> String {
+        format!("spec.provider.workers[{}].{field}", self.index)
+    }
+
+    fn kubernetes_version(&self) -> String {
+        match self.worker.kubernetes.as_ref().and_then(|kubernetes| kubernetes.version.as_ref()) {
+            Some(_) => self.pool("kubernetes.version"),
+            None => "spec.kubernetes.version".to_owned(),
+        }
+    }
+
+    fn kubelet(&self, field: &str) -> String {
+        match self.worker.kubernetes.as_ref().and_then(|kubernetes| kubernetes.kubelet.as_ref()) {
+            Some(_) => self.pool(&format!("kubernetes.kubelet.{field}")),
+            None => format!("spec.kubernetes.kubelet.{field}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use api::core::{
+        CRI, KubeletConfig, KubeletConfigEviction, ShootMachineImage, SystemComponents, Volume, WorkerKubernetes,
+    };
+
+    use super::*;
+
+    fn shoot() -> Shoot {
+        let mut worker = Worker { name: "w".into(), minimum: 1, maximum: 3, ..Worker::default() };
+        worker.machine.r#type = "m5.large".into();
+        worker.machine.image =
+            Some(ShootMachineImage { name: "gardenlinux".into(), version: Some("1592.1.0".into()), ..Default::default() });
+        worker.volume = Some(Volume { size: "50Gi".into(), r#type: Some("gp3".into()), ..Volume::default() });
+        worker.cri = Some(CRI { name: "containerd".into(), ..CRI::default() });
+        let mut shoot = Shoot::default();
+        shoot.spec.kubernetes.version = "1.31.4".into();
+        shoot.spec.provider.workers = vec![worker];
+        shoot
+    }
+
+    #[track_caller]
+    fn check(version: HashVersion, change: fn(&mut Shoot, &mut Worker), effect: &str, triggers: &[&str]) {
+        check_pool(version, None, change, effect, triggers);
+    }
+
+    #[track_caller]
+    fn check_pool(
+        version: HashVersion,
+        strategy: Option<&str>,
+        change: fn(&mut Shoot, &mut Worker),
+        effect: &str,
+        triggers: &[&str],
+    ) {
+        let mut old = shoot();
+        old.spec.provider.workers[0].update_strategy = strategy.map(str::to_owned);
+        let mut new = old.clone();
+        let mut worker = new.spec.provider.workers.remove(0);
+        change(&mut new, &mut worker);
+        new.spec.provider.workers.push(worker);
+        let found = effects(&old, &new, version).remove("w").expect("the pool is in both");
+        assert_eq!((found.effect.as_str(), found.triggers), (effect, triggers.iter().map(ToString::to_string).collect()));
+    }
+
+    /// One row of the table "what rolls, what does not" each.
+    #[test]
+    fn fields_have_the_documented_effect() {
+        use HashVersion::{V1, V2};
+        let image = "spec.provider.workers[0].machine.image.version";
+        for version in [V1, V2] {
+            check(version, |shoot, _| shoot.spec.kubernetes.version = "1.32.0".into(), "rolling", &[
+                "spec.kubernetes.version",
+            ]);
+            check(version, |shoot, _| shoot.spec.kubernetes.version = "1.31.5".into(), "kubeletRestart", &[
+                "spec.kubernetes.version",
+            ]);
+            check(version, set_image, "rolling", &[image]);
+            check(version, |_, worker| worker.machine.r#type = "m5.xlarge".into(), "rolling", &[
+                "spec.provider.workers[0].machine.type",
+            ]);
+            check(version, |_, worker| worker.volume = None, "rolling", &[
+                "spec.provider.workers[0].volume.size",
+                "spec.provider.workers[0].volume.type",
+            ]);
+            check(version, node_local_dns, "rolling", &["spec.systemComponents.nodeLocalDNS.enabled"]);
+            check(version, |_, worker| worker.maximum = 9, "none", &[]);
+            check(version, |_, worker| drop(worker.labels.insert("a".into(), "b".into())), "none", &[]);
+        }
+        check(V1, eviction, "none", &[]);
+        check(V2, eviction, "rolling", &["spec.provider.workers[0].kubernetes.kubelet.evictionHard"]);
+        check(V1, other_provider_config, "rolling", &["spec.provider.workers[0].providerConfig"]);
+        check(V2, other_provider_config, "none", &[]);
+        check(V2, rolling_update_trigger, "rolling", &["spec.provider.workers[0].providerConfig.rollingUpdateTrigger"]);
+        check_pool(V1, Some("AutoInPlaceUpdate"), set_image, "autoInPlace", &[image]);
+        check_pool(V1, Some("ManualInPlaceUpdate"), set_image, "manualInPlace", &[image]);
+        check_pool(V1, Some("ManualInPlaceUpdate"), other_provider_config, "none", &[]);
+    }
+
+    #[test]
+    fn two_fields_cause_one_roll_out_and_are_both_named() {
+        let change = |shoot: &mut Shoot, worker: &mut Worker| {
+            shoot.spec.kubernetes.version = "1.32.0".into();
+            set_image(shoot, worker);
+        };
+        check(HashVersion::V1, change, "rolling", &[
+            "spec.kubernetes.version",
+            "spec.provider.workers[0].machine.image.version",
+        ]);
+    }
+
+    fn set_image(_: &mut Shoot, worker: &mut Worker) {
+        worker.machine.image.as_mut().expect("the pool has an image").version = Some("1592.2.0".into());
+    }
+
+    fn node_local_dns(shoot: &mut Shoot, _: &mut Worker) {
+        let node_local_dns = Some(api::core::NodeLocalDNS { enabled: true, ..Default::default() });
+        shoot.spec.system_components = Some(SystemComponents { node_local_dns, ..SystemComponents::default() });
+    }
+
+    fn eviction(_: &mut Shoot, worker: &mut Worker) {
+        let eviction_hard =
+            Some(KubeletConfigEviction { memory_available: Some("500Mi".into()), ..KubeletConfigEviction::default() });
+        let kubelet = Some(KubeletConfig { eviction_hard, ..KubeletConfig::default() });
+        worker.kubernetes = Some(WorkerKubernetes { kubelet, version: None });
+    }
+
+    fn other_provider_config(_: &mut Shoot, worker: &mut Worker) {
+        worker.provider_config = Some(apimachinery::meta::RawExtension(serde_json::json!({"a": 1})));
+    }
+
+    fn rolling_update_trigger(_: &mut Shoot, worker: &mut Worker) {
+        let config = serde_json::json!({"rollingUpdateTrigger": "2"});
+        worker.provider_config = Some(apimachinery::meta::RawExtension(config));
+    }
+}

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The digests of a pool and the names that carry them.
+//!
+//! One function hashes every list: the lower-case hexadecimal SHA-256 of each element, concatenated as text and hashed
+//! again. Absent inputs are left out of the list and never replaced by an empty string.
+
+use std::collections::BTreeMap;
+use std::fmt::{self, Write as _};
+
+use api::core::{KubeletConfig, KubeletConfigReserved};
+use apimachinery::meta::{Quantity, Time};
+use sha2::{Digest, Sha256};
+
+use super::{HashInputs, major_minor};
+
+/// Which form of the key of the operating system configuration a pool uses (`NewWorkerPoolHash` switches to the second).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum HashVersion {
+    /// Kubernetes minor version and container runtime; the MachineClass hashes the rest itself.
+    #[default]
+    V1,
+    /// Everything, the kubelet's settings included; the MachineClass hashes the key.
+    V2,
+}
+
+impl HashVersion {
+    /// `1` or `2`, as in the stored state.
+    pub const fn number(self) -> u8 {
+        match self {
+            Self::V1 => 1,
+            Self::V2 => 2,
+        }
+    }
+}
+
+/// A field whose value is hashed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Field {
+    /// Kubernetes `major.minor`.
+    KubernetesMinor,
+    /// `machine.type`
+    MachineType,
+    /// `machine.image.name` and `machine.image.version` in one string.
+    MachineImage,
+    /// `machine.image.version` alone.
+    MachineImageVersion,
+    /// `volume.size`
+    VolumeSize,
+    /// `volume.type`
+    VolumeType,
+    /// `providerConfig`, whole.
+    ProviderConfig,
+    /// `providerConfig.rollingUpdateTrigger`
+    RollingUpdateTrigger,
+    /// `cri.name`
+    Cri,
+    /// Start of the rotation of certificate authorities.
+    CaRotation,
+    /// Start of the rotation of the service account key.
+    ServiceAccountKeyRotation,
+    /// Node-local DNS is on.
+    NodeLocalDns,
+    /// Sum of `kubeReserved` and `systemReserved`.
+    KubeletReserved,
+    /// `evictionHard`
+    KubeletEvictionHard,
+    /// `cpuManagerPolicy`
+    KubeletCpuManagerPolicy,
+}
+
+/// Hashed values with the fields they come from, in hashing order.
+pub type Inputs = Vec<(Field, String)>;
+
+/// The digest of a list, 64 lower-case hexadecimal characters.
+pub fn digest<S: AsRef<str>>(data: &[S]) -> String {
+    let mut text = String::with_capacity(64 * data.len());
+    for element in data {
+        text.push_str(&sha256_hex(element.as_ref()));
+    }
+    sha256_hex(&text)
+}
+
+fn sha256_hex(text: &str) -> String {
+    let mut hex = String::with_capacity(64);
+    for byte in Sha256::digest(text.as_bytes()) {
+        let _ = write!(hex, "{byte:02x}");
+    }
+    hex
+}
+
+fn values(inputs: &Inputs) -> Vec<&str> {
+    inputs.iter().map(|(_, value)| value.as_str()).collect()
+}
+
+fn first(length: usize, digest: String) -> String {
+    let mut digest = digest;
+    digest.truncate(length);
+    digest
+}
+
+impl HashInputs {
+    /// What the MachineClass hashes without a node agent secret's name.
+    pub fn machine_class_inputs_v1(&self) -> Inputs {
+        let mut inputs = self.machine_inputs();
+        if let Some(config) = &self.provider_config {
+            inputs.push((Field::ProviderConfig, serde_json::to_string(config).unwrap_or_default()));
+        }
+        self.push_shoot_wide(&mut inputs);
+        inputs
+    }
+
+    /// What the key of the operating system configuration hashes in its second form.
+    pub fn osc_key_inputs_v2(&self) -> Inputs {
+        let mut inputs = self.machine_inputs();
+        self.push_shoot_wide(&mut inputs);
+        inputs.extend(kubelet_inputs(self.kubelet.as_ref()));
+        inputs
+    }
+
+    /// What the in-place hash of the pool hashes.
+    pub fn in_place_inputs(&self) -> Inputs {
+        let mut inputs = vec![
+            (Field::KubernetesMinor, major_minor(&self.kubernetes_version).to_owned()),
+            (Field::MachineImageVersion, self.image_version.clone()),
+        ];
+        self.push_rotations(&mut inputs);
+        inputs.extend(kubelet_inputs(self.kubelet.as_ref()));
+        inputs
+    }
+
+    /// What the simulated providers add to the second form of the MachineClass hash: `rollingUpdateTrigger` of
+    /// `providerConfig`. Absent, empty, or no string: nothing.
+    pub fn provider_additions_v2(&self) -> Inputs {
+        let trigger = self.provider_config.as_ref().and_then(|config| config.0.get("rollingUpdateTrigger")?.as_str());
+        match trigger {
+            Some(trigger) if !trigger.is_empty() => vec![(Field::RollingUpdateTrigger, trigger.to_owned())],
+            _ => Vec::new(),
+        }
+    }
+
+    /// The five characters at the end of a MachineClass's name.
+    ///
+    /// `node_agent_secret_name` is the extension pool's field: absent selects the first form, present the second, and
+    /// an in-place pool has a form of its own.
+    pub fn machine_class_hash(&self, node_agent_secret_name: Option<&str>) -> String {
+        let digest = match node_agent_secret_name {
+            _ if self.strategy.is_in_place() => digest(&[self.osc_key_in_place(), self.in_place_pool_hash()]),
+            Some(name) => {
+                let additions = self.provider_additions_v2();
+                let mut data = vec![name];
+                data.extend(values(&additions));
+                digest(&data)
+            }
+            None => digest(&values(&self.machine_class_inputs_v1())),
+        };
+        first(5, digest)
+    }
+
+    /// The value that `workerPoolToHashMap` holds for an in-place pool; 16 characters.
+    pub fn in_place_pool_hash(&self) -> String {
+        first(16, digest(&values(&self.in_place_inputs())))
+    }
+
+    /// The key of the pool's operating system configuration: the name of the node agent's Secret in `kube-system` of
+    /// the shoot, and the value of the nodes' label `worker.gardener.cloud/gardener-node-agent-secret-name`.
+    ///
+    /// In-place pools have one that never changes, whatever the version.
+    pub fn osc_key(&self, version: HashVersion) -> String {
+        match version {
+            _ if self.strategy.is_in_place() => self.osc_key_in_place(),
+            HashVersion::V1 => {
+                let cri = self.cri.as_deref().unwrap_or_default();
+                let text = format!("{}{cri}", major_minor(&self.kubernetes_version));
+                format!("{}-{}", self.osc_key_in_place(), first(5, sha256_hex(&text)))
+            }
+            HashVersion::V2 => {
+                let digest = digest(&values(&self.osc_key_inputs_v2()));
+                format!("{}-{}", self.osc_key_in_place(), first(16, digest))
+            }
+        }
+    }
+
+    /// Name of an OperatingSystemConfig: `key` plus, in the first form, the image's name; `suffix` is `init` or
+    /// `original`.
+    pub fn osc_name(&self, version: HashVersion, suffix: &str) -> String {
+        let key = self.osc_key(version);
+        match version {
+            HashVersion::V1 if !self.strategy.is_in_place() => format!("{key}-{}-{suffix}", self.image_name),
+            _ => format!("{key}-{suffix}"),
+        }
+    }
+
+    /// The node agent secret's name as the extension pool carries it: absent in the first form.
+    pub fn node_agent_secret_name(&self, version: HashVersion) -> Option<String> {
+        (version > HashVersion::V1 || self.strategy.is_in_place()).then(|| self.osc_key(version))
+    }
+
+    fn osc_key_in_place(&self) -> String {
+        format!("gardener-node-agent-{}", self.pool)
+    }
+
+    fn machine_inputs(&self) -> Inputs {
+        let mut inputs = vec![
+            (Field::KubernetesMinor, major_minor(&self.kubernetes_version).to_owned()),
+            (Field::MachineType, self.machine_type.clone()),
+            (Field::MachineImage, format!("{}{}", self.image_name, self.image_version)),
+        ];
+        inputs.extend(self.volume_size.clone().map(|size| (Field::VolumeSize, size)));
+        inputs.extend(self.volume_type.clone().map(|type_| (Field::VolumeType, type_)));
+        inputs
+    }
+
+    fn push_shoot_wide(&self, inputs: &mut Inputs) {
+        inputs.extend(self.cri.clone().map(|cri| (Field::Cri, cri)));
+        self.push_rotations(inputs);
+        if self.node_local_dns {
+            inputs.push((Field::NodeLocalDns, "node-local-dns".to_owned()));
+        }
+    }
+
+    fn push_rotations(&self, inputs: &mut Inputs) {
+        inputs.extend(self.ca_rotation.map(|time| (Field::CaRotation, go_time(time))));
+        let key = self.service_account_key_rotation;
+        inputs.extend(key.map(|time| (Field::ServiceAccountKeyRotation, go_time(time))));
+    }
+}
+
+/// Go's default rendering of a time with second precision, in UTC.
+fn go_time(time: Time) -> String {
+    time.0.format("%Y-%m-%d %H:%M:%S +0000 UTC").to_string()
+}
+
+/// The strings that a kubelet configuration adds.
+fn kubelet_inputs(kubelet: Option<&KubeletConfig>) -> Inputs {
+    let mut inputs = Inputs::new();
+    let Some(kubelet) = kubelet else { return inputs };
+    if let Some(reserved) = reserved(kubelet.kube_reserved.as_ref(), kubelet.system_reserved.as_ref()) {
+        inputs.push((Field::KubeletReserved, reserved));
+    }
+    if let Some(eviction) = &kubelet.eviction_hard {
+        let text = |value: &Option<String>| value.clone().unwrap_or_default();
+        let parts = [
+            text(&eviction.image_fs_available),
+            text(&eviction.image_fs_inodes_free),
+            text(&eviction.memory_available),
+            text(&eviction.node_fs_available),
+            text(&eviction.node_fs_inodes_free),
+        ];
+        inputs.push((Field::KubeletEvictionHard, parts.join("-")));
+    }
+    if let Some(policy) = &kubelet.cpu_manager_policy {
+        inputs.push((Field::KubeletCpuManagerPolicy, policy.clone()));
+    }
+    inputs
+}
+
+/// `cpu-memory-pid-ephemeralStorage` of the sum; moving an amount from one object to the other changes nothing.
+fn reserved(kube: Option<&KubeletConfigReserved>, system: Option<&KubeletConfigReserved>) -> Option<String> {
+    let (kube, system) = match (kube, system) {
+        (None, None) => return None,
+        (Some(kube), Some(system)) => (kube, Some(system)),
+        (Some(one), None) | (None, Some(one)) => (one, None),
+    };
+    let sum = |field: fn(&KubeletConfigReserved) -> &Option<Quantity>| {
+        let left = field(kube).as_ref();
+        let right = system.and_then(|system| field(system).as_ref());
+        match (left, right) {
+            (Some(left), Some(right)) => (*left).plus(*right).to_string(),
+            (Some(one), None) | (None, Some(one)) => one.to_string(),
+            (None, None) => "<nil>".to_owned(),
+        }
+    };
+    let parts = [sum(|of| &of.cpu), sum(|of| &of.memory), sum(|of| &of.pid), sum(|of| &of.ephemeral_storage)];
+    Some(parts.join("-"))
+}
+
+/// What the Secret `worker-pools-operatingsystemconfig-hashes` remembers of one pool.
+///
+/// Switching the gate `NewWorkerPoolHash` rolls nothing: a pool stays on the form it uses until the next change of an
+/// input alters one of the stored keys, and then moves to the latest form with the roll-out that this change causes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OscKeys {
+    /// The form in use.
+    pub current: HashVersion,
+    /// The key in each form that is tracked.
+    pub keys: BTreeMap<HashVersion, String>,
+}
+
+impl OscKeys {
+    /// The state after a reconciliation, from the one before (`None` for a new pool). In-place pools are not tracked.
+    pub fn next(stored: Option<&Self>, inputs: &HashInputs, latest: HashVersion) -> Self {
+        let current = match stored {
+            Some(stored) if stored.keys.iter().all(|(version, key)| inputs.osc_key(*version) == *key) => stored.current,
+            _ => latest,
+        };
+        let keys = [current, latest].into_iter().map(|version| (version, inputs.osc_key(version))).collect();
+        Self { current, keys }
+    }
+}
+
+impl fmt::Display for HashVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.number())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_form_of_the_key_hashes_minor_version_and_runtime_only() {
+        let inputs = HashInputs { pool: "p".into(), kubernetes_version: "1.2.3".into(), ..HashInputs::default() };
+        assert_eq!(inputs.osc_key(HashVersion::V1), "gardener-node-agent-p-77ac3");
+        assert_eq!(inputs.osc_name(HashVersion::V2, "init"), format!("{}-init", inputs.osc_key(HashVersion::V2)));
+    }
+
+    #[test]
+    fn the_form_moves_only_when_a_key_changes() {
+        let mut inputs = HashInputs {
+            pool: "p".into(),
+            kubernetes_version: "1.31.4".into(),
+            machine_type: "m5.large".into(),
+            ..HashInputs::default()
+        };
+        let old = OscKeys::next(None, &inputs, HashVersion::V1);
+        assert_eq!(old.current, HashVersion::V1);
+        let gate_on = OscKeys::next(Some(&old), &inputs, HashVersion::V2);
+        assert_eq!(gate_on.current, HashVersion::V1, "switching the gate rolls nothing");
+        inputs.machine_type = "m5.xlarge".into();
+        let changed = OscKeys::next(Some(&gate_on), &inputs, HashVersion::V2);
+        assert_eq!(changed.current, HashVersion::V2);
+    }
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Worker pools: which inputs decide whether nodes are replaced, and what a change does to a pool.
+//!
+//! A pool's MachineClass carries a hash of these inputs in its name. A changed hash is a new class, and a new class is
+//! a roll-out; everything that is no input reaches running nodes without replacing them.
+//! Source: extensions/pkg/controller/worker/machines.go, pkg/utils/gardener/shoot.go,
+//! pkg/component/extensions/operatingsystemconfig/operatingsystemconfig.go @ v1.120.0.
+//!
+//! **Tour.** [`HashInputs`] what is hashed, taken from a Shoot or from an extension Worker; [`hash`] the digests and
+//! names made of it; [`effect`] what a change of the Shoot does to each pool.
+
+pub mod effect;
+pub mod hash;
+
+use api::core::{KubeletConfig, Shoot, Worker};
+use api::extensions::WorkerPool;
+use apimachinery::meta::{RawExtension, Time};
+
+pub use self::effect::{Effect, PoolEffect, effects};
+pub use self::hash::{HashVersion, OscKeys};
+
+/// How a pool's nodes are brought to a new state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum UpdateStrategy {
+    /// Nodes are replaced.
+    #[default]
+    AutoRollingUpdate,
+    /// Nodes are drained and updated, one after the other.
+    AutoInPlaceUpdate,
+    /// As `AutoInPlaceUpdate`, on nodes that the user selects.
+    ManualInPlaceUpdate,
+}
+
+impl UpdateStrategy {
+    /// The strategy of the field's value; absent and unknown values are the default.
+    pub fn of(value: Option<&str>) -> Self {
+        match value {
+            Some("AutoInPlaceUpdate") => Self::AutoInPlaceUpdate,
+            Some("ManualInPlaceUpdate") => Self::ManualInPlaceUpdate,
+            _ => Self::AutoRollingUpdate,
+        }
+    }
+
+    /// Whether machines survive an update.
+    pub const fn is_in_place(self) -> bool {
+        matches!(self, Self::AutoInPlaceUpdate | Self::ManualInPlaceUpdate)
+    }
+}
+
+/// The Kubernetes version of a pool: its own, or the Shoot's.
+pub fn kubernetes_version<'a>(shoot: &'a Shoot, worker: &'a Worker) -> &'a str {
+    worker
+        .kubernetes
+        .as_ref()
+        .and_then(|kubernetes| kubernetes.version.as_deref())
+        .unwrap_or(&shoot.spec.kubernetes.version)
+}
+
+/// The kubelet configuration of a pool: its own, which replaces the Shoot's completely, or the Shoot's.
+pub fn kubelet_config<'a>(shoot: &'a Shoot, worker: &'a Worker) -> Option<&'a KubeletConfig> {
+    worker
+        .kubernetes
+        .as_ref()
+        .and_then(|kubernetes| kubernetes.kubelet.as_ref())
+        .or(shoot.spec.kubernetes.kubelet.as_ref())
+}
+
+/// `major.minor` of a version; the text itself where there is no second dot.
+pub fn major_minor(version: &str) -> &str {
+    let version = version.strip_prefix('v').unwrap_or(version);
+    match version.match_indices('.').nth(1) {
+        Some((dot, _)) => &version[..dot],
+        None => version,
+    }
+}
+
+/// Everything that one of the pool's hashes is computed from.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HashInputs {
+    /// Pool name; part of the key of the operating system configuration, never hashed.
+    pub pool: String,
+    /// How the pool is updated.
+    pub strategy: UpdateStrategy,
+    /// Effective Kubernetes version; only `major.minor` counts.
+    pub kubernetes_version: String,
+    /// `machine.type`
+    pub machine_type: String,
+    /// `machine.image.name`
+    pub image_name: String,
+    /// `machine.image.version`
+    pub image_version: String,
+    /// `volume.size`; absent without a volume.
+    pub volume_size: Option<String>,
+    /// `volume.type`
+    pub volume_type: Option<String>,
+    /// `providerConfig`, as it is stored.
+    pub provider_config: Option<RawExtension>,
+    /// `cri.name`
+    pub cri: Option<String>,
+    /// `spec.systemComponents.nodeLocalDNS.enabled`
+    pub node_local_dns: bool,
+    /// Start of the rotation of certificate authorities that counts for this pool.
+    pub ca_rotation: Option<Time>,
+    /// Start of the rotation of the service account key that counts for this pool.
+    pub service_account_key_rotation: Option<Time>,
+    /// Effective kubelet configuration.
+    pub kubelet: Option<KubeletConfig>,
+}
+
+impl HashInputs {
+    /// The inputs of a pool of a Shoot.
+    pub fn of_shoot(shoot: &Shoot, worker: &Worker) -> Self {
+        let image = worker.machine.image.as_ref();
+        Self {
+            pool: worker.name.clone(),
+            strategy: UpdateStrategy::of(worker.update_strategy.as_deref()),
+            kubernetes_version: kubernetes_version(shoot, worker).to_owned(),
+            machine_type: worker.machine.r#type.clone(),
+            image_name: image.map(|image| image.name.clone()).unwrap_or_default(),
+            image_version: image.and_then(|image| image.version.clone()).unwrap_or_default(),
+            volume_size: worker.volume.as_ref().map(|volume| volume.size.clone()),
+            volume_type: worker.volume.as_ref().and_then(|volume| volume.r#type.clone()),
+            provider_config: worker.provider_config.clone(),
+            cri: worker.cri.as_ref().map(|cri| cri.name.clone()),
+            kubelet: kubelet_config(shoot, worker).cloned(),
+            ..Self::shoot_wide(shoot, &worker.name)
+        }
+    }
+
+    /// The inputs of a pool of an extension Worker, whose Cluster holds `shoot`.
+    ///
+    /// The container runtime is not part of an extension pool; it is looked up in the Shoot by the pool's name.
+    pub fn of_extension_pool(shoot: &Shoot, pool: &WorkerPool) -> Self {
+        let worker = shoot.spec.provider.workers.iter().find(|worker| worker.name == pool.name);
+        Self {
+            pool: pool.name.clone(),
+            strategy: UpdateStrategy::of(pool.update_strategy.as_deref()),
+            kubernetes_version: pool
+                .kubernetes_version
+                .clone()
+                .unwrap_or_else(|| shoot.spec.kubernetes.version.clone()),
+            machine_type: pool.machine_type.clone(),
+            image_name: pool.machine_image.name.clone(),
+            image_version: pool.machine_image.version.clone(),
+            volume_size: pool.volume.as_ref().map(|volume| volume.size.clone()),
+            volume_type: pool.volume.as_ref().and_then(|volume| volume.r#type.clone()),
+            provider_config: pool.provider_config.clone(),
+            cri: worker.and_then(|worker| worker.cri.as_ref()).map(|cri| cri.name.clone()),
+            kubelet: pool.kubelet_config.clone(),
+            ..Self::shoot_wide(shoot, &pool.name)
+        }
+    }
+
+    fn shoot_wide(shoot: &Shoot, pool: &str) -> Self {
+        let rotation = shoot.status.credentials.as_ref().and_then(|credentials| credentials.rotation.as_ref());
+        let authorities = rotation.and_then(|rotation| rotation.certificate_authorities.as_ref());
+        let key = rotation.and_then(|rotation| rotation.service_account_key.as_ref());
+        Self {
+            node_local_dns: shoot
+                .spec
+                .system_components
+                .as_ref()
+                .and_then(|components| components.node_local_dns.as_ref())
+                .is_some_and(|dns| dns.enabled),
+            ca_rotation: authorities.and_then(|rotation| {
+                rotation_time(pool, rotation.last_initiation_time, &rotation.pending_workers_rollouts)
+            }),
+            service_account_key_rotation: key.and_then(|rotation| {
+                rotation_time(pool, rotation.last_initiation_time, &rotation.pending_workers_rollouts)
+            }),
+            ..Self::default()
+        }
+    }
+}
+
+/// The start of a rotation as it counts for one pool: a pool that is listed as pending keeps the time of its entry,
+/// which may be absent; so a rotation started without roll-out changes no hash until the entry is removed.
+fn rotation_time(pool: &str, global: Option<Time>, pending: &[api::core::PendingWorkersRollout]) -> Option<Time> {
+    match pending.iter().find(|entry| entry.name == pool) {
+        Some(entry) => entry.last_initiation_time,
+        None => global,
+    }
+}
