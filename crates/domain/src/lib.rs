@@ -17,8 +17,10 @@
 //! - [`maintenance`] the daily maintenance of a Shoot.
 //! - [`profile`] documents or upstream.
 //! - [`reconcile`] when a Shoot is reconciled: its generation, operation annotations, confined roll-out.
+//! - [`rollout`] MachineDeployments, MachineSets, Machines and Nodes, pass by pass.
 //! - [`versions`] semantic versions, expiry, selections.
 //! - [`window`] maintenance time windows.
+//! - [`worker_pool`] hashes of a pool, and what a change does to its nodes.
 
 pub mod annotations;
 pub mod care;
@@ -30,5 +32,7 @@ pub mod last_operation;
 pub mod maintenance;
 pub mod profile;
 pub mod reconcile;
+pub mod rollout;
 pub mod versions;
 pub mod window;
+pub mod worker_pool;

@@ -122,7 +122,8 @@ fn set(
     match conditions.iter_mut().find(|condition| condition.r#type == type_) {
         None => conditions.push(new),
         Some(present) => {
-            let is_same = present.status == new.status && present.reason == new.reason && present.message == new.message;
+            let is_same =
+                present.status == new.status && present.reason == new.reason && present.message == new.message;
             if is_same && !refresh {
                 return;
             }
@@ -136,7 +137,13 @@ fn set(
 mod tests {
     use super::*;
 
-    fn observe(new: &Set, replicas: i32, is_complete: bool, progress: Progress, old: &MachineDeploymentStatus) -> MachineDeploymentStatus {
+    fn observe(
+        new: &Set,
+        replicas: i32,
+        is_complete: bool,
+        progress: Progress,
+        old: &MachineDeploymentStatus,
+    ) -> MachineDeploymentStatus {
         let sets = [new];
         let observed = Observed {
             generation: 2,
@@ -148,7 +155,8 @@ mod tests {
             is_complete,
             progress,
         };
-        let now = Time::from_instant(chrono::DateTime::UNIX_EPOCH + chrono::TimeDelta::seconds(i64::from(new.available)));
+        let now =
+            Time::from_instant(chrono::DateTime::UNIX_EPOCH + chrono::TimeDelta::seconds(i64::from(new.available)));
         observed.status(old, now)
     }
 
@@ -162,21 +170,28 @@ mod tests {
     #[test]
     fn conditions_tell_the_story_of_a_first_roll_out() {
         let mut set = Set { name: "md-abcde".into(), replicas: 2, machines: 2, ..Set::default() };
-        let created = observe(&set, 2, false, Progress::Created("md-abcde".into()), &MachineDeploymentStatus::default());
-        assert_eq!(text(&created), [
-            "Progressing True NewMachineSetCreated: Created new machine set \"md-abcde\"",
-            "Available False MinimumReplicasUnavailable: Deployment does not have minimum availability.",
-        ]);
+        let created =
+            observe(&set, 2, false, Progress::Created("md-abcde".into()), &MachineDeploymentStatus::default());
+        assert_eq!(
+            text(&created),
+            [
+                "Progressing True NewMachineSetCreated: Created new machine set \"md-abcde\"",
+                "Available False MinimumReplicasUnavailable: Deployment does not have minimum availability.",
+            ]
+        );
         set.available = 1;
         let one = observe(&set, 2, false, Progress::Counts, &created);
         assert_eq!(text(&one)[0], "Progressing True MachineSetUpdated: MachineSet \"md-abcde\" is progressing.");
         assert_eq!((one.unavailable_replicas, one.available_replicas), (1, 1));
         set.available = 2;
         let complete = observe(&set, 2, true, Progress::Counts, &one);
-        assert_eq!(text(&complete), [
-            "Progressing True NewMachineSetAvailable: MachineSet \"md-abcde\" has successfully progressed.",
-            "Available True MinimumReplicasAvailable: Deployment has minimum availability.",
-        ]);
+        assert_eq!(
+            text(&complete),
+            [
+                "Progressing True NewMachineSetAvailable: MachineSet \"md-abcde\" has successfully progressed.",
+                "Available True MinimumReplicasAvailable: Deployment has minimum availability.",
+            ]
+        );
         assert_eq!(observe(&set, 2, true, Progress::Counts, &complete), complete, "nothing new is no change");
     }
 }

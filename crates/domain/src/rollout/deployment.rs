@@ -304,8 +304,7 @@ mod tests {
     use super::*;
 
     fn deployment(replicas: i32, surge: i32, unavailable: i32) -> Deployment {
-        let limits =
-            Limits { max_surge: IntOrString::Int(surge), max_unavailable: IntOrString::Int(unavailable) };
+        let limits = Limits { max_surge: IntOrString::Int(surge), max_unavailable: IntOrString::Int(unavailable) };
         Deployment { replicas, strategy: Strategy::Rolling(limits), paused: false, deleting: false }
     }
 
@@ -356,7 +355,10 @@ mod tests {
 
     #[test]
     fn unhealthy_old_machines_go_first() {
-        let sick = Set { created: Time::from_instant(chrono::DateTime::UNIX_EPOCH + chrono::TimeDelta::days(1)), ..set("b", 1, 0) };
+        let sick = Set {
+            created: Time::from_instant(chrono::DateTime::UNIX_EPOCH + chrono::TimeDelta::days(1)),
+            ..set("b", 1, 0)
+        };
         let healthy = Set { created: Time::from_instant(chrono::DateTime::UNIX_EPOCH), ..set("a", 2, 2) };
         let steps = scale_down_old(&deployment(3, 1, 0), &set("new", 1, 1), &[&healthy, &sick]);
         assert_eq!(steps, [Step::Scale { set: "b".into(), replicas: 0 }]);

@@ -244,7 +244,8 @@ fn joining(
         actions.push(Action::RemoveCriticalTaint);
     }
     actions.push(Action::SetStatus { phase: Phase::Running, operation: joined(machine), timeout_active: false });
-    let wait = if node.critical_components_missing { duration(Parameter::CriticalComponents) } else { TimeDelta::zero() };
+    let wait =
+        if node.critical_components_missing { duration(Parameter::CriticalComponents) } else { TimeDelta::zero() };
     at(ready_since, wait, now, ONE_MISSING, actions)
 }
 
@@ -299,7 +300,10 @@ fn deletion(
     }
     if description.contains(INITIATE_NODE_DELETION) {
         let Some(_) = node else {
-            return Step::Act(vec![Action::SetOperation(operation(node_deleted(&machine.name))), Action::RemoveFinalizer]);
+            return Step::Act(vec![
+                Action::SetOperation(operation(node_deleted(&machine.name))),
+                Action::RemoveFinalizer,
+            ]);
         };
         let actions = vec![
             Action::DeleteNode,
@@ -386,14 +390,19 @@ mod tests {
         check(&machine(Phase::Pending), Some(ready), 24, &Step::Wait { until: seconds(25), waiting_on: ONE_MISSING });
         let mut pending = machine(Phase::Pending);
         pending.operation = Operation::new("Create", "Processing", "Creating machine on cloud provider");
-        check(&pending, Some(ready), 25, &Step::Act(vec![
-            Action::RemoveCriticalTaint,
-            Action::SetStatus {
-                phase: Phase::Running,
-                operation: Operation::new("Create", "Successful", "Machine m successfully joined the cluster"),
-                timeout_active: false,
-            },
-        ]));
+        check(
+            &pending,
+            Some(ready),
+            25,
+            &Step::Act(vec![
+                Action::RemoveCriticalTaint,
+                Action::SetStatus {
+                    phase: Phase::Running,
+                    operation: Operation::new("Create", "Successful", "Machine m successfully joined the cluster"),
+                    timeout_active: false,
+                },
+            ]),
+        );
         check(&machine(Phase::Running), Some(ready), 99, &Step::Rest);
     }
 
@@ -434,18 +443,21 @@ mod tests {
                                 story.push("delete node".into());
                             }
                             Action::RemoveFinalizer => {
-                                assert_eq!(story, [
-                                    "Set machine status to termination. Now, getting VM Status",
-                                    "Initiate node drain",
-                                    "cordon",
-                                    "Drain successful. Initiate VM deletion",
-                                    "wait 30",
-                                    "VM deletion was successful. Initiate node object deletion",
-                                    "wait 2",
-                                    "delete node",
-                                    "Deletion of Node Object \"m\" is successful. \
+                                assert_eq!(
+                                    story,
+                                    [
+                                        "Set machine status to termination. Now, getting VM Status",
+                                        "Initiate node drain",
+                                        "cordon",
+                                        "Drain successful. Initiate VM deletion",
+                                        "wait 30",
+                                        "VM deletion was successful. Initiate node object deletion",
+                                        "wait 2",
+                                        "delete node",
+                                        "Deletion of Node Object \"m\" is successful. \
                                      Initiate machine object finalizer removal",
-                                ]);
+                                    ]
+                                );
                                 return;
                             }
                             other => panic!("no {other:?} in a deletion"),

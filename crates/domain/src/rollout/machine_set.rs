@@ -84,8 +84,9 @@ pub fn pass(wish: Wish, members: &[Member]) -> Pass {
     }
     let counted: Vec<&Member> = members.iter().filter(|member| !member.is_updated_in_place).collect();
     let ignored = i32::try_from(members.len() - counted.len()).unwrap_or(i32::MAX);
-    let is_stale =
-        |member: &&Member| member.phase == Phase::Failed || (member.priority == 1 && member.phase != Phase::Terminating);
+    let is_stale = |member: &&Member| {
+        member.phase == Phase::Failed || (member.priority == 1 && member.phase != Phase::Terminating)
+    };
     let (stale, fresh): (Vec<&Member>, Vec<&Member>) = counted.into_iter().partition(is_stale);
     let mut delete = names(&stale);
     let mut active: Vec<&Member> = fresh.into_iter().filter(|member| member.phase != Phase::Terminating).collect();

@@ -19,8 +19,8 @@ pub fn template_hash(template: &MachineTemplateSpec, collisions: i32) -> String 
     if collisions > 0 {
         collisions.to_le_bytes().into_iter().for_each(&mut add);
     }
-    let encoded = hash.to_string().bytes().map(|byte| char::from(ALPHABET[usize::from(byte) % ALPHABET.len()]));
-    encoded.collect()
+    let decimal = hash.to_string();
+    decimal.bytes().map(|byte| char::from(ALPHABET[usize::from(byte) % ALPHABET.len()])).collect()
 }
 
 /// The name of the MachineSet for a template hash.

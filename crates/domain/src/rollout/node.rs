@@ -179,9 +179,8 @@ pub fn synchronize(metadata: &mut ObjectMeta, taints: &mut Vec<Taint>, template:
     {
         return false;
     }
-    let applied: NodeTemplateSpec = serde_json::from_str::<Value>(applied_text)
-        .and_then(serde_json::from_value)
-        .unwrap_or_default();
+    let applied: NodeTemplateSpec =
+        serde_json::from_str::<Value>(applied_text).and_then(serde_json::from_value).unwrap_or_default();
     apply(&mut metadata.labels, &applied.metadata.labels, &template.metadata.labels);
     apply(&mut metadata.annotations, &applied.metadata.annotations, &template.metadata.annotations);
     let is_same = |a: &Taint, b: &Taint| a.key == b.key && a.effect == b.effect;

@@ -40,7 +40,7 @@ pub(super) fn pass(deployment: &Deployment, new: Option<&Set>, old: &[&Set]) -> 
     }
 }
 
-fn proportional(deployment: &Deployment, new: &Set, mut active: Vec<&Set>) -> Vec<Step> {
+fn proportional<'a>(deployment: &Deployment, new: &'a Set, mut active: Vec<&'a Set>) -> Vec<Step> {
     let surge = deployment.surge_for_scaling();
     let allowed = if deployment.replicas > 0 { deployment.replicas + surge } else { 0 };
     let to_add = allowed - active.iter().map(|set| set.replicas).sum::<i32>();

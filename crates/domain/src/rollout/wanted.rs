@@ -53,9 +53,9 @@ pub struct ClassFacts {
 pub fn machine_deployments<'a>(worker: &'a Worker, shoot: &Shoot) -> Vec<Wanted<'a>> {
     let mut wanted = Vec::new();
     for pool in &worker.spec.pools {
-        let hash = HashInputs::of_extension_pool(shoot, pool).machine_class_hash(pool.node_agent_secret_name.as_deref());
-        let shares =
-            distribute(pool.minimum, pool.maximum, &pool.max_surge, &pool.max_unavailable, pool.zones.len());
+        let hash =
+            HashInputs::of_extension_pool(shoot, pool).machine_class_hash(pool.node_agent_secret_name.as_deref());
+        let shares = distribute(pool.minimum, pool.maximum, &pool.max_surge, &pool.max_unavailable, pool.zones.len());
         for (index, share) in shares.into_iter().enumerate() {
             let zone = pool.zones.get(index).map_or("", String::as_str);
             let suffix = if pool.zones.is_empty() { String::new() } else { format!("-z{}", index + 1) };
@@ -146,11 +146,7 @@ impl Wanted<'_> {
         node_template.metadata.annotations = self.pool.annotations.clone();
         node_template.spec.taints = self.pool.taints.clone();
         MachineSpec {
-            class: ClassSpec {
-                kind: "MachineClass".to_owned(),
-                name: self.class_name.clone(),
-                ..ClassSpec::default()
-            },
+            class: ClassSpec { kind: "MachineClass".to_owned(), name: self.class_name.clone(), ..ClassSpec::default() },
             node_template,
             drain_timeout: machine_drain_timeout,
             health_timeout: machine_health_timeout,
@@ -246,8 +242,7 @@ mod tests {
     use super::*;
 
     fn worker(zones: &[&str]) -> Worker {
-        let mut worker =
-            Worker { metadata: ObjectMeta::named("shoot--demo--local", "local"), ..Worker::default() };
+        let mut worker = Worker { metadata: ObjectMeta::named("shoot--demo--local", "local"), ..Worker::default() };
         worker.spec.r#type = "aws".into();
         worker.spec.region = "eu".into();
         worker.spec.pools = vec![WorkerPool {

@@ -122,8 +122,11 @@ mod tests {
         deployment.status.available_replicas = available;
         deployment.status.unavailable_replicas = replicas - available;
         deployment.status.updated_replicas = updated;
-        deployment.status.conditions =
-            vec![MachineDeploymentCondition { r#type: "Available".into(), status: "True".into(), ..Default::default() }];
+        deployment.status.conditions = vec![MachineDeploymentCondition {
+            r#type: "Available".into(),
+            status: "True".into(),
+            ..Default::default()
+        }];
         deployment
     }
 
@@ -138,11 +141,16 @@ mod tests {
     #[test]
     fn machines_are_waited_for_until_all_are_new_and_available() {
         check(&deployment(3, 3, 3), "class", false, &Wait::Ready);
-        check(&deployment(3, 2, 1), "class", false, &Wait::Waiting(
-            "Waiting until machines are available (2/3 desired machine(s) available, 1/3 machine(s) updated, \
+        check(
+            &deployment(3, 2, 1),
+            "class",
+            false,
+            &Wait::Waiting(
+                "Waiting until machines are available (2/3 desired machine(s) available, 1/3 machine(s) updated, \
              1 machine(s) pending, 1/1 machinedeployments available)..."
-                .into(),
-        ));
+                    .into(),
+            ),
+        );
         check(&deployment(3, 3, 3), "other", false, &Wait::Waiting(
             "waiting for the machine-controller-manager to create the updated machine set for the machine deployment \
              (ns/md)"
@@ -150,18 +158,26 @@ mod tests {
         ));
         let mut unobserved = deployment(3, 3, 3);
         unobserved.metadata.generation = 2;
-        check(&unobserved, "class", false, &Wait::Waiting(
-            "Waiting until machines are available (3/3 desired machine(s) available, 3/3 machine(s) updated, \
+        check(
+            &unobserved,
+            "class",
+            false,
+            &Wait::Waiting(
+                "Waiting until machines are available (3/3 desired machine(s) available, 3/3 machine(s) updated, \
              0 machine(s) pending, 0/1 machinedeployments available)..."
-                .into(),
-        ));
+                    .into(),
+            ),
+        );
     }
 
     #[test]
     fn hibernation_waits_until_no_machine_is_left() {
-        check(&deployment(2, 2, 2), "class", true, &Wait::Waiting(
-            "Waiting until all machines have been hibernated (2 still awake)...".into(),
-        ));
+        check(
+            &deployment(2, 2, 2),
+            "class",
+            true,
+            &Wait::Waiting("Waiting until all machines have been hibernated (2 still awake)...".into()),
+        );
         check(&deployment(0, 0, 0), "class", true, &Wait::Ready);
     }
 
@@ -174,12 +190,18 @@ mod tests {
             machine
         };
         failed.status.failed_machines = vec![machine("m1", "no quota"), machine("m2", "no quota")];
-        check(&failed, "class", false, &Wait::Failed(
-            "machine(s) failed: 1 error occurred: \"m1\", \"m2\": no quota".into(),
-        ));
+        check(
+            &failed,
+            "class",
+            false,
+            &Wait::Failed("machine(s) failed: 1 error occurred: \"m1\", \"m2\": no quota".into()),
+        );
         failed.status.failed_machines.push(machine("m3", "bad image"));
-        check(&failed, "class", false, &Wait::Failed(
-            "machine(s) failed: 2 errors occurred: [\"m3\": bad image, \"m1\", \"m2\": no quota]".into(),
-        ));
+        check(
+            &failed,
+            "class",
+            false,
+            &Wait::Failed("machine(s) failed: 2 errors occurred: [\"m3\": bad image, \"m1\", \"m2\": no quota]".into()),
+        );
     }
 }

@@ -81,8 +81,7 @@ fn pool_effect(before: &HashInputs, after: &HashInputs, version: HashVersion, pa
             UpdateStrategy::AutoInPlaceUpdate => Effect::AutoInPlace,
             UpdateStrategy::ManualInPlaceUpdate => Effect::ManualInPlace,
         };
-        let mut triggers: Vec<String> =
-            changed.into_iter().flat_map(|field| paths.of(field, before, after)).collect();
+        let mut triggers: Vec<String> = changed.into_iter().flat_map(|field| paths.of(field, before, after)).collect();
         triggers.dedup();
         return PoolEffect { effect, triggers };
     }
@@ -190,8 +189,11 @@ mod tests {
     fn shoot() -> Shoot {
         let mut worker = Worker { name: "w".into(), minimum: 1, maximum: 3, ..Worker::default() };
         worker.machine.r#type = "m5.large".into();
-        worker.machine.image =
-            Some(ShootMachineImage { name: "gardenlinux".into(), version: Some("1592.1.0".into()), ..Default::default() });
+        worker.machine.image = Some(ShootMachineImage {
+            name: "gardenlinux".into(),
+            version: Some("1592.1.0".into()),
+            ..Default::default()
+        });
         worker.volume = Some(Volume { size: "50Gi".into(), r#type: Some("gp3".into()), ..Volume::default() });
         worker.cri = Some(CRI { name: "containerd".into(), ..CRI::default() });
         let mut shoot = Shoot::default();
@@ -220,7 +222,10 @@ mod tests {
         change(&mut new, &mut worker);
         new.spec.provider.workers.push(worker);
         let found = effects(&old, &new, version).remove("w").expect("the pool is in both");
-        assert_eq!((found.effect.as_str(), found.triggers), (effect, triggers.iter().map(ToString::to_string).collect()));
+        assert_eq!(
+            (found.effect.as_str(), found.triggers),
+            (effect, triggers.iter().map(ToString::to_string).collect())
+        );
     }
 
     /// One row of the table "what rolls, what does not" each.
@@ -229,20 +234,31 @@ mod tests {
         use HashVersion::{V1, V2};
         let image = "spec.provider.workers[0].machine.image.version";
         for version in [V1, V2] {
-            check(version, |shoot, _| shoot.spec.kubernetes.version = "1.32.0".into(), "rolling", &[
-                "spec.kubernetes.version",
-            ]);
-            check(version, |shoot, _| shoot.spec.kubernetes.version = "1.31.5".into(), "kubeletRestart", &[
-                "spec.kubernetes.version",
-            ]);
+            check(
+                version,
+                |shoot, _| shoot.spec.kubernetes.version = "1.32.0".into(),
+                "rolling",
+                &["spec.kubernetes.version"],
+            );
+            check(
+                version,
+                |shoot, _| shoot.spec.kubernetes.version = "1.31.5".into(),
+                "kubeletRestart",
+                &["spec.kubernetes.version"],
+            );
             check(version, set_image, "rolling", &[image]);
-            check(version, |_, worker| worker.machine.r#type = "m5.xlarge".into(), "rolling", &[
-                "spec.provider.workers[0].machine.type",
-            ]);
-            check(version, |_, worker| worker.volume = None, "rolling", &[
-                "spec.provider.workers[0].volume.size",
-                "spec.provider.workers[0].volume.type",
-            ]);
+            check(
+                version,
+                |_, worker| worker.machine.r#type = "m5.xlarge".into(),
+                "rolling",
+                &["spec.provider.workers[0].machine.type"],
+            );
+            check(
+                version,
+                |_, worker| worker.volume = None,
+                "rolling",
+                &["spec.provider.workers[0].volume.size", "spec.provider.workers[0].volume.type"],
+            );
             check(version, node_local_dns, "rolling", &["spec.systemComponents.nodeLocalDNS.enabled"]);
             check(version, |_, worker| worker.maximum = 9, "none", &[]);
             check(version, |_, worker| drop(worker.labels.insert("a".into(), "b".into())), "none", &[]);
@@ -263,10 +279,12 @@ mod tests {
             shoot.spec.kubernetes.version = "1.32.0".into();
             set_image(shoot, worker);
         };
-        check(HashVersion::V1, change, "rolling", &[
-            "spec.kubernetes.version",
-            "spec.provider.workers[0].machine.image.version",
-        ]);
+        check(
+            HashVersion::V1,
+            change,
+            "rolling",
+            &["spec.kubernetes.version", "spec.provider.workers[0].machine.image.version"],
+        );
     }
 
     fn set_image(_: &mut Shoot, worker: &mut Worker) {

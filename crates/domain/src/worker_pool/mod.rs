@@ -58,11 +58,11 @@ pub fn kubernetes_version<'a>(shoot: &'a Shoot, worker: &'a Worker) -> &'a str {
 
 /// The kubelet configuration of a pool: its own, which replaces the Shoot's completely, or the Shoot's.
 pub fn kubelet_config<'a>(shoot: &'a Shoot, worker: &'a Worker) -> Option<&'a KubeletConfig> {
-    worker
+    worker.kubernetes.as_ref().and_then(|kubernetes| kubernetes.kubelet.as_ref()).or(shoot
+        .spec
         .kubernetes
-        .as_ref()
-        .and_then(|kubernetes| kubernetes.kubelet.as_ref())
-        .or(shoot.spec.kubernetes.kubelet.as_ref())
+        .kubelet
+        .as_ref())
 }
 
 /// `major.minor` of a version; the text itself where there is no second dot.

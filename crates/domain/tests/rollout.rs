@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Roll-outs: the passes of `domain::rollout` in a world of values, against vectors and against every small case.
+//!
+//! The world does what a controller does with the passes' decisions, and jumps to the next instant at which a Machine
+//! changes once no pass changes anything.
+
+mod world;
+
+use apimachinery::meta::IntOrString;
+use serde_json::Value;
+use world::{Counts, World};
+
+const VECTORS: &str = include_str!("vectors/rollout-hand.jsonl");
+
+fn vectors(kind: &str) -> impl Iterator<Item = Value> {
+    let parsed = VECTORS.lines().map(|line| serde_json::from_str::<Value>(line).expect("vectors are JSON"));
+    parsed.filter(move |vector| vector["kind"] == kind)
+}
+
+fn limit(value: &Value) -> IntOrString {
+    match value.as_str() {
+        Some(text) => IntOrString::String(text.to_owned()),
+        None => IntOrString::Int(number(value)),
+    }
+}
+
+fn number(value: &Value) -> i32 {
+    i32::try_from(value.as_i64().expect("a number")).expect("a small number")
+}
+
+/// Traces that need failures, in-place updates, hibernation's forced drain, or node agents are told elsewhere.
+fn is_undisturbed_rolling(vector: &Value) -> bool {
+    let mds = vector["initial"]["mds"].as_object().expect("traces name MachineDeployments");
+    vector.get("faults").is_none()
+        && vector["change"]["set"] == "machine.image.version"
+        && mds.values().all(|md| md["strategy"] == "RollingUpdate")
+}
+
+#[test]
+fn traces_of_undisturbed_rolling_updates_come_out_as_recorded() {
+    let mut seen = 0;
+    for vector in vectors("trace").filter(is_undisturbed_rolling) {
+        seen += 1;
+        check_trace(&vector);
+    }
+    assert_eq!(seen, 7);
+}
+
+#[track_caller]
+fn check_trace(vector: &Value) {
+    let id = vector["id"].as_str().expect("vectors have an id");
+    let timing = &vector["timing"];
+    let seconds = |key: &str| timing[key].as_i64().expect("timing is in seconds");
+    let mut world = World::new(seconds("join"), seconds("drain"), seconds("delete"));
+    for (name, md) in vector["initial"]["mds"].as_object().expect("traces name MachineDeployments") {
+        world.add(name, number(&md["replicas"]), limit(&md["maxSurge"]), limit(&md["maxUnavailable"]));
+    }
+    let mut actions: Vec<(i64, Value)> = vec![(0, serde_json::json!({"do": "set"}))];
+    for action in vector["actions"].as_array().into_iter().flatten() {
+        actions.push((action["t"].as_i64().expect("actions have a time"), action.clone()));
+    }
+    let mut actions = actions.into_iter().peekable();
+    let mut story: Vec<Value> = Vec::new();
+    loop {
+        while let Some((_, action)) = actions.next_if(|(at, _)| *at <= world.now) {
+            match action["do"].as_str() {
+                Some("set") => world.change_template(),
+                Some("scaleMachineDeployment") => world.scale(number(&action["replicas"])),
+                other => panic!("{id}: unknown action {other:?}"),
+            }
+        }
+        let next = world.settle();
+        let mut state = serde_json::json!({"t": world.now});
+        for (name, counts) in world.counts() {
+            check_invariants(vector, &name, &counts);
+            state[name] = json(&counts);
+        }
+        if story.last().is_none_or(|last| differs(last, &state)) {
+            story.push(state);
+        }
+        let action = actions.peek().map(|(at, _)| *at);
+        match next.into_iter().chain(action).min() {
+            Some(at) => world.now = at,
+            None => break,
+        }
+    }
+    let expected = vector["trace"].as_array().expect("traces have states");
+    for (state, expected) in story.iter().zip(expected) {
+        assert_eq!(state, expected, "{id}");
+    }
+    assert_eq!(story.len(), expected.len(), "{id}");
+}
+
+fn differs(a: &Value, b: &Value) -> bool {
+    let without_time = |state: &Value| {
+        let mut state = state.clone();
+        state["t"] = Value::Null;
+        state
+    };
+    without_time(a) != without_time(b)
+}
+
+fn json(counts: &Counts) -> Value {
+    serde_json::json!({
+        "old": counts.old, "new": counts.new, "total": counts.total, "running": counts.running,
+        "pending": counts.pending, "terminating": counts.terminating, "updated": counts.updated,
+    })
+}
+
+fn check_invariants(vector: &Value, md: &str, counts: &Counts) {
+    for invariant in vector["invariants"].as_array().into_iter().flatten() {
+        let mut text = invariant.as_str().expect("invariants are text");
+        if let Some((zone, rest)) = text.split_once(": ") {
+            if !md.ends_with(zone) {
+                continue;
+            }
+            text = rest;
+        }
+        let words: Vec<&str> = text.split(' ').collect();
+        let holds = match words[..] {
+            ["running", ">=", least] => counts.running >= least.parse().expect("a number"),
+            ["total", "<=", most] => counts.total <= most.parse().expect("a number"),
+            // Checked by the exhaustive test, which knows when replicas and template stay.
+            ["new", "nondecreasing"] | ["old", "nonincreasing"] => true,
+            _ => panic!("unknown invariant {text}"),
+        };
+        assert!(holds, "{}: {text} does not hold: {counts:?}", vector["id"]);
+    }
+}
+
+/// Replicas 0..=5 with every surge and unavailability, absolute and relative, and machines of different speed: what
+/// must hold at every observable moment holds, and the roll-out ends with new machines only.
+#[test]
+fn roll_outs_keep_their_bounds_in_every_small_case() {
+    let limits = ["0", "1", "2", "3", "6", "20%", "50%", "100%", "150%"];
+    let mut cases = 0;
+    for replicas in 0..=5 {
+        for surge in limits {
+            for unavailable in limits.into_iter().filter(|limit| *limit != "150%") {
+                for uneven in [0, 1, 2] {
+                    check_bounds(replicas, surge, unavailable, uneven);
+                    cases += 1;
+                }
+            }
+        }
+    }
+    assert_eq!(cases, 6 * 9 * 8 * 3);
+}
+
+#[track_caller]
+fn check_bounds(replicas: i32, surge: &str, unavailable: &str, uneven: i64) {
+    let value = |text: &str| text.parse().map_or_else(|_| IntOrString::String(text.to_owned()), IntOrString::Int);
+    let context = format!("replicas {replicas} surge {surge} unavailable {unavailable} uneven {uneven}");
+    let mut world = World::new(90, 30, 30);
+    world.uneven = uneven;
+    world.add("md", replicas, value(surge), value(unavailable));
+    let (most_surge, most_unavailable) = world.limits("md");
+    world.change_template();
+    let mut before: Option<Counts> = None;
+    for _ in 0..200 {
+        let next = world.settle_checked(|counts| {
+            assert!(counts.total <= replicas + most_surge, "{context}: {counts:?}");
+            assert!(counts.running >= replicas - most_unavailable, "{context}: {counts:?}");
+            if let Some(before) = &before {
+                assert!(counts.new >= before.new && counts.old <= before.old, "{context}: {before:?} {counts:?}");
+            }
+            before = Some(counts.clone());
+        });
+        match next {
+            Some(at) => world.now = at,
+            None => break,
+        }
+    }
+    let (_, last) = world.counts().into_iter().next().expect("one MachineDeployment");
+    let expected = Counts { new: replicas, total: replicas, running: replicas, updated: replicas, ..Counts::default() };
+    assert_eq!(last, expected, "{context}");
+    assert!(world.is_clean(), "{context}: old sets and annotations are gone");
+}
+
+/// Scaling to any other number in the middle of a roll-out ends with that number of new machines.
+#[test]
+fn scaling_during_a_roll_out_ends_with_new_machines_only() {
+    for replicas in 1..=5 {
+        for target in 0..=6 {
+            for after in [0, 90, 150, 240] {
+                let mut world = World::new(90, 30, 30);
+                world.add("md", replicas, IntOrString::Int(1), IntOrString::Int(1));
+                world.change_template();
+                let mut scaled = false;
+                for _ in 0..200 {
+                    if !scaled && world.now >= after {
+                        world.scale(target);
+                        scaled = true;
+                    }
+                    match world.settle() {
+                        Some(at) => world.now = at,
+                        None if !scaled => world.now = after,
+                        None => break,
+                    }
+                }
+                let (_, last) = world.counts().into_iter().next().expect("one MachineDeployment");
+                let expected =
+                    Counts { new: target, total: target, running: target, updated: target, ..Counts::default() };
+                assert_eq!(last, expected, "{replicas} to {target} after {after} s");
+            }
+        }
+    }
+}
+
+#[test]
+fn rule_vectors_come_out_as_recorded() {
+    let mut seen = 0;
+    for vector in vectors("rule") {
+        let rule = vector["rule"].as_str().expect("rules have a name");
+        let Some(found) = world::apply_rule(rule, &vector["input"], &vector["expect"]) else { continue };
+        seen += 1;
+        assert_eq!(found, vector["expect"], "{}", vector["id"]);
+    }
+    assert_eq!(seen, 42, "the validation rules are tested where they live");
+}

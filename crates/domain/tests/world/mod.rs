@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A world of MachineDeployments, MachineSets and Machines as plain values.
+
+mod rules;
+
+use std::collections::BTreeMap;
+
+use apimachinery::meta::{IntOrString, Time};
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::rollout::deployment::{self, Deployment, Set, Step, Strategy};
+use domain::rollout::machine::{self, Action, Machine, Node, Phase};
+use domain::rollout::machine_set::{self, DEFAULT_PRIORITY, Member, Wish};
+use domain::rollout::{Limits, Parameter};
+
+pub(crate) use self::rules::apply_rule;
+
+/// State keys of the vectors.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    pub(crate) old: i32,
+    pub(crate) new: i32,
+    pub(crate) total: i32,
+    pub(crate) running: i32,
+    pub(crate) pending: i32,
+    pub(crate) terminating: i32,
+    pub(crate) updated: i32,
+}
+
+struct SimulatedMachine {
+    set: String,
+    ordinal: i64,
+    machine: Machine,
+    node: Option<Node>,
+}
+
+struct SimulatedDeployment {
+    deployment: Deployment,
+    template: u32,
+    sets: Vec<(u32, Set)>,
+    machines: Vec<SimulatedMachine>,
+    scale_down_disabled: bool,
+    created: i64,
+}
+
+pub(crate) struct World {
+    pub(crate) now: i64,
+    /// Machines of even ordinal take this much longer in halves of the usual time.
+    pub(crate) uneven: i64,
+    join: i64,
+    drain: i64,
+    delete: i64,
+    deployments: BTreeMap<String, SimulatedDeployment>,
+}
+
+fn instant(seconds: i64) -> DateTime<Utc> {
+    DateTime::UNIX_EPOCH + TimeDelta::seconds(seconds)
+}
+
+impl World {
+    pub(crate) fn new(join: i64, drain: i64, delete: i64) -> Self {
+        Self { now: 0, uneven: 0, join, drain, delete, deployments: BTreeMap::new() }
+    }
+
+    /// A MachineDeployment whose machines all run.
+    pub(crate) fn add(&mut self, name: &str, replicas: i32, max_surge: IntOrString, max_unavailable: IntOrString) {
+        let strategy = Strategy::Rolling(Limits { max_surge, max_unavailable });
+        let deployment = Deployment { replicas, strategy, paused: false, deleting: false };
+        let set = Set {
+            name: format!("{name}-0"),
+            replicas,
+            desired: Some(replicas),
+            max: Some(replicas + deployment.surge_for_scaling()),
+            ..Set::default()
+        };
+        let mut simulated = SimulatedDeployment {
+            deployment,
+            template: 0,
+            sets: vec![(0, set.clone())],
+            machines: Vec::new(),
+            scale_down_disabled: false,
+            created: 0,
+        };
+        for _ in 0..replicas {
+            let machine = simulated.create(&set.name, 0);
+            machine.machine.phase = Phase::Running;
+            machine.machine.has_vm = true;
+            machine.node = Some(node(0, true));
+        }
+        self.deployments.insert(name.to_owned(), simulated);
+    }
+
+    /// A new template for every MachineDeployment.
+    pub(crate) fn change_template(&mut self) {
+        for simulated in self.deployments.values_mut() {
+            simulated.template += 1;
+        }
+    }
+
+    pub(crate) fn scale(&mut self, replicas: i32) {
+        for simulated in self.deployments.values_mut() {
+            simulated.deployment.replicas = replicas;
+        }
+    }
+
+    pub(crate) fn limits(&self, name: &str) -> (i32, i32) {
+        self.deployments[name].deployment.limits()
+    }
+
+    pub(crate) fn counts(&self) -> Vec<(String, Counts)> {
+        self.deployments.iter().map(|(name, simulated)| (name.clone(), simulated.counts())).collect()
+    }
+
+    /// No old set is left, and the cluster-autoscaler may remove nodes.
+    pub(crate) fn is_clean(&self) -> bool {
+        self.deployments.values().all(|simulated| simulated.sets.len() == 1 && !simulated.scale_down_disabled)
+    }
+
+    pub(crate) fn settle(&mut self) -> Option<i64> {
+        self.settle_checked(|_| ())
+    }
+
+    /// Passes until none changes anything, with a check after each; then the next instant at which something does.
+    pub(crate) fn settle_checked(&mut self, mut check: impl FnMut(&Counts)) -> Option<i64> {
+        let mut next: Option<i64> = None;
+        let names: Vec<String> = self.deployments.keys().cloned().collect();
+        for name in names {
+            for round in 0.. {
+                assert!(round < 100, "{name} does not settle");
+                let (changed, wake) = self.round(&name);
+                check(&self.deployments[&name].counts());
+                if !changed {
+                    next = next.into_iter().chain(wake).min();
+                    break;
+                }
+            }
+        }
+        next
+    }
+
+    fn round(&mut self, name: &str) -> (bool, Option<i64>) {
+        let now = self.now;
+        let speed = (self.join, self.drain, self.delete, self.uneven);
+        let simulated = self.deployments.get_mut(name).expect("the name is of this world");
+        let mut changed = simulated.deployment_pass(name, now);
+        changed |= simulated.set_passes(now);
+        let (machines_changed, wake) = simulated.machine_steps(now, speed);
+        (changed || machines_changed, wake)
+    }
+}
+
+fn node(created: i64, ready: bool) -> Node {
+    Node {
+        created: instant(created),
+        ready_since: ready.then(|| instant(created)),
+        critical_components_missing: !ready,
+        unschedulable: false,
+        pods_left: 0,
+    }
+}
+
+impl SimulatedDeployment {
+    fn create(&mut self, set: &str, now: i64) -> &mut SimulatedMachine {
+        self.created += 1;
+        let machine = Machine {
+            name: format!("{set}-{:02}", self.created),
+            phase: Phase::New,
+            created: instant(now),
+            phase_since: instant(now),
+            deleting: false,
+            has_vm: false,
+            operation: machine::Operation::default(),
+            operation_since: instant(now),
+        };
+        self.machines.push(SimulatedMachine { set: set.to_owned(), ordinal: self.created, machine, node: None });
+        self.machines.last_mut().expect("one was just added")
+    }
+
+    fn members(&self, set: &str) -> Vec<Member> {
+        let of_set = self.machines.iter().filter(|machine| machine.set == set);
+        let member = |simulated: &SimulatedMachine| Member {
+            name: simulated.machine.name.clone(),
+            phase: if simulated.machine.deleting { Phase::Terminating } else { simulated.machine.phase },
+            created: Time::from_instant(simulated.machine.created),
+            priority: DEFAULT_PRIORITY,
+            is_updated_in_place: false,
+        };
+        of_set.map(member).collect()
+    }
+
+    fn observed(&self) -> (Option<Set>, Vec<Set>) {
+        let observe = |set: &Set| {
+            let counts = machine_set::counts(&self.members(&set.name));
+            Set {
+                machines: counts.machines,
+                available: counts.available,
+                terminating: counts.terminating,
+                ..set.clone()
+            }
+        };
+        let new = self.sets.iter().find(|(template, _)| *template == self.template).map(|(_, set)| observe(set));
+        let old = self.sets.iter().filter(|(template, _)| *template != self.template);
+        (new, old.map(|(_, set)| observe(set)).collect())
+    }
+
+    fn deployment_pass(&mut self, name: &str, now: i64) -> bool {
+        let (new, old) = self.observed();
+        let pass = deployment::pass(&self.deployment, new.as_ref(), &old);
+        let mut changed = false;
+        let desired = Some(self.deployment.replicas);
+        let max = Some(self.deployment.replicas + self.deployment.surge_for_scaling());
+        for step in pass.steps {
+            match step {
+                Step::CreateSet { replicas } => {
+                    let name = format!("{name}-{}", self.template);
+                    let created = Time::from_instant(instant(now));
+                    self.sets.push((self.template, Set { name, created, replicas, desired, max, ..Set::default() }));
+                    changed = true;
+                }
+                Step::Scale { set, replicas } => {
+                    let set = self.set(&set);
+                    let scaled = Set { replicas, desired, max, ..set.clone() };
+                    changed |= *set != scaled;
+                    *set = scaled;
+                }
+                Step::TaintNodes { set } => {
+                    let set = self.set(&set);
+                    assert!(!set.tainted, "a set is tainted once");
+                    set.tainted = true;
+                    changed = true;
+                }
+                Step::DisableScaleDown => self.scale_down_disabled = true,
+                Step::EnableScaleDown => self.scale_down_disabled = false,
+                Step::DeleteSet { set } => {
+                    assert!(self.members(&set).is_empty(), "only empty sets are deleted here");
+                    self.sets.retain(|(_, present)| present.name != set);
+                    changed = true;
+                }
+            }
+        }
+        changed
+    }
+
+    fn set(&mut self, name: &str) -> &mut Set {
+        &mut self.sets.iter_mut().find(|(_, set)| set.name == name).expect("steps name existing sets").1
+    }
+
+    fn set_passes(&mut self, now: i64) -> bool {
+        let mut changed = false;
+        for (_, set) in self.sets.clone() {
+            let wish = Wish { replicas: set.replicas, ..Wish::default() };
+            let pass = machine_set::pass(wish, &self.members(&set.name));
+            changed |= pass.create > 0 || !pass.delete.is_empty();
+            for _ in 0..pass.create {
+                self.create(&set.name, now);
+            }
+            for name in pass.delete {
+                let found = self.machines.iter_mut().find(|simulated| simulated.machine.name == name);
+                let machine = &mut found.expect("passes name existing machines").machine;
+                machine.deleting = true;
+                machine.phase = Phase::Terminating;
+                machine.operation = machine::deletion_requested();
+                machine.operation_since = instant(now);
+            }
+        }
+        changed
+    }
+
+    fn machine_steps(&mut self, now: i64, (join, drain, delete, uneven): (i64, i64, i64, i64)) -> (bool, Option<i64>) {
+        let (mut changed, mut next) = (false, None);
+        for simulated in &mut self.machines {
+            let has_node = simulated.node.is_some();
+            let slower = if simulated.ordinal % 2 == 0 { uneven } else { 0 };
+            let duration = |parameter: Parameter| {
+                let seconds = match parameter {
+                    Parameter::Boot => join,
+                    Parameter::VmDelete if has_node => drain + delete,
+                    Parameter::VmDelete => delete,
+                    _ => 0,
+                };
+                TimeDelta::seconds(seconds + seconds * slower / 2)
+            };
+            match machine::step(&simulated.machine, simulated.node.as_ref(), duration, instant(now)) {
+                machine::Step::Rest => {}
+                machine::Step::Wait { until, .. } => {
+                    let until = until.timestamp();
+                    next = Some(next.map_or(until, |next: i64| next.min(until)));
+                }
+                machine::Step::Act(actions) => {
+                    changed = true;
+                    for action in actions {
+                        simulated.apply(action, now);
+                    }
+                }
+            }
+        }
+        self.machines.retain(|simulated| !simulated.set.is_empty());
+        (changed, next)
+    }
+
+    fn counts(&self) -> Counts {
+        let (new, old) = self.observed();
+        let count = |is: &dyn Fn(&SimulatedMachine) -> bool| {
+            i32::try_from(self.machines.iter().filter(|machine| is(machine)).count()).expect("few machines")
+        };
+        let phase = |machine: &SimulatedMachine| {
+            if machine.machine.deleting { Phase::Terminating } else { machine.machine.phase }
+        };
+        Counts {
+            old: old.iter().map(|set| set.replicas).sum(),
+            new: new.as_ref().map_or(0, |set| set.replicas),
+            total: count(&|_| true),
+            running: count(&|machine| phase(machine) == Phase::Running),
+            pending: count(&|machine| matches!(phase(machine), Phase::New | Phase::Pending)),
+            terminating: count(&|machine| phase(machine) == Phase::Terminating),
+            updated: new.map_or(0, |set| set.machines),
+        }
+    }
+}
+
+impl SimulatedMachine {
+    fn apply(&mut self, action: Action, now: i64) {
+        let machine = &mut self.machine;
+        match action {
+            Action::RecordVm => machine.has_vm = true,
+            Action::SetStatus { phase, operation, .. } => {
+                machine.phase = phase;
+                machine.phase_since = instant(now);
+                machine.operation = operation;
+                machine.operation_since = instant(now);
+            }
+            Action::SetOperation(operation) => {
+                machine.operation = operation;
+                machine.operation_since = instant(now);
+            }
+            Action::RegisterNode => self.node = Some(node(now, false)),
+            Action::MarkNodeReady => self.node.as_mut().expect("a node").ready_since = Some(instant(now)),
+            Action::RemoveCriticalTaint => self.node.as_mut().expect("a node").critical_components_missing = false,
+            Action::Cordon => self.node.as_mut().expect("a node").unschedulable = true,
+            Action::DeleteNode => self.node = None,
+            // The world drops machines without a set.
+            Action::RemoveFinalizer => self.set.clear(),
+        }
+    }
+}
