@@ -16,6 +16,7 @@ use chrono::{DateTime, Utc};
 use sha2::{Digest, Sha256};
 
 use crate::entry::{Actor, Entry, Key, Revision, Sections, Verb};
+use crate::log::Snapshot;
 use crate::splice;
 
 /// Folds entries, in order, into the state that they lead to.
@@ -43,6 +44,12 @@ impl Replay {
     /// A replay from the beginning.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// A replay that goes on from a state, for a log whose beginning is compacted; its hash is of what it was given.
+    pub fn starting_at(state: Snapshot) -> Self {
+        let state = state.into_iter().map(|(key, revision, sections)| (key, (revision, sections))).collect();
+        Self { state, ..Self::default() }
     }
 
     /// Applies one entry, and returns its canonical form: empty for a volatile one.

@@ -4,7 +4,21 @@
 //! **Invariants.** No rules: everything that happens is done by components, through the API. One thread; nothing here
 //! or below it knows another source of time or of randomness than the clock and the seed.
 //!
-//! **Tour.** [`runtime`] the thread and its clock; [`livelock`] the guard against endless answers.
+//! **Tour.** [`Landscape`] the whole, and [`Options`] what it is made of; [`component`] its parts, `start` how they are
+//! started; `bootstrap` and [`extensions`] what an operator gives it; [`runtime`] the thread and its clock;
+//! [`livelock`] the guard against endless answers; [`failure`] how it can come to a halt.
 
+mod bootstrap;
+pub mod component;
+pub mod extensions;
+pub mod failure;
+mod landscape;
 pub mod livelock;
+pub mod options;
 pub mod runtime;
+mod start;
+
+pub use component::Component;
+pub use failure::Failure;
+pub use landscape::{Counts, Landscape, Line};
+pub use options::{Options, Sync};

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What an operator gives a landscape before anybody uses it.
+
+use api::core::ControllerRegistration;
+use api::core_v1::ControllerDeployment;
+use api::kubernetes::core::{Namespace, Secret};
+use api::terrarium::{Cluster, ClusterSpec};
+use apimachinery::Resource;
+use apimachinery::meta::ObjectMeta;
+use controller::Api;
+use host::{GARDEN_CLUSTER, RUNTIME_CLUSTER};
+use process::Context;
+
+use crate::extensions::EXTENSIONS;
+use crate::failure::Failure;
+use crate::options::Options;
+
+/// Creates the clusters, the namespace `garden`, the domain secrets and the registrations of extensions.
+pub(crate) async fn run(admin: &Context, options: &Options) -> Result<(), Failure> {
+    let seeds = options.seeds.iter().map(|seed| format!("seed--{}", seed.metadata.name));
+    for name in std::iter::once(GARDEN_CLUSTER.to_owned()).chain(seeds) {
+        let spec = ClusterSpec { kubernetes_version: options.kubernetes_version.clone() };
+        create(&Api::all(admin, RUNTIME_CLUSTER), Cluster { metadata: named(&name), spec }).await?;
+    }
+    create(&Api::all(admin, GARDEN_CLUSTER), Namespace { metadata: named("garden"), ..Default::default() }).await?;
+    let secrets = Api::namespaced(admin, GARDEN_CLUSTER, "garden");
+    create(&secrets, domain_secret("default-domain", "sandbox.example.org")).await?;
+    create(&secrets, domain_secret("internal-domain", "internal.sandbox.example.org")).await?;
+    let deployments = Api::<ControllerDeployment>::all(admin, GARDEN_CLUSTER);
+    let registrations = Api::<ControllerRegistration>::all(admin, GARDEN_CLUSTER);
+    for extension in EXTENSIONS {
+        create(&deployments, extension.deployment(&options.gardener_version)).await?;
+        create(&registrations, extension.registration()).await?;
+    }
+    Ok(())
+}
+
+async fn create<K: Resource>(api: &Api<K>, object: K) -> Result<(), Failure> {
+    match api.create(&object).await {
+        Ok(_) => Ok(()),
+        Err(error) if error.is_already_exists() => Ok(()),
+        Err(error) => Err(Failure::Refused(format!("create {} {}", K::KIND, object.metadata().name), error)),
+    }
+}
+
+fn named(name: &str) -> ObjectMeta {
+    ObjectMeta { name: name.to_owned(), ..ObjectMeta::default() }
+}
+
+fn domain_secret(role: &str, domain: &str) -> Secret {
+    let text = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
+    Secret {
+        metadata: ObjectMeta {
+            labels: [text(("gardener.cloud/role", role))].into(),
+            annotations: [text(("dns.gardener.cloud/provider", "local")), text(("dns.gardener.cloud/domain", domain))]
+                .into(),
+            namespace: "garden".to_owned(),
+            ..named(role)
+        },
+        r#type: "Opaque".to_owned(),
+        ..Default::default()
+    }
+}

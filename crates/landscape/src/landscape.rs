@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A landscape: components, the log and the time they share.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::future::Future;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use chrono::{DateTime, Utc};
+use clock::{Clock, Instant, Random};
+use eventlog::{EventLog, MemoryLog, Replay, Revision};
+use generic_apiserver::Foundation;
+use host::Host;
+use process::{Context, Exit, Identity, Output, Shared, Tasks, Transport, User};
+
+use crate::component::{Component, Running};
+use crate::failure::Failure;
+use crate::livelock::{self, GuardedLog};
+use crate::options::Options;
+use crate::runtime::{Advance, Runtime};
+
+/// A landscape in this process, on this thread. Time moves only while one of its methods runs.
+pub struct Landscape {
+    // Dropped in this order: components before the runtime that they run on.
+    components: BTreeMap<Component, Running>,
+    clients: Tasks,
+    host_tasks: Tasks,
+    host: Host,
+    log: MemoryLog,
+    guarded: Arc<dyn EventLog>,
+    counts: Arc<Mutex<livelock::Counts>>,
+    random: Random,
+    shared: Shared,
+    lines: Arc<Mutex<Vec<Line>>>,
+    options: Options,
+    writers: u64,
+    runtime: Runtime,
+}
+
+/// A line that a component printed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// Landscape time.
+    pub at: Instant,
+    /// Component and instance.
+    pub component: String,
+    /// The line.
+    pub text: String,
+}
+
+/// What a landscape has counted so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Counts {
+    /// Entries of the canonical log.
+    pub entries: u64,
+    /// Last revision.
+    pub revision: u64,
+    /// Timers that fired.
+    pub timers: u64,
+    /// Objects that exist.
+    pub objects: u64,
+}
+
+impl Landscape {
+    /// Starts everything and waits until the landscape has what an operator gives it: the clusters `garden` and
+    /// `seed--NAME`, the namespace `garden` with the domain secrets, the registrations of all usual extensions.
+    pub fn start(options: Options) -> Result<Self, Failure> {
+        let mut landscape = Self::empty(options);
+        for component in landscape.first_components() {
+            landscape.start_component(component)?;
+        }
+        let admin = landscape.client("admin");
+        let options = landscape.options.clone();
+        landscape.run(async move { crate::bootstrap::run(&admin, &options).await })??;
+        for component in landscape.other_components() {
+            landscape.start_component(component)?;
+        }
+        landscape.settle()?;
+        Ok(landscape)
+    }
+
+    fn empty(options: Options) -> Self {
+        let schedule = options.schedule.map(Random::new);
+        let runtime = Runtime::new(options.start, schedule);
+        let log = options.history.map_or_else(MemoryLog::new, MemoryLog::with_history);
+        let clock = Clock::new(runtime.clock().clone());
+        let guarded = GuardedLog::new(log.clone(), clock, runtime.stop());
+        let counts = guarded.counts();
+        let guarded: Arc<dyn EventLog> = Arc::new(guarded);
+        let random = Random::new(options.seed);
+        let host_tasks = runtime.tasks();
+        let foundation = Foundation {
+            log: guarded.clone(),
+            clock: Clock::new(runtime.clock().clone()),
+            wall: Clock::new(runtime.wall().clone()),
+            random: random.clone(),
+            writer: 1,
+        };
+        let host = Host::new(foundation, &host_tasks);
+        Self {
+            components: BTreeMap::new(),
+            clients: runtime.tasks(),
+            host_tasks,
+            host,
+            log,
+            guarded,
+            counts,
+            random,
+            shared: Shared::default(),
+            lines: Arc::default(),
+            options,
+            writers: 1,
+            runtime,
+        }
+    }
+
+    /// What must run before the operator's objects can be created.
+    fn first_components(&self) -> Vec<Component> {
+        vec![Component::KubeControllers, Component::Apiserver]
+    }
+
+    fn other_components(&self) -> Vec<Component> {
+        let mut components = vec![Component::ControllerManager, Component::Scheduler];
+        for seed in &self.options.seeds {
+            components.push(Component::ProviderLocal(seed.metadata.name.clone()));
+            components.push(Component::Gardenlet(seed.metadata.name.clone()));
+        }
+        components
+    }
+
+    /// What a server stands on; each server is a writer of its own.
+    pub(crate) fn foundation(&mut self) -> Foundation {
+        self.writers += 1;
+        Foundation {
+            log: self.guarded.clone(),
+            clock: self.clock(),
+            wall: Clock::new(self.runtime.wall().clone()),
+            random: self.random.clone(),
+            writer: self.writers,
+        }
+    }
+
+    /// The context of a component or client.
+    pub(crate) fn context(&self, identity: Identity, user: User, tasks: Tasks) -> Context {
+        let name = format!("{}/{}", identity.component, identity.instance);
+        let (lines, clock) = (self.lines.clone(), self.clock());
+        let output = Output::new(move |text| {
+            let line = Line { at: clock.now(), component: name.clone(), text: text.to_owned() };
+            lines.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+        });
+        Context {
+            identity,
+            clock: self.clock(),
+            random: self.random.clone(),
+            wall: Clock::new(self.runtime.wall().clone()),
+            transport: self.transport(user),
+            tasks,
+            output,
+        }
+    }
+
+    fn transport(&self, user: User) -> Transport {
+        self.host.transport(user).sharing(&self.shared)
+    }
+
+    /// A context for requests as `user`, a member of `system:masters`.
+    pub fn client(&self, user: &str) -> Context {
+        let identity = Identity { component: "client".into(), instance: user.into(), version: "".into() };
+        let groups = vec!["system:masters".into(), "system:authenticated".into()];
+        let user = User { name: user.into(), groups, component: None };
+        self.context(identity, user, self.clients.clone())
+    }
+
+    /// Starts a component that does not run.
+    pub fn start_component(&mut self, component: Component) -> Result<(), Failure> {
+        if self.components.contains_key(&component) {
+            return Ok(());
+        }
+        let running = crate::start::start(self, &component)?;
+        self.components.insert(component, running);
+        Ok(())
+    }
+
+    /// Asks a component to stop, and waits until it has; how it ended. No time passes.
+    pub fn stop_component(&mut self, component: &Component) -> Result<Option<Exit>, Failure> {
+        let Some(running) = self.components.remove(component) else { return Ok(None) };
+        self.detach(component);
+        running.tasks.stop();
+        let tasks = running.tasks.clone();
+        self.run(async move { tasks.ended().await })?;
+        Ok(running.exit())
+    }
+
+    /// Ends a component between two of its steps: it gets no chance to do anything. No time passes.
+    pub fn crash_component(&mut self, component: &Component) -> Result<(), Failure> {
+        let Some(running) = self.components.remove(component) else { return Ok(()) };
+        self.detach(component);
+        running.tasks.kill();
+        let tasks = running.tasks.clone();
+        self.run(async move { tasks.ended().await })
+    }
+
+    fn detach(&self, component: &Component) {
+        if *component == Component::Apiserver {
+            self.host.aggregate(None);
+        }
+    }
+
+    /// The components that run.
+    pub fn components(&self) -> impl Iterator<Item = &Component> {
+        self.components.keys()
+    }
+
+    /// Landscape time.
+    pub fn now(&self) -> Instant {
+        self.clock().now()
+    }
+
+    /// The clock of the landscape.
+    pub fn clock(&self) -> Clock {
+        Clock::new(self.runtime.clock().clone())
+    }
+
+    /// Keyed randomness of the landscape.
+    pub fn random(&self) -> &Random {
+        &self.random
+    }
+
+    /// What the landscape was made of.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// The front door.
+    pub fn host(&self) -> &Host {
+        &self.host
+    }
+
+    /// The log.
+    pub fn log(&self) -> &MemoryLog {
+        &self.log
+    }
+
+    /// Lines that components printed so far.
+    pub fn lines(&self) -> Vec<Line> {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Runs a future, mostly a request, to its end. No time passes.
+    pub fn run<T>(&self, future: impl Future<Output = T>) -> Result<T, Failure> {
+        self.drive(Advance::Not, future)?.ok_or_else(|| self.stuck())
+    }
+
+    /// Runs until the future has its result, which may take time; `None` if it has none at `limit`.
+    pub fn run_until_done<T>(&self, limit: Instant, future: impl Future<Output = T>) -> Result<Option<T>, Failure> {
+        let done = self.drive(Advance::Until(limit), future)?;
+        if done.is_none() {
+            self.runtime.clock().advance_to(limit);
+        }
+        Ok(done)
+    }
+
+    /// Lets time pass up to an instant, through every timer on the way, and settles there.
+    pub fn run_until(&self, instant: Instant) -> Result<(), Failure> {
+        self.run_until_done(instant, std::future::pending::<()>()).map(|_| ())
+    }
+
+    /// Lets time pass as long as work is in progress, at most up to `limit`: calendar timers that come after the last
+    /// work timer do not fire.
+    pub fn run_until_idle(&self, limit: Instant) -> Result<(), Failure> {
+        self.drive(Advance::WhileWork(limit), std::future::pending::<()>()).map(|_| ())
+    }
+
+    /// Lets everybody finish what can be done at this instant.
+    pub fn settle(&self) -> Result<(), Failure> {
+        self.drive(Advance::Not, std::future::pending::<()>()).map(|_| ())
+    }
+
+    fn drive<T>(&self, advance: Advance, future: impl Future<Output = T>) -> Result<Option<T>, Failure> {
+        let result = self.runtime.drive(advance, future);
+        if let Some(live_lock) = livelock::lock(&self.counts).live_lock.clone() {
+            return Err(Failure::LiveLock(live_lock));
+        }
+        for (component, running) in &self.components {
+            if running.tasks.has_panicked() {
+                return Err(Failure::Panicked(component.clone()));
+            }
+            if let Some(Exit { code, last_line }) = running.exit() {
+                return Err(Failure::Ended { component: component.clone(), code, last_line });
+            }
+        }
+        if self.host_tasks.has_panicked() {
+            return Err(Failure::Panicked(Component::Apiserver));
+        }
+        Ok(result)
+    }
+
+    fn stuck(&self) -> Failure {
+        let mut waiting: Vec<String> = self.components.keys().map(ToString::to_string).collect();
+        waiting.push(match self.runtime.clock().next_timer() {
+            Some((due, class)) => format!("next timer {} ({class:?})", due.to_rfc3339()),
+            None => "no timer".to_owned(),
+        });
+        Failure::Stuck { at: self.now(), waiting }
+    }
+
+    /// What has been counted so far.
+    pub fn counts(&self) -> Counts {
+        Counts {
+            entries: self.log.entries(),
+            revision: self.log.head().0,
+            timers: self.runtime.clock().fired(),
+            objects: self.log.objects() as u64,
+        }
+    }
+
+    /// Due time of the next timer.
+    pub fn next_timer(&self) -> Option<DateTime<Utc>> {
+        self.runtime.clock().next_timer().map(|(due, _)| due)
+    }
+
+    /// Hash of the canonical log so far: the same for the same seed and input.
+    pub fn canonical_hash(&self) -> String {
+        self.log.canonical_hash()
+    }
+
+    /// The canonical log, as far as it is retained, byte for byte.
+    pub fn canonical_log(&self) -> Result<Vec<u8>, Failure> {
+        let (_, bytes) = self.replay()?;
+        Ok(bytes)
+    }
+
+    /// Folds the log from its beginning (or from what is retained) and compares with what is served now.
+    pub fn replay_equals_live(&self) -> Result<(), Failure> {
+        let (replay, _) = self.replay()?;
+        let live = self.run(self.log.state_at(self.log.head()))?.map_err(|e| Failure::Replay(e.to_string()))?;
+        if let Some(difference) = replay.difference(&live) {
+            return Err(Failure::Replay(format!("{difference:?}")));
+        }
+        if self.log.compacted() == Revision(0) && replay.hash() != self.log.canonical_hash() {
+            return Err(Failure::Replay("the hash of the canonical log differs".to_owned()));
+        }
+        Ok(())
+    }
+
+    fn replay(&self) -> Result<(Replay, Vec<u8>), Failure> {
+        let (from, head) = (self.log.compacted(), self.log.head());
+        let failed = |error: eventlog::ReadError| Failure::Replay(error.to_string());
+        let base = self.run(self.log.state_at(from))?.map_err(failed)?;
+        let entries = self.run(self.log.read(from, head, None))?.map_err(failed)?;
+        let mut replay = Replay::starting_at(base);
+        let mut bytes = Vec::new();
+        for entry in entries {
+            bytes.extend(replay.push(&entry));
+        }
+        Ok((replay, bytes))
+    }
+}
+
+impl fmt::Debug for Landscape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let components: Vec<_> = self.components.keys().map(ToString::to_string).collect();
+        f.debug_struct("Landscape")
+            .field("now", &self.now())
+            .field("components", &components)
+            .field("log", &self.log)
+            .finish_non_exhaustive()
+    }
+}

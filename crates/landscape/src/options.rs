@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a landscape is made of.
+
+use std::collections::BTreeSet;
+
+use api::core::{Seed, SeedDNS, SeedDNSProvider, SeedNetworks, SeedProvider, ShootNetworks};
+use apimachinery::meta::ObjectMeta;
+use clock::Instant;
+use domain::profile::Profile;
+
+/// When gardenlets reconcile Shoots that nobody changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sync {
+    /// Once a day, in the maintenance time window.
+    #[default]
+    Window,
+    /// Every hour.
+    Hourly,
+}
+
+/// What a landscape is made of; fixed when it is started.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Seed of all randomness.
+    pub seed: u64,
+    /// Landscape time at the start.
+    pub start: Instant,
+    /// Documents or upstream.
+    pub profile: Profile,
+    /// Seeds as gardenlets are to register them; each gets a gardenlet and a provider-local.
+    pub seeds: Vec<Seed>,
+    /// Controllers of gardener-controller-manager that are left out, `shoot-maintenance`.
+    pub disabled: BTreeSet<&'static str>,
+    /// Seed of a schedule to explore: order of the timers of an instant, delays of tasks and with them of what watches
+    /// deliver, next key of a work queue. `None`: the one schedule that every landscape has.
+    pub schedule: Option<u64>,
+    /// How many entries of history to keep at least; `None` keeps all.
+    pub history: Option<u64>,
+    /// When unchanged Shoots are reconciled.
+    pub sync: Sync,
+    /// Kubernetes version of the clusters `garden` and `seed--NAME`.
+    pub kubernetes_version: String,
+    /// Emulated version of Gardener, with `v`.
+    pub gardener_version: String,
+}
+
+impl Options {
+    /// A landscape with one seed, `local`, of provider and region `local`.
+    pub fn new(seed: u64, start: Instant) -> Self {
+        Self {
+            seed,
+            start,
+            profile: Profile::default(),
+            seeds: vec![local_seed()],
+            disabled: BTreeSet::new(),
+            schedule: None,
+            history: None,
+            sync: Sync::default(),
+            kubernetes_version: "1.31.1".to_owned(),
+            gardener_version: "v1.120.0".to_owned(),
+        }
+    }
+}
+
+/// The Seed `local`: provider and region `local`, room for any number of Shoots.
+pub fn local_seed() -> Seed {
+    let mut seed =
+        Seed { metadata: ObjectMeta { name: "local".to_owned(), ..ObjectMeta::default() }, ..Seed::default() };
+    seed.spec.provider = SeedProvider {
+        r#type: "local".to_owned(),
+        region: "local".to_owned(),
+        zones: ["0", "1", "2"].map(str::to_owned).to_vec(),
+        ..SeedProvider::default()
+    };
+    seed.spec.networks = SeedNetworks {
+        nodes: Some("172.18.0.0/16".to_owned()),
+        pods: "10.1.0.0/16".to_owned(),
+        services: "10.2.0.0/16".to_owned(),
+        shoot_defaults: Some(ShootNetworks {
+            pods: Some("10.3.0.0/16".to_owned()),
+            services: Some("10.4.0.0/16".to_owned()),
+        }),
+        ..SeedNetworks::default()
+    };
+    seed.spec.ingress = Some(api::core::Ingress {
+        domain: "ingress.local.seed.example.org".to_owned(),
+        controller: api::core::IngressController { kind: "nginx".to_owned(), ..Default::default() },
+    });
+    seed.spec.dns = SeedDNS {
+        provider: Some(SeedDNSProvider {
+            r#type: "local".to_owned(),
+            secret_ref: api::kubernetes::core::SecretReference {
+                name: "internal-domain".to_owned(),
+                namespace: "garden".to_owned(),
+            },
+            ..Default::default()
+        }),
+    };
+    seed
+}
