@@ -9,7 +9,8 @@
 //! **Tour.** [`meta`] the shared types of every kind; [`resource`] what makes a type a kind; [`schema`] the tree that
 //! describes a type; [`decode`] bytes to a pruned tree to a typed value; [`encode`] a typed value to the bytes that are
 //! stored and served; [`field`] paths and errors; [`status`] `metav1.Status`; [`selector`] labels and fields;
-//! [`patch`] JSON, merge and strategic merge patch; [`dynamic`] objects known by schema only.
+//! [`validation`] the grammars of names and labels; [`patch`] JSON, merge and strategic merge patch; [`dynamic`]
+//! objects known by schema only.
 
 pub mod catalogue;
 pub mod decode;
@@ -22,6 +23,7 @@ pub mod resource;
 pub mod schema;
 pub mod selector;
 pub mod status;
+pub mod validation;
 
 pub use dynamic::DynamicObject;
 pub use resource::{GroupKind, GroupResource, GroupVersionKind, GroupVersionResource, Object, Resource};

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //! JSON patch, JSON merge patch and strategic merge patch on trees.
 
-use serde_json::Value;
+mod json;
+mod merge;
+mod strategic;
 
-use crate::schema::Node;
+pub use self::json::json_patch;
+pub use self::merge::merge_patch;
+pub use self::strategic::strategic_merge_patch;
+use crate::status::{Status, StatusCause, StatusDetails, reason};
 
-/// Why a patch cannot be applied.
+/// Why a patch cannot be applied; [`PatchError::to_status`] is the answer that clients get.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PatchError {
     /// The patch itself is malformed: 400.
@@ -14,28 +19,37 @@ pub enum PatchError {
     /// The patch does not fit the object: 422.
     #[error("{0}")]
     Unprocessable(String),
+    /// A strategic merge patch that contradicts itself or the schema: 500, in the words of the library.
+    #[error("{0}")]
+    Internal(String),
+    /// More operations than are allowed: 413.
+    #[error("{0}")]
+    TooLarge(String),
 }
 
-/// RFC 6902, with the library texts of the real API and at most 10,000 operations.
-///
-/// # Errors
-/// See [`PatchError`].
-pub fn json_patch(target: &mut Value, patch: &[u8]) -> Result<(), PatchError> {
-    let _ = (target, patch);
-    todo!()
-}
-
-/// RFC 7386.
-pub fn merge_patch(target: &mut Value, patch: &Value) {
-    let _ = (target, patch);
-    todo!()
-}
-
-/// Strategic merge patch, by the merge keys and strategies of the schema and the patch's own directives.
-///
-/// # Errors
-/// See [`PatchError`].
-pub fn strategic_merge_patch(target: &mut Value, patch: &Value, schema: &Node) -> Result<(), PatchError> {
-    let _ = (target, patch, schema);
-    todo!()
+impl PatchError {
+    /// The answer to the request.
+    pub fn to_status(&self) -> Status {
+        match self {
+            Self::Malformed(message) => Status::bad_request(message.as_str()),
+            Self::Unprocessable(message) => {
+                let text = "the server rejected our request due to an error in our request";
+                let mut status = Status::failure(422, reason::INVALID, text);
+                status.details = Some(StatusDetails {
+                    causes: vec![StatusCause {
+                        reason: "UnexpectedServerResponse".to_owned(),
+                        message: message.clone(),
+                        field: String::new(),
+                    }],
+                    ..StatusDetails::default()
+                });
+                status
+            }
+            Self::Internal(message) => Status::failure(500, "", message.as_str()),
+            Self::TooLarge(message) => {
+                let text = format!("Request entity too large: {message}");
+                Status::failure(413, reason::REQUEST_ENTITY_TOO_LARGE, text)
+            }
+        }
+    }
 }

@@ -27,7 +27,7 @@ enum Format {
 }
 
 /// Text for what is no quantity at all.
-const WRONG_FORMAT: &str =
+pub const QUANTITY_FORMAT: &str =
     "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 /// Text for an unknown suffix.
 const WRONG_SUFFIX: &str = "unable to parse quantity's suffix";
@@ -124,7 +124,7 @@ impl FromStr for Quantity {
         let (number, suffix) = unsigned.split_at(split);
         let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
         if whole.is_empty() && fraction.is_empty() || fraction.contains('.') {
-            return Err(WRONG_FORMAT);
+            return Err(QUANTITY_FORMAT);
         }
         let (base, exponent, format) = scale(suffix)?;
         let nanos = amount(whole, fraction, base, exponent);
@@ -138,7 +138,7 @@ fn scale(suffix: &str) -> Result<(i128, i32, Format), &'static str> {
     let (word, digits) = suffix.split_at(letters);
     let unsigned = digits.strip_prefix(['+', '-']).unwrap_or(digits);
     if !unsigned.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(WRONG_FORMAT);
+        return Err(QUANTITY_FORMAT);
     }
     if matches!(word, "e" | "E") && !unsigned.is_empty() {
         return Ok((10, digits.parse().map_err(|_| WRONG_SUFFIX)?, Format::DecimalExponent));
@@ -315,13 +315,13 @@ mod tests {
 
     #[test]
     fn wrong_texts_are_refused_in_upstreams_words() {
-        check("", WRONG_FORMAT);
-        check("x", WRONG_FORMAT);
-        check("1.2.3", WRONG_FORMAT);
-        check("1 Gi", WRONG_FORMAT);
+        check("", QUANTITY_FORMAT);
+        check("x", QUANTITY_FORMAT);
+        check("1.2.3", QUANTITY_FORMAT);
+        check("1 Gi", QUANTITY_FORMAT);
         check("1G5", WRONG_SUFFIX);
         check("1Kii", WRONG_SUFFIX);
-        check("10KB", WRONG_FORMAT);
+        check("10KB", QUANTITY_FORMAT);
     }
 
     #[test]
