@@ -1,1 +1,273 @@
 // SPDX-License-Identifier: Apache-2.0
+//! gardener-scheduler: finds a seed for each Shoot that has none, and binds it.
+//!
+//! The rules are `domain::placement`; this is the controller around them. Unlike upstream: a Shoot that fits nowhere is
+//! not tried again by time but when a seed, a profile or the use of a seed changed, and its failure is reported again
+//! only when its text changed.
+//!
+//! **Invariants.** No timers but the back-off after a failed request. Reads Shoots, Seeds, CloudProfiles and the region
+//! ConfigMaps; writes the subresource `binding`, `status.lastOperation` and Events.
+//!
+//! Source: pkg/scheduler/controller/shoot @ v1.120.0.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use api::core::{CloudProfile, CloudProfileSpec, LastOperation, NamespacedCloudProfile, Seed, Shoot};
+use api::kubernetes::core::ConfigMap;
+use apimachinery::meta::Time;
+use controller::{
+    Api, Change, Controller, Error, EventType, Index, ListOptions, ObjectKey, ObjectRef, Patch, Recorder, Requeue,
+    Store, leader_election,
+};
+use domain::cloud_profile;
+use domain::placement::{self, Placement, Strategy};
+use process::{Context, Exit};
+use serde_json::json;
+
+/// What of `scheduler.config.gardener.cloud/v1alpha1` has an effect here.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// `schedulers.shoot.candidateDeterminationStrategy`
+    pub strategy: Strategy,
+    /// `schedulers.shoot.concurrentSyncs`
+    pub concurrent_syncs: usize,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { strategy: Strategy::default(), concurrent_syncs: 5 }
+    }
+}
+
+/// How to run.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Configuration.
+    pub config: Config,
+    /// The Lease to hold while working; `None` for an instance that is known to be the only one.
+    pub leader_election: Option<leader_election::Options>,
+}
+
+/// Cluster of Gardener's API.
+const CLUSTER: &str = "garden";
+/// Namespace of the region ConfigMaps.
+const GARDEN_NAMESPACE: &str = "garden";
+const REGION_CONFIG: &str = "scheduling.gardener.cloud/purpose=region-config";
+const CLOUD_PROFILES_ANNOTATION: &str = "scheduling.gardener.cloud/cloudprofiles";
+const DEFAULT_SCHEDULER: &str = "default-scheduler";
+const PENDING: &str = "pending";
+
+/// Runs the scheduler until the component is asked to stop, or the Lease is lost.
+pub async fn run(context: Context, options: Options) -> Exit {
+    let leadership = match &options.leader_election {
+        Some(lease) => Some(leader_election::acquire(&context, lease).await),
+        None => None,
+    };
+    let (controller, scheduler) = Scheduler::new(&context, options.config.strategy);
+    let scheduler = Arc::new(scheduler);
+    let work = controller.run(options.config.concurrent_syncs, move |key| {
+        let scheduler = scheduler.clone();
+        async move { scheduler.reconcile(&key).await }
+    });
+    match leadership {
+        None => work.await,
+        Some(leadership) => {
+            let (work, lost) = (std::pin::pin!(work), std::pin::pin!(leadership.lost()));
+            if let futures::future::Either::Right(((), work)) = futures::future::select(work, lost).await {
+                if context.tasks.shutdown().is_requested() {
+                    work.await;
+                } else {
+                    return Exit { code: 1, last_line: "leader election lost".to_owned() };
+                }
+            }
+        }
+    }
+    Exit::default()
+}
+
+struct Scheduler {
+    context: Context,
+    strategy: Strategy,
+    shoots: Store<Shoot>,
+    shoots_by_seed: Index<Shoot>,
+    seeds: Store<Seed>,
+    cloud_profiles: Store<CloudProfile>,
+    namespaced_cloud_profiles: Store<NamespacedCloudProfile>,
+    region_configs: Store<ConfigMap>,
+    api: Api<Shoot>,
+    recorder: Recorder,
+}
+
+/// Whether a Shoot waits for this scheduler.
+fn is_pending(shoot: &Shoot) -> bool {
+    let scheduler = shoot.spec.scheduler_name.as_deref().unwrap_or(DEFAULT_SCHEDULER);
+    shoot.spec.seed_name.is_none() && shoot.metadata.deletion_timestamp.is_none() && scheduler == DEFAULT_SCHEDULER
+}
+
+/// The seeds that a Shoot counts for.
+fn used_seeds(shoot: &Shoot) -> Vec<String> {
+    let (wanted, actual) = (&shoot.spec.seed_name, &shoot.status.seed_name);
+    wanted.iter().chain(actual.iter().filter(|actual| Some(*actual) != wanted.as_ref())).cloned().collect()
+}
+
+/// Everything of a seed that a placement depends on.
+fn placement_view(seed: &Seed) -> impl PartialEq + use<> {
+    (
+        placement::is_usable(seed),
+        seed.metadata.labels.clone(),
+        seed.spec.clone(),
+        seed.status.allocatable.get("shoots").cloned(),
+    )
+}
+
+impl Scheduler {
+    fn new(context: &Context, strategy: Strategy) -> (Controller, Self) {
+        let mut controller = Controller::new("shoot-scheduler", context);
+        let api = Api::<Shoot>::all(context, CLUSTER);
+        let all = ListOptions::default;
+        let shoots = controller.watch(api.clone(), all(), |change: &Change<Shoot>| {
+            let is_new = change.new.as_deref().is_some_and(is_pending) && change.differs(|shoot| shoot.spec.clone());
+            if is_new { vec![change.key.clone()] } else { Vec::new() }
+        });
+        let shoots_by_seed = shoots.index(used_seeds);
+        let pending = shoots.index(|shoot| if is_pending(shoot) { vec![PENDING.to_owned()] } else { Vec::new() });
+
+        // A Shoot that leaves a seed makes room for those that wait.
+        let waiting = pending.clone();
+        controller.watch_store(&shoots, move |change| {
+            let before = change.old.as_deref().map(used_seeds).unwrap_or_default();
+            let after = change.new.as_deref().map(used_seeds).unwrap_or_default();
+            if before.iter().any(|seed| !after.contains(seed)) { waiting.keys(PENDING) } else { Vec::new() }
+        });
+        let waiting = pending.clone();
+        let seeds = controller.watch(Api::<Seed>::all(context, CLUSTER), all(), move |change| {
+            if change.differs(placement_view) { waiting.keys(PENDING) } else { Vec::new() }
+        });
+        let waiting = pending.clone();
+        let cloud_profiles = controller.watch(Api::<CloudProfile>::all(context, CLUSTER), all(), move |change| {
+            if change.differs(|profile| profile.spec.seed_selector.clone()) {
+                waiting.keys(PENDING)
+            } else {
+                Vec::new()
+            }
+        });
+        let waiting = pending.clone();
+        let namespaced = Api::<NamespacedCloudProfile>::all(context, CLUSTER);
+        let namespaced_cloud_profiles = controller.watch(namespaced, all(), move |change| {
+            let selector = |profile: &NamespacedCloudProfile| profile.status.cloud_profile_spec.seed_selector.clone();
+            if change.differs(selector) { waiting.keys(PENDING) } else { Vec::new() }
+        });
+        let region_configs = controller.watch(
+            Api::<ConfigMap>::namespaced(context, CLUSTER, GARDEN_NAMESPACE),
+            ListOptions::labelled(REGION_CONFIG),
+            move |_| pending.keys(PENDING),
+        );
+        let scheduler = Self {
+            context: context.clone(),
+            strategy,
+            shoots,
+            shoots_by_seed,
+            seeds,
+            cloud_profiles,
+            namespaced_cloud_profiles,
+            region_configs,
+            api,
+            recorder: Recorder::named(context, CLUSTER, "shoot-scheduler"),
+        };
+        (controller, scheduler)
+    }
+
+    async fn reconcile(&self, key: &ObjectKey) -> Result<Requeue, Error> {
+        let Some(shoot) = self.shoots.get(key).filter(|shoot| is_pending(shoot)) else { return Ok(Requeue::OnChange) };
+        let seed = match self.determine_seed(&shoot) {
+            Ok(seed) => seed,
+            Err(error) => {
+                self.report_failure(&shoot, &error).await?;
+                return Ok(Requeue::OnChange);
+            }
+        };
+        let mut bound = Shoot::clone(&shoot);
+        bound.spec.seed_name = Some(seed.clone());
+        if let Err(error) = self.api.replace_subresource("binding", &bound).await {
+            if !matches!(error, Error::Transport(_)) {
+                self.report_failure(&shoot, &error.to_string()).await?;
+            }
+            return Err(error);
+        }
+        let about = ObjectRef::of(&*shoot);
+        let message = format!("Scheduled to seed '{seed}'");
+        self.recorder.publish(&about, EventType::Normal, "SchedulingSuccessful", &message).await?;
+        Ok(Requeue::OnChange)
+    }
+
+    /// The seed for a Shoot, or why there is none.
+    fn determine_seed(&self, shoot: &Shoot) -> Result<String, String> {
+        let (name, cloud_profile) = self.cloud_profile(shoot)?;
+        let distances = self.distances(&name, &shoot.spec.region)?;
+        let seeds = self.seeds.list();
+        let usage = |seed: &str| self.shoots_by_seed.count(seed);
+        let placement = Placement { cloud_profile: &cloud_profile, strategy: self.strategy, distances, usage: &usage };
+        placement::determine_seed(shoot, seeds.iter().map(|seed| &**seed), &placement)
+            .map(|seed| seed.metadata.name.clone())
+            .map_err(|error| error.to_string())
+    }
+
+    /// Name and specification of the profile that a Shoot refers to.
+    fn cloud_profile(&self, shoot: &Shoot) -> Result<(String, CloudProfileSpec), String> {
+        let reference = cloud_profile::reference(&shoot.spec).unwrap_or_default();
+        let found = if reference.kind == cloud_profile::NAMESPACED_CLOUD_PROFILE {
+            self.namespaced_cloud_profiles
+                .find(&shoot.metadata.namespace, &reference.name)
+                .map(|profile| profile.status.cloud_profile_spec.clone())
+        } else {
+            self.cloud_profiles.find("", &reference.name).map(|profile| profile.spec.clone())
+        };
+        match found {
+            Some(spec) => Ok((reference.name, spec)),
+            None => Err(format!("{}.core.gardener.cloud {:?} not found", reference.kind, reference.name)),
+        }
+    }
+
+    /// The distances from a region that the first region ConfigMap of a CloudProfile states; empty if none does.
+    fn distances(&self, cloud_profile: &str, region: &str) -> Result<BTreeMap<String, i64>, String> {
+        let configs = self.region_configs.list();
+        let config = configs.iter().find(|config| {
+            let profiles = config.metadata.annotation(CLOUD_PROFILES_ANNOTATION).unwrap_or_default();
+            profiles.split(',').any(|profile| profile == cloud_profile)
+        });
+        let Some(text) = config.and_then(|config| config.data.get(region)).filter(|text| !text.is_empty()) else {
+            return Ok(BTreeMap::new());
+        };
+        serde_yaml_ng::from_str(text).map_err(|error| {
+            let name = config.map(|config| config.metadata.name.as_str()).unwrap_or_default();
+            format!(
+                "failed to determine seed candidates. Wrong format in region ConfigMap {GARDEN_NAMESPACE}/{name}, Region {region:?}: {error}"
+            )
+        })
+    }
+
+    /// Says in an Event and in the status why a Shoot is not scheduled, unless the status says so already.
+    async fn report_failure(&self, shoot: &Shoot, error: &str) -> Result<(), Error> {
+        let description = format!("Failed to schedule Shoot: {error}");
+        let last = shoot.status.last_operation.as_ref();
+        let is_said = |last: &LastOperation| {
+            last.r#type == "Create" && last.state == "Pending" && last.description == description
+        };
+        if last.is_some_and(is_said) {
+            return Ok(());
+        }
+        let about = ObjectRef::of(shoot);
+        self.recorder.publish(&about, EventType::Warning, "SchedulingFailed", &description).await?;
+        let operation = LastOperation {
+            description,
+            last_update_time: Time::from(self.context.clock.now()),
+            progress: last.map_or(0, |last| last.progress),
+            state: "Pending".to_owned(),
+            r#type: "Create".to_owned(),
+        };
+        // Without a precondition, as upstream: the report must not fail because somebody else wrote the Shoot.
+        let patch = Patch::Merge(json!({"status": {"lastOperation": operation}}));
+        self.api.in_namespace_of(shoot).patch_subresource(&shoot.metadata.name, "status", &patch).await.map(drop)
+    }
+}

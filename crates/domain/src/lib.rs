@@ -15,6 +15,7 @@
 //! - [`features`] feature gates and admission plugins of Kubernetes versions.
 //! - [`last_operation`] what a Shoot's last operation says.
 //! - [`maintenance`] the daily maintenance of a Shoot.
+//! - [`placement`] which seed a Shoot is scheduled to.
 //! - [`profile`] documents or upstream.
 //! - [`reconcile`] when a Shoot is reconciled: its generation, operation annotations, confined roll-out.
 //! - [`rollout`] MachineDeployments, MachineSets, Machines and Nodes, pass by pass.
@@ -30,6 +31,7 @@ pub mod defaulting;
 pub mod features;
 pub mod last_operation;
 pub mod maintenance;
+pub mod placement;
 pub mod profile;
 pub mod reconcile;
 pub mod rollout;

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Whether a Shoot's networks fit beside a seed's.
+//!
+//! Source: networksAreDisjointed in pkg/scheduler/controller/shoot/reconciler.go, and
+//! pkg/utils/validation/cidr/disjoint.go @ v1.120.0.
+
+use std::net::IpAddr;
+
+use api::core::{Seed, Shoot};
+use apimachinery::field::{FieldError, Path};
+
+/// Overrides whether the VPN of a Shoot is highly available; otherwise it is if the control plane is.
+const HIGH_AVAILABILITY_VPN: &str = "alpha.control-plane.shoot.gardener.cloud/high-availability-vpn";
+
+/// Ranges that the connection between seed and Shoot needs, and what upstream calls them.
+const RESERVED: [(&str, &str); 6] = [
+    ("fd8f:6d53:b97a:1::/96", "default vpn network"),
+    ("240.0.0.0/8", "reserved kube-apiserver mapping range"),
+    ("241.0.0.0/8", "reserved seed pod network mapping range"),
+    ("242.0.0.0/8", "reserved shoot node network mapping range"),
+    ("243.0.0.0/8", "reserved shoot service network mapping range"),
+    ("244.0.0.0/8", "reserved shoot pod network mapping range"),
+];
+
+/// What is wrong with the Shoot's networks on this seed, each in upstream's words without the field.
+pub(super) fn conflicts(seed: &Seed, shoot: &Shoot) -> Vec<String> {
+    let Some(networking) = &shoot.spec.networking else { return Vec::new() };
+    let workerless = shoot.spec.provider.workers.is_empty();
+    let overlap_allowed = !has_high_availability_vpn(shoot);
+    let defaults = seed.spec.networks.shoot_defaults.as_ref();
+    let default = |network: Option<&String>| {
+        let network = network.filter(|network| {
+            let family = if is_ipv6(network) { "IPv6" } else { "IPv4" };
+            networking.ip_families.iter().any(|it| it == family)
+        });
+        network.cloned()
+    };
+    let pods = networking
+        .pods
+        .clone()
+        .or_else(|| default(defaults.and_then(|defaults| defaults.pods.as_ref()).filter(|_| !workerless)));
+    let services =
+        networking.services.clone().or_else(|| default(defaults.and_then(|defaults| defaults.services.as_ref())));
+
+    let mut out = Vec::new();
+    let lists = |nodes: &[String], services: &[String], pods: &[String], out: &mut Vec<String>| {
+        check(seed, nodes, "node", false, overlap_allowed, out);
+        check(seed, services, "service", true, overlap_allowed, out);
+        check(seed, pods, "pod", !workerless, overlap_allowed, out);
+    };
+    lists(networking.nodes.as_slice(), services.as_slice(), pods.as_slice(), &mut out);
+    if let Some(status) = &shoot.status.networking {
+        lists(&status.nodes, &status.services, &status.pods, &mut out);
+    }
+    out
+}
+
+fn check(seed: &Seed, networks: &[String], kind: &str, required: bool, overlap_allowed: bool, out: &mut Vec<String>) {
+    let path = Path::default();
+    for network in networks {
+        if !overlap_allowed || is_ipv6(network) {
+            let of_seed = &seed.spec.networks;
+            let ranges =
+                [(Some(&of_seed.services), "service"), (Some(&of_seed.pods), "pod"), (of_seed.nodes.as_ref(), "node")];
+            for (range, name) in ranges {
+                if range.is_some_and(|range| intersect(range, network)) {
+                    let text = format!("shoot {kind} network intersects with seed {name} network");
+                    out.push(FieldError::invalid(&path, network, &text).body);
+                }
+            }
+        }
+        for (range, name) in RESERVED {
+            if intersect(range, network) {
+                let text = format!("shoot {kind} network intersects with {name} ({range})");
+                out.push(FieldError::invalid(&path, network, &text).body);
+            }
+        }
+    }
+    if networks.is_empty() && required {
+        out.push(FieldError::required(&path, &format!("{kind}s is required")).body);
+    }
+}
+
+fn has_high_availability_vpn(shoot: &Shoot) -> bool {
+    match shoot.metadata.annotation(HIGH_AVAILABILITY_VPN) {
+        Some("1" | "t" | "T" | "true" | "TRUE" | "True") => true,
+        Some("0" | "f" | "F" | "false" | "FALSE" | "False") => false,
+        _ => super::failure_tolerance(shoot).is_some(),
+    }
+}
+
+fn is_ipv6(network: &str) -> bool {
+    network.contains(':')
+}
+
+/// Whether two networks share an address; texts that are no network share none.
+fn intersect(a: &str, b: &str) -> bool {
+    let (Some((a, a_prefix, a_width)), Some((b, b_prefix, b_width))) = (parse(a), parse(b)) else { return false };
+    let shift = a_width - a_prefix.min(b_prefix);
+    a_width == b_width && a.checked_shr(shift).unwrap_or(0) == b.checked_shr(shift).unwrap_or(0)
+}
+
+fn parse(network: &str) -> Option<(u128, u32, u32)> {
+    let (address, prefix) = network.split_once('/')?;
+    let (address, width) = match address.parse().ok()? {
+        IpAddr::V4(address) => (u128::from(u32::from(address)), 32),
+        IpAddr::V6(address) => (u128::from(address), 128),
+    };
+    let prefix = prefix.parse().ok().filter(|prefix| *prefix <= width)?;
+    Some((address, prefix, width))
+}
