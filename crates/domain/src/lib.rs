@@ -12,6 +12,7 @@
 //! - [`cloud_profile`] what a CloudProfile offers, and the merge of a NamespacedCloudProfile with its parent.
 //! - [`conditions`] how a condition is made and changed.
 //! - [`defaulting`] what the API server fills in.
+//! - [`generation`] when the generation of other kinds than the Shoot rises.
 //! - [`features`] feature gates and admission plugins of Kubernetes versions.
 //! - [`last_operation`] what a Shoot's last operation says.
 //! - [`maintenance`] the daily maintenance of a Shoot.
@@ -19,6 +20,7 @@
 //! - [`profile`] documents or upstream.
 //! - [`reconcile`] when a Shoot is reconciled: its generation, operation annotations, confined roll-out.
 //! - [`rollout`] MachineDeployments, MachineSets, Machines and Nodes, pass by pass.
+//! - [`validation`] static validation per kind.
 //! - [`versions`] semantic versions, expiry, selections.
 //! - [`window`] maintenance time windows.
 //! - [`worker_pool`] hashes of a pool, and what a change does to its nodes.
@@ -29,12 +31,14 @@ pub mod cloud_profile;
 pub mod conditions;
 pub mod defaulting;
 pub mod features;
+pub mod generation;
 pub mod last_operation;
 pub mod maintenance;
 pub mod placement;
 pub mod profile;
 pub mod reconcile;
 pub mod rollout;
+pub mod validation;
 pub mod versions;
 pub mod window;
 pub mod worker_pool;

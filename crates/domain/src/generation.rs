@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+//! When `metadata.generation` of other kinds than the Shoot rises (pkg/apiserver/registry/core/*/strategy.go @ v1.120.0;
+//! the Shoot's rule is [`crate::reconcile::generation_on_update`]), and what a binding does to a Shoot.
+//!
+//! Each function answers whether the generation rises by one, and removes operation annotations that are consumed.
+
+use api::core::{BackupBucket, BackupEntry, LastOperation, Seed, Shoot};
+use apimachinery::meta::ObjectMeta;
+
+use crate::annotations::{OPERATION, is_true};
+
+/// What a binding does to a Shoot: the status is kept, apart from a pending creation that ends with scheduling.
+pub fn shoot_binding(shoot: &mut Shoot, old: &Shoot) -> bool {
+    shoot.status = old.status.clone();
+    let pending = |operation: &LastOperation| operation.r#type == "Create" && operation.state == "Pending";
+    if old.spec.seed_name.is_none() && shoot.spec.seed_name.is_some() {
+        shoot.status.last_operation.take_if(|operation| pending(operation));
+    }
+    shoot.spec != old.spec
+}
+
+/// A Seed: a changed spec, or an operation set newly.
+pub fn seed_update(seed: &mut Seed, old: &Seed) -> bool {
+    if seed.spec != old.spec || newly_marked(&seed.metadata, &old.metadata) {
+        return true;
+    }
+    let operation = seed.metadata.annotation(OPERATION);
+    if operation == old.metadata.annotation(OPERATION) {
+        return false;
+    }
+    match operation {
+        Some("reconcile") => {
+            seed.metadata.annotations.remove(OPERATION);
+            true
+        }
+        Some("renew-garden-access-secrets" | "renew-workload-identity-tokens" | "renew-kubeconfig") => true,
+        _ => false,
+    }
+}
+
+/// A BackupBucket: a changed spec, or the operation `reconcile`.
+pub fn backup_bucket_update(bucket: &mut BackupBucket, old: &BackupBucket) -> bool {
+    if bucket.spec != old.spec || newly_marked(&bucket.metadata, &old.metadata) {
+        return true;
+    }
+    let reconcile = bucket.metadata.annotation(OPERATION) == Some("reconcile");
+    if reconcile {
+        bucket.metadata.annotations.remove(OPERATION);
+    }
+    reconcile
+}
+
+/// A BackupEntry: any operation; `restore` counts only when set newly, and stays.
+pub fn backup_entry_update(entry: &mut BackupEntry, old: &BackupEntry) -> bool {
+    const FORCE: &str = "backupentry.core.gardener.cloud/force-deletion";
+    let forced = |entry: &BackupEntry| is_true(&entry.metadata.annotations, FORCE);
+    if entry.spec != old.spec || newly_marked(&entry.metadata, &old.metadata) || (forced(entry) && !forced(old)) {
+        return true;
+    }
+    match entry.metadata.annotation(OPERATION) {
+        None | Some("") => false,
+        Some("restore") => old.metadata.annotation(OPERATION) != Some("restore"),
+        Some(_) => {
+            entry.metadata.annotations.remove(OPERATION);
+            true
+        }
+    }
+}
+
+fn newly_marked(new: &ObjectMeta, old: &ObjectMeta) -> bool {
+    new.is_being_deleted() && !old.is_being_deleted()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn binding_ends_a_pending_creation() {
+        let mut old = Shoot::default();
+        let operation = |type_: &str, state: &str| {
+            Some(LastOperation { r#type: type_.to_owned(), state: state.to_owned(), ..LastOperation::default() })
+        };
+        old.status.last_operation = operation("Create", "Pending");
+        let mut new = old.clone();
+        new.spec.seed_name = Some("seed".to_owned());
+        assert!(shoot_binding(&mut new, &old));
+        assert_eq!(new.status.last_operation, None);
+        let bound = new.clone();
+        assert!(!shoot_binding(&mut new, &bound));
+
+        old.status.last_operation = operation("Create", "Processing");
+        let mut new = old.clone();
+        new.spec.seed_name = Some("seed".to_owned());
+        assert!(shoot_binding(&mut new, &old));
+        assert_eq!(new.status.last_operation, operation("Create", "Processing"));
+    }
+
+    #[test]
+    fn an_operation_on_a_seed_counts_when_it_is_new() {
+        for (operation, raises, stays) in [
+            ("reconcile", true, false),
+            ("renew-kubeconfig", true, true),
+            ("renew-garden-access-secrets", true, true),
+            ("other", false, true),
+        ] {
+            let old = Seed::default();
+            let mut new = Seed::default();
+            new.metadata.annotations.insert(OPERATION.to_owned(), operation.to_owned());
+            let before = new.clone();
+            assert_eq!(seed_update(&mut new, &old), raises, "{operation}");
+            assert_eq!(new.metadata.annotations.contains_key(OPERATION), stays, "{operation}");
+            assert!(!seed_update(&mut before.clone(), &before), "{operation} again");
+        }
+    }
+}

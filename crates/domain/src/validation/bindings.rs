@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+//! SecretBinding, CredentialsBinding, Quota, ExposureClass.
+
+use api::core::{ExposureClass, Quota, SecretBinding};
+use api::kubernetes::core::ObjectReference;
+use api::security::CredentialsBinding;
+use apimachinery::field::{FieldError, Path};
+
+use super::meta::{NameRule, immutable, object_meta, object_meta_update};
+use super::{Errors, common, meta};
+
+/// A new SecretBinding: unlike an updated one it must name its provider.
+pub fn secret_binding(binding: &SecretBinding) -> Errors {
+    let mut errors = secret_binding_rules(binding);
+    let path = Path::new("provider");
+    match &binding.provider {
+        None => errors.push(FieldError::required(&path, "must specify a provider")),
+        Some(provider) if provider.r#type.is_empty() => {
+            errors.push(FieldError::required(&path.child("type"), "must specify a provider type"));
+        }
+        Some(_) => {}
+    }
+    errors
+}
+
+/// A changed SecretBinding.
+pub fn secret_binding_update(binding: &SecretBinding, old: &SecretBinding) -> Errors {
+    let mut errors = Errors::new();
+    object_meta_update(&mut errors, &binding.metadata, &old.metadata, &Path::new("metadata"));
+    immutable(&mut errors, &binding.secret_ref, &old.secret_ref, &Path::new("secretRef"));
+    immutable(&mut errors, &binding.quotas, &old.quotas, &Path::new("quotas"));
+    if old.provider.is_some() {
+        immutable(&mut errors, &binding.provider, &old.provider, &Path::new("provider"));
+    }
+    errors.extend(secret_binding_rules(binding));
+    errors
+}
+
+fn secret_binding_rules(binding: &SecretBinding) -> Errors {
+    let mut errors = Errors::new();
+    object_meta(&mut errors, &binding.metadata, true, NameRule::Subdomain, &Path::new("metadata"));
+    if binding.secret_ref.name.is_empty() {
+        let path = Path::new("secretRef").child("name");
+        errors.push(FieldError::required(&path, "must provide a name"));
+    }
+    quotas(&mut errors, &binding.quotas);
+    errors
+}
+
+fn quotas(errors: &mut Errors, quotas: &[ObjectReference]) {
+    for (index, quota) in quotas.iter().enumerate() {
+        common::named_reference(errors, quota, &Path::new("quotas").index(index));
+    }
+}
+
+/// A new CredentialsBinding.
+pub fn credentials_binding(binding: &CredentialsBinding) -> Errors {
+    let mut errors = Errors::new();
+    object_meta(&mut errors, &binding.metadata, true, NameRule::Subdomain, &Path::new("metadata"));
+    common::credentials_reference(&mut errors, &binding.credentials_ref, &Path::new("credentialsRef"));
+    let path = Path::new("provider").child("type");
+    let provider = &binding.provider.r#type;
+    if provider.is_empty() {
+        errors.push(FieldError::required(&path, "must specify a provider type"));
+    }
+    if provider.contains(',') {
+        errors.push(FieldError::invalid(&path, provider, "multiple providers specified"));
+    }
+    quotas(&mut errors, &binding.quotas);
+    errors
+}
+
+/// A changed CredentialsBinding.
+pub fn credentials_binding_update(binding: &CredentialsBinding, old: &CredentialsBinding) -> Errors {
+    let mut errors = Errors::new();
+    object_meta_update(&mut errors, &binding.metadata, &old.metadata, &Path::new("metadata"));
+    immutable(&mut errors, &binding.credentials_ref, &old.credentials_ref, &Path::new("credentialsRef"));
+    immutable(&mut errors, &binding.quotas, &old.quotas, &Path::new("quotas"));
+    immutable(&mut errors, &binding.provider, &old.provider, &Path::new("provider"));
+    errors.extend(credentials_binding(binding));
+    errors
+}
+
+/// A new Quota.
+pub fn quota(quota: &Quota) -> Errors {
+    let mut errors = Errors::new();
+    object_meta(&mut errors, &quota.metadata, true, NameRule::Subdomain, &Path::new("metadata"));
+    let spec = Path::new("spec");
+    let scope = &quota.spec.scope;
+    let known = [
+        ("core.gardener.cloud/v1beta1", "Project"),
+        ("v1", "Secret"),
+        ("security.gardener.cloud/v1alpha1", "WorkloadIdentity"),
+    ];
+    if !known.contains(&(scope.api_version.as_str(), scope.kind.as_str())) {
+        let supported = ["project", "secret", "workloadidentity"];
+        errors.push(FieldError::not_supported(&spec.child("scope"), scope, &supported));
+    }
+    for (metric, value) in &quota.spec.metrics {
+        let path = spec.child("metrics").key(metric);
+        let supported = ["cpu", "gpu", "memory", "storage.standard", "storage.premium", "loadbalancer"];
+        if !supported.contains(&metric.as_str()) {
+            errors.push(FieldError::invalid(&path, value, &format!("{metric} is no supported quota metric")));
+        }
+        meta::quantity(&mut errors, value, &path);
+    }
+    errors
+}
+
+/// A changed Quota.
+pub fn quota_update(quota_: &Quota, old: &Quota) -> Errors {
+    let mut errors = Errors::new();
+    object_meta_update(&mut errors, &quota_.metadata, &old.metadata, &Path::new("metadata"));
+    immutable(&mut errors, &quota_.spec.scope, &old.spec.scope, &Path::new("spec").child("scope"));
+    errors.extend(quota(quota_));
+    errors
+}
+
+/// A new ExposureClass. Upstream prints the class's name as the value of a bad handler.
+pub fn exposure_class(class: &ExposureClass) -> Errors {
+    let mut errors = Errors::new();
+    let handler = Path::new("handler");
+    meta::invalid_each(&mut errors, &handler, &class.metadata.name, meta::dns_label(&class.handler));
+    if class.handler.len() > 34 {
+        let text = "exposure class handler is restricted to 34 characters";
+        errors.push(FieldError::invalid(&handler, &class.metadata.name, text));
+    }
+    if let Some(scheduling) = &class.scheduling {
+        let path = Path::new("scheduling");
+        if let Some(selector) = &scheduling.seed_selector {
+            let path = path.child("seedSelector");
+            meta::label_selector_parts(&mut errors, &selector.match_labels, &selector.match_expressions, &path);
+        }
+        common::tolerations(&mut errors, &scheduling.tolerations, &path.child("tolerations"));
+    }
+    errors
+}
+
+/// A changed ExposureClass: upstream prints the old value.
+pub fn exposure_class_update(class: &ExposureClass, old: &ExposureClass) -> Errors {
+    let mut errors = Errors::new();
+    immutable(&mut errors, &old.handler, &class.handler, &Path::new("handler"));
+    immutable(&mut errors, &old.scheduling, &class.scheduling, &Path::new("scheduling"));
+    errors
+}

@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: Apache-2.0
+//! CloudProfiles and NamespacedCloudProfiles (pkg/apis/core/validation/{cloudprofile,utils}.go @ v1.120.0).
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use api::core::*;
+use apimachinery::field::{FieldError, Path};
+use apimachinery::meta::Time;
+use chrono::{DateTime, Utc};
+use regex::Regex;
+
+use super::common::{self, one_of};
+use super::meta::{self, NameRule, immutable, invalid_unquoted, object_meta, object_meta_update};
+use super::{Errors, images};
+use crate::profile::Profile;
+use crate::versions::Version;
+
+static KUBERNETES_VERSION: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"^([0-9]+\.){2}[0-9]+$").expect("the pattern is a literal of this file"));
+
+/// Classifications, sorted.
+pub(super) const CLASSIFICATIONS: [&str; 3] = ["deprecated", "preview", "supported"];
+/// CPU architectures.
+pub(super) const ARCHITECTURES: [&str; 2] = ["amd64", "arm64"];
+
+/// Drops what has expired from a new CloudProfile, where the profile asks for it.
+pub fn drop_expired_versions(profile: &mut CloudProfile, rules: Profile, now: DateTime<Utc>) {
+    if rules.refuses_new_expired_versions() {
+        return;
+    }
+    profile.spec.kubernetes.versions.retain(|version| !is_past(version.expiration_date, now));
+    for image in &mut profile.spec.machine_images {
+        image.versions.retain(|version| !is_past(version.expiration_date, now));
+    }
+}
+
+/// Drops what has expired and is new in a NamespacedCloudProfile.
+pub fn drop_expired_overrides(
+    profile: &mut NamespacedCloudProfile,
+    old: Option<&NamespacedCloudProfile>,
+    now: DateTime<Utc>,
+) {
+    let old = old.map(|old| &old.spec);
+    if let Some(kubernetes) = &mut profile.spec.kubernetes {
+        let known = |version: &str| {
+            let old = old.and_then(|old| old.kubernetes.as_ref());
+            old.is_some_and(|old| old.versions.iter().any(|other| other.version == version))
+        };
+        kubernetes.versions.retain(|version| known(&version.version) || !is_past(version.expiration_date, now));
+    }
+    for image in &mut profile.spec.machine_images {
+        let known = |version: &str| {
+            old.is_some_and(|old| {
+                let same = old.machine_images.iter().filter(|other| other.name == image.name);
+                same.flat_map(|other| &other.versions).any(|other| other.version == version)
+            })
+        };
+        image.versions.retain(|version| known(&version.version) || !is_past(version.expiration_date, now));
+    }
+    let has_strategy = |image: &MachineImage| image.update_strategy.as_deref().is_some_and(|text| !text.is_empty());
+    profile.spec.machine_images.retain(|image| !image.versions.is_empty() || has_strategy(image));
+}
+
+/// Whether a date is set and strictly before now.
+fn is_past(date: Option<Time>, now: DateTime<Utc>) -> bool {
+    date.is_some_and(|date| date.0 < now)
+}
+
+/// A new CloudProfile.
+pub fn cloud_profile(profile: &CloudProfile, rules: Profile, now: DateTime<Utc>) -> Errors {
+    let mut errors = Errors::new();
+    object_meta(&mut errors, &profile.metadata, false, NameRule::Subdomain, &Path::new("metadata"));
+    spec(&mut errors, &profile.spec, None, rules, now);
+    errors
+}
+
+/// A changed CloudProfile.
+pub fn cloud_profile_update(new: &CloudProfile, old: &CloudProfile, rules: Profile, now: DateTime<Utc>) -> Errors {
+    let mut errors = Errors::new();
+    object_meta_update(&mut errors, &new.metadata, &old.metadata, &Path::new("metadata"));
+    object_meta(&mut errors, &new.metadata, false, NameRule::Subdomain, &Path::new("metadata"));
+    spec(&mut errors, &new.spec, Some(&old.spec), rules, now);
+    limits_update(&mut errors, new.spec.limits.as_ref(), old.spec.limits.as_ref());
+    errors
+}
+
+fn spec(
+    errors: &mut Errors,
+    spec: &CloudProfileSpec,
+    old: Option<&CloudProfileSpec>,
+    rules: Profile,
+    now: DateTime<Utc>,
+) {
+    let path = Path::new("spec");
+    if spec.r#type.is_empty() {
+        errors.push(FieldError::required(&path.child("type"), "must provide a provider type"));
+    }
+    let refused = |date: Option<Time>| rules.refuses_new_expired_versions() && is_past(date, now);
+
+    kubernetes(errors, &spec.kubernetes, &path.child("kubernetes"));
+    for (index, version) in spec.kubernetes.versions.iter().enumerate() {
+        let known = old.is_some_and(|old| old.kubernetes.versions.iter().any(|other| other.version == version.version));
+        if !known && refused(version.expiration_date) {
+            let path = path.child("kubernetes").child("versions").index(index);
+            errors.push(past_date(&path, version.expiration_date, &version.version));
+        }
+    }
+    images::of_cloud_profile(errors, &spec.machine_images, !spec.capabilities.is_empty(), &path.child("machineImages"));
+    for (index, image) in spec.machine_images.iter().enumerate() {
+        for (position, version) in image.versions.iter().enumerate() {
+            let known = old.is_some_and(|old| {
+                let same = old.machine_images.iter().filter(|other| other.name == image.name);
+                same.flat_map(|other| &other.versions).any(|other| other.version == version.version)
+            });
+            if !known && refused(version.expiration_date) {
+                let path = path.child("machineImages").index(index).child("versions").index(position);
+                errors.push(past_date(&path, version.expiration_date, &version.version));
+            }
+        }
+    }
+    machine_types(errors, &spec.machine_types, !spec.capabilities.is_empty(), &path.child("machineTypes"));
+    if !spec.capabilities.is_empty() {
+        let text = "capabilities are not allowed with disabled CloudProfileCapabilities feature gate";
+        errors.push(FieldError::forbidden(&path.child("capabilities"), text));
+    }
+    volume_types(errors, &spec.volume_types, &path.child("volumeTypes"));
+    regions(errors, &spec.regions, &path.child("regions"));
+    bastion(errors, spec, &path.child("bastion"));
+    limits(errors, spec.limits.as_ref(), &path.child("limits"));
+    if let Some(selector) = &spec.seed_selector {
+        let path = path.child("seedSelector");
+        meta::label_selector_parts(errors, &selector.match_labels, &selector.match_expressions, &path);
+    }
+    common::ca_bundle(errors, spec.ca_bundle.as_deref(), &path.child("caBundle"));
+}
+
+fn past_date(path: &Path, date: Option<Time>, version: &str) -> FieldError {
+    let text = format!("expiration date for version {version:?} is in the past");
+    invalid_unquoted(&path.child("expirationDate"), &go_time(date), &text)
+}
+
+/// A time as Go prints it.
+pub(crate) fn go_time(time: Option<Time>) -> String {
+    time.map_or_else(|| "null".to_owned(), |time| time.0.format("%Y-%m-%d %H:%M:%S +0000 UTC").to_string())
+}
+
+/// Rules for Kubernetes versions of a whole (not a namespaced) profile.
+fn kubernetes(errors: &mut Errors, settings: &KubernetesSettings, path: &Path) {
+    let versions = &settings.versions;
+    let list = path.child("versions");
+    if versions.is_empty() {
+        errors.push(FieldError::required(&list, "must provide at least one Kubernetes version"));
+    }
+    let parsed: Option<Vec<Version>> = versions.iter().map(|version| Version::parse(&version.version).ok()).collect();
+    // Of equal versions the later one counts as the latest.
+    let latest = parsed.as_ref().and_then(|parsed| parsed.iter().zip(versions).max_by(|a, b| a.0.cmp(b.0)));
+    match latest {
+        None => {
+            let text = "failed to determine the latest kubernetes version from the cloud profile";
+            errors.push(FieldError::invalid(&list, "", text));
+        }
+        Some((_, latest)) if latest.expiration_date.is_some() => {
+            let text = format!("expiration date of latest kubernetes version ('{}') must not be set", latest.version);
+            let path = path.child("versions[]").child("expirationDate");
+            errors.push(invalid_unquoted(&path, &go_time(latest.expiration_date), &text));
+        }
+        Some(_) => {}
+    }
+    kubernetes_versions(errors, versions, &list);
+    let classes: Vec<_> = versions.iter().map(|one| (one.version.as_str(), one.classification.as_deref())).collect();
+    for index in images::clashing_supported_versions(&classes) {
+        errors.push(images::clash(&list.index(index), &versions[index].version));
+    }
+}
+
+/// Rules for each Kubernetes version by itself.
+fn kubernetes_versions(errors: &mut Errors, versions: &[ExpirableVersion], path: &Path) {
+    let mut seen = BTreeSet::new();
+    for (index, version) in versions.iter().enumerate() {
+        let path = path.index(index);
+        if !KUBERNETES_VERSION.is_match(&version.version) {
+            let text = format!("all Kubernetes versions must match the regex {}", KUBERNETES_VERSION.as_str());
+            errors.push(FieldError::invalid(&path, version, &text));
+        } else if !seen.insert(&version.version) {
+            errors.push(FieldError::duplicate(&path.child("version"), &version.version));
+        }
+        if let Some(classification) = &version.classification {
+            one_of(errors, classification, &CLASSIFICATIONS, &path.child("classification"));
+        }
+    }
+}
+
+fn machine_types(errors: &mut Errors, types: &[MachineType], has_capabilities: bool, path: &Path) {
+    if types.is_empty() {
+        errors.push(FieldError::required(path, "must provide at least one machine type"));
+    }
+    each_machine_type(errors, types, path);
+    for (index, machine_type) in types.iter().enumerate() {
+        let path = path.index(index);
+        if machine_type.architecture.as_deref().unwrap_or_default().is_empty() && !has_capabilities {
+            errors.push(FieldError::required(&path.child("architecture"), "must provide an architecture"));
+        }
+        if !has_capabilities && !machine_type.capabilities.is_empty() {
+            let text = "must not provide capabilities without global definition";
+            errors.push(FieldError::forbidden(&path.child("capabilities"), text));
+        }
+    }
+}
+
+fn each_machine_type(errors: &mut Errors, types: &[MachineType], path: &Path) {
+    let mut names = BTreeSet::new();
+    for (index, machine_type) in types.iter().enumerate() {
+        let path = path.index(index);
+        let name = path.child("name");
+        if machine_type.name.is_empty() {
+            errors.push(FieldError::required(&name, "must provide a name"));
+        }
+        if !names.insert(&machine_type.name) {
+            errors.push(FieldError::duplicate(&name, &machine_type.name));
+            break;
+        }
+        meta::quantity(errors, &machine_type.cpu, &path.child("cpu"));
+        meta::quantity(errors, &machine_type.gpu, &path.child("gpu"));
+        meta::quantity(errors, &machine_type.memory, &path.child("memory"));
+        if let Some(architecture) = machine_type.architecture.as_deref().filter(|text| !text.is_empty()) {
+            one_of(errors, architecture, &ARCHITECTURES, &path.child("architecture"));
+        }
+        let Some(storage) = &machine_type.storage else { continue };
+        let path = path.child("storage");
+        match (&storage.size, &storage.min_size) {
+            (None, None) => {
+                let text = "must either configure \"size\" or \"minSize\"";
+                errors.push(FieldError::invalid(&path, storage, text));
+            }
+            (Some(_), Some(_)) => {
+                let text = "not allowed to configure both \"size\" and \"minSize\"";
+                errors.push(FieldError::invalid(&path, storage, text));
+            }
+            (Some(size), None) => meta::quantity(errors, size, &path.child("size")),
+            (None, Some(size)) => meta::quantity(errors, size, &path.child("minSize")),
+        }
+    }
+}
+
+fn volume_types(errors: &mut Errors, types: &[VolumeType], path: &Path) {
+    let mut names = BTreeSet::new();
+    for (index, volume_type) in types.iter().enumerate() {
+        let path = path.index(index);
+        let name = path.child("name");
+        if volume_type.name.is_empty() {
+            errors.push(FieldError::required(&name, "must provide a name"));
+        }
+        if !names.insert(&volume_type.name) {
+            errors.push(FieldError::duplicate(&name, &volume_type.name));
+            break;
+        }
+        if volume_type.class.is_empty() {
+            errors.push(FieldError::required(&path.child("class"), "must provide a class"));
+        }
+        if let Some(size) = &volume_type.min_size {
+            meta::quantity(errors, size, &path.child("minSize"));
+        }
+    }
+}
+
+fn regions(errors: &mut Errors, regions: &[Region], path: &Path) {
+    if regions.is_empty() {
+        errors.push(FieldError::required(path, "must provide at least one region"));
+    }
+    let mut seen = BTreeSet::new();
+    for (index, region) in regions.iter().enumerate() {
+        let path = path.index(index);
+        let name = path.child("name");
+        if region.name.is_empty() {
+            errors.push(FieldError::required(&name, "must provide a region name"));
+        } else if !seen.insert(&region.name) {
+            errors.push(FieldError::duplicate(&name, &region.name));
+        }
+        let mut zones = BTreeSet::new();
+        for (index, zone) in region.zones.iter().enumerate() {
+            let path = path.child("zones").index(index).child("name");
+            if zone.name.is_empty() {
+                errors.push(FieldError::required(&path, "zone name cannot be empty"));
+            } else if !zones.insert(&zone.name) {
+                errors.push(FieldError::duplicate(&path, &zone.name));
+            }
+        }
+        meta::labels(errors, &region.labels, &path.child("labels"));
+    }
+}
+
+fn bastion(errors: &mut Errors, spec: &CloudProfileSpec, path: &Path) {
+    let Some(bastion) = &spec.bastion else { return };
+    if bastion.machine_type.is_none() && bastion.machine_image.is_none() {
+        let text = "bastion section needs a machine type or machine image";
+        errors.push(FieldError::invalid(path, bastion, text));
+    }
+    let mut architecture = None;
+    if let Some(wanted) = &bastion.machine_type {
+        match spec.machine_types.iter().find(|machine_type| machine_type.name == wanted.name) {
+            Some(found) => architecture = Some(found.architecture.clone().unwrap_or_default()),
+            None => {
+                let path = path.child("machineType").child("name");
+                let text = "machine type not found in spec.machineTypes";
+                errors.push(FieldError::invalid(&path, &wanted.name, text));
+            }
+        }
+    }
+    let Some(wanted) = &bastion.machine_image else { return };
+    let path = path.child("machineImage");
+    let Some(image) = spec.machine_images.iter().find(|image| image.name == wanted.name) else {
+        let text = "image name not found in spec.machineImages";
+        errors.push(FieldError::invalid(&path.child("name"), &wanted.name, text));
+        return;
+    };
+    let usable = |version: &MachineImageVersion| {
+        let fits = architecture.as_ref().is_none_or(|architecture| version.architectures.contains(architecture));
+        fits && version.classification.as_deref() == Some("supported")
+    };
+    let (path, found) = match &wanted.version {
+        None => (path.child("name"), image.versions.iter().any(usable)),
+        Some(version) => {
+            let path = path.child("version");
+            let Some(found) = image.versions.iter().find(|other| other.version == *version) else {
+                let text = "image version not found in spec.machineImages";
+                errors.push(FieldError::invalid(&path, version, text));
+                return;
+            };
+            (path, usable(found))
+        }
+    };
+    if !found {
+        let architecture = architecture.as_deref().unwrap_or("<nil>");
+        let text = format!("no image with classification supported and arch {architecture:?} found");
+        errors.push(FieldError::invalid(&path, &wanted.name, &text));
+    }
+}
+
+fn limits(errors: &mut Errors, limits: Option<&Limits>, path: &Path) {
+    if let Some(nodes) = limits.and_then(|limits| limits.max_nodes_total)
+        && nodes <= 0
+    {
+        let text = "maxNodesTotal must be greater than 0";
+        errors.push(FieldError::invalid(&path.child("maxNodesTotal"), nodes, text));
+    }
+}
+
+fn limits_update(errors: &mut Errors, new: Option<&Limits>, old: Option<&Limits>) {
+    let nodes = |limits: Option<&Limits>| limits.and_then(|limits| limits.max_nodes_total);
+    if let (Some(new), Some(old)) = (nodes(new), nodes(old))
+        && new < old
+    {
+        let path = Path::new("spec").child("limits").child("maxNodesTotal");
+        errors.push(FieldError::invalid(&path, new, "maxNodesTotal cannot be decreased"));
+    }
+}
+
+/// A new NamespacedCloudProfile.
+pub fn namespaced_cloud_profile(profile: &NamespacedCloudProfile) -> Errors {
+    let mut errors = Errors::new();
+    object_meta(&mut errors, &profile.metadata, true, NameRule::Subdomain, &Path::new("metadata"));
+    let (spec, path) = (&profile.spec, Path::new("spec"));
+    let parent = path.child("parent");
+    one_of(&mut errors, &spec.parent.kind, &["CloudProfile"], &parent.child("kind"));
+    if spec.parent.name.is_empty() {
+        errors.push(FieldError::required(&parent.child("name"), "must provide a parent name"));
+    }
+    if let Some(kubernetes) = &spec.kubernetes {
+        let path = path.child("kubernetes").child("versions");
+        for (index, version) in kubernetes.versions.iter().enumerate() {
+            if version.classification.is_some() {
+                let text = "must not provide a classification to a Kubernetes version in NamespacedCloudProfile";
+                errors.push(FieldError::forbidden(&path.index(index).child("classification"), text));
+            }
+        }
+        kubernetes_versions(&mut errors, &kubernetes.versions, &path);
+    }
+    images::each(&mut errors, &spec.machine_images, true, &path.child("machineImages"));
+    volume_types(&mut errors, &spec.volume_types, &path.child("volumeTypes"));
+    each_machine_type(&mut errors, &spec.machine_types, &path.child("machineTypes"));
+    common::ca_bundle(&mut errors, spec.ca_bundle.as_deref(), &path.child("caBundle"));
+    limits(&mut errors, spec.limits.as_ref(), &path.child("limits"));
+    errors
+}
+
+/// A changed NamespacedCloudProfile.
+pub fn namespaced_cloud_profile_update(new: &NamespacedCloudProfile, old: &NamespacedCloudProfile) -> Errors {
+    let mut errors = Errors::new();
+    object_meta_update(&mut errors, &new.metadata, &old.metadata, &Path::new("metadata"));
+    immutable(&mut errors, &new.spec.parent, &old.spec.parent, &Path::new("spec").child("parent"));
+    limits_update(&mut errors, new.spec.limits.as_ref(), old.spec.limits.as_ref());
+    errors.extend(namespaced_cloud_profile(new));
+    errors
+}
+
+/// The rules that the merged result of a NamespacedCloudProfile must pass; `path` is `status.cloudProfileSpec`.
+pub fn merged_spec(spec: &CloudProfileSpec, path: &Path) -> Errors {
+    let mut errors = Errors::new();
+    let has_capabilities = !spec.capabilities.is_empty();
+    kubernetes(&mut errors, &spec.kubernetes, &path.child("kubernetes"));
+    if !spec.machine_images.is_empty() {
+        images::of_cloud_profile(&mut errors, &spec.machine_images, has_capabilities, &path.child("machineImages"));
+    }
+    if !spec.machine_types.is_empty() {
+        machine_types(&mut errors, &spec.machine_types, has_capabilities, &path.child("machineTypes"));
+    }
+    volume_types(&mut errors, &spec.volume_types, &path.child("volumeTypes"));
+    errors
+}

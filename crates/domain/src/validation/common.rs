@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Rules that several kinds share.
+
+use std::collections::BTreeSet;
+
+use api::core::{Extension, NamedResourceReference, Toleration};
+use api::kubernetes::core::ObjectReference;
+use apimachinery::field::{FieldError, Path};
+use apimachinery::meta::{Duration, IntOrString};
+
+use super::{Errors, meta};
+
+/// `metadata.name` must not contain two hyphens in a row: they separate the parts of a technical ID.
+pub fn consecutive_hyphens(errors: &mut Errors, name: &str) {
+    if name.contains("--") {
+        let path = Path::new("metadata").child("name");
+        errors.push(FieldError::invalid(&path, name, "name may not contain two consecutive hyphens"));
+    }
+}
+
+/// Extensions: a type each, no type twice.
+pub fn extensions(errors: &mut Errors, extensions: &[Extension], path: &Path) {
+    let mut types = BTreeSet::new();
+    for (index, extension) in extensions.iter().enumerate() {
+        let path = path.index(index).child("type");
+        if extension.r#type.is_empty() {
+            errors.push(FieldError::required(&path, "field must not be empty"));
+        } else if !types.insert(&extension.r#type) {
+            errors.push(FieldError::duplicate(&path, &extension.r#type));
+        }
+    }
+}
+
+/// Named references to Secrets and ConfigMaps.
+pub fn resources(errors: &mut Errors, resources: &[NamedResourceReference], path: &Path) {
+    let mut names = BTreeSet::new();
+    for (index, resource) in resources.iter().enumerate() {
+        let path = path.index(index);
+        if resource.name.is_empty() {
+            errors.push(FieldError::required(&path.child("name"), "field must not be empty"));
+        } else if !names.insert(&resource.name) {
+            errors.push(FieldError::duplicate(&path.child("name"), &resource.name));
+        }
+        let reference = &resource.resource_ref;
+        let path = path.child("resourceRef");
+        cross_version_reference(errors, &reference.api_version, &reference.kind, &reference.name, &path);
+    }
+}
+
+/// A reference to a Secret or ConfigMap.
+pub fn cross_version_reference(errors: &mut Errors, api_version: &str, kind: &str, name: &str, path: &Path) {
+    if api_version.is_empty() {
+        errors.push(FieldError::required(&path.child("apiVersion"), "must provide an apiVersion"));
+    } else if api_version != "v1" {
+        errors.push(FieldError::not_supported(&path.child("apiVersion"), api_version, &["v1"]));
+    }
+    if kind.is_empty() {
+        errors.push(FieldError::required(&path.child("kind"), "must provide a kind"));
+    } else if kind != "Secret" && kind != "ConfigMap" {
+        errors.push(FieldError::not_supported(&path.child("kind"), kind, &["Secret", "ConfigMap"]));
+    }
+    if name.is_empty() {
+        errors.push(FieldError::required(&path.child("name"), "must provide a name"));
+    }
+}
+
+/// A reference to a Secret or WorkloadIdentity.
+pub fn credentials_reference(errors: &mut Errors, reference: &ObjectReference, path: &Path) {
+    let required = [
+        ("apiVersion", &reference.api_version, "must provide an apiVersion"),
+        ("kind", &reference.kind, "must provide a kind"),
+    ];
+    for (field, value, text) in required {
+        if value.is_empty() {
+            errors.push(FieldError::required(&path.child(field), text));
+        }
+    }
+    let names = [
+        ("name", &reference.name, "must provide a name"),
+        ("namespace", &reference.namespace, "must provide a namespace"),
+    ];
+    for (field, value, text) in names {
+        let path = path.child(field);
+        if value.is_empty() {
+            errors.push(FieldError::required(&path, text));
+        }
+        meta::invalid_each(errors, &path, value, meta::dns_subdomain(value));
+    }
+    let kind = (reference.api_version.as_str(), reference.kind.as_str());
+    if kind != ("v1", "Secret") && kind != ("security.gardener.cloud/v1alpha1", "WorkloadIdentity") {
+        let valid = ["/v1, Kind=Secret", "security.gardener.cloud/v1alpha1, Kind=WorkloadIdentity"];
+        let text = format!("{}.{}", reference.api_version, reference.kind);
+        errors.push(FieldError::not_supported(path, text, &valid));
+    }
+}
+
+/// A reference by name.
+pub fn named_reference(errors: &mut Errors, reference: &ObjectReference, path: &Path) {
+    if reference.name.is_empty() {
+        errors.push(FieldError::required(&path.child("name"), "must provide a name"));
+    }
+}
+
+/// `key` or `key=value`: what makes a taint or toleration the same as another.
+pub fn key_and_value(key: &str, value: Option<&str>) -> String {
+    value.map_or_else(|| key.to_owned(), |value| format!("{key}={value}"))
+}
+
+/// Tolerations: a key each; a key without value covers all of its values.
+pub fn tolerations(errors: &mut Errors, tolerations: &[Toleration], path: &Path) {
+    let mut seen = BTreeSet::new();
+    for (index, toleration) in tolerations.iter().enumerate() {
+        let path = path.index(index);
+        if toleration.key.is_empty() {
+            errors.push(FieldError::required(&path.child("key"), "cannot be empty"));
+        }
+        let id = key_and_value(&toleration.key, toleration.value.as_deref());
+        if seen.contains(&id) || seen.contains(&toleration.key) {
+            errors.push(FieldError::duplicate(&path, &id));
+        }
+        seen.insert(id);
+    }
+}
+
+/// Tolerations that are not on the list of allowed ones.
+pub fn tolerations_against(errors: &mut Errors, tolerations: &[Toleration], allowed: &[Toleration], path: &Path) {
+    let allowed: BTreeSet<String> = allowed.iter().map(|one| key_and_value(&one.key, one.value.as_deref())).collect();
+    for (index, toleration) in tolerations.iter().enumerate() {
+        let id = key_and_value(&toleration.key, toleration.value.as_deref());
+        if !allowed.contains(&toleration.key) && !allowed.contains(&id) {
+            let list: Vec<&str> = allowed.iter().map(String::as_str).collect();
+            let text = format!("only the following tolerations are allowed: [{}]", list.join(" "));
+            errors.push(FieldError::forbidden(&path.index(index), &text));
+        }
+    }
+}
+
+/// Invalid if the value is no PEM certificate.
+pub fn ca_bundle(errors: &mut Errors, bundle: Option<&str>, path: &Path) {
+    if let Some(bundle) = bundle
+        && !is_certificate(bundle)
+    {
+        errors.push(FieldError::invalid(path, bundle, "caBundle is not a valid PEM-encoded certificate"));
+    }
+}
+
+fn is_certificate(text: &str) -> bool {
+    let Some((_, rest)) = text.split_once("-----BEGIN CERTIFICATE-----") else { return false };
+    let Some((body, _)) = rest.split_once("-----END CERTIFICATE-----") else { return false };
+    let body: String = body.split_whitespace().collect();
+    !body.is_empty()
+        && body.len().is_multiple_of(4)
+        && body.trim_end_matches('=').bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'+' || byte == b'/')
+}
+
+/// Invalid if a duration is negative; `text` is the violation's.
+pub fn not_negative_duration(errors: &mut Errors, duration: Option<Duration>, path: &Path, text: &str) {
+    if let Some(duration) = duration
+        && duration.nanoseconds < 0
+    {
+        errors.push(invalid_duration(path, duration, text));
+    }
+}
+
+/// `path: Invalid value: 7h0m0s: detail`.
+pub fn invalid_duration(path: &Path, duration: Duration, detail: &str) -> FieldError {
+    let text = serde_json::to_value(duration).ok().and_then(|value| value.as_str().map(str::to_owned));
+    meta::invalid_unquoted(path, &text.unwrap_or_default(), detail)
+}
+
+/// The number of an integer or percentage; a text that is no percentage counts by its digits, or 0.
+pub fn int_or_percent(value: &IntOrString) -> i32 {
+    match value {
+        IntOrString::Int(number) => *number,
+        IntOrString::String(text) => text.strip_suffix('%').unwrap_or(text).parse().unwrap_or(0),
+    }
+}
+
+/// The percentage, if the text is one.
+pub fn percentage(value: &IntOrString) -> Option<i64> {
+    let IntOrString::String(text) = value else { return None };
+    let digits = text.strip_suffix('%')?;
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| digits.parse().unwrap_or(i64::MAX))
+}
+
+/// Invalid with the value as upstream dumps it.
+pub fn invalid_int_or_percent(path: &Path, value: Option<&IntOrString>, detail: &str) -> FieldError {
+    let text = match value {
+        None => "null".to_owned(),
+        Some(IntOrString::Int(number)) => {
+            format!("intstr.IntOrString{{Type:0, IntVal:{number}, StrVal:\"\"}}")
+        }
+        Some(IntOrString::String(text)) => format!("intstr.IntOrString{{Type:1, IntVal:0, StrVal:{text:?}}}"),
+    };
+    meta::invalid_unquoted(path, &text, detail)
+}
+
+/// NotSupported unless the value is among `supported`, which is given sorted.
+pub fn one_of(errors: &mut Errors, value: &str, supported: &[&str], path: &Path) {
+    if !supported.contains(&value) {
+        errors.push(FieldError::not_supported(path, value, supported));
+    }
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Machine images of CloudProfiles, and the rule of one supported version per minor.
+
+use std::collections::BTreeSet;
+
+use api::core::*;
+use apimachinery::field::{FieldError, Path};
+
+use super::Errors;
+use super::cloud_profile::{ARCHITECTURES, CLASSIFICATIONS};
+use super::common::one_of;
+use crate::versions::{Constraint, Version};
+
+/// Rules for each image and version by itself; a namespaced profile may name an image without versions.
+pub(super) fn each(errors: &mut Errors, images: &[MachineImage], may_lack_versions: bool, path: &Path) {
+    let unparsable = images.iter().find_map(|image| {
+        image.versions.iter().find_map(|version| Some((image, version, Version::parse(&version.version).err()?)))
+    });
+    if let Some((image, version, error)) = unparsable {
+        let text = format!(
+            "failed to determine latest machine image version for image '{}': error while parsing expirable version \
+             '{}': {error}",
+            image.name, version.version
+        );
+        errors.push(FieldError::invalid(path, "", &text));
+    }
+    let mut names = BTreeSet::new();
+    let mut pairs = BTreeSet::new();
+    for (index, image) in images.iter().enumerate() {
+        let path = path.index(index);
+        if !names.insert(&image.name) {
+            errors.push(FieldError::duplicate(&path, &image.name));
+        }
+        if image.name.is_empty() {
+            errors.push(FieldError::required(&path.child("name"), "machine image name must not be empty"));
+        }
+        if image.versions.is_empty() && !may_lack_versions {
+            let text = format!("must provide at least one version for the machine image '{}'", image.name);
+            errors.push(FieldError::required(&path.child("versions"), &text));
+        }
+        if let Some(strategy) = &image.update_strategy {
+            one_of(errors, strategy, &["major", "minor", "patch"], &path.child("updateStrategy"));
+        }
+        for (index, version) in image.versions.iter().enumerate() {
+            let path = path.child("versions").index(index);
+            let pair = format!("{}-{}", image.name, version.version);
+            if !pairs.insert(pair.clone()) {
+                errors.push(FieldError::duplicate(&path, &pair));
+            }
+            image_version(errors, version, &path);
+        }
+    }
+}
+
+fn image_version(errors: &mut Errors, version: &MachineImageVersion, path: &Path) {
+    let text_path = path.child("version");
+    if version.version.is_empty() {
+        errors.push(FieldError::required(&text_path, ""));
+    }
+    if Version::parse(&version.version).is_err() {
+        let text = "could not parse version. Use a semantic version. In case there is no semantic version for this \
+                    image use the extensibility provider (define mapping in the CloudProfile) to map to the actual \
+                    non semantic version";
+        errors.push(FieldError::invalid(&text_path, &version.version, text));
+    }
+    let minimum = version.in_place_updates.as_ref().and_then(|updates| updates.min_version_for_update.as_ref());
+    if minimum.is_some_and(|minimum| Version::parse(minimum).is_err()) {
+        let text = "could not parse version. Use a semantic version.";
+        let path = path.child("minVersionForInPlaceUpdate");
+        errors.push(FieldError::invalid(&path, &version.version, text));
+    }
+    if let Some(classification) = &version.classification {
+        one_of(errors, classification, &CLASSIFICATIONS, &path.child("classification"));
+    }
+    for (index, architecture) in version.architectures.iter().enumerate() {
+        one_of(errors, architecture, &ARCHITECTURES, &path.child("architectures").index(index));
+    }
+    if let Some(constraint) = &version.kubelet_version_constraint
+        && let Err(error) = Constraint::parse(constraint)
+    {
+        let text = format!("cannot parse the kubeletVersionConstraint: {error}");
+        errors.push(FieldError::invalid(&path.child("kubeletVersionConstraint"), constraint, &text));
+    }
+}
+
+/// Rules for the images of a whole profile.
+pub(super) fn of_cloud_profile(errors: &mut Errors, images: &[MachineImage], has_capabilities: bool, path: &Path) {
+    if images.is_empty() {
+        errors.push(FieldError::required(path, "must provide at least one machine image"));
+    }
+    each(errors, images, false, path);
+    for (index, image) in images.iter().enumerate() {
+        let path = path.index(index);
+        if image.update_strategy.is_none() {
+            errors.push(FieldError::required(&path.child("updateStrategy"), "must provide an update strategy"));
+        }
+        let classes: Vec<_> =
+            image.versions.iter().map(|one| (one.version.as_str(), one.classification.as_deref())).collect();
+        let clashing = clashing_supported_versions(&classes);
+        for (index, version) in image.versions.iter().enumerate() {
+            let path = path.child("versions").index(index);
+            runtime_interfaces(errors, &version.cri, &path.child("cri"));
+            if clashing.contains(&index) {
+                errors.push(clash(&path, &version.version));
+            }
+            if has_capabilities {
+                continue;
+            }
+            if version.architectures.is_empty() {
+                let path = path.child("architectures");
+                errors.push(FieldError::required(&path, "must provide at least one architecture"));
+            }
+            if !version.capability_sets.is_empty() {
+                let text = "must not provide capabilities without global definition";
+                errors.push(FieldError::forbidden(&path.child("capabilitySets"), text));
+            }
+        }
+    }
+}
+
+fn runtime_interfaces(errors: &mut Errors, interfaces: &[CRI], path: &Path) {
+    if interfaces.is_empty() {
+        errors.push(FieldError::required(path, "must provide at least one supported container runtime"));
+    }
+    let mut names = BTreeSet::new();
+    for (index, interface) in interfaces.iter().enumerate() {
+        let path = path.index(index);
+        if !names.insert(&interface.name) {
+            errors.push(FieldError::duplicate(&path, &interface.name));
+        }
+        one_of(errors, &interface.name, &["containerd"], &path.child("name"));
+        let mut types = BTreeSet::new();
+        for (index, runtime) in interface.container_runtimes.iter().enumerate() {
+            if !types.insert(&runtime.r#type) {
+                let path = path.child("containerRuntimes").index(index).child("type");
+                errors.push(FieldError::duplicate(&path, &runtime.r#type));
+            }
+        }
+    }
+}
+
+/// Positions of `supported` versions that share their minor with another supported version.
+///
+/// Expiry does not count. One supported version that does not parse silences the rule for the whole list.
+pub(super) fn clashing_supported_versions(versions: &[(&str, Option<&str>)]) -> Vec<usize> {
+    let supported: Option<Vec<(usize, Version)>> = versions
+        .iter()
+        .enumerate()
+        .filter(|(_, (_, classification))| *classification == Some("supported"))
+        .map(|(index, (version, _))| Some((index, Version::parse(version).ok()?)))
+        .collect();
+    let supported = supported.unwrap_or_default();
+    let clashes = |one: &Version| {
+        supported.iter().any(|(_, other)| other != one && (other.major, other.minor) == (one.major, one.minor))
+    };
+    supported.iter().filter(|(_, version)| clashes(version)).map(|(index, _)| *index).collect()
+}
+
+pub(super) fn clash(path: &Path, version: &str) -> FieldError {
+    let text = format!(
+        "unable to add version {version:?} with classification \"supported\". Only one \"supported\" version is \
+         allowed per minor version"
+    );
+    FieldError::forbidden(path, &text)
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Static validation per kind: all violations, in upstream's order (pkg/apis/core/validation @ v1.120.0).
+//!
+//! What needs other objects (is the version in the CloudProfile, does the Seed exist) is admission, not validation.
+
+pub mod bindings;
+pub mod cloud_profile;
+pub mod common;
+pub mod extensibility;
+mod images;
+pub mod meta;
+pub mod network;
+pub mod objects;
+pub mod project;
+pub mod seed;
+pub mod shoot;
+
+use apimachinery::field::FieldError;
+
+/// Violations, in the order in which they are reported.
+pub type Errors = Vec<FieldError>;

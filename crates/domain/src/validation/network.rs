@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Networks: CIDRs, families, overlaps (pkg/utils/validation/cidr @ v1.120.0).
+
+use std::net::IpAddr;
+
+use apimachinery::field::{FieldError, Path};
+
+use super::Errors;
+
+/// A network with the field it comes from; the text may be no network at all.
+#[derive(Clone, Debug)]
+pub struct Cidr {
+    /// As written.
+    pub text: String,
+    /// Where.
+    pub path: Path,
+    network: Option<Network>,
+}
+
+/// A parsed network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Network {
+    bits: u128,
+    prefix: u32,
+    width: u32,
+}
+
+impl Network {
+    /// Parses `address/prefix`; `None` if it is no CIDR.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (address, prefix) = text.split_once('/')?;
+        let digits = !prefix.is_empty() && prefix.len() <= 3 && prefix.bytes().all(|byte| byte.is_ascii_digit());
+        let prefix: u32 = digits.then(|| prefix.parse().ok())??;
+        let (address, width) = match address.parse().ok()? {
+            IpAddr::V4(address) => (u128::from(u32::from(address)), 32),
+            IpAddr::V6(address) => (u128::from(address), 128),
+        };
+        (prefix <= width).then_some(Self { bits: address, prefix, width })
+    }
+
+    /// Whether the addresses are IPv4.
+    pub const fn is_ipv4(self) -> bool {
+        self.width == 32
+    }
+
+    /// Length of the prefix.
+    pub const fn prefix(self) -> u32 {
+        self.prefix
+    }
+
+    fn base(self, prefix: u32) -> u128 {
+        self.bits.checked_shr(self.width - prefix).unwrap_or(0)
+    }
+
+    fn is_canonical(self) -> bool {
+        self.base(self.prefix).checked_shl(self.width - self.prefix).unwrap_or(0) == self.bits
+    }
+
+    /// Whether the two share an address.
+    pub fn overlaps(self, other: Self) -> bool {
+        let shorter = self.prefix.min(other.prefix);
+        self.width == other.width && self.base(shorter) == other.base(shorter)
+    }
+}
+
+impl Cidr {
+    /// A network of a field.
+    pub fn new(text: &str, path: Path) -> Self {
+        Self { text: text.to_owned(), path, network: Network::parse(text) }
+    }
+
+    /// The network, if the text is one.
+    pub const fn network(&self) -> Option<Network> {
+        self.network
+    }
+
+    /// Invalid if the text is no network.
+    pub fn check_parse(&self, errors: &mut Errors) {
+        if self.network.is_none() {
+            errors.push(FieldError::invalid(&self.path, &self.text, &format!("invalid CIDR address: {}", self.text)));
+        }
+    }
+
+    /// Invalid if the family is another than `family`.
+    pub fn check_family(&self, errors: &mut Errors, family: &str) {
+        let Some(network) = self.network else { return };
+        if network.is_ipv4() != (family == "IPv4") {
+            let address = self.text.split('/').next().unwrap_or_default();
+            errors.push(FieldError::invalid(&self.path, address, &format!("must be a valid {family} address")));
+        }
+    }
+
+    /// Invalid if bits are set beyond the prefix.
+    pub fn check_canonical(&self, errors: &mut Errors) {
+        if self.network.is_some_and(|network| !network.is_canonical()) {
+            errors.push(FieldError::invalid(&self.path, &self.text, "must be valid canonical CIDR"));
+        }
+    }
+
+    /// Invalid, on the others, for each that shares addresses with this one.
+    pub fn check_no_overlap(&self, errors: &mut Errors, others: &[Self]) {
+        let Some(network) = self.network else { return };
+        for other in others.iter().filter(|other| !std::ptr::eq(*other, self)) {
+            if other.network.is_some_and(|other| network.overlaps(other)) {
+                let text = format!("must not overlap with {:?} ({:?})", self.path_text(), self.text);
+                errors.push(FieldError::invalid(&other.path, &other.text, &text));
+            }
+        }
+    }
+
+    fn path_text(&self) -> String {
+        if self.path == Path::default() { "[]".to_owned() } else { self.path.to_string() }
+    }
+}
+
+/// Rules for a list of IP families; anything found makes checks by family pointless.
+pub fn ip_families(errors: &mut Errors, families: &[String], path: &Path) {
+    for (index, family) in families.iter().enumerate() {
+        let path = path.index(index);
+        if family != "IPv4" && family != "IPv6" {
+            errors.push(FieldError::not_supported(&path, family, &["IPv4", "IPv6"]));
+        }
+        if families[..index].contains(family) {
+            errors.push(FieldError::duplicate(&path, family));
+        }
+    }
+}
+
+/// The family that counts for a single network: the first, IPv4 when none is named.
+pub fn primary_family(families: &[String]) -> &str {
+    families.first().map_or("IPv4", String::as_str)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn networks_overlap_when_one_contains_the_other() {
+        let overlap = |a: &str, b: &str| Network::parse(a).unwrap().overlaps(Network::parse(b).unwrap());
+        assert!(overlap("10.0.0.0/8", "10.96.0.0/11"));
+        assert!(overlap("0.0.0.0/0", "10.96.0.0/11"));
+        assert!(!overlap("100.64.0.0/13", "100.96.0.0/11"));
+        assert!(!overlap("::/0", "10.0.0.0/8"));
+    }
+
+    #[test]
+    fn texts_that_are_no_network_are_named() {
+        let check = |text: &str, expected: &[&str]| {
+            let mut errors = Vec::new();
+            let cidr = Cidr::new(text, Path::new("pods"));
+            cidr.check_parse(&mut errors);
+            cidr.check_family(&mut errors, "IPv4");
+            cidr.check_canonical(&mut errors);
+            assert_eq!(errors.iter().map(ToString::to_string).collect::<Vec<_>>(), expected);
+        };
+        check("10.0.0.0/8", &[]);
+        check("10.0.0.0/33", &["pods: Invalid value: \"10.0.0.0/33\": invalid CIDR address: 10.0.0.0/33"]);
+        check("10.0.0.1/8", &["pods: Invalid value: \"10.0.0.1/8\": must be valid canonical CIDR"]);
+        check("2001:db8::/32", &["pods: Invalid value: \"2001:db8::\": must be a valid IPv4 address"]);
+    }
+}

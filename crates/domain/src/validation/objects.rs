@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+//! InternalSecret, ShootState, BackupBucket, BackupEntry.
+
+use api::core::*;
+use api::kubernetes::core::{ObjectReference, SecretReference};
+use apimachinery::field::{FieldError, Path};
+
+use super::meta::{self, NameRule, immutable, object_meta, object_meta_update};
+use super::{Errors, common};
+
+const MAX_SECRET_BYTES: usize = 1024 * 1024;
+
+/// A new InternalSecret.
+pub fn internal_secret(secret: &InternalSecret) -> Errors {
+    let mut errors = Errors::new();
+    object_meta(&mut errors, &secret.metadata, true, NameRule::Subdomain, &Path::new("metadata"));
+    let data = Path::new("data");
+    for key in secret.data.keys() {
+        meta::invalid_each(&mut errors, &data.key(key), key, meta::config_map_key(key));
+    }
+    if secret.data.values().map(|value| value.0.len()).sum::<usize>() > MAX_SECRET_BYTES {
+        errors.push(FieldError::too_long(&data, MAX_SECRET_BYTES));
+    }
+    let missing = |key: &&str| !secret.data.contains_key(*key);
+    let required: Vec<&str> = match secret.r#type.as_str() {
+        "kubernetes.io/service-account-token" => {
+            let key = "kubernetes.io/service-account.name";
+            if secret.metadata.annotation(key).is_none_or(str::is_empty) {
+                let path = Path::new("metadata").child("annotations").key(key);
+                errors.push(FieldError::required(&path, ""));
+            }
+            Vec::new()
+        }
+        "kubernetes.io/dockercfg" => vec![".dockercfg"],
+        "kubernetes.io/dockerconfigjson" => vec![".dockerconfigjson"],
+        "kubernetes.io/basic-auth" if missing(&"username") && missing(&"password") => vec!["username", "password"],
+        "kubernetes.io/ssh-auth" => vec!["ssh-privatekey"],
+        "kubernetes.io/tls" => vec!["tls.crt", "tls.key"],
+        _ => Vec::new(),
+    };
+    for key in required.iter().filter(|key| missing(key)) {
+        errors.push(FieldError::required(&data.key(key), ""));
+    }
+    errors
+}
+
+/// A changed InternalSecret.
+pub fn internal_secret_update(secret: &InternalSecret, old: &InternalSecret) -> Errors {
+    let mut errors = Errors::new();
+    object_meta_update(&mut errors, &secret.metadata, &old.metadata, &Path::new("metadata"));
+    immutable(&mut errors, &secret.r#type, &old.r#type, &Path::new("type"));
+    if old.immutable == Some(true) {
+        let text = "field is immutable when `immutable` is set";
+        if secret.immutable != Some(true) {
+            errors.push(FieldError::forbidden(&Path::new("immutable"), text));
+        }
+        if secret.data != old.data {
+            errors.push(FieldError::forbidden(&Path::new("data"), text));
+        }
+    }
+    errors.extend(internal_secret(secret));
+    errors
+}
+
+/// A new ShootState.
+pub fn shoot_state(state: &ShootState) -> Errors {
+    let mut errors = Errors::new();
+    object_meta(&mut errors, &state.metadata, true, NameRule::Label, &Path::new("metadata"));
+    let path = Path::new("spec");
+    for (index, data) in state.spec.gardener.iter().enumerate() {
+        if data.name.is_empty() {
+            let path = path.child("gardener").index(index).child("name");
+            let text = "name of data required to generate resources cannot be empty";
+            errors.push(FieldError::invalid(&path, &data.name, text));
+        }
+    }
+    for (index, extension) in state.spec.extensions.iter().enumerate() {
+        let item = path.child("extensions").index(index);
+        if extension.kind.is_empty() {
+            let text = "extension resource kind cannot be empty";
+            errors.push(FieldError::invalid(&item.child("kind"), &extension.kind, text));
+        }
+        if extension.purpose.as_deref() == Some("") {
+            let text = "extension resource purpose cannot be empty";
+            errors.push(FieldError::invalid(&item.child("purpose"), "", text));
+        }
+        common::resources(&mut errors, &extension.resources, &path.child("resources"));
+    }
+    for (index, data) in state.spec.resources.iter().enumerate() {
+        let path = path.child("resources").index(index);
+        common::cross_version_reference(&mut errors, &data.api_version, &data.kind, &data.name, &path);
+    }
+    errors
+}
+
+/// A changed ShootState.
+pub fn shoot_state_update(state: &ShootState, old: &ShootState) -> Errors {
+    let mut errors = Errors::new();
+    object_meta_update(&mut errors, &state.metadata, &old.metadata, &Path::new("metadata"));
+    errors.extend(shoot_state(state));
+    errors
+}
+
+/// A new BackupBucket.
+pub fn backup_bucket(bucket: &BackupBucket) -> Errors {
+    let mut errors = Errors::new();
+    object_meta(&mut errors, &bucket.metadata, false, NameRule::Label, &Path::new("metadata"));
+    let (spec, path) = (&bucket.spec, Path::new("spec"));
+    if spec.provider.r#type.is_empty() {
+        errors.push(FieldError::invalid(&path.child("provider.type"), "", "type name must not be empty"));
+    }
+    if spec.provider.region.is_empty() {
+        errors.push(FieldError::invalid(&path.child("provider.region"), "", "region must not be empty"));
+    }
+    if spec.seed_name.as_deref().is_none_or(str::is_empty) {
+        errors.push(FieldError::invalid(&path.child("seedName"), &spec.seed_name, "seed must not be empty"));
+    }
+    if spec.credentials_ref.is_none() {
+        let text = "must be set and refer a Secret or WorkloadIdentity";
+        errors.push(FieldError::required(&path.child("credentialsRef"), text));
+    }
+    backup_references(&mut errors, &spec.secret_ref, spec.credentials_ref.as_ref(), "spec.credentialsRef", &path);
+    errors
+}
+
+/// The two references of a backup to its credentials must agree; `name` is the new one's full path.
+pub(super) fn backup_references(
+    errors: &mut Errors,
+    secret_ref: &SecretReference,
+    credentials_ref: Option<&ObjectReference>,
+    name: &str,
+    path: &Path,
+) {
+    let Some(reference) = credentials_ref else { return };
+    common::credentials_reference(errors, reference, &path.child("credentialsRef"));
+    if reference.api_version == "v1" && reference.kind == "Secret" {
+        if secret_ref.namespace != reference.namespace || secret_ref.name != reference.name {
+            let text = format!("must refer to the same secret as `{name}`");
+            errors.push(FieldError::forbidden(&path.child("secretRef"), &text));
+        }
+    } else if *secret_ref != SecretReference::default() {
+        let text = format!("must not be set when `{name}` refer to resource other than secret");
+        errors.push(FieldError::forbidden(&path.child("secretRef"), &text));
+    }
+    if reference.api_version == "security.gardener.cloud/v1alpha1" && reference.kind == "WorkloadIdentity" {
+        let text = "support for WorkloadIdentity as backup credentials is not yet fully implemented";
+        errors.push(FieldError::forbidden(&path.child("credentialsRef"), text));
+    }
+}
+
+/// A changed BackupBucket.
+pub fn backup_bucket_update(bucket: &BackupBucket, old: &BackupBucket) -> Errors {
+    let mut errors = Errors::new();
+    object_meta_update(&mut errors, &bucket.metadata, &old.metadata, &Path::new("metadata"));
+    let path = Path::new("spec");
+    immutable(&mut errors, &bucket.spec.provider, &old.spec.provider, &path.child("provider"));
+    immutable(&mut errors, &bucket.spec.seed_name, &old.spec.seed_name, &path.child("seedName"));
+    errors.extend(backup_bucket(bucket));
+    errors
+}
+
+/// A new BackupEntry.
+pub fn backup_entry(entry: &BackupEntry) -> Errors {
+    let mut errors = Errors::new();
+    object_meta(&mut errors, &entry.metadata, true, NameRule::Any, &Path::new("metadata"));
+    if entry.spec.bucket_name.is_empty() {
+        let path = Path::new("spec").child("bucketName");
+        errors.push(FieldError::invalid(&path, "", "bucketName must not be empty"));
+    }
+    errors
+}
+
+/// A changed BackupEntry.
+pub fn backup_entry_update(entry: &BackupEntry, old: &BackupEntry) -> Errors {
+    let mut errors = Errors::new();
+    object_meta_update(&mut errors, &entry.metadata, &old.metadata, &Path::new("metadata"));
+    errors.extend(backup_entry(entry));
+    errors
+}

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Seeds (pkg/apis/core/validation/seed.go @ v1.120.0).
+
+use std::collections::BTreeSet;
+
+use api::core::*;
+use apimachinery::field::{FieldError, Path};
+
+use super::common::{self, one_of};
+use super::meta::{self, NameRule, immutable, object_meta, object_meta_update};
+use super::network::{Cidr, ip_families, primary_family};
+use super::{Errors, objects};
+use crate::annotations::OPERATION;
+
+/// Range that upstream maps the ranges of a kube-apiserver's clients into.
+const RESERVED_MAPPING_RANGE: &str = "240.0.0.0/8";
+/// Range of the VPN between seeds and shoots.
+const VPN_RANGE: &str = "fd8f:6d53:b97a:1::/96";
+const TRAFFIC_POLICIES: [&str; 2] = ["Cluster", "Local"];
+
+/// A new Seed.
+pub fn seed(seed: &Seed) -> Errors {
+    let mut errors = Errors::new();
+    object_meta(&mut errors, &seed.metadata, false, NameRule::Label, &Path::new("metadata"));
+    if let Some(operation) = seed.metadata.annotation(OPERATION).filter(|operation| !operation.is_empty()) {
+        let supported =
+            ["reconcile", "renew-garden-access-secrets", "renew-kubeconfig", "renew-workload-identity-tokens"];
+        one_of(&mut errors, operation, &supported, &operation_path());
+    }
+    spec(&mut errors, &seed.spec, &Path::new("spec"));
+    errors
+}
+
+fn operation_path() -> Path {
+    Path::new("metadata").child("annotations").key(OPERATION)
+}
+
+/// A changed Seed.
+pub fn seed_update(new: &Seed, old: &Seed) -> Errors {
+    let mut errors = Errors::new();
+    object_meta_update(&mut errors, &new.metadata, &old.metadata, &Path::new("metadata"));
+    let operation = |seed: &Seed| seed.metadata.annotation(OPERATION).unwrap_or_default().to_owned();
+    let (now, before) = (operation(new), operation(old));
+    if !now.is_empty() && !before.is_empty() && now != before {
+        let text = format!("must not overwrite operation {before:?} with {now:?}");
+        errors.push(FieldError::forbidden(&operation_path(), &text));
+    }
+    let path = Path::new("spec");
+    let (networks, before) = (&new.spec.networks, &old.spec.networks);
+    let networks_path = path.child("networks");
+    immutable(&mut errors, &networks.ip_families, &before.ip_families, &networks_path.child("ipFamilies"));
+    immutable(&mut errors, &networks.pods, &before.pods, &networks_path.child("pods"));
+    immutable(&mut errors, &networks.services, &before.services, &networks_path.child("services"));
+    if before.nodes.is_some() {
+        immutable(&mut errors, &networks.nodes, &before.nodes, &networks_path.child("nodes"));
+    }
+    if let (Some(ingress), Some(before)) = (&new.spec.ingress, &old.spec.ingress) {
+        immutable(&mut errors, &ingress.domain, &before.domain, &path.child("ingress").child("domain"));
+    }
+    let backup_path = path.child("backup");
+    match (&new.spec.backup, &old.spec.backup) {
+        (Some(backup), Some(before)) => {
+            immutable(&mut errors, &backup.provider, &before.provider, &backup_path.child("provider"));
+            immutable(&mut errors, &backup.region, &before.region, &backup_path.child("region"));
+        }
+        (removed, before @ Some(_)) => immutable(&mut errors, removed, before, &backup_path),
+        (_, None) => {}
+    }
+    errors.extend(seed(new));
+    errors
+}
+
+/// A changed status of a Seed.
+pub fn seed_status_update(new: &Seed, old: &Seed) -> Errors {
+    let mut errors = Errors::new();
+    if old.status.cluster_identity.is_some() {
+        let path = Path::new("status").child("clusterIdentity");
+        immutable(&mut errors, &new.status.cluster_identity, &old.status.cluster_identity, &path);
+    }
+    errors
+}
+
+fn spec(errors: &mut Errors, spec: &SeedSpec, path: &Path) {
+    let provider = path.child("provider");
+    if spec.provider.r#type.is_empty() {
+        errors.push(FieldError::required(&provider.child("type"), "must provide a provider type"));
+    }
+    if spec.provider.region.is_empty() {
+        errors.push(FieldError::required(&provider.child("region"), "must provide a provider region"));
+    }
+    let mut zones = BTreeSet::new();
+    if let Some((index, zone)) = spec.provider.zones.iter().enumerate().find(|(_, zone)| !zones.insert(*zone)) {
+        errors.push(FieldError::duplicate(&provider.child("zones").index(index), zone));
+    }
+    networks(errors, &spec.networks, &path.child("networks"));
+    if let Some(each) = &spec.backup {
+        backup(errors, each, &spec.provider.r#type, &path.child("backup"));
+    }
+    let mut seen = BTreeSet::new();
+    for (index, taint) in spec.taints.iter().enumerate() {
+        let path = path.child("taints").index(index);
+        if taint.key.is_empty() {
+            errors.push(FieldError::required(&path.child("key"), "cannot be empty"));
+        }
+        let id = common::key_and_value(&taint.key, taint.value.as_deref());
+        if !seen.insert(id.clone()) {
+            errors.push(FieldError::duplicate(&path, &id));
+        }
+    }
+    if let Some(each) = &spec.volume {
+        volume(errors, each, &path.child("volume"));
+    }
+    if let Some(each) = &spec.settings {
+        settings(errors, each, &spec.provider.zones, &path.child("settings"));
+    }
+    ingress(errors, spec, path);
+    common::extensions(errors, &spec.extensions, &path.child("extensions"));
+    common::resources(errors, &spec.resources, &path.child("resources"));
+}
+
+fn networks(errors: &mut Errors, networks: &SeedNetworks, path: &Path) {
+    let found = errors.len();
+    ip_families(errors, &networks.ip_families, &path.child("ipFamilies"));
+    if errors.len() > found {
+        return;
+    }
+    let services = Cidr::new(&networks.services, path.child("services"));
+    if let Some(network) = services.network()
+        && network.is_ipv4()
+        && network.prefix() < 8
+    {
+        errors.push(FieldError::invalid(&services.path, &services.text, "cannot be larger than /8"));
+    }
+    let mut all = vec![Cidr::new(&networks.pods, path.child("pods")), services];
+    let defaults = path.child("shootDefaults");
+    let shoot = networks.shoot_defaults.as_ref();
+    let optional = [
+        (networks.nodes.as_ref(), path.child("nodes")),
+        (shoot.and_then(|shoot| shoot.pods.as_ref()), defaults.child("pods")),
+        (shoot.and_then(|shoot| shoot.services.as_ref()), defaults.child("services")),
+    ];
+    all.extend(optional.into_iter().filter_map(|(text, path)| Some(Cidr::new(text?, path))));
+    for cidr in &all {
+        cidr.check_parse(errors);
+    }
+    if networks.ip_families.len() != 2 {
+        for cidr in &all {
+            cidr.check_family(errors, primary_family(&networks.ip_families));
+        }
+    }
+    for (index, cidr) in all.iter().enumerate() {
+        cidr.check_no_overlap(errors, &all[index + 1..]);
+    }
+    Cidr::new(RESERVED_MAPPING_RANGE, Path::default()).check_no_overlap(errors, &all);
+    Cidr::new(VPN_RANGE, Path::default()).check_no_overlap(errors, &all);
+}
+
+fn backup(errors: &mut Errors, backup: &Backup, provider: &str, path: &Path) {
+    if backup.provider.is_empty() {
+        errors.push(FieldError::required(&path.child("provider"), "must provide a backup cloud provider name"));
+    }
+    if provider != backup.provider && backup.region.as_deref().is_none_or(str::is_empty) {
+        let text = "region must be specified for if backup provider is different from seed provider used in \
+                    `spec.provider.type`";
+        errors.push(FieldError::invalid(&path.child("region"), "", text));
+    }
+    if backup.credentials_ref.is_none() {
+        let text = "must be set to refer a Secret or WorkloadIdentity";
+        errors.push(FieldError::required(&path.child("credentialsRef"), text));
+    }
+    let name = "spec.backup.credentialsRef";
+    objects::backup_references(errors, &backup.secret_ref, backup.credentials_ref.as_ref(), name, path);
+}
+
+fn volume(errors: &mut Errors, volume: &SeedVolume, path: &Path) {
+    if let Some(size) = &volume.minimum_size {
+        meta::quantity(errors, size, &path.child("minimumSize"));
+    }
+    let mut purposes = BTreeSet::new();
+    for (index, provider) in volume.providers.iter().enumerate() {
+        let path = path.child("providers").index(index);
+        if provider.purpose.is_empty() {
+            errors.push(FieldError::required(&path.child("purpose"), "cannot be empty"));
+        }
+        if provider.name.is_empty() {
+            errors.push(FieldError::required(&path.child("name"), "cannot be empty"));
+        }
+        if !purposes.insert(&provider.purpose) {
+            errors.push(FieldError::duplicate(&path.child("purpose"), &provider.purpose));
+        }
+    }
+}
+
+fn settings(errors: &mut Errors, settings: &SeedSettings, zones: &[String], path: &Path) {
+    if let Some(reservation) = &settings.excess_capacity_reservation {
+        for (index, config) in reservation.configs.iter().enumerate() {
+            let path = path.child("excessCapacityReservation").child("configs").index(index).child("resources");
+            if config.resources.is_empty() {
+                errors.push(FieldError::required(&path, "cannot be empty"));
+            }
+            for (resource, value) in &config.resources {
+                meta::quantity(errors, value, &path.child(resource));
+            }
+        }
+    }
+    if let Some(services) = &settings.load_balancer_services {
+        let path = path.child("loadBalancerServices");
+        meta::annotations(errors, &services.annotations, &path.child("annotations"));
+        if let Some(policy) = &services.external_traffic_policy {
+            one_of(errors, policy, &TRAFFIC_POLICIES, &path.child("externalTrafficPolicy"));
+        }
+        if zones.len() <= 1 && !services.zones.is_empty() {
+            let text = "zone-specific load balancer settings only allowed with at least two zones in \
+                        spec.provider.zones";
+            errors.push(FieldError::forbidden(&path.child("zones"), text));
+        }
+        let mut seen = BTreeSet::new();
+        for (index, zone) in services.zones.iter().enumerate() {
+            let path = path.child("zones").index(index);
+            if !zones.contains(&zone.name) {
+                errors.push(FieldError::not_found(&path.child("name"), &zone.name));
+            }
+            if !seen.insert(&zone.name) {
+                errors.push(FieldError::duplicate(&path.child("name"), &zone.name));
+            }
+            meta::annotations(errors, &zone.annotations, &path.child("annotations"));
+            if let Some(policy) = &zone.external_traffic_policy {
+                one_of(errors, policy, &TRAFFIC_POLICIES, &path.child("externalTrafficPolicy"));
+            }
+        }
+    }
+    if settings.topology_aware_routing.as_ref().is_some_and(|routing| routing.enabled) && zones.len() <= 1 {
+        let text = "topology-aware routing can only be enabled on multi-zone Seed clusters (with at least two zones \
+                    in spec.provider.zones)";
+        errors.push(FieldError::forbidden(&path.child("topologyAwareRouting").child("enabled"), text));
+    }
+}
+
+fn ingress(errors: &mut Errors, spec: &SeedSpec, path: &Path) {
+    let ingress_path = path.child("ingress");
+    let Some(ingress) = &spec.ingress else {
+        errors.push(FieldError::required(&ingress_path, "cannot be empty"));
+        return;
+    };
+    let domain = ingress_path.child("domain");
+    if ingress.domain.is_empty() {
+        errors.push(FieldError::required(&domain, "cannot be empty"));
+    } else {
+        meta::invalid_each(errors, &domain, &ingress.domain, meta::dns_subdomain(&ingress.domain));
+    }
+    one_of(errors, &ingress.controller.kind, &["nginx"], &ingress_path.child("controller").child("kind"));
+    let path = path.child("dns").child("provider");
+    let Some(provider) = &spec.dns.provider else {
+        errors.push(FieldError::required(&path, "ingress controller requires dns.provider to be set"));
+        return;
+    };
+    let secret = path.child("secretRef");
+    let required = [
+        (&provider.r#type, path.child("type"), "DNS provider type must be set"),
+        (&provider.secret_ref.name, secret.child("name"), "secret reference name must be set"),
+        (&provider.secret_ref.namespace, secret.child("namespace"), "secret reference namespace must be set"),
+    ];
+    for (value, path, text) in required {
+        if value.is_empty() {
+            errors.push(FieldError::required(&path, text));
+        }
+    }
+}

@@ -1,0 +1,563 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Configuration of a Shoot's Kubernetes components.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use api::core::*;
+use apimachinery::field::{FieldError, Path};
+use apimachinery::meta::{Duration, Quantity};
+
+use super::super::common::{self, invalid_duration, not_negative_duration, one_of};
+use super::super::meta;
+use super::spec::forbidden_for_workerless;
+use super::workers::{taint_key, threshold};
+use super::{Errors, kubelet};
+use crate::features::{FORBIDDEN_ADMISSION_PLUGINS, admission_plugin, feature_gate};
+use crate::versions::{Version, meets_constraint};
+
+const HOUR: i64 = 3600;
+const SIGNING_ALGORITHMS: [&str; 10] =
+    ["ES256", "ES384", "ES512", "PS256", "PS384", "PS512", "RS256", "RS384", "RS512", "none"];
+
+pub(super) fn kubernetes(errors: &mut Errors, spec: &ShootSpec, workerless: bool, path: &Path) {
+    let kubernetes = &spec.kubernetes;
+    let version = kubernetes.version.as_str();
+    if version.is_empty() {
+        errors.push(FieldError::required(&path.child("version"), "kubernetes version must not be empty"));
+        return;
+    }
+    if kubernetes.enable_static_token_kubeconfig == Some(true) {
+        let text = "setting this field to true is not supported";
+        errors.push(FieldError::invalid(&path.child("enableStaticTokenKubeconfig"), true, text));
+    }
+    if let Some(etcd) = &kubernetes.etcd {
+        let path = path.child("etcd");
+        for (field, config, memory) in [("main", &etcd.main, "300M"), ("events", &etcd.events, "60M")] {
+            if let Some(autoscaling) = config.as_ref().and_then(|config| config.autoscaling.as_ref()) {
+                let path = path.child(field).child("autoscaling");
+                control_plane_autoscaling(errors, autoscaling, &[("memory", memory)], &path);
+            }
+        }
+    }
+    if let Some(server) = &kubernetes.kube_api_server {
+        kube_api_server(errors, server, version, &path.child("kubeAPIServer"));
+    }
+    if let Some(manager) = &kubernetes.kube_controller_manager {
+        let path = path.child("kubeControllerManager");
+        kube_controller_manager(errors, manager, spec.networking.as_ref(), version, workerless, &path);
+    }
+    if workerless {
+        let fields = [
+            ("kubeScheduler", kubernetes.kube_scheduler.is_some()),
+            ("kubeProxy", kubernetes.kube_proxy.is_some()),
+            ("kubelet", kubernetes.kubelet.is_some()),
+            ("clusterAutoScaler", kubernetes.cluster_autoscaler.is_some()),
+            ("verticalPodAutoScaler", kubernetes.vertical_pod_autoscaler.is_some()),
+        ];
+        forbidden_for_workerless(errors, &fields, path);
+        return;
+    }
+    if let Some(scheduler) = &kubernetes.kube_scheduler {
+        let path = path.child("kubeScheduler");
+        if let Some(profile) = &scheduler.profile {
+            one_of(errors, profile, &["balanced", "bin-packing"], &path.child("profile"));
+        }
+        feature_gates(errors, &scheduler.feature_gates, version, &path.child("featureGates"));
+    }
+    if let Some(proxy) = &kubernetes.kube_proxy {
+        let path = path.child("kubeProxy");
+        match &proxy.mode {
+            None => {
+                let text = "must be set when .spec.kubernetes.kubeProxy is set";
+                errors.push(FieldError::required(&path.child("mode"), text));
+            }
+            Some(mode) => one_of(errors, mode, &["IPTables", "IPVS"], &path.child("mode")),
+        }
+        feature_gates(errors, &proxy.feature_gates, version, &path.child("featureGates"));
+    }
+    if let Some(config) = &kubernetes.kubelet {
+        kubelet::kubelet(errors, config, version, &path.child("kubelet"));
+    }
+    if let Some(autoscaler) = &kubernetes.cluster_autoscaler {
+        cluster_autoscaler(errors, autoscaler, version, &path.child("clusterAutoscaler"));
+    }
+    if let Some(autoscaler) = &kubernetes.vertical_pod_autoscaler {
+        vertical_pod_autoscaler(errors, autoscaler, &path.child("verticalPodAutoscaler"));
+    }
+}
+
+/// Feature gates of a component: known, present in the version, and not locked to the other value.
+pub(super) fn feature_gates(errors: &mut Errors, gates: &BTreeMap<String, bool>, version: &str, path: &Path) {
+    for (name, enabled) in gates {
+        let path = path.child(name);
+        let Some(gate) = feature_gate(name) else {
+            errors.push(FieldError::invalid(&path, name, &format!("unknown feature gate {name}")));
+            continue;
+        };
+        let parsed = match Version::parse(version) {
+            Ok(parsed) => parsed,
+            Err(error) => {
+                errors.push(FieldError::invalid(&path, name, &error.to_string()));
+                continue;
+            }
+        };
+        if !gate.is_supported(&parsed) {
+            errors.push(FieldError::forbidden(&path, &format!("not supported in Kubernetes version {version}")));
+        } else if gate.is_locked(&parsed) && *enabled != gate.default {
+            let text = format!("cannot set feature gate to {enabled}, feature is locked to {}", gate.default);
+            errors.push(FieldError::forbidden(&path, &text));
+        }
+    }
+}
+
+fn admission_plugins(errors: &mut Errors, plugins: &[AdmissionPlugin], version: &str, path: &Path) {
+    for (index, plugin) in plugins.iter().enumerate() {
+        let path = path.index(index);
+        let name = path.child("name");
+        if plugin.name.is_empty() {
+            errors.push(FieldError::required(&name, "must provide a name"));
+            return;
+        }
+        let Some(known) = admission_plugin(&plugin.name) else {
+            errors.push(FieldError::invalid(
+                &name,
+                &plugin.name,
+                &format!("unknown admission plugin {:?}", plugin.name),
+            ));
+            continue;
+        };
+        match Version::parse(version) {
+            Err(error) => errors.push(FieldError::invalid(&name, &plugin.name, &error.to_string())),
+            Ok(parsed) if !known.is_supported(&parsed) => {
+                let text =
+                    format!("admission plugin {:?} is not supported in Kubernetes version {version}", plugin.name);
+                errors.push(FieldError::forbidden(&name, &text));
+            }
+            Ok(_) => {
+                if known.forbidden {
+                    let text = format!(
+                        "forbidden admission plugin was specified - do not use plugins from the following list: [{}]",
+                        FORBIDDEN_ADMISSION_PLUGINS.join(" ")
+                    );
+                    errors.push(FieldError::forbidden(&name, &text));
+                }
+                if plugin.disabled == Some(true) && known.required {
+                    let text = format!("admission plugin {:?} cannot be disabled", plugin.name);
+                    errors.push(FieldError::forbidden(&path, &text));
+                }
+                let external = ["ImagePolicyWebhook", "MutatingAdmissionWebhook", "ValidatingAdmissionWebhook"];
+                if plugin.kubeconfig_secret_name.is_some() && !external.contains(&plugin.name.as_str()) {
+                    let text =
+                        format!("admission plugin {:?} does not allow specifying external kubeconfig", plugin.name);
+                    errors.push(FieldError::forbidden(&path.child("kubeconfigSecretName"), &text));
+                }
+            }
+        }
+    }
+}
+
+fn kube_api_server(errors: &mut Errors, server: &KubeAPIServerConfig, version: &str, path: &Path) {
+    let is_at_least = |minor: &str| meets_constraint(version, &format!(">= {minor}")).unwrap_or(false);
+    if let Some(config) = &server.oidc_config {
+        oidc(errors, config, is_at_least("1.32"), is_at_least("1.31"), &path.child("oidcConfig"));
+    }
+    admission_plugins(errors, &server.admission_plugins, version, &path.child("admissionPlugins"));
+    let policy = server.audit_config.as_ref().and_then(|config| config.audit_policy.as_ref());
+    if let Some(reference) = policy.and_then(|policy| policy.config_map_ref.as_ref()) {
+        let path = path.child("auditConfig").child("auditPolicy").child("configMapRef");
+        common::named_reference(errors, reference, &path);
+    }
+    let is_old = meets_constraint(version, "< 1.30").unwrap_or(false);
+    let disabled = |gate: &str| server.feature_gates.get(gate) == Some(&false);
+    let structured_rules = |errors: &mut Errors, gate: &str, path: &Path| {
+        if is_old {
+            errors.push(FieldError::forbidden(path, "is available for Kubernetes versions >= v1.30"));
+        }
+        if disabled(gate) {
+            errors.push(FieldError::forbidden(path, &format!("requires feature gate {gate} to be enabled")));
+        }
+    };
+    if let Some(structured) = &server.structured_authentication {
+        let own = path.child("structuredAuthentication");
+        structured_rules(errors, "StructuredAuthenticationConfiguration", &own);
+        if server.oidc_config.is_some() {
+            let text = "is incompatible with structuredAuthentication";
+            errors.push(FieldError::forbidden(&path.child("oidcConfig"), text));
+        }
+        if structured.config_map_name.is_empty() {
+            errors.push(FieldError::forbidden(&own.child("configMapName"), "must provide a name"));
+        }
+    }
+    if let Some(structured) = &server.structured_authorization {
+        let own = path.child("structuredAuthorization");
+        structured_rules(errors, "StructuredAuthorizationConfiguration", &own);
+        if structured.config_map_name.is_empty() {
+            errors.push(FieldError::forbidden(&own.child("configMapName"), "must provide a name"));
+        } else if structured.kubeconfigs.is_empty() {
+            let text = "must provide kubeconfig secret references if an authorization config is configured";
+            errors.push(FieldError::required(&own.child("kubeconfigs"), text));
+        }
+    }
+    limits(errors, server, path);
+    if let Some(config) = &server.encryption_config {
+        encryption(errors, config, &path.child("encryptionConfig").child("resources"));
+    }
+    requests(errors, server.requests.as_ref(), &path.child("requests"));
+    if let Some(config) = &server.service_account_config {
+        service_account(errors, config, &path.child("serviceAccountConfig"));
+    }
+    if let Some(ttl) = server.event_ttl {
+        let path = path.child("eventTTL");
+        not_negative_duration(errors, Some(ttl), &path, "can not be negative");
+        if ttl > Duration::from_seconds(7 * 24 * HOUR) {
+            errors.push(invalid_duration(&path, ttl, "can not be longer than 7d"));
+        }
+    }
+    if let Some(autoscaling) = &server.autoscaling {
+        let minima = [("cpu", "20m"), ("memory", "200M")];
+        control_plane_autoscaling(errors, autoscaling, &minima, &path.child("autoscaling"));
+    }
+    feature_gates(errors, &server.feature_gates, version, &path.child("featureGates"));
+}
+
+fn limits(errors: &mut Errors, server: &KubeAPIServerConfig, path: &Path) {
+    if let Some(sizes) = &server.watch_cache_sizes {
+        let path = path.child("watchCacheSizes");
+        if let Some(size) = sizes.default {
+            meta::non_negative(errors, i64::from(size), &path.child("default"));
+        }
+        for (index, resource) in sizes.resources.iter().enumerate() {
+            let path = path.child("resources").index(index);
+            if resource.resource.is_empty() {
+                errors.push(FieldError::required(&path.child("resource"), "must not be empty"));
+            }
+            meta::non_negative(errors, i64::from(resource.size), &path.child("size"));
+        }
+    }
+    if let Some(logging) = &server.logging {
+        let path = path.child("logging");
+        let levels = [("verbosity", logging.verbosity), ("httpAccessVerbosity", logging.http_access_verbosity)];
+        for (field, level) in levels {
+            if let Some(level) = level {
+                meta::non_negative(errors, i64::from(level), &path.child(field));
+            }
+        }
+    }
+    let tolerations = [
+        ("defaultNotReadyTolerationSeconds", server.default_not_ready_toleration_seconds),
+        ("defaultUnreachableTolerationSeconds", server.default_unreachable_toleration_seconds),
+    ];
+    for (field, seconds) in tolerations {
+        if let Some(seconds) = seconds {
+            meta::non_negative(errors, seconds, &path.child(field));
+        }
+    }
+}
+
+fn encryption(errors: &mut Errors, config: &EncryptionConfig, path: &Path) {
+    let mut seen = BTreeSet::new();
+    for (index, resource) in config.resources.iter().enumerate() {
+        let path = path.index(index);
+        let bare = resource.strip_suffix('.').unwrap_or(resource);
+        if seen.contains(resource.as_str()) || seen.contains(bare) {
+            errors.push(FieldError::duplicate(&path, resource));
+        }
+        if bare == "secrets" {
+            errors.push(FieldError::forbidden(&path, &format!("{resource:?} are always encrypted")));
+        }
+        if resource.starts_with('*') {
+            errors.push(FieldError::invalid(&path, resource, "wildcards are not supported"));
+        }
+        seen.insert(resource.as_str());
+    }
+}
+
+fn requests(errors: &mut Errors, requests: Option<&APIServerRequests>, path: &Path) {
+    let Some(requests) = requests else { return };
+    let limits = [
+        ("maxNonMutatingInflight", requests.max_non_mutating_inflight, 800),
+        ("maxMutatingInflight", requests.max_mutating_inflight, 400),
+    ];
+    for (field, value, most) in limits {
+        let Some(value) = value else { continue };
+        let path = path.child(field);
+        meta::non_negative(errors, i64::from(value), &path);
+        if value > most {
+            errors.push(FieldError::invalid(&path, value, &format!("cannot set higher than {most}")));
+        }
+    }
+}
+
+fn service_account(errors: &mut Errors, config: &ServiceAccountConfig, path: &Path) {
+    if let Some(expiration) = config.max_token_expiration {
+        let path = path.child("maxTokenExpiration");
+        let hours = |hours: i64| Duration::from_seconds(hours * HOUR);
+        if expiration < hours(0) {
+            errors.push(invalid_duration(&path, expiration, "can not be negative"));
+        } else if expiration > hours(0) && expiration < hours(720) {
+            errors.push(FieldError::forbidden(&path, "must be at least 720h (30d)"));
+        } else if expiration > hours(2160) {
+            errors.push(FieldError::forbidden(&path, "must be at most 2160h (90d)"));
+        }
+    }
+    let mut issuers: BTreeSet<&str> = config.issuer.as_deref().into_iter().collect();
+    for (index, issuer) in config.accepted_issuers.iter().enumerate() {
+        if issuers.insert(issuer) {
+            continue;
+        }
+        let path = path.child("acceptedIssuers").index(index);
+        if config.issuer.as_ref() == Some(issuer) {
+            let text = format!("acceptedIssuers cannot contains the issuer field value: {issuer}");
+            errors.push(FieldError::invalid(&path, issuer, &text));
+        } else {
+            errors.push(FieldError::duplicate(&path, issuer));
+        }
+    }
+}
+
+fn oidc(errors: &mut Errors, config: &OIDCConfig, is_gone: bool, client_is_gone: bool, path: &Path) {
+    if is_gone {
+        let text = "for Kubernetes versions >= 1.32, oidcConfig field is no longer supported";
+        errors.push(FieldError::invalid(path, config, text));
+        return;
+    }
+    let is_set = |value: &Option<String>| value.as_deref().is_some_and(|value| !value.is_empty());
+    let pair = [("clientID", &config.client_id, "issuerURL"), ("issuerURL", &config.issuer_url, "clientID")];
+    let other_is_set = [is_set(&config.issuer_url), is_set(&config.client_id)];
+    for ((field, value, other), other_is_set) in pair.into_iter().zip(other_is_set) {
+        let path = path.child(field);
+        if is_set(value) {
+            if field == "issuerURL" {
+                issuer_url(errors, value.as_deref().unwrap_or_default(), &path);
+            }
+            continue;
+        }
+        if value.is_some() {
+            let text = format!("{field} cannot be empty when key is provided");
+            errors.push(FieldError::invalid(&path, value, &text));
+        }
+        if other_is_set {
+            let text = format!("{field} must be set when {other} is provided");
+            errors.push(FieldError::invalid(&path, value, &text));
+        }
+    }
+    common::ca_bundle(errors, config.ca_bundle.as_deref(), &path.child("caBundle"));
+    if let Some(client) = &config.client_authentication
+        && client_is_gone
+    {
+        let text = "for Kubernetes versions >= 1.31, clientAuthentication field is no longer supported";
+        errors.push(FieldError::invalid(&path.child("clientAuthentication"), client, text));
+    }
+    let empty = |errors: &mut Errors, field: &str, value: &Option<String>| {
+        if value.as_deref() == Some("") {
+            let text = format!("{field} cannot be empty when key is provided");
+            errors.push(FieldError::invalid(&path.child(field), "", &text));
+        }
+    };
+    empty(errors, "groupsClaim", &config.groups_claim);
+    empty(errors, "groupsPrefix", &config.groups_prefix);
+    for (index, algorithm) in config.signing_algs.iter().enumerate() {
+        one_of(errors, algorithm, &SIGNING_ALGORITHMS, &path.child("signingAlgs").index(index));
+    }
+    empty(errors, "usernameClaim", &config.username_claim);
+    empty(errors, "usernamePrefix", &config.username_prefix);
+}
+
+fn issuer_url(errors: &mut Errors, url: &str, path: &Path) {
+    let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+    let authority = if scheme.is_empty() { "" } else { rest.split(['/', '?', '#']).next().unwrap_or_default() };
+    let (user, host) = authority.rsplit_once('@').map_or(("", authority), |(user, host)| (user, host));
+    let (without_fragment, fragment) = url.split_once('#').unwrap_or((url, ""));
+    let query = without_fragment.split_once('?').map_or("", |(_, query)| query);
+    let checks = [
+        (host.is_empty(), "must be a valid URL and have https scheme"),
+        (!fragment.is_empty(), "must not contain a fragment"),
+        (!user.is_empty(), "must not contain a username or password"),
+        (!query.is_empty(), "must not contain a query"),
+        (scheme != "https", "must have https scheme"),
+    ];
+    for (_, text) in checks.into_iter().filter(|(is_wrong, _)| *is_wrong) {
+        errors.push(FieldError::invalid(path, url, text));
+    }
+}
+
+fn kube_controller_manager(
+    errors: &mut Errors,
+    manager: &KubeControllerManagerConfig,
+    networking: Option<&Networking>,
+    version: &str,
+    workerless: bool,
+    path: &Path,
+) {
+    if workerless {
+        let fields = [
+            ("nodeCIDRMaskSize", manager.node_cidr_mask_size.is_some()),
+            ("horizontalPodAutoscaler", manager.horizontal_pod_autoscaler.is_some()),
+            ("podEvictionTimeout", manager.pod_eviction_timeout.is_some()),
+            ("nodeMonitorGracePeriod", manager.node_monitor_grace_period.is_some()),
+        ];
+        forbidden_for_workerless(errors, &fields, path);
+    } else {
+        if let Some(size) = manager.node_cidr_mask_size
+            && networking.is_some_and(|networking| networking.ip_families == ["IPv4"])
+            && !(16..=28).contains(&size)
+        {
+            let text = "nodeCIDRMaskSize must be between 16 and 28";
+            errors.push(FieldError::invalid(&path.child("nodeCIDRMaskSize"), size, text));
+        }
+        let periods = [
+            ("podEvictionTimeout", manager.pod_eviction_timeout),
+            ("nodeMonitorGracePeriod", manager.node_monitor_grace_period),
+        ];
+        for (field, period) in periods {
+            if let Some(period) = period
+                && period.nanoseconds <= 0
+            {
+                let text = format!("{field} must be larger than 0");
+                errors.push(invalid_duration(&path.child(field), period, &text));
+            }
+        }
+        if let Some(autoscaler) = &manager.horizontal_pod_autoscaler {
+            horizontal_pod_autoscaler(errors, autoscaler, &path.child("horizontalPodAutoscaler"));
+        }
+    }
+    feature_gates(errors, &manager.feature_gates, version, &path.child("featureGates"));
+}
+
+fn horizontal_pod_autoscaler(errors: &mut Errors, autoscaler: &HorizontalPodAutoscalerConfig, path: &Path) {
+    let second = Duration::from_seconds(1);
+    let least = |errors: &mut Errors,
+                 field: &str,
+                 value: Option<Duration>,
+                 is_wrong: fn(Duration, Duration) -> bool,
+                 text: &str| {
+        if let Some(value) = value
+            && is_wrong(value, second)
+        {
+            errors.push(invalid_duration(&path.child(field), value, text));
+        }
+    };
+    let below_second = |value: Duration, second: Duration| value < second;
+    let text = "syncPeriod must not be less than a second";
+    least(errors, "syncPeriod", autoscaler.sync_period, below_second, text);
+    if let Some(tolerance) = autoscaler.tolerance
+        && tolerance <= 0.0
+    {
+        let text = "tolerance of must be greater than 0";
+        errors.push(FieldError::invalid(&path.child("tolerance"), tolerance, text));
+    }
+    let text = "downScale stabilization must not be less than a second";
+    least(errors, "downscaleStabilization", autoscaler.downscale_stabilization, below_second, text);
+    let text = "initial readiness delay must be greater than 0";
+    let not_positive = |value: Duration, _: Duration| value.nanoseconds <= 0;
+    least(errors, "initialReadinessDelay", autoscaler.initial_readiness_delay, not_positive, text);
+    let text = "cpu initialization period must not be less than a second";
+    least(errors, "cpuInitializationPeriod", autoscaler.cpu_initialization_period, below_second, text);
+}
+
+fn control_plane_autoscaling(
+    errors: &mut Errors,
+    autoscaling: &ControlPlaneAutoscaling,
+    minima: &[(&str, &str)],
+    path: &Path,
+) {
+    let path = path.child("minAllowed");
+    if autoscaling.min_allowed.is_empty() {
+        errors.push(FieldError::required(&path, "must provide minAllowed"));
+    }
+    for (resource, value) in &autoscaling.min_allowed {
+        let path = path.child(resource);
+        one_of(errors, resource, &["cpu", "memory"], &path);
+        let least = minima.iter().find(|(name, _)| name == resource).map(|(_, least)| *least);
+        if let Some(least) = least
+            && least.parse::<Quantity>().is_ok_and(|least| *value < least)
+        {
+            errors.push(FieldError::invalid(&path, value, &format!("value must be bigger than >= {least}")));
+        }
+        meta::quantity(errors, value, &path);
+    }
+}
+
+fn cluster_autoscaler(errors: &mut Errors, autoscaler: &ClusterAutoscaler, version: &str, path: &Path) {
+    let negative = "can not be negative";
+    threshold(errors, autoscaler.scale_down_utilization_threshold, &path.child("scaleDownUtilizationThreshold"));
+    not_negative_duration(errors, autoscaler.max_node_provision_time, &path.child("maxNodeProvisionTime"), negative);
+    let count = |errors: &mut Errors, field: &str, value: Option<i32>| {
+        if let Some(value) = value
+            && value < 0
+        {
+            errors.push(FieldError::invalid(&path.child(field), value, negative));
+        }
+    };
+    count(errors, "maxGracefulTerminationSeconds", autoscaler.max_graceful_termination_seconds);
+    if let Some(expander) = &autoscaler.expander {
+        let supported = ["least-waste", "most-pods", "priority", "random"];
+        for _ in expander.split(',').filter(|part| !supported.contains(part)) {
+            errors.push(FieldError::not_supported(&path.child("expander"), expander, &supported));
+        }
+    }
+    let taints = [
+        ("StartupTaints", "startupTaints", &autoscaler.startup_taints, ">= 1.29"),
+        ("StatusTaints", "statusTaints", &autoscaler.status_taints, ">= 1.29"),
+        ("IgnoreTaints", "ignoreTaints", &autoscaler.ignore_taints, ">= 1.14, < 1.32"),
+    ];
+    for (option, field, taints, range) in taints {
+        if taints.is_empty() {
+            continue;
+        }
+        let path = path.child(field);
+        match meets_constraint(version, range) {
+            Ok(true) => {}
+            Ok(false) => {
+                let text = format!("not supported in Kubernetes version {version}");
+                errors.push(FieldError::forbidden(&path.child(option), &text));
+            }
+            Err(error) => errors.push(FieldError::invalid(&path.child(option), option, &error.to_string())),
+        }
+        let mut seen = BTreeSet::new();
+        for (index, taint) in taints.iter().enumerate() {
+            let path = path.index(index);
+            taint_key(errors, taint, &path);
+            if !seen.insert(taint) {
+                errors.push(FieldError::duplicate(&path, taint));
+            }
+        }
+    }
+    not_negative_duration(errors, autoscaler.new_pod_scale_up_delay, &path.child("newPodScaleUpDelay"), negative);
+    count(errors, "maxEmptyBulkDelete", autoscaler.max_empty_bulk_delete);
+}
+
+fn vertical_pod_autoscaler(errors: &mut Errors, autoscaler: &VerticalPodAutoscaler, path: &Path) {
+    let duration = |errors: &mut Errors, field: &str, value: Option<Duration>| {
+        if let Some(value) = value
+            && value.nanoseconds < 0
+        {
+            errors.push(FieldError::invalid(&path.child(field), value, "must be non-negative"));
+        }
+    };
+    duration(errors, "evictAfterOOMThreshold", autoscaler.evict_after_oom_threshold);
+    duration(errors, "updaterInterval", autoscaler.updater_interval);
+    duration(errors, "recommenderInterval", autoscaler.recommender_interval);
+    let percentiles = [
+        ("targetCPUPercentile", autoscaler.target_cpu_percentile),
+        ("recommendationLowerBoundCPUPercentile", autoscaler.recommendation_lower_bound_cpu_percentile),
+        ("recommendationUpperBoundCPUPercentile", autoscaler.recommendation_upper_bound_cpu_percentile),
+        ("targetMemoryPercentile", autoscaler.target_memory_percentile),
+        ("recommendationLowerBoundMemoryPercentile", autoscaler.recommendation_lower_bound_memory_percentile),
+        ("recommendationUpperBoundMemoryPercentile", autoscaler.recommendation_upper_bound_memory_percentile),
+    ];
+    for (field, value) in percentiles {
+        if let Some(value) = value
+            && !(0.0..=1.0).contains(&value)
+        {
+            let text = "percentile value must be in the range [0, 1]";
+            errors.push(FieldError::invalid(&path.child(field), value, text));
+        }
+    }
+    duration(errors, "cpuHistogramDecayHalfLife", autoscaler.cpu_histogram_decay_half_life);
+    duration(errors, "memoryHistogramDecayHalfLife", autoscaler.memory_histogram_decay_half_life);
+    duration(errors, "memoryAggregationInterval", autoscaler.memory_aggregation_interval);
+    if let Some(count) = autoscaler.memory_aggregation_interval_count {
+        meta::non_negative(errors, count, &path.child("memoryAggregationIntervalCount"));
+    }
+}

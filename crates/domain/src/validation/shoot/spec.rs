@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The spec of a Shoot, part by part in upstream's order.
+
+use std::collections::BTreeSet;
+
+use api::core::*;
+use apimachinery::field::{FieldError, Path};
+use apimachinery::meta::Duration;
+use chrono::TimeDelta;
+
+use super::super::common::{self, invalid_duration, one_of};
+use super::super::meta::{self, invalid_unquoted};
+use super::super::network::{Cidr, ip_families, primary_family};
+use super::{Errors, WORKERLESS, hibernation, kubernetes, workers};
+use crate::window::Window;
+
+const PURPOSES: [&str; 4] = ["development", "evaluation", "production", "testing"];
+const GARDEN_PURPOSES: [&str; 5] = ["development", "evaluation", "infrastructure", "production", "testing"];
+
+pub(super) fn spec(errors: &mut Errors, shoot: &Shoot) {
+    let (spec, path) = (&shoot.spec, Path::new("spec"));
+    let workerless = spec.provider.workers.is_empty();
+    cloud_profile_reference(errors, spec, &path.child("cloudProfile"));
+    provider(errors, spec, workerless, &path.child("provider"));
+    addons(errors, spec, workerless, &path.child("addons"));
+    dns(errors, spec.dns.as_ref(), &path.child("dns"));
+    common::extensions(errors, &spec.extensions, &path.child("extensions"));
+    common::resources(errors, &spec.resources, &path.child("resources"));
+    kubernetes::kubernetes(errors, spec, workerless, &path.child("kubernetes"));
+    networking(errors, spec.networking.as_ref(), workerless, &path.child("networking"));
+    maintenance(errors, spec.maintenance.as_ref(), workerless, &path.child("maintenance"));
+    monitoring(errors, spec.monitoring.as_ref(), &path.child("monitoring"));
+    hibernation::hibernation(errors, shoot, &path.child("hibernation"));
+    if spec.region.is_empty() {
+        errors.push(FieldError::required(&path.child("region"), "must specify a region"));
+    }
+    bindings(errors, spec, workerless, &path);
+    if spec.seed_name.as_deref() == Some("") {
+        let text = "seed name must not be empty when providing the key";
+        errors.push(FieldError::invalid(&path.child("seedName"), "", text));
+    }
+    if let Some(selector) = &spec.seed_selector {
+        let path = path.child("seedSelector");
+        meta::label_selector_parts(errors, &selector.match_labels, &selector.match_expressions, &path);
+    }
+    if let Some(purpose) = &spec.purpose {
+        let supported: &[&str] = if shoot.metadata.namespace == "garden" { &GARDEN_PURPOSES } else { &PURPOSES };
+        one_of(errors, purpose, supported, &path.child("purpose"));
+    }
+    common::tolerations(errors, &spec.tolerations, &path.child("tolerations"));
+    system_components(errors, spec.system_components.as_ref(), workerless, &path.child("systemComponents"));
+}
+
+/// The CloudProfile must be named; `cloudProfileName` alone is enough.
+pub(super) fn cloud_profile_reference(errors: &mut Errors, spec: &ShootSpec, path: &Path) {
+    let (kind, name) = match (&spec.cloud_profile, &spec.cloud_profile_name) {
+        (Some(reference), _) => (reference.kind.as_str(), reference.name.as_str()),
+        (None, Some(name)) => ("CloudProfile", name.as_str()),
+        (None, None) => ("", ""),
+    };
+    if name.is_empty() {
+        errors.push(FieldError::required(&path.child("name"), "must specify a cloud profile"));
+    } else {
+        one_of(errors, kind, &["CloudProfile", "NamespacedCloudProfile"], &path.child("kind"));
+    }
+}
+
+/// One Forbidden for each field that is set.
+pub(super) fn forbidden_for_workerless(errors: &mut Errors, fields: &[(&str, bool)], path: &Path) {
+    for (field, _) in fields.iter().filter(|(_, is_set)| *is_set) {
+        errors.push(FieldError::forbidden(&path.child(field), WORKERLESS));
+    }
+}
+
+fn bindings(errors: &mut Errors, spec: &ShootSpec, workerless: bool, path: &Path) {
+    if workerless {
+        let fields = [
+            ("secretBindingName", spec.secret_binding_name.is_some()),
+            ("credentialsBindingName", spec.credentials_binding_name.is_some()),
+        ];
+        return forbidden_for_workerless(errors, &fields, path);
+    }
+    let is_set = |name: &Option<String>| name.as_deref().is_some_and(|name| !name.is_empty());
+    let path = path.child("secretBindingName");
+    match (is_set(&spec.secret_binding_name), is_set(&spec.credentials_binding_name)) {
+        (false, false) => errors.push(FieldError::required(&path, "must be set when credentialsBindingName is not")),
+        (true, true) => errors.push(FieldError::forbidden(&path, "is incompatible with credentialsBindingName")),
+        _ => {}
+    }
+}
+
+fn provider(errors: &mut Errors, spec: &ShootSpec, workerless: bool, path: &Path) {
+    let provider = &spec.provider;
+    if provider.r#type.is_empty() {
+        errors.push(FieldError::required(&path.child("type"), "must specify a provider type"));
+    }
+    if workerless {
+        let fields = [
+            ("infrastructureConfig", provider.infrastructure_config.is_some()),
+            ("controlPlaneConfig", provider.control_plane_config.is_some()),
+            ("workersSettings", provider.workers_settings.is_some()),
+        ];
+        forbidden_for_workerless(errors, &fields, path);
+    } else {
+        let path = path.child("workers");
+        for (index, worker) in provider.workers.iter().enumerate() {
+            workers::worker(errors, worker, &spec.kubernetes, &path.index(index));
+        }
+        workers::names(errors, &provider.workers, &path);
+        workers::system_component_pools(errors, &provider.workers, &path);
+    }
+    node_cidr_mask(errors, spec);
+}
+
+/// A node's pod network must hold the most pods that any pool allows.
+fn node_cidr_mask(errors: &mut Errors, spec: &ShootSpec) {
+    let manager = spec.kubernetes.kube_controller_manager.as_ref();
+    let (Some(mask), Some(networking)) = (manager.and_then(|manager| manager.node_cidr_mask_size), &spec.networking)
+    else {
+        return;
+    };
+    let shoot_wide = spec.kubernetes.kubelet.as_ref().and_then(|kubelet| kubelet.max_pods);
+    let of_pools =
+        spec.provider.workers.iter().filter_map(|worker| worker.kubernetes.as_ref()?.kubelet.as_ref()?.max_pods);
+    let most = of_pools.chain(shoot_wide).max().filter(|most| *most > 0).unwrap_or(110);
+    let (bits, default) = if networking.ip_families == ["IPv6"] { (128, 64) } else { (32, 24) };
+    let subnet = u32::try_from(bits - mask).unwrap_or(0);
+    let available = 1_i128.checked_shl(subnet).filter(|count| *count > 0).unwrap_or(i128::MAX) - 2;
+    if available < i128::from(most) {
+        let path = Path::new("spec").child("kubernetes").child("kubeControllerManager").child("nodeCIDRMaskSize");
+        let text = format!(
+            "kubelet or kube-controller-manager configuration incorrect. Please adjust the nodeCIDRMaskSize to \
+             support the highest maxPod on any worker pool. The nodeCIDRMaskSize of {mask} (default: {default}) only \
+             supports {available} IP addresses. The highest maxPod setting is {most} (default: 110). Please choose a \
+             nodeCIDRMaskSize that at least supports {most} IP addresses"
+        );
+        errors.push(FieldError::invalid(&path, mask, &text));
+    }
+}
+
+fn addons(errors: &mut Errors, spec: &ShootSpec, workerless: bool, path: &Path) {
+    let Some(addons) = &spec.addons else { return };
+    if workerless {
+        errors.push(FieldError::forbidden(path, "addons cannot be enabled for Workerless Shoot clusters"));
+        return;
+    }
+    let ingress = addons.nginx_ingress.as_ref().filter(|addon| addon.enabled);
+    let dashboard = addons.kubernetes_dashboard.as_ref().filter(|addon| addon.enabled);
+    let purpose = spec.purpose.as_deref();
+    if (ingress.is_some() || dashboard.is_some()) && purpose.is_some_and(|purpose| purpose != "evaluation") {
+        let text = "addons can only be enabled on shoots with .spec.purpose=evaluation";
+        errors.push(FieldError::forbidden(path, text));
+    }
+    if let Some(policy) = ingress.and_then(|ingress| ingress.external_traffic_policy.as_ref()) {
+        let path = path.child("nginxIngress").child("externalTrafficPolicy");
+        one_of(errors, policy, &["Cluster", "Local"], &path);
+    }
+    if let Some(mode) = dashboard.and_then(|dashboard| dashboard.authentication_mode.as_ref()) {
+        one_of(errors, mode, &["token"], &path.child("kubernetesDashboard").child("authenticationMode"));
+    }
+}
+
+/// The provider that is marked primary.
+pub(super) fn primary_provider(dns: &DNS) -> Option<&DNSProvider> {
+    dns.providers.iter().find(|provider| provider.primary == Some(true))
+}
+
+fn dns(errors: &mut Errors, dns: Option<&DNS>, path: &Path) {
+    let Some(dns) = dns else { return };
+    if let Some(domain) = &dns.domain {
+        meta::invalid_each(errors, &path.child("domain"), domain, meta::dns_subdomain(domain));
+    }
+    let primary_type = primary_provider(dns).and_then(|provider| provider.r#type.as_deref());
+    if dns.domain.is_none() && primary_type.is_some_and(|kind| kind != "unmanaged") {
+        let text = "domain must be set when primary provider type is not set to \"unmanaged\"";
+        errors.push(FieldError::required(&path.child("domain"), text));
+    }
+    let mut names = BTreeSet::new();
+    let mut primary_found = false;
+    for (index, provider) in dns.providers.iter().enumerate() {
+        let path = path.child("providers").index(index);
+        if let (Some(secret), Some(kind)) = (&provider.secret_name, &provider.r#type) {
+            let name = if secret.is_empty() || kind.is_empty() {
+                format!("{kind}{secret}")
+            } else {
+                format!("{kind}-{secret}")
+            };
+            if names.contains(&name) {
+                let text = "combination of .secretName and .type must be unique across dns providers";
+                errors.push(FieldError::invalid(&path, &name, text));
+                continue;
+            }
+            for text in meta::dns_subdomain(&name) {
+                let text = format!("combination of .secretName and .type is invalid: {text:?}");
+                errors.push(FieldError::invalid(&path, &name, &text));
+            }
+            names.insert(name);
+        }
+        if provider.primary == Some(true) {
+            if primary_found {
+                let text = "multiple primary DNS providers are not supported";
+                errors.push(FieldError::forbidden(&path.child("primary"), text));
+                continue;
+            }
+            primary_found = true;
+        }
+        match (&provider.r#type, &provider.secret_name) {
+            (Some(kind), Some(secret)) if kind == "unmanaged" => {
+                let text = "secretName must not be set when type is \"unmanaged\"";
+                errors.push(FieldError::invalid(&path.child("secretName"), secret, text));
+            }
+            (None, Some(_)) => {
+                errors.push(FieldError::required(&path.child("type"), "type must be set when secretName is set"));
+            }
+            _ => {}
+        }
+    }
+}
+
+fn networking(errors: &mut Errors, networking: Option<&Networking>, workerless: bool, path: &Path) {
+    let Some(networking) = networking else {
+        if !workerless {
+            errors.push(FieldError::required(path, "networking should not be nil for a Shoot with workers"));
+        }
+        return;
+    };
+    if workerless {
+        let fields = [
+            ("type", networking.r#type.is_some()),
+            ("providerConfig", networking.provider_config.is_some()),
+            ("pods", networking.pods.is_some()),
+            ("nodes", networking.nodes.is_some()),
+        ];
+        forbidden_for_workerless(errors, &fields, path);
+    } else if networking.r#type.as_deref().unwrap_or_default().is_empty() {
+        errors.push(FieldError::required(&path.child("type"), "networking type must be provided"));
+    }
+    let found = errors.len();
+    ip_families(errors, &networking.ip_families, &path.child("ipFamilies"));
+    if errors.len() > found {
+        return;
+    }
+    let networks = [("nodes", &networking.nodes), ("pods", &networking.pods), ("services", &networking.services)];
+    for (field, text) in networks {
+        let Some(text) = text else { continue };
+        let cidr = Cidr::new(text, path.child(field));
+        cidr.check_parse(errors);
+        if networking.ip_families.len() < 2 {
+            cidr.check_family(errors, primary_family(&networking.ip_families));
+        }
+        cidr.check_canonical(errors);
+    }
+}
+
+fn maintenance(errors: &mut Errors, maintenance: Option<&Maintenance>, workerless: bool, path: &Path) {
+    let Some(maintenance) = maintenance else { return };
+    if workerless && maintenance.auto_update.as_ref().is_some_and(|update| update.machine_image_version.is_some()) {
+        let path = path.child("autoUpdate").child("machineImageVersion");
+        errors.push(FieldError::forbidden(&path, WORKERLESS));
+    }
+    let Some(written) = &maintenance.time_window else { return };
+    let path = path.child("timeWindow");
+    let window = match Window::parse(&written.begin, &written.end) {
+        Ok(window) => window,
+        Err(error) => {
+            let dump = format!("core.MaintenanceTimeWindow{{Begin:{:?}, End:{:?}}}", written.begin, written.end);
+            errors.push(invalid_unquoted(&path.child("begin/end"), &dump, &error.to_string()));
+            return;
+        }
+    };
+    let length = window.duration();
+    let shown = Duration { nanoseconds: length.num_nanoseconds().unwrap_or(i64::MAX) };
+    if length > TimeDelta::hours(6) {
+        errors.push(invalid_duration(&path, shown, "time window must not be greater than 6h0m0s"));
+    } else if length < TimeDelta::minutes(30) {
+        errors.push(invalid_duration(&path, shown, "time window must not be smaller than 30m0s"));
+    }
+}
+
+fn monitoring(errors: &mut Errors, monitoring: Option<&Monitoring>, path: &Path) {
+    let Some(alerting) = monitoring.and_then(|monitoring| monitoring.alerting.as_ref()) else { return };
+    let mut seen = BTreeSet::new();
+    for (index, email) in alerting.email_receivers.iter().enumerate() {
+        let path = path.child("alerting").child("emailReceivers").index(index);
+        if !is_email(email) {
+            errors.push(FieldError::invalid(&path, email, "must provide a valid email"));
+        }
+        if !seen.insert(email) {
+            errors.push(FieldError::duplicate(&path, email));
+        }
+    }
+}
+
+/// `local@label.label…`, the last label of at least two letters.
+fn is_email(text: &str) -> bool {
+    let mut parts = text.split('@');
+    let (Some(local), Some(domain), None) = (parts.next(), parts.next(), parts.next()) else { return false };
+    let labels: Vec<&str> = domain.split('.').collect();
+    let Some((top, others)) = labels.split_last() else { return false };
+    let is_label =
+        |label: &&str| !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    let is_top = top.len() >= 2 && top.bytes().all(|byte| byte.is_ascii_alphabetic());
+    !local.is_empty() && !others.is_empty() && others.iter().all(is_label) && is_top
+}
+
+fn system_components(errors: &mut Errors, components: Option<&SystemComponents>, workerless: bool, path: &Path) {
+    let Some(components) = components else { return };
+    if workerless {
+        errors.push(FieldError::forbidden(path, WORKERLESS));
+        return;
+    }
+    let Some(dns) = &components.core_dns else { return };
+    let path = path.child("coreDNS");
+    if let Some(autoscaling) = &dns.autoscaling {
+        let modes = ["cluster-proportional", "horizontal"];
+        one_of(errors, &autoscaling.mode, &modes, &path.child("autoscaling").child("mode"));
+    }
+    let Some(rewriting) = &dns.rewriting else { return };
+    let mut seen = BTreeSet::new();
+    for (index, suffix) in rewriting.common_suffixes.iter().enumerate() {
+        let path = path.child("rewriting").child("commonSuffixes").index(index);
+        let rest = suffix.strip_prefix('.').unwrap_or(suffix);
+        if !rest.contains('.') {
+            let text = "must contain at least one non-leading dot ('.')";
+            errors.push(FieldError::invalid(&path, suffix, text));
+        }
+        if !seen.insert(rest) {
+            errors.push(FieldError::duplicate(&path, rest));
+        }
+    }
+}

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What may change in a Shoot.
+
+use std::collections::BTreeSet;
+
+use api::core::*;
+use apimachinery::field::{FieldError, Path};
+
+use super::super::meta::immutable;
+use super::spec::{cloud_profile_reference, primary_provider};
+use super::{Errors, Gates, differences, in_place_gate, is_in_hibernation, is_in_place, keep};
+use crate::annotations::OPERATION;
+use crate::reconcile::is_hibernation_enabled;
+use crate::versions::{Operator, Version, compare_versions};
+
+/// Resources that are to be encrypted, beside the ones that always are.
+pub(super) fn encrypted_resources(spec: &ShootSpec) -> BTreeSet<&str> {
+    let server = spec.kubernetes.kube_api_server.as_ref();
+    let config = server.and_then(|server| server.encryption_config.as_ref());
+    config.map(|config| config.resources.iter().map(String::as_str).collect()).unwrap_or_default()
+}
+
+/// Phases of the rotations in two steps; empty where there was none.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct RotationPhases<'a> {
+    pub(super) certificate_authorities: &'a str,
+    pub(super) service_account_key: &'a str,
+    pub(super) etcd_encryption_key: &'a str,
+}
+
+pub(super) fn rotation_phases(status: &ShootStatus) -> RotationPhases<'_> {
+    let Some(rotation) = status.credentials.as_ref().and_then(|credentials| credentials.rotation.as_ref()) else {
+        return RotationPhases::default();
+    };
+    RotationPhases {
+        certificate_authorities: rotation.certificate_authorities.as_ref().map_or("", |one| &one.phase),
+        service_account_key: rotation.service_account_key.as_ref().map_or("", |one| &one.phase),
+        etcd_encryption_key: rotation.etcd_encryption_key.as_ref().map_or("", |one| &one.phase),
+    }
+}
+
+pub(super) fn spec(errors: &mut Errors, new_shoot: &Shoot, old_shoot: &Shoot, gates: Gates) {
+    let (new, old, path) = (&new_shoot.spec, &old_shoot.spec, Path::new("spec"));
+    if new_shoot.metadata.is_being_deleted() && new != old {
+        errors.push(FieldError::forbidden(&path, &differences(new, old).join(",")));
+        return;
+    }
+    keep(errors, &new.region, &old.region, &path, "region");
+    cloud_profile_reference(errors, new, &path.child("cloudProfile"));
+    bindings(errors, new, old, &path);
+    keep(errors, &new.exposure_class_name, &old.exposure_class_name, &path, "exposureClassName");
+    dns(errors, new, old, &path.child("dns"));
+    let kubernetes = path.child("kubernetes");
+    version(errors, &new.kubernetes.version, &old.kubernetes.version, false, &kubernetes.child("version"));
+    let mask = |spec: &ShootSpec| {
+        spec.kubernetes.kube_controller_manager.as_ref().and_then(|manager| manager.node_cidr_mask_size)
+    };
+    keep(errors, &mask(new), &mask(old), &kubernetes.child("kubeControllerManager"), "nodeCIDRMaskSize");
+    if new.seed_name.is_some() {
+        let path = path.child("seedSelector");
+        match (&old.seed_selector, &new.seed_selector) {
+            (None, Some(_)) => {
+                let text = "cannot set seed selector when .spec.seedName is set";
+                errors.push(FieldError::forbidden(&path, text));
+            }
+            (Some(_), Some(_)) => immutable(errors, &new.seed_selector, &old.seed_selector, &path),
+            _ => {}
+        }
+    }
+    let workers = path.child("provider").child("workers");
+    let switched = match (new.provider.workers.is_empty(), old.provider.workers.is_empty()) {
+        (true, false) => Some("cannot switch from a Shoot with workers to a workerless Shoot"),
+        (false, true) => Some("cannot switch from a workerless Shoot to a Shoot with workers"),
+        _ => None,
+    };
+    if let Some(text) = switched {
+        errors.push(FieldError::forbidden(&workers, text));
+        return;
+    }
+    keep(errors, &new.provider.r#type, &old.provider.r#type, &path.child("provider"), "type");
+    for (index, worker) in new.provider.workers.iter().enumerate() {
+        let before = old.provider.workers.iter().find(|before| before.name == worker.name);
+        pool(errors, worker, before, gates, &workers.index(index));
+    }
+    for (index, worker) in new.provider.workers.iter().enumerate() {
+        let before = old.provider.workers.iter().find(|before| before.name == worker.name).unwrap_or(worker);
+        let (now, then) = (effective_version(worker, new), effective_version(before, old));
+        let path = workers.index(index).child("kubernetes").child("version");
+        version(errors, now, then, !is_in_place(worker), &path);
+    }
+    networking(errors, new.networking.as_ref(), old.networking.as_ref(), &path.child("networking"));
+    if new.scheduler_name != old.scheduler_name
+        && (old.scheduler_name.is_some() || new.scheduler_name.as_deref() != Some("default-scheduler"))
+    {
+        let text = "field is immutable";
+        errors.push(FieldError::invalid(&path.child("schedulerName"), &new.scheduler_name, text));
+    }
+}
+
+fn effective_version<'a>(worker: &'a Worker, spec: &'a ShootSpec) -> &'a str {
+    let own = worker.kubernetes.as_ref().and_then(|kubernetes| kubernetes.version.as_deref());
+    own.unwrap_or(&spec.kubernetes.version)
+}
+
+fn bindings(errors: &mut Errors, new: &ShootSpec, old: &ShootSpec, path: &Path) {
+    let has_credentials = new.credentials_binding_name.as_deref().is_some_and(|name| !name.is_empty());
+    if old.credentials_binding_name.is_some() && !has_credentials {
+        let path = path.child("credentialsBindingName");
+        errors.push(FieldError::forbidden(&path, "the field cannot be unset"));
+    }
+    let migrates = old.secret_binding_name.is_some() && new.secret_binding_name.is_none() && has_credentials;
+    if !migrates {
+        keep(errors, &new.secret_binding_name, &old.secret_binding_name, path, "secretBindingName");
+    }
+}
+
+fn dns(errors: &mut Errors, new: &ShootSpec, old: &ShootSpec, path: &Path) {
+    let Some(before) = &old.dns else { return };
+    let Some(dns) = &new.dns else {
+        immutable(errors, &new.dns, &old.dns, path);
+        return;
+    };
+    if before.domain.is_some() {
+        keep(errors, &dns.domain, &before.domain, path, "domain");
+    }
+    if new.seed_name.is_none() {
+        return;
+    }
+    let Some(primary) = primary_provider(before) else { return };
+    let path = path.child("providers");
+    let text = match (primary_provider(dns), &primary.r#type) {
+        (None, _) => "removing a primary provider is not allowed",
+        (Some(DNSProvider { r#type: None, .. }), Some(_)) => "removing the primary provider type is not allowed",
+        (Some(DNSProvider { r#type: Some(new), .. }), Some(old)) if new != old => {
+            "changing primary provider type is not allowed"
+        }
+        _ => return,
+    };
+    errors.push(FieldError::forbidden(&path, text));
+}
+
+/// A Kubernetes version must not go down, nor leave out a minor unless `may_skip`.
+fn version(errors: &mut Errors, new: &str, old: &str, may_skip: bool, path: &Path) {
+    if new.is_empty() {
+        let text = "cannot validate kubernetes version upgrade because it is unset";
+        errors.push(FieldError::invalid(path, new, text));
+        return;
+    }
+    match compare_versions(new, Operator::Less, old) {
+        Ok(false) => {}
+        Ok(true) => errors.push(FieldError::forbidden(path, "kubernetes version downgrade is not supported")),
+        Err(error) => errors.push(FieldError::invalid(path, new, &error.to_string())),
+    }
+    if may_skip {
+        return;
+    }
+    let before = match Version::parse(old) {
+        Ok(before) => before,
+        Err(error) => {
+            errors.push(FieldError::invalid(path, old, &error.to_string()));
+            return;
+        }
+    };
+    let limit = Version::new(before.major, before.minor.saturating_add(2), 0);
+    match compare_versions(new, Operator::GreaterOrEqual, &limit.to_string()) {
+        Ok(false) => {}
+        Ok(true) => {
+            errors.push(FieldError::forbidden(path, "kubernetes version upgrade cannot skip a minor version"));
+        }
+        Err(error) => errors.push(FieldError::invalid(path, new, &error.to_string())),
+    }
+}
+
+/// What may change in a pool: the way of updating stays, and what an in-place update cannot change stays with it.
+fn pool(errors: &mut Errors, new: &Worker, old: Option<&Worker>, gates: Gates, path: &Path) {
+    let Some(old) = old else {
+        in_place_gate(errors, new, gates, path);
+        return;
+    };
+    let text = match (is_in_place(old), is_in_place(new)) {
+        (true, false) => "from AutoInPlaceUpdate/ManualInPlaceUpdate to AutoRollingUpdate",
+        (false, true) => "from AutoRollingUpdate to AutoInPlaceUpdate/ManualInPlaceUpdate",
+        _ => "",
+    };
+    if !text.is_empty() {
+        let text = format!("update strategy cannot be changed {text}");
+        errors.push(FieldError::invalid(&path.child("updateStrategy"), &new.update_strategy, &text));
+    }
+    if new.update_strategy != old.update_strategy || !is_in_place(new) {
+        return;
+    }
+    let text =
+        |what: &str| format!("{what} cannot be changed if update strategy is AutoInPlaceUpdate/ManualInPlaceUpdate");
+    let machine = path.child("machine");
+    if new.machine.r#type != old.machine.r#type {
+        errors.push(FieldError::invalid(&machine.child("type"), &new.machine.r#type, &text("machine type")));
+    }
+    if let (Some(image), Some(before)) = (&new.machine.image, &old.machine.image)
+        && image.name != before.name
+    {
+        let path = machine.child("image").child("name");
+        errors.push(FieldError::invalid(&path, &image.name, &text("machine image name")));
+    }
+    if let (Some(cri), Some(before)) = (&new.cri, &old.cri)
+        && cri.name != before.name
+    {
+        errors.push(FieldError::invalid(&path.child("cri").child("name"), &cri.name, &text("CRI name")));
+    }
+    if new.volume != old.volume {
+        errors.push(FieldError::invalid(&path.child("volume"), &new.volume, &text("volume")));
+    }
+}
+
+fn networking(errors: &mut Errors, new: Option<&Networking>, old: Option<&Networking>, path: &Path) {
+    let Some(old) = old else { return };
+    let Some(new) = new else {
+        errors.push(FieldError::forbidden(path, "networking cannot be set to nil if it's already set"));
+        return;
+    };
+    keep(errors, &new.r#type, &old.r#type, path, "type");
+    if old.pods.is_some() {
+        keep(errors, &new.pods, &old.pods, path, "pods");
+    }
+    if old.services.is_some() {
+        keep(errors, &new.services, &old.services, path, "services");
+    }
+}
+
+/// Encrypted resources change one step at a time, and never asleep.
+pub(super) fn encryption(errors: &mut Errors, new: &Shoot, old: &Shoot) {
+    let before = encrypted_resources(&old.spec);
+    if encrypted_resources(&new.spec) == before {
+        return;
+    }
+    let path = Path::new("spec").child("kubernetes").child("kubeAPIServer").child("encryptionConfig");
+    let path = path.child("resources");
+    let phase = rotation_phases(&new.status).etcd_encryption_key;
+    if !phase.is_empty() && phase != "Completed" {
+        let text = "resources cannot be changed when .status.credentials.rotation.etcdEncryptionKey.phase is not \
+                    \"Completed\"";
+        errors.push(FieldError::forbidden(&path, text));
+    }
+    let stored: BTreeSet<&str> = new.status.encrypted_resources.iter().map(String::as_str).collect();
+    if before != stored {
+        let text = "resources cannot be changed because a previous encryption configuration change is currently being rolled \
+             out";
+        errors.push(FieldError::forbidden(&path, text));
+    }
+    if is_hibernation_enabled(&new.spec) {
+        errors.push(FieldError::forbidden(&path, "resources cannot be changed when shoot is in hibernation"));
+    }
+}
+
+/// High availability may be added while awake; once set and scheduled it stays.
+pub(super) fn high_availability(errors: &mut Errors, new: &Shoot, old: &Shoot) {
+    let tolerance = |shoot: &Shoot| {
+        let availability = shoot.spec.control_plane.as_ref()?.high_availability.as_ref()?;
+        Some(availability.failure_tolerance.r#type.clone())
+    };
+    let (now, before) = (tolerance(new), tolerance(old));
+    let path = Path::new("spec.controlPlane").child("highAvailability").child("failureTolerance").child("type");
+    if now.is_some() && before.is_none() && is_in_hibernation(new) {
+        let text = "Shoot is currently hibernated and cannot be scaled up to HA. Please make sure your cluster has \
+                    woken up before scaling it up to HA";
+        errors.push(FieldError::forbidden(&path, text));
+    }
+    if let Some(before) = before
+        && new.spec.seed_name.is_some()
+    {
+        immutable(errors, &now.unwrap_or_default(), &before, &path);
+    }
+}
+
+pub(super) fn node_local_dns(errors: &mut Errors, new: &ShootSpec, old: &ShootSpec) {
+    let enabled = |spec: &ShootSpec| {
+        let dns = spec.system_components.as_ref().and_then(|components| components.node_local_dns.as_ref());
+        dns.is_some_and(|dns| dns.enabled)
+    };
+    if enabled(new) != enabled(old) && old.provider.workers.iter().any(is_in_place) {
+        let path = Path::new("spec").child("systemComponents").child("nodeLocalDNS");
+        let text = "node-local-dns setting can not be changed if shoot has at least one worker pool with update \
+                    strategy AutoInPlaceUpdate/ManualInPlaceUpdate";
+        errors.push(FieldError::forbidden(&path, text));
+    }
+}
+
+/// A pool whose in-place update is pending stays as it is, unless the update is forced.
+pub(super) fn pending_in_place_updates(errors: &mut Errors, new: &Shoot, old: &Shoot) {
+    if new.metadata.annotation(OPERATION) == Some("force-in-place-update") {
+        return;
+    }
+    let updates = new.status.in_place_updates.as_ref().and_then(|updates| updates.pending_worker_updates.as_ref());
+    let Some(pending) = updates else { return };
+    for (index, worker) in new.spec.provider.workers.iter().enumerate() {
+        let is_pending = pending.auto_in_place_update.contains(&worker.name)
+            || pending.manual_in_place_update.contains(&worker.name);
+        let before = old.spec.provider.workers.iter().find(|before| before.name == worker.name);
+        let (true, true, Some(before)) = (is_in_place(worker), is_pending, before) else { continue };
+        let same = worker == before
+            && effective_version(worker, &new.spec) == effective_version(before, &old.spec)
+            && effective_kubelet(worker, &new.spec) == effective_kubelet(before, &old.spec);
+        if !same {
+            let path = Path::new("spec").child("provider").child("workers").index(index);
+            let text = format!(
+                "the worker pool {:?} is currently undergoing an in-place update. No changes are allowed to the \
+                 worker pool, the Shoot Kubernetes version, or the Shoot kubelet configuration. You can force an \
+                 update with annotating the Shoot with 'gardener.cloud/operation=force-in-place-update'",
+                worker.name
+            );
+            errors.push(FieldError::forbidden(&path, &text));
+        }
+    }
+}
+
+fn effective_kubelet<'a>(worker: &'a Worker, spec: &'a ShootSpec) -> Option<&'a KubeletConfig> {
+    let own = worker.kubernetes.as_ref().and_then(|kubernetes| kubernetes.kubelet.as_ref());
+    own.or(spec.kubernetes.kubelet.as_ref())
+}
