@@ -295,7 +295,7 @@ impl Landscape {
         Ok(result)
     }
 
-    fn stuck(&self) -> Failure {
+    pub(crate) fn stuck(&self) -> Failure {
         let mut waiting: Vec<String> = self.components.keys().map(ToString::to_string).collect();
         waiting.push(match self.runtime.clock().next_timer() {
             Some((due, class)) => format!("next timer {} ({class:?})", due.to_rfc3339()),

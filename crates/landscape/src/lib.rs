@@ -6,8 +6,10 @@
 //!
 //! **Tour.** [`Landscape`] the whole, and [`Options`] what it is made of; [`component`] its parts, `start` how they are
 //! started; `bootstrap` and [`extensions`] what an operator gives it; [`runtime`] the thread and its clock;
-//! [`livelock`] the guard against endless answers; [`failure`] how it can come to a halt.
+//! [`livelock`] the guard against endless answers; [`failure`] how it can come to a halt; [`wait`] waiting for objects;
+//! [`preset`] and [`bench`] for tests and benchmarks.
 
+pub mod bench;
 mod bootstrap;
 pub mod component;
 pub mod extensions;
@@ -15,8 +17,10 @@ pub mod failure;
 mod landscape;
 pub mod livelock;
 pub mod options;
+pub mod preset;
 pub mod runtime;
 mod start;
+pub mod wait;
 
 pub use component::Component;
 pub use failure::Failure;
