@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Why a command failed, and with which exit code.
+
+use crate::manifests::ManifestError;
+
+/// Why a command failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Failure {
+    /// Unreadable or refused input: exit code 2.
+    #[error("{what}")]
+    Input {
+        /// What is wrong, and where.
+        what: String,
+        /// What to do; empty when there is nothing to say.
+        hint: String,
+    },
+    /// Something did not happen that should have: exit code 1.
+    #[error("{0}")]
+    Failed(String),
+    /// Nobody reads the output any more: ends quietly.
+    #[error("the output is closed")]
+    OutputClosed,
+}
+
+impl Failure {
+    /// Unreadable or refused input.
+    pub(crate) fn input(what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Input { what: what.into(), hint: hint.into() }
+    }
+
+    /// The process's exit code.
+    pub(crate) const fn exit_code(&self) -> u8 {
+        match self {
+            Self::Input { .. } => 2,
+            Self::Failed(_) => 1,
+            Self::OutputClosed => 0,
+        }
+    }
+
+    /// What to do.
+    pub(crate) fn hint(&self) -> &str {
+        match self {
+            Self::Input { hint, .. } => hint,
+            Self::Failed(_) | Self::OutputClosed => "",
+        }
+    }
+}
+
+impl From<ManifestError> for Failure {
+    fn from(error: ManifestError) -> Self {
+        Self::input(error.to_string(), "")
+    }
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The one door to the terminal: data to standard output, everything else to standard error.
+
+use std::io::{Stderr, Stdout, Write};
+
+use crate::failure::Failure;
+
+/// Standard output and standard error.
+#[derive(Debug)]
+pub(crate) struct Output {
+    data: Stdout,
+    notes: Stderr,
+}
+
+impl Output {
+    /// The process's own.
+    pub(crate) fn standard() -> Self {
+        Self { data: std::io::stdout(), notes: std::io::stderr() }
+    }
+
+    /// A line of data.
+    ///
+    /// # Errors
+    /// [`Failure::OutputClosed`] when nobody reads any more.
+    pub(crate) fn line(&mut self, line: &str) -> Result<(), Failure> {
+        writeln!(self.data, "{line}").map_err(|_| Failure::OutputClosed)
+    }
+
+    /// A line that is no data.
+    pub(crate) fn note(&mut self, line: &str) {
+        // Without a standard error there is nobody left to tell.
+        let _ = writeln!(self.notes, "{line}");
+    }
+
+    /// Why a command failed, and what to do.
+    pub(crate) fn failure(&mut self, failure: &Failure) {
+        if *failure == Failure::OutputClosed {
+            return;
+        }
+        self.note(&format!("error: {failure}"));
+        if !failure.hint().is_empty() {
+            self.note("");
+            self.note(&format!("hint: {}", failure.hint()));
+        }
+    }
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Creating objects as `kubectl create --validate=strict` would.
+
+use api::catalogue;
+use apimachinery::Status;
+use apimachinery::catalogue::ResourceInfo;
+use http_body_util::BodyExt;
+use process::{Context, transport};
+
+use crate::manifests::{Manifest, ManifestError};
+
+/// Cluster that manifests are applied to.
+const CLUSTER: &str = "garden";
+
+/// The resource of a manifest.
+///
+/// # Errors
+/// A kind that the cluster does not serve, in kubectl's words; an object without a name.
+pub(crate) fn resource_of(manifest: &Manifest) -> Result<&'static ResourceInfo, ManifestError> {
+    let (group, version) = manifest.api_version().rsplit_once('/').unwrap_or(("", manifest.api_version()));
+    let row = catalogue::rows().find(|row| {
+        row.group == group
+            && row.version == version
+            && row.kind == manifest.kind()
+            && catalogue::serves(CLUSTER, row)
+    });
+    let Some(row) = row else {
+        let what = format!("no matches for kind \"{}\" in version \"{}\"", manifest.kind(), manifest.api_version());
+        return Err(ManifestError::at(&manifest.origin, what));
+    };
+    let has_name = !manifest.name().is_empty() || manifest.text(&["metadata", "generateName"]).is_some();
+    if !has_name {
+        return Err(ManifestError::at(&manifest.origin, format!("{}: `metadata.name` is missing", manifest.kind())));
+    }
+    Ok(row)
+}
+
+/// Creates an object.
+///
+/// # Errors
+/// The server's `Status`.
+pub(crate) async fn create(context: &Context, manifest: &Manifest) -> Result<(), Status> {
+    let row = resource_of(manifest).map_err(|error| Status::bad_request(error.to_string()))?;
+    let root = if row.group.is_empty() { "api".to_owned() } else { format!("apis/{}", row.group) };
+    let namespace = match (row.namespaced, manifest.namespace()) {
+        (false, _) => String::new(),
+        (true, "") => "namespaces/default/".to_owned(),
+        (true, namespace) => format!("namespaces/{namespace}/"),
+    };
+    let uri = format!("/clusters/{CLUSTER}/{root}/{}/{namespace}{}?fieldValidation=Strict", row.version, row.plural);
+    let request = http::Request::post(uri)
+        .header("content-type", "application/json")
+        .header("accept", "application/json")
+        .header("user-agent", "terrarium")
+        .body(transport::full(manifest.object.to_string()))
+        .map_err(|error| Status::bad_request(error.to_string()))?;
+    let response =
+        context.transport.send(request).await.map_err(|error| Status::internal_error(&error.to_string()))?;
+    let code = response.status();
+    if code.is_success() {
+        return Ok(());
+    }
+    let body = response.into_body().collect().await.map_err(|error| Status::internal_error(&error.to_string()))?;
+    Err(serde_json::from_slice(&body.to_bytes()).unwrap_or_else(|_| Status {
+        status: "Failure".to_owned(),
+        message: format!("the server answered {code}"),
+        code: code.as_u16(),
+        ..Status::default()
+    }))
+}
