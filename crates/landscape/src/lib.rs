@@ -25,4 +25,4 @@ pub mod wait;
 pub use component::Component;
 pub use failure::Failure;
 pub use landscape::{Counts, Landscape, Line};
-pub use options::{Options, Sync};
+pub use options::{GARDENER_VERSION, Options, Sync};

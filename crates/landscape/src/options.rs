@@ -8,6 +8,9 @@ use apimachinery::meta::ObjectMeta;
 use clock::Instant;
 use domain::profile::Profile;
 
+/// Version of Gardener that a landscape emulates unless it is told otherwise.
+pub const GARDENER_VERSION: &str = "v1.120.0";
+
 /// When gardenlets reconcile Shoots that nobody changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sync {
@@ -57,7 +60,7 @@ impl Options {
             history: None,
             sync: Sync::default(),
             kubernetes_version: "1.31.1".to_owned(),
-            gardener_version: "v1.120.0".to_owned(),
+            gardener_version: GARDENER_VERSION.to_owned(),
         }
     }
 }
