@@ -72,20 +72,28 @@ pub fn shoot(name: &str) -> Shoot {
     }))
 }
 
+/// The (empty) credentials of Project `demo`.
+pub fn secret() -> Secret {
+    typed(json!({"metadata": {"name": "local", "namespace": NAMESPACE}, "type": "Opaque"}))
+}
+
+/// What makes them usable for Shoots.
+pub fn secret_binding() -> SecretBinding {
+    typed(json!({
+        "metadata": {"name": "local", "namespace": NAMESPACE},
+        "provider": {"type": "local"},
+        "secretRef": {"name": "local", "namespace": NAMESPACE},
+    }))
+}
+
 /// Creates CloudProfile and Project, and, once the Project's namespace exists, the credentials.
 pub async fn create(admin: &Context) -> Result<(), Error> {
     Api::all(admin, "garden").create(&cloud_profile()).await?;
     Api::all(admin, "garden").create(&project()).await?;
     let projects = Api::<Project>::all(admin, "garden");
     crate::wait::for_object(&projects, "demo", |project| project.status.phase == "Ready").await?;
-    let secret: Secret = typed(json!({"metadata": {"name": "local", "namespace": NAMESPACE}, "type": "Opaque"}));
-    Api::namespaced(admin, "garden", NAMESPACE).create(&secret).await?;
-    let binding: SecretBinding = typed(json!({
-        "metadata": {"name": "local", "namespace": NAMESPACE},
-        "provider": {"type": "local"},
-        "secretRef": {"name": "local", "namespace": NAMESPACE},
-    }));
-    Api::namespaced(admin, "garden", NAMESPACE).create(&binding).await?;
+    Api::namespaced(admin, "garden", NAMESPACE).create(&secret()).await?;
+    Api::namespaced(admin, "garden", NAMESPACE).create(&secret_binding()).await?;
     Ok(())
 }
 

@@ -19,10 +19,7 @@ const CLUSTER: &str = "garden";
 pub(crate) fn resource_of(manifest: &Manifest) -> Result<&'static ResourceInfo, ManifestError> {
     let (group, version) = manifest.api_version().rsplit_once('/').unwrap_or(("", manifest.api_version()));
     let row = catalogue::rows().find(|row| {
-        row.group == group
-            && row.version == version
-            && row.kind == manifest.kind()
-            && catalogue::serves(CLUSTER, row)
+        row.group == group && row.version == version && row.kind == manifest.kind() && catalogue::serves(CLUSTER, row)
     });
     let Some(row) = row else {
         let what = format!("no matches for kind \"{}\" in version \"{}\"", manifest.kind(), manifest.api_version());
@@ -54,8 +51,7 @@ pub(crate) async fn create(context: &Context, manifest: &Manifest) -> Result<(),
         .header("user-agent", "terrarium")
         .body(transport::full(manifest.object.to_string()))
         .map_err(|error| Status::bad_request(error.to_string()))?;
-    let response =
-        context.transport.send(request).await.map_err(|error| Status::internal_error(&error.to_string()))?;
+    let response = context.transport.send(request).await.map_err(|error| Status::internal_error(&error.to_string()))?;
     let code = response.status();
     if code.is_success() {
         return Ok(());

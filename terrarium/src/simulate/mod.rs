@@ -1,5 +1,370 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `terrarium simulate`.
-pub(crate) mod complete;
+//! `terrarium simulate`: a whole landscape in one process, on a simulated clock.
+//!
+//! **Tour.** [`run`] the command; [`complete`] what manifests leave out; [`apply`] creating objects; [`story`] the
+//! client that watches and tells; [`layout`] how a line looks.
+
+mod apply;
+mod complete;
 mod layout;
 mod story;
+
+use std::path::PathBuf;
+
+use api::core::{Project, Seed, Shoot};
+use apimachinery::Object;
+use apimachinery::meta::Time;
+use chrono::{DateTime, TimeDelta, Utc};
+use clap::{Args, ValueEnum};
+use controller::Api;
+use domain::profile::Profile;
+use landscape::{Landscape, Options, Sync, preset, wait};
+use process::Context;
+use serde_json::json;
+
+use self::complete::Plan;
+use self::story::Story;
+use crate::failure::Failure;
+use crate::manifests::{self, Manifest, Origin};
+use crate::output::Output;
+
+/// Run a whole landscape in one process on a simulated clock, and tell its story
+///
+/// Without manifests the built-in demo runs: a cluster on a Kubernetes version that expires at midnight, whose owner has
+/// switched automatic updates off. The same seed and input give the same log, byte for byte: compare the hash of the
+/// last line.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// Shoots of the demo
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    shoots: u32,
+    /// Days of landscape time
+    #[arg(long, value_name = "D", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=36_500))]
+    days: u32,
+    /// Seed of all randomness
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+    /// Manifests to run instead of the demo: files, folders, or `-` for standard input
+    #[arg(short = 'f', long = "filename", value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// When unchanged Shoots are reconciled: once a day in their maintenance time window, or every hour
+    #[arg(long, value_enum, default_value_t = SyncMode::Window)]
+    sync: SyncMode,
+    /// Landscape time at the start [default: the demo's 2023-07-27T20:00:00Z; with manifests the evening before the
+    /// first of their versions expires]
+    #[arg(long, value_name = "T")]
+    start_time: Option<DateTime<Utc>>,
+    /// Where the requirements documents and upstream's code differ: which of them holds
+    #[arg(long, value_enum, default_value_t = ProfileName::Documents)]
+    profile: ProfileName,
+    /// Form of the output
+    #[arg(short = 'o', long = "output", value_enum, default_value_t = Form::Text)]
+    output: Form,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum SyncMode {
+    /// Once a day, in the maintenance time window
+    Window,
+    /// Every hour
+    #[value(name = "1h")]
+    Hourly,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ProfileName {
+    Documents,
+    Upstream,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Form {
+    /// The story, for a person
+    Text,
+    /// One JSON object a line, the last one with figures and hash
+    Json,
+}
+
+/// More Shoots than this are not told one by one.
+const TOLD_SHOOTS: usize = 8;
+
+/// Landscape time within which what an operator and a user prepare must be there.
+const PREPARATION: TimeDelta = TimeDelta::hours(1);
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
+    let is_demo = arguments.files.is_empty();
+    let given = if is_demo { demo(arguments.shoots) } else { manifests::read(&arguments.files)? };
+    for manifest in &given {
+        apply::resource_of(manifest)?;
+    }
+    let start =
+        arguments.start_time.unwrap_or_else(|| if is_demo { demo_start() } else { start_before_expiry(&given) });
+    let plan = complete::plan(given, &landscape::extensions::registered());
+    for note in &plan.notes {
+        output.note(&format!("note: {note}"));
+    }
+    let wall = wall_seconds();
+    let landscape = Landscape::start(options(arguments, start, &plan)?).map_err(failed)?;
+    let mut run = Run { landscape, output, form: arguments.output, start, wall_at_start: wall };
+    run.tell_head(arguments)?;
+    let end = start + TimeDelta::days(i64::from(arguments.days));
+    let story = run.begin(&plan)?;
+    if is_demo && arguments.start_time.is_none() {
+        run.refuse_a_late_shoot(&story, end)?;
+    }
+    run.until(end, &story)?;
+    run.finish(arguments.days)
+}
+
+struct Run<'a> {
+    landscape: Landscape,
+    output: &'a mut Output,
+    form: Form,
+    start: DateTime<Utc>,
+    wall_at_start: f64,
+}
+
+impl Run<'_> {
+    fn tell_head(&mut self, arguments: &Arguments) -> Result<(), Failure> {
+        if self.form == Form::Json {
+            return Ok(());
+        }
+        let options = self.landscape.options();
+        let (version, seeds) = (options.gardener_version.clone(), options.seeds.len());
+        let profile = match arguments.profile {
+            ProfileName::Documents => "documents",
+            ProfileName::Upstream => "upstream",
+        };
+        self.output.line(&format!(
+            "Terrarium {} · Gardener {version} (emulated) · profile {profile} · log memory · seed {} · {} seed{}",
+            env!("CARGO_PKG_VERSION"),
+            arguments.seed,
+            seeds,
+            if seeds == 1 { "" } else { "s" },
+        ))
+    }
+
+    /// Applies the plan, as its author would: first what an operator prepares, then the user's objects, then Shoots.
+    fn begin(&mut self, plan: &Plan) -> Result<Story, Failure> {
+        let admin = self.landscape.client("admin");
+        let story = Story::begin(&self.landscape.client("storyteller"), told(plan), plan.shoots.len() > 1);
+        self.create_all(&admin, &plan.first)?;
+        for manifest in plan.first.iter().filter(|manifest| manifest.kind() == "Project") {
+            let projects = Api::<Project>::all(&admin, "garden");
+            let ready = wait::for_object(&projects, manifest.name(), |project| project.status.phase == "Ready");
+            self.wait_for(ready, &format!("{}: Project `{}` is not Ready", manifest.origin, manifest.name()))?;
+        }
+        self.create_all(&admin, &plan.second)?;
+        for seed in &plan.seeds {
+            let seeds = Api::<Seed>::all(&admin, "garden");
+            let ready = wait::for_object(&seeds, seed.name(), |seed| seed.status.last_operation.is_some());
+            self.wait_for(ready, &format!("{}: Seed `{}` is not ready", seed.origin, seed.name()))?;
+        }
+        self.tell(&story)?;
+        self.create_all(&admin, &plan.shoots)?;
+        self.tell(&story)?;
+        Ok(story)
+    }
+
+    fn wait_for<T>(
+        &self,
+        future: impl Future<Output = Result<T, controller::Error>>,
+        missing: &str,
+    ) -> Result<(), Failure> {
+        match self.landscape.run_until_done(self.landscape.now() + PREPARATION, future).map_err(failed)? {
+            Some(Ok(_)) => Ok(()),
+            Some(Err(error)) => Err(Failure::Failed(format!("{missing}: {error}"))),
+            None => Err(Failure::Failed(format!("{missing} after {} minutes", PREPARATION.num_minutes()))),
+        }
+    }
+
+    fn create_all(&self, admin: &Context, manifests: &[Manifest]) -> Result<(), Failure> {
+        for manifest in manifests {
+            let created = self.landscape.run(apply::create(admin, manifest)).map_err(failed)?;
+            if let Err(status) = created {
+                let subject = format!("{}: {} `{}`", manifest.origin, manifest.kind(), manifest.name());
+                let what = status.message.trim_end().replace('\n', " ");
+                return Err(Failure::input(
+                    format!("{subject} was refused: {what}"),
+                    "nothing was kept; mend it and run again",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// A second after the demo's version expired, somebody asks for a new cluster on it.
+    fn refuse_a_late_shoot(&mut self, story: &Story, end: DateTime<Utc>) -> Result<(), Failure> {
+        let moment = demo_expiration() + TimeDelta::seconds(1);
+        if moment > end {
+            return Ok(());
+        }
+        self.until(moment, story)?;
+        let admin = self.landscape.client("admin");
+        let late = manifest_of(&preset::shoot("late"), "Shoot", "core.gardener.cloud/v1beta1");
+        let answer = self.landscape.run(apply::create(&admin, &late)).map_err(failed)?;
+        let object = format!("Shoot {}/late", preset::NAMESPACE);
+        match answer {
+            Ok(()) => story.tell(&object, "create Shoot late (1.26.4)", "201 Created"),
+            Err(status) => {
+                story.tell(&object, "create Shoot late (1.26.4)", &format!("{} {}", status.code, status.reason));
+                story.quote(&object, &status.message);
+            }
+        }
+        self.tell(story)
+    }
+
+    /// Lets time pass, telling what happened day by day.
+    fn until(&mut self, end: DateTime<Utc>, story: &Story) -> Result<(), Failure> {
+        while self.landscape.now() < end {
+            let next = (self.landscape.now() + TimeDelta::hours(6)).min(end);
+            self.landscape.run_until(next).map_err(failed)?;
+            self.tell(story)?;
+        }
+        Ok(())
+    }
+
+    fn tell(&mut self, story: &Story) -> Result<(), Failure> {
+        self.landscape.settle().map_err(failed)?;
+        for line in story.drain() {
+            match self.form {
+                Form::Text => self.output.line(&line.render())?,
+                Form::Json => self.output.line(&json(&line)?)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, days: u32) -> Result<(), Failure> {
+        self.landscape.replay_equals_live().map_err(failed)?;
+        let counts = self.landscape.counts();
+        let landscape_seconds = (self.landscape.now() - self.start).num_seconds();
+        let wall = (wall_seconds() - self.wall_at_start).max(0.001);
+        #[expect(clippy::cast_possible_truncation, reason = "a factor for a person")]
+        let speedup = (landscape_seconds as f64 / wall).round() as i64;
+        let hash = self.landscape.canonical_hash();
+        let figures = match self.form {
+            Form::Json => json(&json!({
+                "entries": counts.entries,
+                "revision": counts.revision,
+                "landscapeSeconds": landscape_seconds,
+                "wallSeconds": (wall * 1000.0).round() / 1000.0,
+                "speedup": speedup,
+                "hash": hash,
+            }))?,
+            Form::Text => format!(
+                "{days} day{} of landscape time in {wall:.1} s ({speedup}× real time); {} log entries; replayed from the \
+                 start: same state\nhash {hash}",
+                if days == 1 { "" } else { "s" },
+                counts.entries,
+            ),
+        };
+        self.output.line(&figures)
+    }
+}
+
+fn options(arguments: &Arguments, start: DateTime<Utc>, plan: &Plan) -> Result<Options, Failure> {
+    let mut options = Options::new(arguments.seed, start);
+    options.profile = match arguments.profile {
+        ProfileName::Documents => Profile::Documents,
+        ProfileName::Upstream => Profile::Upstream,
+    };
+    options.sync = match arguments.sync {
+        SyncMode::Window => Sync::Window,
+        SyncMode::Hourly => Sync::Hourly,
+    };
+    if !plan.seeds.is_empty() {
+        options.seeds = plan.seeds.iter().map(seed_template).collect::<Result<_, _>>()?;
+    }
+    Ok(options)
+}
+
+/// A Seed's manifest as the template that its gardenlet registers.
+fn seed_template(manifest: &Manifest) -> Result<Seed, Failure> {
+    let bytes = manifest.object.to_string();
+    let decoded = apimachinery::decode::json(bytes.as_bytes(), &<Seed as apimachinery::schema::Schema>::node());
+    let refused = |what: String| Failure::input(format!("{}: Seed `{}`: {what}", manifest.origin, manifest.name()), "");
+    let decoded = decoded.map_err(|error| refused(error.to_string()))?;
+    if let Some(field) = decoded.unknown.first() {
+        return Err(refused(format!("unknown field \"{field}\"")));
+    }
+    Seed::from_tree(decoded.tree).map_err(|error| refused(error.to_string()))
+}
+
+/// Namespace and name of the Shoots that the story follows.
+fn told(plan: &Plan) -> Vec<String> {
+    let names = plan.shoots.iter().map(|shoot| format!("{}/{}", shoot.namespace(), shoot.name()));
+    names.take(TOLD_SHOOTS).collect()
+}
+
+/// The demo's objects.
+fn demo(shoots: u32) -> Vec<Manifest> {
+    let core = "core.gardener.cloud/v1beta1";
+    let mut manifests = vec![
+        manifest_of(&preset::cloud_profile(), "CloudProfile", core),
+        manifest_of(&preset::project(), "Project", core),
+        manifest_of(&preset::secret(), "Secret", "v1"),
+        manifest_of(&preset::secret_binding(), "SecretBinding", core),
+    ];
+    let names = (1..=shoots).map(|number| if shoots == 1 { "local".to_owned() } else { format!("local-{number}") });
+    manifests.extend(names.map(|name| manifest_of::<Shoot>(&preset::shoot(&name), "Shoot", core)));
+    manifests
+}
+
+fn manifest_of<O: Object>(object: &O, kind: &str, api_version: &str) -> Manifest {
+    let mut object = object.to_tree();
+    object["kind"] = kind.into();
+    object["apiVersion"] = api_version.into();
+    if let Some(fields) = object.as_object_mut() {
+        fields.remove("status");
+    }
+    Manifest { origin: Origin { file: "demo".to_owned(), line: 1 }, object }
+}
+
+/// Thursday evening of the demo.
+fn demo_start() -> DateTime<Utc> {
+    instant("2023-07-27T20:00:00Z")
+}
+
+/// When Kubernetes 1.26.4 of the demo expires.
+fn demo_expiration() -> DateTime<Utc> {
+    instant("2023-07-28T00:00:00Z")
+}
+
+fn instant(text: &str) -> DateTime<Utc> {
+    text.parse().expect("a literal instant")
+}
+
+/// The evening before the first version of any CloudProfile expires: so every version can be added, and the story has
+/// something to tell. Without expirations, the demo's start.
+fn start_before_expiry(manifests: &[Manifest]) -> DateTime<Utc> {
+    let mut expirations: Vec<DateTime<Utc>> = Vec::new();
+    for manifest in manifests.iter().filter(|manifest| manifest.kind().ends_with("CloudProfile")) {
+        let spec = &manifest.object["spec"];
+        let images = spec["machineImages"].as_array().into_iter().flatten().map(|image| &image["versions"]);
+        let versions = images.chain([&spec["kubernetes"]["versions"]]).filter_map(|list| list.as_array()).flatten();
+        let dates =
+            versions.filter_map(|version| serde_json::from_value::<Time>(version["expirationDate"].clone()).ok());
+        expirations.extend(dates.filter(|date| !date.is_zero()).map(|date| date.0));
+    }
+    let evening = |expiration: &DateTime<Utc>| {
+        let midnight = expiration.date_naive().and_time(chrono::NaiveTime::MIN).and_utc();
+        midnight - TimeDelta::hours(4)
+    };
+    expirations.iter().min().map_or_else(demo_start, evening)
+}
+
+fn json(value: &impl serde::Serialize) -> Result<String, Failure> {
+    serde_json::to_string(value).map_err(|error| Failure::Failed(error.to_string()))
+}
+
+fn failed(failure: landscape::Failure) -> Failure {
+    Failure::Failed(failure.to_string())
+}
+
+/// Wall time in seconds, to say how fast a run was: nothing of the landscape sees it.
+#[expect(clippy::disallowed_methods, reason = "the speed of a run is wall time")]
+fn wall_seconds() -> f64 {
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0.0, |elapsed| elapsed.as_secs_f64())
+}

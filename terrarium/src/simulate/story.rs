@@ -31,12 +31,17 @@ pub(crate) struct Line {
     pub(crate) subject: String,
     /// What happened.
     pub(crate) text: String,
+    /// Whether the text is a quotation below the line before.
+    #[serde(skip)]
+    pub(crate) is_quote: bool,
 }
 
 impl Line {
     /// The line for a person.
     pub(crate) fn render(&self) -> String {
-        if self.subject.is_empty() {
+        if self.is_quote {
+            layout::quoted(&self.text)
+        } else if self.subject.is_empty() {
             layout::below(&self.text)
         } else {
             layout::line(self.time, &self.subject, &self.text)
@@ -51,6 +56,8 @@ pub(crate) struct Story {
     clock: Clock,
     /// Whether lines name their Shoot: with more than one they must.
     names_shoots: bool,
+    /// Namespace and name of the Shoots that are told.
+    shoots: Arc<Vec<String>>,
 }
 
 #[derive(Debug, Default)]
@@ -74,8 +81,9 @@ struct ToldShoot {
 
 impl Story {
     /// Starts watching; the watches run until the component of `context` stops.
-    pub(crate) fn begin(context: &Context, names_shoots: bool) -> Self {
-        let story = Self { told: Arc::default(), clock: context.clock.clone(), names_shoots };
+    pub(crate) fn begin(context: &Context, shoots: Vec<String>, names_shoots: bool) -> Self {
+        let clock = context.clock.clone();
+        let story = Self { told: Arc::default(), clock, names_shoots, shoots: Arc::new(shoots) };
         let garden = "garden";
         let (profiles, shoots, events, nodes) = (story.clone(), story.clone(), story.clone(), story.clone());
         Reflector::<CloudProfile>::new(Api::all(context, garden), ListOptions::default())
@@ -103,6 +111,15 @@ impl Story {
         self.push(&mut self.lock(), object, subject, text);
     }
 
+    /// Quotes a text below the line before.
+    pub(crate) fn quote(&self, object: &str, text: &str) {
+        let mut told = self.lock();
+        self.push(&mut told, object, "", text);
+        if let Some(line) = told.lines.last_mut() {
+            line.is_quote = true;
+        }
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, Told> {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -113,7 +130,12 @@ impl Story {
             object: object.to_owned(),
             subject: subject.to_owned(),
             text: text.to_owned(),
+            is_quote: false,
         });
+    }
+
+    fn tells(&self, namespace: &str, name: &str) -> bool {
+        self.shoots.iter().any(|shoot| shoot.split_once('/') == Some((namespace, name)))
     }
 
     fn subject(&self, shoot: &str, subject: &str) -> String {
@@ -131,6 +153,9 @@ impl Story {
     }
 
     fn on_shoot(&self, change: &Change<Shoot>) {
+        if !self.tells(&change.key.namespace, &change.key.name) {
+            return;
+        }
         let Some(shoot) = change.new.as_deref() else {
             let name = change.key.name.as_ref();
             let object = format!("Shoot {}/{name}", change.key.namespace);
@@ -186,7 +211,10 @@ impl Story {
     fn on_event(&self, change: &Change<Event>) {
         let Some(event) = &change.new else { return };
         let about = &event.involved_object;
-        if about.kind != "Shoot" || SILENT_EVENTS.iter().any(|silent| event.reason.starts_with(silent)) {
+        if about.kind != "Shoot"
+            || !self.tells(&about.namespace, &about.name)
+            || SILENT_EVENTS.iter().any(|silent| event.reason.starts_with(silent))
+        {
             return;
         }
         let name = format!("{}/{}", about.namespace, about.name);
