@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The benchmarks of a landscape in one process: `cargo xtask bench [quick|full]`.
+//!
+//! One table, and one line of JSON at the end. `quick` is for a glance; the default takes some minutes; `full` runs a
+//! year of 100 Shoots.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark prints its table")]
+
+use std::process::ExitCode;
+use std::time::SystemTime;
+
+use landscape::Failure;
+use landscape::bench::{self, Appends, Probe, Run, StatusPatches};
+use serde_json::json;
+
+#[derive(Debug)]
+struct Size {
+    /// Shoots and days of each run.
+    runs: &'static [(usize, u32)],
+    patches: u32,
+    appends: u32,
+}
+
+const QUICK: Size = Size { runs: &[(1, 30), (10, 10)], patches: 500, appends: 20_000 };
+const NORMAL: Size = Size { runs: &[(1, 365), (100, 30), (1000, 3)], patches: 5_000, appends: 200_000 };
+const FULL: Size = Size { runs: &[(1, 365), (100, 365), (1000, 30)], patches: 20_000, appends: 1_000_000 };
+
+/// Reflectors that watch while a status is patched.
+const REFLECTORS: [usize; 3] = [1, 4, 6];
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
+    let size = match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        [] => NORMAL,
+        ["quick"] => QUICK,
+        ["full"] => FULL,
+        other => {
+            eprintln!("error: unknown arguments {other:?}: expected nothing, `quick` or `full`");
+            return ExitCode::from(2);
+        }
+    };
+    match measure(&size) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("error: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn measure(size: &Size) -> Result<(), Failure> {
+    let probe = Probe { wall: &wall_seconds, resident: &resident_bytes };
+    let appends = bench::appends(size.appends, &probe);
+    let patches = REFLECTORS
+        .iter()
+        .map(|reflectors| bench::status_patches(*reflectors, size.patches, &probe))
+        .collect::<Result<Vec<_>, _>>()?;
+    let mut runs = Vec::new();
+    for (shoots, days) in size.runs {
+        runs.push(bench::run(*shoots, *days, 1, &probe)?);
+    }
+    table(&appends, &patches, &runs);
+    println!("{}", json!({"appends": appends, "statusPatches": patches, "runs": runs}));
+    Ok(())
+}
+
+fn table(appends: &Appends, patches: &[StatusPatches], runs: &[Run]) {
+    println!("append to the memory log        {:>10.2} µs   {:>10.0} bytes kept", appends.microseconds, appends.bytes);
+    for patch in patches {
+        println!("status patch, {} reflectors      {:>10.1} µs", patch.reflectors, patch.microseconds);
+    }
+    println!();
+    println!(
+        "{:>7} {:>5} {:>12} {:>12} {:>12} {:>12} {:>14} {:>14} {:>10}",
+        "shoots",
+        "days",
+        "create s",
+        "days/s",
+        "entries/s",
+        "year in s",
+        "entries/Sh/day",
+        "timers/Sh/day",
+        "KiB/Shoot"
+    );
+    for run in runs {
+        println!(
+            "{:>7} {:>5} {:>12.2} {:>12.2} {:>12.0} {:>12.1} {:>14.1} {:>14.1} {:>10}",
+            run.shoots,
+            run.days,
+            run.create_seconds,
+            run.days_per_second,
+            run.entries_per_second,
+            365.0 / run.days_per_second.max(f64::MIN_POSITIVE),
+            run.entries_per_shoot_day,
+            run.timers_per_shoot_day,
+            run.bytes_per_shoot / 1024,
+        );
+    }
+}
+
+/// Seconds of wall time.
+#[expect(clippy::disallowed_methods, reason = "a benchmark measures wall time")]
+fn wall_seconds() -> f64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0.0, |elapsed| elapsed.as_secs_f64())
+}
+
+/// Resident memory, by the kernel's account; 0 where there is none.
+fn resident_bytes() -> u64 {
+    let pages = std::fs::read_to_string("/proc/self/statm")
+        .ok()
+        .and_then(|text| text.split_whitespace().nth(1).and_then(|pages| pages.parse::<u64>().ok()));
+    pages.unwrap_or(0) * 4096
+}
