@@ -1,1 +1,87 @@
 // SPDX-License-Identifier: Apache-2.0
+//! gardener-apiserver: Gardener's kinds behind a generic API server.
+//!
+//! Everything that Gardener says about its kinds is in `domain`; here it is put where the server asks for it: one
+//! strategy per kind ([`strategy`]) and the chain of admission plugins in upstream's order ([`admission`]), which fetch
+//! what a rule needs and call it.
+//!
+//! **Invariants.** Stateless: what it knows is the log. No reconcile loops. No rule of Gardener that `domain` could hold.
+//!
+//! **Tour.** [`Options`] and [`service`] make a server; [`register`] adds the kinds and the chain to any builder.
+
+pub mod admission;
+mod rows;
+pub mod strategy;
+
+use api::core::*;
+use api::core_v1;
+use api::security::CredentialsBinding;
+use chrono::TimeDelta;
+use clock::Random;
+use domain::profile::Profile;
+use domain::validation::shoot::Gates;
+use generic_apiserver::{Builder, FixedClusters, Foundation, Server};
+
+use crate::rows::row;
+
+/// Logical cluster whose Gardener groups this server answers for.
+pub const CLUSTER: &str = "garden";
+
+/// Configuration of gardener-apiserver.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Documents or upstream.
+    pub profile: Profile,
+    /// Feature gates.
+    pub gates: Gates,
+    /// Domains under which Shoots without a domain of their own get one; the first counts.
+    pub default_domains: Vec<String>,
+    /// Age from which warnings ask to rotate credentials (`--shoot-credentials-rotation-interval`).
+    pub credentials_rotation_interval: TimeDelta,
+    /// Kubernetes version of the garden cluster.
+    pub kubernetes_version: String,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            profile: Profile::default(),
+            gates: Gates::default(),
+            default_domains: Vec::new(),
+            credentials_rotation_interval: TimeDelta::days(90),
+            kubernetes_version: "1.32.4".to_owned(),
+        }
+    }
+}
+
+/// A server of Gardener's kinds in cluster `garden`.
+pub fn service(foundation: Foundation, options: &Options) -> Server {
+    let random = foundation.random.clone();
+    let builder = Builder::new(foundation).clusters(FixedClusters::new([CLUSTER], &options.kubernetes_version));
+    register(builder, options, random).build()
+}
+
+/// Adds Gardener's kinds, the kinds that admission reads, and the admission chain.
+pub fn register(builder: Builder, options: &Options, random: Random) -> Builder {
+    let builder = builder
+        .resource::<Shoot>(&row::<Shoot>(), strategy::ShootStrategy::new(options, random))
+        .resource::<CloudProfile>(&row::<CloudProfile>(), strategy::CloudProfileStrategy(options.profile))
+        .resource::<NamespacedCloudProfile>(&row::<NamespacedCloudProfile>(), strategy::NamespacedCloudProfileStrategy)
+        .resource::<Seed>(&row::<Seed>(), strategy::seed())
+        .resource::<Project>(&row::<Project>(), strategy::project())
+        .resource::<SecretBinding>(&row::<SecretBinding>(), strategy::secret_binding())
+        .resource::<CredentialsBinding>(&row::<CredentialsBinding>(), strategy::credentials_binding())
+        .resource::<Quota>(&row::<Quota>(), strategy::quota())
+        .resource::<ExposureClass>(&row::<ExposureClass>(), strategy::exposure_class())
+        .resource::<InternalSecret>(&row::<InternalSecret>(), strategy::internal_secret())
+        .resource::<ShootState>(&row::<ShootState>(), strategy::shoot_state())
+        .resource::<BackupBucket>(&row::<BackupBucket>(), strategy::backup_bucket())
+        .resource::<BackupEntry>(&row::<BackupEntry>(), strategy::backup_entry())
+        .resource::<ControllerRegistration>(&row::<ControllerRegistration>(), strategy::controller_registration())
+        .resource::<core_v1::ControllerDeployment>(
+            &row::<core_v1::ControllerDeployment>(),
+            strategy::controller_deployment(),
+        )
+        .resource::<ControllerInstallation>(&row::<ControllerInstallation>(), strategy::controller_installation());
+    rows::known(builder).admission_chain(admission::chain(options))
+}

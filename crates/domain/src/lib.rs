@@ -22,6 +22,7 @@
 //! - [`rollout`] MachineDeployments, MachineSets, Machines and Nodes, pass by pass.
 //! - [`validation`] static validation per kind.
 //! - [`versions`] semantic versions, expiry, selections.
+//! - [`warnings`] what the API server says beside its answer.
 //! - [`window`] maintenance time windows.
 //! - [`worker_pool`] hashes of a pool, and what a change does to its nodes.
 
@@ -40,5 +41,6 @@ pub mod reconcile;
 pub mod rollout;
 pub mod validation;
 pub mod versions;
+pub mod warnings;
 pub mod window;
 pub mod worker_pool;

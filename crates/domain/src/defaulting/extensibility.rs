@@ -4,6 +4,7 @@
 use api::core::*;
 use api::kubernetes::core::ObjectReference;
 use api::security::CredentialsBinding;
+use apimachinery::meta::ByteString;
 
 use super::{MINUTE, seconds};
 
@@ -21,6 +22,13 @@ pub fn credentials_binding(binding: &mut CredentialsBinding) {
         binding.credentials_ref.namespace.clone_from(&binding.metadata.namespace);
     }
     quota_namespaces(&mut binding.quotas, &binding.metadata.namespace);
+}
+
+/// Moves plain texts of an InternalSecret to its data.
+pub fn internal_secret(secret: &mut InternalSecret) {
+    for (key, value) in std::mem::take(&mut secret.string_data) {
+        secret.data.insert(key, ByteString(value.into_bytes()));
+    }
 }
 
 fn quota_namespaces(quotas: &mut [ObjectReference], namespace: &str) {

@@ -11,10 +11,12 @@ mod seed;
 mod shoot;
 
 pub use self::cloud_profile::{cloud_profile, namespaced_cloud_profile};
-pub use self::extensibility::{controller_registration, credentials_binding, secret_binding};
+pub use self::extensibility::{controller_registration, credentials_binding, internal_secret, secret_binding};
 pub use self::project::project;
 pub use self::seed::{seed, sync_backup_references};
-pub use self::shoot::{default_node_cidr_mask_size, machine_controller_manager, shoot, sync_cloud_profile_reference};
+pub use self::shoot::{
+    canonicalize_shoot, default_node_cidr_mask_size, machine_controller_manager, shoot, sync_cloud_profile_reference,
+};
 
 use api::core::Toleration;
 use apimachinery::meta::{Duration, Quantity};

@@ -212,6 +212,20 @@ pub fn sync_cloud_profile_reference(shoot: &mut Shoot) {
     }
 }
 
+/// Brings a Shoot into the form in which it is stored: labels that name its seeds, and no trace of fields that have
+/// no effect any more.
+pub fn canonicalize_shoot(shoot: &mut Shoot) {
+    const SEED_LABEL: &str = "name.seed.gardener.cloud/";
+    shoot.metadata.labels.retain(|key, _| !key.starts_with(SEED_LABEL));
+    for seed in [&shoot.spec.seed_name, &shoot.status.seed_name].into_iter().flatten() {
+        shoot.metadata.labels.insert(format!("{SEED_LABEL}{seed}"), "true".to_owned());
+    }
+    shoot.spec.kubernetes.enable_static_token_kubeconfig = None;
+    if let Some(rotation) = shoot.status.credentials.as_mut().and_then(|credentials| credentials.rotation.as_mut()) {
+        rotation.kubeconfig = None;
+    }
+}
+
 /// What the machine-controller-manager of a control plane uses for fields that a pool leaves out.
 pub fn machine_controller_manager(profile: Profile) -> MachineControllerManagerSettings {
     MachineControllerManagerSettings {

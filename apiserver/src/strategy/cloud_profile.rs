@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+//! CloudProfiles and NamespacedCloudProfiles: what has expired matters, so that these ask for the time.
+
+use api::core::{CloudProfile, NamespacedCloudProfile};
+use apimachinery::field::FieldError;
+use domain::defaulting;
+use domain::profile::Profile;
+use domain::validation::cloud_profile;
+use generic_apiserver::registry::Generation;
+use generic_apiserver::{RequestContext, Strategy};
+
+/// CloudProfiles, by the landscape's profile.
+#[derive(Clone, Copy, Debug)]
+pub struct CloudProfileStrategy(pub Profile);
+
+impl Strategy<CloudProfile> for CloudProfileStrategy {
+    fn default(&self, object: &mut CloudProfile) {
+        defaulting::cloud_profile(object);
+    }
+
+    fn prepare_for_create(&self, object: &mut CloudProfile, request: &RequestContext) {
+        cloud_profile::drop_expired_versions(object, self.0, request.now);
+    }
+
+    fn validate_create(&self, object: &CloudProfile, request: &RequestContext) -> Vec<FieldError> {
+        cloud_profile::cloud_profile(object, self.0, request.now)
+    }
+
+    fn validate_update(&self, object: &CloudProfile, old: &CloudProfile, request: &RequestContext) -> Vec<FieldError> {
+        cloud_profile::cloud_profile_update(object, old, self.0, request.now)
+    }
+
+    fn generation(&self) -> Generation {
+        Generation::None
+    }
+
+    fn allows_unconditional_update(&self) -> bool {
+        true
+    }
+}
+
+/// NamespacedCloudProfiles.
+#[derive(Clone, Copy, Debug)]
+pub struct NamespacedCloudProfileStrategy;
+
+impl Strategy<NamespacedCloudProfile> for NamespacedCloudProfileStrategy {
+    fn default(&self, object: &mut NamespacedCloudProfile) {
+        defaulting::namespaced_cloud_profile(object);
+    }
+
+    fn prepare_for_create(&self, object: &mut NamespacedCloudProfile, request: &RequestContext) {
+        cloud_profile::drop_expired_overrides(object, None, request.now);
+    }
+
+    fn validate_create(&self, object: &NamespacedCloudProfile, _: &RequestContext) -> Vec<FieldError> {
+        cloud_profile::namespaced_cloud_profile(object)
+    }
+
+    fn prepare_for_update(
+        &self,
+        object: &mut NamespacedCloudProfile,
+        old: &NamespacedCloudProfile,
+        request: &RequestContext,
+    ) {
+        if request.subresource.is_empty() {
+            cloud_profile::drop_expired_overrides(object, Some(old), request.now);
+        }
+    }
+
+    fn validate_update(
+        &self,
+        object: &NamespacedCloudProfile,
+        old: &NamespacedCloudProfile,
+        request: &RequestContext,
+    ) -> Vec<FieldError> {
+        if &*request.subresource == "status" {
+            return Vec::new();
+        }
+        cloud_profile::namespaced_cloud_profile_update(object, old)
+    }
+
+    fn allows_unconditional_update(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One strategy per kind: where the server asks, the functions of `domain` that answer.
+
+mod cloud_profile;
+mod rules;
+mod shoot;
+
+pub use self::cloud_profile::{CloudProfileStrategy, NamespacedCloudProfileStrategy};
+pub use self::rules::Rules;
+pub use self::shoot::ShootStrategy;
+
+use api::core::*;
+use api::core_v1;
+use api::security::CredentialsBinding;
+use domain::validation::{bindings, extensibility, objects, project as projects, seed as seeds};
+use domain::{defaulting, generation};
+use generic_apiserver::registry::Generation;
+
+/// Seeds.
+pub fn seed() -> Rules<Seed> {
+    fn sync(seed: &mut Seed) {
+        if let Some(backup) = &mut seed.spec.backup {
+            defaulting::sync_backup_references(&mut backup.secret_ref, &mut backup.credentials_ref);
+        }
+    }
+    Rules::new(seeds::seed, seeds::seed_update)
+        .default(defaulting::seed)
+        .prepare(sync)
+        .raises(generation::seed_update)
+        .status(seeds::seed_status_update)
+        .unconditional()
+}
+
+/// Projects.
+pub fn project() -> Rules<Project> {
+    Rules::new(projects::project, projects::project_update)
+        .default(defaulting::project)
+        .status(projects::project_status_update)
+        .unconditional()
+}
+
+/// SecretBindings.
+pub fn secret_binding() -> Rules<SecretBinding> {
+    Rules::new(bindings::secret_binding, bindings::secret_binding_update)
+        .default(defaulting::secret_binding)
+        .generation(Generation::None)
+        .unconditional()
+}
+
+/// CredentialsBindings.
+pub fn credentials_binding() -> Rules<CredentialsBinding> {
+    Rules::new(bindings::credentials_binding, bindings::credentials_binding_update)
+        .default(defaulting::credentials_binding)
+        .generation(Generation::None)
+}
+
+/// Quotas.
+pub fn quota() -> Rules<Quota> {
+    Rules::new(bindings::quota, bindings::quota_update).generation(Generation::None).unconditional()
+}
+
+/// ExposureClasses.
+pub fn exposure_class() -> Rules<ExposureClass> {
+    Rules::new(bindings::exposure_class, bindings::exposure_class_update).generation(Generation::None)
+}
+
+/// InternalSecrets.
+pub fn internal_secret() -> Rules<InternalSecret> {
+    Rules::new(objects::internal_secret, objects::internal_secret_update)
+        .default(defaulting::internal_secret)
+        .generation(Generation::None)
+        .unconditional()
+}
+
+/// ShootStates.
+pub fn shoot_state() -> Rules<ShootState> {
+    Rules::new(objects::shoot_state, objects::shoot_state_update)
+}
+
+/// BackupBuckets.
+pub fn backup_bucket() -> Rules<BackupBucket> {
+    fn sync(bucket: &mut BackupBucket) {
+        defaulting::sync_backup_references(&mut bucket.spec.secret_ref, &mut bucket.spec.credentials_ref);
+    }
+    Rules::new(objects::backup_bucket, objects::backup_bucket_update)
+        .prepare(sync)
+        .raises(generation::backup_bucket_update)
+}
+
+/// BackupEntries.
+pub fn backup_entry() -> Rules<BackupEntry> {
+    Rules::new(objects::backup_entry, objects::backup_entry_update).raises(generation::backup_entry_update)
+}
+
+/// ControllerRegistrations.
+pub fn controller_registration() -> Rules<ControllerRegistration> {
+    Rules::new(extensibility::controller_registration, extensibility::controller_registration_update)
+        .default(defaulting::controller_registration)
+}
+
+/// ControllerDeployments, in the version in which they are stored.
+pub fn controller_deployment() -> Rules<core_v1::ControllerDeployment> {
+    Rules::new(extensibility::controller_deployment_v1, |deployment, _| {
+        extensibility::controller_deployment_v1(deployment)
+    })
+}
+
+/// ControllerInstallations.
+pub fn controller_installation() -> Rules<ControllerInstallation> {
+    Rules::new(extensibility::controller_installation, extensibility::controller_installation_update)
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A strategy put together from functions.
+
+use std::fmt;
+
+use apimachinery::field::FieldError;
+use apimachinery::{Object, Resource};
+use generic_apiserver::registry::Generation;
+use generic_apiserver::{RequestContext, Strategy};
+
+type Violations = Vec<FieldError>;
+
+/// The functions that make up the behaviour of a kind.
+#[derive(Clone, Copy)]
+pub struct Rules<K> {
+    create: fn(&K) -> Violations,
+    update: fn(&K, &K) -> Violations,
+    status: fn(&K, &K) -> Violations,
+    default: fn(&mut K),
+    prepare: fn(&mut K),
+    raises: Option<fn(&mut K, &K) -> bool>,
+    generation: Generation,
+    unconditional: bool,
+}
+
+impl<K> Rules<K> {
+    /// The rules for new and for changed objects; everything else as for every kind.
+    pub fn new(create: fn(&K) -> Violations, update: fn(&K, &K) -> Violations) -> Self {
+        Self {
+            create,
+            update,
+            status: |_, _| Vec::new(),
+            default: |_| {},
+            prepare: |_| {},
+            raises: None,
+            generation: Generation::Standard,
+            unconditional: false,
+        }
+    }
+
+    /// What fills in the defaults.
+    pub fn default(mut self, default: fn(&mut K)) -> Self {
+        self.default = default;
+        self
+    }
+
+    /// What is changed through the main resource before validation.
+    pub fn prepare(mut self, prepare: fn(&mut K)) -> Self {
+        self.prepare = prepare;
+        self
+    }
+
+    /// Which updates raise the generation.
+    pub fn raises(mut self, raises: fn(&mut K, &K) -> bool) -> Self {
+        self.raises = Some(raises);
+        self.generation = Generation::Strategy;
+        self
+    }
+
+    /// The rules for a changed status.
+    pub fn status(mut self, status: fn(&K, &K) -> Violations) -> Self {
+        self.status = status;
+        self
+    }
+
+    /// How the server raises the generation.
+    pub fn generation(mut self, generation: Generation) -> Self {
+        self.generation = generation;
+        self
+    }
+
+    /// A PUT needs no resource version.
+    pub fn unconditional(mut self) -> Self {
+        self.unconditional = true;
+        self
+    }
+}
+
+impl<K> fmt::Debug for Rules<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Rules")
+    }
+}
+
+impl<K: Resource + Object> Strategy<K> for Rules<K> {
+    fn default(&self, object: &mut K) {
+        (self.default)(object);
+    }
+
+    fn prepare_for_create(&self, object: &mut K, _: &RequestContext) {
+        (self.prepare)(object);
+    }
+
+    fn validate_create(&self, object: &K, _: &RequestContext) -> Violations {
+        (self.create)(object)
+    }
+
+    fn prepare_for_update(&self, object: &mut K, old: &K, request: &RequestContext) {
+        if !request.subresource.is_empty() {
+            return;
+        }
+        (self.prepare)(object);
+        if let Some(raises) = self.raises
+            && raises(object, old)
+        {
+            Resource::metadata_mut(object).generation = Resource::metadata(old).generation + 1;
+        }
+    }
+
+    fn validate_update(&self, object: &K, old: &K, request: &RequestContext) -> Violations {
+        if &*request.subresource == "status" { (self.status)(object, old) } else { (self.update)(object, old) }
+    }
+
+    fn generation(&self) -> Generation {
+        self.generation
+    }
+
+    fn allows_unconditional_update(&self) -> bool {
+        self.unconditional
+    }
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Shoots: three doors (main resource, `status`, `binding`), each with its own idea of what may change.
+
+use api::core::Shoot;
+use apimachinery::field::FieldError;
+use chrono::TimeDelta;
+use clock::Random;
+use domain::validation::shoot::{self, Gates};
+use domain::{annotations, defaulting, generation, reconcile, warnings};
+use generic_apiserver::registry::Generation;
+use generic_apiserver::{RequestContext, Strategy};
+
+use crate::{CLUSTER, Options};
+
+/// Shoots.
+#[derive(Clone, Debug)]
+pub struct ShootStrategy {
+    gates: Gates,
+    credentials_rotation_interval: TimeDelta,
+    random: Random,
+}
+
+impl ShootStrategy {
+    /// The strategy of a server; `random` draws default maintenance time windows.
+    pub fn new(options: &Options, random: Random) -> Self {
+        let credentials_rotation_interval = options.credentials_rotation_interval;
+        Self { gates: options.gates, credentials_rotation_interval, random }
+    }
+}
+
+impl Strategy<Shoot> for ShootStrategy {
+    fn default(&self, object: &mut Shoot) {
+        let meta = &object.metadata;
+        let name = if meta.name.is_empty() { &meta.generate_name } else { &meta.name };
+        let key = format!("{CLUSTER}/{}/{name}", meta.namespace);
+        defaulting::shoot(object, self.random.draw("default-maintenance-time-window", &key, 0));
+    }
+
+    fn prepare_for_create(&self, object: &mut Shoot, _: &RequestContext) {
+        defaulting::sync_cloud_profile_reference(object);
+    }
+
+    fn validate_create(&self, object: &Shoot, _: &RequestContext) -> Vec<FieldError> {
+        shoot::shoot(object, self.gates)
+    }
+
+    fn prepare_for_update(&self, object: &mut Shoot, old: &Shoot, request: &RequestContext) {
+        let raised = match &*request.subresource {
+            "status" => reconcile::status_update_raises_generation(object),
+            "binding" => generation::shoot_binding(object, old),
+            _ => {
+                object.spec.seed_name.clone_from(&old.spec.seed_name);
+                let change = reconcile::generation_on_update(old, object);
+                if change.remove_operation {
+                    object.metadata.annotations.remove(annotations::OPERATION);
+                }
+                defaulting::sync_cloud_profile_reference(object);
+                change.increase
+            }
+        };
+        if raised {
+            object.metadata.generation = old.metadata.generation + 1;
+        }
+    }
+
+    fn validate_update(&self, object: &Shoot, old: &Shoot, request: &RequestContext) -> Vec<FieldError> {
+        match &*request.subresource {
+            "status" => shoot::shoot_status_update(object, old),
+            _ => shoot::shoot_update(object, old, self.gates),
+        }
+    }
+
+    fn canonicalize(&self, object: &mut Shoot) {
+        defaulting::canonicalize_shoot(object);
+    }
+
+    fn warnings(&self, object: &Shoot, old: Option<&Shoot>, request: &RequestContext) -> Vec<String> {
+        if !request.subresource.is_empty() {
+            return Vec::new();
+        }
+        warnings::shoot(object, old, self.credentials_rotation_interval, request.now)
+    }
+
+    fn generation(&self) -> Generation {
+        Generation::Strategy
+    }
+}
