@@ -10,11 +10,24 @@
 pub mod admission;
 pub mod authorization;
 pub mod clusters;
+mod discovery;
+mod handlers;
+mod heartbeat;
+mod kind;
+mod meta;
+mod negotiation;
+mod output;
 pub mod registry;
+mod request;
+mod selection;
 pub mod server;
+mod snapshot;
+mod status;
+mod storage;
+mod table;
 
 pub use admission::{Attributes, Operation, Plugin, Reads};
 pub use authorization::{AllowAll, Authorizer};
 pub use clusters::{Cluster, Clusters, FixedClusters};
+pub use registry::{Generic, RequestContext, Strategy};
 pub use server::{Builder, Foundation, Server};
-pub use registry::{RequestContext, Strategy};

@@ -40,6 +40,12 @@ pub enum Generation {
     None,
 }
 
+/// The strategy of kinds that need nothing but the generic behaviour.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Generic;
+
+impl<O: Object> Strategy<O> for Generic {}
+
 /// The hooks of a kind. Every method has the generic behaviour as its default.
 ///
 /// The server itself does before `prepare_for_*`: name generation, uid, creation timestamp, namespace, reset of
@@ -79,6 +85,29 @@ pub trait Strategy<O: Object>: Send + Sync + 'static {
 
     /// Whether a PUT without resource version is taken.
     fn allows_unconditional_update(&self) -> bool {
+        false
+    }
+
+    /// Whether a PUT of a missing object creates it.
+    fn allows_create_on_update(&self) -> bool {
+        false
+    }
+
+    /// Changes an object that is being marked as deleted, after its deletion timestamp was set.
+    fn prepare_for_delete(&self, _object: &mut O, _request: &RequestContext) {}
+
+    /// Whether something beside `metadata.finalizers` keeps an object that was deleted.
+    fn holds_deletion(&self, _object: &O) -> bool {
+        false
+    }
+
+    /// Seconds that the object may take to go away; 0: none. `asked` is the client's wish.
+    fn deletion_grace_seconds(&self, _object: &O, _asked: Option<i64>) -> i64 {
+        0
+    }
+
+    /// Whether a deletion at once answers the object instead of a `Status`.
+    fn returns_deleted_object(&self) -> bool {
         false
     }
 }

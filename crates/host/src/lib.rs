@@ -4,16 +4,31 @@
 //! The host serves the core kinds and the kinds of CustomResourceDefinitions of every logical cluster itself, and hands
 //! the groups of an aggregated API of one cluster to that API's server.
 //!
+//! A cluster exists as long as its Cluster object exists in cluster `runtime`. It is born with the namespaces that
+//! every Kubernetes cluster has, and what is left in it goes with it.
+//!
 //! **Invariants.** No rules of Gardener. An aggregated group is never served from the host's own fold: while nobody
 //! serves it, requests for it are answered with 503.
 //!
-//! **Tour.** [`Host`] the front door; [`Aggregation`] who serves which groups.
+//! **Tour.** [`Host`] the front door; [`GARDENER_GROUPS`] what is handed on.
 
-use std::sync::{Arc, Mutex};
+mod aggregation;
+mod clusters;
+mod core_kinds;
+mod namespaces;
+mod provisional;
+mod rows;
 
-use generic_apiserver::{Foundation, Server};
-use process::transport::ResponseFuture;
-use process::{Request, Tasks, Transport, User};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use apimachinery::catalogue::ResourceInfo;
+use bytes::Bytes;
+use generic_apiserver::{Builder, Foundation, Server};
+use http::Method;
+use http_body_util::BodyExt;
+use process::transport::{ResponseFuture, full};
+use process::{Request, Response, Tasks, Transport, TransportError, User};
 
 /// Cluster that says which clusters exist; always exists itself.
 pub const RUNTIME_CLUSTER: &str = "runtime";
@@ -32,6 +47,13 @@ pub const GARDENER_GROUPS: [&str; 6] = [
     "settings.gardener.cloud",
 ];
 
+/// Namespaces that every cluster is born with.
+const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
+/// Version that cluster `runtime` reports.
+const RUNTIME_VERSION: &str = "1.32.0";
+/// Path of the Cluster objects.
+const CLUSTERS_PATH: &str = "/clusters/runtime/apis/terrarium.dev/v1alpha1/clusters";
+
 /// The front door. Cheap to clone; clones are one host.
 #[derive(Clone, Debug)]
 pub struct Host {
@@ -41,27 +63,45 @@ pub struct Host {
 #[derive(Debug)]
 struct Inner {
     server: Server,
-    aggregated: Mutex<Option<Transport>>,
+    aggregated: Mutex<Option<Server>>,
+    /// Whether cluster `runtime` has its namespaces.
+    born: AtomicBool,
 }
 
 impl Host {
-    /// A host over a log, which follows it on a task of `tasks`. [`Host::aggregate`] puts gardener-apiserver behind it.
+    /// A host over a log, which follows it on a task of `tasks` and serves the rows of the catalogue that are not
+    /// Gardener's. [`Host::aggregate`] puts gardener-apiserver behind it.
     pub fn new(foundation: Foundation, tasks: &Tasks) -> Self {
-        let _ = (foundation, tasks);
-        todo!()
+        Self::with_rows(foundation, tasks, &[])
+    }
+
+    /// As [`Host::new`], with rows beside those of the catalogue.
+    pub fn with_rows(foundation: Foundation, tasks: &Tasks, rows: &[ResourceInfo]) -> Self {
+        let mut own = provisional::rows();
+        own.push(rows::cluster_row());
+        let builder = Builder::new(foundation)
+            .clusters(clusters::ByObject::new(RUNTIME_VERSION))
+            .cluster_annotation(CLUSTER_ANNOTATION)
+            .admission(namespaces::PermanentNamespaces);
+        let server = rows::register(builder, own.iter().chain(rows)).build();
+        server.start(tasks);
+        Self { inner: Arc::new(Inner { server, aggregated: Mutex::new(None), born: AtomicBool::new(false) }) }
     }
 
     /// Hands [`GARDENER_GROUPS`] of cluster `garden` to a server from now on (requests go on with the user that they
     /// came with); `None`: nobody serves them.
     pub fn aggregate(&self, server: Option<Server>) {
-        let _ = (&self.inner.aggregated, server);
-        todo!()
+        *self.inner.aggregated.lock().unwrap_or_else(PoisonError::into_inner) = server;
+    }
+
+    fn aggregated(&self) -> Option<Server> {
+        self.inner.aggregated.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Answers a request; see [`Server::call`].
     pub fn call(&self, request: Request) -> ResponseFuture {
-        drop(request);
-        todo!()
+        let host = self.clone();
+        Box::pin(async move { host.answer(request).await })
     }
 
     /// The host as a transport that puts `user` on every request.
@@ -77,4 +117,64 @@ impl Host {
     pub fn server(&self) -> &Server {
         &self.inner.server
     }
+
+    async fn answer(&self, request: Request) -> Result<Response, TransportError> {
+        if !self.inner.born.swap(true, Ordering::Relaxed) {
+            self.furnish(RUNTIME_CLUSTER).await?;
+        }
+        let path = request.uri().path();
+        match aggregation::place(path) {
+            aggregation::Place::Aggregated => match self.aggregated() {
+                Some(server) => server.call(request).await,
+                None => Ok(aggregation::unavailable()),
+            },
+            aggregation::Place::Groups => {
+                let server = self.aggregated();
+                aggregation::groups(&self.inner.server, server.as_ref(), request).await
+            }
+            aggregation::Place::Own if path.starts_with(CLUSTERS_PATH) => self.change_clusters(request).await,
+            aggregation::Place::Own => self.inner.server.call(request).await,
+        }
+    }
+
+    /// Answers a request about Cluster objects, and does to the cluster what was done to its object.
+    async fn change_clusters(&self, request: Request) -> Result<Response, TransportError> {
+        let method = request.method().clone();
+        let name = request.uri().path()[CLUSTERS_PATH.len()..].trim_matches('/').to_owned();
+        let response = self.inner.server.call(request).await?;
+        match method {
+            Method::POST if response.status() == http::StatusCode::CREATED => {
+                let (parts, body) = response.into_parts();
+                let body = body.collect().await.map_err(|error| TransportError::Broken(error.to_string()))?.to_bytes();
+                if let Some(name) = name_of(&body) {
+                    self.furnish(&name).await?;
+                }
+                Ok(Response::from_parts(parts, full(body)))
+            }
+            Method::DELETE | Method::PUT | Method::PATCH if response.status().is_success() && !name.is_empty() => {
+                self.inner.server.clear_vanished_cluster(&name).await;
+                Ok(response)
+            }
+            _ => Ok(response),
+        }
+    }
+
+    /// Creates the namespaces that every cluster has.
+    async fn furnish(&self, cluster: &str) -> Result<(), TransportError> {
+        let user = User { name: "system:apiserver".into(), groups: vec!["system:masters".into()], component: None };
+        let transport = self.inner.server.transport(user);
+        for namespace in NAMESPACES {
+            let body = serde_json::json!({ "metadata": { "name": namespace } }).to_string();
+            let request = http::Request::post(format!("/clusters/{cluster}/api/v1/namespaces"))
+                .body(full(body))
+                .map_err(|error| TransportError::Broken(error.to_string()))?;
+            transport.send(request).await?;
+        }
+        Ok(())
+    }
+}
+
+fn name_of(body: &Bytes) -> Option<String> {
+    let tree: serde_json::Value = serde_json::from_slice(body).ok()?;
+    Some(tree["metadata"]["name"].as_str()?.to_owned())
 }

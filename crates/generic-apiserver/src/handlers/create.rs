@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+//! POST of a collection.
+
+use std::sync::Arc;
+
+use apimachinery::meta::Time;
+use bytes::Bytes;
+use eventlog::{Expect, Verb};
+use process::Response;
+use serde_json::Value;
+
+use super::draft::Draft;
+use super::{ATTEMPTS, Scope, Write, sections, warn};
+use crate::admission::Operation;
+use crate::kind::AnyObject;
+use crate::meta;
+use crate::registry::Generation;
+use crate::snapshot::View;
+use crate::status::{Failure, Result};
+use crate::storage::stored::Stored;
+
+/// Longest prefix of a generated name.
+const PREFIX: usize = 58;
+
+impl Scope {
+    pub(super) async fn create(mut self, body: Bytes) -> Result<Response> {
+        self.context.dry_run = self.call.query.dry_run("CreateOptions")?;
+        let validation = self.call.query.field_validation("CreateOptions")?;
+        let draft = self.draft(&body, validation)?;
+        let (mut response, warnings) = self.create_from(draft, "").await?;
+        warn(&mut response, &warnings);
+        Ok(response)
+    }
+
+    /// Creates an object; `name` is the one of the URL, for kinds that are created by a PUT.
+    pub(super) async fn create_from(&self, draft: Draft, name: &str) -> Result<(Response, Vec<String>)> {
+        let Draft { mut tree, mut warnings } = draft;
+        let resource = &self.names().group_resource;
+        if self.names().has_subresource("status")
+            && let Value::Object(fields) = &mut tree
+        {
+            fields.remove("status");
+        }
+        let mut tree = Some(tree);
+        for attempt in 0..=ATTEMPTS {
+            let tree = if attempt == ATTEMPTS { tree.take() } else { tree.clone() };
+            let mut object = self.object(tree.unwrap_or_default())?;
+            self.take_identity(&mut object, name)?;
+            self.kind.default(&mut *object);
+
+            let mut view = View::new(&self.server.store, &self.call.route.cluster);
+            let given = self.kind.metadata(&*object).name.clone();
+            self.check_namespace(&given, &mut view)?;
+            self.admit(Operation::Create, &given, &mut *object, None, &mut view)?;
+            let name = self.fill_identity(&mut object)?;
+
+            self.kind.prepare_for_create(&mut *object, &self.context);
+            let errors = self.kind.validate_create(&*object, &self.context);
+            self.invalid(&name, &errors)?;
+            let errors = meta::validate_create(self.kind.metadata(&*object), self.names());
+            self.invalid(&name, &errors)?;
+            self.kind.canonicalize(&mut *object);
+            self.validate(Operation::Create, &name, &mut *object, None, &mut view)?;
+            if attempt == 0 {
+                warnings.extend(self.kind.warnings(&*object, None, &self.context));
+            }
+
+            let generated = given.is_empty();
+            let path = self.object_path(&name);
+            if self.server.store.get(self.id, &path).is_some() {
+                return Err(match generated {
+                    true => Failure::NoFreeName(resource.clone(), name),
+                    false => Failure::AlreadyExists(resource.clone(), name),
+                });
+            }
+            let encoded = sections(self.kind.encode(&*object));
+            let guards = std::mem::take(&mut view.guards);
+            if self.context.dry_run {
+                return Ok((self.answer_unstored(201, &object), warnings));
+            }
+            let write = Write {
+                key: self.key(&name),
+                expect: Expect::Absent,
+                guards,
+                verb: Verb::Create,
+                sections: encoded,
+                volatile: false,
+            };
+            if let Some(stored) = self.append(write, object).await? {
+                return Ok((self.answer(201, &stored), warnings));
+            }
+        }
+        Err(Failure::Modified(resource.clone(), name.to_owned()))
+    }
+
+    /// Checks what the client says of the object's identity, and takes back what only the server may say.
+    fn take_identity(&self, object: &mut Box<AnyObject>, name: &str) -> Result<()> {
+        let names = self.names();
+        let meta = self.kind.metadata_mut(&mut **object);
+        if !matches!(meta.resource_version.as_str(), "" | "0") {
+            return Err(Failure::RevisionOnCreate);
+        }
+        meta.resource_version.clear();
+        if !name.is_empty() && meta.name != name {
+            return Err(meta::name_mismatch(&meta.name, name));
+        }
+        if !names.info.namespaced {
+            meta.namespace.clear();
+        } else if meta.namespace.is_empty() {
+            meta.namespace.clone_from(&self.path.namespace);
+        } else if meta.namespace != self.path.namespace {
+            let text = "the namespace of the provided object does not match the namespace sent on the request";
+            return Err(Failure::BadRequest(text.to_owned()));
+        }
+        Ok(())
+    }
+
+    /// Fills in what the server decides; answers the name.
+    fn fill_identity(&self, object: &mut Box<AnyObject>) -> Result<String> {
+        let store = &self.server.store;
+        let random = &self.server.foundation.random;
+        let generation = match self.kind.generation() {
+            Generation::Standard | Generation::Strategy => 1,
+            Generation::None => 0,
+        };
+        let resource = &self.names().log_resource;
+        let meta = self.kind.metadata_mut(&mut **object);
+        meta.self_link.clear();
+        meta.deletion_timestamp = None;
+        meta.deletion_grace_period_seconds = None;
+        meta.managed_fields.clear();
+        meta.generation = generation;
+        meta.creation_timestamp = Time::from_instant(self.now());
+        if meta.name.is_empty() && !meta.generate_name.is_empty() {
+            let prefix: String = meta.generate_name.chars().take(PREFIX).collect();
+            let from = self.object_path(&prefix);
+            let key = format!("{resource}/{from}");
+            loop {
+                let ordinal = store.next_name(self.id, &from);
+                let name = format!("{prefix}{}", random.suffix(5, "generated name", &key, ordinal));
+                if store.get(self.id, &self.object_path(&name)).is_none() {
+                    meta.name = name;
+                    break;
+                }
+            }
+        }
+        let path = self.object_path(&meta.name);
+        let ordinal = store.creations(self.id, &path);
+        meta.uid = random.uid(&format!("{resource}/{path}"), ordinal);
+        Ok(meta.name.clone())
+    }
+
+    /// The answer of a dry run: the object as it would be, without a new resource version.
+    pub(super) fn answer_unstored(&self, code: u16, object: &AnyObject) -> Response {
+        let meta = self.kind.metadata(object);
+        let encoded = self.kind.encode(object);
+        if meta.resource_version.is_empty() {
+            let parts = sections(encoded).parts;
+            return crate::status::json_response(code, parts.concat());
+        }
+        let revision = meta.resource_version.parse().unwrap_or_default();
+        let key = self.key(&meta.name);
+        let stored = Arc::new(Stored::new(&key, eventlog::Revision(revision), sections(encoded)));
+        self.answer(code, &stored)
+    }
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+//! From a body to an object of the kind.
+
+use apimachinery::decode;
+use apimachinery::field::{FieldError, Path};
+use apimachinery::{GroupKind, Status};
+use http::header::CONTENT_TYPE;
+use serde_json::{Value, json};
+
+use super::Scope;
+use crate::kind::{AnyObject, Names};
+use crate::negotiation::{Input, input};
+use crate::request::FieldValidation;
+use crate::status::{Failure, Result};
+
+/// A decoded body and what there is to warn of.
+pub(super) struct Draft {
+    pub(super) tree: Value,
+    pub(super) warnings: Vec<String>,
+}
+
+impl Scope {
+    /// Reads the body of a POST or PUT.
+    pub(super) fn draft(&self, body: &[u8], validation: FieldValidation) -> Result<Draft> {
+        if input(self.call.header(CONTENT_TYPE)) != Input::Json {
+            return Err(Failure::UnsupportedMediaType(vec!["application/json"]));
+        }
+        let names = self.names();
+        let decoded = decode::json(body, &names.node).map_err(|error| {
+            // What is no JSON at all has no kind to speak of.
+            Failure::BadRequest(match error.malformed {
+                true => unrecognized(names, body, &error.message),
+                false => cannot_be_handled(names, &error.message),
+            })
+        })?;
+        let strict = decoded.strict;
+        let mut tree = decoded.tree;
+        self.own_type(&mut tree)?;
+        let warnings = match validation {
+            FieldValidation::Ignore => Vec::new(),
+            FieldValidation::Warn => strict,
+            FieldValidation::Strict if strict.is_empty() => strict,
+            FieldValidation::Strict => {
+                let text = format!("strict decoding error: {}", strict.join(", "));
+                return Err(Failure::BadRequest(cannot_be_handled(names, &text)));
+            }
+        };
+        Ok(Draft { tree, warnings })
+    }
+
+    /// Checks `apiVersion` and `kind`, which may be absent, and fills them in.
+    pub(super) fn own_type(&self, tree: &mut Value) -> Result<()> {
+        let names = self.names();
+        let api_version = tree["apiVersion"].as_str().unwrap_or_default().to_owned();
+        let kind = tree["kind"].as_str().unwrap_or_default().to_owned();
+        if !kind.is_empty() && kind != names.info.kind {
+            let version = api_version.rsplit('/').next().unwrap_or_default();
+            let group = if names.info.group.is_empty() { "\"\"" } else { names.info.group };
+            return Err(Failure::BadRequest(format!(
+                "{kind} in version {version:?} cannot be handled as a {}: no kind {kind:?} is registered for the \
+                 internal version of group {group}",
+                names.info.kind
+            )));
+        }
+        if !api_version.is_empty() && api_version != names.api_version {
+            return Err(Failure::BadRequest(format!(
+                "the API version in the data ({api_version}) does not match the expected API version ({})",
+                names.api_version
+            )));
+        }
+        tree["apiVersion"] = json!(names.api_version);
+        tree["kind"] = json!(names.info.kind);
+        Ok(())
+    }
+
+    /// The typed object of a pruned tree.
+    pub(super) fn object(&self, tree: Value) -> Result<Box<AnyObject>> {
+        self.kind.from_tree(tree).map_err(|error| Failure::BadRequest(cannot_be_handled(self.names(), &error)))
+    }
+
+    /// Checks a patched tree against the schema.
+    pub(super) fn pruned(&self, tree: Value, validation: FieldValidation) -> Result<Draft> {
+        let names = self.names();
+        let shown = if validation == FieldValidation::Strict { Some(tree.clone()) } else { None };
+        let decoded = decode::tree(tree, &names.node).map_err(|error| patched(&Value::Null, &error.message))?;
+        let strict = decoded.strict;
+        let mut tree = decoded.tree;
+        self.own_type(&mut tree)?;
+        let warnings = match validation {
+            FieldValidation::Ignore => Vec::new(),
+            FieldValidation::Warn => strict,
+            FieldValidation::Strict if strict.is_empty() => strict,
+            FieldValidation::Strict => {
+                let text = format!("strict decoding error: {}", strict.join(", "));
+                return Err(patched(&shown.unwrap_or_default(), &text));
+            }
+        };
+        Ok(Draft { tree, warnings })
+    }
+
+    /// 422 for violations found by hooks.
+    pub(super) fn invalid(&self, name: &str, errors: &[FieldError]) -> Result<()> {
+        if errors.is_empty() {
+            return Ok(());
+        }
+        Err(Status::invalid(&self.names().group_kind, name, errors).into())
+    }
+}
+
+/// 422 for a patch whose result is no object of the kind.
+fn patched(tree: &Value, text: &str) -> Failure {
+    let shown = if tree.is_null() { "{}".to_owned() } else { tree.to_string() };
+    Failure::field(&GroupKind::default(), "", FieldError::invalid(&Path::new("patch"), shown, text))
+}
+
+fn cannot_be_handled(names: &Names, error: &str) -> String {
+    let (kind, version) = (names.info.kind, names.info.version);
+    format!("{kind} in version {version:?} cannot be handled as a {kind}: {error}")
+}
+
+fn unrecognized(names: &Names, body: &[u8], error: &str) -> String {
+    let mut summary: String = body.iter().take(30).map(|byte| format!("{byte:02x}")).collect();
+    if body.len() > 30 {
+        summary.push_str(" ...");
+    }
+    let kind = names.info.kind;
+    format!("the object provided is unrecognized (must be of type {kind}): {error} ({summary})")
+}

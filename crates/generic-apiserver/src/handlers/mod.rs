@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What each verb does.
+
+mod create;
+mod delete;
+mod draft;
+mod read;
+mod scale;
+mod update;
+mod watch;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use chrono::{DateTime, Utc};
+use eventlog::{Actor, AppendError, Expect, Guard, Key, Verb};
+use http::header::{ACCEPT, USER_AGENT};
+use process::Response;
+
+use crate::admission::{Attributes, Operation, Reads};
+use crate::kind::{AnyObject, Kind, Names};
+use crate::negotiation::{self, Form};
+use crate::output;
+use crate::registry::RequestContext;
+use crate::request::{Call, ResourcePath};
+use crate::selection::Selection;
+use crate::server::{Inner, Row};
+use crate::snapshot::View;
+use crate::status::{Failure, Result, json_response};
+use crate::storage::stored::{self, Stored};
+use crate::storage::{Change, CollectionId};
+
+/// How often admission runs again because what it rested on has changed.
+const ATTEMPTS: usize = 5;
+
+/// A request for one resource.
+pub(crate) struct Scope {
+    pub(crate) server: Arc<Inner>,
+    pub(crate) call: Call,
+    pub(crate) path: ResourcePath,
+    pub(crate) id: CollectionId,
+    pub(crate) kind: Arc<dyn Kind>,
+    pub(crate) context: RequestContext,
+    pub(crate) form: Form,
+}
+
+pub(crate) async fn handle(
+    server: &Arc<Inner>,
+    call: Call,
+    path: ResourcePath,
+    row: Row,
+    body: Bytes,
+) -> Result<Response> {
+    let names = row.kind.names();
+    if !path.subresource.is_empty() && !names.has_subresource(&path.subresource) {
+        return Err(Failure::NoSuchPath);
+    }
+    if !names.info.namespaced && !path.namespace.is_empty() {
+        return Err(Failure::NoSuchPath);
+    }
+    let single = !path.name.is_empty();
+    if names.info.namespaced && path.namespace.is_empty() && single {
+        return Err(Failure::NoSuchPath);
+    }
+    let verb = call.verb(&path);
+    let across = call.route.cluster == "*";
+    if across && !matches!(verb, "list" | "watch") {
+        return Err(Failure::NoSuchMethod);
+    }
+    let nowhere = names.info.namespaced && path.namespace.is_empty();
+    let form = negotiation::form(call.header(ACCEPT))?;
+    let context = RequestContext {
+        cluster: call.route.cluster.as_str().into(),
+        now: server.foundation.clock.now(),
+        user: call.user.clone(),
+        subresource: path.subresource.as_str().into(),
+        dry_run: false,
+    };
+    let scope = Scope { server: server.clone(), call, path, id: row.id, kind: row.kind, context, form };
+    match verb {
+        "get" if scope.path.subresource == "scale" => scope.get_scale(),
+        "get" => scope.get(),
+        "list" => scope.list().await,
+        "watch" => scope.watch().await,
+        "create" if !single && !nowhere => scope.create(body).await,
+        "update" if single && scope.path.subresource == "scale" => scope.update_scale(&body).await,
+        "update" if single => scope.update(&body).await,
+        "patch" if single && scope.path.subresource == "scale" => scope.patch_scale(&body).await,
+        "patch" if single => scope.patch(&body).await,
+        "delete" if scope.path.subresource.is_empty() => scope.delete(&body).await,
+        "deletecollection" if !nowhere => scope.delete_collection(&body).await,
+        _ => Err(Failure::NoSuchMethod),
+    }
+}
+
+impl Scope {
+    pub(crate) fn names(&self) -> &Names {
+        self.kind.names()
+    }
+
+    /// `None` for all clusters.
+    pub(crate) fn cluster(&self) -> Option<&str> {
+        (self.call.route.cluster != "*").then_some(self.call.route.cluster.as_str())
+    }
+
+    pub(crate) fn annotation(&self) -> Option<&'static str> {
+        let annotation = self.server.cluster_annotation;
+        (self.call.route.cluster == "*" && !annotation.is_empty()).then_some(annotation)
+    }
+
+    pub(crate) fn selection(&self) -> Result<Selection> {
+        let query = &self.call.query;
+        let (labels, fields) = (query.text("labelSelector"), query.text("fieldSelector"));
+        Selection::new(self.cluster(), &self.path.namespace, labels, fields, self.names())
+    }
+
+    /// Where an object of this request's namespace lives.
+    pub(crate) fn object_path(&self, name: &str) -> String {
+        stored::path(&self.call.route.cluster, &self.path.namespace, name)
+    }
+
+    pub(crate) fn stored(&self, name: &str) -> Result<Arc<Stored>> {
+        let found = self.server.store.get(self.id, &self.object_path(name));
+        found.ok_or_else(|| Failure::NotFound(self.names().group_resource.clone(), name.to_owned()))
+    }
+
+    pub(crate) fn decoded<'a>(&self, stored: &'a Stored) -> Result<&'a Arc<AnyObject>> {
+        stored.decoded(&*self.kind).ok_or_else(|| Failure::Internal("the stored object cannot be read".to_owned()))
+    }
+
+    pub(crate) fn key(&self, name: &str) -> Key {
+        Key {
+            cluster: self.call.route.cluster.as_str().into(),
+            resource: self.names().log_resource.clone(),
+            namespace: self.path.namespace.as_str().into(),
+            name: name.into(),
+        }
+    }
+
+    fn actor(&self) -> Arc<Actor> {
+        let user = &self.call.user;
+        let (component, version) = match &user.component {
+            Some((component, version)) => (component.clone(), version.clone()),
+            None => {
+                let agent = self.call.header(USER_AGENT);
+                (agent.split('/').next().unwrap_or_default().into(), "".into())
+            }
+        };
+        Arc::new(Actor { user: user.name.clone(), component, version })
+    }
+
+    /// The namespace exists and, for a creation, is not going away.
+    fn check_namespace(&self, name: &str, view: &mut View<'_>) -> Result<()> {
+        let Some(id) = self.server.namespaces else { return Ok(()) };
+        if !self.names().info.namespaced {
+            return Ok(());
+        }
+        let namespace = &self.path.namespace;
+        let kind = self.server.store.kind(id);
+        let Some(stored) = view.stored(id, "", namespace) else {
+            return Err(Failure::NotFound(kind.names().group_resource.clone(), namespace.clone()));
+        };
+        if let Some(object) = stored.decoded(&*kind)
+            && kind.metadata(&**object).is_being_deleted()
+        {
+            let resource = self.names().group_resource.clone();
+            return Err(Failure::NamespaceTerminating(resource, name.to_owned(), namespace.clone()));
+        }
+        // Status changes of the namespace do not matter, but a guard of a key cannot tell them apart.
+        view.guard(Guard::Key(stored.key(&kind.names().log_resource), stored.revision));
+        Ok(())
+    }
+
+    fn attributes<'a>(
+        &'a self,
+        operation: Operation,
+        name: &'a str,
+        object: &'a mut AnyObject,
+        old: Option<&'a AnyObject>,
+    ) -> Attributes<'a> {
+        Attributes {
+            operation,
+            resource: &self.names().gvr,
+            namespace: &self.path.namespace,
+            name,
+            request: &self.context,
+            object,
+            old,
+        }
+    }
+
+    /// The mutating phase of the admission chain.
+    fn admit(
+        &self,
+        operation: Operation,
+        name: &str,
+        object: &mut AnyObject,
+        old: Option<&AnyObject>,
+        view: &mut View<'_>,
+    ) -> Result<()> {
+        let mut attributes = self.attributes(operation, name, object, old);
+        for plugin in &self.server.plugins {
+            plugin.admit(&mut attributes, &mut Reads(view))?;
+        }
+        Ok(())
+    }
+
+    /// The validating phase of the admission chain.
+    fn validate(
+        &self,
+        operation: Operation,
+        name: &str,
+        object: &mut AnyObject,
+        old: Option<&AnyObject>,
+        view: &mut View<'_>,
+    ) -> Result<()> {
+        let mut attributes = self.attributes(operation, name, object, old);
+        for plugin in &self.server.plugins {
+            plugin.validate(&mut attributes, &mut Reads(view))?;
+        }
+        Ok(())
+    }
+
+    /// Appends a change; `None`: what it rested on has changed, decide again.
+    async fn append(&self, write: Write, decoded: Box<AnyObject>) -> Result<Option<Arc<Stored>>> {
+        let name = write.key.name.clone();
+        let change = Change {
+            key: write.key,
+            expect: write.expect,
+            guards: write.guards,
+            verb: write.verb,
+            object: write.sections,
+            volatile: write.volatile,
+            actor: self.actor(),
+            time: self.context.now,
+        };
+        match self.server.store.append(change, decoded).await {
+            Ok(stored) => Ok(Some(stored)),
+            Err(AppendError::Conflict { .. } | AppendError::GuardFailed) => {
+                self.server.store.fresh().await?;
+                Ok(None)
+            }
+            Err(error) => Err(Failure::append(&error, &self.names().group_resource, &name)),
+        }
+    }
+
+    /// The answer that shows one object.
+    fn answer(&self, code: u16, stored: &Stored) -> Response {
+        match self.form {
+            Form::Object => json_response(code, stored.bytes()),
+            Form::Table(_) | Form::Partial(_) => json_response(code, output::object(self, stored)),
+        }
+    }
+
+    pub(crate) fn now(&self) -> DateTime<Utc> {
+        self.context.now
+    }
+}
+
+/// A change to append.
+struct Write {
+    key: Key,
+    expect: Expect,
+    guards: Vec<Guard>,
+    verb: Verb,
+    sections: eventlog::Sections,
+    volatile: bool,
+}
+
+/// The encoder's sections as the log's.
+fn sections(encoded: apimachinery::encode::Sections) -> eventlog::Sections {
+    let apimachinery::encode::Sections { identity, metadata, managed_fields, rest, status } = encoded;
+    eventlog::Sections { parts: [identity, metadata, managed_fields, rest, status] }
+}
+
+/// Adds `Warning` headers: duplicates removed, and texts cut once they grow too long together.
+fn warn(response: &mut Response, warnings: &[String]) {
+    let mut seen: Vec<&str> = Vec::new();
+    for warning in warnings {
+        if !seen.contains(&warning.as_str()) {
+            seen.push(warning);
+        }
+    }
+    let total: usize = seen.iter().map(|text| text.chars().count()).sum();
+    let mut left = 4096_usize;
+    for text in seen {
+        let text: String = if total > 4096 { text.chars().take(256).collect() } else { text.to_owned() };
+        let length = text.chars().count();
+        if length > left {
+            return;
+        }
+        left -= length;
+        let clean: String = text.chars().filter(|character| !character.is_control()).collect();
+        let value = format!("299 - \"{}\"", clean.replace('\\', "\\\\").replace('"', "\\\""));
+        if let Ok(value) = http::HeaderValue::from_str(&value) {
+            response.headers_mut().append(http::header::WARNING, value);
+        }
+    }
+}

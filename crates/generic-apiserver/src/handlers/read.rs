@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+//! GET of objects and collections.
+
+use std::sync::Arc;
+
+use apimachinery::field::{FieldError, Path};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use clock::TimerClass;
+use eventlog::Revision;
+use futures::future::{Either, select};
+use process::Response;
+use serde::{Deserialize, Serialize};
+
+use super::Scope;
+use crate::output;
+use crate::request::Query;
+use crate::status::{Failure, Result, json_response};
+use crate::storage::stored::Stored;
+use crate::storage::{Map, StoreError, range};
+
+/// How long a list waits for a revision that is still to come, in wall time.
+const PATIENCE: chrono::TimeDelta = chrono::TimeDelta::seconds(3);
+
+const TOO_OLD: &str = "The resourceVersion for the provided list is too old.";
+const CONTINUE_TOO_OLD: &str = "The provided continue parameter is too old to display a consistent list result. You \
+can start a new list without the continue parameter, or use the continue token in this response to retrieve the \
+remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were \
+created, modified, or deleted between the time the first chunk was returned and now may show up in the list.";
+
+/// The state of a page to come: what follows `start` at a revision; -1 is the newest.
+#[derive(Debug, Serialize, Deserialize)]
+struct Continue {
+    v: String,
+    rv: i64,
+    start: String,
+}
+
+const TOKEN_VERSION: &str = "meta.k8s.io/v1";
+
+impl Scope {
+    pub(super) fn get(&self) -> Result<Response> {
+        let stored = self.stored(&self.path.name)?;
+        Ok(self.answer(200, &stored))
+    }
+
+    pub(super) async fn list(&self) -> Result<Response> {
+        let query = &self.call.query;
+        check_list_options(query)?;
+        let selection = self.selection()?;
+        let limit = usize::try_from(query.number("limit")?.unwrap_or(0)).unwrap_or(0);
+        let token = query.text("continue");
+        let revision_text = query.text("resourceVersion");
+        if !token.is_empty() {
+            if !matches!(revision_text, "" | "0") {
+                let text = "specifying resource version is not allowed when using continue";
+                return Err(Failure::BadRequest(text.to_owned()));
+            }
+            return self.list_rest(&selection, limit, token).await;
+        }
+        let asked = list_revision(revision_text)?;
+        let exact = query.text("resourceVersionMatch") == "Exact";
+        let (map, revision) = match asked {
+            Some(asked) if exact && asked > 0 => {
+                self.wait_for(asked).await?;
+                let map = self.server.store.past(self.id, Revision(asked)).await.map_err(|error| match error {
+                    StoreError::Compacted(_) => Failure::Expired(TOO_OLD.to_owned(), None),
+                    other => other.into(),
+                })?;
+                (map, Revision(asked))
+            }
+            Some(asked) => {
+                self.wait_for(asked).await?;
+                self.server.store.root(self.id)
+            }
+            None => self.server.store.root(self.id),
+        };
+        self.page(&selection, &map, revision, limit, "")
+    }
+
+    /// The pages after the first, from the first one's snapshot.
+    async fn list_rest(&self, selection: &crate::selection::Selection, limit: usize, token: &str) -> Result<Response> {
+        let invalid = |text: &str| Failure::BadRequest(format!("continue key is not valid: {text}"));
+        let bytes = URL_SAFE_NO_PAD.decode(token.trim_end_matches('=')).map_err(|error| invalid(&error.to_string()))?;
+        let token: Continue = serde_json::from_slice(&bytes).map_err(|error| invalid(&error.to_string()))?;
+        if token.v != TOKEN_VERSION {
+            return Err(invalid(&format!("server does not recognize this encoded version {}", token.v)));
+        }
+        if token.rv == 0 {
+            return Err(invalid("incorrect encoded start resourceVersion (version meta.k8s.io/v1)"));
+        }
+        let start = token.start.trim_end_matches('\0');
+        if start.is_empty() {
+            return Err(invalid("encoded start key empty (version meta.k8s.io/v1)"));
+        }
+        let after = match self.cluster() {
+            Some(cluster) => format!("{cluster}/{start}"),
+            None => start.to_owned(),
+        };
+        let Ok(revision) = u64::try_from(token.rv) else {
+            let (map, revision) = self.server.store.root(self.id);
+            return self.page(selection, &map, revision, limit, &after);
+        };
+        match self.server.store.past(self.id, Revision(revision)).await {
+            Ok(map) => self.page(selection, &map, Revision(revision), limit, &after),
+            Err(StoreError::Compacted(_)) => {
+                let token = Continue { v: TOKEN_VERSION.to_owned(), rv: -1, start: token.start };
+                Err(Failure::Expired(CONTINUE_TOO_OLD.to_owned(), Some(encode(&token))))
+            }
+            Err(StoreError::Future(_)) => {
+                Err(invalid("incorrect encoded start resourceVersion (version meta.k8s.io/v1)"))
+            }
+            Err(other) => Err(other.into()),
+        }
+    }
+
+    fn page(
+        &self,
+        selection: &crate::selection::Selection,
+        map: &Map,
+        revision: Revision,
+        limit: usize,
+        after: &str,
+    ) -> Result<Response> {
+        let mut matching =
+            range(map, &selection.prefix, after).filter(|(_, object)| selection.matches(object, &*self.kind));
+        let mut objects: Vec<Arc<Stored>> = Vec::new();
+        let mut last: Option<&Arc<str>> = None;
+        let mut more = 0_usize;
+        if limit == 0 {
+            objects.extend(matching.map(|(_, object)| object.clone()));
+        } else {
+            for (path, object) in matching.by_ref().take(limit) {
+                last = Some(path);
+                objects.push(object.clone());
+            }
+            // Whether there is more is cheap to know, how much only without a selector.
+            more = if selection.is_narrowed() { matching.take(1).count() } else { matching.count() };
+        }
+        let mut end = output::ListEnd::default();
+        if more > 0
+            && let Some(last) = last
+        {
+            let start = match self.cluster() {
+                Some(cluster) => last.get(cluster.len() + 1..).unwrap_or_default(),
+                None => last,
+            };
+            let token = Continue {
+                v: TOKEN_VERSION.to_owned(),
+                rv: i64::try_from(revision.0).unwrap_or(i64::MAX),
+                start: format!("{start}\0"),
+            };
+            end.continue_token = encode(&token);
+            end.remaining = (!selection.is_narrowed()).then_some(more);
+        }
+        Ok(json_response(200, output::list(self, &objects, revision, &end)?))
+    }
+
+    /// Waits for a revision that is still to come, up to 3 s.
+    pub(super) async fn wait_for(&self, revision: u64) -> Result<()> {
+        let store = &self.server.store;
+        if store.position().0 >= revision {
+            return Ok(());
+        }
+        let wall = &self.server.foundation.wall;
+        let reach = std::pin::pin!(store.reach(Revision(revision)));
+        match select(reach, wall.sleep(PATIENCE, TimerClass::Calendar)).await {
+            Either::Left((reached, _)) => Ok(reached?),
+            Either::Right(_) => Err(Failure::FutureRevision(revision, store.position())),
+        }
+    }
+}
+
+fn encode(token: &Continue) -> String {
+    URL_SAFE_NO_PAD.encode(serde_json::to_string(token).unwrap_or_default())
+}
+
+fn list_revision(text: &str) -> Result<Option<u64>> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    text.parse().map(Some).map_err(|_| {
+        Failure::BadRequest(format!(
+            "invalid resource version: resourceVersion: Invalid value: {text:?}: strconv.ParseUint: parsing {text:?}: \
+             invalid syntax"
+        ))
+    })
+}
+
+fn check_list_options(query: &Query) -> Result<()> {
+    let path = Path::new("resourceVersionMatch");
+    let forbidden = |text: &str| Err(Failure::options("ListOptions", FieldError::forbidden(&path, text)));
+    if query.get("sendInitialEvents").is_some() {
+        let error = FieldError::forbidden(&Path::new("sendInitialEvents"), "sendInitialEvents is forbidden for list");
+        return Err(Failure::options("ListOptions", error));
+    }
+    let match_ = query.text("resourceVersionMatch");
+    if match_.is_empty() {
+        return Ok(());
+    }
+    let revision = query.text("resourceVersion");
+    if revision.is_empty() {
+        return forbidden("resourceVersionMatch is forbidden unless resourceVersion is provided");
+    }
+    if !query.text("continue").is_empty() {
+        return forbidden("resourceVersionMatch is forbidden when continue is provided");
+    }
+    match match_ {
+        "NotOlderThan" => Ok(()),
+        "Exact" if revision == "0" => {
+            forbidden("resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"")
+        }
+        "Exact" => Ok(()),
+        other => {
+            let supported = ["Exact", "NotOlderThan", ""];
+            Err(Failure::options("ListOptions", FieldError::not_supported(&path, other, &supported)))
+        }
+    }
+}

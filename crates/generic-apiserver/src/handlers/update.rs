@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: Apache-2.0
+//! PUT and PATCH of objects and their subresources.
+
+use std::sync::Arc;
+
+use apimachinery::field::{ErrorType, FieldError, Path};
+use apimachinery::{GroupKind, patch};
+use eventlog::{Expect, Verb};
+use http::header::CONTENT_TYPE;
+use process::Response;
+use serde_json::{Map, Value};
+
+use super::draft::Draft;
+use super::{ATTEMPTS, Scope, Write, sections, warn};
+use crate::admission::Operation;
+use crate::kind::AnyObject;
+use crate::negotiation::media;
+use crate::registry::Generation;
+use crate::request::FieldValidation;
+use crate::snapshot::View;
+use crate::status::{Failure, Result};
+use crate::storage::stored::Stored;
+use crate::{heartbeat, meta};
+
+const JSON_PATCH: &str = "application/json-patch+json";
+const MERGE_PATCH: &str = "application/merge-patch+json";
+const STRATEGIC_PATCH: &str = "application/strategic-merge-patch+json";
+const APPLY_PATCH: &str = "application/apply-patch+yaml";
+
+/// How the new object comes from the stored one.
+pub(super) enum Source<'a> {
+    /// The body of a PUT.
+    Body(Draft),
+    /// A patch and its media type.
+    Patch(&'a str, &'a [u8], FieldValidation),
+    /// A new value for the number of replicas, and a resource version that must hold.
+    Replicas(i64, String),
+}
+
+impl Scope {
+    pub(super) async fn update(mut self, body: &[u8]) -> Result<Response> {
+        self.context.dry_run = self.call.query.dry_run("UpdateOptions")?;
+        let validation = self.call.query.field_validation("UpdateOptions")?;
+        let draft = self.draft(body, validation)?;
+        let name = self.path.name.clone();
+        let given = draft.tree["metadata"]["name"].as_str().unwrap_or_default();
+        if given.is_empty() {
+            return Err(Failure::BadRequest(format!(
+                "the name of the object ({name} based on URL) was undeterminable: name must be provided"
+            )));
+        }
+        if given != name {
+            return Err(meta::name_mismatch(given, &name));
+        }
+        if self.kind.allows_create_on_update()
+            && self.path.subresource.is_empty()
+            && self.server.store.get(self.id, &self.object_path(&name)).is_none()
+        {
+            let (mut response, warnings) = self.create_from(draft, &name).await?;
+            warn(&mut response, &warnings);
+            return Ok(response);
+        }
+        self.modify(&name, Source::Body(draft)).await
+    }
+
+    pub(super) async fn patch(mut self, body: &[u8]) -> Result<Response> {
+        self.context.dry_run = self.call.query.dry_run("PatchOptions")?;
+        let validation = self.call.query.field_validation("PatchOptions")?;
+        let type_ = self.patch_type()?;
+        if self.call.query.flag("force").is_some() && type_ != APPLY_PATCH {
+            let error = FieldError::forbidden(&Path::new("force"), "may not be specified for non-apply patch");
+            return Err(Failure::options("PatchOptions", error));
+        }
+        let name = self.path.name.clone();
+        self.modify(&name, Source::Patch(type_, body, validation)).await
+    }
+
+    /// The patch's media type.
+    ///
+    /// Server-side apply needs managed fields, which are not kept yet: its place is the match in [`Scope::patched`].
+    pub(super) fn patch_type(&self) -> Result<&'static str> {
+        let type_ = media(self.call.header(CONTENT_TYPE));
+        let accepted: &[&'static str] = if self.names().info.custom {
+            &[JSON_PATCH, MERGE_PATCH]
+        } else {
+            &[JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH]
+        };
+        match accepted.iter().find(|accepted| **accepted == type_) {
+            Some(type_) => Ok(type_),
+            None => {
+                let mut listed = accepted.to_vec();
+                listed.push(APPLY_PATCH);
+                Err(Failure::UnsupportedMediaType(listed))
+            }
+        }
+    }
+
+    /// Reads, changes and writes an object until nobody came in between.
+    pub(super) async fn modify(&self, name: &str, mut source: Source<'_>) -> Result<Response> {
+        let resource = &self.names().group_resource;
+        for attempt in 0..=ATTEMPTS {
+            let stored = self.stored(name)?;
+            let old = self.decoded(&stored)?.clone();
+            let Draft { tree, mut warnings } = self.make(&mut source, &stored, &*old, attempt == ATTEMPTS)?;
+            let mut object = self.object(tree)?;
+            self.keep_identity(&mut object, &stored, &*old, matches!(source, Source::Body(_)))?;
+            self.kind.default(&mut *object);
+
+            let mut view = View::new(&self.server.store, &self.call.route.cluster);
+            self.admit(Operation::Update, name, &mut *object, Some(&*old), &mut view)?;
+            self.keep_server_fields(&mut object, &*old);
+            self.kind.prepare_for_update(&mut *object, &*old, &self.context);
+            let errors = self.kind.validate_update(&*object, &*old, &self.context);
+            self.invalid(name, &errors)?;
+            let errors = meta::validate_update(self.kind.metadata(&*object), self.kind.metadata(&*old), self.names());
+            self.invalid(name, &errors)?;
+            self.kind.canonicalize(&mut *object);
+            self.validate(Operation::Update, name, &mut *object, Some(&*old), &mut view)?;
+            warnings.extend(self.kind.warnings(&*object, Some(&*old), &self.context));
+
+            let encoded = self.encode_update(&mut *object, &stored);
+            let finish = |mut response: Response| {
+                warn(&mut response, &warnings);
+                response
+            };
+            if self.is_released(&*object) {
+                let guards = std::mem::take(&mut view.guards);
+                if self.context.dry_run {
+                    return Ok(finish(self.answer_unstored(200, &*object)));
+                }
+                if self.remove(&stored, guards).await?.is_some() {
+                    return Ok(finish(self.answer_unstored(200, &*object)));
+                }
+                continue;
+            }
+            if encoded.parts == stored.sections.parts {
+                return Ok(finish(self.answer(200, &stored)));
+            }
+            if self.context.dry_run {
+                return Ok(finish(self.answer_unstored(200, &*object)));
+            }
+            let same = |part: usize| encoded.parts[part] == stored.sections.parts[part];
+            let verb = if same(0) && same(1) && same(3) { Verb::UpdateStatus } else { Verb::Update };
+            let volatile = heartbeat::is_only(self.names(), &stored, &encoded);
+            let write = Write {
+                key: self.key(name),
+                expect: Expect::Revision(stored.revision),
+                guards: std::mem::take(&mut view.guards),
+                verb,
+                sections: encoded,
+                volatile,
+            };
+            if let Some(stored) = self.append(write, object).await? {
+                return Ok(finish(self.answer(200, &stored)));
+            }
+        }
+        Err(Failure::Modified(resource.clone(), name.to_owned()))
+    }
+
+    /// The tree of the new object.
+    fn make(&self, source: &mut Source<'_>, stored: &Stored, old: &AnyObject, last: bool) -> Result<Draft> {
+        match source {
+            Source::Body(draft) => {
+                let tree = if last { draft.tree.take() } else { draft.tree.clone() };
+                let tree = self.through_door(tree, stored, old)?;
+                Ok(Draft { tree, warnings: draft.warnings.clone() })
+            }
+            Source::Patch(type_, body, validation) => self.patched(type_, body, *validation, stored, old),
+            Source::Replicas(replicas, revision) => {
+                let mut tree = self.kind.to_tree(old);
+                tree["spec"]["replicas"] = (*replicas).into();
+                if !revision.is_empty() {
+                    tree["metadata"]["resourceVersion"] = Value::String(revision.clone());
+                }
+                Ok(Draft { tree, warnings: Vec::new() })
+            }
+        }
+    }
+
+    /// Keeps of a PUT's body what its door lets through: everything but `status` on the main resource, `status` and
+    /// metadata on `status`.
+    fn through_door(&self, mut tree: Value, stored: &Stored, old: &AnyObject) -> Result<Value> {
+        let fields = object_of(&mut tree)?;
+        match &*self.context.subresource {
+            "status" => {
+                let mut kept = self.kind.to_tree(old);
+                let into = object_of(&mut kept)?;
+                put(into, "status", fields.remove("status"));
+                if let Some(metadata) = fields.remove("metadata") {
+                    let metadata = if self.names().info.custom { preconditions_of(into, metadata) } else { metadata };
+                    put(into, "metadata", Some(metadata));
+                }
+                Ok(kept)
+            }
+            "finalize" => {
+                let mut kept = self.kind.to_tree(old);
+                let finalizers = fields.get_mut("spec").and_then(|spec| spec.get_mut("finalizers")).map(Value::take);
+                if let Some(metadata) = fields.remove("metadata") {
+                    put(object_of(&mut kept)?, "metadata", Some(metadata));
+                }
+                kept["spec"]["finalizers"] = finalizers.unwrap_or(Value::Array(Vec::new()));
+                Ok(kept)
+            }
+            _ => {
+                if self.names().has_subresource("status") {
+                    put(fields, "status", stored.status());
+                }
+                Ok(tree)
+            }
+        }
+    }
+
+    /// Applies a patch to the stored object.
+    fn patched(
+        &self,
+        type_: &str,
+        body: &[u8],
+        validation: FieldValidation,
+        stored: &Stored,
+        old: &AnyObject,
+    ) -> Result<Draft> {
+        let mut tree = self.kind.to_tree(old);
+        if type_ == JSON_PATCH {
+            patch::json_patch(&mut tree, body)?;
+            let draft = self.pruned(tree, validation)?;
+            let tree = self.through_door(draft.tree, stored, old)?;
+            return Ok(Draft { tree, warnings: draft.warnings });
+        }
+        let mut merge: Value = serde_json::from_slice(body)
+            .map_err(|error| Failure::BadRequest(format!("error decoding patch: {error}")))?;
+        let Value::Object(fields) = &mut merge else {
+            return Err(Failure::BadRequest("error decoding patch: the patch is not a JSON object".to_owned()));
+        };
+        // What the door does not let through is left out of the patch, so that nothing has to be put back.
+        match &*self.context.subresource {
+            "status" if self.names().info.custom => {
+                fields.retain(|name, _| matches!(name.as_str(), "status" | "metadata" | "apiVersion" | "kind"));
+                if let Some(Value::Object(metadata)) = fields.get_mut("metadata") {
+                    metadata.retain(|name, _| is_precondition(name));
+                }
+            }
+            "status" => fields.retain(|name, _| matches!(name.as_str(), "status" | "metadata" | "apiVersion" | "kind")),
+            _ if self.names().has_subresource("status") => {
+                fields.remove("status");
+            }
+            _ => {}
+        }
+        if type_ == STRATEGIC_PATCH {
+            patch::strategic_merge_patch(&mut tree, &merge, &self.names().node)?;
+        } else {
+            patch::merge_patch(&mut tree, &merge);
+        }
+        self.pruned(tree, validation)
+    }
+
+    /// Preconditions and names of the new object's metadata.
+    fn keep_identity(&self, object: &mut Box<AnyObject>, stored: &Stored, old: &AnyObject, whole: bool) -> Result<()> {
+        let names = self.names();
+        let old = self.kind.metadata(old);
+        let meta = self.kind.metadata_mut(&mut **object);
+        if meta.name != old.name {
+            return Err(meta::name_mismatch(&meta.name, &old.name));
+        }
+        if !names.info.namespaced || meta.namespace.is_empty() {
+            meta.namespace.clone_from(&old.namespace);
+        } else if meta.namespace != old.namespace {
+            return Err(Failure::BadRequest(format!(
+                "the namespace of the object ({}) does not match the namespace on the request ({})",
+                meta.namespace, old.namespace
+            )));
+        }
+        if !meta.uid.is_empty() && meta.uid != old.uid {
+            if whole {
+                let key = format!("/{}/{}/{}", names.log_resource, old.namespace, old.name);
+                let why = format!(
+                    "StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: \
+                     Precondition failed: UID in precondition: {}, UID in object meta: {}",
+                    meta.uid, old.uid
+                );
+                return Err(Failure::Conflict(names.group_resource.clone(), old.name.clone(), why));
+            }
+            let error = FieldError::invalid(&Path::new("metadata.uid"), &meta.uid, "field is immutable");
+            return Err(Failure::field(&names.group_kind, &old.name, error));
+        }
+        match meta.resource_version.as_str() {
+            "" | "0" => {
+                if whole && !self.kind.allows_unconditional_update() && self.context.subresource.is_empty() {
+                    // The resource stands where the kind belongs, as in the real API.
+                    let kind = GroupKind { group: names.info.group.to_owned(), kind: names.info.plural.to_owned() };
+                    let error = FieldError {
+                        error_type: ErrorType::Invalid,
+                        field: "metadata.resourceVersion".to_owned(),
+                        body: "Invalid value: 0x0: must be specified for an update".to_owned(),
+                    };
+                    return Err(Failure::field(&kind, &old.name, error));
+                }
+            }
+            given => {
+                if given != stored.revision.to_string() {
+                    return Err(Failure::Modified(names.group_resource.clone(), old.name.clone()));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts back what only the server may change.
+    fn keep_server_fields(&self, object: &mut Box<AnyObject>, old: &AnyObject) {
+        let old = self.kind.metadata(old);
+        let meta = self.kind.metadata_mut(&mut **object);
+        meta.self_link.clear();
+        meta.uid.clone_from(&old.uid);
+        meta.creation_timestamp = old.creation_timestamp;
+        meta.deletion_timestamp = old.deletion_timestamp;
+        meta.deletion_grace_period_seconds = old.deletion_grace_period_seconds;
+        meta.generation = old.generation;
+        meta.resource_version.clone_from(&old.resource_version);
+        meta.managed_fields.clone_from(&old.managed_fields);
+    }
+
+    /// The object as it is stored, its generation raised if the kind's specification changed.
+    fn encode_update(&self, object: &mut AnyObject, stored: &Stored) -> eventlog::Sections {
+        let encoded = sections(self.kind.encode(object));
+        let standard = self.kind.generation() == Generation::Standard && &*self.context.subresource != "status";
+        if !standard || encoded.parts[3] == stored.sections.parts[3] {
+            return encoded;
+        }
+        self.kind.metadata_mut(object).generation += 1;
+        sections(self.kind.encode(object))
+    }
+
+    /// Whether nothing keeps a deleted object any more.
+    pub(super) fn is_released(&self, object: &AnyObject) -> bool {
+        let meta = self.kind.metadata(object);
+        meta.is_being_deleted()
+            && meta.finalizers.is_empty()
+            && meta.deletion_grace_period_seconds.unwrap_or(0) == 0
+            && !self.kind.holds_deletion(object)
+    }
+
+    /// Removes an object; `None`: it changed meanwhile.
+    pub(super) async fn remove(
+        &self,
+        stored: &Arc<Stored>,
+        guards: Vec<eventlog::Guard>,
+    ) -> Result<Option<Arc<Stored>>> {
+        let last = self.kind.copy(&**self.decoded(stored)?);
+        let write = Write {
+            key: stored.key(&self.names().log_resource),
+            expect: Expect::Revision(stored.revision),
+            guards,
+            verb: Verb::Delete,
+            sections: stored.sections.clone(),
+            volatile: false,
+        };
+        self.append(write, last).await
+    }
+}
+
+fn object_of(tree: &mut Value) -> Result<&mut Map<String, Value>> {
+    tree.as_object_mut().ok_or_else(|| Failure::BadRequest("the object is not a JSON object".to_owned()))
+}
+
+fn put(fields: &mut Map<String, Value>, name: &str, value: Option<Value>) {
+    match value {
+        Some(value) => {
+            fields.insert(name.to_owned(), value);
+        }
+        None => {
+            fields.remove(name);
+        }
+    }
+}
+
+fn is_precondition(name: &str) -> bool {
+    matches!(name, "name" | "namespace" | "uid" | "resourceVersion")
+}
+
+/// The stored metadata with the preconditions of a request's.
+fn preconditions_of(stored: &mut Map<String, Value>, metadata: Value) -> Value {
+    let mut kept = stored.remove("metadata").unwrap_or_default();
+    if let (Value::Object(kept), Value::Object(given)) = (&mut kept, metadata) {
+        kept.remove("resourceVersion");
+        for (name, value) in given {
+            if is_precondition(&name) {
+                kept.insert(name, value);
+            }
+        }
+    }
+    kept
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Watches: the checks of a request, and the stream.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use apimachinery::field::{FieldError, Path};
+use bytes::Bytes;
+use chrono::TimeDelta;
+use clock::{Clock, Sleep, TimerClass};
+use eventlog::Revision;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use http_body::Frame;
+use http_body_util::BodyExt;
+use process::Response;
+use process::transport::BodyError;
+
+use super::Scope;
+use crate::output;
+use crate::request::Query;
+use crate::status::{Failure, Result};
+use crate::storage::stored::{self, EventType};
+use crate::storage::watcher::{Item, Watcher};
+use crate::storage::{StoreError, WatchStart};
+
+/// Between two bookmarks of an idle watch, in wall time.
+const BOOKMARKS: TimeDelta = TimeDelta::seconds(60);
+/// How long before its end a watch sends a last bookmark.
+const LAST_BOOKMARK: TimeDelta = TimeDelta::seconds(2);
+
+impl Scope {
+    pub(super) async fn watch(self) -> Result<Response> {
+        let query = &self.call.query;
+        let initial = check_watch_options(query)?;
+        let mut selection = self.selection()?;
+        if !self.path.name.is_empty() {
+            selection.narrow_to(&self.path.name);
+        }
+        let bookmarks = query.flag("allowWatchBookmarks") == Some(true);
+        let revision = match query.text("resourceVersion") {
+            "" => None,
+            text => match text.parse::<u64>() {
+                Ok(revision) => Some(revision),
+                Err(_) => return Err(Failure::bad_watch_revision(&self.names().group_resource, text)),
+            },
+        };
+        if let Some(revision) = revision {
+            self.wait_for(revision).await?;
+        }
+        let start = match (initial, revision) {
+            (Some(true), _) | (None, None | Some(0)) => WatchStart::State,
+            (Some(false), None | Some(0)) => WatchStart::After(self.server.store.position()),
+            (_, Some(revision)) => WatchStart::After(Revision(revision)),
+        };
+        let watcher = Arc::new(Watcher::new(self.kind.clone(), selection, bookmarks));
+        let started = self.server.store.watch(self.id, start, &watcher).await;
+        let failure = match started {
+            Ok(()) => None,
+            Err(StoreError::Compacted(oldest)) => {
+                let asked = revision.unwrap_or_default();
+                watcher.close();
+                Some(Failure::Expired(format!("too old resource version: {asked} ({oldest})"), None))
+            }
+            Err(other) => return Err(other.into()),
+        };
+        let wall = self.server.foundation.wall.clone();
+        let end = wall.now() + self.watch_time()?;
+        let stream = Stream {
+            bookmark: bookmarks.then(|| wall.sleep(BOOKMARKS, TimerClass::Calendar)),
+            last_bookmark: (bookmarks && end - wall.now() > LAST_BOOKMARK)
+                .then(|| wall.sleep_until(end - LAST_BOOKMARK, TimerClass::Calendar)),
+            end: wall.sleep_until(end, TimerClass::Calendar),
+            wall,
+            scope: self,
+            watcher,
+            failure,
+            first: true,
+        };
+        let mut response = Response::new(stream.boxed_unsync());
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
+        Ok(response)
+    }
+
+    /// How long the watch lasts, in wall time.
+    fn watch_time(&self) -> Result<TimeDelta> {
+        let asked = self.call.query.number("timeoutSeconds")?.unwrap_or(0);
+        if asked > 0 {
+            return Ok(TimeDelta::seconds(asked));
+        }
+        let key = format!("{}/{}", self.call.route.cluster, self.names().log_resource);
+        let extra = self.server.foundation.random.below(1800, "watch time-out", &key, 0);
+        Ok(TimeDelta::seconds(1800 + i64::try_from(extra).unwrap_or(0)))
+    }
+}
+
+/// Answers `sendInitialEvents`.
+fn check_watch_options(query: &Query) -> Result<Option<bool>> {
+    let initial = query.flag("sendInitialEvents");
+    let match_ = query.text("resourceVersionMatch");
+    let path = Path::new("resourceVersionMatch");
+    let fail = |error: FieldError| Err(Failure::options("ListOptions", error));
+    match (initial, match_) {
+        (None, "") | (Some(_), "NotOlderThan") => Ok(initial),
+        (None, _) => fail(FieldError::forbidden(
+            &path,
+            "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
+        )),
+        (Some(_), "") => fail(FieldError::forbidden(
+            &path,
+            "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
+        )),
+        (Some(_), other) => fail(FieldError::not_supported(&path, other, &["NotOlderThan"])),
+    }
+}
+
+/// The body of a watch.
+struct Stream {
+    scope: Scope,
+    watcher: Arc<Watcher>,
+    wall: Clock,
+    bookmark: Option<Sleep>,
+    last_bookmark: Option<Sleep>,
+    end: Sleep,
+    /// The one `ERROR` frame of a watch that cannot start.
+    failure: Option<Failure>,
+    /// Whether no frame was sent yet.
+    first: bool,
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        self.watcher.close();
+    }
+}
+
+impl Stream {
+    fn frame(&mut self, item: &Item) -> Bytes {
+        let first = std::mem::take(&mut self.first);
+        let annotation = self.scope.annotation();
+        let plain = self.scope.form == crate::negotiation::Form::Object;
+        match item {
+            Item::Initial(object) if plain => stored::frame(EventType::Added, object, annotation),
+            Item::Initial(object) => output::frame(&self.scope, EventType::Added, object, first),
+            Item::Change(type_, event) if plain => event.frame(*type_, annotation),
+            Item::Change(type_, event) => output::frame(&self.scope, *type_, event.shown(*type_), first),
+            Item::Bookmark(revision, initial) => output::bookmark(&self.scope, *revision, *initial, first),
+        }
+    }
+
+    /// Passes wall time: bookmarks that are due; answers whether the watch has ended.
+    fn tick(&mut self, cx: &mut Context<'_>) -> bool {
+        if let Some(sleep) = &mut self.last_bookmark
+            && sleep.as_mut().poll(cx).is_ready()
+        {
+            self.last_bookmark = None;
+            self.watcher.bookmark();
+        }
+        while let Some(sleep) = &mut self.bookmark
+            && sleep.as_mut().poll(cx).is_ready()
+        {
+            self.watcher.bookmark();
+            self.bookmark = Some(self.wall.sleep(BOOKMARKS, TimerClass::Calendar));
+        }
+        self.end.as_mut().poll(cx).is_ready()
+    }
+}
+
+impl http_body::Body for Stream {
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<std::result::Result<Frame<Bytes>, BodyError>>> {
+        let this = self.get_mut();
+        if let Some(failure) = this.failure.take() {
+            let text = format!("{{\"type\":\"ERROR\",\"object\":{}}}\n", failure.tree());
+            return Poll::Ready(Some(Ok(Frame::data(text.into()))));
+        }
+        if this.tick(cx) {
+            this.watcher.close();
+        }
+        match this.watcher.poll(cx) {
+            Poll::Ready(Some(item)) => Poll::Ready(Some(Ok(Frame::data(this.frame(&item))))),
+            Poll::Ready(None) => Poll::Ready(None),
+            Poll::Pending => Poll::Pending,
+        }
+    }
+}

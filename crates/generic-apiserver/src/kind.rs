@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One served kind without its type: what handlers need of `O` and its strategy.
+
+use std::any::Any;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use apimachinery::catalogue::ResourceInfo;
+use apimachinery::encode::Sections;
+use apimachinery::field::FieldError;
+use apimachinery::meta::ObjectMeta;
+use apimachinery::schema::Node;
+use apimachinery::{GroupKind, GroupResource, GroupVersionResource, Object};
+use serde_json::Value;
+
+use crate::registry::{Generation, RequestContext, Strategy};
+
+/// An object whose type only its [`Kind`] knows.
+pub(crate) type AnyObject = dyn Any + Send + Sync;
+
+/// Names of a kind, made once.
+pub(crate) struct Names {
+    pub(crate) info: ResourceInfo,
+    pub(crate) node: Node,
+    pub(crate) api_version: String,
+    pub(crate) log_resource: Arc<str>,
+    pub(crate) group_resource: GroupResource,
+    pub(crate) group_kind: GroupKind,
+    pub(crate) gvr: GroupVersionResource,
+}
+
+impl Names {
+    fn new(info: &ResourceInfo) -> Self {
+        Self {
+            node: (info.schema)(),
+            api_version: apimachinery::resource::group_version(info.group, info.version),
+            log_resource: info.log_resource().into(),
+            group_resource: info.group_resource(),
+            group_kind: info.group_kind(),
+            gvr: GroupVersionResource {
+                group: info.group.to_owned(),
+                version: info.version.to_owned(),
+                resource: info.plural.to_owned(),
+            },
+            info: info.clone(),
+        }
+    }
+
+    pub(crate) fn has_subresource(&self, name: &str) -> bool {
+        self.info.subresources.contains(&name)
+    }
+}
+
+/// The operations of a kind.
+///
+/// Objects handed in are of the kind's own type: they come from [`Kind::from_tree`], [`Kind::copy`] or the store.
+pub(crate) trait Kind: Send + Sync {
+    fn names(&self) -> &Names;
+    fn from_tree(&self, tree: Value) -> Result<Box<AnyObject>, String>;
+    fn to_tree(&self, object: &AnyObject) -> Value;
+    fn encode(&self, object: &AnyObject) -> Sections;
+    fn copy(&self, object: &AnyObject) -> Box<AnyObject>;
+    fn metadata<'a>(&self, object: &'a AnyObject) -> &'a ObjectMeta;
+    fn metadata_mut<'a>(&self, object: &'a mut AnyObject) -> &'a mut ObjectMeta;
+    fn default(&self, object: &mut AnyObject);
+    fn prepare_for_create(&self, object: &mut AnyObject, request: &RequestContext);
+    fn validate_create(&self, object: &AnyObject, request: &RequestContext) -> Vec<FieldError>;
+    fn prepare_for_update(&self, object: &mut AnyObject, old: &AnyObject, request: &RequestContext);
+    fn validate_update(&self, object: &AnyObject, old: &AnyObject, request: &RequestContext) -> Vec<FieldError>;
+    fn canonicalize(&self, object: &mut AnyObject);
+    fn warnings(&self, object: &AnyObject, old: Option<&AnyObject>, request: &RequestContext) -> Vec<String>;
+    fn generation(&self) -> Generation;
+    fn allows_unconditional_update(&self) -> bool;
+    fn allows_create_on_update(&self) -> bool;
+    fn prepare_for_delete(&self, object: &mut AnyObject, request: &RequestContext);
+    fn holds_deletion(&self, object: &AnyObject) -> bool;
+    fn deletion_grace_seconds(&self, object: &AnyObject, asked: Option<i64>) -> i64;
+    fn returns_deleted_object(&self) -> bool;
+}
+
+pub(crate) struct Typed<O, S> {
+    names: Names,
+    strategy: S,
+    kind: PhantomData<fn() -> O>,
+}
+
+impl<O: Object, S: Strategy<O>> Typed<O, S> {
+    pub(crate) fn new(info: &ResourceInfo, strategy: S) -> Self {
+        Self { names: Names::new(info), strategy, kind: PhantomData }
+    }
+}
+
+const OWN: &str = "a kind is only given objects of its own type";
+
+fn own<O: 'static>(object: &AnyObject) -> &O {
+    object.downcast_ref().expect(OWN)
+}
+
+fn own_mut<O: 'static>(object: &mut AnyObject) -> &mut O {
+    object.downcast_mut().expect(OWN)
+}
+
+impl<O: Object, S: Strategy<O>> Kind for Typed<O, S> {
+    fn names(&self) -> &Names {
+        &self.names
+    }
+
+    fn from_tree(&self, tree: Value) -> Result<Box<AnyObject>, String> {
+        match O::from_tree(tree) {
+            Ok(object) => Ok(Box::new(object)),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    fn to_tree(&self, object: &AnyObject) -> Value {
+        own::<O>(object).to_tree()
+    }
+
+    fn encode(&self, object: &AnyObject) -> Sections {
+        own::<O>(object).encode()
+    }
+
+    fn copy(&self, object: &AnyObject) -> Box<AnyObject> {
+        Box::new(own::<O>(object).clone())
+    }
+
+    fn metadata<'a>(&self, object: &'a AnyObject) -> &'a ObjectMeta {
+        own::<O>(object).metadata()
+    }
+
+    fn metadata_mut<'a>(&self, object: &'a mut AnyObject) -> &'a mut ObjectMeta {
+        own_mut::<O>(object).metadata_mut()
+    }
+
+    fn default(&self, object: &mut AnyObject) {
+        self.strategy.default(own_mut(object));
+    }
+
+    fn prepare_for_create(&self, object: &mut AnyObject, request: &RequestContext) {
+        self.strategy.prepare_for_create(own_mut(object), request);
+    }
+
+    fn validate_create(&self, object: &AnyObject, request: &RequestContext) -> Vec<FieldError> {
+        self.strategy.validate_create(own(object), request)
+    }
+
+    fn prepare_for_update(&self, object: &mut AnyObject, old: &AnyObject, request: &RequestContext) {
+        self.strategy.prepare_for_update(own_mut(object), own(old), request);
+    }
+
+    fn validate_update(&self, object: &AnyObject, old: &AnyObject, request: &RequestContext) -> Vec<FieldError> {
+        self.strategy.validate_update(own(object), own(old), request)
+    }
+
+    fn canonicalize(&self, object: &mut AnyObject) {
+        self.strategy.canonicalize(own_mut(object));
+    }
+
+    fn warnings(&self, object: &AnyObject, old: Option<&AnyObject>, request: &RequestContext) -> Vec<String> {
+        self.strategy.warnings(own(object), old.map(own), request)
+    }
+
+    fn generation(&self) -> Generation {
+        self.strategy.generation()
+    }
+
+    fn allows_unconditional_update(&self) -> bool {
+        self.strategy.allows_unconditional_update()
+    }
+
+    fn allows_create_on_update(&self) -> bool {
+        self.strategy.allows_create_on_update()
+    }
+
+    fn prepare_for_delete(&self, object: &mut AnyObject, request: &RequestContext) {
+        self.strategy.prepare_for_delete(own_mut(object), request);
+    }
+
+    fn holds_deletion(&self, object: &AnyObject) -> bool {
+        self.strategy.holds_deletion(own(object))
+    }
+
+    fn deletion_grace_seconds(&self, object: &AnyObject, asked: Option<i64>) -> i64 {
+        self.strategy.deletion_grace_seconds(own(object), asked)
+    }
+
+    fn returns_deleted_object(&self) -> bool {
+        self.strategy.returns_deleted_object()
+    }
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Validation of metadata, the same for every kind (`k8s.io/apimachinery/pkg/api/validation/objectmeta.go`).
+
+use std::collections::BTreeMap;
+
+use apimachinery::field::{FieldError, Path};
+use apimachinery::meta::{ObjectMeta, OwnerReference};
+use apimachinery::validation;
+
+use crate::kind::Names;
+use crate::status::Failure;
+
+/// Keys and values of all annotations together, in bytes.
+const ANNOTATIONS: usize = 256 * 1024;
+
+/// 400: another name than the URL's.
+pub(crate) fn name_mismatch(given: &str, url: &str) -> Failure {
+    Failure::BadRequest(format!("the name of the object ({given}) does not match the name on the URL ({url})"))
+}
+
+/// What is wrong with a new object's metadata.
+pub(crate) fn validate_create(meta: &ObjectMeta, names: &Names) -> Vec<FieldError> {
+    let path = Path::new("metadata");
+    let mut errors = Vec::new();
+    if meta.name.is_empty() {
+        errors.push(FieldError::required(&path.child("name"), "name or generateName is required"));
+    } else {
+        for reason in name_violations(&meta.name, names) {
+            errors.push(FieldError::invalid(&path.child("name"), &meta.name, &reason));
+        }
+    }
+    common(meta, names, &mut errors);
+    errors
+}
+
+/// What is wrong with a changed object's metadata.
+pub(crate) fn validate_update(meta: &ObjectMeta, old: &ObjectMeta, names: &Names) -> Vec<FieldError> {
+    let path = Path::new("metadata");
+    let mut errors = Vec::new();
+    if meta.is_being_deleted() {
+        let new: Vec<&str> =
+            meta.finalizers.iter().filter(|finalizer| !old.has_finalizer(finalizer)).map(String::as_str).collect();
+        if !new.is_empty() {
+            let detail = format!(
+                "no new finalizers can be added if the object is being deleted, found new finalizers []string{{{}}}",
+                new.iter().map(|finalizer| format!("{finalizer:?}")).collect::<Vec<_>>().join(", ")
+            );
+            errors.push(FieldError::forbidden(&path.child("finalizers"), &detail));
+        }
+    }
+    // What is stored already was valid: only what changed is looked at.
+    if meta.labels != old.labels
+        || meta.annotations != old.annotations
+        || meta.owner_references != old.owner_references
+        || meta.finalizers != old.finalizers
+    {
+        common(meta, names, &mut errors);
+    }
+    errors
+}
+
+fn common(meta: &ObjectMeta, names: &Names, errors: &mut Vec<FieldError>) {
+    let path = Path::new("metadata");
+    labels(&meta.labels, &path.child("labels"), errors);
+    let annotations = path.child("annotations");
+    let mut size = 0;
+    for (key, value) in &meta.annotations {
+        size += key.len() + value.len();
+        for reason in validation::qualified_name(&key.to_lowercase()) {
+            errors.push(FieldError::invalid(&annotations, key, &reason));
+        }
+    }
+    if size > ANNOTATIONS {
+        errors.push(FieldError::too_long(&annotations, ANNOTATIONS));
+    }
+    owners(&meta.owner_references, &path.child("ownerReferences"), errors);
+    finalizers(&meta.finalizers, &path.child("finalizers"), names, errors);
+}
+
+fn labels(labels: &BTreeMap<String, String>, path: &Path, errors: &mut Vec<FieldError>) {
+    for (key, value) in labels {
+        for reason in validation::qualified_name(key) {
+            errors.push(FieldError::invalid(path, key, &reason));
+        }
+        for reason in validation::label_value(value) {
+            errors.push(FieldError::invalid(path, value, &reason));
+        }
+    }
+}
+
+fn owners(references: &[OwnerReference], path: &Path, errors: &mut Vec<FieldError>) {
+    let mut controller: Option<&OwnerReference> = None;
+    for (index, reference) in references.iter().enumerate() {
+        let path = path.index(index);
+        if reference.api_version.is_empty() {
+            let detail = "version must not be empty";
+            errors.push(FieldError::invalid(&path.child("apiVersion"), &reference.api_version, detail));
+        }
+        for (name, value) in [("kind", &reference.kind), ("name", &reference.name), ("uid", &reference.uid)] {
+            if value.is_empty() {
+                errors.push(FieldError::invalid(&path.child(name), value, &format!("{name} must not be empty")));
+            }
+        }
+        if reference.controller == Some(true) {
+            if let Some(first) = controller {
+                let detail = format!(
+                    "Only one reference can have Controller set to true. Found \"true\" in references for {} and {}",
+                    first.name, reference.name
+                );
+                errors.push(FieldError::invalid(&Path::new("metadata.ownerReferences"), references, &detail));
+            } else {
+                controller = Some(reference);
+            }
+        }
+    }
+}
+
+fn finalizers(finalizers: &[String], path: &Path, names: &Names, errors: &mut Vec<FieldError>) {
+    // Groups without a dot, and Kubernetes' own, are those of built-in kinds.
+    let group = names.info.group;
+    let built_in = !names.info.custom && (!group.contains('.') || group.ends_with(".k8s.io"));
+    for (index, finalizer) in finalizers.iter().enumerate() {
+        let path = path.index(index);
+        let violations = validation::qualified_name(finalizer);
+        if built_in
+            && violations.is_empty()
+            && !finalizer.contains('/')
+            && !matches!(finalizer.as_str(), "orphan" | "foregroundDeletion" | "kubernetes")
+        {
+            let detail = "name is neither a standard finalizer name nor is it fully qualified";
+            errors.push(FieldError::invalid(&path, finalizer, detail));
+        }
+        for reason in violations {
+            errors.push(FieldError::invalid(&path, finalizer, &reason));
+        }
+    }
+    let has = |name: &str| finalizers.iter().any(|finalizer| finalizer == name);
+    if has("orphan") && has("foregroundDeletion") {
+        let detail = "finalizers orphan and foregroundDeletion cannot be both set";
+        errors.push(FieldError::invalid(path, finalizers, detail));
+    }
+}
+
+fn name_violations(name: &str, names: &Names) -> Vec<String> {
+    let info = &names.info;
+    if info.group == "rbac.authorization.k8s.io" {
+        validation::path_segment_name(name)
+    } else if info.group.is_empty() && info.plural == "namespaces" {
+        validation::dns1123_label(name)
+    } else {
+        validation::dns1123_subdomain(name)
+    }
+}

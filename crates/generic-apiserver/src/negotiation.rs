@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+//! In which form an answer is wanted.
+
+use crate::status::{Failure, Result};
+
+/// Form of objects in an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// The object itself.
+    Object,
+    /// A table, in this version of `meta.k8s.io`.
+    Table(&'static str),
+    /// Metadata only, in this version of `meta.k8s.io`.
+    Partial(&'static str),
+}
+
+/// Chooses by the header `Accept`.
+///
+/// # Errors
+/// 406 when no clause can be satisfied.
+pub(crate) fn form(accept: &str) -> Result<Form> {
+    let mut clauses: Vec<(f32, &str)> = accept
+        .split(',')
+        .map(str::trim)
+        .filter(|clause| !clause.is_empty())
+        .map(|clause| (weight(clause), clause))
+        .collect();
+    if clauses.is_empty() {
+        return Ok(Form::Object);
+    }
+    clauses.sort_by(|left, right| right.0.total_cmp(&left.0));
+    clauses.iter().find_map(|(_, clause)| satisfy(clause)).ok_or_else(|| {
+        Failure::NotAcceptable(
+            "only the following media types are accepted: application/json, application/yaml".to_owned(),
+        )
+    })
+}
+
+fn weight(clause: &str) -> f32 {
+    let value = parameters(clause).find(|(name, _)| *name == "q").map(|(_, value)| value);
+    value.and_then(|value| value.parse().ok()).unwrap_or(1.0)
+}
+
+fn parameters(clause: &str) -> impl Iterator<Item = (&str, &str)> {
+    clause.split(';').skip(1).filter_map(|pair| pair.trim().split_once('='))
+}
+
+fn satisfy(clause: &str) -> Option<Form> {
+    let media = clause.split(';').next().unwrap_or_default().trim();
+    if !matches!(media, "application/json" | "application/*" | "*/*") {
+        return None;
+    }
+    let (mut transform, mut group, mut version) = ("", "", "");
+    for (name, value) in parameters(clause) {
+        match name {
+            "as" => transform = value,
+            "g" => group = value,
+            "v" => version = value,
+            _ => {}
+        }
+    }
+    if transform.is_empty() {
+        return Some(Form::Object);
+    }
+    let version = match (group, version) {
+        ("meta.k8s.io", "v1") => "v1",
+        ("meta.k8s.io", "v1beta1") => "v1beta1",
+        _ => return None,
+    };
+    match transform {
+        "Table" => Some(Form::Table(version)),
+        "PartialObjectMetadata" | "PartialObjectMetadataList" => Some(Form::Partial(version)),
+        _ => None,
+    }
+}
+
+/// Media types of bodies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Input {
+    Json,
+    Other,
+}
+
+/// Reads the header `Content-Type` of a body that holds an object.
+pub(crate) fn input(content_type: &str) -> Input {
+    match media(content_type) {
+        "" | "application/json" => Input::Json,
+        _ => Input::Other,
+    }
+}
+
+/// The media type without its parameters.
+pub(crate) fn media(content_type: &str) -> &str {
+    content_type.split(';').next().unwrap_or_default().trim()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Form, form};
+
+    #[track_caller]
+    fn check(accept: &str, expected: Option<Form>) {
+        assert_eq!(form(accept).ok(), expected, "{accept}");
+    }
+
+    #[test]
+    fn the_first_clause_that_can_be_satisfied_counts() {
+        check("", Some(Form::Object));
+        check("*/*", Some(Form::Object));
+        check("application/vnd.kubernetes.protobuf,application/json", Some(Form::Object));
+        check("application/vnd.kubernetes.protobuf", None);
+        check(
+            "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json",
+            Some(Form::Table("v1")),
+        );
+        check("application/json;q=0.1,application/json;as=Table;g=meta.k8s.io;v=v1beta1", Some(Form::Table("v1beta1")));
+        check("application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1", Some(Form::Partial("v1")));
+        check("application/json;as=Other;g=meta.k8s.io;v=v1,application/json", Some(Form::Object));
+    }
+}

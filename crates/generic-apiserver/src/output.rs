@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Objects, lists and frames in the form that was asked for.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use eventlog::Revision;
+use serde_json::{Value, json};
+
+use crate::handlers::Scope;
+use crate::negotiation::Form;
+use crate::status::Result;
+use crate::storage::stored::{EventType, Stored};
+use crate::table;
+
+/// What the metadata of a list says of the pages to come.
+#[derive(Debug, Default)]
+pub(crate) struct ListEnd {
+    pub(crate) continue_token: String,
+    pub(crate) remaining: Option<usize>,
+}
+
+impl ListEnd {
+    fn metadata(&self, revision: Revision) -> Value {
+        let mut metadata = json!({ "resourceVersion": revision.to_string() });
+        if !self.continue_token.is_empty() {
+            metadata["continue"] = json!(self.continue_token);
+            if let Some(remaining) = self.remaining {
+                metadata["remainingItemCount"] = json!(remaining);
+            }
+        }
+        metadata
+    }
+}
+
+/// A list.
+pub(crate) fn list(scope: &Scope, objects: &[Arc<Stored>], revision: Revision, end: &ListEnd) -> Result<Bytes> {
+    let metadata = end.metadata(revision);
+    match scope.form {
+        Form::Object => Ok(json_list(scope, objects, &metadata)),
+        Form::Table(version) => {
+            let include = table::Include::parse(scope.call.query.text("includeObject"))?;
+            Ok(text(&table::table(scope, objects, version, include, &metadata, true)))
+        }
+        Form::Partial(version) => {
+            let items: Vec<Value> = objects.iter().map(|object| partial(scope, object, version)).collect();
+            Ok(text(&json!({
+                "kind": "PartialObjectMetadataList",
+                "apiVersion": format!("meta.k8s.io/{version}"),
+                "metadata": metadata,
+                "items": items,
+            })))
+        }
+    }
+}
+
+/// A list in plain JSON.
+pub(crate) fn plain_list(scope: &Scope, objects: &[Arc<Stored>], revision: Revision) -> Bytes {
+    json_list(scope, objects, &ListEnd::default().metadata(revision))
+}
+
+fn json_list(scope: &Scope, objects: &[Arc<Stored>], metadata: &Value) -> Bytes {
+    let names = scope.names();
+    let size: usize = objects.iter().map(|object| object.size() + 1).sum();
+    let mut out = Vec::with_capacity(size + 256);
+    let _ = write!(
+        out,
+        "{{\"kind\":\"{}List\",\"apiVersion\":\"{}\",\"metadata\":{metadata},\"items\":[",
+        names.info.kind, names.api_version
+    );
+    for (index, object) in objects.iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        write_object(scope, object, &mut out);
+    }
+    out.extend_from_slice(b"]}\n");
+    out.into()
+}
+
+fn write_object(scope: &Scope, object: &Stored, out: &mut Vec<u8>) {
+    match scope.annotation() {
+        Some(annotation) => object.write_annotated(out, annotation),
+        None => object.write(out),
+    }
+}
+
+/// The object's tree as it is served.
+pub(crate) fn tree(scope: &Scope, object: &Stored) -> Value {
+    let mut out = Vec::with_capacity(object.size());
+    write_object(scope, object, &mut out);
+    serde_json::from_slice(&out).unwrap_or_default()
+}
+
+/// `PartialObjectMetadata` of an object.
+pub(crate) fn partial(scope: &Scope, object: &Stored, version: &str) -> Value {
+    let mut tree = tree(scope, object);
+    json!({
+        "kind": "PartialObjectMetadata",
+        "apiVersion": format!("meta.k8s.io/{version}"),
+        "metadata": tree["metadata"].take(),
+    })
+}
+
+/// One object in the form that was asked for.
+pub(crate) fn object(scope: &Scope, object: &Stored) -> Bytes {
+    match scope.form {
+        Form::Object => object.bytes(),
+        Form::Table(version) => {
+            let metadata = json!({ "resourceVersion": object.revision.to_string() });
+            let include = table::Include::parse(scope.call.query.text("includeObject")).unwrap_or_default();
+            let object = Arc::new(Stored::new(
+                &object.key(&scope.names().log_resource),
+                object.revision,
+                object.sections.clone(),
+            ));
+            text(&table::table(scope, &[object], version, include, &metadata, true))
+        }
+        Form::Partial(version) => text(&partial(scope, object, version)),
+    }
+}
+
+/// A frame of a watch in another form than plain JSON.
+pub(crate) fn frame(scope: &Scope, type_: EventType, object: &Arc<Stored>, first: bool) -> Bytes {
+    let shown = match scope.form {
+        Form::Table(version) => {
+            let include = table::Include::parse(scope.call.query.text("includeObject")).unwrap_or_default();
+            let metadata = json!({ "resourceVersion": object.revision.to_string() });
+            table::table(scope, std::slice::from_ref(object), version, include, &metadata, first)
+        }
+        Form::Partial(version) => partial(scope, object, version),
+        Form::Object => tree(scope, object),
+    };
+    format!("{{\"type\":\"{}\",\"object\":{shown}}}\n", type_.as_str()).into()
+}
+
+/// A bookmark: nothing but a resource version, and the mark of the end of the initial state.
+pub(crate) fn bookmark(scope: &Scope, revision: Revision, initial: bool, first: bool) -> Bytes {
+    let names = scope.names();
+    let mut metadata = json!({ "resourceVersion": revision.to_string(), "creationTimestamp": null });
+    if initial {
+        metadata["annotations"] = json!({ "k8s.io/initial-events-end": "true" });
+    }
+    let object = match scope.form {
+        Form::Object => json!({ "kind": names.info.kind, "apiVersion": names.api_version, "metadata": metadata }),
+        Form::Partial(version) => json!({
+            "kind": "PartialObjectMetadata",
+            "apiVersion": format!("meta.k8s.io/{version}"),
+            "metadata": metadata,
+        }),
+        Form::Table(version) => table::bookmark(scope, version, metadata, revision, first),
+    };
+    format!("{{\"type\":\"BOOKMARK\",\"object\":{object}}}\n").into()
+}
+
+fn text(tree: &Value) -> Bytes {
+    format!("{tree}\n").into()
+}

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a request asks for: path, query, verb.
+
+use apimachinery::field::{FieldError, Path};
+use http::Method;
+use process::User;
+
+use crate::status::{Failure, Result};
+
+/// A request below one cluster's prefix.
+#[derive(Clone, Debug)]
+pub(crate) struct Route {
+    /// Logical cluster, `*` for all.
+    pub(crate) cluster: String,
+    /// The path below the cluster, without a slash at its end.
+    pub(crate) path: String,
+    pub(crate) target: Target,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// A collection, an object or a subresource.
+    Resource(ResourcePath),
+    /// Discovery, health, version.
+    Other,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ResourcePath {
+    pub(crate) group: String,
+    pub(crate) version: String,
+    pub(crate) plural: String,
+    pub(crate) namespace: String,
+    /// Empty for a collection.
+    pub(crate) name: String,
+    pub(crate) subresource: String,
+    /// The deprecated `/watch/` form.
+    pub(crate) watch: bool,
+}
+
+impl Route {
+    /// `None` for a path outside every cluster.
+    pub(crate) fn parse(path: &str) -> Option<Self> {
+        let below = path.strip_prefix("/clusters/")?;
+        let (cluster, rest) = below.split_once('/').unwrap_or((below, ""));
+        if cluster.is_empty() {
+            return None;
+        }
+        let segments: Vec<String> =
+            rest.split('/').filter(|segment| !segment.is_empty()).map(|segment| decode(segment, false)).collect();
+        Some(Self {
+            cluster: decode(cluster, false),
+            path: format!("/{}", segments.join("/")),
+            target: target(&segments),
+        })
+    }
+}
+
+fn target(segments: &[String]) -> Target {
+    let texts: Vec<&str> = segments.iter().map(String::as_str).collect();
+    let (group, version, rest) = match texts.as_slice() {
+        ["api", version, rest @ ..] if !rest.is_empty() => ("", *version, rest),
+        ["apis", group, version, rest @ ..] if !rest.is_empty() => (*group, *version, rest),
+        _ => return Target::Other,
+    };
+    let (watch, rest) = match rest {
+        ["watch", rest @ ..] if !rest.is_empty() => (true, rest),
+        _ => (false, rest),
+    };
+    let (namespace, rest) = match rest {
+        // `/namespaces/x` and its own subresources are the Namespace, anything deeper is inside of it.
+        ["namespaces", _] | ["namespaces", _, "status" | "finalize"] => ("", rest),
+        ["namespaces", namespace, rest @ ..] => (*namespace, rest),
+        _ => ("", rest),
+    };
+    let (plural, name, subresource) = match rest {
+        [plural] => (*plural, "", String::new()),
+        [plural, name] => (*plural, *name, String::new()),
+        [plural, name, subresource @ ..] => (*plural, *name, subresource.join("/")),
+        [] => return Target::Other,
+    };
+    Target::Resource(ResourcePath {
+        group: group.to_owned(),
+        version: version.to_owned(),
+        plural: plural.to_owned(),
+        namespace: namespace.to_owned(),
+        name: name.to_owned(),
+        subresource,
+        watch,
+    })
+}
+
+/// Percent-decoding; in queries a plus is a blank.
+fn decode(text: &str, query: bool) -> String {
+    if !text.contains('%') && !(query && text.contains('+')) {
+        return text.to_owned();
+    }
+    let mut out = Vec::with_capacity(text.len());
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'+' if query => out.push(b' '),
+            b'%' => {
+                let mut ahead = bytes.clone();
+                let digits = [ahead.next(), ahead.next()];
+                let value = match digits {
+                    [Some(high), Some(low)] => hex(high).zip(hex(low)).map(|(high, low)| high * 16 + low),
+                    _ => None,
+                };
+                if let Some(value) = value {
+                    out.push(value);
+                    bytes = ahead;
+                } else {
+                    out.push(byte);
+                }
+            }
+            _ => out.push(byte),
+        }
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+fn hex(byte: u8) -> Option<u8> {
+    char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
+}
+
+/// The parameters behind the question mark; of several the first counts.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Query(Vec<(String, String)>);
+
+impl Query {
+    pub(crate) fn parse(query: Option<&str>) -> Self {
+        let pairs = query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty());
+        Self(
+            pairs
+                .map(|pair| {
+                    let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+                    (decode(name, true), decode(value, true))
+                })
+                .collect(),
+        )
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    pub(crate) fn text(&self, name: &str) -> &str {
+        self.get(name).unwrap_or_default()
+    }
+
+    pub(crate) fn all(&self, name: &str) -> Vec<&str> {
+        self.0.iter().filter(|(known, _)| known == name).map(|(_, value)| value.as_str()).collect()
+    }
+
+    /// `None` when absent; `0` and `false` are false, everything else is true.
+    pub(crate) fn flag(&self, name: &str) -> Option<bool> {
+        let value = self.get(name)?;
+        Some(!(value == "0" || value.eq_ignore_ascii_case("false")))
+    }
+
+    pub(crate) fn number(&self, name: &str) -> Result<Option<i64>> {
+        match self.get(name) {
+            None | Some("") => Ok(None),
+            Some(text) => match text.parse() {
+                Ok(number) => Ok(Some(number)),
+                Err(_) => Err(Failure::BadRequest(format!("strconv.ParseInt: parsing {text:?}: invalid syntax"))),
+            },
+        }
+    }
+
+    /// Whether `dryRun=All` was asked for; `options` is the kind whose options these are.
+    pub(crate) fn dry_run(&self, options: &str) -> Result<bool> {
+        dry_run(&self.all("dryRun"), options)
+    }
+
+    pub(crate) fn field_validation(&self, options: &str) -> Result<FieldValidation> {
+        match self.text("fieldValidation") {
+            "" | "Warn" => Ok(FieldValidation::Warn),
+            "Ignore" => Ok(FieldValidation::Ignore),
+            "Strict" => Ok(FieldValidation::Strict),
+            other => {
+                let supported = ["", "Ignore", "Strict", "Warn"];
+                let error = FieldError::not_supported(&Path::new("fieldValidation"), other, &supported);
+                Err(Failure::options(options, error))
+            }
+        }
+    }
+}
+
+/// Whether a list of dry-run directives asks for a dry run.
+pub(crate) fn dry_run(values: &[&str], options: &str) -> Result<bool> {
+    match values {
+        [] | [""] => Ok(false),
+        values if values.iter().all(|value| *value == "All") => Ok(true),
+        values => Err(Failure::options(options, FieldError::not_supported(&Path::new("dryRun"), values, &["All"]))),
+    }
+}
+
+/// What becomes of unknown and duplicate fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FieldValidation {
+    Ignore,
+    Warn,
+    Strict,
+}
+
+/// A request, as handlers see it.
+#[derive(Clone, Debug)]
+pub(crate) struct Call {
+    pub(crate) method: Method,
+    pub(crate) route: Route,
+    pub(crate) query: Query,
+    pub(crate) headers: http::HeaderMap,
+    pub(crate) user: User,
+    pub(crate) extensions: http::Extensions,
+}
+
+impl Call {
+    pub(crate) fn header(&self, name: http::header::HeaderName) -> &str {
+        self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
+    }
+
+    /// The API verb.
+    pub(crate) fn verb(&self, path: &ResourcePath) -> &'static str {
+        let collection = path.name.is_empty();
+        match self.method {
+            Method::GET | Method::HEAD if path.watch || (collection && self.query.flag("watch") == Some(true)) => {
+                "watch"
+            }
+            Method::GET | Method::HEAD if collection => "list",
+            Method::GET | Method::HEAD => "get",
+            Method::POST => "create",
+            Method::PUT => "update",
+            Method::PATCH => "patch",
+            Method::DELETE if collection => "deletecollection",
+            Method::DELETE => "delete",
+            _ => "",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Query, ResourcePath, Route, Target};
+
+    #[track_caller]
+    fn check(path: &str, expected: (&str, &str, &str, &str, &str, &str)) {
+        let route = Route::parse(path).expect("a path below a cluster");
+        let (group, version, plural, namespace, name, subresource) = expected;
+        let resource = ResourcePath {
+            group: group.to_owned(),
+            version: version.to_owned(),
+            plural: plural.to_owned(),
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+            subresource: subresource.to_owned(),
+            watch: false,
+        };
+        assert_eq!(route.target, Target::Resource(resource), "{path}");
+    }
+
+    #[test]
+    fn paths_name_resources() {
+        check("/clusters/a/api/v1/namespaces", ("", "v1", "namespaces", "", "", ""));
+        check("/clusters/a/api/v1/namespaces/x", ("", "v1", "namespaces", "", "x", ""));
+        check("/clusters/a/api/v1/namespaces/x/finalize", ("", "v1", "namespaces", "", "x", "finalize"));
+        check("/clusters/a/api/v1/namespaces/x/secrets", ("", "v1", "secrets", "x", "", ""));
+        check("/clusters/a/apis/g/v1/namespaces/x/shoots/s/status", ("g", "v1", "shoots", "x", "s", "status"));
+        check("/clusters/a/apis/g/v1/things/n%3A1/", ("g", "v1", "things", "", "n:1", ""));
+    }
+
+    #[test]
+    fn flags_are_true_unless_they_say_no() {
+        let query = Query::parse(Some("a=&b=0&c=FALSE&d=no&labelSelector=a%3Db%2Cc"));
+        assert_eq!(query.flag("a"), Some(true));
+        assert_eq!(query.flag("b"), Some(false));
+        assert_eq!(query.flag("c"), Some(false));
+        assert_eq!(query.flag("d"), Some(true));
+        assert_eq!(query.flag("e"), None);
+        assert_eq!(query.text("labelSelector"), "a=b,c");
+    }
+}

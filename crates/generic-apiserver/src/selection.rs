@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Which objects of a collection a request is about: scope, label selector, field selector.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use apimachinery::selector::{Fields, Labels};
+
+use crate::kind::{Kind, Names};
+use crate::status::Failure;
+use crate::storage::stored::Stored;
+
+/// A selection.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Selection {
+    /// Begin of the paths: empty, `cluster/` or `cluster/namespace/`.
+    pub(crate) prefix: Arc<str>,
+    /// `None` selects all labels.
+    labels: Option<Labels>,
+    fields: Vec<Term>,
+}
+
+#[derive(Clone, Debug)]
+struct Term {
+    field: Field,
+    value: String,
+    equal: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Field {
+    Name,
+    Namespace,
+    /// Number of the kind's own field selector.
+    Own(usize),
+}
+
+impl Selection {
+    /// # Errors
+    /// A selector that does not parse, or a field that the kind does not know.
+    pub(crate) fn new(
+        cluster: Option<&str>,
+        namespace: &str,
+        labels: &str,
+        fields: &str,
+        names: &Names,
+    ) -> Result<Self, Failure> {
+        let prefix = match (cluster, namespace) {
+            (None, _) => String::new(),
+            (Some(cluster), "") => format!("{cluster}/"),
+            (Some(cluster), namespace) => format!("{cluster}/{namespace}/"),
+        };
+        let labels = match labels.trim() {
+            "" => None,
+            text => Some(Labels::parse(text).map_err(Failure::BadRequest)?),
+        };
+        let terms =
+            if fields.is_empty() { Fields::default() } else { Fields::parse(fields).map_err(Failure::BadRequest)? };
+        let mut own = Vec::new();
+        if cluster.is_none() && !namespace.is_empty() {
+            own.push(Term { field: Field::Namespace, value: namespace.to_owned(), equal: true });
+        }
+        for (label, value, equal) in terms.terms {
+            let field = match label.as_str() {
+                "metadata.name" => Field::Name,
+                "metadata.namespace" => Field::Namespace,
+                _ => match names.info.field_selectors.iter().position(|(known, _)| *known == label) {
+                    Some(index) => Field::Own(index),
+                    None => return Err(Failure::BadRequest(unknown_field(&label, names))),
+                },
+            };
+            own.push(Term { field, value, equal });
+        }
+        Ok(Self { prefix: prefix.into(), labels, fields: own })
+    }
+
+    /// Whether a selector narrows the scope.
+    pub(crate) fn is_narrowed(&self) -> bool {
+        self.labels.is_some() || !self.fields.is_empty()
+    }
+
+    /// Selects one object only.
+    pub(crate) fn narrow_to(&mut self, name: &str) {
+        self.fields.push(Term { field: Field::Name, value: name.to_owned(), equal: true });
+    }
+
+    pub(crate) fn matches(&self, object: &Stored, kind: &dyn Kind) -> bool {
+        for term in &self.fields {
+            let value = match term.field {
+                Field::Name => &*object.name,
+                Field::Namespace => &*object.namespace,
+                Field::Own(index) => object.field(kind, index),
+            };
+            if (value == term.value) != term.equal {
+                return false;
+            }
+        }
+        let Some(labels) = &self.labels else { return true };
+        match object.decoded(kind) {
+            Some(decoded) => labels.matches(&kind.metadata(&**decoded).labels),
+            None => labels.matches(&BTreeMap::new()),
+        }
+    }
+}
+
+fn unknown_field(label: &str, names: &Names) -> String {
+    if names.info.field_selectors.is_empty() {
+        format!("\"{label}\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"")
+    } else {
+        format!("field label not supported: {label}")
+    }
+}

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What went wrong, as HTTP code and `metav1.Status`: the only file that chooses a code.
+
+use apimachinery::field::{FieldError, Path};
+use apimachinery::patch::PatchError;
+use apimachinery::status::StatusCause;
+use apimachinery::{GroupKind, GroupResource, Status};
+use bytes::Bytes;
+use eventlog::{AppendError, Revision};
+use http::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS};
+use process::Response;
+use process::transport::full;
+use serde_json::{Value, json};
+
+use crate::authorization::Question;
+use crate::storage::StoreError;
+
+/// Largest body of a request, in bytes.
+pub(crate) const BODY_LIMIT: usize = 3 * 1024 * 1024;
+
+const MODIFIED: &str = "the object has been modified; please apply your changes to the latest version and try again";
+
+/// Why a request is not answered with success.
+#[derive(Clone, Debug)]
+pub(crate) enum Failure {
+    /// Nothing is served under the path.
+    NoSuchPath,
+    /// The path exists, but not for this method.
+    NoSuchMethod,
+    /// No such logical cluster.
+    NoSuchCluster(String),
+    NotFound(GroupResource, String),
+    AlreadyExists(GroupResource, String),
+    NoFreeName(GroupResource, String),
+    /// The object changed since the client read it.
+    Modified(GroupResource, String),
+    /// Conflict with a text of its own.
+    Conflict(GroupResource, String, String),
+    Invalid(GroupKind, String, Vec<FieldError>),
+    BadRequest(String),
+    Forbidden(GroupResource, String, String),
+    /// The namespace is going away.
+    NamespaceTerminating(GroupResource, String, String),
+    NotAcceptable(String),
+    UnsupportedMediaType(Vec<&'static str>),
+    TooLarge,
+    /// A revision that is not retained any more, and where to go on instead.
+    Expired(String, Option<String>),
+    /// A revision that does not exist yet: asked, present.
+    FutureRevision(u64, Revision),
+    /// A client set a resource version on a new object.
+    RevisionOnCreate,
+    Internal(String),
+    Unavailable(String),
+    /// What admission or a hook answered.
+    Refused(Box<Status>),
+}
+
+/// Result of a handler.
+pub(crate) type Result<T> = std::result::Result<T, Failure>;
+
+impl From<Status> for Failure {
+    fn from(status: Status) -> Self {
+        Self::Refused(Box::new(status))
+    }
+}
+
+impl From<PatchError> for Failure {
+    fn from(error: PatchError) -> Self {
+        error.to_status().into()
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Closed => Self::Unavailable("the event log cannot be reached".to_owned()),
+            StoreError::Compacted(_) => {
+                Self::Expired("The resourceVersion for the provided list is too old.".to_owned(), None)
+            }
+            StoreError::Future(head) => Self::FutureRevision(head.0 + 1, head),
+        }
+    }
+}
+
+impl Failure {
+    /// An append that failed for reasons that trying again does not cure.
+    pub(crate) fn append(error: &AppendError, resource: &GroupResource, name: &str) -> Self {
+        match error {
+            AppendError::Conflict { .. } | AppendError::GuardFailed => {
+                Self::Modified(resource.clone(), name.to_owned())
+            }
+            AppendError::TooLarge => Self::TooLarge,
+            AppendError::Closed => Self::Unavailable("the event log cannot be reached".to_owned()),
+            AppendError::Storage(message) => Self::Internal(message.clone()),
+        }
+    }
+
+    /// 422 for options of a request, `ListOptions` and the like.
+    pub(crate) fn options(kind: &str, error: FieldError) -> Self {
+        let kind = GroupKind { group: "meta.k8s.io".to_owned(), kind: kind.to_owned() };
+        Self::Invalid(kind, String::new(), vec![error])
+    }
+
+    /// 422 for one field.
+    pub(crate) fn field(kind: &GroupKind, name: &str, error: FieldError) -> Self {
+        Self::Invalid(kind.clone(), name.to_owned(), vec![error])
+    }
+
+    /// A resource version that is no number, on a watch.
+    pub(crate) fn bad_watch_revision(resource: &GroupResource, text: &str) -> Self {
+        let kind = GroupKind { group: resource.group.clone(), kind: resource.resource.clone() };
+        let detail = format!("strconv.ParseUint: parsing {text:?}: invalid syntax");
+        Self::field(&kind, "", FieldError::invalid(&Path::new("resourceVersion"), text, &detail))
+    }
+
+    /// What the authorizer refused.
+    pub(crate) fn denied(question: &Question<'_>, reason: &str) -> Self {
+        let user = &question.user.name;
+        let verb = question.verb;
+        let mut why = if question.resource.is_empty() {
+            format!("User {user:?} cannot {verb} path {:?}", question.path)
+        } else {
+            let mut resource = question.resource.to_owned();
+            if !question.subresource.is_empty() {
+                resource = format!("{resource}/{}", question.subresource);
+            }
+            let scope = if question.namespace.is_empty() {
+                "at the cluster scope".to_owned()
+            } else {
+                format!("in the namespace {:?}", question.namespace)
+            };
+            format!("User {user:?} cannot {verb} resource {resource:?} in API group {:?} {scope}", question.group)
+        };
+        if !reason.is_empty() {
+            why = format!("{why}: {reason}");
+        }
+        let resource = GroupResource { group: question.group.to_owned(), resource: question.resource.to_owned() };
+        Self::Forbidden(resource, question.name.to_owned(), why)
+    }
+
+    /// The `Status`.
+    pub(crate) fn status(&self) -> Status {
+        match self {
+            Self::NoSuchPath => Status::path_not_found(),
+            Self::NoSuchMethod => Status::method_not_allowed(),
+            Self::NoSuchCluster(name) => Status::not_found(&cluster_resource(), name),
+            Self::NotFound(resource, name) => Status::not_found(resource, name),
+            Self::AlreadyExists(resource, name) => Status::already_exists(resource, name),
+            Self::NoFreeName(resource, name) => Status::generate_name_conflict(resource, name),
+            Self::Modified(resource, name) => Status::conflict(resource, name, MODIFIED),
+            Self::Conflict(resource, name, why) => Status::conflict(resource, name, why),
+            Self::Invalid(kind, name, errors) => Status::invalid(kind, name, errors),
+            Self::BadRequest(message) => Status::bad_request(message.clone()),
+            Self::Forbidden(resource, name, why) => Status::forbidden(resource, name, why),
+            Self::NamespaceTerminating(resource, name, namespace) => terminating(resource, name, namespace),
+            Self::NotAcceptable(message) => Status::not_acceptable(message.clone()),
+            Self::UnsupportedMediaType(accepted) => Status::unsupported_media_type(accepted),
+            Self::TooLarge => Status::request_entity_too_large(BODY_LIMIT),
+            Self::Expired(message, _) => Status::expired(message.clone()),
+            Self::FutureRevision(asked, present) => Status::too_large_resource_version(*asked, present.0),
+            Self::RevisionOnCreate => {
+                Status::failure(500, "", "resourceVersion should not be set on objects to be created")
+            }
+            Self::Internal(message) => Status::internal_error(message),
+            Self::Unavailable(message) => Status::service_unavailable(message.clone()),
+            Self::Refused(status) => Status::clone(status),
+        }
+    }
+
+    /// The `Status` as JSON.
+    pub(crate) fn tree(&self) -> Value {
+        let token = match self {
+            Self::Expired(_, token) => token.as_deref(),
+            _ => None,
+        };
+        status_tree(&self.status(), token)
+    }
+
+    /// The answer.
+    pub(crate) fn response(&self) -> Response {
+        if matches!(self, Self::NoSuchPath) {
+            return plain(404, "404 page not found\n");
+        }
+        let status = self.status();
+        let mut response = json_response(status.code, self.tree().to_string());
+        let headers = response.headers_mut();
+        if status.code == 403 {
+            headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        }
+        if status.code == 429 {
+            headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        response
+    }
+}
+
+fn status_tree(status: &Status, continue_token: Option<&str>) -> Value {
+    let mut tree = serde_json::to_value(status).unwrap_or_default();
+    tree["kind"] = json!("Status");
+    tree["apiVersion"] = json!("v1");
+    tree["metadata"] = match continue_token {
+        Some(token) => json!({ "continue": token }),
+        None => json!({}),
+    };
+    if status.status == "Success"
+        && let Some(fields) = tree.as_object_mut()
+    {
+        fields.remove("code");
+    }
+    tree
+}
+
+fn cluster_resource() -> GroupResource {
+    GroupResource { group: String::new(), resource: "clusters".to_owned() }
+}
+
+fn terminating(resource: &GroupResource, name: &str, namespace: &str) -> Status {
+    let why = format!("unable to create new content in namespace {namespace} because it is being terminated");
+    let mut status = Status::forbidden(resource, name, &why);
+    if let Some(details) = &mut status.details {
+        details.causes.push(StatusCause {
+            reason: "NamespaceTerminating".to_owned(),
+            message: format!("namespace {namespace} is being terminated"),
+            field: "metadata.namespace".to_owned(),
+        });
+    }
+    status
+}
+
+/// An answer in JSON.
+pub(crate) fn json_response(code: u16, body: impl Into<Bytes>) -> Response {
+    typed_response(code, "application/json", body)
+}
+
+/// An answer in plain text.
+pub(crate) fn plain(code: u16, body: &'static str) -> Response {
+    typed_response(code, "text/plain; charset=utf-8", body)
+}
+
+fn typed_response(code: u16, content_type: &'static str, body: impl Into<Bytes>) -> Response {
+    let mut response = Response::new(full(body));
+    *response.status_mut() = http::StatusCode::from_u16(code).unwrap_or(http::StatusCode::INTERNAL_SERVER_ERROR);
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    headers.insert(http::header::CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
+    response
+}
+
+/// 200 after a deletion at once.
+pub(crate) fn deleted(resource: &GroupResource, name: &str, uid: &str) -> Response {
+    json_response(200, status_tree(&Status::deleted(resource, name, uid), None).to_string())
+}

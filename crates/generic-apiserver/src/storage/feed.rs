@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Follows the log: by a task between requests, and by every request that needs the newest state.
+//!
+//! Whoever polls the subscription registers the task's waker, so that the task never misses a message that a request
+//! was the first to look for.
+
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
+
+use eventlog::log::BoxFuture;
+use eventlog::{Key, Message, ReadError, Revision, Sections, Subscription};
+use futures::StreamExt;
+
+use super::{Store, StoreError, lock};
+
+#[derive(Default)]
+pub(super) struct Feed {
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    source: Source,
+    /// Waker of the task that follows the log, once there is one.
+    task: Option<Waker>,
+    /// Requests that wait for a revision.
+    waiting: Vec<(Revision, Waker)>,
+}
+
+type State = Vec<(Key, Revision, Sections)>;
+
+#[derive(Default)]
+enum Source {
+    #[default]
+    Start,
+    Following(Subscription),
+    /// The log has forgotten what comes next: read a whole state at a revision.
+    Loading(Revision, BoxFuture<Result<State, ReadError>>),
+    Closed,
+}
+
+impl Store {
+    /// A future that follows the log until the log closes.
+    pub(crate) async fn follow(self: Arc<Self>) {
+        std::future::poll_fn(|cx| {
+            let mut feed = lock(&self.feed.inner);
+            feed.task = Some(cx.waker().clone());
+            if self.drain(&mut feed, cx) { Poll::Ready(()) } else { Poll::Pending }
+        })
+        .await;
+    }
+
+    pub(super) fn poll_reach(&self, revision: Revision, cx: &mut Context<'_>) -> Poll<Result<(), StoreError>> {
+        let mut feed = lock(&self.feed.inner);
+        let task = feed.task.clone();
+        let closed = match &task {
+            Some(waker) => self.drain(&mut feed, &mut Context::from_waker(waker)),
+            None => self.drain(&mut feed, cx),
+        };
+        if self.position() >= revision {
+            return Poll::Ready(Ok(()));
+        }
+        if closed {
+            return Poll::Ready(Err(StoreError::Closed));
+        }
+        feed.waiting.push((revision, cx.waker().clone()));
+        Poll::Pending
+    }
+
+    /// Folds what is there; answers whether the log is closed.
+    fn drain(&self, feed: &mut Inner, cx: &mut Context<'_>) -> bool {
+        let closed = loop {
+            match &mut feed.source {
+                Source::Start => feed.source = self.subscribe(),
+                Source::Following(subscription) => match subscription.messages.poll_next_unpin(cx) {
+                    Poll::Ready(Some(Message::Entry(entry))) => self.apply(&entry),
+                    Poll::Ready(Some(Message::Position(position))) => {
+                        let mut state = lock(&self.state);
+                        state.position = state.position.max(position);
+                    }
+                    Poll::Ready(None) => feed.source = self.subscribe(),
+                    Poll::Pending => break false,
+                },
+                Source::Loading(revision, load) => match load.as_mut().poll(cx) {
+                    Poll::Ready(Ok(objects)) => {
+                        self.load(*revision, objects);
+                        feed.source = Source::Start;
+                    }
+                    Poll::Ready(Err(ReadError::Closed)) => feed.source = Source::Closed,
+                    Poll::Ready(Err(_)) => feed.source = Source::Start,
+                    Poll::Pending => break false,
+                },
+                Source::Closed => break true,
+            }
+        };
+        let position = self.position();
+        feed.waiting.retain(|(revision, waker)| {
+            let wait = !closed && *revision > position;
+            if !wait {
+                waker.wake_by_ref();
+            }
+            wait
+        });
+        closed
+    }
+
+    fn subscribe(&self) -> Source {
+        match self.log.subscribe(self.position(), None) {
+            Ok(subscription) => Source::Following(subscription),
+            Err(ReadError::Compacted(_)) => {
+                let head = self.log.head();
+                Source::Loading(head, self.log.state_at(head))
+            }
+            Err(ReadError::Future(_) | ReadError::Closed) => Source::Closed,
+        }
+    }
+}

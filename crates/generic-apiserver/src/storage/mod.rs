@@ -1,0 +1,471 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The fold of the log: the newest version of every object, recent changes, and who watches.
+//!
+//! ```text
+//! log ──subscription──▶ feed ──▶ collection: persistent map path → Stored, ring of Events ──▶ watchers' queues
+//! ```
+//!
+//! A collection holds one resource of all logical clusters. A past state is the present map with the ring's changes
+//! undone, so that nothing is kept for it beside the ring; what is older than the ring is read from the log.
+
+mod feed;
+pub(crate) mod splice;
+pub(crate) mod stored;
+pub(crate) mod watcher;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Bound;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use eventlog::{Append, AppendError, Entry, EventLog, Key, ReadError, Revision, Verb};
+use rpds::RedBlackTreeMapSync;
+use rustc_hash::FxHashMap;
+
+use self::feed::Feed;
+use self::stored::{Event, Stored};
+use self::watcher::Watcher;
+use crate::kind::{AnyObject, Kind};
+
+/// Changes that a collection remembers.
+const RING: usize = 1024;
+
+pub(crate) type Map = RedBlackTreeMapSync<Arc<str>, Arc<Stored>>;
+
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// One resource of all clusters.
+pub(crate) struct Collection {
+    kind: Arc<dyn Kind>,
+    map: Map,
+    ring: VecDeque<Arc<Event>>,
+    /// Revision of the last change that is not in the ring any more: watches start there or later.
+    floor: Revision,
+    watchers: Vec<Arc<Watcher>>,
+}
+
+/// Why the log could not be followed or read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StoreError {
+    /// The log is closed.
+    Closed,
+    /// The revision is not retained any more; the oldest one that is.
+    Compacted(Revision),
+    /// The revision has not been assigned yet; the present one.
+    Future(Revision),
+}
+
+impl From<ReadError> for StoreError {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Compacted(oldest) => Self::Compacted(oldest),
+            ReadError::Future(head) => Self::Future(head),
+            ReadError::Closed => Self::Closed,
+        }
+    }
+}
+
+struct State {
+    position: Revision,
+    collections: Vec<Collection>,
+    /// How often each key was created, by the key's hash: the ordinal of its next uid.
+    creations: FxHashMap<u64, u64>,
+    /// Decoded objects of own appends that are on their way, by sequence.
+    pending: FxHashMap<u64, Box<AnyObject>>,
+    /// Own appends that were folded, by sequence.
+    finished: FxHashMap<u64, Arc<Stored>>,
+    names: FxHashMap<u64, u64>,
+}
+
+pub(crate) struct Store {
+    log: Arc<dyn EventLog>,
+    writer: u64,
+    sequence: AtomicU64,
+    by_resource: BTreeMap<Arc<str>, usize>,
+    state: Mutex<State>,
+    feed: Feed,
+}
+
+/// Number of a collection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CollectionId(pub(crate) usize);
+
+impl Store {
+    pub(crate) fn new(log: Arc<dyn EventLog>, writer: u64, kinds: Vec<Arc<dyn Kind>>) -> Self {
+        let by_resource =
+            kinds.iter().enumerate().map(|(index, kind)| (kind.names().log_resource.clone(), index)).collect();
+        let collections = kinds
+            .into_iter()
+            .map(|kind| Collection {
+                kind,
+                map: Map::new_sync(),
+                ring: VecDeque::new(),
+                floor: Revision(0),
+                watchers: Vec::new(),
+            })
+            .collect();
+        // A writer that starts again must not repeat a sequence number: the log would answer with the old result.
+        let sequence = AtomicU64::new(log.head().0 << 20);
+        Self {
+            feed: Feed::default(),
+            log,
+            writer,
+            sequence,
+            by_resource,
+            state: Mutex::new(State {
+                position: Revision(0),
+                collections,
+                creations: FxHashMap::default(),
+                pending: FxHashMap::default(),
+                finished: FxHashMap::default(),
+                names: FxHashMap::default(),
+            }),
+        }
+    }
+
+    pub(crate) fn collection(&self, group: &str, plural: &str) -> Option<CollectionId> {
+        self.by_resource.get(format!("{group}/{plural}").as_str()).copied().map(CollectionId)
+    }
+
+    pub(crate) fn kind(&self, id: CollectionId) -> Arc<dyn Kind> {
+        lock(&self.state).collections[id.0].kind.clone()
+    }
+
+    pub(crate) fn position(&self) -> Revision {
+        lock(&self.state).position
+    }
+
+    pub(crate) fn get(&self, id: CollectionId, path: &str) -> Option<Arc<Stored>> {
+        lock(&self.state).collections[id.0].map.get(path).cloned()
+    }
+
+    /// The present map and its revision.
+    pub(crate) fn root(&self, id: CollectionId) -> (Map, Revision) {
+        let state = lock(&self.state);
+        (state.collections[id.0].map.clone(), state.position)
+    }
+
+    /// The map as it was at `revision`: `None` if the ring does not reach that far back.
+    pub(crate) fn root_at(&self, id: CollectionId, revision: Revision) -> Option<Map> {
+        let state = lock(&self.state);
+        let collection = &state.collections[id.0];
+        if revision < collection.floor {
+            return None;
+        }
+        let mut map = collection.map.clone();
+        for event in collection.ring.iter().rev().take_while(|event| event.revision > revision) {
+            match &event.old {
+                Some(old) => map.insert_mut(event.path.clone(), old.clone()),
+                None => {
+                    map.remove_mut(&event.path);
+                }
+            }
+        }
+        Some(map)
+    }
+
+    /// As [`Store::root_at`], from the log if need be.
+    pub(crate) async fn past(&self, id: CollectionId, revision: Revision) -> Result<Map, StoreError> {
+        if let Some(map) = self.root_at(id, revision) {
+            return Ok(map);
+        }
+        let resource = self.kind(id).names().log_resource.clone();
+        let mut map = Map::new_sync();
+        for (key, revision, sections) in self.log.state_at(revision).await? {
+            if key.resource == resource {
+                let path = stored::path(&key.cluster, &key.namespace, &key.name);
+                map.insert_mut(path.into(), Arc::new(Stored::new(&key, revision, sections)));
+            }
+        }
+        Ok(map)
+    }
+
+    /// How many objects with this key were created so far.
+    pub(crate) fn creations(&self, id: CollectionId, path: &str) -> u64 {
+        lock(&self.state).creations.get(&hash(id, path)).copied().unwrap_or(0)
+    }
+
+    /// A number that is different for each name generated from one prefix.
+    pub(crate) fn next_name(&self, id: CollectionId, prefix: &str) -> u64 {
+        let mut state = lock(&self.state);
+        let count = state.names.entry(hash(id, prefix)).or_default();
+        *count += 1;
+        *count - 1
+    }
+
+    /// Resolves when everything that was in the log at the time of the call is folded.
+    pub(crate) async fn fresh(&self) -> Result<(), StoreError> {
+        self.reach(self.log.head()).await
+    }
+
+    /// Resolves when the fold has reached `revision`.
+    pub(crate) async fn reach(&self, revision: Revision) -> Result<(), StoreError> {
+        if self.position() >= revision {
+            return Ok(());
+        }
+        std::future::poll_fn(|cx| self.poll_reach(revision, cx)).await
+    }
+
+    /// Appends and waits until the own fold has applied it; `decoded` becomes the stored object's decoded form.
+    pub(crate) async fn append(&self, change: Change, decoded: Box<AnyObject>) -> Result<Arc<Stored>, AppendError> {
+        let sequence = self.sequence.fetch_add(1, Ordering::Relaxed);
+        lock(&self.state).pending.insert(sequence, decoded);
+        let key = change.key.clone();
+        let sections = change.object.clone();
+        let append = Append {
+            key: change.key,
+            expect: change.expect,
+            guards: change.guards,
+            verb: change.verb,
+            object: change.object,
+            volatile: change.volatile,
+            actor: change.actor,
+            time: change.time,
+            writer: (self.writer, sequence),
+        };
+        let appended = self.log.append(append).await;
+        let result = match appended {
+            Ok(appended) => match self.reach(appended.revision).await {
+                Ok(()) => Ok(appended.revision),
+                Err(_) => Err(AppendError::Closed),
+            },
+            Err(error) => Err(error),
+        };
+        let mut state = lock(&self.state);
+        state.pending.remove(&sequence);
+        let finished = state.finished.remove(&sequence);
+        let revision = result?;
+        Ok(finished.unwrap_or_else(|| Arc::new(Stored::new(&key, revision, sections))))
+    }
+
+    /// Registers a watcher and queues, without a gap, what it has to see first.
+    ///
+    /// # Errors
+    /// [`StoreError::Compacted`] if changes after `from` are in neither ring nor log.
+    pub(crate) async fn watch(
+        &self,
+        id: CollectionId,
+        from: WatchStart,
+        watcher: &Arc<Watcher>,
+    ) -> Result<(), StoreError> {
+        let mut older: Option<Vec<Arc<Event>>> = None;
+        loop {
+            let gap = {
+                let mut state = lock(&self.state);
+                let position = state.position;
+                let collection = &mut state.collections[id.0];
+                collection.watchers.retain(|watcher| !watcher.is_closed());
+                match from {
+                    WatchStart::State => {
+                        for (_, object) in range(&collection.map, watcher.prefix(), "") {
+                            watcher.initial(object);
+                        }
+                        watcher.synced(position);
+                        collection.watchers.push(watcher.clone());
+                        return Ok(());
+                    }
+                    WatchStart::After(revision) => {
+                        let floor = collection.floor;
+                        if revision >= floor || older.is_some() {
+                            let mut last = revision;
+                            for event in older.take().into_iter().flatten() {
+                                last = last.max(event.revision);
+                                watcher.offer(&event);
+                            }
+                            for event in collection.ring.iter().filter(|event| event.revision > last) {
+                                watcher.offer(event);
+                            }
+                            watcher.reached(position);
+                            collection.watchers.push(watcher.clone());
+                            return Ok(());
+                        }
+                        (revision, floor, collection.kind.clone())
+                    }
+                }
+            };
+            let (revision, floor, kind) = gap;
+            older = Some(self.older(revision, floor, &kind.names().log_resource).await?);
+        }
+    }
+
+    /// Changes of one resource in `from < revision <= to`, from the log.
+    async fn older(&self, from: Revision, to: Revision, resource: &str) -> Result<Vec<Arc<Event>>, StoreError> {
+        let entries = self.log.read(from, to, None).await?;
+        let entries = entries.iter().filter(|entry| &*entry.key.resource == resource);
+        Ok(entries.map(|entry| Arc::new(event_of(entry, None))).collect())
+    }
+
+    /// Removes every object below a prefix, whatever keeps it.
+    pub(crate) async fn clear(&self, prefix: &str, actor: &Arc<eventlog::Actor>, time: chrono::DateTime<chrono::Utc>) {
+        for (resource, index) in &self.by_resource {
+            let (map, _) = self.root(CollectionId(*index));
+            for (_, object) in range(&map, prefix, "") {
+                let sequence = self.sequence.fetch_add(1, Ordering::Relaxed);
+                let append = Append {
+                    key: object.key(resource),
+                    expect: eventlog::Expect::Revision(object.revision),
+                    guards: Vec::new(),
+                    verb: Verb::Delete,
+                    object: object.sections.clone(),
+                    volatile: false,
+                    actor: actor.clone(),
+                    time,
+                    writer: (self.writer, sequence),
+                };
+                // Who changes an object of a cluster that is gone comes too late: the next one to look removes it.
+                if let Err(error) = self.log.append(append).await {
+                    tracing::warn!(%error, name = %object.name, "cannot remove an object of a cluster that is gone");
+                }
+            }
+        }
+        let _ = self.fresh().await;
+    }
+
+    /// Sends every watcher that asked for bookmarks one at the present position.
+    pub(crate) fn barrier(&self) -> Revision {
+        let mut state = lock(&self.state);
+        let position = state.position;
+        for collection in &mut state.collections {
+            collection.watchers.retain(|watcher| !watcher.is_closed());
+            for watcher in &collection.watchers {
+                watcher.reached(position);
+                watcher.bookmark();
+            }
+        }
+        position
+    }
+
+    fn apply(&self, entry: &Arc<Entry>) {
+        let mut state = lock(&self.state);
+        if entry.revision <= state.position {
+            return;
+        }
+        state.position = entry.revision;
+        let decoded = if entry.writer.0 == self.writer { state.pending.remove(&entry.writer.1) } else { None };
+        let Some(index) = self.by_resource.get(&entry.key.resource).copied() else { return };
+        let state = &mut *state;
+        let collection = &mut state.collections[index];
+        let path = stored::path(&entry.key.cluster, &entry.key.namespace, &entry.key.name);
+        let known = collection.map.get(path.as_str()).cloned();
+        let mut object = Stored::new(&entry.key, entry.revision, entry.object.clone());
+        let own = decoded.is_some();
+        if let Some(mut decoded) = decoded {
+            collection.kind.metadata_mut(&mut *decoded).resource_version = entry.revision.to_string();
+            object = object.with_decoded(decoded.into());
+        }
+        let object = Arc::new(object);
+        if own {
+            state.finished.insert(entry.writer.1, object.clone());
+        }
+        let event = if entry.verb == Verb::Delete {
+            let path: Arc<str> = path.into();
+            collection.map.remove_mut(&path);
+            Event::new(entry.revision, path, known, None).with_gone(object)
+        } else {
+            if entry.verb == Verb::Create {
+                *state.creations.entry(hash(CollectionId(index), &path)).or_default() += 1;
+            }
+            let path: Arc<str> = path.into();
+            collection.map.insert_mut(path.clone(), object.clone());
+            Event::new(entry.revision, path, known, Some(object))
+        };
+        collection.fan_out(Arc::new(event));
+    }
+
+    /// Takes over a whole state, after the log had forgotten what was not folded yet.
+    fn load(&self, revision: Revision, objects: Vec<(Key, Revision, eventlog::Sections)>) {
+        let mut state = lock(&self.state);
+        let state = &mut *state;
+        state.position = revision;
+        for collection in &mut state.collections {
+            collection.map = Map::new_sync();
+            collection.ring.clear();
+            collection.floor = revision;
+            for watcher in std::mem::take(&mut collection.watchers) {
+                watcher.cut();
+            }
+        }
+        for (key, changed, sections) in objects {
+            let Some(index) = self.by_resource.get(&key.resource).copied() else { continue };
+            let path = stored::path(&key.cluster, &key.namespace, &key.name);
+            // Earlier lives of the key are unknown: count from the revision, which no earlier life has reached.
+            state.creations.insert(hash(CollectionId(index), &path), revision.0);
+            let object = Arc::new(Stored::new(&key, changed, sections));
+            state.collections[index].map.insert_mut(path.into(), object);
+        }
+    }
+}
+
+impl Collection {
+    fn fan_out(&mut self, event: Arc<Event>) {
+        let mut closed = false;
+        for watcher in &self.watchers {
+            watcher.offer(&event);
+            closed |= watcher.is_closed();
+        }
+        if closed {
+            self.watchers.retain(|watcher| !watcher.is_closed());
+        }
+        self.ring.push_back(event);
+        if self.ring.len() > RING
+            && let Some(oldest) = self.ring.pop_front()
+        {
+            self.floor = oldest.revision;
+        }
+    }
+}
+
+/// One change to append.
+pub(crate) struct Change {
+    pub(crate) key: Key,
+    pub(crate) expect: eventlog::Expect,
+    pub(crate) guards: Vec<eventlog::Guard>,
+    pub(crate) verb: Verb,
+    pub(crate) object: eventlog::Sections,
+    pub(crate) volatile: bool,
+    pub(crate) actor: Arc<eventlog::Actor>,
+    pub(crate) time: chrono::DateTime<chrono::Utc>,
+}
+
+/// Where a watch starts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum WatchStart {
+    /// With the present state as `ADDED` frames.
+    State,
+    /// With the changes after a revision.
+    After(Revision),
+}
+
+/// Objects below `prefix` whose path is greater than `after`, in order.
+pub(crate) fn range<'a>(
+    map: &'a Map,
+    prefix: &'a str,
+    after: &'a str,
+) -> impl Iterator<Item = (&'a Arc<str>, &'a Arc<Stored>)> {
+    let start = if after >= prefix && !after.is_empty() { Bound::Excluded(after) } else { Bound::Included(prefix) };
+    map.range::<str, _>((start, Bound::Unbounded)).take_while(move |(path, _)| path.starts_with(prefix))
+}
+
+fn event_of(entry: &Entry, old: Option<Arc<Stored>>) -> Event {
+    let path: Arc<str> = stored::path(&entry.key.cluster, &entry.key.namespace, &entry.key.name).into();
+    let previous = |(revision, sections): &(Revision, eventlog::Sections)| {
+        Arc::new(Stored::new(&entry.key, *revision, sections.clone()))
+    };
+    let old = old.or_else(|| entry.previous.as_ref().map(previous));
+    let object = Arc::new(Stored::new(&entry.key, entry.revision, entry.object.clone()));
+    if entry.verb == Verb::Delete {
+        let old = old.or_else(|| Some(object.clone()));
+        Event::new(entry.revision, path, old, None).with_gone(object)
+    } else {
+        Event::new(entry.revision, path, old, Some(object))
+    }
+}
+
+fn hash(id: CollectionId, path: &str) -> u64 {
+    use std::hash::{Hash, Hasher};
+    let mut hasher = rustc_hash::FxHasher::default();
+    (id.0, path).hash(&mut hasher);
+    hasher.finish()
+}

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One version of an object, and one change.
+
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+use eventlog::{Revision, Sections};
+use serde_json::Value;
+
+use crate::kind::{AnyObject, Kind};
+use crate::storage::splice;
+
+/// Where an object lives, as one text whose order is the order of lists: `cluster/namespace/name`, the namespace empty
+/// for cluster-scoped objects.
+pub(crate) fn path(cluster: &str, namespace: &str, name: &str) -> String {
+    let mut path = String::with_capacity(cluster.len() + namespace.len() + name.len() + 2);
+    path.push_str(cluster);
+    path.push('/');
+    path.push_str(namespace);
+    path.push('/');
+    path.push_str(name);
+    path
+}
+
+/// One version of an object.
+pub(crate) struct Stored {
+    pub(crate) cluster: Arc<str>,
+    pub(crate) namespace: Arc<str>,
+    pub(crate) name: Arc<str>,
+    pub(crate) revision: Revision,
+    pub(crate) sections: Sections,
+    decoded: OnceLock<Option<Arc<AnyObject>>>,
+    fields: OnceLock<Vec<String>>,
+}
+
+impl Stored {
+    pub(crate) fn new(key: &eventlog::Key, revision: Revision, sections: Sections) -> Self {
+        Self {
+            cluster: key.cluster.clone(),
+            namespace: key.namespace.clone(),
+            name: key.name.clone(),
+            revision,
+            sections,
+            decoded: OnceLock::new(),
+            fields: OnceLock::new(),
+        }
+    }
+
+    pub(crate) fn with_decoded(self, decoded: Arc<AnyObject>) -> Self {
+        let _ = self.decoded.set(Some(decoded));
+        self
+    }
+
+    /// The typed object, its resource version filled in; `None` if the stored bytes are not of the kind.
+    pub(crate) fn decoded(&self, kind: &dyn Kind) -> Option<&Arc<AnyObject>> {
+        let decode = || {
+            let tree: Value = serde_json::from_slice(&self.bytes()).ok()?;
+            match kind.from_tree(tree) {
+                Ok(object) => Some(Arc::from(object)),
+                Err(error) => {
+                    let resource = &kind.names().log_resource;
+                    tracing::error!(%resource, name = %self.name, error, "cannot read a stored object");
+                    None
+                }
+            }
+        };
+        self.decoded.get_or_init(decode).as_ref()
+    }
+
+    /// The object as it is served.
+    pub(crate) fn bytes(&self) -> Bytes {
+        let mut out = Vec::with_capacity(self.size());
+        self.write(&mut out);
+        out.into()
+    }
+
+    pub(crate) fn size(&self) -> usize {
+        self.sections.parts.iter().map(Bytes::len).sum::<usize>() + 48
+    }
+
+    /// Appends the object as it is served.
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+        let [identity, rest @ ..] = &self.sections.parts;
+        out.extend_from_slice(identity);
+        write_revision(out, self.revision);
+        for part in rest {
+            out.extend_from_slice(part);
+        }
+    }
+
+    /// As [`Stored::write`], with an annotation that names the cluster.
+    pub(crate) fn write_annotated(&self, out: &mut Vec<u8>, annotation: &str) {
+        let [identity, metadata, rest @ ..] = &self.sections.parts;
+        out.extend_from_slice(identity);
+        write_revision(out, self.revision);
+        splice::annotate(out, metadata, annotation, &self.cluster);
+        for part in rest {
+            out.extend_from_slice(part);
+        }
+    }
+
+    /// The stored `status`, if there is one.
+    pub(crate) fn status(&self) -> Option<Value> {
+        let text = self.sections.parts[4].strip_prefix(b",")?;
+        let mut object = Vec::with_capacity(text.len() + 1);
+        object.push(b'{');
+        object.extend_from_slice(text);
+        let mut tree: Value = serde_json::from_slice(&object).ok()?;
+        tree.get_mut("status").map(Value::take)
+    }
+
+    /// Value of the kind's field selector number `index`.
+    pub(crate) fn field(&self, kind: &dyn Kind, index: usize) -> &str {
+        let values = self.fields.get_or_init(|| {
+            let tree: Value = serde_json::from_slice(&self.bytes()).unwrap_or_default();
+            kind.names().info.field_selectors.iter().map(|(_, path)| text_at(&tree, path)).collect()
+        });
+        values.get(index).map_or("", String::as_str)
+    }
+
+    pub(crate) fn key(&self, resource: &Arc<str>) -> eventlog::Key {
+        eventlog::Key {
+            cluster: self.cluster.clone(),
+            resource: resource.clone(),
+            namespace: self.namespace.clone(),
+            name: self.name.clone(),
+        }
+    }
+}
+
+fn write_revision(out: &mut Vec<u8>, revision: Revision) {
+    use std::io::Write;
+    let _ = write!(out, ",\"resourceVersion\":\"{revision}\"");
+}
+
+/// The scalar at `a.b.c` as text; of several alternatives `a.b|c` the first that is not empty.
+fn text_at(tree: &Value, paths: &str) -> String {
+    for path in paths.split('|') {
+        let mut node = tree;
+        for name in path.split('.').filter(|name| !name.is_empty()) {
+            node = &node[name];
+        }
+        let text = match node {
+            Value::String(text) => text.clone(),
+            Value::Bool(value) => value.to_string(),
+            Value::Number(value) => value.to_string(),
+            Value::Null | Value::Array(_) | Value::Object(_) => String::new(),
+        };
+        if !text.is_empty() {
+            return text;
+        }
+    }
+    String::new()
+}
+
+/// Type of a watch event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EventType {
+    Added,
+    Modified,
+    Deleted,
+}
+
+impl EventType {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Added => "ADDED",
+            Self::Modified => "MODIFIED",
+            Self::Deleted => "DELETED",
+        }
+    }
+}
+
+/// One change of one object, shared by everybody who watches.
+pub(crate) struct Event {
+    pub(crate) revision: Revision,
+    pub(crate) path: Arc<str>,
+    /// Before the change, at its own revision.
+    pub(crate) old: Option<Arc<Stored>>,
+    /// After the change; `None` for a deletion.
+    pub(crate) new: Option<Arc<Stored>>,
+    /// The last state at the revision of this change: what a `DELETED` frame shows.
+    gone: OnceLock<Arc<Stored>>,
+    frame: OnceLock<Bytes>,
+    annotated_frame: OnceLock<Bytes>,
+}
+
+impl Event {
+    pub(crate) fn new(revision: Revision, path: Arc<str>, old: Option<Arc<Stored>>, new: Option<Arc<Stored>>) -> Self {
+        Self {
+            revision,
+            path,
+            old,
+            new,
+            gone: OnceLock::new(),
+            frame: OnceLock::new(),
+            annotated_frame: OnceLock::new(),
+        }
+    }
+
+    /// For a deletion whose entry tells the last state.
+    pub(crate) fn with_gone(self, gone: Arc<Stored>) -> Self {
+        let _ = self.gone.set(gone);
+        self
+    }
+
+    fn own_type(&self) -> EventType {
+        match (&self.old, &self.new) {
+            (None, _) => EventType::Added,
+            (Some(_), Some(_)) => EventType::Modified,
+            (Some(_), None) => EventType::Deleted,
+        }
+    }
+
+    /// The object that a frame of this type shows.
+    pub(crate) fn shown(&self, type_: EventType) -> &Arc<Stored> {
+        if type_ != EventType::Deleted
+            && let Some(new) = &self.new
+        {
+            return new;
+        }
+        self.gone.get_or_init(|| {
+            let last = self.old.as_ref().or(self.new.as_ref()).expect("a change has a state before or after");
+            let key = last.key(&"".into());
+            Arc::new(Stored::new(&key, self.revision, last.sections.clone()))
+        })
+    }
+
+    /// The frame of a watch in plain JSON, with its line feed; made once for the event's own type.
+    pub(crate) fn frame(&self, type_: EventType, annotation: Option<&str>) -> Bytes {
+        let make = || frame(type_, self.shown(type_), annotation);
+        if type_ != self.own_type() {
+            return make();
+        }
+        let shared = if annotation.is_some() { &self.annotated_frame } else { &self.frame };
+        shared.get_or_init(make).clone()
+    }
+}
+
+/// The frame of a watch in plain JSON, with its line feed.
+pub(crate) fn frame(type_: EventType, object: &Stored, annotation: Option<&str>) -> Bytes {
+    let mut out = Vec::with_capacity(object.size() + 128);
+    out.extend_from_slice(b"{\"type\":\"");
+    out.extend_from_slice(type_.as_str().as_bytes());
+    out.extend_from_slice(b"\",\"object\":");
+    match annotation {
+        Some(annotation) => object.write_annotated(&mut out, annotation),
+        None => object.write(&mut out),
+    }
+    out.extend_from_slice(b"}\n");
+    out.into()
+}

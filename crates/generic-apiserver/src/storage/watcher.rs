@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Who watches: a filter and a bounded queue of what was not sent yet.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
+
+use eventlog::Revision;
+
+use super::lock;
+use super::stored::{Event, EventType, Stored};
+use crate::kind::Kind;
+use crate::selection::Selection;
+
+/// A watcher that has more frames than this waiting is cut; it watches again from where it was.
+const QUEUE: usize = 16_384;
+
+/// What a watcher gets next.
+pub(crate) enum Item {
+    /// The initial state.
+    Initial(Arc<Stored>),
+    /// A change, and how it looks through the selection.
+    Change(EventType, Arc<Event>),
+    /// Everything up to the revision was delivered; whether the initial state ends here.
+    Bookmark(Revision, bool),
+}
+
+#[derive(Default)]
+struct Queue {
+    items: VecDeque<Item>,
+    waker: Option<Waker>,
+    position: Revision,
+    closed: bool,
+}
+
+/// One watch.
+pub(crate) struct Watcher {
+    kind: Arc<dyn Kind>,
+    selection: Selection,
+    bookmarks: bool,
+    queue: Mutex<Queue>,
+}
+
+impl Watcher {
+    pub(crate) fn new(kind: Arc<dyn Kind>, selection: Selection, bookmarks: bool) -> Self {
+        Self { kind, selection, bookmarks, queue: Mutex::default() }
+    }
+
+    pub(crate) fn prefix(&self) -> &str {
+        &self.selection.prefix
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        lock(&self.queue).closed
+    }
+
+    /// Ends the stream after what is queued: nothing more is queued.
+    pub(crate) fn close(&self) {
+        let mut queue = lock(&self.queue);
+        queue.closed = true;
+        if let Some(waker) = queue.waker.take() {
+            waker.wake();
+        }
+    }
+
+    /// Ends the stream at once.
+    pub(crate) fn cut(&self) {
+        lock(&self.queue).items.clear();
+        self.close();
+    }
+
+    pub(super) fn initial(&self, object: &Arc<Stored>) {
+        if self.selection.matches(object, &*self.kind) {
+            lock(&self.queue).items.push_back(Item::Initial(object.clone()));
+        }
+    }
+
+    /// The initial state is complete at `position`.
+    pub(super) fn synced(&self, position: Revision) {
+        let mut queue = lock(&self.queue);
+        queue.position = position;
+        if self.bookmarks {
+            queue.items.push_back(Item::Bookmark(position, true));
+        }
+    }
+
+    pub(super) fn reached(&self, position: Revision) {
+        let mut queue = lock(&self.queue);
+        queue.position = queue.position.max(position);
+    }
+
+    /// Queues a bookmark behind everything, if the client asked for bookmarks.
+    pub(crate) fn bookmark(&self) {
+        let mut queue = lock(&self.queue);
+        if self.bookmarks && !queue.closed {
+            let position = queue.position;
+            self.push(&mut queue, Item::Bookmark(position, false));
+        }
+    }
+
+    pub(super) fn offer(&self, event: &Arc<Event>) {
+        if !event.path.starts_with(&*self.selection.prefix) {
+            return;
+        }
+        let was = event.old.as_ref().is_some_and(|old| self.selection.matches(old, &*self.kind));
+        let is = event.new.as_ref().is_some_and(|new| self.selection.matches(new, &*self.kind));
+        let type_ = match (was, is) {
+            (false, true) => EventType::Added,
+            (true, true) => EventType::Modified,
+            (true, false) => EventType::Deleted,
+            (false, false) => return,
+        };
+        let mut queue = lock(&self.queue);
+        if queue.closed {
+            return;
+        }
+        queue.position = queue.position.max(event.revision);
+        self.push(&mut queue, Item::Change(type_, event.clone()));
+    }
+
+    fn push(&self, queue: &mut Queue, item: Item) {
+        if queue.items.len() >= QUEUE {
+            queue.items.clear();
+            queue.closed = true;
+        } else {
+            queue.items.push_back(item);
+        }
+        if let Some(waker) = queue.waker.take() {
+            waker.wake();
+        }
+    }
+
+    /// The next item; `None` at the end of the stream.
+    pub(crate) fn poll(&self, cx: &mut Context<'_>) -> Poll<Option<Item>> {
+        let mut queue = lock(&self.queue);
+        if let Some(item) = queue.items.pop_front() {
+            return Poll::Ready(Some(item));
+        }
+        if queue.closed {
+            return Poll::Ready(None);
+        }
+        queue.waker = Some(cx.waker().clone());
+        Poll::Pending
+    }
+}

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `meta.k8s.io` Table: rows of cells, made by the server.
+
+use std::sync::Arc;
+
+use apimachinery::catalogue::{Cell, Column};
+use apimachinery::field::{FieldError, Path};
+use chrono::{DateTime, Utc};
+use eventlog::Revision;
+use serde_json::{Value, json};
+
+use crate::handlers::Scope;
+use crate::output;
+use crate::status::{Failure, Result};
+use crate::storage::stored::Stored;
+
+/// What of its object a row holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Include {
+    #[default]
+    Metadata,
+    Object,
+    None,
+}
+
+impl Include {
+    pub(crate) fn parse(text: &str) -> Result<Self> {
+        match text {
+            "" | "Metadata" => Ok(Self::Metadata),
+            "Object" => Ok(Self::Object),
+            "None" => Ok(Self::None),
+            other => {
+                let supported = ["Metadata", "Object", "None", ""];
+                let error = FieldError::not_supported(&Path::new("includeObject"), other, &supported);
+                Err(Failure::options("TableOptions", error))
+            }
+        }
+    }
+}
+
+/// A table of objects.
+pub(crate) fn table(
+    scope: &Scope,
+    objects: &[Arc<Stored>],
+    version: &str,
+    include: Include,
+    metadata: &Value,
+    with_columns: bool,
+) -> Value {
+    let columns = scope.names().info.columns;
+    let rows: Vec<Value> = objects.iter().map(|object| row(scope, object, columns, version, include)).collect();
+    json!({
+        "kind": "Table",
+        "apiVersion": format!("meta.k8s.io/{version}"),
+        "metadata": metadata,
+        "columnDefinitions": if with_columns { definitions(columns) } else { Value::Null },
+        "rows": rows,
+    })
+}
+
+/// A bookmark as a table: one row of empty cells.
+pub(crate) fn bookmark(scope: &Scope, version: &str, metadata: Value, revision: Revision, first: bool) -> Value {
+    let columns = scope.names().info.columns;
+    let cells = vec![Value::Null; definitions(columns).as_array().map_or(0, Vec::len)];
+    let partial = json!({
+        "kind": "PartialObjectMetadata",
+        "apiVersion": format!("meta.k8s.io/{version}"),
+        "metadata": metadata,
+    });
+    json!({
+        "kind": "Table",
+        "apiVersion": format!("meta.k8s.io/{version}"),
+        "metadata": { "resourceVersion": revision.to_string() },
+        "columnDefinitions": if first { definitions(columns) } else { Value::Null },
+        "rows": [{ "cells": cells, "object": partial }],
+    })
+}
+
+fn definitions(columns: &[Column]) -> Value {
+    let mut out = vec![json!({
+        "name": "Name", "type": "string", "format": "name", "description": "", "priority": 0,
+    })];
+    for column in columns {
+        // Ages are made here, so that they follow the server's clock.
+        let type_ = if column.type_ == "date" { "string" } else { column.type_ };
+        out.push(json!({
+            "name": column.name, "type": type_, "format": "", "description": "", "priority": column.priority,
+        }));
+    }
+    if columns.is_empty() {
+        out.push(json!({ "name": "Age", "type": "string", "format": "", "description": "", "priority": 0 }));
+    }
+    Value::Array(out)
+}
+
+fn row(scope: &Scope, object: &Stored, columns: &[Column], version: &str, include: Include) -> Value {
+    let tree = output::tree(scope, object);
+    let now = scope.now();
+    let mut cells = vec![json!(&*object.name)];
+    cells.extend(columns.iter().map(|column| cell(&tree, column, now)));
+    if columns.is_empty() {
+        cells.push(json!(age(&tree["metadata"]["creationTimestamp"], now)));
+    }
+    let mut row = json!({ "cells": cells });
+    match include {
+        Include::Metadata => {
+            row["object"] = json!({
+                "kind": "PartialObjectMetadata",
+                "apiVersion": format!("meta.k8s.io/{version}"),
+                "metadata": tree["metadata"],
+            });
+        }
+        Include::Object => row["object"] = tree,
+        Include::None => {}
+    }
+    row
+}
+
+fn cell(tree: &Value, column: &Column, now: DateTime<Utc>) -> Value {
+    let value = match &column.cell {
+        Cell::Path(path) => at(tree, path),
+        Cell::Condition(type_, absent) => {
+            let conditions = tree["status"]["conditions"].as_array().into_iter().flatten();
+            let mut of_type = conditions.filter(|condition| condition["type"] == *type_);
+            match of_type.next() {
+                Some(condition) => condition["status"].clone(),
+                None => json!(absent),
+            }
+        }
+        Cell::Function(make) => make(tree),
+    };
+    match (column.type_, value) {
+        ("date", Value::Null) => Value::Null,
+        ("date", value) => json!(age(&value, now)),
+        ("string", Value::Array(_) | Value::Object(_)) => Value::Null,
+        ("string", Value::Bool(value)) => json!(value.to_string()),
+        ("string", Value::Number(value)) => json!(value.to_string()),
+        (_, value) => value,
+    }
+}
+
+/// The value at a JSONPath of names, indices and `[?(@.type=="x")]` filters.
+fn at(tree: &Value, path: &str) -> Value {
+    let mut node = tree;
+    let mut rest = path.trim_start_matches('$');
+    while !rest.is_empty() {
+        if let Some(tail) = rest.strip_prefix('.') {
+            let end = tail.find(['.', '[']).unwrap_or(tail.len());
+            node = &node[&tail[..end]];
+            rest = &tail[end..];
+        } else if let Some(tail) = rest.strip_prefix('[') {
+            let end = tail.find(']').unwrap_or(tail.len());
+            let inner = &tail[..end];
+            rest = tail.get(end + 1..).unwrap_or_default();
+            node = match inner.parse::<usize>() {
+                Ok(index) => &node[index],
+                Err(_) => filtered(node, inner),
+            };
+        } else {
+            let end = rest.find(['.', '[']).unwrap_or(rest.len());
+            node = &node[&rest[..end]];
+            rest = &rest[end..];
+        }
+    }
+    node.clone()
+}
+
+fn filtered<'a>(node: &'a Value, filter: &str) -> &'a Value {
+    let quoted = filter.trim_matches(|character| matches!(character, '\'' | '"'));
+    let Some(condition) = filter.strip_prefix("?(@.").and_then(|text| text.strip_suffix(')')) else {
+        return &node[quoted];
+    };
+    let Some((name, value)) = condition.split_once("==") else { return &Value::Null };
+    let value = value.trim().trim_matches(|character| matches!(character, '\'' | '"'));
+    let mut items = node.as_array().into_iter().flatten();
+    items.find(|item| item[name.trim()] == value).unwrap_or(&Value::Null)
+}
+
+fn age(timestamp: &Value, now: DateTime<Utc>) -> String {
+    match timestamp.as_str().and_then(|text| DateTime::parse_from_rfc3339(text).ok()) {
+        Some(then) => human_duration((now - then.with_timezone(&Utc)).num_seconds()),
+        None => "<unknown>".to_owned(),
+    }
+}
+
+/// `k8s.io/apimachinery/pkg/util/duration`: about two digits of what matters.
+fn human_duration(seconds: i64) -> String {
+    const MINUTE: i64 = 60;
+    const HOUR: i64 = 60 * MINUTE;
+    const DAY: i64 = 24 * HOUR;
+    const YEAR: i64 = 365 * DAY;
+    let two = |big: i64, big_unit: &str, small: i64, small_unit: &str| {
+        if small == 0 { format!("{big}{big_unit}") } else { format!("{big}{big_unit}{small}{small_unit}") }
+    };
+    match seconds {
+        ..-1 => "<invalid>".to_owned(),
+        -1 => "0s".to_owned(),
+        s if s < 2 * MINUTE => format!("{s}s"),
+        s if s < 10 * MINUTE => two(s / MINUTE, "m", s % MINUTE, "s"),
+        s if s < 3 * HOUR => format!("{}m", s / MINUTE),
+        s if s < 8 * HOUR => two(s / HOUR, "h", s % HOUR / MINUTE, "m"),
+        s if s < 2 * DAY => format!("{}h", s / HOUR),
+        s if s < 8 * DAY => two(s / DAY, "d", s % DAY / HOUR, "h"),
+        s if s < 2 * YEAR => format!("{}d", s / DAY),
+        s if s < 8 * YEAR => two(s / YEAR, "y", s % YEAR / DAY, "d"),
+        s => format!("{}y", s / YEAR),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{at, human_duration};
+
+    #[test]
+    fn durations_are_human() {
+        for (seconds, expected) in [
+            (-2, "<invalid>"),
+            (-1, "0s"),
+            (0, "0s"),
+            (119, "119s"),
+            (120, "2m"),
+            (190, "3m10s"),
+            (600, "10m"),
+            (10_799, "179m"),
+            (10_800, "3h"),
+            (10_860, "3h1m"),
+            (28_800, "8h"),
+            (172_800, "2d"),
+            (176_400, "2d1h"),
+            (691_200, "8d"),
+            (63_072_000, "2y"),
+        ] {
+            assert_eq!(human_duration(seconds), expected, "{seconds} s");
+        }
+    }
+
+    #[test]
+    fn paths_go_through_names_indices_and_filters() {
+        let tree = json!({"status": {"conditions": [{"type": "A", "status": "True"}], "x": [1, 2]}});
+        assert_eq!(at(&tree, ".status.x[1]"), json!(2));
+        assert_eq!(at(&tree, ".status.conditions[?(@.type==\"A\")].status"), json!("True"));
+        assert_eq!(at(&tree, ".status.conditions[?(@.type=='B')].status"), json!(null));
+    }
+}
