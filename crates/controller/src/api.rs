@@ -6,7 +6,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use apimachinery::meta::{DeleteOptions, ListMeta, ObjectMeta};
+use apimachinery::meta::{DeleteOptions, ListMeta, ObjectMeta, Preconditions};
 use apimachinery::{Resource, Status};
 use bytes::Bytes;
 use http::Method;
@@ -214,15 +214,9 @@ pub struct Page<K> {
     pub continue_token: String,
 }
 
-impl Api<PartialObject> {
-    /// The metadata of objects of a kind that is known by name only.
-    pub fn metadata_of(context: &Context, cluster: &str, resource: ApiResource) -> Self {
-        Self::with_resource(context, cluster, resource)
-    }
-}
-
 impl<K: Readable> Api<K> {
-    fn with_resource(context: &Context, cluster: &str, resource: ApiResource) -> Self {
+    /// A kind that is known by name only, as whatever can be read of it: [`PartialObject`] for its metadata.
+    pub fn of(context: &Context, cluster: &str, resource: ApiResource) -> Self {
         Self {
             cache: context.transport.shared().get(),
             context: context.clone(),
@@ -386,6 +380,24 @@ impl<K: Readable> Api<K> {
         self.request(Method::PATCH, path, Some(patch.body()?)).await
     }
 
+    /// Deletes exactly this object: its uid is the precondition, its resource version too if `unchanged`. One that is
+    /// gone already is no error.
+    pub async fn delete_object(&self, object: &K, unchanged: bool, propagation: Option<&str>) -> Result<(), Error> {
+        let metadata = object.object_meta();
+        let options = DeleteOptions {
+            preconditions: Some(Preconditions {
+                uid: Some(metadata.uid.clone()),
+                resource_version: unchanged.then(|| metadata.resource_version.clone()),
+            }),
+            propagation_policy: propagation.map(str::to_owned),
+            ..DeleteOptions::default()
+        };
+        match request::send(&self.context, Method::DELETE, self.path_of(metadata), delete_body(&options)?).await {
+            Err(error) if !error.is_not_found() => Err(error),
+            _ => Ok(()),
+        }
+    }
+
     /// Deletes an object. `Ok` also when it only got a deletion timestamp; 404 is an error.
     pub async fn delete(&self, name: &str, options: &DeleteOptions) -> Result<(), Error> {
         let body = delete_body(options)?;
@@ -425,7 +437,7 @@ fn with_kind(api_version: &str, kind: &str, value: &impl serde::Serialize) -> Re
 impl<K: Resource> Api<K> {
     /// All objects of a cluster: every namespace, or a cluster-scoped kind.
     pub fn all(context: &Context, cluster: &str) -> Self {
-        Self::with_resource(context, cluster, ApiResource::of::<K>())
+        Self::of(context, cluster, ApiResource::of::<K>())
     }
 
     /// The objects of one namespace.
@@ -518,22 +530,6 @@ impl<K: Resource> Api<K> {
     pub async fn apply_to(&self, stored: &K, object: &K) -> Result<K, Error> {
         self.update(stored, &merged(stored, object)).await
     }
-
-    /// Deletes exactly this object: its uid is the precondition. One that is gone already is no error.
-    pub async fn delete_object(&self, object: &K) -> Result<(), Error> {
-        let metadata = object.metadata();
-        let options = DeleteOptions {
-            preconditions: Some(apimachinery::meta::Preconditions {
-                uid: Some(metadata.uid.clone()),
-                resource_version: None,
-            }),
-            ..DeleteOptions::default()
-        };
-        match request::send(&self.context, Method::DELETE, self.path_of(metadata), delete_body(&options)?).await {
-            Err(error) if !error.is_not_found() => Err(error),
-            _ => Ok(()),
-        }
-    }
 }
 
 /// `object` as it would replace `stored`.
@@ -567,6 +563,12 @@ fn unwritable(error: serde_json::Error) -> Error {
 }
 
 fn body<K: Resource>(object: &K) -> Result<Vec<u8>, Error> {
+    if object.metadata().annotations.contains_key(CLUSTER_ANNOTATION) {
+        // Where an object was read is no part of it.
+        let mut own = object.clone();
+        own.metadata_mut().annotations.remove(CLUSTER_ANNOTATION);
+        return with_kind(&K::api_version(), K::KIND, &own);
+    }
     with_kind(&K::api_version(), K::KIND, object)
 }
 

@@ -7,11 +7,12 @@
 //! key order or revision order.
 //!
 //! **Tour.** [`Api`] one kind in one scope; [`Reflector`], [`Store`] and [`Index`] a local copy; [`Controller`] queue
-//! and passes; [`Recorder`] Events; [`leader_election`]; [`DecodeCache`] what the reflectors of a process share.
+//! and passes; [`Recorder`] Events; [`leader_election`]; [`discovery`]; [`DecodeCache`] what the reflectors of a process share.
 
 pub mod api;
 mod decode;
 mod difference;
+pub mod discovery;
 pub mod leader_election;
 pub mod queue;
 pub mod recorder;

@@ -1,1 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
+//! What kube-controller-manager does, for every logical cluster at once: namespaces go away with their content, and
+//! objects with their owners.
+//!
+//! One instance serves all clusters: it watches across them (`/clusters/*/…`) and acts in each by its own path, as a
+//! client like everybody, through admission.
+//!
+//! **Invariants.** No polling and no timers but back-off: an object is looked at again when it, its owner, or what is
+//! below it changed. Knows no kind by name but Namespace; everything else comes from discovery.
+//!
+//! **Tour.** [`run`]; `graph` what is known of all objects; `garbage_collector` owners and dependents; `namespaces`.
+
+mod garbage_collector;
+mod graph;
+mod namespaces;
+
+use std::sync::Arc;
+
+use chrono::TimeDelta;
+use clock::TimerClass;
+use controller::discovery::{self, ServedResource};
+use futures::future;
+use process::{Context, Exit};
+
+use crate::graph::Graph;
+
+/// How to run.
+#[derive(Clone, Debug, Default)]
+pub struct Options {}
+
+/// Runs the controllers until the component is asked to stop.
+pub async fn run(context: Context, options: Options) -> Exit {
+    let Options {} = options;
+    let resources = resources(&context).await;
+    let graph = Arc::new(Graph::start(&context, resources));
+    future::join(garbage_collector::run(&context, graph.clone()), namespaces::run(&context, graph)).await;
+    Exit::default()
+}
+
+/// What all clusters serve. While no server answers, it is asked again: on wall time, or landscape time if that moves
+/// by itself.
+async fn resources(context: &Context) -> Vec<ServedResource> {
+    loop {
+        match discovery::preferred_resources(context, "*").await {
+            Ok((resources, _)) => return resources,
+            Err(error) => tracing::debug!(%error, "discovery failed"),
+        }
+        let delay = TimeDelta::seconds(1);
+        let wall = context.wall.sleep(delay, TimerClass::Work);
+        future::select(wall, context.clock.sleep(delay, TimerClass::Calendar)).await;
+    }
+}

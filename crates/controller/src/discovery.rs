@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Which resources a cluster serves.
+
+use std::collections::BTreeSet;
+
+use http::Method;
+use process::Context;
+use serde::Deserialize;
+
+use crate::api::{ApiResource, Error};
+use crate::{decode, request};
+
+/// A served resource, without its subresources.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServedResource {
+    /// Names.
+    pub resource: ApiResource,
+    /// Kind.
+    pub kind: String,
+    /// What can be done with it.
+    pub verbs: Vec<String>,
+}
+
+impl ServedResource {
+    /// Whether all of `verbs` are offered.
+    pub fn offers(&self, verbs: &[&str]) -> bool {
+        verbs.iter().all(|verb| self.verbs.iter().any(|offered| offered == verb))
+    }
+
+    /// `plural.group`, or `plural` for the core group.
+    pub fn qualified_name(&self) -> String {
+        let ApiResource { group, plural, .. } = &self.resource;
+        if group.is_empty() { plural.to_string() } else { format!("{plural}.{group}") }
+    }
+}
+
+#[derive(Deserialize)]
+struct GroupList {
+    #[serde(default)]
+    groups: Vec<Group>,
+}
+
+#[derive(Deserialize)]
+struct Group {
+    name: String,
+    #[serde(default)]
+    versions: Vec<Version>,
+}
+
+#[derive(Deserialize)]
+struct Version {
+    version: String,
+}
+
+#[derive(Deserialize)]
+struct ResourceList {
+    #[serde(default)]
+    resources: Vec<Entry>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Entry {
+    name: String,
+    #[serde(default)]
+    namespaced: bool,
+    kind: String,
+    #[serde(default)]
+    verbs: Vec<String>,
+}
+
+/// The resources of a cluster (`*`: of all clusters) in their preferred versions, in order of group and name.
+///
+/// A group whose server does not answer (503) is left out, and the second value is `false` then.
+pub async fn preferred_resources(context: &Context, cluster: &str) -> Result<(Vec<ServedResource>, bool), Error> {
+    let root = format!("/clusters/{cluster}");
+    let groups: GroupList = get(context, format!("{root}/apis")).await?;
+    let mut versions = vec![(String::new(), "v1".to_owned(), format!("{root}/api/v1"))];
+    for group in groups.groups {
+        // The preferred version comes first; later ones only add what it lacks.
+        for Version { version } in group.versions {
+            let path = format!("{root}/apis/{}/{version}", group.name);
+            versions.push((group.name.clone(), version, path));
+        }
+    }
+    let (mut seen, mut found, mut complete) = (BTreeSet::new(), Vec::new(), true);
+    for (group, version, path) in versions {
+        let list: ResourceList = match get(context, path).await {
+            Ok(list) => list,
+            Err(Error::Api(_)) => {
+                complete = false;
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
+        for entry in list.resources.into_iter().filter(|entry| !entry.name.contains('/')) {
+            if !seen.insert((group.clone(), entry.name.clone())) {
+                continue;
+            }
+            let resource = ApiResource {
+                group: group.clone().into(),
+                version: version.clone().into(),
+                plural: entry.name.into(),
+                namespaced: entry.namespaced,
+            };
+            found.push(ServedResource { resource, kind: entry.kind, verbs: entry.verbs });
+        }
+    }
+    found.sort_by(|left, right| left.resource.cmp(&right.resource));
+    Ok((found, complete))
+}
+
+async fn get<T: serde::de::DeserializeOwned>(context: &Context, path: String) -> Result<T, Error> {
+    decode::read(&request::send(context, Method::GET, path, None).await?)
+}
