@@ -44,7 +44,7 @@ fn pack(resource: usize, key: &ObjectKey) -> ObjectKey {
 
 fn unpack(graph: &Graph, packed: &ObjectKey) -> Option<Found> {
     let (resource, name) = packed.name.split_once('/')?;
-    let resource = resource.parse().ok()?;
+    let resource: usize = resource.parse().ok()?;
     let key = packed.sibling(name);
     let node = graph.resources.get(resource)?.store.get(&key)?;
     Some(Found { resource, key, node })
