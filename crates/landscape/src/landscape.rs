@@ -61,12 +61,15 @@ pub struct Counts {
     pub objects: u64,
 }
 
+/// What must run before the operator's objects can be created.
+const FIRST_COMPONENTS: [Component; 2] = [Component::KubeControllers, Component::Apiserver];
+
 impl Landscape {
     /// Starts everything and waits until the landscape has what an operator gives it: the clusters `garden` and
     /// `seed--NAME`, the namespace `garden` with the domain secrets, the registrations of all usual extensions.
     pub fn start(options: Options) -> Result<Self, Failure> {
         let mut landscape = Self::empty(options);
-        for component in landscape.first_components() {
+        for component in FIRST_COMPONENTS {
             landscape.start_component(component)?;
         }
         let admin = landscape.client("admin");
@@ -112,11 +115,6 @@ impl Landscape {
             writers: 1,
             runtime,
         }
-    }
-
-    /// What must run before the operator's objects can be created.
-    fn first_components(&self) -> Vec<Component> {
-        vec![Component::KubeControllers, Component::Apiserver]
     }
 
     fn other_components(&self) -> Vec<Component> {

@@ -96,7 +96,6 @@ pub fn local_seed() -> Seed {
                 name: "internal-domain".to_owned(),
                 namespace: "garden".to_owned(),
             },
-            ..Default::default()
         }),
     };
     seed

@@ -13,7 +13,7 @@
 //! Source: pkg/controller/deployment_util.go @ machine-controller-manager v0.58.0 for the resolution of surge and
 //! unavailability.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use api::core::{Condition, LastOperation, Seed, Shoot};
 use api::kubernetes::core::Node;
@@ -46,7 +46,7 @@ pub struct Auditor {
     /// By the namespace in the seed (which is also the shoot's cluster) and name.
     deployments: BTreeMap<(String, String), Pool>,
     machines: BTreeMap<(String, String), MachineState>,
-    nodes: BTreeMap<(String, String), ()>,
+    nodes: BTreeSet<(String, String)>,
     violations: Vec<String>,
 }
 
@@ -129,7 +129,7 @@ impl Auditor {
                 ));
             }
         }
-        for (cluster, node) in self.nodes.keys() {
+        for (cluster, node) in &self.nodes {
             let of_cluster =
                 self.machines.range((cluster.clone(), String::new())..).take_while(|((of, _), _)| of == cluster);
             if !of_cluster.into_iter().any(|(_, machine)| machine.node == *node) {
@@ -238,11 +238,11 @@ impl Auditor {
         let key = (cluster.to_owned(), node.metadata.name.clone());
         let about = format!("Node {} of {cluster}", node.metadata.name);
         let conditions = node.status.conditions.iter();
-        self.conditions(&about, conditions.map(|c| (&*c.r#type, &*c.status, c.last_transition_time.clone())), deleted);
+        self.conditions(&about, conditions.map(|c| (&*c.r#type, &*c.status, c.last_transition_time)), deleted);
         if deleted {
             self.nodes.remove(&key);
         } else {
-            self.nodes.insert(key, ());
+            self.nodes.insert(key);
         }
     }
 }
@@ -258,7 +258,7 @@ impl MachineState {
 }
 
 fn core_condition(condition: &Condition) -> (&str, &str, Time) {
-    (&condition.r#type, &condition.status, condition.last_transition_time.clone())
+    (&condition.r#type, &condition.status, condition.last_transition_time)
 }
 
 fn count(number: usize) -> i32 {
@@ -305,7 +305,6 @@ mod tests {
         deployment.spec.strategy.rolling_update = Some(api::machine::RollingUpdateMachineDeployment {
             max_surge: Some(value(surge)),
             max_unavailable: Some(value(unavailable)),
-            ..Default::default()
         });
         auditor.observe(1, "seed--local", Observed::MachineDeployment(&deployment), false);
         for (step, machines) in ["Running Running Running", machines].into_iter().enumerate() {

@@ -87,12 +87,13 @@ impl Audited {
         let head = self.landscape.log().head();
         let from = Revision(head.0.saturating_sub(count));
         let entries = self.landscape.run(self.landscape.log().read(from, head, None)).expect("no failure");
-        let mut text = String::new();
+        let mut lines = Vec::new();
         for entry in entries.expect("retained") {
             let Entry { revision, key, verb, time, actor, .. } = &*entry;
-            text += &format!("{revision} {} {verb:?} {key} by {}\n", time.format("%m-%d %T"), actor.user);
+            lines.push(format!("{revision} {} {verb:?} {key} by {}", time.format("%m-%d %T"), actor.user));
         }
-        text + &self.landscape.lines().iter().rev().take(20).map(|l| format!("{l:?}\n")).collect::<String>()
+        lines.extend(self.landscape.lines().iter().rev().take(20).map(|line| format!("{line:?}")));
+        lines.join("\n")
     }
 
     pub fn shoot(&mut self, name: &str) -> Shoot {
