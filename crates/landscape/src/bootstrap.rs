@@ -14,6 +14,7 @@ use process::Context;
 use crate::extensions::EXTENSIONS;
 use crate::failure::Failure;
 use crate::options::Options;
+use crate::start::DEFAULT_DOMAIN;
 
 /// Creates the clusters, the namespace `garden`, the domain secrets and the registrations of extensions.
 pub(crate) async fn run(admin: &Context, options: &Options) -> Result<(), Failure> {
@@ -24,7 +25,7 @@ pub(crate) async fn run(admin: &Context, options: &Options) -> Result<(), Failur
     }
     create(&Api::all(admin, GARDEN_CLUSTER), Namespace { metadata: named("garden"), ..Default::default() }).await?;
     let secrets = Api::namespaced(admin, GARDEN_CLUSTER, "garden");
-    create(&secrets, domain_secret("default-domain", "sandbox.example.org")).await?;
+    create(&secrets, domain_secret("default-domain", DEFAULT_DOMAIN)).await?;
     create(&secrets, domain_secret("internal-domain", "internal.sandbox.example.org")).await?;
     let deployments = Api::<ControllerDeployment>::all(admin, GARDEN_CLUSTER);
     let registrations = Api::<ControllerRegistration>::all(admin, GARDEN_CLUSTER);

@@ -70,13 +70,13 @@ impl Landscape {
     pub fn start(options: Options) -> Result<Self, Failure> {
         let mut landscape = Self::empty(options);
         for component in FIRST_COMPONENTS {
-            landscape.start_component(component)?;
+            landscape.start_component(component);
         }
         let admin = landscape.client("admin");
         let options = landscape.options.clone();
         landscape.run(async move { crate::bootstrap::run(&admin, &options).await })??;
         for component in landscape.other_components() {
-            landscape.start_component(component)?;
+            landscape.start_component(component);
         }
         landscape.settle()?;
         Ok(landscape)
@@ -138,6 +138,11 @@ impl Landscape {
         }
     }
 
+    /// Tasks of a new component.
+    pub(crate) fn tasks(&self) -> Tasks {
+        self.runtime.tasks()
+    }
+
     /// The context of a component or client.
     pub(crate) fn context(&self, identity: Identity, user: User, tasks: Tasks) -> Context {
         let name = format!("{}/{}", identity.component, identity.instance);
@@ -170,13 +175,11 @@ impl Landscape {
     }
 
     /// Starts a component that does not run.
-    pub fn start_component(&mut self, component: Component) -> Result<(), Failure> {
-        if self.components.contains_key(&component) {
-            return Ok(());
+    pub fn start_component(&mut self, component: Component) {
+        if !self.components.contains_key(&component) {
+            let running = crate::start::start(self, &component);
+            self.components.insert(component, running);
         }
-        let running = crate::start::start(self, &component)?;
-        self.components.insert(component, running);
-        Ok(())
     }
 
     /// Asks a component to stop, and waits until it has; how it ended. No time passes.
@@ -328,7 +331,8 @@ impl Landscape {
         Ok(bytes)
     }
 
-    /// Folds the log from its beginning (or from what is retained) and compares with what is served now.
+    /// Folds the log from its beginning (or from what is retained) and compares with the log's state and with what the
+    /// servers answer, object by object.
     pub fn replay_equals_live(&self) -> Result<(), Failure> {
         let (replay, _) = self.replay()?;
         let live = self.run(self.log.state_at(self.log.head()))?.map_err(|e| Failure::Replay(e.to_string()))?;
@@ -338,7 +342,14 @@ impl Landscape {
         if self.log.compacted() == Revision(0) && replay.hash() != self.log.canonical_hash() {
             return Err(Failure::Replay("the hash of the canonical log differs".to_owned()));
         }
-        Ok(())
+        let admin = self.client("admin");
+        let served = self.run(async {
+            for (key, (revision, sections)) in replay.state() {
+                crate::served::is_served(&admin, key, *revision, sections).await?;
+            }
+            Ok(())
+        })?;
+        served.map_err(Failure::Replay)
     }
 
     fn replay(&self) -> Result<(Replay, Vec<u8>), Failure> {

@@ -19,6 +19,7 @@ pub mod livelock;
 pub mod options;
 pub mod preset;
 pub mod runtime;
+mod served;
 mod start;
 pub mod wait;
 

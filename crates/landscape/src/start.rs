@@ -2,11 +2,30 @@
 //! How each component is started in a simulation.
 
 use crate::component::{Component, Running};
-use crate::failure::Failure;
 use crate::landscape::Landscape;
 
+/// Domain under which Shoots without a domain of their own get one.
+pub(crate) const DEFAULT_DOMAIN: &str = "sandbox.example.org";
+
 /// Starts a component on tasks of its own.
-pub(crate) fn start(landscape: &mut Landscape, component: &Component) -> Result<Running, Failure> {
-    let _ = (landscape, component);
-    todo!()
+pub(crate) fn start(landscape: &mut Landscape, component: &Component) -> Running {
+    let version = landscape.options().gardener_version.clone();
+    let tasks = landscape.tasks();
+    let context = landscape.context(component.identity(&version), component.user(&version), tasks.clone());
+    let options = landscape.options();
+    match component {
+        Component::Apiserver => {
+            let options = apiserver::Options {
+                profile: options.profile,
+                default_domains: vec![DEFAULT_DOMAIN.to_owned()],
+                kubernetes_version: options.kubernetes_version.clone(),
+                ..Default::default()
+            };
+            let server = apiserver::service(landscape.foundation(), &options);
+            server.start(&tasks);
+            landscape.host().aggregate(Some(server));
+            Running::server(tasks)
+        }
+        _ => Running::spawn(context, |_| std::future::pending()),
+    }
 }
