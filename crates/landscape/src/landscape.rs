@@ -61,17 +61,12 @@ pub struct Counts {
     pub objects: u64,
 }
 
-/// What must run before the operator's objects can be created.
-const FIRST_COMPONENTS: [Component; 2] = [Component::KubeControllers, Component::Apiserver];
-
 impl Landscape {
     /// Starts everything and waits until the landscape has what an operator gives it: the clusters `garden` and
     /// `seed--NAME`, the namespace `garden` with the domain secrets, the registrations of all usual extensions.
     pub fn start(options: Options) -> Result<Self, Failure> {
         let mut landscape = Self::empty(options);
-        for component in FIRST_COMPONENTS {
-            landscape.start_component(component);
-        }
+        landscape.start_component(Component::Apiserver);
         let admin = landscape.client("admin");
         let options = landscape.options.clone();
         landscape.run(async move { crate::bootstrap::run(&admin, &options).await })??;
@@ -118,7 +113,7 @@ impl Landscape {
     }
 
     fn other_components(&self) -> Vec<Component> {
-        let mut components = vec![Component::ControllerManager, Component::Scheduler];
+        let mut components = vec![Component::KubeControllers, Component::ControllerManager, Component::Scheduler];
         for seed in &self.options.seeds {
             components.push(Component::ProviderLocal(seed.metadata.name.clone()));
             components.push(Component::Gardenlet(seed.metadata.name.clone()));

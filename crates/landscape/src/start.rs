@@ -26,6 +26,12 @@ pub(crate) fn start(landscape: &mut Landscape, component: &Component) -> Running
             landscape.host().aggregate(Some(server));
             Running::server(tasks)
         }
+        Component::KubeControllers => {
+            Running::spawn(context, |context| kube_controllers::run(context, kube_controllers::Options::default()))
+        }
+        Component::Scheduler => {
+            Running::spawn(context, |context| scheduler::run(context, scheduler::Options::default()))
+        }
         _ => Running::spawn(context, |_| std::future::pending()),
     }
 }
