@@ -1,1 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+//! What runs on a seed: gardenlet, and the simulated provider with its machines.
+//!
+//! Two components share this crate because they share a seed; neither calls the other. They meet in the extension
+//! objects of the seed cluster.
+//!
+//! **Invariants.** No rule of Gardener's is decided here that `domain` knows. No polling in landscape time. Neither
+//! component knows an API server: both see the world through `controller`.
+//!
+//! **Tour.** [`provider_local`] extension controllers, machine-controller-manager, node agents.
+
+pub mod provider_local;

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The extension kinds whose work nobody sees but by its result: a start, a while, and an answer in the status.
+
+mod actuate;
+
+use std::future::Future;
+use std::sync::Arc;
+
+use api::core::{LastError, LastOperation};
+use api::extensions::{
+    BackupBucket, BackupEntry, ContainerRuntime, ControlPlane, DNSRecord, Extension as ExtensionResource,
+    Infrastructure, Network, OperatingSystemConfig, Worker,
+};
+use apimachinery::Resource;
+use apimachinery::meta::{ObjectMeta, Time};
+use chrono::{DateTime, Utc};
+use controller::{Controller, Error, ListOptions, ObjectKey, Requeue};
+use domain::rollout::Parameter;
+
+use super::ledger::{Draft, Ledger};
+use super::provider::Provider;
+
+/// Annotation by which gardenlet asks for an operation.
+pub(super) const OPERATION_ANNOTATION: &str = "gardener.cloud/operation";
+
+/// What the extension kinds have in common.
+pub(super) trait Extension: Resource {
+    /// How long the work takes.
+    const DURATION: Parameter = Parameter::ExtensionReconcile;
+    /// The kind in the description of operations.
+    const NOUN: &'static str;
+
+    /// The finalizer of the kind's controller.
+    fn finalizer(&self) -> String;
+    /// `status.lastOperation`
+    fn last_operation(&self) -> Option<&LastOperation>;
+    /// `status.observedGeneration`
+    fn observed_generation(&self) -> i64;
+    /// Starts an operation.
+    fn start(&mut self, operation: LastOperation);
+    /// Ends it.
+    fn finish(&mut self, operation: LastOperation, error: Option<LastError>);
+
+    /// What the kind leaves behind besides its last operation.
+    fn actuate(&mut self, provider: &Provider) -> impl Future<Output = Result<(), Error>> + Send {
+        let _ = provider;
+        async { Ok(()) }
+    }
+}
+
+macro_rules! extension {
+    ($kind:ty, $noun:literal, $finalizer:expr $(, $duration:ident)? ; $($actuate:tt)*) => {
+        impl Extension for $kind {
+            $(const DURATION: Parameter = Parameter::$duration;)?
+            const NOUN: &'static str = $noun;
+
+            fn finalizer(&self) -> String {
+                let finalizer: fn(&Self) -> String = $finalizer;
+                finalizer(self)
+            }
+
+            fn last_operation(&self) -> Option<&LastOperation> {
+                self.status.last_operation.as_ref()
+            }
+
+            fn observed_generation(&self) -> i64 {
+                self.status.observed_generation
+            }
+
+            fn start(&mut self, operation: LastOperation) {
+                self.status.last_operation = Some(operation);
+            }
+
+            fn finish(&mut self, operation: LastOperation, error: Option<LastError>) {
+                self.status.observed_generation = self.metadata.generation;
+                self.status.last_operation = Some(operation);
+                self.status.last_error = error;
+            }
+
+            $($actuate)*
+        }
+    };
+}
+
+macro_rules! actuated {
+    ($actuate:path) => {
+        async fn actuate(&mut self, provider: &Provider) -> Result<(), Error> {
+            $actuate(self, provider).await
+        }
+    };
+}
+
+fn fixed(name: &str) -> String {
+    format!("extensions.gardener.cloud/{name}")
+}
+
+extension!(Infrastructure, "Infrastructure", |_| fixed("infrastructure"), ExtensionInfrastructure;
+    actuated! { actuate::infrastructure });
+extension!(ControlPlane, "ControlPlane", |_| fixed("controlplane"););
+extension!(OperatingSystemConfig, "OperatingSystemConfig", |_| fixed("operatingsystemconfigs");
+    actuated! { actuate::operating_system_config });
+extension!(Network, "Network", |_| fixed("network"); actuated! { actuate::network });
+extension!(DNSRecord, "DNSRecord", |_| fixed("dnsrecord"); actuated! { actuate::dns_record });
+extension!(ExtensionResource, "Extension resource", |extension| fixed(&extension.spec.r#type););
+extension!(ContainerRuntime, "ContainerRuntime", |_| fixed("containerruntime"););
+extension!(BackupBucket, "BackupBucket", |_| fixed("backupbucket"););
+extension!(BackupEntry, "BackupEntry", |_| fixed("backupentry"););
+extension!(Worker, "Worker", |_| fixed("worker"););
+
+/// Starts a controller for each kind but Worker.
+pub(super) fn start(provider: &Arc<Provider>) {
+    start_kind::<Infrastructure>(provider, "infrastructure");
+    start_kind::<ControlPlane>(provider, "controlplane");
+    start_kind::<OperatingSystemConfig>(provider, "operatingsystemconfig");
+    start_kind::<Network>(provider, "network");
+    start_kind::<DNSRecord>(provider, "dnsrecord");
+    start_kind::<ExtensionResource>(provider, "extension");
+    start_kind::<ContainerRuntime>(provider, "containerruntime");
+    start_kind::<BackupBucket>(provider, "backupbucket");
+    start_kind::<BackupEntry>(provider, "backupentry");
+}
+
+fn start_kind<K: Extension>(provider: &Arc<Provider>, name: &'static str) {
+    let mut controller = Controller::new(name, &provider.context);
+    let needs_work = |change: &controller::Change<K>| {
+        let object = change.new.as_ref().filter(|object| has_work(&***object));
+        object.map(|_| change.key.clone()).into_iter().collect::<Vec<_>>()
+    };
+    let store = controller.watch(provider.seed_api::<K>(""), ListOptions::default(), needs_work);
+    controller.watch_store(&provider.clusters, |_| Vec::new());
+    let ledger = Ledger::new(store);
+    let provider = provider.clone();
+    let tasks = provider.context.tasks.clone();
+    tasks.spawn(controller.run(5, move |key| reconcile(provider.clone(), ledger.clone(), key)));
+}
+
+/// Whether a controller has anything to do: it was asked to, it did not finish, or the object is to go.
+pub(super) fn has_work<K: Extension>(object: &K) -> bool {
+    let metadata = object.metadata();
+    if metadata.is_being_deleted() {
+        return metadata.has_finalizer(&object.finalizer());
+    }
+    match metadata.annotation(OPERATION_ANNOTATION) {
+        Some("reconcile" | "restore") => true,
+        Some(_) => false,
+        None => object.last_operation().is_none_or(|operation| operation.state != "Succeeded"),
+    }
+}
+
+async fn reconcile<K: Extension>(provider: Arc<Provider>, ledger: Ledger<K>, key: ObjectKey) -> Result<Requeue, Error> {
+    let Some(stored) = ledger.get(&key).filter(|object| has_work(&**object)) else { return Ok(Requeue::OnChange) };
+    let api = provider.seed_api::<K>(&key.namespace);
+    let now = provider.context.clock.now();
+    let is_deletion = stored.metadata().is_being_deleted();
+    // Asked again although nothing is new: the answer takes no time.
+    let is_idle = !is_deletion
+        && stored.observed_generation() == stored.metadata().generation
+        && stored.last_operation().is_some_and(|operation| operation.state == "Succeeded");
+    let mut draft = Draft::new(stored);
+    begin(&mut draft, now);
+    draft.save(&ledger, &api, &key.cluster).await?;
+
+    let object = draft.get();
+    let started = object.last_operation().map_or(now, |operation| operation.last_update_time.0);
+    if !is_idle {
+        let attempt = started.timestamp().cast_unsigned();
+        let until = started + provider.duration(K::DURATION, &object.metadata().uid, attempt);
+        if now < until {
+            return Ok(Requeue::WorkAt(until));
+        }
+    }
+    if is_deletion {
+        let finalizer = object.finalizer();
+        draft.edit().metadata_mut().finalizers.retain(|present| *present != finalizer);
+    } else {
+        draft.edit().actuate(&provider).await?;
+        succeed(&mut draft, now);
+    }
+    draft.save(&ledger, &api, &key.cluster).await?;
+    Ok(Requeue::OnChange)
+}
+
+/// Takes the order: the annotation goes, the finalizer comes, and unless it goes on from before, the operation starts.
+pub(super) fn begin<K: Extension>(draft: &mut Draft<K>, now: DateTime<Utc>) {
+    let object = draft.get();
+    let type_ = operation_type(object.metadata(), object.last_operation());
+    let finalizer = object.finalizer();
+    let is_ordered =
+        !object.metadata().is_being_deleted() && object.metadata().annotations.contains_key(OPERATION_ANNOTATION);
+    let needs_finalizer = !object.metadata().is_being_deleted() && !object.metadata().has_finalizer(&finalizer);
+    let is_running = object.last_operation().is_some_and(|operation| {
+        matches!(operation.state.as_str(), "Processing" | "Error") && operation.r#type == type_
+    });
+    if is_ordered {
+        draft.edit().metadata_mut().annotations.remove(OPERATION_ANNOTATION);
+    }
+    if needs_finalizer {
+        draft.edit().metadata_mut().finalizers.push(finalizer);
+    }
+    if is_ordered || !is_running {
+        let verb = if type_ == "Delete" { "Deleting" } else { "Reconciling" };
+        let description = match K::NOUN {
+            noun @ "Extension resource" => format!("{verb} {noun}"),
+            noun => format!("{verb} the {noun}"),
+        };
+        draft.edit().start(operation(&type_, "Processing", 1, description, now));
+    }
+}
+
+/// Ends a reconciliation well.
+pub(super) fn succeed<K: Extension>(draft: &mut Draft<K>, now: DateTime<Utc>) {
+    let object = draft.edit();
+    let type_ = object.last_operation().map_or("Reconcile", |operation| &operation.r#type).to_owned();
+    let description = format!("Successfully reconciled {}", K::NOUN);
+    object.finish(operation(&type_, "Succeeded", 100, description, now), None);
+}
+
+/// Ends a reconciliation with an error, which is retried when the world changes.
+pub(super) fn fail<K: Extension>(draft: &mut Draft<K>, error: &str, now: DateTime<Utc>) {
+    let type_ = draft.get().last_operation().map_or("Reconcile", |operation| &operation.r#type).to_owned();
+    let description = format!("Error reconciling {}: {error}", K::NOUN);
+    if draft.get().last_operation().is_some_and(|operation| operation.description == description) {
+        return;
+    }
+    let error =
+        LastError { description: description.clone(), last_update_time: Some(Time::from(now)), ..LastError::default() };
+    draft.edit().finish(operation(&type_, "Error", 50, description, now), Some(error));
+}
+
+fn operation(type_: &str, state: &str, progress: i32, description: String, now: DateTime<Utc>) -> LastOperation {
+    LastOperation {
+        description,
+        last_update_time: Time::from(now),
+        progress,
+        state: state.to_owned(),
+        r#type: type_.to_owned(),
+    }
+}
+
+/// Source: pkg/apis/core/v1beta1/helper (`ComputeOperationType`) @ v1.120.0.
+fn operation_type(metadata: &ObjectMeta, last: Option<&LastOperation>) -> String {
+    let type_ = match (metadata.annotation(OPERATION_ANNOTATION), last) {
+        _ if metadata.is_being_deleted() => "Delete",
+        (Some("restore"), _) => "Restore",
+        (_, None) => "Create",
+        (_, Some(last)) if last.r#type == "Create" && last.state != "Succeeded" => "Create",
+        (_, Some(last)) if last.r#type == "Restore" && last.state != "Succeeded" => "Restore",
+        _ => "Reconcile",
+    };
+    type_.to_owned()
+}

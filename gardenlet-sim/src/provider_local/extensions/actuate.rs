@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What extension kinds leave behind besides their last operation.
+
+use std::collections::BTreeMap;
+
+use api::extensions::{
+    CloudConfig, DNSRecord, Infrastructure, InfrastructureStatusNetworking, Network, OperatingSystemConfig,
+};
+use api::kubernetes::core::{Secret, SecretReference};
+use apimachinery::Resource;
+use apimachinery::meta::{ByteString, ObjectMeta, OwnerReference, RawExtension};
+use controller::Error;
+use serde_json::json;
+
+use super::super::provider::Provider;
+
+/// Node network of a shoot that leaves it to the infrastructure.
+const NODES_CIDR: &str = "10.250.0.0/16";
+
+pub(super) async fn infrastructure(infrastructure: &mut Infrastructure, provider: &Provider) -> Result<(), Error> {
+    let shoot = provider.shoot(&infrastructure.metadata.namespace);
+    let networking = shoot.as_ref().and_then(|shoot| shoot.spec.networking.as_ref());
+    let list = |value: Option<&String>| value.into_iter().cloned().collect::<Vec<_>>();
+    let nodes = networking.and_then(|networking| networking.nodes.clone()).unwrap_or_else(|| NODES_CIDR.to_owned());
+    let type_ = &infrastructure.spec.r#type;
+    infrastructure.status.provider_status = Some(RawExtension(json!({
+        "apiVersion": format!("{type_}.provider.extensions.gardener.cloud/v1alpha1"),
+        "kind": "InfrastructureStatus",
+    })));
+    infrastructure.status.networking = Some(InfrastructureStatusNetworking {
+        pods: list(networking.and_then(|networking| networking.pods.as_ref())),
+        services: list(networking.and_then(|networking| networking.services.as_ref())),
+        nodes: vec![nodes.clone()],
+    });
+    infrastructure.status.nodes_cidr = Some(nodes);
+    Ok(())
+}
+
+/// The user data of a purpose `provision` is in a Secret; the files and units of `reconcile` are the ones asked for.
+pub(super) async fn operating_system_config(
+    config: &mut OperatingSystemConfig,
+    provider: &Provider,
+) -> Result<(), Error> {
+    if config.spec.purpose != "provision" {
+        return Ok(());
+    }
+    let (namespace, name) = (&config.metadata.namespace, format!("osc-result-{}", config.metadata.name));
+    let mut metadata = ObjectMeta::named(namespace, &name);
+    metadata.owner_references = vec![OwnerReference {
+        api_version: OperatingSystemConfig::api_version(),
+        kind: OperatingSystemConfig::KIND.to_owned(),
+        name: config.metadata.name.clone(),
+        uid: config.metadata.uid.clone(),
+        controller: Some(true),
+        block_owner_deletion: Some(true),
+    }];
+    let files: Vec<&str> = config.spec.files.iter().map(|file| file.path.as_str()).collect();
+    let user_data = format!("#!/bin/bash\n# {} {}\n", config.spec.r#type, files.join(" "));
+    let data = BTreeMap::from([("cloud_config".to_owned(), ByteString(user_data.into_bytes()))]);
+    let secret = Secret { metadata, data, r#type: "Opaque".to_owned(), ..Secret::default() };
+    provider.seed_api::<Secret>(namespace).create_or_update(&secret).await?;
+    let secret_ref = SecretReference { name, namespace: namespace.clone() };
+    config.status.cloud_config = Some(CloudConfig { secret_ref });
+    Ok(())
+}
+
+pub(super) async fn network(network: &mut Network, _: &Provider) -> Result<(), Error> {
+    network.status.ip_families.clone_from(&network.spec.ip_families);
+    Ok(())
+}
+
+pub(super) async fn dns_record(record: &mut DNSRecord, _: &Provider) -> Result<(), Error> {
+    // Without a zone the provider looks for the one with the longest common suffix; here it is the parent domain.
+    let parent = record.spec.name.split_once('.').map(|(_, parent)| parent.to_owned());
+    record.status.zone = record.spec.zone.clone().or(parent);
+    Ok(())
+}

@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A MachineDeployment with its MachineSets, Machines and Nodes, in one pass.
+
+use api::machine::{MachineDeployment, MachineSet, MachineSummary};
+use apimachinery::Resource;
+use apimachinery::meta::{ObjectMeta, OwnerReference, Time};
+use chrono::{DateTime, Utc};
+use controller::{Error, EventType, ObjectKey, ObjectRef};
+use domain::rollout::conditions::{Observed, Progress};
+use domain::rollout::deployment::{self, Deployment, Set, Step, Strategy};
+use domain::rollout::machine_set::{self, Counts};
+use domain::rollout::names::{self, template_hash};
+use domain::rollout::{
+    DESIRED_REPLICAS_ANNOTATION, FINALIZER, Limits, MAX_REPLICAS_ANNOTATION, PREFER_NO_SCHEDULE_KEY,
+    REVISION_ANNOTATION, REVISION_HISTORY_ANNOTATION, TEMPLATE_HASH_LABEL, node,
+};
+
+use super::super::ledger::Draft;
+use super::super::provider::Provider;
+use super::machines::Individual;
+use super::nodes::Agents;
+
+/// The objects of one pass.
+pub(super) struct Family<'a> {
+    pub(super) provider: &'a Provider,
+    pub(super) agents: &'a Agents,
+    pub(super) now: DateTime<Utc>,
+    pub(super) namespace: String,
+    pub(super) deployment: Draft<MachineDeployment>,
+    pub(super) sets: Vec<Draft<MachineSet>>,
+    /// By creation, then name.
+    pub(super) machines: Vec<Individual>,
+    progress: Progress,
+    is_complete: bool,
+}
+
+impl<'a> Family<'a> {
+    /// Everything that belongs to a MachineDeployment; `None` if it is gone.
+    pub(super) fn read(provider: &'a Provider, agents: &'a Agents, key: &ObjectKey) -> Option<Self> {
+        let deployment = provider.deployments.get(key)?;
+        let seed = &provider.seed;
+        let uid = &deployment.metadata.uid;
+        let sets: Vec<_> = provider
+            .sets
+            .list_in(seed, &key.namespace)
+            .into_iter()
+            .filter(|set| is_owned_by(&set.metadata, uid))
+            .map(Draft::new)
+            .collect();
+        let mut machines = Vec::new();
+        for machine in provider.machines.list_in(seed, &key.namespace) {
+            let owner = sets.iter().find(|set| is_owned_by(&machine.metadata, &set.get().metadata.uid));
+            let Some(owner) = owner else { continue };
+            let node = provider.nodes.get(&ObjectKey::new(&key.namespace, "", &machine.metadata.name));
+            machines.push(Individual::new(owner.get().metadata.name.clone(), machine, node));
+        }
+        machines.sort_by_key(|individual| {
+            let metadata = &individual.machine.get().metadata;
+            (metadata.creation_timestamp, metadata.name.clone())
+        });
+        Some(Self {
+            provider,
+            agents,
+            now: provider.context.clock.now(),
+            namespace: key.namespace.to_string(),
+            deployment: Draft::new(deployment),
+            sets,
+            machines,
+            progress: Progress::default(),
+            is_complete: false,
+        })
+    }
+
+    /// One pass of the MachineDeployment. Says whether anything changed that a further pass has to look at.
+    pub(super) async fn deployment_pass(&mut self) -> Result<bool, Error> {
+        let metadata = &self.deployment.get().metadata;
+        let (is_deleting, is_held) = (metadata.is_being_deleted(), metadata.has_finalizer(FINALIZER));
+        if !is_deleting && !is_held {
+            self.deployment.edit().metadata.finalizers.push(FINALIZER.to_owned());
+        }
+        if is_deleting && self.sets.is_empty() {
+            if is_held {
+                self.deployment.edit().metadata.finalizers.retain(|finalizer| finalizer != FINALIZER);
+            }
+            return Ok(false);
+        }
+        let mut changed = self.refresh_new_set();
+        let (wish, new, old) = self.observed();
+        let pass = deployment::pass(&wish, new.as_ref(), &old);
+        self.is_complete = pass.is_complete;
+        if let Some(waiting_on) = &pass.waiting_on {
+            tracing::debug!(kind = "MachineDeployment", name = %self.deployment.get().metadata.name, ?waiting_on, "waits");
+        }
+        for step in pass.steps {
+            changed |= self.take(step, &wish).await?;
+        }
+        Ok(changed)
+    }
+
+    async fn take(&mut self, step: Step, wish: &Deployment) -> Result<bool, Error> {
+        match step {
+            Step::CreateSet { replicas } => self.create_set(replicas, wish).await,
+            Step::Scale { set, replicas } => self.scale(&set, replicas, wish).await,
+            Step::TaintNodes { set } => {
+                let taint = node::taint(PREFER_NO_SCHEDULE_KEY, "True", "PreferNoSchedule");
+                for individual in self.machines.iter_mut().filter(|individual| individual.set == set) {
+                    individual.add_taint(&taint);
+                }
+                let annotations = &mut self.set(&set).edit().metadata.annotations;
+                annotations.insert(PREFER_NO_SCHEDULE_KEY.to_owned(), "True".to_owned());
+                Ok(true)
+            }
+            Step::DisableScaleDown => {
+                self.machines.iter_mut().for_each(Individual::disable_scale_down);
+                Ok(false)
+            }
+            Step::EnableScaleDown => {
+                self.machines.iter_mut().for_each(Individual::enable_scale_down);
+                Ok(false)
+            }
+            Step::DeleteSet { set } => self.delete_set(&set).await,
+        }
+    }
+
+    /// Brings what reaches existing machines from the MachineDeployment's template to its set, and marks the set as the
+    /// newest.
+    fn refresh_new_set(&mut self) -> bool {
+        let Some(index) = self.new_set() else { return false };
+        let template = self.deployment.get().spec.template.clone();
+        let newest = self.sets.iter().map(|set| revision(&set.get().metadata)).max().unwrap_or_default();
+        let set = &mut self.sets[index];
+        let mut wanted = set.get().spec.template.spec.clone();
+        wanted.node_template = template.spec.node_template;
+        wanted.class.kind = template.spec.class.kind;
+        wanted.drain_timeout = template.spec.drain_timeout;
+        wanted.health_timeout = template.spec.health_timeout;
+        wanted.creation_timeout = template.spec.creation_timeout;
+        wanted.in_place_update_timeout = template.spec.in_place_update_timeout;
+        wanted.disable_health_timeout = template.spec.disable_health_timeout;
+        wanted.max_evict_retries = template.spec.max_evict_retries;
+        wanted.node_conditions = template.spec.node_conditions;
+        if set.get().spec.template.spec != wanted {
+            set.edit().spec.template.spec = wanted;
+        }
+        let own = revision(&set.get().metadata);
+        let is_newest = own == newest;
+        if !is_newest {
+            let annotations = &mut set.edit().metadata.annotations;
+            let history = annotations.entry(REVISION_HISTORY_ANNOTATION.to_owned()).or_default();
+            *history = if history.is_empty() { own.to_string() } else { format!("{history},{own}") };
+            annotations.insert(REVISION_ANNOTATION.to_owned(), (newest + 1).to_string());
+            self.progress = Progress::Found(self.sets[index].get().metadata.name.clone());
+        }
+        let revision =
+            self.sets[index].get().metadata.annotations.get(REVISION_ANNOTATION).cloned().unwrap_or_default();
+        if self.deployment.get().metadata.annotation(REVISION_ANNOTATION) != Some(&revision) {
+            self.deployment.edit().metadata.annotations.insert(REVISION_ANNOTATION.to_owned(), revision);
+        }
+        !is_newest
+    }
+
+    fn new_set(&self) -> Option<usize> {
+        let deployment = self.deployment.get();
+        let same = self
+            .sets
+            .iter()
+            .enumerate()
+            .filter(|(_, set)| names::same_machines(&set.get().spec.template, &deployment.spec.template));
+        let oldest = same.min_by_key(|(_, set)| {
+            let metadata = &set.get().metadata;
+            (metadata.creation_timestamp, metadata.name.clone())
+        });
+        oldest.map(|(index, _)| index)
+    }
+
+    /// The MachineDeployment, its new set and the old ones, as the rules look at them.
+    fn observed(&self) -> (Deployment, Option<Set>, Vec<Set>) {
+        let new = self.new_set();
+        let mut old = Vec::new();
+        let mut newest = None;
+        for (index, set) in self.sets.iter().enumerate() {
+            let set = self.observe_set(set.get());
+            if Some(index) == new { newest = Some(set) } else { old.push(set) }
+        }
+        (wish(self.deployment.get()), newest, old)
+    }
+
+    fn observe_set(&self, set: &MachineSet) -> Set {
+        let counts = self.counts(&set.metadata.name);
+        let number = |key: &str| set.metadata.annotation(key).and_then(|value| value.parse().ok());
+        Set {
+            name: set.metadata.name.clone(),
+            created: set.metadata.creation_timestamp,
+            replicas: set.spec.replicas,
+            machines: counts.machines,
+            available: counts.available,
+            terminating: counts.terminating,
+            desired: number(DESIRED_REPLICAS_ANNOTATION),
+            max: number(MAX_REPLICAS_ANNOTATION),
+            tainted: set.metadata.annotation(PREFER_NO_SCHEDULE_KEY) == Some("True"),
+            deleting: set.metadata.is_being_deleted(),
+        }
+    }
+
+    pub(super) fn counts(&self, set: &str) -> Counts {
+        let members: Vec<_> =
+            self.machines.iter().filter(|individual| individual.set == set).map(Individual::member).collect();
+        machine_set::counts(&members)
+    }
+
+    pub(super) fn set(&mut self, name: &str) -> &mut Draft<MachineSet> {
+        let found = self.sets.iter_mut().find(|set| set.get().metadata.name == name);
+        found.expect("steps name sets that they were given")
+    }
+
+    async fn create_set(&mut self, replicas: i32, wish: &Deployment) -> Result<bool, Error> {
+        let deployment = self.deployment.get();
+        let mut collisions = deployment.status.collision_count.unwrap_or_default();
+        let hash = template_hash(&deployment.spec.template, collisions);
+        let name = names::machine_set_name(&deployment.metadata.name, &hash);
+        let newest = self.sets.iter().map(|set| revision(&set.get().metadata)).max().unwrap_or_default();
+        let set = new_set(deployment, &name, &hash, replicas, newest + 1, wish);
+        let api = self.provider.seed_api::<MachineSet>(&self.namespace);
+        match self.provider.sets.create(&api, &self.provider.seed, &set).await {
+            Ok(created) => {
+                self.sets.push(Draft::new(created));
+                self.progress = Progress::Created(name.clone());
+            }
+            // Another template with the same short hash: count, and take another name.
+            Err(error) if error.is_already_exists() => {
+                collisions += 1;
+                self.deployment.edit().status.collision_count = Some(collisions);
+                return Ok(true);
+            }
+            Err(error) => return Err(error),
+        }
+        if replicas > 0 {
+            self.publish_scaling("up", &name, replicas).await?;
+        }
+        Ok(true)
+    }
+
+    async fn scale(&mut self, name: &str, replicas: i32, wish: &Deployment) -> Result<bool, Error> {
+        let before = self.set(name).get().clone();
+        let mut after = before.clone();
+        after.spec.replicas = replicas;
+        set_replica_annotations(&mut after.metadata, wish);
+        if after == before {
+            return Ok(false);
+        }
+        *self.set(name).edit() = after;
+        match replicas.cmp(&before.spec.replicas) {
+            std::cmp::Ordering::Greater => self.publish_scaling("up", name, replicas).await?,
+            std::cmp::Ordering::Less => self.publish_scaling("down", name, replicas).await?,
+            std::cmp::Ordering::Equal => {}
+        }
+        Ok(true)
+    }
+
+    async fn publish_scaling(&self, direction: &str, set: &str, replicas: i32) -> Result<(), Error> {
+        let message = format!("Scaled {direction} machine set {set} to {replicas}");
+        let about = ObjectRef::of(self.deployment.get());
+        self.provider.recorder.publish(&about, EventType::Normal, "ScalingMachineSet", &message).await
+    }
+
+    async fn delete_set(&mut self, name: &str) -> Result<bool, Error> {
+        let provider = self.provider;
+        let api = provider.seed_api::<MachineSet>(&self.namespace);
+        let Some(index) = self.sets.iter().position(|set| set.get().metadata.name == name) else { return Ok(false) };
+        self.sets[index].save(&provider.sets, &api, &provider.seed).await?;
+        match provider.sets.delete(&api, &provider.seed, self.sets[index].get()).await? {
+            Some(left) => self.sets[index].reset(left),
+            None => drop(self.sets.remove(index)),
+        }
+        Ok(true)
+    }
+
+    /// Brings the status of sets and MachineDeployment up to date.
+    pub(super) fn observe(&mut self) {
+        for index in 0..self.sets.len() {
+            let status = self.set_status(self.sets[index].get());
+            if self.sets[index].get().status != status {
+                self.sets[index].edit().status = status;
+            }
+        }
+        let (wish, new, old) = self.observed();
+        let (_, max_unavailable) = wish.limits();
+        let all: Vec<&Set> = old.iter().chain(new.as_ref()).collect();
+        let deployment = self.deployment.get();
+        let observed = Observed {
+            generation: deployment.metadata.generation,
+            replicas: wish.replicas,
+            max_unavailable,
+            new: new.as_ref(),
+            sets: &all,
+            ready: self.sets.iter().map(|set| set.get().status.ready_replicas).sum(),
+            is_complete: self.is_complete,
+            progress: std::mem::take(&mut self.progress),
+        };
+        let mut status = observed.status(&deployment.status, Time::from(self.now));
+        status.failed_machines =
+            self.sets.iter().flat_map(|set| set.get().status.failed_machines.clone().unwrap_or_default()).collect();
+        if deployment.status != status {
+            self.deployment.edit().status = status;
+        }
+    }
+
+    fn set_status(&self, set: &MachineSet) -> api::machine::MachineSetStatus {
+        let counts = self.counts(&set.metadata.name);
+        let failed: Vec<MachineSummary> = self
+            .machines
+            .iter()
+            .filter(|individual| individual.set == set.metadata.name)
+            .map(|individual| individual.machine.get())
+            .filter(|machine| machine.status.last_operation.state == "Failed")
+            .map(|machine| MachineSummary {
+                name: machine.metadata.name.clone(),
+                provider_id: machine.spec.provider_id.clone(),
+                last_operation: machine.status.last_operation.clone(),
+                owner_ref: set.metadata.name.clone(),
+            })
+            .collect();
+        api::machine::MachineSetStatus {
+            replicas: counts.machines,
+            fully_labeled_replicas: counts.machines,
+            ready_replicas: counts.ready,
+            available_replicas: counts.available,
+            observed_generation: set.metadata.generation,
+            failed_machines: (!failed.is_empty()).then_some(failed),
+            ..set.status.clone()
+        }
+    }
+
+    /// Writes everything that changed: Nodes, Machines, MachineSets, MachineDeployment.
+    pub(super) async fn save(&mut self) -> Result<(), Error> {
+        let provider = self.provider;
+        for individual in &mut self.machines {
+            individual.save(provider, &self.namespace).await?;
+        }
+        let api = provider.seed_api::<MachineSet>(&self.namespace);
+        for set in &mut self.sets {
+            set.save(&provider.sets, &api, &provider.seed).await?;
+        }
+        let api = provider.seed_api::<MachineDeployment>(&self.namespace);
+        self.deployment.save(&provider.deployments, &api, &provider.seed).await
+    }
+}
+
+/// The MachineDeployment as the rules look at it.
+fn wish(deployment: &MachineDeployment) -> Deployment {
+    let strategy = &deployment.spec.strategy;
+    let strategy = match (&strategy.in_place_update, &strategy.rolling_update) {
+        (Some(update), _) if strategy.r#type == "InPlaceUpdate" => Strategy::InPlace {
+            limits: Limits {
+                max_surge: update.max_surge.clone().unwrap_or_default(),
+                max_unavailable: update.max_unavailable.clone().unwrap_or_default(),
+            },
+            manual: update.orchestration_type == "Manual",
+        },
+        (_, Some(update)) => Strategy::Rolling(Limits {
+            max_surge: update.max_surge.clone().unwrap_or_default(),
+            max_unavailable: update.max_unavailable.clone().unwrap_or_default(),
+        }),
+        _ => Strategy::Rolling(Limits::default()),
+    };
+    Deployment {
+        replicas: deployment.spec.replicas,
+        strategy,
+        paused: deployment.spec.paused,
+        deleting: deployment.metadata.is_being_deleted(),
+    }
+}
+
+fn is_owned_by(metadata: &ObjectMeta, uid: &str) -> bool {
+    metadata.owner_references.iter().any(|owner| owner.uid == uid)
+}
+
+fn revision(metadata: &ObjectMeta) -> i64 {
+    metadata.annotation(REVISION_ANNOTATION).and_then(|value| value.parse().ok()).unwrap_or_default()
+}
+
+fn set_replica_annotations(metadata: &mut ObjectMeta, wish: &Deployment) {
+    let max = wish.replicas + wish.surge_for_scaling();
+    metadata.annotations.insert(DESIRED_REPLICAS_ANNOTATION.to_owned(), wish.replicas.to_string());
+    metadata.annotations.insert(MAX_REPLICAS_ANNOTATION.to_owned(), max.to_string());
+}
+
+/// A reference from an owned object to its controller.
+pub(super) fn owner<K: Resource>(owner: &K) -> OwnerReference {
+    OwnerReference {
+        api_version: K::api_version(),
+        kind: K::KIND.to_owned(),
+        name: owner.metadata().name.clone(),
+        uid: owner.metadata().uid.clone(),
+        controller: Some(true),
+        block_owner_deletion: Some(true),
+    }
+}
+
+fn new_set(
+    deployment: &MachineDeployment,
+    name: &str,
+    hash: &str,
+    replicas: i32,
+    revision: i64,
+    wish: &Deployment,
+) -> MachineSet {
+    let mut set = MachineSet::default();
+    set.metadata = ObjectMeta::named(&deployment.metadata.namespace, name);
+    set.metadata.labels.clone_from(&deployment.spec.template.metadata.labels);
+    set.metadata.labels.insert(TEMPLATE_HASH_LABEL.to_owned(), hash.to_owned());
+    set.metadata.annotations.insert(REVISION_ANNOTATION.to_owned(), revision.to_string());
+    set_replica_annotations(&mut set.metadata, wish);
+    set.metadata.owner_references = vec![owner(deployment)];
+    set.metadata.finalizers = vec![FINALIZER.to_owned()];
+    set.spec.replicas = replicas;
+    set.spec.min_ready_seconds = deployment.spec.min_ready_seconds;
+    set.spec.template = deployment.spec.template.clone();
+    set.spec.template.metadata.labels.insert(TEMPLATE_HASH_LABEL.to_owned(), hash.to_owned());
+    let mut selector = deployment.spec.selector.clone().unwrap_or_default();
+    selector.match_labels.insert(TEMPLATE_HASH_LABEL.to_owned(), hash.to_owned());
+    set.spec.selector = Some(selector);
+    set
+}

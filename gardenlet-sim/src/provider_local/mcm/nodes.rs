@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Nodes as their kubelets register them, and the node agents that change them while they run.
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+use std::sync::{Mutex, PoisonError};
+
+use api::kubernetes::core::{
+    DaemonEndpoint, Node, NodeAddress, NodeDaemonEndpoints, NodeSpec, NodeStatus, NodeSystemInfo, Secret,
+};
+use api::machine::{Machine, MachineClass};
+use apimachinery::meta::{ObjectMeta, Time};
+use chrono::{DateTime, Utc};
+use controller::{Api, Error, EventType, ObjectKey, ObjectRef, Recorder};
+use domain::rollout::Parameter;
+use domain::rollout::node::{
+    self, CHECKSUM_ANNOTATION, KUBERNETES_VERSION_LABEL, Place, SECRET_NAME_LABEL, max_delay_seconds,
+    reconciliation_delay,
+};
+use domain::rollout::wanted::ClassFacts;
+use domain::worker_pool::major_minor;
+
+use super::super::ledger::Draft;
+use super::family::Family;
+
+/// Annotation of a Secret with an operating system configuration: the checksum of its content.
+const SECRET_CHECKSUM_ANNOTATION: &str = "checksum/data-script";
+/// Node network of a shoot that leaves it to the infrastructure.
+const NODES_CIDR: &str = "10.250.0.0/16";
+
+/// What the node agents of a seed remember: since when they know of a configuration that they have not applied.
+#[derive(Debug, Default)]
+pub(super) struct Agents {
+    pending: Mutex<BTreeMap<(String, String), DateTime<Utc>>>,
+}
+
+impl Agents {
+    fn since(&self, cluster: &str, node: &str, now: DateTime<Utc>) -> DateTime<Utc> {
+        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        *pending.entry((cluster.to_owned(), node.to_owned())).or_insert(now)
+    }
+
+    fn forget(&self, cluster: &str, node: &str) {
+        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        pending.remove(&(cluster.to_owned(), node.to_owned()));
+    }
+}
+
+/// `<provider>:///<region>/<zone>/<machine>`
+pub(super) fn provider_id(machine: &Machine, class: Option<&MachineClass>) -> String {
+    let name = &machine.metadata.name;
+    let Some(class) = class else { return format!("{name}:///{name}") };
+    let template = class.node_template.clone().unwrap_or_default();
+    format!("{}:///{}/{}/{name}", class.provider, template.region, template.zone)
+}
+
+impl Family<'_> {
+    /// The kubelet of a booted machine registers its Node.
+    pub(super) async fn register_node(&mut self, index: usize, class: Option<&MachineClass>) -> Result<(), Error> {
+        let provider = self.provider;
+        let node = self.new_node(self.machines[index].machine.get(), class);
+        let api = Api::<Node>::all(&provider.context, &self.namespace);
+        let created = match provider.nodes.create(&api, &self.namespace, &node).await {
+            Ok(created) => created,
+            Err(error) if error.is_already_exists() => api.get(&node.metadata.name).await?.into(),
+            Err(error) => return Err(error),
+        };
+        let mut draft = Draft::new(created);
+        if draft.get().status != node.status {
+            draft.edit().status = node.status;
+        }
+        self.machines[index].node = Some(draft);
+        Ok(())
+    }
+
+    fn new_node(&self, machine: &Machine, class: Option<&MachineClass>) -> Node {
+        let name = &machine.metadata.name;
+        let facts = class.map(ClassFacts::of).unwrap_or_default();
+        let template = class.and_then(|class| class.node_template.clone()).unwrap_or_default();
+        let place = Place {
+            name: name.clone(),
+            region: template.region.clone(),
+            zone: template.zone.clone(),
+            machine_type: template.instance_type.clone(),
+            architecture: template.architecture.clone().unwrap_or_else(|| "amd64".to_owned()),
+            kubernetes_version: facts.kubernetes_version.clone(),
+        };
+        let mut metadata = ObjectMeta::named("", name);
+        metadata.labels = place.labels();
+        let mut taints = node::registration_taints(&machine.spec.node_template.spec.taints);
+        node::synchronize(&mut metadata, &mut taints, &machine.spec.node_template);
+        let secret = metadata.label(SECRET_NAME_LABEL).and_then(|name| self.node_agent_secret(name));
+        if let Some(checksum) =
+            secret.as_ref().and_then(|secret| secret.metadata.annotation(SECRET_CHECKSUM_ANNOTATION))
+        {
+            metadata.annotations.insert(CHECKSUM_ANNOTATION.to_owned(), checksum.to_owned());
+        }
+        let mut capacity = template.capacity;
+        capacity.insert("pods".to_owned(), apimachinery::meta::Quantity::from_integer(110));
+        Node {
+            metadata,
+            spec: NodeSpec { provider_id: machine.spec.provider_id.clone(), taints, ..NodeSpec::default() },
+            status: NodeStatus {
+                allocatable: capacity.clone(),
+                capacity,
+                conditions: node::conditions(false, Time::from(self.now)),
+                addresses: self.addresses(name),
+                daemon_endpoints: NodeDaemonEndpoints { kubelet_endpoint: DaemonEndpoint { port: 10250 } },
+                node_info: self.node_info(name, &place, &facts),
+                ..NodeStatus::default()
+            },
+        }
+    }
+
+    fn node_info(&self, name: &str, place: &Place, facts: &ClassFacts) -> NodeSystemInfo {
+        let random = &self.provider.context.random;
+        let id = |ordinal| random.uid(&format!("{}/node/{name}", self.namespace), ordinal);
+        NodeSystemInfo {
+            machine_id: id(1).replace('-', ""),
+            system_uuid: id(2),
+            boot_id: id(3),
+            kernel_version: format!("6.6.84-cloud-{}", place.architecture),
+            os_image: format!("{} {}", facts.image_name, facts.image_version),
+            container_runtime_version: "containerd://1.7.27".to_owned(),
+            kubelet_version: format!("v{}", facts.kubernetes_version),
+            kube_proxy_version: format!("v{}", facts.kubernetes_version),
+            operating_system: "linux".to_owned(),
+            architecture: place.architecture.clone(),
+        }
+    }
+
+    /// An address of the shoot's node network that no other Node has, and the host name.
+    fn addresses(&self, name: &str) -> Vec<NodeAddress> {
+        let address = |type_: &str, address: String| NodeAddress { r#type: type_.to_owned(), address };
+        let hostname = address("Hostname", name.to_owned());
+        let shoot = self.provider.shoot(&self.namespace);
+        let nodes = shoot.as_ref().and_then(|shoot| shoot.spec.networking.as_ref()?.nodes.clone());
+        let Some((base, size)) = network(nodes.as_deref().unwrap_or(NODES_CIDR)) else { return vec![hostname] };
+        let nodes = self.provider.nodes.list_in(&self.namespace, "");
+        let is_taken = |candidate: &str| {
+            nodes.iter().any(|node| node.status.addresses.iter().any(|address| address.address == candidate))
+        };
+        let key = format!("{}/node/{name}", self.namespace);
+        let random = &self.provider.context.random;
+        for ordinal in 0..64 {
+            // The first ten addresses belong to the network's own services, the last one is for broadcasts.
+            let offset = 10 + random.below(u64::from(size.saturating_sub(11)), "node-address", &key, ordinal);
+            let candidate = Ipv4Addr::from(base.wrapping_add(u32::try_from(offset).unwrap_or_default())).to_string();
+            if !is_taken(&candidate) {
+                return vec![address("InternalIP", candidate), hostname];
+            }
+        }
+        vec![hostname]
+    }
+
+    fn node_agent_secret(&self, name: &str) -> Option<std::sync::Arc<Secret>> {
+        self.provider.node_agent_secrets.get(&ObjectKey::new(&self.namespace, "kube-system", name))
+    }
+
+    /// The node agent of a running machine applies a changed configuration of its class after its delay. Returns the
+    /// instant at which it will.
+    pub(super) async fn node_agent_step(&mut self, index: usize) -> Result<Option<DateTime<Utc>>, Error> {
+        let provider = self.provider;
+        let individual = &self.machines[index];
+        let machine = individual.machine.get();
+        let Some(node) = individual.node.as_ref().map(Draft::get) else { return Ok(None) };
+        let name = node.metadata.name.clone();
+        let is_ready = node
+            .status
+            .conditions
+            .iter()
+            .any(|condition| condition.r#type == node::READY && condition.status == "True");
+        let version = self.class_of(index).map(|class| ClassFacts::of(&class).kubernetes_version).unwrap_or_default();
+        let present = node.status.node_info.kubelet_version.trim_start_matches('v');
+        // Another minor version comes with another class, or with an update in place.
+        let is_restart = !version.is_empty() && present != version && major_minor(present) == major_minor(&version);
+        let secret = node.metadata.label(SECRET_NAME_LABEL).and_then(|name| self.node_agent_secret(name));
+        let checksum = secret.as_ref().and_then(|secret| secret.metadata.annotation(SECRET_CHECKSUM_ANNOTATION));
+        let is_outdated =
+            checksum.is_some_and(|checksum| node.metadata.annotation(CHECKSUM_ANNOTATION) != Some(checksum));
+        if machine.metadata.is_being_deleted() || !is_ready || !(is_restart || is_outdated) {
+            self.agents.forget(&self.namespace, &name);
+            return Ok(None);
+        }
+        let nodes = provider.nodes.list_in(&self.namespace, "");
+        let position = nodes.iter().position(|other| other.metadata.name == name).unwrap_or_default();
+        let max = provider.shoot(&self.namespace).map_or(300, |shoot| max_delay_seconds(&shoot.metadata.annotations));
+        let mut until = self.agents.since(&self.namespace, &name, self.now);
+        until += reconciliation_delay(position, nodes.len(), max);
+        if is_restart {
+            let attempt = version.bytes().fold(0, |sum: u64, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
+            until += provider.duration(Parameter::KubeletPatchRestart, &node.metadata.uid, attempt);
+        }
+        if self.now < until {
+            return Ok(Some(until));
+        }
+        let checksum = checksum.map(str::to_owned);
+        self.agents.forget(&self.namespace, &name);
+        let individual = &mut self.machines[index];
+        let Some(draft) = &mut individual.node else { return Ok(None) };
+        let node = draft.edit();
+        if let Some(checksum) = checksum {
+            node.metadata.annotations.insert(CHECKSUM_ANNOTATION.to_owned(), checksum);
+        }
+        if is_restart {
+            node.metadata.labels.insert(KUBERNETES_VERSION_LABEL.to_owned(), version.clone());
+            node.status.node_info.kubelet_version = format!("v{version}");
+            node.status.node_info.kube_proxy_version = format!("v{version}");
+        }
+        let about = ObjectRef::of(&*node);
+        let recorder = Recorder::named(&provider.context, &self.namespace, "gardener-node-agent");
+        let message = "Operating system config has been applied successfully";
+        recorder.publish(&about, EventType::Normal, "OSCApplied", message).await?;
+        Ok(None)
+    }
+}
+
+/// First address and size of an IPv4 network.
+fn network(cidr: &str) -> Option<(u32, u32)> {
+    let (address, length) = cidr.split_once('/')?;
+    let length: u32 = length.parse().ok().filter(|length| (1..=30).contains(length))?;
+    let size = 1_u32.checked_shl(32 - length)?;
+    let address: Ipv4Addr = address.parse().ok()?;
+    Some((u32::from(address) & !(size - 1), size))
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//! provider-local: the extension controllers of a seed, machine-controller-manager and the node agents, simulated for
+//! every provider type.
+//!
+//! ```text
+//! Infrastructure, ControlPlane, Network, …  ── work timer ──► status.lastOperation          [`extensions`]
+//! Worker ──► MachineClasses, MachineDeployments ── waits ──► status.lastOperation            [`worker`]
+//! MachineDeployment ──► MachineSets ──► Machines ──► Nodes in the shoot's cluster             [`mcm`]
+//! ```
+//!
+//! It reads and writes API objects and nothing else: gardenlet asks by writing extension objects with an operation
+//! annotation, and reads the answer in their status.
+//!
+//! **Invariants.** Whether anything rolls, and how, is decided in `domain`. Every wait is a work timer on an instant
+//! that follows from recorded times, so a restarted controller goes on where the last one stopped.
+
+mod extensions;
+mod ledger;
+mod mcm;
+mod provider;
+mod worker;
+
+use domain::profile::Profile;
+use domain::rollout::Timing;
+use process::{Context, Exit};
+
+use self::provider::Provider;
+
+/// How a simulated provider is run.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Name of the seed that it serves.
+    pub seed_name: String,
+    /// Documents or upstream.
+    pub profile: Profile,
+    /// How long machines and extensions take.
+    pub timing: Timing,
+}
+
+/// Runs all controllers until the component is asked to stop.
+pub async fn run(context: Context, options: Options) -> Exit {
+    let shutdown = context.tasks.shutdown();
+    let provider = Provider::new(&context, options);
+    extensions::start(&provider);
+    worker::start(&provider);
+    mcm::start(&provider);
+    provider.start_stores();
+    shutdown.requested().await;
+    Exit::default()
+}

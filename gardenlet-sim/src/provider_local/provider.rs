@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What all controllers of one simulated provider share.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use api::core::Shoot;
+use api::extensions::Cluster;
+use api::kubernetes::core::{Node, Secret};
+use api::machine::{Machine, MachineClass, MachineDeployment, MachineSet};
+use apimachinery::Resource;
+use chrono::TimeDelta;
+use controller::{Api, ListOptions, ObjectKey, Recorder, Reflector, Store};
+use domain::rollout::Parameter;
+use process::Context;
+
+use super::Options;
+use super::ledger::Ledger;
+
+/// Label of the Secrets that hold operating system configurations, in `kube-system` of a shoot.
+const OPERATING_SYSTEM_CONFIGS: &str = "gardener.cloud/role=operating-system-config";
+
+/// One simulated provider.
+pub(super) struct Provider {
+    pub(super) context: Context,
+    pub(super) options: Options,
+    /// Name of the seed's cluster.
+    pub(super) seed: Arc<str>,
+    /// Events in the seed's cluster.
+    pub(super) recorder: Recorder,
+    pub(super) clusters: Store<Cluster>,
+    pub(super) deployment_store: Store<MachineDeployment>,
+    pub(super) set_store: Store<MachineSet>,
+    pub(super) machine_store: Store<Machine>,
+    pub(super) class_store: Store<MachineClass>,
+    pub(super) node_store: Store<Node>,
+    pub(super) node_agent_secrets: Store<Secret>,
+    pub(super) deployments: Ledger<MachineDeployment>,
+    pub(super) sets: Ledger<MachineSet>,
+    pub(super) machines: Ledger<Machine>,
+    pub(super) classes: Ledger<MachineClass>,
+    pub(super) nodes: Ledger<Node>,
+    shoots: Mutex<BTreeMap<String, (String, Arc<Shoot>)>>,
+    reflectors: Mutex<Vec<Box<dyn FnOnce() + Send>>>,
+}
+
+impl fmt::Debug for Provider {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Provider").field("seed", &self.seed).finish_non_exhaustive()
+    }
+}
+
+impl Provider {
+    pub(super) fn new(context: &Context, options: Options) -> Arc<Self> {
+        let seed = format!("seed--{}", options.seed_name);
+        let mut reflectors: Vec<Box<dyn FnOnce() + Send>> = Vec::new();
+        let everything = ListOptions::default();
+        let clusters = reflect(context, &seed, everything.clone(), &mut reflectors);
+        let deployment_store = reflect(context, &seed, everything.clone(), &mut reflectors);
+        let set_store = reflect(context, &seed, everything.clone(), &mut reflectors);
+        let machine_store = reflect(context, &seed, everything.clone(), &mut reflectors);
+        let class_store = reflect(context, &seed, everything.clone(), &mut reflectors);
+        let node_store = reflect(context, "*", everything, &mut reflectors);
+        let selected = ListOptions::labelled(OPERATING_SYSTEM_CONFIGS);
+        let node_agent_secrets = reflect(context, "*", selected, &mut reflectors);
+        Arc::new(Self {
+            context: context.clone(),
+            recorder: Recorder::named(context, &seed, "machine-controller-manager"),
+            seed: seed.into(),
+            options,
+            clusters,
+            deployments: Ledger::new(deployment_store.clone()),
+            sets: Ledger::new(set_store.clone()),
+            machines: Ledger::new(machine_store.clone()),
+            classes: Ledger::new(class_store.clone()),
+            nodes: Ledger::new(node_store.clone()),
+            deployment_store,
+            set_store,
+            machine_store,
+            class_store,
+            node_store,
+            node_agent_secrets,
+            shoots: Mutex::default(),
+            reflectors: Mutex::new(reflectors),
+        })
+    }
+
+    /// Starts the shared reflectors. Controllers subscribe before, so that they miss nothing.
+    pub(super) fn start_stores(&self) {
+        let reflectors = std::mem::take(&mut *self.reflectors.lock().unwrap_or_else(PoisonError::into_inner));
+        for start in reflectors {
+            start();
+        }
+    }
+
+    /// Requests for a kind in a namespace of the seed.
+    pub(super) fn seed_api<K: Resource>(&self, namespace: &str) -> Api<K> {
+        if namespace.is_empty() {
+            Api::all(&self.context, &self.seed)
+        } else {
+            Api::namespaced(&self.context, &self.seed, namespace)
+        }
+    }
+
+    /// Key of an object of the seed.
+    pub(super) fn seed_key(&self, namespace: &str, name: &str) -> ObjectKey {
+        ObjectKey { cluster: self.seed.clone(), namespace: namespace.into(), name: name.into() }
+    }
+
+    /// The Shoot in the Cluster of a technical ID, as gardenlet wrote it last.
+    pub(super) fn shoot(&self, technical_id: &str) -> Option<Arc<Shoot>> {
+        let cluster = self.clusters.get(&self.seed_key("", technical_id))?;
+        let version = &cluster.metadata.resource_version;
+        let mut shoots = self.shoots.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((read, shoot)) = shoots.get(technical_id)
+            && read == version
+        {
+            return Some(shoot.clone());
+        }
+        let shoot: Arc<Shoot> = Arc::new(serde_json::from_value(cluster.spec.shoot.0.clone()).ok()?);
+        shoots.insert(technical_id.to_owned(), (version.clone(), shoot.clone()));
+        Some(shoot)
+    }
+
+    /// How long a stage of an object takes: always the same for the same object and attempt.
+    pub(super) fn duration(&self, parameter: Parameter, uid: &str, attempt: u64) -> TimeDelta {
+        self.options.timing.duration(parameter, self.context.random.draw(parameter.name(), uid, attempt))
+    }
+}
+
+fn reflect<K: Resource>(
+    context: &Context,
+    cluster: &str,
+    options: ListOptions,
+    reflectors: &mut Vec<Box<dyn FnOnce() + Send>>,
+) -> Store<K> {
+    let reflector = Reflector::new(Api::all(context, cluster), options);
+    let store = reflector.store();
+    reflectors.push(Box::new(move || drop(reflector.start())));
+    store
+}

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Worker: the MachineDeployments and MachineClasses of a shoot's pools, and the wait for their machines.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use api::core::Shoot;
+use api::extensions::{InPlaceUpdatesWorkerStatus, Worker};
+use api::kubernetes::core::Secret;
+use api::machine::{Machine, MachineClass, MachineDeployment, MachineSet};
+use apimachinery::meta::{ByteString, DeleteOptions, ObjectMeta, Time};
+use chrono::{DateTime, TimeDelta, Utc};
+use controller::{Controller, Error, ListOptions, ObjectKey, Requeue, Store};
+use domain::rollout::replicas::Situation;
+use domain::rollout::wanted::{self, Wanted};
+use domain::rollout::worker_wait::{self, Awaited, Wait};
+use domain::rollout::{FORCE_DELETION_LABEL, POOL_LABEL};
+use domain::worker_pool::{HashInputs, UpdateStrategy};
+
+use super::extensions::{self, Extension, has_work};
+use super::ledger::{Draft, Ledger};
+use super::provider::Provider;
+
+/// What a Worker controller remembers between passes.
+#[derive(Debug, Default)]
+struct Memory {
+    /// Start of the operation for which the MachineDeployments of a Worker were listed in its status, by uid.
+    listed: Mutex<BTreeMap<String, Time>>,
+}
+
+/// Starts the controller of Workers.
+pub(super) fn start(provider: &Arc<Provider>) {
+    let mut controller = Controller::new("worker", &provider.context);
+    let workers: Store<Worker> = controller.watch(provider.seed_api::<Worker>(""), ListOptions::default(), |change| {
+        let object = change.new.as_ref().filter(|object| has_work(&***object));
+        object.map(|_| change.key.clone()).into_iter().collect()
+    });
+    let busy = |workers: &Store<Worker>, seed: &str, namespace: &str| {
+        let in_namespace = workers.list_in(seed, namespace);
+        let busy = in_namespace.iter().filter(|worker| has_work(&***worker));
+        busy.map(|worker| ObjectKey::of(seed, &**worker)).collect::<Vec<_>>()
+    };
+    let of = workers.clone();
+    controller
+        .watch_store(&provider.deployment_store, move |change| busy(&of, &change.key.cluster, &change.key.namespace));
+    let of = workers.clone();
+    controller.watch_store(&provider.set_store, move |change| busy(&of, &change.key.cluster, &change.key.namespace));
+    let of = workers.clone();
+    controller.watch_store(&provider.machine_store, move |change| {
+        if change.new.is_some() {
+            return Vec::new();
+        }
+        busy(&of, &change.key.cluster, &change.key.namespace)
+    });
+    let of = workers.clone();
+    controller.watch_store(&provider.class_store, move |change| {
+        if change.new.is_some() {
+            return Vec::new();
+        }
+        busy(&of, &change.key.cluster, &change.key.namespace)
+    });
+    let of = workers.clone();
+    controller.watch_store(&provider.clusters, move |change| busy(&of, &change.key.cluster, &change.key.name));
+
+    let ledger = Ledger::new(workers);
+    let memory = Arc::new(Memory::default());
+    let provider = provider.clone();
+    let tasks = provider.context.tasks.clone();
+    tasks.spawn(controller.run(5, move |key| {
+        let (provider, ledger, memory) = (provider.clone(), ledger.clone(), memory.clone());
+        async move { reconcile(&provider, &ledger, &memory, &key).await }
+    }));
+}
+
+async fn reconcile(
+    provider: &Provider,
+    ledger: &Ledger<Worker>,
+    memory: &Memory,
+    key: &ObjectKey,
+) -> Result<Requeue, Error> {
+    let Some(stored) = ledger.get(key).filter(|object| has_work(&**object)) else { return Ok(Requeue::OnChange) };
+    let api = provider.seed_api::<Worker>(&key.namespace);
+    let now = provider.context.clock.now();
+    let mut draft = Draft::new(stored);
+    extensions::begin(&mut draft, now);
+    draft.save(ledger, &api, &key.cluster).await?;
+    if draft.get().metadata.is_being_deleted() {
+        if delete_machines(provider, &key.namespace).await? {
+            let finalizer = draft.get().finalizer();
+            draft.edit().metadata.finalizers.retain(|present| *present != finalizer);
+            draft.save(ledger, &api, &key.cluster).await?;
+        }
+        return Ok(Requeue::OnChange);
+    }
+    let Some(shoot) = provider.shoot(&key.namespace) else { return Ok(Requeue::OnChange) };
+    let worker = draft.get().clone();
+    let wanted = wanted::machine_deployments(&worker, &shoot);
+    let is_hibernated = shoot.spec.hibernation.as_ref().and_then(|hibernation| hibernation.enabled) == Some(true);
+    if is_hibernated {
+        force_deletion(provider, &key.namespace).await?;
+    }
+    deploy_classes(provider, &wanted).await?;
+    deploy_machine_deployments(provider, &wanted, is_hibernated).await?;
+    list_machine_deployments(memory, &mut draft, &wanted, now);
+    draft.save(ledger, &api, &key.cluster).await?;
+
+    match wait(provider, &key.namespace, &wanted, is_hibernated) {
+        Wait::Waiting(reason) => {
+            tracing::debug!(kind = "Worker", name = %key, %reason, "waits");
+            return Ok(Requeue::OnChange);
+        }
+        Wait::Failed(error) => {
+            let error = format!("failed while waiting for all machine deployments to be ready: '{error}'");
+            extensions::fail(&mut draft, &error, now);
+        }
+        Wait::Ready => {
+            if !clean_up(provider, &key.namespace, &wanted).await? {
+                return Ok(Requeue::OnChange);
+            }
+            record_in_place_hashes(provider, &mut draft, &shoot);
+            extensions::succeed(&mut draft, now);
+        }
+    }
+    draft.save(ledger, &api, &key.cluster).await?;
+    Ok(Requeue::OnChange)
+}
+
+/// MachineClasses and their Secrets.
+async fn deploy_classes(provider: &Provider, wanted: &[Wanted<'_>]) -> Result<(), Error> {
+    for wanted in wanted {
+        let class = wanted.machine_class();
+        let namespace = &class.metadata.namespace;
+        let api = provider.seed_api::<MachineClass>(namespace);
+        let key = provider.seed_key(namespace, &class.metadata.name);
+        if let Some(stored) = provider.classes.get(&key) {
+            let mut new = class;
+            new.metadata = stored.metadata.clone();
+            provider.classes.save(&api, &provider.seed, &stored, &new).await?;
+            continue;
+        }
+        let mut metadata = ObjectMeta::named(namespace, &class.metadata.name);
+        metadata.labels.insert("gardener.cloud/purpose".to_owned(), "machineclass".to_owned());
+        let user_data = format!("#!/bin/bash\n# {}\n", wanted.pool.user_data_secret_ref.name);
+        let data = BTreeMap::from([("userData".to_owned(), ByteString(user_data.into_bytes()))]);
+        let secret = Secret { metadata, data, r#type: "Opaque".to_owned(), ..Secret::default() };
+        provider.seed_api::<Secret>(namespace).create_or_update(&secret).await?;
+        provider.classes.create(&api, &provider.seed, &class).await?;
+    }
+    Ok(())
+}
+
+async fn deploy_machine_deployments(
+    provider: &Provider,
+    wanted: &[Wanted<'_>],
+    is_hibernated: bool,
+) -> Result<(), Error> {
+    let Some(first) = wanted.first() else { return Ok(()) };
+    let namespace = &first.worker.metadata.namespace;
+    let api = provider.seed_api::<MachineDeployment>(namespace);
+    let existing = provider.deployments.list_in(&provider.seed, namespace);
+    let situation = Situation {
+        hibernated: is_hibernated,
+        autoscaled: wanted::is_autoscaled(first.worker),
+        all_existing_are_zero: !existing.is_empty() && existing.iter().all(|deployment| deployment.spec.replicas == 0),
+        ..Situation::default()
+    };
+    for wanted in wanted {
+        let stored = existing.iter().find(|deployment| deployment.metadata.name == wanted.name);
+        let replicas = Situation {
+            existing: stored.map(|deployment| deployment.spec.replicas),
+            minimum: wanted.share.minimum,
+            maximum: wanted.share.maximum,
+            ..situation
+        }
+        .replicas();
+        let new = wanted.machine_deployment(stored.map(|stored| &**stored), replicas);
+        match stored {
+            Some(stored) => drop(provider.deployments.save(&api, &provider.seed, stored, &new).await?),
+            None => drop(provider.deployments.create(&api, &provider.seed, &new).await?),
+        }
+    }
+    Ok(())
+}
+
+/// Lists the MachineDeployments in the Worker's status, once an operation; the time is always later than the last.
+fn list_machine_deployments(memory: &Memory, draft: &mut Draft<Worker>, wanted: &[Wanted<'_>], now: DateTime<Utc>) {
+    let worker = draft.get();
+    let Some(started) = worker.status.last_operation.as_ref().map(|operation| operation.last_update_time) else {
+        return;
+    };
+    let uid = worker.metadata.uid.clone();
+    let mut listed = memory.listed.lock().unwrap_or_else(PoisonError::into_inner);
+    if wanted.is_empty() || listed.get(&uid) == Some(&started) {
+        return;
+    }
+    listed.insert(uid, started);
+    let last = worker.status.machine_deployments_last_update_time;
+    let time = match last {
+        Some(last) if last >= Time::from(now) => Time::from(last.0 + TimeDelta::seconds(1)),
+        _ => Time::from(now),
+    };
+    let status = &mut draft.edit().status;
+    status.machine_deployments = wanted.iter().map(Wanted::summary).collect();
+    status.machine_deployments_last_update_time = Some(time);
+}
+
+fn wait(provider: &Provider, namespace: &str, wanted: &[Wanted<'_>], is_hibernated: bool) -> Wait {
+    let deployments = provider.deployments.list_in(&provider.seed, namespace);
+    let sets = provider.sets.list_in(&provider.seed, namespace);
+    let mut owned: Vec<(&MachineDeployment, &Wanted<'_>, Vec<&MachineSet>)> = Vec::new();
+    for wanted in wanted {
+        let Some(deployment) = deployments.iter().find(|deployment| deployment.metadata.name == wanted.name) else {
+            return Wait::Waiting(format!("machine deployment {namespace}/{} is missing", wanted.name));
+        };
+        let is_owned = |set: &&Arc<MachineSet>| {
+            set.metadata.owner_references.iter().any(|owner| owner.uid == deployment.metadata.uid)
+        };
+        let sets = sets.iter().filter(is_owned).map(|set| &**set).collect();
+        owned.push((&**deployment, wanted, sets));
+    }
+    let awaited: Vec<Awaited<'_>> = owned
+        .iter()
+        .map(|(deployment, wanted, sets)| Awaited { deployment, class_name: &wanted.class_name, sets })
+        .collect();
+    worker_wait::wait(&awaited, is_hibernated)
+}
+
+/// Deletes MachineDeployments and MachineClasses that are not wanted any more; says whether the former are gone.
+async fn clean_up(provider: &Provider, namespace: &str, wanted: &[Wanted<'_>]) -> Result<bool, Error> {
+    let names: BTreeSet<&str> = wanted.iter().map(|wanted| wanted.name.as_str()).collect();
+    let classes: BTreeSet<&str> = wanted.iter().map(|wanted| wanted.class_name.as_str()).collect();
+    let api = provider.seed_api::<MachineDeployment>(namespace);
+    let mut is_done = true;
+    for deployment in provider.deployments.list_in(&provider.seed, namespace) {
+        if names.contains(deployment.metadata.name.as_str()) {
+            continue;
+        }
+        is_done = false;
+        if !deployment.metadata.is_being_deleted() {
+            provider.deployments.delete(&api, &provider.seed, &deployment).await?;
+        }
+    }
+    for class in provider.classes.list_in(&provider.seed, namespace) {
+        if !classes.contains(class.metadata.name.as_str()) {
+            delete_class(provider, &class).await?;
+        }
+    }
+    Ok(is_done)
+}
+
+async fn delete_class(provider: &Provider, class: &Arc<MachineClass>) -> Result<(), Error> {
+    if class.metadata.is_being_deleted() {
+        return Ok(());
+    }
+    let namespace = &class.metadata.namespace;
+    provider.classes.delete(&provider.seed_api(namespace), &provider.seed, class).await?;
+    match provider.seed_api::<Secret>(namespace).delete(&class.metadata.name, &DeleteOptions::default()).await {
+        Err(error) if !error.is_not_found() => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Deletes everything of a Worker; says whether all of it is gone.
+async fn delete_machines(provider: &Provider, namespace: &str) -> Result<bool, Error> {
+    let deployments = provider.deployments.list_in(&provider.seed, namespace);
+    let classes = provider.classes.list_in(&provider.seed, namespace);
+    if deployments.is_empty() && classes.is_empty() {
+        let machines = provider.machines.list_in(&provider.seed, namespace);
+        return Ok(machines.is_empty() && provider.sets.list_in(&provider.seed, namespace).is_empty());
+    }
+    force_deletion(provider, namespace).await?;
+    for deployment in deployments.iter().filter(|deployment| !deployment.metadata.is_being_deleted()) {
+        provider.deployments.delete(&provider.seed_api(namespace), &provider.seed, deployment).await?;
+    }
+    for class in &classes {
+        delete_class(provider, class).await?;
+    }
+    Ok(false)
+}
+
+/// Marks all Machines so that they are drained by force.
+async fn force_deletion(provider: &Provider, namespace: &str) -> Result<(), Error> {
+    let api = provider.seed_api::<Machine>(namespace);
+    for machine in provider.machines.list_in(&provider.seed, namespace) {
+        let mut new = (*machine).clone();
+        new.metadata.labels.insert(FORCE_DELETION_LABEL.to_owned(), "True".to_owned());
+        provider.machines.save(&api, &provider.seed, &machine, &new).await?;
+    }
+    Ok(())
+}
+
+/// Records the hash of in-place pools that reached their state. A manual pool has reached it when all its machines have.
+fn record_in_place_hashes(provider: &Provider, draft: &mut Draft<Worker>, shoot: &Shoot) {
+    let worker = draft.get();
+    let old = worker.status.in_place_updates.clone().unwrap_or_default().worker_pool_to_hash_map;
+    let deployments = provider.deployments.list_in(&provider.seed, &worker.metadata.namespace);
+    let mut hashes = BTreeMap::new();
+    for pool in &worker.spec.pools {
+        let strategy = UpdateStrategy::of(pool.update_strategy.as_deref());
+        if !strategy.is_in_place() {
+            continue;
+        }
+        let is_reached = strategy == UpdateStrategy::AutoInPlaceUpdate
+            || deployments
+                .iter()
+                .filter(|deployment| deployment.metadata.label(POOL_LABEL) == Some(&pool.name))
+                .all(|deployment| deployment.status.updated_replicas >= deployment.status.replicas);
+        let hash = if is_reached {
+            Some(HashInputs::of_extension_pool(shoot, pool).in_place_pool_hash())
+        } else {
+            old.get(&pool.name).cloned()
+        };
+        hashes.extend(hash.map(|hash| (pool.name.clone(), hash)));
+    }
+    if hashes != old {
+        let status = &mut draft.edit().status;
+        status.in_place_updates =
+            (!hashes.is_empty()).then_some(InPlaceUpdatesWorkerStatus { worker_pool_to_hash_map: hashes });
+    }
+}
