@@ -8,6 +8,7 @@
 #![expect(missing_docs, reason = "the fields are upstream's public API under upstream's names")]
 
 pub mod authentication;
+pub mod catalogue;
 pub mod core;
 pub mod core_v1;
 mod encoding;

@@ -7,3 +7,4 @@ pub mod coordination;
 pub mod core;
 pub mod networking;
 pub mod rbac;
+pub mod tables;

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The kinds of CustomResourceDefinitions: Gardener's in seeds and in `runtime`, machine-controller-manager's, and the
+//! landscape's own.
+//!
+//! Source: example/seed-crds, example/operator/10-crd-*.yaml @ v1.120.0.
+
+use apimachinery::Resource;
+use apimachinery::catalogue::Cell::Path;
+use apimachinery::catalogue::{Column, ResourceInfo};
+
+use super::{AGE, integer, path, row};
+use crate::{extensions, machine, operator, terrarium};
+
+const STATUS: &[&str] = &["status"];
+
+const TYPE: Column = path("Type", ".spec.type");
+const REGION: Column = path("Region", ".spec.region");
+const PURPOSE: Column = path("Purpose", ".spec.purpose");
+const STATE: Column = path("State", ".status.lastOperation.state");
+const STATUS_STATE: Column = path("Status", ".status.lastOperation.state");
+
+const GARDEN: &[Column] = &[
+    path("K8S Version", ".spec.virtualCluster.kubernetes.version"),
+    path("Gardener Version", ".status.gardener.version"),
+    path("Last Operation", ".status.lastOperation.state"),
+    path("Runtime", r#".status.conditions[?(@.type=="RuntimeComponentsHealthy")].status"#),
+    path("Virtual", r#".status.conditions[?(@.type=="VirtualComponentsHealthy")].status"#),
+    path("API Server", r#".status.conditions[?(@.type=="VirtualGardenAPIServerAvailable")].status"#),
+    path("Observability", r#".status.conditions[?(@.type=="ObservabilityComponentsHealthy")].status"#),
+    AGE,
+];
+
+const OPERATOR_EXTENSION: &[Column] = &[
+    path("Installed", r#".status.conditions[?(@.type=="Installed")].status"#),
+    path("Required Runtime", r#".status.conditions[?(@.type=="RequiredRuntime")].status"#),
+    path("Required Virtual", r#".status.conditions[?(@.type=="RequiredVirtual")].status"#),
+    AGE,
+];
+
+const MACHINE: &[Column] = &[
+    path("Status", ".status.currentStatus.phase"),
+    AGE,
+    path("Node", ".metadata.labels.node"),
+    Column { name: "ProviderID", type_: "string", cell: Path(".spec.providerID"), priority: 1 },
+];
+
+const MACHINE_SET: &[Column] = &[
+    integer("Desired", ".spec.replicas"),
+    integer("Current", ".status.replicas"),
+    integer("Ready", ".status.readyReplicas"),
+    AGE,
+];
+
+const MACHINE_DEPLOYMENT: &[Column] = &[
+    integer("Ready", ".status.readyReplicas"),
+    integer("Desired", ".spec.replicas"),
+    integer("Up-to-date", ".status.updatedReplicas"),
+    integer("Available", ".status.availableReplicas"),
+    AGE,
+];
+
+fn custom<K: Resource>(short_names: &'static [&'static str], columns: &'static [Column]) -> ResourceInfo {
+    ResourceInfo { custom: true, subresources: STATUS, ..row::<K>(short_names, columns) }
+}
+
+pub(super) fn rows() -> Vec<ResourceInfo> {
+    const SCALE: &[&str] = &["status", "scale"];
+    vec![
+        custom::<operator::Garden>(&["grdn"], GARDEN),
+        custom::<operator::Extension>(&["extop"], OPERATOR_EXTENSION),
+        custom::<extensions::BackupBucket>(&["bb"], const { &[TYPE, REGION, STATE, AGE] }),
+        custom::<extensions::BackupEntry>(
+            &["be"],
+            const { &[TYPE, REGION, path("Bucket", ".spec.bucketName"), STATE, AGE] },
+        ),
+        custom::<extensions::Bastion>(
+            &[],
+            const { &[path("IP", ".status.ingress.ip"), path("Hostname", ".status.ingress.hostname"), AGE] },
+        ),
+        custom::<extensions::Cluster>(&[], &[AGE]),
+        custom::<extensions::ContainerRuntime>(&["cr"], const { &[TYPE, STATUS_STATE, AGE] }),
+        custom::<extensions::ControlPlane>(&["cp"], const { &[TYPE, PURPOSE, STATUS_STATE, AGE] }),
+        custom::<extensions::DNSRecord>(
+            &["dns"],
+            const { &[TYPE, path("Domain Name", ".spec.name"), path("Record Type", ".spec.recordType"), STATUS_STATE, AGE] },
+        ),
+        custom::<extensions::Extension>(&["ext"], const { &[TYPE, STATUS_STATE, AGE] }),
+        custom::<extensions::Infrastructure>(&["infra"], const { &[TYPE, REGION, STATUS_STATE, AGE] }),
+        custom::<extensions::Network>(
+            &[],
+            const {
+                &[TYPE, path("Pod CIDR", ".spec.podCIDR"), path("Service CIDR", ".spec.serviceCIDR"), STATUS_STATE, AGE]
+            },
+        ),
+        custom::<extensions::OperatingSystemConfig>(&["osc"], const { &[TYPE, PURPOSE, STATUS_STATE, AGE] }),
+        custom::<extensions::Worker>(&[], const { &[TYPE, REGION, STATUS_STATE, AGE] }),
+        custom::<machine::Machine>(&["mc"], MACHINE),
+        ResourceInfo { subresources: SCALE, ..custom::<machine::MachineSet>(&["mcs"], MACHINE_SET) },
+        ResourceInfo { subresources: SCALE, ..custom::<machine::MachineDeployment>(&["mcd"], MACHINE_DEPLOYMENT) },
+        ResourceInfo { subresources: &[], ..custom::<machine::MachineClass>(&["mcc"], &[]) },
+        ResourceInfo {
+            subresources: &[],
+            ..custom::<terrarium::Cluster>(&[], const { &[path("K8S Version", ".spec.kubernetesVersion"), AGE] })
+        },
+    ]
+}

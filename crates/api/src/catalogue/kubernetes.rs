@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Kubernetes' own kinds: served everywhere, known by their tables of facts.
+//!
+//! Source: kubernetes pkg/printers/internalversion/printers.go, pkg/registry/*/*/strategy.go @ v1.32.
+
+use apimachinery::catalogue::Cell::{Function, Path};
+use apimachinery::catalogue::{Cell, Column, ResourceInfo};
+
+use super::{AGE, bare, cells, column, integer, path, wide};
+use crate::kubernetes::tables;
+
+const ALL: &[&str] = &["all"];
+const STATUS: &[&str] = &["status"];
+
+const fn date(name: &'static str, cell: Cell, priority: u8) -> Column {
+    Column { name, type_: "date", cell, priority }
+}
+
+const CONTAINERS: Column = wide("Containers", Function(cells::container_names));
+const IMAGES: Column = wide("Images", Function(cells::container_images));
+const SELECTOR: Column = wide("Selector", Function(|object| cells::selector(&object["spec"]["selector"])));
+
+const EVENT: &[Column] = &[
+    date("Last Seen", Function(cells::event_last_seen), 0),
+    path("Type", ".type"),
+    path("Reason", ".reason"),
+    column("Object", Function(cells::event_object)),
+    wide("Subobject", Path(".involvedObject.fieldPath")),
+    wide("Source", Function(cells::event_source)),
+    column("Message", Function(cells::event_message)),
+    date("First Seen", Function(cells::event_first_seen), 1),
+    wide("Count", Function(cells::event_count)),
+    wide("Name", Path(".metadata.name")),
+];
+
+const POD: &[Column] = &[
+    column("Ready", Function(cells::pod_ready)),
+    column("Status", Function(cells::pod_status)),
+    column("Restarts", Function(cells::pod_restarts)),
+    AGE,
+    wide("IP", Function(|object| cells::text(object, "/status/podIP", "<none>"))),
+    wide("Node", Function(|object| cells::text(object, "/spec/nodeName", "<none>"))),
+    wide("Nominated Node", Function(|object| cells::text(object, "/status/nominatedNodeName", "<none>"))),
+    wide("Readiness Gates", Function(|_| serde_json::Value::from("<none>"))),
+];
+
+const NODE: &[Column] = &[
+    column("Status", Function(cells::node_status)),
+    column("Roles", Function(cells::node_roles)),
+    AGE,
+    path("Version", ".status.nodeInfo.kubeletVersion"),
+    wide("Internal-IP", Function(cells::node_internal_ip)),
+    wide("External-IP", Function(cells::node_external_ip)),
+    wide("OS-Image", Function(|object| cells::text(object, "/status/nodeInfo/osImage", "<unknown>"))),
+    wide("Kernel-Version", Function(|object| cells::text(object, "/status/nodeInfo/kernelVersion", "<unknown>"))),
+    wide(
+        "Container-Runtime",
+        Function(|object| cells::text(object, "/status/nodeInfo/containerRuntimeVersion", "<unknown>")),
+    ),
+];
+
+const SERVICE: &[Column] = &[
+    path("Type", ".spec.type"),
+    column("Cluster-IP", Function(|object| cells::text(object, "/spec/clusterIP", "<none>"))),
+    column("External-IP", Function(cells::service_external)),
+    column("Port(s)", Function(cells::service_ports)),
+    AGE,
+    wide("Selector", Function(|object| cells::labels(&object["spec"]["selector"]))),
+];
+
+const DEPLOYMENT: &[Column] = &[
+    column("Ready", Function(cells::ready_of_replicas)),
+    column("Up-to-date", Function(|object| number(object, "/status/updatedReplicas"))),
+    column("Available", Function(|object| number(object, "/status/availableReplicas"))),
+    AGE,
+    CONTAINERS,
+    IMAGES,
+    SELECTOR,
+];
+
+const REPLICA_SET: &[Column] = &[
+    column("Desired", Function(|object| number(object, "/spec/replicas"))),
+    column("Current", Function(|object| number(object, "/status/replicas"))),
+    column("Ready", Function(|object| number(object, "/status/readyReplicas"))),
+    AGE,
+    CONTAINERS,
+    IMAGES,
+    SELECTOR,
+];
+
+const STATEFUL_SET: &[Column] = &[column("Ready", Function(cells::ready_of_replicas)), AGE, CONTAINERS, IMAGES];
+
+const DAEMON_SET: &[Column] = &[
+    column("Desired", Function(|object| number(object, "/status/desiredNumberScheduled"))),
+    column("Current", Function(|object| number(object, "/status/currentNumberScheduled"))),
+    column("Ready", Function(|object| number(object, "/status/numberReady"))),
+    column("Up-to-date", Function(|object| number(object, "/status/updatedNumberScheduled"))),
+    column("Available", Function(|object| number(object, "/status/numberAvailable"))),
+    column("Node Selector", Function(|object| cells::labels(&object["spec"]["template"]["spec"]["nodeSelector"]))),
+    AGE,
+    CONTAINERS,
+    IMAGES,
+    SELECTOR,
+];
+
+const POD_DISRUPTION_BUDGET: &[Column] = &[
+    column("Min Available", Function(|object| cells::or_not_applicable(&object["spec"]["minAvailable"]))),
+    column("Max Unavailable", Function(|object| cells::or_not_applicable(&object["spec"]["maxUnavailable"]))),
+    integer("Allowed Disruptions", ".status.disruptionsAllowed"),
+    AGE,
+];
+
+const CLAIM: &[Column] = &[
+    path("Status", ".status.phase"),
+    path("Volume", ".spec.volumeName"),
+    path("Capacity", ".status.capacity.storage"),
+    column("Access Modes", Function(|object| cells::joined(&object["status"]["accessModes"]))),
+    path("StorageClass", ".spec.storageClassName"),
+    AGE,
+];
+
+const BINDING: &[Column] = &[column("Role", Function(cells::binding_role)), AGE];
+
+const EVENT_SELECTORS: &[(&str, &str)] = &[
+    ("involvedObject.kind", ".involvedObject.kind"),
+    ("involvedObject.namespace", ".involvedObject.namespace"),
+    ("involvedObject.name", ".involvedObject.name"),
+    ("involvedObject.uid", ".involvedObject.uid"),
+    ("involvedObject.apiVersion", ".involvedObject.apiVersion"),
+    ("involvedObject.resourceVersion", ".involvedObject.resourceVersion"),
+    ("involvedObject.fieldPath", ".involvedObject.fieldPath"),
+    ("reason", ".reason"),
+    ("reportingComponent", ".reportingComponent"),
+    ("source", ".source.component"),
+    ("type", ".type"),
+];
+
+const POD_SELECTORS: &[(&str, &str)] = &[
+    ("spec.nodeName", ".spec.nodeName"),
+    ("spec.host", ".spec.nodeName"),
+    ("spec.restartPolicy", ".spec.restartPolicy"),
+    ("spec.schedulerName", ".spec.schedulerName"),
+    ("spec.serviceAccountName", ".spec.serviceAccountName"),
+    ("spec.hostNetwork", ".spec.hostNetwork"),
+    ("status.phase", ".status.phase"),
+    ("status.podIP", ".status.podIP"),
+    ("status.nominatedNodeName", ".status.nominatedNodeName"),
+];
+
+fn number(object: &serde_json::Value, pointer: &str) -> serde_json::Value {
+    serde_json::Value::from(object.pointer(pointer).and_then(serde_json::Value::as_i64).unwrap_or(0).to_string())
+}
+
+/// A row of a kind that the table `$table` describes.
+macro_rules! own {
+    ($group:literal, $table:literal, $kind:literal, $plural:literal, $namespaced:literal, $short:expr, $columns:expr) => {
+        bare($group, "v1", $kind, $plural, $namespaced, $short, const { $columns }, || {
+            tables::node($table, $kind).expect("the table has the kind")
+        })
+    };
+}
+
+#[expect(clippy::too_many_lines, reason = "a table")]
+pub(super) fn rows() -> Vec<ResourceInfo> {
+    const RBAC: &str = "rbac.authorization.k8s.io";
+    vec![
+        ResourceInfo {
+            subresources: &["status", "finalize"],
+            field_selectors: &[("status.phase", ".status.phase")],
+            ..own!("", "core", "Namespace", "namespaces", false, &["ns"], &[path("Status", ".status.phase"), AGE])
+        },
+        ResourceInfo {
+            field_selectors: &[("type", ".type")],
+            ..own!(
+                "",
+                "core",
+                "Secret",
+                "secrets",
+                true,
+                &[],
+                &[path("Type", ".type"), column("Data", Function(|object| cells::count(&object["data"]))), AGE]
+            )
+        },
+        own!(
+            "",
+            "core",
+            "ConfigMap",
+            "configmaps",
+            true,
+            &["cm"],
+            &[column("Data", Function(|object| cells::count(&object["data"]))), AGE]
+        ),
+        own!(
+            "",
+            "core",
+            "ServiceAccount",
+            "serviceaccounts",
+            true,
+            &["sa"],
+            &[column("Secrets", Function(|object| cells::count(&object["secrets"]))), AGE]
+        ),
+        ResourceInfo { field_selectors: EVENT_SELECTORS, ..own!("", "core", "Event", "events", true, &["ev"], EVENT) },
+        ResourceInfo {
+            subresources: STATUS,
+            ..own!("", "core", "ResourceQuota", "resourcequotas", true, &["quota"], &[AGE])
+        },
+        own!("", "core", "LimitRange", "limitranges", true, &["limits"], &[AGE]),
+        ResourceInfo {
+            categories: ALL,
+            subresources: &["status", "binding", "eviction", "log"],
+            field_selectors: POD_SELECTORS,
+            ..own!("", "core", "Pod", "pods", true, &["po"], POD)
+        },
+        ResourceInfo {
+            subresources: STATUS,
+            field_selectors: &[("spec.unschedulable", ".spec.unschedulable")],
+            heartbeat_fields: &[".status.conditions[].lastHeartbeatTime"],
+            ..own!("", "core", "Node", "nodes", false, &["no"], NODE)
+        },
+        ResourceInfo {
+            categories: ALL,
+            subresources: STATUS,
+            field_selectors: &[("spec.clusterIP", ".spec.clusterIP"), ("spec.type", ".spec.type")],
+            ..own!("", "core", "Service", "services", true, &["svc"], SERVICE)
+        },
+        ResourceInfo {
+            subresources: STATUS,
+            ..own!("", "core", "PersistentVolumeClaim", "persistentvolumeclaims", true, &["pvc"], CLAIM)
+        },
+        ResourceInfo {
+            subresources: STATUS,
+            ..own!(
+                "",
+                "core",
+                "PersistentVolume",
+                "persistentvolumes",
+                false,
+                &["pv"],
+                &[path("Capacity", ".spec.capacity.storage"), path("Status", ".status.phase"), AGE]
+            )
+        },
+        ResourceInfo {
+            categories: ALL,
+            subresources: &["status", "scale"],
+            ..own!("apps", "apps", "Deployment", "deployments", true, &["deploy"], DEPLOYMENT)
+        },
+        ResourceInfo {
+            categories: ALL,
+            subresources: &["status", "scale"],
+            ..own!("apps", "apps", "ReplicaSet", "replicasets", true, &["rs"], REPLICA_SET)
+        },
+        ResourceInfo {
+            categories: ALL,
+            subresources: &["status", "scale"],
+            ..own!("apps", "apps", "StatefulSet", "statefulsets", true, &["sts"], STATEFUL_SET)
+        },
+        ResourceInfo {
+            categories: ALL,
+            subresources: STATUS,
+            ..own!("apps", "apps", "DaemonSet", "daemonsets", true, &["ds"], DAEMON_SET)
+        },
+        ResourceInfo {
+            heartbeat_fields: &[".spec.renewTime"],
+            ..own!(
+                "coordination.k8s.io",
+                "coordination",
+                "Lease",
+                "leases",
+                true,
+                &[],
+                &[path("Holder", ".spec.holderIdentity"), AGE]
+            )
+        },
+        ResourceInfo {
+            subresources: STATUS,
+            ..own!(
+                "policy",
+                "policy",
+                "PodDisruptionBudget",
+                "poddisruptionbudgets",
+                true,
+                &["pdb"],
+                POD_DISRUPTION_BUDGET
+            )
+        },
+        ResourceInfo { group: RBAC, ..own!("", "rbac", "Role", "roles", true, &[], &[AGE]) },
+        ResourceInfo { group: RBAC, ..own!("", "rbac", "RoleBinding", "rolebindings", true, &[], BINDING) },
+        ResourceInfo { group: RBAC, ..own!("", "rbac", "ClusterRole", "clusterroles", false, &[], &[AGE]) },
+        ResourceInfo {
+            group: RBAC,
+            ..own!("", "rbac", "ClusterRoleBinding", "clusterrolebindings", false, &[], BINDING)
+        },
+        ResourceInfo {
+            subresources: &["status", "approval"],
+            field_selectors: &[("spec.signerName", ".spec.signerName")],
+            ..own!(
+                "certificates.k8s.io",
+                "certificates",
+                "CertificateSigningRequest",
+                "certificatesigningrequests",
+                false,
+                &["csr"],
+                &[AGE, path("SignerName", ".spec.signerName"), path("Requestor", ".spec.username")]
+            )
+        },
+        ResourceInfo {
+            subresources: STATUS,
+            ..own!(
+                "apiextensions.k8s.io",
+                "apiextensions",
+                "CustomResourceDefinition",
+                "customresourcedefinitions",
+                false,
+                &["crd", "crds"],
+                &[path("Created At", ".metadata.creationTimestamp")]
+            )
+        },
+        ResourceInfo {
+            subresources: STATUS,
+            ..own!(
+                "apiregistration.k8s.io",
+                "apiregistration",
+                "APIService",
+                "apiservices",
+                false,
+                &[],
+                &[column("Available", Cell::Condition("Available", "Unknown")), AGE]
+            )
+        },
+    ]
+}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The one table of everything that is served: names, columns, selectors, subresources, schema, one row a resource.
+//!
+//! Rows are in groups, each in one file: Gardener's aggregated kinds, the kinds of CustomResourceDefinitions, and
+//! Kubernetes' own. [`serves`] says in which logical clusters a row is served.
+
+mod cells;
+mod custom;
+mod gardener;
+mod kubernetes;
+
+use std::sync::LazyLock;
+
+use apimachinery::Resource;
+use apimachinery::catalogue::{Cell, Column, ResourceInfo};
+
+static ALL: LazyLock<Vec<ResourceInfo>> = LazyLock::new(|| {
+    let mut rows = gardener::rows();
+    rows.extend(custom::rows());
+    rows.extend(kubernetes::rows());
+    rows
+});
+
+/// Every row, in a fixed order: Gardener's aggregated kinds first, Kubernetes' own last.
+pub fn all() -> &'static [ResourceInfo] {
+    &ALL
+}
+
+/// The row of a resource.
+pub fn find(group: &str, version: &str, plural: &str) -> Option<&'static ResourceInfo> {
+    all().iter().find(|row| row.group == group && row.version == version && row.plural == plural)
+}
+
+/// The row of a kind.
+pub fn find_kind(group: &str, version: &str, kind: &str) -> Option<&'static ResourceInfo> {
+    all().iter().find(|row| row.group == group && row.version == version && row.kind == kind)
+}
+
+/// The row of a typed kind.
+///
+/// # Panics
+/// When the type has no row: a mistake in this crate.
+pub fn of<K: Resource>() -> &'static ResourceInfo {
+    find(K::GROUP, K::VERSION, K::PLURAL).expect("every typed kind has a row")
+}
+
+/// Groups of gardener-apiserver.
+pub const AGGREGATED_GROUPS: [&str; 6] = [
+    "authentication.gardener.cloud",
+    "core.gardener.cloud",
+    "operations.gardener.cloud",
+    "security.gardener.cloud",
+    "seedmanagement.gardener.cloud",
+    "settings.gardener.cloud",
+];
+
+/// Whether gardener-apiserver serves a row, behind the API server of cluster `garden`.
+pub fn is_aggregated(row: &ResourceInfo) -> bool {
+    AGGREGATED_GROUPS.contains(&row.group)
+}
+
+/// Whether a logical cluster serves a row; `*` stands for all clusters.
+///
+/// | group | clusters |
+/// |---|---|
+/// | Gardener's aggregated groups | `garden` |
+/// | `operator.gardener.cloud`, `terrarium.dev` | `runtime` |
+/// | `extensions.gardener.cloud` | `runtime`, `seed--NAME` |
+/// | `machine.sapcloud.io` | `seed--NAME` |
+/// | Kubernetes' own | every one |
+pub fn serves(cluster: &str, row: &ResourceInfo) -> bool {
+    if cluster == "*" {
+        return true;
+    }
+    match row.group {
+        group if AGGREGATED_GROUPS.contains(&group) => cluster == "garden",
+        "operator.gardener.cloud" | "terrarium.dev" => cluster == "runtime",
+        "extensions.gardener.cloud" => cluster == "runtime" || cluster.starts_with("seed--"),
+        "machine.sapcloud.io" => cluster.starts_with("seed--"),
+        _ => true,
+    }
+}
+
+/// Column `Age`.
+const AGE: Column = Column { name: "Age", type_: "date", cell: Cell::Path(".metadata.creationTimestamp"), priority: 0 };
+
+/// A column of texts that is always shown.
+const fn column(name: &'static str, cell: Cell) -> Column {
+    Column { name, type_: "string", cell, priority: 0 }
+}
+
+/// A column of texts that `-o wide` shows.
+const fn wide(name: &'static str, cell: Cell) -> Column {
+    Column { name, type_: "string", cell, priority: 1 }
+}
+
+/// A column of numbers.
+const fn integer(name: &'static str, path: &'static str) -> Column {
+    Column { name, type_: "integer", cell: Cell::Path(path), priority: 0 }
+}
+
+/// A column with the value at a path.
+const fn path(name: &'static str, path: &'static str) -> Column {
+    column(name, Cell::Path(path))
+}
+
+/// The row of a typed kind, without what few rows have.
+fn row<K: Resource>(short_names: &'static [&'static str], columns: &'static [Column]) -> ResourceInfo {
+    bare(K::GROUP, K::VERSION, K::KIND, K::PLURAL, K::NAMESPACED, short_names, columns, K::node)
+}
+
+#[expect(clippy::too_many_arguments, reason = "the columns of a table")]
+fn bare(
+    group: &'static str,
+    version: &'static str,
+    kind: &'static str,
+    plural: &'static str,
+    namespaced: bool,
+    short_names: &'static [&'static str],
+    columns: &'static [Column],
+    schema: fn() -> apimachinery::schema::Node,
+) -> ResourceInfo {
+    ResourceInfo {
+        group,
+        version,
+        kind,
+        plural,
+        // Made once for the table, which lives as long as the process.
+        singular: kind.to_ascii_lowercase().leak(),
+        short_names,
+        categories: &[],
+        namespaced,
+        subresources: &[],
+        columns,
+        field_selectors: &[],
+        heartbeat_fields: &[],
+        custom: false,
+        schema,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_row_is_unique_and_its_schema_has_metadata() {
+        let mut names = BTreeSet::new();
+        for row in all() {
+            assert!(names.insert((row.group, row.version, row.plural)), "{} is there twice", row.plural);
+            let schema = (row.schema)();
+            let schema = schema.as_object().unwrap_or_else(|| panic!("{} is a struct", row.kind));
+            assert!(schema.field("metadata").is_some(), "{} has metadata", row.kind);
+            assert_eq!(schema.name, row.kind);
+        }
+    }
+
+    #[test]
+    fn short_names_are_unique_within_a_cluster() {
+        for cluster in ["garden", "runtime", "seed--a", "shoot--a--b"] {
+            let mut names = BTreeSet::new();
+            for row in all().iter().filter(|row| serves(cluster, row)) {
+                for name in row.short_names {
+                    assert!(names.insert(*name), "{name} means two resources in {cluster}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn rows_are_served_where_they_live() {
+        let served = |cluster, group, version, plural| serves(cluster, find(group, version, plural).expect("a row"));
+        assert!(served("garden", "core.gardener.cloud", "v1beta1", "shoots"));
+        assert!(!served("seed--a", "core.gardener.cloud", "v1beta1", "shoots"));
+        assert!(served("seed--a", "machine.sapcloud.io", "v1alpha1", "machines"));
+        assert!(!served("garden", "extensions.gardener.cloud", "v1alpha1", "workers"));
+        assert!(served("shoot--a--b", "", "v1", "nodes"));
+        assert!(served("runtime", "terrarium.dev", "v1alpha1", "clusters"));
+        assert!(!served("garden", "terrarium.dev", "v1alpha1", "clusters"));
+    }
+
+    #[test]
+    fn paths_of_selectors_and_heartbeats_exist_in_the_schema() {
+        for row in all() {
+            let paths = row.field_selectors.iter().map(|(_, path)| *path);
+            for path in paths.chain(row.heartbeat_fields.iter().copied()) {
+                let mut node = (row.schema)();
+                for segment in path.trim_start_matches('.').split('.') {
+                    let name = segment.trim_end_matches("[]");
+                    let found = node.as_object().and_then(|schema| schema.field(name)).map(|field| field.node.clone());
+                    node = found.unwrap_or_else(|| panic!("{} has no {path}", row.kind));
+                    if let apimachinery::schema::Node::List(items) = node.clone()
+                        && segment.ends_with("[]")
+                    {
+                        node = *items;
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Schema trees of Kubernetes' own kinds, from tables of field facts.
+//!
+//! The tables hold names, types, emit rules, merge keys and protobuf numbers of the public API, one struct a line. A
+//! table is read when a struct is first asked for, a struct is resolved when it is first walked.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::LazyLock;
+
+use apimachinery::meta;
+use apimachinery::schema::{Emit, Field, Node, ObjectRef, ObjectSchema, Schema, Topology};
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, Visitor};
+
+/// The files, by the name that Go code gives their package.
+const FILES: [(&str, &str); 8] = [
+    ("apiextensions", include_str!("fields/apiextensions.json")),
+    ("apiregistration", include_str!("fields/apiregistration.json")),
+    ("apps", include_str!("fields/apps.json")),
+    ("certificates", include_str!("fields/certificates.json")),
+    ("coordination", include_str!("fields/coordination.json")),
+    ("core", include_str!("fields/core.json")),
+    ("policy", include_str!("fields/policy.json")),
+    ("rbac", include_str!("fields/rbac.json")),
+];
+
+static TABLES: LazyLock<Vec<(&'static str, Lazy<Table>)>> = LazyLock::new(|| {
+    FILES
+        .iter()
+        .map(|(name, text)| (*name, LazyLock::new(Box::new(move || Table::read(name, text)) as Make<_>)))
+        .collect()
+});
+
+type Make<T> = Box<dyn FnOnce() -> T + Send>;
+type Lazy<T> = LazyLock<T, Make<T>>;
+
+/// The tree of a struct of a group's `v1` package, or nothing when no table has it.
+pub fn node(group: &str, name: &str) -> Option<Node> {
+    let (_, table) = TABLES.iter().find(|(known, _)| *known == group)?;
+    table.structs.get(name).map(|lazy| Node::Object(ObjectRef::Table(lazy)))
+}
+
+/// A table.
+struct Table {
+    structs: BTreeMap<&'static str, &'static Lazy<ObjectSchema>>,
+    aliases: BTreeMap<&'static str, &'static str>,
+}
+
+#[derive(Deserialize)]
+struct File<'a> {
+    package: &'a str,
+    #[serde(borrow)]
+    structs: Ordered<'a, Ordered<'a, Fact<'a>>>,
+    aliases: BTreeMap<&'a str, &'a str>,
+}
+
+/// What is known of a field.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Fact<'a> {
+    r#type: &'a str,
+    pointer: bool,
+    omitempty: bool,
+    required: bool,
+    deprecated: bool,
+    inline: bool,
+    preserve_unknown: bool,
+    merge_key: Option<&'a str>,
+    patch_strategy: Option<&'a str>,
+    list_type: Option<&'a str>,
+    list_map_keys: Vec<&'a str>,
+    protobuf: Option<u32>,
+}
+
+/// Structs and the facts of their fields.
+type Facts = BTreeMap<&'static str, Vec<(&'static str, Fact<'static>)>>;
+
+/// A JSON object in its order.
+struct Ordered<'a, T>(Vec<(&'a str, T)>);
+
+impl<'de: 'a, 'a, T: Deserialize<'de> + 'a> Deserialize<'de> for Ordered<'a, T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Entries<'a, T>(PhantomData<&'a T>);
+        impl<'de: 'a, 'a, T: Deserialize<'de>> Visitor<'de> for Entries<'a, T> {
+            type Value = Ordered<'a, T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut entries = Vec::new();
+                while let Some(entry) = map.next_entry()? {
+                    entries.push(entry);
+                }
+                Ok(Ordered(entries))
+            }
+        }
+        deserializer.deserialize_map(Entries(PhantomData))
+    }
+}
+
+impl Table {
+    fn read(group: &'static str, text: &'static str) -> Self {
+        let file: File<'static> = serde_json::from_str(text).expect("the table is valid");
+        let package = file.package;
+        let facts: &'static Facts =
+            Box::leak(Box::new(file.structs.0.into_iter().map(|(name, fields)| (name, fields.0)).collect()));
+        let structs = facts
+            .keys()
+            .map(|name| {
+                let name: &'static str = name;
+                let make: Make<ObjectSchema> = Box::new(move || ObjectSchema {
+                    name,
+                    package,
+                    description: "",
+                    fields: fields(group, facts, name),
+                });
+                let lazy: &'static Lazy<ObjectSchema> = Box::leak(Box::new(LazyLock::new(make)));
+                (name, lazy)
+            })
+            .collect();
+        Self { structs, aliases: file.aliases }
+    }
+}
+
+fn fields(group: &'static str, facts: &'static Facts, name: &str) -> Vec<Field> {
+    let mut out = Vec::new();
+    for (name, fact) in facts.get(name).into_iter().flatten() {
+        if fact.inline {
+            // The fields of an embedded struct are served in its place; on the protobuf wire they are a message.
+            let embedded = fields(group, facts, fact.r#type);
+            out.extend(embedded.into_iter().map(|field| Field { protobuf: None, ..field }));
+        } else {
+            out.push(field(group, name, fact));
+        }
+    }
+    out
+}
+
+fn field(group: &'static str, name: &'static str, fact: &'static Fact<'static>) -> Field {
+    let node = resolve(group, fact.r#type);
+    let emit = match (fact.omitempty, fact.pointer) {
+        (false, _) => Emit::Always,
+        (true, true) => Emit::Pointer,
+        // Go never leaves a struct out.
+        (true, false) if matches!(node, Node::Object(_) | Node::Time | Node::MicroTime) => Emit::Always,
+        (true, false) => Emit::OmitEmpty,
+    };
+    let topology = match (fact.list_type, &node) {
+        (Some("atomic"), _) => Topology::Atomic,
+        (Some("set"), _) => Topology::Set,
+        (Some("map"), _) => Topology::Map,
+        _ => Topology::Default,
+    };
+    Field {
+        name,
+        description: "",
+        node,
+        required: fact.required,
+        emit,
+        merge_key: fact.merge_key,
+        patch_strategy: fact.patch_strategy,
+        topology,
+        list_map_keys: &fact.list_map_keys,
+        preserve_unknown: fact.preserve_unknown,
+        deprecated: fact.deprecated,
+        protobuf: fact.protobuf,
+    }
+}
+
+/// The node of a Go type as a package writes it.
+fn resolve(group: &'static str, type_: &'static str) -> Node {
+    if type_ == "[]byte" {
+        return Node::Bytes;
+    }
+    if let Some(items) = type_.strip_prefix("[]") {
+        return Node::List(Box::new(resolve(group, items)));
+    }
+    if let Some((_, values)) = type_.strip_prefix("map[").and_then(|rest| rest.split_once(']')) {
+        return Node::Map(Box::new(resolve(group, values)));
+    }
+    match type_ {
+        "string" | "types.UID" => Node::String,
+        "bool" => Node::Boolean,
+        "int32" => Node::Integer { bits: 32, signed: true },
+        "int" | "int64" => Node::Integer { bits: 64, signed: true },
+        "float64" => Node::Number,
+        "intstr.IntOrString" => Node::IntOrString,
+        "resource.Quantity" => Node::Quantity,
+        "metav1.Duration" => Node::Duration,
+        "metav1.Time" => Node::Time,
+        "metav1.MicroTime" => Node::MicroTime,
+        "metav1.ObjectMeta" => meta::ObjectMeta::node(),
+        "metav1.LabelSelector" => meta::LabelSelector::node(),
+        "metav1.Condition" => meta::MetaCondition::node(),
+        "metav1.DeleteOptions" => meta::DeleteOptions::node(),
+        "metav1.OwnerReference" => meta::OwnerReference::node(),
+        "runtime.RawExtension"
+        | "JSON"
+        | "JSONSchemaPropsOrArray"
+        | "JSONSchemaPropsOrBool"
+        | "JSONSchemaPropsOrStringArray" => Node::Raw,
+        other => {
+            let (group, name) = match other.split_once('.') {
+                Some(("v1" | "corev1", name)) => ("core", name),
+                _ => (group, other),
+            };
+            named(group, name).unwrap_or_else(|| panic!("no table has type {other}"))
+        }
+    }
+}
+
+fn named(group: &'static str, name: &str) -> Option<Node> {
+    let (_, table) = TABLES.iter().find(|(known, _)| *known == group)?;
+    match table.aliases.get(name) {
+        Some(meaning) => Some(resolve(group, meaning)),
+        None => node(group, name),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Walks everything that can be reached, so that a type without a table fails here.
+    #[test]
+    fn every_type_of_every_table_resolves() {
+        let mut structs = 0;
+        for (_, table) in TABLES.iter() {
+            for lazy in table.structs.values() {
+                structs += 1;
+                assert!(lazy.fields.iter().all(|field| !field.name.is_empty()), "{}", lazy.name);
+            }
+        }
+        assert!(structs > 250, "{structs}");
+    }
+
+    #[test]
+    fn facts_arrive_in_the_tree() {
+        let pod = node("core", "PodSpec").expect("there is a table");
+        let spec = pod.as_object().expect("a struct");
+        let containers = spec.field("containers").expect("a field");
+        assert_eq!((containers.merge_key, containers.patch_strategy), (Some("name"), Some("merge")));
+        assert_eq!(
+            (containers.topology, containers.list_map_keys, containers.protobuf),
+            (Topology::Map, &["name"][..], Some(2))
+        );
+        let volume = node("core", "Volume").expect("there is a table");
+        assert!(volume.as_object().expect("a struct").field("emptyDir").is_some(), "embedded structs are flat");
+        assert_eq!(spec.go_type(), "v1.PodSpec");
+    }
+}
