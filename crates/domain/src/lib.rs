@@ -7,18 +7,20 @@
 //! **Invariants.** No async, no clock, no randomness, no logging, no maps with random order. Time is an argument.
 //!
 //! **Tour.**
-//! - [`care`] health of a Shoot: conditions, constraints, the label that sums them up.
 //! - [`annotations`] keys that steer the life of a Shoot, and its tasks.
+//! - [`care`] health of a Shoot: conditions, constraints, the label that sums them up.
 //! - [`cloud_profile`] what a CloudProfile offers, and the merge of a NamespacedCloudProfile with its parent.
 //! - [`conditions`] how a condition is made and changed.
 //! - [`defaulting`] what the API server fills in.
-//! - [`generation`] when the generation of other kinds than the Shoot rises.
 //! - [`features`] feature gates and admission plugins of Kubernetes versions.
+//! - [`generation`] when the generation of other kinds than the Shoot rises.
 //! - [`last_operation`] what a Shoot's last operation says.
 //! - [`maintenance`] the daily maintenance of a Shoot.
 //! - [`placement`] which seed a Shoot is scheduled to.
 //! - [`profile`] documents or upstream.
+//! - [`project`] Projects and their namespaces.
 //! - [`reconcile`] when a Shoot is reconciled: its generation, operation annotations, confined roll-out.
+//! - [`required_extensions`] which extensions a Seed needs.
 //! - [`rollout`] MachineDeployments, MachineSets, Machines and Nodes, pass by pass.
 //! - [`validation`] static validation per kind.
 //! - [`versions`] semantic versions, expiry, selections.
@@ -37,7 +39,9 @@ pub mod last_operation;
 pub mod maintenance;
 pub mod placement;
 pub mod profile;
+pub mod project;
 pub mod reconcile;
+pub mod required_extensions;
 pub mod rollout;
 pub mod validation;
 pub mod versions;

@@ -16,7 +16,7 @@ pub mod operation;
 pub mod report;
 
 use api::core::{CloudProfileSpec, Shoot, ShootSpec};
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 
 pub use self::decision::{Outcome, kubernetes_update, machine_image_update};
 pub use self::operation::Restarters;
@@ -26,6 +26,7 @@ use crate::cloud_profile;
 use crate::profile::Profile;
 use crate::reconcile::is_confined;
 use crate::versions::{ParseError, Version};
+use crate::window::{Span, effective_window};
 
 /// What one run of maintenance makes of a Shoot.
 #[derive(Clone, Debug, PartialEq)]
@@ -136,21 +137,36 @@ pub fn apply(stored: &Shoot, plan: &Plan, restarters: Restarters) -> Shoot {
     shoot
 }
 
+/// Purpose of the random number that chooses the instant of a Shoot's next run.
+pub const NEXT_RUN_DRAW: &str = "shoot-maintenance";
+
+/// The stretch of time in which the next run of a Shoot lies, as seen from an instant.
+///
+/// It is the window after that instant: a run at exactly the begin of a window is followed by the one of tomorrow.
+pub fn next_run(shoot: &Shoot, now: DateTime<Utc>) -> Span {
+    effective_window(shoot).next(now + TimeDelta::nanoseconds(1))
+}
+
 /// Whether the Shoot carries the annotation that asks for maintenance now.
 pub fn is_requested(shoot: &Shoot) -> bool {
     shoot.metadata.annotation(annotations::OPERATION) == Some("maintain")
 }
 
-/// Whether an update of the Shoot makes the maintenance controller look at it: maintenance is requested, or the time
-/// window changed.
+/// Whether an update of the Shoot makes the maintenance controller look at it: maintenance is requested, or its next run
+/// has to be planned anew.
+pub fn update_is_looked_at(old: &Shoot, new: &Shoot, profile: Profile) -> bool {
+    (is_requested(new) && !is_requested(old)) || update_replans(old, new, profile)
+}
+
+/// Whether an update of the Shoot makes its planned run void: the time window changed.
 ///
 /// While the roll-out is confined before and after, a new window waits in profile `documents`: the planned run keeps
 /// its time.
-pub fn update_is_looked_at(old: &Shoot, new: &Shoot, profile: Profile) -> bool {
+pub fn update_replans(old: &Shoot, new: &Shoot, profile: Profile) -> bool {
     let window =
         |shoot: &Shoot| shoot.spec.maintenance.as_ref().and_then(|maintenance| maintenance.time_window.clone());
     let waits = profile.confined_window_change_waits() && is_confined(&old.spec) && is_confined(&new.spec);
-    (is_requested(new) && !is_requested(old)) || (window(old) != window(new) && !waits)
+    window(old) != window(new) && !waits
 }
 
 /// The profile that a Shoot refers to, as messages name it; empty without a reference.

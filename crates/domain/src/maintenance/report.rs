@@ -32,6 +32,8 @@ pub struct Event {
 pub const KUBERNETES_VERSION_MAINTENANCE: &str = "KubernetesVersionMaintenance";
 /// Reason of Events about machine images.
 pub const MACHINE_IMAGE_VERSION_MAINTENANCE: &str = "MachineImageVersionMaintenance";
+/// Description of a run whose spec was refused.
+pub const REFUSED: &str = "Maintenance failed";
 /// Reason of the Event about a Shoot that could not be written.
 pub const MAINTENANCE_FAILED: &str = "MaintenanceFailed";
 
@@ -58,7 +60,7 @@ impl Plan {
     /// `status.lastMaintenance` after a dry run that was refused with a message.
     pub fn refused(&self, message: &str, now: DateTime<Utc>) -> LastMaintenance {
         LastMaintenance {
-            description: "Maintenance failed".to_owned(),
+            description: REFUSED.to_owned(),
             triggered_time: Time::from_instant(now),
             state: FAILED.to_owned(),
             failure_reason: Some(format!("Updates to the Shoot failed to be applied: {message}")),

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Finalizers: an object stays until everybody who put one on it has taken it off.
+
+use apimachinery::Resource;
+use controller::{Api, Error};
+
+/// Puts a finalizer on an object; no request if it has it.
+pub(crate) async fn add<K: Resource>(api: &Api<K>, object: &K, finalizer: &str) -> Result<K, Error> {
+    let mut new = object.clone();
+    if !object.metadata().has_finalizer(finalizer) {
+        new.metadata_mut().finalizers.push(finalizer.to_owned());
+    }
+    api.update(object, &new).await
+}
+
+/// Takes a finalizer off an object; no request if it has none. The object may be gone then.
+pub(crate) async fn remove<K: Resource>(api: &Api<K>, object: &K, finalizer: &str) -> Result<(), Error> {
+    let mut new = object.clone();
+    new.metadata_mut().finalizers.retain(|present| present != finalizer);
+    match api.update(object, &new).await {
+        Err(error) if !error.is_not_found() => Err(error),
+        _ => Ok(()),
+    }
+}

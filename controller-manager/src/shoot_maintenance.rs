@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Takes each Shoot through its maintenance once a day, in its time window.
+//!
+//! Source: pkg/controllermanager/controller/shoot/maintenance @ v1.120.0.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use api::core::{CloudProfileSpec, LastMaintenance, Shoot};
+use chrono::{DateTime, Utc};
+use controller::{Api, Change, Controller, Error, EventType, ObjectKey, ObjectRef, Patch, Recorder, Requeue};
+use domain::maintenance::{self, Plan, Restarters, Severity, report};
+use domain::profile::Profile;
+use domain::window::{Window, effective_window};
+use domain::{annotations, cloud_profile};
+use process::Context;
+use serde_json::{Value, json};
+
+use crate::stores::Stores;
+use crate::{GARDEN, Options};
+
+/// Name of the controller.
+pub const NAME: &str = "shoot-maintenance";
+
+/// What the controller has planned for a Shoot, kept for the one case in which a changed window does not count yet.
+#[derive(Clone, Copy)]
+struct Planned {
+    at: DateTime<Utc>,
+    window: Window,
+}
+
+struct Reconciler {
+    context: Context,
+    stores: Stores,
+    shoots: Api<Shoot>,
+    recorder: Recorder,
+    restarters: Restarters,
+    profile: Profile,
+    planned: Mutex<BTreeMap<ObjectKey, Planned>>,
+}
+
+/// Runs the controller.
+pub async fn run(context: Context, stores: Stores, options: Options) {
+    let reconciler = Arc::new(Reconciler {
+        shoots: Api::all(&context, GARDEN),
+        recorder: Recorder::named(&context, GARDEN, "shoot-maintenance-controller"),
+        restarters: options.config.shoot_maintenance,
+        profile: options.profile,
+        planned: Mutex::default(),
+        stores: stores.clone(),
+        context: context.clone(),
+    });
+    let mut controller = Controller::new(NAME, &context);
+    let watching = reconciler.clone();
+    controller.watch_store(&stores.shoots, move |change| watching.keys(change));
+    // Profiles are only read: a change of what they offer waits for the window.
+    controller.watch_store(&stores.cloud_profiles, |_| Vec::new());
+    controller.watch_store(&stores.namespaced_cloud_profiles, |_| Vec::new());
+    controller
+        .run(options.config.concurrent_syncs, move |key| {
+            let reconciler = reconciler.clone();
+            async move { reconciler.reconcile(&key).await }
+        })
+        .await;
+}
+
+impl Reconciler {
+    fn planned(&self) -> MutexGuard<'_, BTreeMap<ObjectKey, Planned>> {
+        self.planned.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A Shoot that is new is looked at, and one whose maintenance is requested or whose window counts anew.
+    fn keys(&self, change: &Change<Shoot>) -> Vec<ObjectKey> {
+        let is_looked_at = match (&change.old, &change.new) {
+            (None, Some(_)) => true,
+            (Some(old), Some(new)) => {
+                if maintenance::update_replans(old, new, self.profile) {
+                    self.planned().remove(&change.key);
+                }
+                maintenance::update_is_looked_at(old, new, self.profile)
+            }
+            (_, None) => {
+                self.planned().remove(&change.key);
+                false
+            }
+        };
+        if is_looked_at { vec![change.key.clone()] } else { Vec::new() }
+    }
+
+    async fn reconcile(&self, key: &ObjectKey) -> Result<Requeue, Error> {
+        let Some(shoot) = self.stores.shoots.get(key) else { return Ok(Requeue::OnChange) };
+        if shoot.metadata.is_being_deleted() {
+            self.planned().remove(key);
+            return Ok(Requeue::OnChange);
+        }
+        let now = self.context.clock.now();
+        let window = effective_window(&shoot);
+        // A plan with another window than the present one is left where a changed window does not count yet.
+        let planned = self.planned().get(key).copied().filter(|planned| planned.window != window);
+        let is_requested = maintenance::is_requested(&shoot);
+        if let Some(planned) = planned.filter(|planned| planned.at > now) {
+            if is_requested {
+                self.maintain(&shoot, now).await?;
+            }
+            return Ok(Requeue::At(planned.at));
+        }
+        let span = maintenance::next_run(&shoot, now);
+        let next = span.instant(self.context.random.draw(maintenance::NEXT_RUN_DRAW, &key.to_string(), span.ordinal()));
+        let comes_due = planned.is_some_and(|planned| planned.window.contains(now));
+        if is_requested || comes_due || window.contains(now) {
+            self.maintain(&shoot, now).await?;
+        }
+        self.planned().insert(key.clone(), Planned { at: next, window });
+        Ok(Requeue::At(next))
+    }
+
+    /// One run. What a user should know goes into `status.lastMaintenance` and Events; an error is a stale object or a
+    /// server that does not answer.
+    async fn maintain(&self, shoot: &Shoot, now: DateTime<Utc>) -> Result<(), Error> {
+        let offered = self.offered_versions(shoot).await?;
+        let name = maintenance::profile_name(&shoot.spec);
+        let plan = match maintenance::plan(shoot, &name, &offered, now) {
+            Ok(plan) => plan,
+            Err(error) => {
+                tracing::warn!(namespace = shoot.metadata.namespace, name = shoot.metadata.name, %error, "not maintained");
+                return Ok(());
+            }
+        };
+        let shoots = self.shoots.in_namespace_of(shoot);
+        let mut stored = shoot.clone();
+        if plan.has_findings() {
+            let (result, drops_request) = match shoots.replace_dry_run(&plan.shoot).await {
+                Ok(_) => (plan.processing(now), false),
+                Err(error) => match refusal(&error) {
+                    Some(message) => (plan.refused(&message, now), maintenance::is_requested(shoot)),
+                    None => return Err(error),
+                },
+            };
+            let is_refused = result.description == report::REFUSED;
+            stored = write_result(&shoots, shoot, &result, drops_request).await?;
+            if is_refused {
+                return Ok(());
+            }
+        }
+        let written = match shoots.replace(&maintenance::apply(&stored, &plan, self.restarters)).await {
+            Ok(written) => written,
+            Err(error) => {
+                let message = error.to_string();
+                self.publish(&stored, EventType::Warning, report::MAINTENANCE_FAILED, &message).await?;
+                return Err(error);
+            }
+        };
+        if let Some(result) = report::finished(&written, plan.has_findings()) {
+            write_result(&shoots, &written, &result, false).await?;
+        }
+        self.publish_all(&written, &plan).await
+    }
+
+    async fn offered_versions(&self, shoot: &Shoot) -> Result<CloudProfileSpec, Error> {
+        let Some(reference) = cloud_profile::reference(&shoot.spec) else { return Ok(CloudProfileSpec::default()) };
+        if reference.kind == cloud_profile::NAMESPACED_CLOUD_PROFILE {
+            let namespace = &shoot.metadata.namespace;
+            if let Some(profile) = self.stores.namespaced_cloud_profiles.find(namespace, &reference.name) {
+                return Ok(profile.status.cloud_profile_spec.clone());
+            }
+            let profiles = Api::<api::core::NamespacedCloudProfile>::namespaced(&self.context, GARDEN, namespace);
+            return Ok(profiles.get(&reference.name).await?.status.cloud_profile_spec);
+        }
+        if let Some(profile) = self.stores.cloud_profiles.find("", &reference.name) {
+            return Ok(profile.spec.clone());
+        }
+        Ok(Api::<api::core::CloudProfile>::all(&self.context, GARDEN).get(&reference.name).await?.spec)
+    }
+
+    async fn publish_all(&self, shoot: &Shoot, plan: &Plan) -> Result<(), Error> {
+        for event in plan.events() {
+            let type_ = match event.severity {
+                Severity::Normal => EventType::Normal,
+                Severity::Warning => EventType::Warning,
+            };
+            self.publish(shoot, type_, event.reason, &event.message).await?;
+        }
+        Ok(())
+    }
+
+    async fn publish(&self, shoot: &Shoot, type_: EventType, reason: &str, message: &str) -> Result<(), Error> {
+        self.recorder.publish(&ObjectRef::of(shoot), type_, reason, message).await
+    }
+}
+
+/// The message of a server that looked at the object and does not want it. A stale object and a server that cannot
+/// answer now are none.
+fn refusal(error: &Error) -> Option<String> {
+    let status = error.status()?;
+    let is_final = (400..500).contains(&status.code) && !matches!(status.code, 409 | 429);
+    is_final.then(|| error.to_string())
+}
+
+/// Writes `status.lastMaintenance`, and drops the request for maintenance by the same write if asked to.
+async fn write_result(
+    shoots: &Api<Shoot>,
+    shoot: &Shoot,
+    result: &LastMaintenance,
+    drops_request: bool,
+) -> Result<Shoot, Error> {
+    let mut patch = json!({
+        "status": {
+            "lastMaintenance": {
+                "description": result.description,
+                "triggeredTime": result.triggered_time,
+                "state": result.state,
+                "failureReason": result.failure_reason.as_ref().map_or(Value::Null, |reason| json!(reason)),
+            },
+        },
+    });
+    if drops_request {
+        patch["metadata"] = json!({ "annotations": { annotations::OPERATION: Value::Null } });
+    }
+    shoots.patch_subresource(&shoot.metadata.name, "status", &Patch::Merge(patch)).await
+}

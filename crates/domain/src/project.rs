@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Projects and their namespaces: which namespace is a Project's, and what it carries.
+//!
+//! Source: pkg/controllermanager/controller/project/project/reconciler.go @ v1.120.0.
+
+use std::fmt::Write as _;
+
+use api::core::Project;
+use api::kubernetes::core::Namespace;
+use apimachinery::Resource;
+use apimachinery::meta::{ObjectMeta, OwnerReference};
+use sha2::{Digest, Sha256};
+
+/// Label: `project` on the namespace of a Project.
+pub const GARDEN_ROLE: &str = "gardener.cloud/role";
+/// Label: name of the Project on its namespace.
+pub const PROJECT_NAME: &str = "project.gardener.cloud/name";
+/// Annotation: uid of the Project on its namespace.
+pub const NAMESPACE_PROJECT: &str = "namespace.gardener.cloud/project";
+/// Annotation: `true` on a namespace that was made for a Project.
+pub const CREATED_BY_CONTROLLER: &str = "namespace.gardener.cloud/created-by-project-controller";
+/// Annotation: the namespace outlives the Project.
+pub const KEEP_AFTER_DELETION: &str = "namespace.gardener.cloud/keep-after-project-deletion";
+
+/// Phase `Pending`: not looked at yet.
+pub const PENDING: &str = "Pending";
+/// Phase `Ready`
+pub const READY: &str = "Ready";
+/// Phase `Failed`: the namespace cannot be had.
+pub const FAILED: &str = "Failed";
+/// Phase `Terminating`
+pub const TERMINATING: &str = "Terminating";
+
+/// Why a namespace cannot be a Project's.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NamespaceError {
+    /// It lacks the labels that allow it.
+    #[error(
+        "namespace cannot be used as it needs the project labels map[string]string{{\"gardener.cloud/role\":\"project\", \
+         \"project.gardener.cloud/name\":{project:?}}}"
+    )]
+    LabelsMissing {
+        /// Name of the Project.
+        project: String,
+    },
+    /// Another Project has it.
+    #[error("namespace is already in-use by another project")]
+    InUse,
+}
+
+/// The namespace of a Project: the one it names, else one made of its name and uid.
+pub fn namespace_name(project: &Project) -> String {
+    if let Some(name) = project.spec.namespace.as_ref().filter(|name| !name.is_empty()) {
+        return name.clone();
+    }
+    let mut name = format!("garden-{}-", project.metadata.name);
+    for byte in Sha256::digest(project.metadata.uid.as_bytes()).iter().take(3) {
+        let _ = write!(name, "{byte:02x}");
+    }
+    // Three bytes are six digits; five are shown.
+    name.pop();
+    name
+}
+
+fn labels(project: &Project) -> [(String, String); 2] {
+    [(GARDEN_ROLE.to_owned(), "project".to_owned()), (PROJECT_NAME.to_owned(), project.metadata.name.clone())]
+}
+
+/// Whether a namespace has the labels of a Project.
+pub fn belongs_to(namespace: &Namespace, project: &Project) -> bool {
+    labels(project).iter().all(|(key, value)| namespace.metadata.labels.get(key) == Some(value))
+}
+
+fn owner_reference(project: &Project) -> OwnerReference {
+    OwnerReference {
+        api_version: Project::api_version(),
+        kind: Project::KIND.to_owned(),
+        name: project.metadata.name.clone(),
+        uid: project.metadata.uid.clone(),
+        controller: Some(true),
+        block_owner_deletion: Some(true),
+    }
+}
+
+/// The namespace that is made for a Project.
+pub fn new_namespace(project: &Project) -> Namespace {
+    let metadata = ObjectMeta {
+        labels: labels(project).into(),
+        annotations: [
+            (NAMESPACE_PROJECT.to_owned(), project.metadata.uid.clone()),
+            (CREATED_BY_CONTROLLER.to_owned(), "true".to_owned()),
+        ]
+        .into(),
+        owner_references: vec![owner_reference(project)],
+        ..ObjectMeta::named("", &namespace_name(project))
+    };
+    Namespace { metadata, ..Namespace::default() }
+}
+
+/// A namespace that is there, as the Project's. One that was not made for the Project outlives it.
+///
+/// # Errors
+/// When it lacks the labels that allow it, or has another Project.
+pub fn adopt(namespace: &Namespace, project: &Project) -> Result<Namespace, NamespaceError> {
+    if !belongs_to(namespace, project) {
+        return Err(NamespaceError::LabelsMissing { project: project.metadata.name.clone() });
+    }
+    if namespace.metadata.annotation(NAMESPACE_PROJECT).is_some_and(|uid| uid != project.metadata.uid) {
+        return Err(NamespaceError::InUse);
+    }
+    let mut adopted = namespace.clone();
+    let metadata = &mut adopted.metadata;
+    metadata.annotations.insert(NAMESPACE_PROJECT.to_owned(), project.metadata.uid.clone());
+    if !metadata.annotations.contains_key(CREATED_BY_CONTROLLER) {
+        metadata.annotations.insert(KEEP_AFTER_DELETION.to_owned(), "true".to_owned());
+    }
+    let owner = owner_reference(project);
+    if !metadata.owner_references.iter().any(|present| present.uid == owner.uid) {
+        metadata.owner_references.push(owner);
+    }
+    Ok(adopted)
+}
+
+/// Whether the namespace outlives the Project.
+pub fn is_kept(namespace: &Namespace) -> bool {
+    crate::annotations::is_true(&namespace.metadata.annotations, KEEP_AFTER_DELETION)
+}
+
+/// A namespace that outlives its Project, without the Project's marks.
+pub fn released(namespace: &Namespace, project: &Project) -> Namespace {
+    let mut released = namespace.clone();
+    let metadata = &mut released.metadata;
+    for annotation in [NAMESPACE_PROJECT, KEEP_AFTER_DELETION, CREATED_BY_CONTROLLER] {
+        metadata.annotations.remove(annotation);
+    }
+    for label in [PROJECT_NAME, GARDEN_ROLE] {
+        metadata.labels.remove(label);
+    }
+    metadata.owner_references.retain(|owner| owner.uid != project.metadata.uid);
+    released
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn project() -> Project {
+        let mut project = Project::default();
+        "demo".clone_into(&mut project.metadata.name);
+        "4b0a3b8e-6ac5-4d3d-a9c4-0f6b2f3b6a52".clone_into(&mut project.metadata.uid);
+        project
+    }
+
+    #[test]
+    fn namespace_is_the_named_one_or_made_of_name_and_uid() {
+        let mut project = project();
+        assert_eq!(namespace_name(&project), "garden-demo-b92fb");
+        project.spec.namespace = Some("garden-own".to_owned());
+        assert_eq!(namespace_name(&project), "garden-own");
+    }
+
+    #[test]
+    fn adopted_namespaces_need_the_labels_and_outlive_the_project() {
+        let project = project();
+        let mut namespace = Namespace::default();
+        let error = adopt(&namespace, &project).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "namespace cannot be used as it needs the project labels \
+             map[string]string{\"gardener.cloud/role\":\"project\", \"project.gardener.cloud/name\":\"demo\"}"
+        );
+        namespace.metadata.labels = labels(&project).into();
+        let adopted = adopt(&namespace, &project).expect("it has the labels");
+        assert!(is_kept(&adopted));
+        assert_eq!(adopted.metadata.owner_references.len(), 1);
+        assert_eq!(adopt(&adopted, &project), Ok(adopted.clone()));
+        let bare = released(&adopted, &project);
+        assert_eq!(bare, Namespace::default());
+
+        namespace.metadata.annotations.insert("namespace.gardener.cloud/project".to_owned(), "other".to_owned());
+        assert_eq!(
+            adopt(&namespace, &project).unwrap_err().to_string(),
+            "namespace is already in-use by another project"
+        );
+    }
+
+    #[test]
+    fn namespaces_made_for_a_project_go_with_it() {
+        let namespace = new_namespace(&project());
+        assert!(!is_kept(&namespace));
+        assert_eq!(adopt(&namespace, &project()), Ok(namespace.clone()));
+        assert_eq!(namespace.metadata.annotations["namespace.gardener.cloud/created-by-project-controller"], "true");
+    }
+}

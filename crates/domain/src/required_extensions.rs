@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Which extensions a Seed needs: for itself, for its Shoots, for its backups; and which registrations bring them.
+//!
+//! Source: pkg/utils/gardener/{shoot,seed,controllerregistration}.go,
+//! pkg/controllermanager/controller/controllerregistration/seed @ v1.120.0.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use api::core::{
+    ControllerInstallation, ControllerInstallationSpec, ControllerRegistration, ControllerResource, Seed, Shoot,
+};
+use api::core_v1::ControllerDeployment;
+use api::kubernetes::core::ObjectReference;
+use apimachinery::meta::ObjectMeta;
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+/// Kind and type of an extension resource, `Infrastructure/local`.
+pub type KindType = (String, String);
+
+fn kind_type(kind: &str, type_: &str) -> KindType {
+    (kind.to_owned(), type_.to_owned())
+}
+
+/// DNS type that nobody serves.
+const UNMANAGED: &str = "unmanaged";
+
+/// A domain that DNS records are made below, and who serves it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Domain {
+    /// `example.com`
+    pub domain: String,
+    /// Type of the DNS provider.
+    pub provider: String,
+}
+
+/// What a Shoot needs on its Seed.
+///
+/// `internal` is the domain below which every Shoot has an address, `defaults` those below which a Shoot may have one
+/// without credentials of its own.
+pub fn for_shoot(
+    shoot: &Shoot,
+    seed: &Seed,
+    registrations: &[&ControllerRegistration],
+    internal: Option<&Domain>,
+    defaults: &[Domain],
+) -> BTreeSet<KindType> {
+    let spec = &shoot.spec;
+    let mut needed = BTreeSet::from([kind_type("ControlPlane", &seed.spec.provider.r#type)]);
+    if let Some(backup) = &seed.spec.backup {
+        needed.insert(kind_type("BackupBucket", &backup.provider));
+        needed.insert(kind_type("BackupEntry", &backup.provider));
+    }
+    if !spec.provider.workers.is_empty() {
+        for kind in ["ControlPlane", "Infrastructure", "Worker"] {
+            needed.insert(kind_type(kind, &spec.provider.r#type));
+        }
+        let network = spec.networking.as_ref().and_then(|networking| networking.r#type.as_deref());
+        needed.extend(network.map(|type_| kind_type("Network", type_)));
+    }
+    for worker in &spec.provider.workers {
+        let image = worker.machine.image.iter();
+        needed.extend(image.map(|image| kind_type("OperatingSystemConfig", &image.name)));
+        let runtimes = worker.cri.iter().flat_map(|cri| &cri.container_runtimes);
+        needed.extend(runtimes.map(|runtime| kind_type("ContainerRuntime", &runtime.r#type)));
+    }
+    let dns = spec.dns.as_ref();
+    let own = dns.and_then(|dns| dns.providers.iter().find(|provider| provider.primary == Some(true)));
+    let external = own.and_then(|provider| provider.r#type.as_deref()).or_else(|| {
+        let domain = dns?.domain.as_deref()?;
+        let default = defaults.iter().find(|default| domain.ends_with(&format!(".{}", default.domain)))?;
+        Some(default.provider.as_str())
+    });
+    let providers = internal.map(|internal| internal.provider.as_str()).into_iter().chain(external);
+    needed.extend(providers.filter(|type_| *type_ != UNMANAGED).map(|type_| kind_type("DNSRecord", type_)));
+    needed.extend(extensions_of_shoot(shoot, registrations).iter().map(|type_| kind_type("Extension", type_)));
+    needed
+}
+
+/// The types of kind `Extension` that a Shoot has: its own, and those that registrations bring to every Shoot, unless
+/// the Shoot disables them.
+pub fn extensions_of_shoot(shoot: &Shoot, registrations: &[&ControllerRegistration]) -> BTreeSet<String> {
+    let is_workerless = shoot.spec.provider.workers.is_empty();
+    let brought = resources(registrations)
+        .filter(|resource| is_enabled_for("shoot", resource))
+        .filter(|resource| !is_workerless || resource.workerless_supported == Some(true));
+    enabled_types(&shoot.spec.extensions, brought)
+}
+
+/// What a Seed needs for itself; nothing once it goes away.
+pub fn for_seed(seed: &Seed, registrations: &[&ControllerRegistration]) -> BTreeSet<KindType> {
+    if seed.metadata.is_being_deleted() {
+        return BTreeSet::new();
+    }
+    let mut needed = BTreeSet::new();
+    for kind in ["ControlPlane", "Infrastructure", "Worker"] {
+        needed.insert(kind_type(kind, &seed.spec.provider.r#type));
+    }
+    needed.extend(seed.spec.dns.provider.iter().map(|provider| kind_type("DNSRecord", &provider.r#type)));
+    let brought = resources(registrations).filter(|resource| is_enabled_for("seed", resource));
+    needed.extend(enabled_types(&seed.spec.extensions, brought).iter().map(|type_| kind_type("Extension", type_)));
+    needed
+}
+
+fn resources<'a>(registrations: &[&'a ControllerRegistration]) -> impl Iterator<Item = &'a ControllerResource> {
+    registrations.iter().flat_map(|registration| &registration.spec.resources)
+}
+
+fn is_enabled_for(cluster: &str, resource: &ControllerResource) -> bool {
+    resource.kind == "Extension" && resource.auto_enable.iter().any(|enabled| enabled == cluster)
+}
+
+fn enabled_types<'a>(
+    own: &[api::core::Extension],
+    brought: impl Iterator<Item = &'a ControllerResource>,
+) -> BTreeSet<String> {
+    let mut types: BTreeSet<String> = brought.map(|resource| resource.r#type.clone()).collect();
+    for extension in own {
+        if extension.disabled == Some(true) {
+            types.remove(&extension.r#type);
+        } else {
+            types.insert(extension.r#type.clone());
+        }
+    }
+    types
+}
+
+/// The registrations that bring what is needed, by name, and the needed kinds that nobody brings.
+///
+/// `installed_and_required` names registrations whose installation says that objects of its kinds still exist.
+pub fn wanted_registrations<'a>(
+    needed: &BTreeSet<KindType>,
+    registrations: &[&'a ControllerRegistration],
+    installed_and_required: &BTreeSet<String>,
+    seed: &Seed,
+    has_shoots: bool,
+) -> (BTreeMap<String, &'a ControllerRegistration>, BTreeSet<KindType>) {
+    let mut missing = needed.clone();
+    let mut wanted = BTreeMap::new();
+    for registration in registrations {
+        let deployment = registration.spec.deployment.as_ref();
+        let brings = registration.spec.resources.iter().map(|resource| kind_type(&resource.kind, &resource.r#type));
+        let mut is_needed = false;
+        for brought in brings {
+            is_needed |= needed.contains(&brought);
+            missing.remove(&brought);
+        }
+        let is_wanted_always = !registration.metadata.is_being_deleted()
+            && match deployment.and_then(|deployment| deployment.policy.as_deref()) {
+                Some("Always") => !seed.metadata.is_being_deleted(),
+                Some("AlwaysExceptNoShoots") => has_shoots,
+                _ => false,
+            };
+        let selector = deployment.and_then(|deployment| deployment.seed_selector.as_ref());
+        let is_selected = selector.is_none_or(|selector| selects(selector, &seed.metadata));
+        let is_wanted = is_needed || is_wanted_always || installed_and_required.contains(&registration.metadata.name);
+        if is_wanted && is_selected {
+            wanted.insert(registration.metadata.name.clone(), *registration);
+        }
+    }
+    (wanted, missing)
+}
+
+fn selects(selector: &apimachinery::meta::LabelSelector, metadata: &ObjectMeta) -> bool {
+    apimachinery::selector::Labels::from_selector(selector).is_ok_and(|selector| selector.matches(&metadata.labels))
+}
+
+/// The installation of a registration on a Seed, as it has to be; `stored` is the one that is there.
+///
+/// What it refers to is named with its resource version, and hashed in labels. Unlike upstream: the versions move only
+/// with the hashes, so that a status of the Seed is no reason to install anew.
+pub fn installation(
+    stored: Option<&ControllerInstallation>,
+    seed: &Seed,
+    registration: &ControllerRegistration,
+    deployment: Option<&ControllerDeployment>,
+) -> ControllerInstallation {
+    let mut wanted = stored.cloned().unwrap_or_else(|| ControllerInstallation {
+        metadata: ObjectMeta { generate_name: format!("{}-", registration.metadata.name), ..ObjectMeta::default() },
+        ..ControllerInstallation::default()
+    });
+    let mut labels = vec![("registration-spec-hash", hash(&registration.spec)), ("seed-spec-hash", hash(&seed.spec))];
+    if let Some(deployment) = deployment {
+        labels.push(("deployment-hash", hash(&deployment.helm)));
+    }
+    let is_current = labels.iter().all(|(key, value)| wanted.metadata.label(key) == Some(value))
+        && wanted.spec.deployment_ref.is_some() == deployment.is_some();
+    if is_current {
+        return wanted;
+    }
+    for (key, value) in labels {
+        wanted.metadata.labels.insert(key.to_owned(), value);
+    }
+    wanted.spec = ControllerInstallationSpec {
+        registration_ref: reference(&registration.metadata),
+        seed_ref: Some(reference(&seed.metadata)),
+        deployment_ref: deployment.map(|deployment| reference(&deployment.metadata)),
+    };
+    wanted
+}
+
+fn reference(metadata: &ObjectMeta) -> ObjectReference {
+    ObjectReference {
+        name: metadata.name.clone(),
+        resource_version: metadata.resource_version.clone(),
+        ..ObjectReference::default()
+    }
+}
+
+/// 16 hexadecimal digits.
+fn hash(value: &impl Serialize) -> String {
+    let bytes = serde_json::to_vec(value).unwrap_or_default();
+    Sha256::digest(bytes).iter().take(8).fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use api::core::*;
+
+    use super::*;
+
+    fn registration(name: &str, resources: &str) -> ControllerRegistration {
+        let resources = resources.split_whitespace().map(|text| {
+            let (kind, type_) = text.split_once('/').expect("kind and type");
+            let (type_, enabled) = type_.split_once('+').unwrap_or((type_, ""));
+            ControllerResource {
+                kind: kind.to_owned(),
+                r#type: type_.to_owned(),
+                auto_enable: enabled.split('+').filter(|cluster| !cluster.is_empty()).map(str::to_owned).collect(),
+                ..ControllerResource::default()
+            }
+        });
+        let mut registration = ControllerRegistration::default();
+        name.clone_into(&mut registration.metadata.name);
+        registration.spec.resources = resources.collect();
+        registration
+    }
+
+    fn seed() -> Seed {
+        let mut seed = Seed::default();
+        "local".clone_into(&mut seed.spec.provider.r#type);
+        seed.spec.backup = Some(Backup { provider: "local".to_owned(), ..Backup::default() });
+        seed
+    }
+
+    fn shoot() -> Shoot {
+        let mut shoot = Shoot::default();
+        "aws".clone_into(&mut shoot.spec.provider.r#type);
+        shoot.spec.networking = Some(Networking { r#type: Some("calico".to_owned()), ..Networking::default() });
+        shoot.spec.provider.workers.push(Worker {
+            machine: Machine {
+                image: Some(ShootMachineImage { name: "gardenlinux".to_owned(), ..ShootMachineImage::default() }),
+                ..Machine::default()
+            },
+            cri: Some(CRI {
+                name: "containerd".to_owned(),
+                container_runtimes: vec![ContainerRuntime { r#type: "gvisor".to_owned(), provider_config: None }],
+            }),
+            ..Worker::default()
+        });
+        shoot
+    }
+
+    fn names(needed: &BTreeSet<KindType>) -> String {
+        needed.iter().map(|(kind, type_)| format!("{kind}/{type_}")).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn shoots_need_their_provider_network_images_and_runtimes() {
+        let needed = for_shoot(&shoot(), &seed(), &[], None, &[]);
+        assert_eq!(
+            names(&needed),
+            "BackupBucket/local BackupEntry/local ContainerRuntime/gvisor ControlPlane/aws ControlPlane/local \
+             Infrastructure/aws Network/calico OperatingSystemConfig/gardenlinux Worker/aws"
+        );
+    }
+
+    #[test]
+    fn workerless_shoots_need_no_provider() {
+        let mut shoot = shoot();
+        shoot.spec.provider.workers.clear();
+        assert_eq!(
+            names(&for_shoot(&shoot, &seed(), &[], None, &[])),
+            "BackupBucket/local BackupEntry/local ControlPlane/local"
+        );
+    }
+
+    #[test]
+    fn dns_records_come_from_the_internal_domain_and_the_default_domain_of_the_shoot() {
+        let mut shoot = shoot();
+        shoot.spec.provider.workers.clear();
+        shoot.spec.dns = Some(DNS { domain: Some("s.p.example.com".to_owned()), ..DNS::default() });
+        let internal = Domain { domain: "internal.example.com".to_owned(), provider: "unmanaged".to_owned() };
+        let default = Domain { domain: "example.com".to_owned(), provider: "local".to_owned() };
+        let needed = for_shoot(&shoot, &seed(), &[], Some(&internal), &[default]);
+        assert_eq!(names(&needed), "BackupBucket/local BackupEntry/local ControlPlane/local DNSRecord/local");
+    }
+
+    #[test]
+    fn extensions_are_those_of_the_shoot_and_those_that_come_to_all() {
+        let registrations = [
+            registration("a", "Extension/oidc+shoot"),
+            registration("b", "Extension/audit+shoot Extension/seeds+seed"),
+        ];
+        let registrations: Vec<_> = registrations.iter().collect();
+        let mut shoot = shoot();
+        let extension =
+            |type_: &str, disabled| Extension { r#type: type_.to_owned(), disabled, ..Extension::default() };
+        shoot.spec.extensions = vec![extension("own", None), extension("audit", Some(true))];
+        let types: Vec<_> = extensions_of_shoot(&shoot, &registrations).into_iter().collect();
+        assert_eq!(types, ["oidc", "own"]);
+        assert_eq!(
+            names(&for_seed(&seed(), &registrations)),
+            "ControlPlane/local Extension/seeds Infrastructure/local Worker/local"
+        );
+    }
+
+    #[test]
+    fn policies_and_what_is_still_required_add_registrations() {
+        let mut always = registration("always", "Extension/x");
+        always.spec.deployment =
+            Some(ControllerRegistrationDeployment { policy: Some("Always".to_owned()), ..Default::default() });
+        let on_demand = registration("on-demand", "Worker/local");
+        let left_over = registration("left-over", "Worker/old");
+        let registrations = [&always, &on_demand, &left_over];
+        let needed = BTreeSet::from([kind_type("Worker", "local"), kind_type("Network", "calico")]);
+        let required = BTreeSet::from(["left-over".to_owned()]);
+        let (wanted, missing) = wanted_registrations(&needed, &registrations, &required, &seed(), false);
+        assert_eq!(wanted.keys().collect::<Vec<_>>(), ["always", "left-over", "on-demand"]);
+        assert_eq!(names(&missing), "Network/calico");
+    }
+
+    #[test]
+    fn installation_changes_with_the_specifications_only() {
+        let mut seed = seed();
+        "1".clone_into(&mut seed.metadata.resource_version);
+        let registration = registration("provider-local", "Worker/local");
+        let first = installation(None, &seed, &registration, None);
+        assert_eq!(first.metadata.generate_name, "provider-local-");
+        assert_eq!(first.metadata.labels["seed-spec-hash"].len(), 16);
+        "2".clone_into(&mut seed.metadata.resource_version);
+        assert_eq!(installation(Some(&first), &seed, &registration, None), first);
+        "region".clone_into(&mut seed.spec.provider.region);
+        let second = installation(Some(&first), &seed, &registration, None);
+        assert_eq!(second.spec.seed_ref.map(|seed| seed.resource_version).as_deref(), Some("2"));
+    }
+}
