@@ -213,7 +213,6 @@ pub(crate) struct Call {
     pub(crate) query: Query,
     pub(crate) headers: http::HeaderMap,
     pub(crate) user: User,
-    pub(crate) extensions: http::Extensions,
 }
 
 impl Call {

@@ -242,14 +242,8 @@ impl Inner {
         let (mut parts, body) = request.into_parts();
         let route = Route::parse(parts.uri.path()).ok_or(Failure::NoSuchPath)?;
         let user = parts.extensions.remove::<User>().unwrap_or_else(anonymous);
-        let call = Call {
-            method: parts.method,
-            query: Query::parse(parts.uri.query()),
-            route,
-            headers: parts.headers,
-            user,
-            extensions: parts.extensions,
-        };
+        let call =
+            Call { method: parts.method, query: Query::parse(parts.uri.query()), route, headers: parts.headers, user };
         self.store.fresh().await?;
         let cluster = self.cluster(&call.route.cluster)?;
         match call.route.target.clone() {

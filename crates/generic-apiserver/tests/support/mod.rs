@@ -310,3 +310,9 @@ impl Answer {
         status
     }
 }
+
+impl World {
+    pub(crate) fn wall_now(&self) -> clock::Instant {
+        Clock::new(self.wall.clone()).now()
+    }
+}

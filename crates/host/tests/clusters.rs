@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Logical clusters, their namespaces, and groups that somebody else serves.
+
+use std::sync::Arc;
+
+use clock::{Clock, Random, SimulatedClock};
+use eventlog::MemoryLog;
+use generic_apiserver::Foundation;
+use host::Host;
+use http_body_util::BodyExt;
+use process::transport::full;
+use process::{Tasks, User};
+use serde_json::{Value, json};
+
+fn host() -> Host {
+    let start = "2023-07-27T20:00:00Z".parse().expect("an instant");
+    let foundation = Foundation {
+        log: Arc::new(MemoryLog::new()),
+        clock: Clock::new(SimulatedClock::new(start)),
+        wall: Clock::new(SimulatedClock::new(start)),
+        random: Random::new(1),
+        writer: 1,
+    };
+    Host::new(foundation, &Tasks::new())
+}
+
+async fn send(host: &Host, method: &str, path: &str, body: Value) -> (u16, Value) {
+    let body = if body.is_null() { String::new() } else { body.to_string() };
+    let request = http::Request::builder().method(method).uri(path).body(full(body)).expect("a request");
+    let user = User { name: "admin".into(), groups: vec!["system:masters".into()], component: None };
+    let response = host.transport(user).send(request).await.expect("a response");
+    let code = response.status().as_u16();
+    let body = response.into_body().collect().await.expect("a body").to_bytes();
+    let text = String::from_utf8(body.to_vec()).expect("text");
+    (code, serde_json::from_str(&text).unwrap_or(Value::String(text)))
+}
+
+const CLUSTERS: &str = "/clusters/runtime/apis/terrarium.dev/v1alpha1/clusters";
+
+async fn garden(host: &Host) {
+    let garden = json!({"metadata": {"name": "garden"}, "spec": {"kubernetesVersion": "1.27.1"}});
+    assert_eq!(send(host, "POST", CLUSTERS, garden).await.0, 201);
+}
+
+fn names(list: &Value) -> Vec<&str> {
+    list["items"].as_array().expect("items").iter().filter_map(|item| item["metadata"]["name"].as_str()).collect()
+}
+
+#[tokio::test]
+async fn a_cluster_exists_as_long_as_its_object() {
+    let host = host();
+    let (code, status) = send(&host, "GET", "/clusters/garden/version", Value::Null).await;
+    assert_eq!((code, status["reason"].as_str()), (404, Some("NotFound")));
+    garden(&host).await;
+    let (code, version) = send(&host, "GET", "/clusters/garden/version", Value::Null).await;
+    assert_eq!((code, version["gitVersion"].as_str()), (200, Some("v1.27.1")));
+    let (_, list) = send(&host, "GET", "/clusters/garden/api/v1/namespaces", Value::Null).await;
+    assert_eq!(names(&list), ["default", "kube-node-lease", "kube-public", "kube-system"]);
+    let path = format!("{CLUSTERS}/garden");
+    assert_eq!(send(&host, "DELETE", &path, Value::Null).await.0, 200);
+    assert_eq!(send(&host, "GET", "/clusters/garden/version", Value::Null).await.0, 404);
+    let (_, list) = send(&host, "GET", "/clusters/*/api/v1/namespaces", Value::Null).await;
+    let clusters: Vec<&Value> = list["items"]
+        .as_array()
+        .expect("items")
+        .iter()
+        .map(|item| &item["metadata"]["annotations"]["terrarium.dev/cluster"])
+        .collect();
+    assert_eq!(clusters, ["runtime"; 4]);
+}
+
+#[tokio::test]
+async fn namespaces_end_with_their_finalizers() {
+    let host = host();
+    garden(&host).await;
+    let namespaces = "/clusters/garden/api/v1/namespaces";
+    let path = format!("{namespaces}/n");
+    let (code, namespace) = send(&host, "POST", namespaces, json!({"metadata": {"name": "n"}})).await;
+    assert_eq!(code, 201, "{namespace}");
+    assert_eq!(namespace["spec"]["finalizers"], json!(["kubernetes"]));
+    assert_eq!(namespace["status"]["phase"], "Active");
+    assert_eq!(namespace["metadata"]["labels"], json!({"kubernetes.io/metadata.name": "n"}));
+    let (code, namespace) = send(&host, "DELETE", &path, Value::Null).await;
+    assert_eq!((code, namespace["status"]["phase"].as_str()), (200, Some("Terminating")));
+    let secret = json!({"metadata": {"name": "s"}});
+    let (code, status) = send(&host, "POST", &format!("{path}/secrets"), secret).await;
+    assert_eq!(code, 403);
+    assert_eq!(
+        status["message"],
+        "secrets \"s\" is forbidden: unable to create new content in namespace n because it is being terminated"
+    );
+    let finalized = json!({"metadata": {"name": "n"}, "spec": {"finalizers": []}});
+    let (code, _) = send(&host, "PUT", &format!("{path}/finalize"), finalized).await;
+    assert_eq!(code, 200);
+    assert_eq!(send(&host, "GET", &path, Value::Null).await.0, 404);
+    let (code, status) = send(&host, "DELETE", &format!("{namespaces}/default"), Value::Null).await;
+    assert_eq!(code, 403);
+    assert_eq!(status["message"], "namespaces \"default\" is forbidden: this namespace may not be deleted");
+}
+
+#[tokio::test]
+async fn secrets_take_plain_texts_and_never_return_them() {
+    let host = host();
+    let path = "/clusters/runtime/api/v1/namespaces/default/secrets";
+    let secret = json!({"metadata": {"name": "s"}, "stringData": {"a": "b"}});
+    let (code, secret) = send(&host, "POST", path, secret).await;
+    assert_eq!(code, 201, "{secret}");
+    assert_eq!(secret["data"], json!({"a": "Yg=="}));
+    assert_eq!(secret["type"], "Opaque");
+    assert_eq!(secret.get("stringData"), None);
+}
+
+#[tokio::test]
+async fn gardeners_groups_are_unavailable_while_nobody_serves_them() {
+    let host = host();
+    garden(&host).await;
+    let path = "/clusters/garden/apis/core.gardener.cloud/v1beta1/projects";
+    let (code, body) = send(&host, "GET", path, Value::Null).await;
+    assert_eq!((code, body), (503, json!("service unavailable")));
+    let (code, groups) = send(&host, "GET", "/clusters/garden/apis", Value::Null).await;
+    assert_eq!((code, groups["kind"].as_str()), (200, Some("APIGroupList")));
+}
