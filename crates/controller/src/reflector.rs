@@ -90,10 +90,11 @@ impl<K: Readable> Machine<K> {
         }
     }
 
-    /// How long to wait before it: not at all after a success or the first failure in a row, then client-go's 800 ms,
-    /// doubling to 30 s.
+    /// How long to wait before it: not at all after the first two failures since the last event, then client-go's
+    /// 800 ms, doubling to 30 s. A list alone does not end the waits, or a server that expires what it has just listed
+    /// would be asked without end.
     pub fn pause(&self) -> Option<TimeDelta> {
-        let waits = self.failures.checked_sub(2)?;
+        let waits = self.failures.checked_sub(3)?;
         Some((TimeDelta::milliseconds(800) * (1 << waits.min(6))).min(TimeDelta::seconds(30)))
     }
 
@@ -116,7 +117,6 @@ impl<K: Readable> Machine<K> {
             self.store.set(key, object);
         }
         self.limit = PAGE;
-        self.failures = 0;
         self.state = State::Watching { resource_version: page.resource_version };
         self.store.set_synced();
     }
@@ -384,7 +384,9 @@ mod tests {
             machine.failed(&refused("TooManyRequests"));
             pauses.push(machine.pause().map_or(0, |pause| pause.num_milliseconds()));
         }
-        assert_eq!(pauses, [0, 800, 1600, 3200, 6400, 12_800, 25_600, 30_000, 30_000, 30_000]);
+        assert_eq!(pauses, [0, 0, 800, 1600, 3200, 6400, 12_800, 25_600, 30_000, 30_000]);
+        machine.page(page(&[], "9", ""), key_of);
+        assert!(machine.pause().is_some());
         machine.event(WatchEvent::Bookmark("10".to_owned()), key_of);
         assert_eq!(machine.pause(), None);
     }
