@@ -104,7 +104,7 @@ impl<K: Resource> Ledger<K> {
 
     /// Deletes an object. One with finalizers stays and is read again; one without is gone.
     pub(super) async fn delete(&self, api: &Api<K>, cluster: &str, object: &K) -> Result<Option<Arc<K>>, Error> {
-        api.delete_object(object).await?;
+        api.delete_object(object, false, None).await?;
         if object.metadata().finalizers.is_empty() {
             self.forget(cluster, object);
             return Ok(None);
