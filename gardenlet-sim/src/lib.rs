@@ -7,6 +7,8 @@
 //! **Invariants.** No rule of Gardener's is decided here that `domain` knows. No polling in landscape time. Neither
 //! component knows an API server: both see the world through `controller`.
 //!
-//! **Tour.** [`provider_local`] extension controllers, machine-controller-manager, node agents.
+//! **Tour.** [`gardenlet`] takes Shoots through their flows, watches their health, keeps the Seed; [`provider_local`]
+//! extension controllers, machine-controller-manager, node agents.
 
+pub mod gardenlet;
 pub mod provider_local;

@@ -32,6 +32,9 @@ pub enum Error {
     /// The response is not what was asked for.
     #[error("cannot read the response: {0}")]
     Decode(String),
+    /// A pass failed for a reason of its own, which users see elsewhere: it backs off.
+    #[error("{0}")]
+    Failed(String),
 }
 
 impl Error {
@@ -39,7 +42,7 @@ impl Error {
     pub fn reason(&self) -> &str {
         match self {
             Self::Api(status) => &status.reason,
-            Self::Transport(_) | Self::Decode(_) => "",
+            Self::Transport(_) | Self::Decode(_) | Self::Failed(_) => "",
         }
     }
 
@@ -47,7 +50,7 @@ impl Error {
     pub fn status(&self) -> Option<&Status> {
         match self {
             Self::Api(status) => Some(status),
-            Self::Transport(_) | Self::Decode(_) => None,
+            Self::Transport(_) | Self::Decode(_) | Self::Failed(_) => None,
         }
     }
 
@@ -65,7 +68,7 @@ impl Error {
     pub(crate) fn failure(&self) -> Failure {
         match self {
             Self::Transport(_) => Failure::Unreachable,
-            Self::Api(_) | Self::Decode(_) => Failure::Refused,
+            Self::Api(_) | Self::Decode(_) | Self::Failed(_) => Failure::Refused,
         }
     }
 

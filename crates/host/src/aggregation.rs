@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Which requests are handed on, and discovery as if one server served everything.
 
-use api::catalogue::AGGREGATED_GROUPS;
 use generic_apiserver::Server;
 use http::Method;
 use http::header::{CONTENT_TYPE, HeaderValue};
@@ -10,7 +9,7 @@ use process::transport::full;
 use process::{Request, Response, TransportError, User};
 use serde_json::Value;
 
-use crate::GARDEN_CLUSTER;
+use crate::{GARDEN_CLUSTER, GARDENER_GROUPS};
 
 /// Who answers a path.
 pub(crate) enum Place {
@@ -31,7 +30,7 @@ pub(crate) fn place(path: &str) -> Place {
     }
     match (segments.next(), segments.next()) {
         (Some("apis"), None) if cluster == GARDEN_CLUSTER => Place::Groups,
-        (Some("apis"), Some(group)) if AGGREGATED_GROUPS.contains(&group) => Place::Aggregated,
+        (Some("apis"), Some(group)) if GARDENER_GROUPS.contains(&group) => Place::Aggregated,
         _ => Place::Own,
     }
 }

@@ -202,8 +202,7 @@ fn resolve(group: &'static str, type_: &'static str) -> Node {
         | "JSON"
         | "JSONSchemaPropsOrArray"
         | "JSONSchemaPropsOrBool"
-        | "JSONSchemaPropsOrStringArray"
-        | "CustomResourceSubresourceStatus" => Node::Raw,
+        | "JSONSchemaPropsOrStringArray" => Node::Raw,
         other => {
             let (group, name) = match other.split_once('.') {
                 Some(("v1" | "corev1", name)) => ("core", name),

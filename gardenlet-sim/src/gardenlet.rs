@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+//! gardenlet: registers its Seed, takes the Shoots of that seed through their flows, and watches their health.
+//!
+//! A Shoot's operation is one long pass: start write, a flow of tasks that write objects and wait for others to act on
+//! them, result write. The flows are tables ([`flow`]); what a task does is one function ([`botanist`]); what it all
+//! means is `domain::last_operation`, `domain::reconcile` and `domain::care`.
+//!
+//! **Invariants.** Progress is counted from the table, never written by hand. What a task waits for is watched; time
+//! limits are work timers. An object that says already what it should is not written.
+
+mod botanist;
+mod care;
+pub mod configuration;
+mod flow;
+mod installations;
+mod readiness;
+mod seed;
+mod shared;
+mod shoot;
+mod timing;
+
+use std::sync::Arc;
+
+use api::core::{Gardener, Seed};
+use api::kubernetes::apps::{DaemonSet, Deployment, StatefulSet};
+use controller::{Controller, Recorder};
+use domain::profile::Profile;
+use process::{Context, Exit};
+
+pub use self::configuration::Configuration;
+use self::shared::{GARDEN, Gardenlet, Signals, Stores};
+
+/// What a gardenlet is started with.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Name of the Seed.
+    pub seed_name: String,
+    /// Metadata and specification of the Seed, as in `seedConfig` of the configuration.
+    pub seed_template: Seed,
+    /// Documents or upstream.
+    pub profile: Profile,
+    /// The rest of the configuration.
+    pub config: Configuration,
+}
+
+/// Runs gardenlet until it is asked to stop.
+pub async fn run(context: Context, options: Options) -> Exit {
+    if let Err(error) = seed::register(&context, &options).await {
+        return Exit { code: 1, last_line: format!("could not register seed \"{}\": {error}", options.seed_name) };
+    }
+    let signals = Signals::default();
+    let mut care = Controller::new("shoot-care", &context);
+    let stores = Stores::new(&context, &options, &mut care, &signals);
+    let by_technical_id = stores.shoots.index(|shoot| {
+        let id = &shoot.status.technical_id;
+        if id.is_empty() { Vec::new() } else { vec![id.clone()] }
+    });
+    let gardenlet = Arc::new(Gardenlet {
+        identity: identity(&context, &options),
+        seed_cluster: format!("seed--{}", options.seed_name),
+        recorder: Recorder::named(&context, GARDEN, "shoot-controller"),
+        context: context.clone(),
+        options,
+        stores,
+        signals,
+    });
+    context.tasks.spawn(care::run(gardenlet.clone(), care, by_technical_id));
+    gardenlet.stores.shoots.synced().await;
+    if let Err(error) = shoot::abort_stuck_operations(&gardenlet).await {
+        return Exit { code: 1, last_line: format!("could not abort stuck operations: {error}") };
+    }
+    context.tasks.spawn(seed::run(gardenlet.clone()));
+    context.tasks.spawn(installations::run(gardenlet.clone()));
+    context.tasks.spawn(shoot::run(gardenlet.clone()));
+    let none = |_: &Gardenlet, _: &Deployment, _: &controller::ObjectKey| 0;
+    context.tasks.spawn(readiness::run::<Deployment>(gardenlet.clone(), "deployment-readiness", none, false));
+    let none = |_: &Gardenlet, _: &StatefulSet, _: &controller::ObjectKey| 0;
+    context.tasks.spawn(readiness::run::<StatefulSet>(gardenlet.clone(), "statefulset-readiness", none, false));
+    let nodes = |gardenlet: &Gardenlet, set: &DaemonSet, key: &controller::ObjectKey| {
+        readiness::nodes_of(gardenlet, set, &key.cluster)
+    };
+    context.tasks.spawn(readiness::run::<DaemonSet>(gardenlet.clone(), "daemonset-readiness", nodes, true));
+    context.tasks.shutdown().requested().await;
+    Exit::default()
+}
+
+/// As `status.gardener` says it: the id is that of the process, so it changes with every start.
+fn identity(context: &Context, options: &Options) -> Gardener {
+    let started = u64::try_from(context.clock.now().timestamp()).unwrap_or_default();
+    let id: String = (0..4)
+        .map(|part| format!("{:016x}", context.random.draw("gardenlet-id", &options.seed_name, started * 4 + part)))
+        .collect();
+    Gardener { id, name: context.identity.instance.to_string(), version: context.identity.version.to_string() }
+}

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One run of a flow over one Shoot: what the tasks do.
+//!
+//! **Tour.** [`Botanist`] the run and the dispatch of effects; [`extensions`] writing, awaiting and deleting extension
+//! objects; [`components`] the objects that stand for components; [`dns`], [`operating_system`], [`worker`],
+//! [`secrets`] what these tasks write.
+
+pub(crate) mod components;
+pub(crate) mod dns;
+pub(crate) mod extensions;
+pub(crate) mod operating_system;
+pub(crate) mod secrets;
+pub(crate) mod shoot_cluster;
+pub(crate) mod status;
+pub(crate) mod worker;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use api::core::{CloudProfileSpec, ControllerRegistration, Project, Seed, Shoot};
+use api::kubernetes::core::Namespace;
+use apimachinery::meta::{DeleteOptions, ObjectMeta, Time};
+use chrono::TimeDelta;
+use controller::{Api, Error};
+use domain::last_operation::{OperationType, TaskFailure};
+use domain::worker_pool::OscKeys;
+use futures::future::BoxFuture;
+
+use super::flow::effect::Effect;
+use super::flow::{Facts, Task};
+use super::shared::Gardenlet;
+use dns::Domains;
+
+/// How often a write is tried again when somebody else wrote the object meanwhile.
+const CONFLICTS: usize = 5;
+
+/// One run over one Shoot.
+#[derive(Debug)]
+pub(crate) struct Botanist {
+    pub(crate) gardenlet: Arc<Gardenlet>,
+    pub(crate) operation: OperationType,
+    /// As it was when the run began, after the start write.
+    pub(crate) shoot: Arc<Shoot>,
+    pub(crate) project: Arc<Project>,
+    pub(crate) cloud_profile: Arc<CloudProfileSpec>,
+    pub(crate) seed: Arc<Seed>,
+    pub(crate) registrations: Vec<Arc<ControllerRegistration>>,
+    pub(crate) domains: Domains,
+    pub(crate) garden_identity: String,
+    pub(crate) technical_id: String,
+    pub(crate) facts: Facts,
+    /// When the run began.
+    pub(crate) started: Time,
+    run: Mutex<Run>,
+}
+
+/// What the tasks of a run tell one another.
+#[derive(Debug, Default)]
+pub(crate) struct Run {
+    /// Generation of each component's object after its last write, by namespace and name.
+    pub(crate) generations: BTreeMap<(String, String), i64>,
+    /// Extension objects that were written, by kind and name.
+    pub(crate) written: BTreeMap<(&'static str, String), extensions::Written>,
+    /// Keys of the pools' operating system configurations.
+    pub(crate) osc_keys: BTreeMap<String, OscKeys>,
+    /// `machineDeploymentsLastUpdateTime` before the Worker was written; absent if it was not.
+    pub(crate) machine_deployments_before: Option<Option<Time>>,
+    /// Tasks of the annotation that are done already.
+    pub(crate) finished_tasks: Vec<&'static str>,
+}
+
+/// What the run is made from.
+#[derive(Debug)]
+pub(crate) struct Inputs {
+    pub(crate) operation: OperationType,
+    pub(crate) shoot: Arc<Shoot>,
+    pub(crate) project: Arc<Project>,
+    pub(crate) cloud_profile: Arc<CloudProfileSpec>,
+    pub(crate) seed: Arc<Seed>,
+    pub(crate) domains: Domains,
+    pub(crate) garden_identity: String,
+    pub(crate) facts: Facts,
+}
+
+impl Botanist {
+    /// A run.
+    pub(crate) fn new(gardenlet: Arc<Gardenlet>, inputs: Inputs) -> Self {
+        let Inputs { operation, shoot, project, cloud_profile, seed, domains, garden_identity, facts } = inputs;
+        let started = Time::from_instant(gardenlet.context.clock.now());
+        Self {
+            operation,
+            registrations: gardenlet.stores.controller_registrations.list(),
+            technical_id: shoot.status.technical_id.clone(),
+            gardenlet,
+            shoot,
+            project,
+            cloud_profile,
+            seed,
+            domains,
+            garden_identity,
+            facts,
+            started,
+            run: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn run(&self) -> MutexGuard<'_, Run> {
+        self.run.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does a task's work.
+    pub(crate) fn perform<'a>(&'a self, task: &'static Task) -> BoxFuture<'a, Result<(), TaskFailure>> {
+        let name = task.name(&self.facts);
+        match task.effect {
+            // Nothing to wait for: no need for a future that does more than say so.
+            Effect::Unseen(_) => Box::pin(async { Ok(()) }),
+            effect => Box::pin(async move {
+                self.effect(effect).await.map_err(|failure| TaskFailure::new(name, failure.to_string()))
+            }),
+        }
+    }
+
+    async fn effect(&self, effect: Effect) -> Result<(), Failure> {
+        match effect {
+            Effect::Unseen(_) => Ok(()),
+            Effect::Namespace => self.deploy_namespace().await,
+            Effect::ClusterIdentity => self.ensure_cluster_identity().await,
+            Effect::CloudProviderSecret => self.deploy_cloud_provider_secret().await,
+            Effect::SecretsManagement => self.deploy_project_secrets().await,
+            Effect::ReferencedResources => self.deploy_referenced_resources().await,
+            Effect::DestroyReferencedResources => self.destroy_referenced_resources().await,
+            Effect::AdvertisedAddresses => self.ensure_advertised_addresses().await,
+            Effect::InternalDnsRecord => self.deploy_internal_dns_record().await,
+            Effect::ExternalDnsRecord => self.deploy_external_dns_record().await,
+            Effect::IngressDnsRecord => self.deploy_ingress_dns_record().await,
+            Effect::DestroyDnsRecord(record) => self.destroy_dns_record(record).await,
+            Effect::BackupEntry => self.deploy_backup_entry().await,
+            Effect::AwaitBackupEntry => self.await_backup_entry().await,
+            Effect::DeployComponents(components) => self.deploy_components(components).await,
+            Effect::AwaitComponents(components) => self.await_components(components).await,
+            Effect::DestroyComponents(components) => self.destroy_components(components).await,
+            Effect::ScaleDown(component) => self.scale_down(component).await,
+            Effect::DeployKubeApiserver => self.deploy_kube_apiserver(self.facts.authorizer_ready).await,
+            Effect::DeployKubeApiserverWithAuthorizer => self.deploy_kube_apiserver(true).await,
+            Effect::AwaitKubeApiserver => self.await_kube_apiserver().await,
+            Effect::DeployCoreDns => self.deploy_core_dns().await,
+            Effect::DeployKubeProxy => self.deploy_kube_proxy().await,
+            Effect::StaleKubeProxy => self.destroy_kube_proxy(true).await,
+            Effect::DestroyKubeProxy => self.destroy_kube_proxy(false).await,
+            Effect::Deploy(resource) => self.deploy(resource).await,
+            Effect::Await(resource) => self.await_ready(resource).await,
+            Effect::Destroy(resource) => self.destroy(resource, false).await,
+            Effect::AwaitDestroyed(resource) => self.await_destroyed(resource, false).await,
+            Effect::DestroyStale(resource) => self.destroy(resource, true).await,
+            Effect::AwaitDestroyedStale(resource) => self.await_destroyed(resource, true).await,
+            Effect::DeployExtensions(lifecycle) => self.deploy_extensions(lifecycle).await,
+            Effect::AwaitExtensions(lifecycle) => self.await_extensions(lifecycle).await,
+            Effect::DestroyExtensions(lifecycle) => self.destroy_extensions(lifecycle).await,
+            Effect::AwaitExtensionsDestroyed(lifecycle) => self.await_extensions_destroyed(lifecycle).await,
+            Effect::ConnectToShoot => self.connect_to_shoot().await,
+            Effect::EncryptedResources => self.update_encrypted_resources().await,
+            Effect::ShootClusterIdentity => self.deploy_shoot_cluster_identity().await,
+            Effect::ShootInfo => self.deploy_shoot_info().await,
+            Effect::NodeAgentSecrets => self.deploy_node_agent_secrets().await,
+            Effect::AwaitMachineDeployments => self.await_machine_deployments().await,
+            Effect::AwaitNodesUpdated => self.await_nodes_updated().await,
+            Effect::HibernateControlPlane => self.hibernate_control_plane().await,
+            Effect::RestartControlPlanePods => self.restart_control_plane_pods().await,
+            Effect::DestroyCluster => self.destroy_cluster().await,
+            Effect::DestroyNamespace => self.destroy_namespace().await,
+            Effect::AwaitNamespaceDestroyed => self.await_namespace_destroyed().await,
+            Effect::DestroyShootState => self.destroy_shoot_state().await,
+        }
+    }
+
+    /// The control plane namespace, with upstream's labels.
+    async fn deploy_namespace(&self) -> Result<(), Failure> {
+        let spec = &self.shoot.spec;
+        let seed_provider = &self.seed.spec.provider.r#type;
+        let backup_provider = self.seed.spec.backup.as_ref().map_or(seed_provider, |backup| &backup.provider);
+        let mut metadata = ObjectMeta::named("", &self.technical_id);
+        let mut label = |key: &str, value: &str| metadata.labels.insert(key.to_owned(), value.to_owned());
+        label("gardener.cloud/role", "shoot");
+        label("seed.gardener.cloud/provider", seed_provider);
+        label("shoot.gardener.cloud/provider", &spec.provider.r#type);
+        label("backup.gardener.cloud/provider", backup_provider);
+        if let Some(network) = spec.networking.as_ref().and_then(|networking| networking.r#type.as_deref()) {
+            label("networking.shoot.gardener.cloud/provider", network);
+        }
+        for extension in self.wanted_extensions() {
+            label(&format!("extensions.gardener.cloud/{}", extension.spec.r#type), "true");
+        }
+        label("pod-security.kubernetes.io/enforce", "privileged");
+        label("high-availability-config.resources.gardener.cloud/consider", "true");
+        let failure_tolerance = spec
+            .control_plane
+            .as_ref()
+            .and_then(|control_plane| control_plane.high_availability.as_ref())
+            .map(|high_availability| high_availability.failure_tolerance.r#type.clone());
+        metadata.annotations.insert("shoot.gardener.cloud/uid".to_owned(), self.shoot.status.uid.clone());
+        metadata.annotations.insert(
+            "high-availability-config.resources.gardener.cloud/failure-tolerance-type".to_owned(),
+            failure_tolerance.unwrap_or_default(),
+        );
+        let namespace = Namespace { metadata, ..Namespace::default() };
+        self.apply(&self.gardenlet.seed(""), &namespace).await?;
+        Ok(())
+    }
+
+    async fn destroy_namespace(&self) -> Result<(), Failure> {
+        delete(&self.gardenlet.seed::<Namespace>(""), &self.technical_id).await
+    }
+
+    async fn await_namespace_destroyed(&self) -> Result<(), Failure> {
+        let key = self.gardenlet.seed_key("", &self.technical_id);
+        let gone = || self.gardenlet.stores.namespaces.get(&key).is_none().then_some(());
+        match self.gardenlet.wait(&self.technical_id, TimeDelta::seconds(900), gone).await {
+            Some(()) => Ok(()),
+            None => Err(Failure::text(format!("namespace \"{}\" is not yet cleaned up", self.technical_id))),
+        }
+    }
+
+    /// Creates or updates an object; tries again when somebody else writes it meanwhile.
+    pub(crate) async fn apply<K: apimachinery::Resource>(&self, api: &Api<K>, object: &K) -> Result<K, Failure> {
+        let mut tries = 0;
+        loop {
+            match api.create_or_update(object).await {
+                Err(error) if (error.is_conflict() || error.is_already_exists()) && tries < CONFLICTS => tries += 1,
+                result => return Ok(result?),
+            }
+        }
+    }
+
+    /// Whether the Shoot carries a task in `shoot.gardener.cloud/tasks`.
+    pub(crate) fn has_task(&self, task: &str) -> bool {
+        self.shoot
+            .metadata
+            .annotation(domain::annotations::TASKS)
+            .is_some_and(|tasks| tasks.split(',').any(|present| present.trim() == task))
+    }
+
+    /// A component's failure as the kind's name says it.
+    pub(crate) fn object_name<K: apimachinery::Resource>(&self, name: &str) -> String {
+        format!("{} {}/{name}", K::KIND, self.technical_id)
+    }
+
+    /// How long the present run may wait for anything not otherwise bounded.
+    pub(crate) const fn patience() -> TimeDelta {
+        TimeDelta::minutes(5)
+    }
+}
+
+/// Deletes an object that may be gone.
+pub(crate) async fn delete<K: apimachinery::Resource>(api: &Api<K>, name: &str) -> Result<(), Failure> {
+    match api.delete(name, &DeleteOptions::default()).await {
+        Err(error) if !error.is_not_found() => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+/// Why a task failed.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// A request failed.
+    Request(Error),
+    /// In words.
+    Text(String),
+}
+
+impl Failure {
+    pub(crate) fn text(text: impl Into<String>) -> Self {
+        Self::Text(text.into())
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Request(error)
+    }
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Request(error) => error.fmt(f),
+            Self::Text(text) => f.write_str(text),
+        }
+    }
+}
+
+/// A typed object of Kubernetes from its fields.
+pub(crate) fn typed<K: apimachinery::Resource>(fields: serde_json::Value) -> K {
+    // Only literals of this crate come here.
+    serde_json::from_value(fields).unwrap_or_else(|error| panic!("a {} of ours is malformed: {error}", K::KIND))
+}

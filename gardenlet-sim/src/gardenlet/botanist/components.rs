@@ -1,0 +1,593 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The Deployments, StatefulSets and DaemonSets that stand for components.
+
+use std::collections::BTreeMap;
+
+use api::kubernetes::apps::{DaemonSet, Deployment, StatefulSet};
+use api::kubernetes::core::Pod;
+use apimachinery::Resource;
+use apimachinery::meta::DeleteOptions;
+use chrono::{SecondsFormat, TimeDelta};
+use controller::{ListOptions, Patch};
+use domain::worker_pool::hash::digest;
+use serde_json::{Value, json};
+
+use super::super::flow::effect::Component;
+use super::super::readiness::GARDENER_VERSION_ANNOTATION;
+use super::{Botanist, Failure, delete, typed};
+
+/// Annotation of kube-apiserver's pods: they know the authorizer for node agents.
+pub(crate) const AUTHORIZER_ANNOTATION: &str = "terrarium.dev/node-agent-authorizer";
+/// Annotation with which core addons are restarted.
+const RESTARTED_AT: &str = "gardener.cloud/restarted-at";
+
+/// Where a component's object lives, and as what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// A Deployment of the control plane namespace.
+    ControlPlane,
+    /// A StatefulSet of the control plane namespace.
+    Etcd,
+    /// A Deployment of `kube-system` in the shoot.
+    System,
+    /// A DaemonSet of `kube-system` in the shoot.
+    EveryNode,
+}
+
+impl Component {
+    /// Name of the object.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::ApiserverProxy => "apiserver-proxy",
+            Self::ClusterAutoscaler => "cluster-autoscaler",
+            Self::CoreDns => "coredns",
+            Self::EtcdEvents => "etcd-events",
+            Self::EtcdMain => "etcd-main",
+            Self::GardenerResourceManager => "gardener-resource-manager",
+            Self::KubeApiserver => "kube-apiserver",
+            Self::KubeControllerManager => "kube-controller-manager",
+            Self::KubeScheduler => "kube-scheduler",
+            Self::MachineControllerManager => "machine-controller-manager",
+            Self::MetricsServer => "metrics-server",
+            Self::NetworkPlugin => "network-plugin",
+            Self::NodeExporter => "node-exporter",
+            Self::NodeLocalDns => "node-local-dns",
+            Self::NodeProblemDetector => "node-problem-detector",
+            Self::VpaAdmissionController => "vpa-admission-controller",
+            Self::VpaRecommender => "vpa-recommender",
+            Self::VpaUpdater => "vpa-updater",
+            Self::VpnShoot => "vpn-shoot",
+        }
+    }
+
+    const fn kind(self) -> Kind {
+        match self {
+            Self::EtcdEvents | Self::EtcdMain => Kind::Etcd,
+            Self::CoreDns | Self::MetricsServer | Self::VpnShoot => Kind::System,
+            Self::ApiserverProxy
+            | Self::NetworkPlugin
+            | Self::NodeExporter
+            | Self::NodeLocalDns
+            | Self::NodeProblemDetector => Kind::EveryNode,
+            _ => Kind::ControlPlane,
+        }
+    }
+
+    /// Whether its image has the version of the cluster.
+    const fn is_of_kubernetes(self) -> bool {
+        matches!(self, Self::KubeApiserver | Self::KubeControllerManager | Self::KubeScheduler)
+    }
+
+    /// Whether its pods want the restart that maintenance may ask for.
+    const fn wants_restarts(self) -> bool {
+        matches!(
+            self,
+            Self::ClusterAutoscaler
+                | Self::KubeControllerManager
+                | Self::KubeScheduler
+                | Self::MachineControllerManager
+        )
+    }
+}
+
+/// Deployments that `ControlPlaneHealthy` requires.
+pub(crate) fn required_deployments(shoot: &api::core::Shoot) -> Vec<&'static str> {
+    let mut required = vec!["gardener-resource-manager", "kube-apiserver", "kube-controller-manager"];
+    let pools = &shoot.spec.provider.workers;
+    if !pools.is_empty() {
+        required.extend(["kube-scheduler", "machine-controller-manager"]);
+        if pools.iter().any(|pool| pool.maximum > pool.minimum) {
+            required.push("cluster-autoscaler");
+        }
+        if has_vertical_pod_autoscaler(shoot) {
+            required.extend(["vpa-admission-controller", "vpa-recommender", "vpa-updater"]);
+        }
+    }
+    required
+}
+
+fn has_vertical_pod_autoscaler(shoot: &api::core::Shoot) -> bool {
+    shoot.spec.kubernetes.vertical_pod_autoscaler.as_ref().is_some_and(|autoscaler| autoscaler.enabled)
+}
+
+impl Botanist {
+    /// Whether the spec asks for a component at all.
+    fn is_wanted(&self, component: Component) -> bool {
+        let spec = &self.shoot.spec;
+        match component {
+            Component::ClusterAutoscaler => spec.provider.workers.iter().any(|pool| pool.maximum > pool.minimum),
+            Component::VpaAdmissionController | Component::VpaRecommender | Component::VpaUpdater => {
+                has_vertical_pod_autoscaler(&self.shoot)
+            }
+            Component::NodeLocalDns => spec
+                .system_components
+                .as_ref()
+                .and_then(|components| components.node_local_dns.as_ref())
+                .is_some_and(|dns| dns.enabled),
+            _ => true,
+        }
+    }
+
+    /// What of the spec changes a component's pods.
+    fn configuration_of(&self, component: Component) -> Value {
+        let kubernetes = &self.shoot.spec.kubernetes;
+        match component {
+            Component::KubeApiserver => json!(kubernetes.kube_api_server),
+            Component::KubeControllerManager => json!(kubernetes.kube_controller_manager),
+            Component::KubeScheduler => json!(kubernetes.kube_scheduler),
+            Component::ClusterAutoscaler => json!(kubernetes.cluster_autoscaler),
+            Component::VpaAdmissionController | Component::VpaRecommender | Component::VpaUpdater => {
+                json!(kubernetes.vertical_pod_autoscaler)
+            }
+            Component::CoreDns => json!(self.shoot.spec.system_components),
+            Component::NetworkPlugin => {
+                json!(self.shoot.spec.networking.as_ref().map(|networking| &networking.provider_config))
+            }
+            _ => Value::Null,
+        }
+    }
+
+    fn replicas_of(&self, component: Component) -> i32 {
+        let is_highly_available = self
+            .shoot
+            .spec
+            .control_plane
+            .as_ref()
+            .is_some_and(|control_plane| control_plane.high_availability.is_some());
+        match component {
+            Component::EtcdMain | Component::EtcdEvents if is_highly_available => 3,
+            Component::KubeApiserver if is_highly_available => 3,
+            Component::GardenerResourceManager | Component::CoreDns => 2,
+            Component::KubeApiserver => 2,
+            _ => 1,
+        }
+    }
+
+    fn image_of(&self, component: Component, name: &str) -> String {
+        let version = if component.is_of_kubernetes() {
+            format!("v{}", self.shoot.spec.kubernetes.version)
+        } else {
+            match component {
+                Component::GardenerResourceManager => self.gardenlet.context.identity.version.to_string(),
+                Component::CoreDns => "v1.12.1".to_owned(),
+                Component::MetricsServer => "v0.7.2".to_owned(),
+                _ => "stable".to_owned(),
+            }
+        };
+        format!("{name}:{version}")
+    }
+
+    /// Metadata, selector and pod template of a component's object.
+    fn workload(&self, component: Component, name: &str, image: &str, pods: &BTreeMap<String, String>) -> Value {
+        let kind = component.kind();
+        let namespace = match kind {
+            Kind::ControlPlane | Kind::Etcd => self.technical_id.as_str(),
+            Kind::System | Kind::EveryNode => "kube-system",
+        };
+        let mut labels = BTreeMap::from([("app".to_owned(), name.to_owned())]);
+        if matches!(kind, Kind::ControlPlane | Kind::Etcd) {
+            labels.insert("gardener.cloud/role".to_owned(), "controlplane".to_owned());
+        } else {
+            labels.insert("gardener.cloud/role".to_owned(), "system-component".to_owned());
+            labels.insert("resources.gardener.cloud/managed-by".to_owned(), "gardener".to_owned());
+        }
+        let mut pod_labels = labels.clone();
+        if component.wants_restarts() {
+            pod_labels.insert("maintenance.gardener.cloud/restart".to_owned(), "true".to_owned());
+        }
+        let mut annotations = pods.clone();
+        let configuration = self.configuration_of(component);
+        if !configuration.is_null() {
+            let checksum = digest(&[configuration.to_string()]);
+            annotations.insert(format!("checksum/configmap-{}", component.name()), checksum[..8].to_owned());
+        }
+        json!({
+            "metadata": {
+                "name": name, "namespace": namespace, "labels": labels,
+                "annotations": { GARDENER_VERSION_ANNOTATION: self.gardenlet.context.identity.version },
+            },
+            "spec": {
+                "selector": { "matchLabels": { "app": name } },
+                "template": {
+                    "metadata": { "labels": pod_labels, "annotations": annotations },
+                    "spec": { "containers": [{ "name": name, "image": image }] },
+                },
+            },
+        })
+    }
+
+    /// Writes a component's object. `replicas` instead of the usual number.
+    async fn write_component(
+        &self,
+        component: Component,
+        replicas: Option<i32>,
+        pods: &BTreeMap<String, String>,
+    ) -> Result<(), Failure> {
+        let name = self.name_of(component);
+        let mut fields = self.workload(component, &name, &self.image_of(component, &name), pods);
+        let kind = component.kind();
+        if kind != Kind::EveryNode {
+            fields["spec"]["replicas"] = json!(replicas.unwrap_or_else(|| self.replicas_of(component)));
+        }
+        let stores = &self.gardenlet.stores;
+        match kind {
+            Kind::ControlPlane => {
+                let api = self.gardenlet.seed(&self.technical_id);
+                self.write(&api, &stores.deployments, &typed::<Deployment>(fields)).await
+            }
+            Kind::Etcd => {
+                fields["spec"]["serviceName"] = json!(format!("{name}-peer"));
+                let api = self.gardenlet.seed(&self.technical_id);
+                self.write(&api, &stores.stateful_sets, &typed::<StatefulSet>(fields)).await
+            }
+            Kind::System => {
+                let api = self.gardenlet.shoot(&self.technical_id, "kube-system");
+                self.write(&api, &stores.deployments, &typed::<Deployment>(fields)).await
+            }
+            Kind::EveryNode => {
+                let api = self.gardenlet.shoot(&self.technical_id, "kube-system");
+                self.write(&api, &stores.daemon_sets, &typed::<DaemonSet>(fields)).await
+            }
+        }
+    }
+
+    /// Writes an object, unless the local copy says the same already, and remembers its generation.
+    async fn write<K: Workload>(
+        &self,
+        api: &controller::Api<K>,
+        store: &controller::Store<K>,
+        wanted: &K,
+    ) -> Result<(), Failure> {
+        let metadata = wanted.metadata();
+        let key = controller::ObjectKey::new(api.cluster(), &metadata.namespace, &metadata.name);
+        if let Some(present) = store.get(&key)
+            && !present.metadata().is_being_deleted()
+            && present.says(wanted)
+        {
+            return Ok(());
+        }
+        let stored = self.apply(api, wanted).await?;
+        let place = (metadata.namespace.clone(), metadata.name.clone());
+        self.run().generations.insert(place, stored.metadata().generation);
+        Ok(())
+    }
+
+    fn name_of(&self, component: Component) -> String {
+        match component {
+            Component::NetworkPlugin => {
+                let type_ = self.shoot.spec.networking.as_ref().and_then(|networking| networking.r#type.clone());
+                match type_.as_deref() {
+                    Some("cilium") => "cilium".to_owned(),
+                    Some(type_) => format!("{type_}-node"),
+                    None => "network-node".to_owned(),
+                }
+            }
+            _ => component.name().to_owned(),
+        }
+    }
+
+    /// Replicas of control plane Deployments while the Shoot is hibernated from its creation on.
+    fn hibernated_replicas(&self, component: Component) -> Option<i32> {
+        let is_asleep = self.facts.hibernated && component.kind() != Kind::EveryNode;
+        if !is_asleep {
+            return None;
+        }
+        let key = self.gardenlet.seed_key(&self.technical_id, component.name());
+        let stores = &self.gardenlet.stores;
+        // What runs keeps running until task `Hibernating control plane`; what does not run is not woken.
+        let present = match component.kind() {
+            Kind::Etcd => stores.stateful_sets.get(&key).and_then(|set| set.spec.replicas),
+            _ => stores.deployments.get(&key).and_then(|deployment| deployment.spec.replicas),
+        };
+        let was_hibernated = self.shoot.status.hibernated || self.shoot.status.last_operation.is_none();
+        Some(present.unwrap_or(if was_hibernated { 0 } else { self.replicas_of(component) }))
+    }
+
+    pub(crate) async fn deploy_components(&self, components: &[Component]) -> Result<(), Failure> {
+        for component in components {
+            if self.is_wanted(*component) {
+                self.write_component(*component, self.hibernated_replicas(*component), &BTreeMap::new()).await?;
+            } else {
+                self.destroy_components(&[*component]).await?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) async fn deploy_network_plugin(&self) -> Result<(), Failure> {
+        if self.facts.hibernated { Ok(()) } else { self.deploy_components(&[Component::NetworkPlugin]).await }
+    }
+
+    pub(crate) async fn deploy_kube_apiserver(&self, with_authorizer: bool) -> Result<(), Failure> {
+        let mut pods = BTreeMap::new();
+        if with_authorizer && self.facts.node_agent_authorizer {
+            pods.insert(AUTHORIZER_ANNOTATION.to_owned(), "true".to_owned());
+        }
+        let component = Component::KubeApiserver;
+        self.write_component(component, self.hibernated_replicas(component), &pods).await?;
+        if self.facts.skip_readiness {
+            // Nobody will wait for it: the cluster is what it is from now on.
+            self.ensure_cluster().await?;
+        }
+        Ok(())
+    }
+
+    pub(crate) async fn await_kube_apiserver(&self) -> Result<(), Failure> {
+        self.await_components(&[Component::KubeApiserver]).await?;
+        self.ensure_cluster().await
+    }
+
+    pub(crate) async fn deploy_core_dns(&self) -> Result<(), Failure> {
+        const TASK: &str = "restartCoreAddons";
+        let key = controller::ObjectKey::new(&self.technical_id, "kube-system", "coredns");
+        let present = self.gardenlet.stores.deployments.get(&key);
+        let restarted = if self.has_task(TASK) {
+            Some(self.started.0.to_rfc3339_opts(SecondsFormat::Secs, true))
+        } else {
+            present.and_then(|present| present.spec.template.metadata.annotations.get(RESTARTED_AT).cloned())
+        };
+        let pods = restarted.map(|restarted| (RESTARTED_AT.to_owned(), restarted)).into_iter().collect();
+        self.write_component(Component::CoreDns, None, &pods).await?;
+        self.finish_task(TASK).await
+    }
+
+    /// Waits until components are rolled out.
+    pub(crate) async fn await_components(&self, components: &[Component]) -> Result<(), Failure> {
+        for component in components.iter().copied().filter(|component| self.is_wanted(*component)) {
+            let name = self.name_of(component);
+            let ready = || self.is_rolled_out(component, &name).then_some(());
+            if self.gardenlet.wait(&self.technical_id, Self::patience(), ready).await.is_none() {
+                return Err(Failure::text(format!("timed out waiting for rollout of {name}")));
+            }
+        }
+        Ok(())
+    }
+
+    fn is_rolled_out(&self, component: Component, name: &str) -> bool {
+        let stores = &self.gardenlet.stores;
+        let in_shoot = || controller::ObjectKey::new(&self.technical_id, "kube-system", name);
+        let in_seed = || self.gardenlet.seed_key(&self.technical_id, name);
+        let (namespace, state) = match component.kind() {
+            Kind::ControlPlane => (self.technical_id.as_str(), stores.deployments.get(&in_seed()).map(|o| o.state())),
+            Kind::Etcd => (self.technical_id.as_str(), stores.stateful_sets.get(&in_seed()).map(|o| o.state())),
+            Kind::System => ("kube-system", stores.deployments.get(&in_shoot()).map(|o| o.state())),
+            Kind::EveryNode => ("kube-system", stores.daemon_sets.get(&in_shoot()).map(|o| o.state())),
+        };
+        let written = self.run().generations.get(&(namespace.to_owned(), name.to_owned())).copied();
+        state.is_some_and(|state| state.generation >= written.unwrap_or_default() && state.is_rolled_out())
+    }
+
+    pub(crate) async fn destroy_components(&self, components: &[Component]) -> Result<(), Failure> {
+        for component in components {
+            let name = self.name_of(*component);
+            let stores = &self.gardenlet.stores;
+            let seed = self.gardenlet.seed_key(&self.technical_id, &name);
+            let shoot = controller::ObjectKey::new(&self.technical_id, "kube-system", &name);
+            match component.kind() {
+                Kind::ControlPlane if stores.deployments.get(&seed).is_some() => {
+                    delete(&self.gardenlet.seed::<Deployment>(&self.technical_id), &name).await?;
+                }
+                Kind::Etcd if stores.stateful_sets.get(&seed).is_some() => {
+                    delete(&self.gardenlet.seed::<StatefulSet>(&self.technical_id), &name).await?;
+                }
+                Kind::System if stores.deployments.get(&shoot).is_some() => {
+                    delete(&self.gardenlet.shoot::<Deployment>(&self.technical_id, "kube-system"), &name).await?;
+                }
+                Kind::EveryNode if stores.daemon_sets.get(&shoot).is_some() => {
+                    delete(&self.gardenlet.shoot::<DaemonSet>(&self.technical_id, "kube-system"), &name).await?;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) async fn scale_down(&self, component: Component) -> Result<(), Failure> {
+        let key = self.gardenlet.seed_key(&self.technical_id, component.name());
+        let present = self.gardenlet.stores.deployments.get(&key);
+        if present.is_none_or(|present| present.spec.replicas == Some(0)) {
+            return Ok(());
+        }
+        let api = self.gardenlet.seed::<Deployment>(&self.technical_id);
+        api.patch(component.name(), &Patch::Merge(json!({ "spec": { "replicas": 0 } }))).await?;
+        Ok(())
+    }
+
+    /// Scales everything in the control plane namespace to nothing, kube-apiserver last of the Deployments.
+    pub(crate) async fn hibernate_control_plane(&self) -> Result<(), Failure> {
+        let stores = &self.gardenlet.stores;
+        let down = Patch::Merge(json!({ "spec": { "replicas": 0 } }));
+        let mut deployments = stores.deployments.list_in(&self.gardenlet.seed_cluster, &self.technical_id);
+        deployments.sort_by_key(|deployment| deployment.metadata.name == "kube-apiserver");
+        let api = self.gardenlet.seed::<Deployment>(&self.technical_id);
+        for deployment in deployments.iter().filter(|deployment| deployment.spec.replicas != Some(0)) {
+            api.patch(&deployment.metadata.name, &down).await?;
+        }
+        let api = self.gardenlet.seed::<StatefulSet>(&self.technical_id);
+        for set in stores.stateful_sets.list_in(&self.gardenlet.seed_cluster, &self.technical_id) {
+            if set.spec.replicas != Some(0) {
+                api.patch(&set.metadata.name, &down).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Deletes the pods of the control plane that say that they want a restart.
+    pub(crate) async fn restart_control_plane_pods(&self) -> Result<(), Failure> {
+        let options = ListOptions {
+            label_selector: "maintenance.gardener.cloud/restart=true".to_owned(),
+            ..ListOptions::default()
+        };
+        let api = self.gardenlet.seed::<Pod>(&self.technical_id);
+        for pod in api.list(&options).await?.0 {
+            match api.delete(&pod.metadata.name, &DeleteOptions::default()).await {
+                Err(error) if !error.is_not_found() => return Err(error.into()),
+                _ => {}
+            }
+        }
+        self.finish_task("restartControlPlanePods").await
+    }
+
+    fn kube_proxy_names(&self) -> Vec<(String, String)> {
+        let pools = &self.shoot.spec.provider.workers;
+        pools
+            .iter()
+            .map(|pool| {
+                let version = domain::worker_pool::kubernetes_version(&self.shoot, pool);
+                (format!("kube-proxy-{}-v{version}", pool.name), version.to_owned())
+            })
+            .collect()
+    }
+
+    pub(crate) async fn deploy_kube_proxy(&self) -> Result<(), Failure> {
+        let api = self.gardenlet.shoot(&self.technical_id, "kube-system");
+        for (name, version) in self.kube_proxy_names() {
+            let image = format!("kube-proxy:v{version}");
+            let fields = self.workload(Component::NodeExporter, &name, &image, &BTreeMap::new());
+            self.write(&api, &self.gardenlet.stores.daemon_sets, &typed::<DaemonSet>(fields)).await?;
+        }
+        Ok(())
+    }
+
+    /// Deletes DaemonSets of kube-proxy: those of pools and versions that are gone, or all.
+    ///
+    /// Unlike upstream: the DaemonSet of a version goes with the run that no longer asks for it, also while nodes of
+    /// that version are still being replaced.
+    pub(crate) async fn destroy_kube_proxy(&self, only_stale: bool) -> Result<(), Failure> {
+        let wanted = self.kube_proxy_names();
+        let api = self.gardenlet.shoot::<DaemonSet>(&self.technical_id, "kube-system");
+        for set in self.gardenlet.stores.daemon_sets.list_in(&self.technical_id, "kube-system") {
+            let name = &set.metadata.name;
+            let is_kept = only_stale && wanted.iter().any(|(wanted, _)| wanted == name);
+            if name.starts_with("kube-proxy-") && !is_kept {
+                delete(&api, name).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// How long a run waits for the cluster's API server.
+    pub(crate) const fn connection_timeout() -> TimeDelta {
+        TimeDelta::minutes(1)
+    }
+}
+
+/// What is compared and awaited of Deployments, StatefulSets and DaemonSets.
+trait Workload: Resource {
+    /// Whether the stored object says what `wanted` says.
+    fn says(&self, wanted: &Self) -> bool;
+    /// How far it is.
+    fn state(&self) -> domain::care::components::Workload;
+}
+
+/// Whether labels and annotations of `wanted` are there.
+fn has_metadata<K: Resource>(present: &K, wanted: &K) -> bool {
+    let has = |present: &BTreeMap<String, String>, wanted: &BTreeMap<String, String>| {
+        wanted.iter().all(|(key, value)| present.get(key) == Some(value))
+    };
+    has(&present.metadata().labels, &wanted.metadata().labels)
+        && has(&present.metadata().annotations, &wanted.metadata().annotations)
+}
+
+/// Whether the parts of a pod template that gardenlet writes are the same: servers fill in defaults elsewhere.
+fn has_template(
+    present: &api::kubernetes::core::PodTemplateSpec,
+    wanted: &api::kubernetes::core::PodTemplateSpec,
+) -> bool {
+    let images = |template: &api::kubernetes::core::PodTemplateSpec| -> Vec<(String, String)> {
+        template.spec.containers.iter().map(|each| (each.name.clone(), each.image.clone())).collect()
+    };
+    present.metadata.labels == wanted.metadata.labels
+        && present.metadata.annotations == wanted.metadata.annotations
+        && images(present) == images(wanted)
+}
+
+impl Workload for Deployment {
+    fn says(&self, wanted: &Self) -> bool {
+        has_metadata(self, wanted)
+            && self.spec.replicas == wanted.spec.replicas
+            && has_template(&self.spec.template, &wanted.spec.template)
+    }
+
+    fn state(&self) -> domain::care::components::Workload {
+        domain::care::components::Workload {
+            name: self.metadata.name.clone(),
+            generation: self.metadata.generation,
+            observed_generation: self.status.observed_generation,
+            replicas: self.spec.replicas.unwrap_or(1),
+            updated_replicas: self.status.updated_replicas,
+            available_replicas: self.status.available_replicas,
+        }
+    }
+}
+
+impl Workload for StatefulSet {
+    fn says(&self, wanted: &Self) -> bool {
+        has_metadata(self, wanted)
+            && self.spec.replicas == wanted.spec.replicas
+            && has_template(&self.spec.template, &wanted.spec.template)
+    }
+
+    fn state(&self) -> domain::care::components::Workload {
+        domain::care::components::Workload {
+            name: self.metadata.name.clone(),
+            generation: self.metadata.generation,
+            observed_generation: self.status.observed_generation,
+            replicas: self.spec.replicas.unwrap_or(1),
+            updated_replicas: self.status.updated_replicas,
+            available_replicas: self.status.available_replicas,
+        }
+    }
+}
+
+impl Workload for DaemonSet {
+    fn says(&self, wanted: &Self) -> bool {
+        has_metadata(self, wanted) && has_template(&self.spec.template, &wanted.spec.template)
+    }
+
+    fn state(&self) -> domain::care::components::Workload {
+        domain::care::components::Workload {
+            name: self.metadata.name.clone(),
+            generation: self.metadata.generation,
+            observed_generation: self.status.observed_generation,
+            replicas: self.status.desired_number_scheduled,
+            updated_replicas: self.status.updated_number_scheduled,
+            available_replicas: self.status.number_available,
+        }
+    }
+}
+
+/// How far a Deployment is, for care.
+pub(crate) fn deployment_state(deployment: &Deployment) -> domain::care::components::Workload {
+    deployment.state()
+}
+
+/// How far a StatefulSet is, for care.
+pub(crate) fn stateful_set_state(set: &StatefulSet) -> domain::care::components::Workload {
+    set.state()
+}
+
+/// How far a DaemonSet is, for care.
+pub(crate) fn daemon_set_state(set: &DaemonSet) -> domain::care::components::Workload {
+    set.state()
+}

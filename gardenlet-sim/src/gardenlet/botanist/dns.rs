@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Domains and DNSRecords.
+
+use std::collections::BTreeMap;
+
+use api::core::Shoot;
+use api::extensions::{DNSRecord, DNSRecordSpec};
+use api::kubernetes::core::{Secret, SecretReference};
+use apimachinery::meta::{ByteString, ObjectMeta};
+use chrono::TimeDelta;
+use controller::{Api, Error, ListOptions};
+
+use super::super::flow::effect::Dns;
+use super::super::shared::GARDEN;
+use super::{Botanist, Failure, delete};
+
+/// A domain of the landscape, from a Secret in namespace `garden`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Domain {
+    /// `dns.gardener.cloud/provider`
+    pub(crate) provider: String,
+    /// `dns.gardener.cloud/domain`
+    pub(crate) domain: String,
+    /// `dns.gardener.cloud/zone`
+    pub(crate) zone: Option<String>,
+    /// Credentials.
+    pub(crate) data: BTreeMap<String, ByteString>,
+}
+
+/// The domains that a Shoot is published under.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Domains {
+    /// The landscape's own.
+    pub(crate) internal: Option<Domain>,
+    /// That of `spec.dns`, if Gardener manages it.
+    pub(crate) external: Option<Domain>,
+}
+
+impl Domains {
+    /// Reads the landscape's domains and picks the Shoot's.
+    pub(crate) async fn read(secrets: &Api<Secret>, shoot: &Shoot) -> Result<Self, Error> {
+        let selector = "gardener.cloud/role in (internal-domain,default-domain)".to_owned();
+        let options = ListOptions { label_selector: selector, ..ListOptions::default() };
+        let (secrets, _) = secrets.list(&options).await?;
+        let of_role = |role: &'static str| {
+            secrets
+                .iter()
+                .filter(move |secret| secret.metadata.label("gardener.cloud/role") == Some(role))
+                .filter_map(domain)
+        };
+        let internal = of_role("internal-domain").next();
+        let dns = shoot.spec.dns.as_ref();
+        let wanted = dns.and_then(|dns| dns.domain.as_deref());
+        let external = wanted.and_then(|wanted| {
+            let own = dns.into_iter().flat_map(|dns| &dns.providers).find(|provider| provider.primary == Some(true));
+            match own.and_then(|own| own.r#type.clone()) {
+                Some(provider) if provider == "unmanaged" => None,
+                Some(provider) => Some(Domain { provider, domain: wanted.to_owned(), ..Domain::default() }),
+                None => of_role("default-domain")
+                    .find(|default| wanted.ends_with(&format!(".{}", default.domain)))
+                    .map(|default| Domain { domain: wanted.to_owned(), ..default }),
+            }
+        });
+        Ok(Self { internal, external })
+    }
+}
+
+fn domain(secret: &Secret) -> Option<Domain> {
+    Some(Domain {
+        provider: secret.metadata.annotation("dns.gardener.cloud/provider")?.to_owned(),
+        domain: secret.metadata.annotation("dns.gardener.cloud/domain")?.to_owned(),
+        zone: secret.metadata.annotation("dns.gardener.cloud/zone").map(str::to_owned),
+        data: secret.data.clone(),
+    })
+}
+
+impl Botanist {
+    /// Host of the API server below the landscape's own domain.
+    pub(crate) fn internal_api_host(&self) -> Option<String> {
+        let domain = &self.domains.internal.as_ref()?.domain;
+        let prefix = format!("api.{}.{}", self.shoot.metadata.name, self.project.metadata.name);
+        Some(if domain.contains("internal") {
+            format!("{prefix}.{domain}")
+        } else {
+            format!("{prefix}.internal.{domain}")
+        })
+    }
+
+    /// Address of the load balancer before the API servers of the seed, of the block set aside for documentation.
+    pub(crate) fn load_balancer_address(&self) -> String {
+        let key = format!("{GARDEN}/{}", self.seed.metadata.name);
+        let last = 1 + self.gardenlet.context.random.below(254, "load-balancer", &key, 0);
+        format!("192.0.2.{last}")
+    }
+
+    pub(crate) async fn deploy_internal_dns_record(&self) -> Result<(), Failure> {
+        match (&self.domains.internal, self.internal_api_host()) {
+            (Some(domain), Some(host)) => {
+                let is_forced = self.shoot.metadata.is_being_deleted();
+                self.deploy_dns_record(Dns::Internal, domain, host, is_forced).await?;
+            }
+            _ => self.destroy_dns_record(Dns::Internal).await?,
+        }
+        self.finish_task(Dns::Internal.task()).await
+    }
+
+    pub(crate) async fn deploy_external_dns_record(&self) -> Result<(), Failure> {
+        match &self.domains.external {
+            Some(domain) => {
+                let host = format!("api.{}", domain.domain);
+                self.deploy_dns_record(Dns::External, domain, host, false).await?;
+            }
+            None => self.destroy_dns_record(Dns::External).await?,
+        }
+        self.finish_task(Dns::External.task()).await
+    }
+
+    pub(crate) async fn deploy_ingress_dns_record(&self) -> Result<(), Failure> {
+        match &self.domains.external {
+            Some(domain) if self.facts.nginx_ingress => {
+                let host = format!("*.ingress.{}", domain.domain);
+                self.deploy_dns_record(Dns::Ingress, domain, host, false).await?;
+            }
+            _ => self.destroy_dns_record(Dns::Ingress).await?,
+        }
+        self.finish_task(Dns::Ingress.task()).await
+    }
+
+    fn dns_record_name(&self, record: Dns) -> String {
+        format!("{}-{}", self.shoot.metadata.name, record.suffix())
+    }
+
+    async fn deploy_dns_record(
+        &self,
+        record: Dns,
+        domain: &Domain,
+        host: String,
+        is_forced: bool,
+    ) -> Result<(), Failure> {
+        let name = self.dns_record_name(record);
+        let role = match record {
+            Dns::External => "external",
+            Dns::Ingress => "ingress",
+            Dns::Internal => "internal",
+        };
+        let mut metadata = ObjectMeta::named(&self.technical_id, &name);
+        metadata.labels.insert("gardener.cloud/role".to_owned(), "controlplane".to_owned());
+        metadata.labels.insert("role".to_owned(), format!("dnsrecord-{role}"));
+        let secret_name = format!("dnsrecord-{name}");
+        let key = self.gardenlet.seed_key(&self.technical_id, &name);
+        let is_new = self.gardenlet.stores.dns_records.get(&key).is_none();
+        if is_new || self.has_task(record.task()) {
+            let secret = Secret {
+                metadata: ObjectMeta::named(&self.technical_id, &secret_name),
+                data: domain.data.clone(),
+                r#type: "Opaque".to_owned(),
+                ..Secret::default()
+            };
+            self.apply(&self.gardenlet.seed(&self.technical_id), &secret).await?;
+        }
+        let wanted = DNSRecord {
+            metadata,
+            spec: DNSRecordSpec {
+                r#type: domain.provider.clone(),
+                secret_ref: SecretReference { name: secret_name, namespace: self.technical_id.clone() },
+                zone: domain.zone.clone(),
+                name: host,
+                record_type: "A".to_owned(),
+                values: vec![self.load_balancer_address()],
+                ttl: Some(120),
+                ..DNSRecordSpec::default()
+            },
+            ..DNSRecord::default()
+        };
+        let is_forced = is_forced || self.has_task(record.task());
+        self.write_extension(&wanted, &self.gardenlet.stores.dns_records, is_forced, true).await?;
+        self.await_extension(&self.gardenlet.stores.dns_records, &name, TimeDelta::minutes(2)).await?;
+        Ok(())
+    }
+
+    pub(crate) async fn destroy_dns_record(&self, record: Dns) -> Result<(), Failure> {
+        let name = self.dns_record_name(record);
+        let store = &self.gardenlet.stores.dns_records;
+        let key = self.gardenlet.seed_key(&self.technical_id, &name);
+        if store.get(&key).is_none() {
+            return Ok(());
+        }
+        delete(&self.gardenlet.seed::<DNSRecord>(&self.technical_id), &name).await?;
+        self.await_extension_gone(store, &name, TimeDelta::minutes(2)).await
+    }
+}

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+//! OperatingSystemConfigs of the pools, two each, and the Secrets that node agents read.
+
+use std::collections::BTreeMap;
+
+use api::core::Worker as Pool;
+use api::extensions::{
+    CRIConfig, File, FileContent, FileContentImageRef, FileContentInline, OperatingSystemConfig,
+    OperatingSystemConfigSpec, Unit,
+};
+use api::kubernetes::core::Secret;
+use apimachinery::meta::{ByteString, ObjectMeta};
+use domain::worker_pool::hash::digest;
+use domain::worker_pool::{self, HashInputs, HashVersion, OscKeys, UpdateStrategy};
+use serde::{Deserialize, Serialize};
+
+use super::super::configuration::NEW_WORKER_POOL_HASH;
+use super::{Botanist, Failure, delete};
+
+/// Secret of the control plane namespace that remembers the form of each pool's key.
+const HASHES: &str = "worker-pools-operatingsystemconfig-hashes";
+
+/// Which of a pool's two configurations.
+const PURPOSES: [(&str, &str); 2] = [("provision", "init"), ("reconcile", "original")];
+
+/// An entry of the remembered keys.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct PoolHash {
+    name: String,
+    current_version: u8,
+    #[serde(rename = "hashVersionToOSCKey")]
+    keys: BTreeMap<u8, String>,
+}
+
+const fn version(number: u8) -> HashVersion {
+    if number == 2 { HashVersion::V2 } else { HashVersion::V1 }
+}
+
+impl Botanist {
+    fn latest_hash_version(&self) -> HashVersion {
+        let version = &self.gardenlet.context.identity.version;
+        let is_new = self.gardenlet.options.config.gate(NEW_WORKER_POOL_HASH, version);
+        if is_new { HashVersion::V2 } else { HashVersion::V1 }
+    }
+
+    /// The form of a pool's key that counts in this run.
+    pub(crate) fn hash_version(&self, pool: &str) -> HashVersion {
+        self.run().osc_keys.get(pool).map_or_else(|| self.latest_hash_version(), |keys| keys.current)
+    }
+
+    /// Reads the remembered forms, moves them where a key changed, and remembers them.
+    async fn settle_hash_versions(&self) -> Result<(), Failure> {
+        let api = self.gardenlet.seed::<Secret>(&self.technical_id);
+        let stored = api.get_opt(HASHES).await?;
+        let remembered: Vec<PoolHash> = stored
+            .as_ref()
+            .and_then(|secret| secret.data.get("pools"))
+            .and_then(|data| serde_yaml_ng::from_slice(&data.0).ok())
+            .unwrap_or_default();
+        let mut keys = BTreeMap::new();
+        let mut next = Vec::new();
+        for pool in &self.shoot.spec.provider.workers {
+            let before = remembered.iter().find(|entry| entry.name == pool.name).map(|entry| OscKeys {
+                current: version(entry.current_version),
+                keys: entry.keys.iter().map(|(number, key)| (version(*number), key.clone())).collect(),
+            });
+            let inputs = HashInputs::of_shoot(&self.shoot, pool);
+            let now = OscKeys::next(before.as_ref(), &inputs, self.latest_hash_version());
+            if !UpdateStrategy::of(pool.update_strategy.as_deref()).is_in_place() {
+                next.push(PoolHash {
+                    name: pool.name.clone(),
+                    current_version: now.current.number(),
+                    keys: now.keys.iter().map(|(version, key)| (version.number(), key.clone())).collect(),
+                });
+            }
+            keys.insert(pool.name.clone(), now);
+        }
+        self.run().osc_keys = keys;
+        let text = serde_yaml_ng::to_string(&next).map_err(|error| Failure::text(error.to_string()))?;
+        let secret = Secret {
+            metadata: ObjectMeta::named(&self.technical_id, HASHES),
+            data: BTreeMap::from([("pools".to_owned(), ByteString(text.into_bytes()))]),
+            r#type: "Opaque".to_owned(),
+            ..Secret::default()
+        };
+        match &stored {
+            Some(stored) if stored.data == secret.data => {}
+            _ => {
+                self.apply(&api, &secret).await?;
+            }
+        }
+        Ok(())
+    }
+
+    fn configuration_name(&self, pool: &Pool, suffix: &str) -> String {
+        HashInputs::of_shoot(&self.shoot, pool).osc_name(self.hash_version(&pool.name), suffix)
+    }
+
+    /// Names of the configurations that the spec asks for.
+    pub(crate) fn wanted_operating_system_configs(&self) -> Vec<String> {
+        let pools = &self.shoot.spec.provider.workers;
+        pools.iter().flat_map(|pool| PURPOSES.map(|(_, suffix)| self.configuration_name(pool, suffix))).collect()
+    }
+
+    pub(crate) async fn deploy_operating_system_configs(&self) -> Result<(), Failure> {
+        self.settle_hash_versions().await?;
+        for pool in &self.shoot.spec.provider.workers {
+            for (purpose, suffix) in PURPOSES {
+                let wanted = self.configuration(pool, purpose, suffix);
+                let store = &self.gardenlet.stores.operating_system_configs;
+                self.write_extension(&wanted, store, false, false).await?;
+            }
+        }
+        Ok(())
+    }
+
+    fn configuration(&self, pool: &Pool, purpose: &str, suffix: &str) -> OperatingSystemConfig {
+        let image = pool.machine.image.clone().unwrap_or_default();
+        let kubernetes = worker_pool::kubernetes_version(&self.shoot, pool);
+        let mut metadata = ObjectMeta::named(&self.technical_id, &self.configuration_name(pool, suffix));
+        metadata.labels.insert("worker.gardener.cloud/pool".to_owned(), pool.name.clone());
+        let mut spec = OperatingSystemConfigSpec {
+            r#type: image.name,
+            provider_config: image.provider_config,
+            purpose: purpose.to_owned(),
+            cri_config: pool.cri.as_ref().map(|cri| CRIConfig {
+                name: cri.name.clone(),
+                cgroup_driver: Some("systemd".to_owned()),
+                ..CRIConfig::default()
+            }),
+            ..OperatingSystemConfigSpec::default()
+        };
+        if purpose == "provision" {
+            spec.units.push(Unit {
+                name: "gardener-node-init.service".to_owned(),
+                command: Some("start".to_owned()),
+                enable: Some(true),
+                ..Unit::default()
+            });
+        } else {
+            let image = |name: &str, version: &str| FileContent {
+                image_ref: Some(FileContentImageRef {
+                    image: format!("{name}:v{version}"),
+                    file_path_in_image: format!("/{name}"),
+                }),
+                ..FileContent::default()
+            };
+            spec.units.push(Unit {
+                name: "kubelet.service".to_owned(),
+                command: Some("start".to_owned()),
+                enable: Some(true),
+                file_paths: vec!["/opt/bin/kubelet".to_owned(), "/var/lib/kubelet/config/kubelet".to_owned()],
+                ..Unit::default()
+            });
+            spec.files.push(File {
+                path: "/opt/bin/kubelet".to_owned(),
+                permissions: Some(0o755),
+                content: image("kubelet", kubernetes),
+            });
+            let settings = worker_pool::kubelet_config(&self.shoot, pool);
+            let settings = serde_json::to_string(&settings).unwrap_or_default();
+            spec.files.push(File {
+                path: "/var/lib/kubelet/config/kubelet".to_owned(),
+                permissions: Some(0o644),
+                content: FileContent {
+                    inline: Some(FileContentInline { encoding: String::new(), data: settings }),
+                    ..FileContent::default()
+                },
+            });
+            if !pool.sysctls.is_empty() {
+                let data: Vec<String> = pool.sysctls.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+                spec.files.push(File {
+                    path: "/etc/sysctl.d/99-k8s-general.conf".to_owned(),
+                    permissions: Some(0o644),
+                    content: FileContent {
+                        inline: Some(FileContentInline { encoding: String::new(), data: data.join("\n") }),
+                        ..FileContent::default()
+                    },
+                });
+            }
+        }
+        OperatingSystemConfig { metadata, spec, ..OperatingSystemConfig::default() }
+    }
+
+    /// The Secret with the user data of new machines: what the extension says, or the name that it will give it.
+    pub(crate) fn user_data_secret(&self, inputs: &HashInputs, version: HashVersion) -> String {
+        let name = inputs.osc_name(version, "init");
+        let key = self.gardenlet.seed_key(&self.technical_id, &name);
+        let configuration = self.gardenlet.stores.operating_system_configs.get(&key);
+        configuration
+            .and_then(|configuration| Some(configuration.status.cloud_config.as_ref()?.secret_ref.name.clone()))
+            .unwrap_or_else(|| format!("osc-result-{name}"))
+    }
+
+    /// What the node agents of each pool apply: a Secret in the cluster, its checksum in an annotation.
+    pub(crate) async fn deploy_node_agent_secrets(&self) -> Result<(), Failure> {
+        let api = self.gardenlet.shoot::<Secret>(&self.technical_id, "kube-system");
+        let mut names = Vec::new();
+        for pool in &self.shoot.spec.provider.workers {
+            let inputs = HashInputs::of_shoot(&self.shoot, pool);
+            let name = inputs.osc_key(self.hash_version(&pool.name));
+            let configuration = self.configuration(pool, "reconcile", "original");
+            let text =
+                serde_yaml_ng::to_string(&configuration.spec).map_err(|error| Failure::text(error.to_string()))?;
+            let mut metadata = ObjectMeta::named("kube-system", &name);
+            metadata.labels.insert("gardener.cloud/role".to_owned(), "operating-system-config".to_owned());
+            metadata.labels.insert("worker.gardener.cloud/pool".to_owned(), pool.name.clone());
+            metadata.annotations.insert("checksum/data-script".to_owned(), digest(&[&text]));
+            let secret = Secret {
+                metadata,
+                data: BTreeMap::from([("osc.yaml".to_owned(), ByteString(text.into_bytes()))]),
+                r#type: "Opaque".to_owned(),
+                ..Secret::default()
+            };
+            self.apply(&api, &secret).await?;
+            names.push(name);
+        }
+        let options = controller::ListOptions {
+            label_selector: "gardener.cloud/role=operating-system-config".to_owned(),
+            ..controller::ListOptions::default()
+        };
+        for secret in api.list(&options).await?.0 {
+            if !names.contains(&secret.metadata.name) {
+                delete(&api, &secret.metadata.name).await?;
+            }
+        }
+        Ok(())
+    }
+}

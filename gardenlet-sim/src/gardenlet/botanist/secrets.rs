@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Credentials: of the provider, of users, of what the spec refers to; and backups.
+
+use std::collections::BTreeMap;
+
+use api::core::{BackupEntry, BackupEntrySpec, InternalSecret, SecretBinding, Shoot, ShootState};
+use api::kubernetes::core::{ConfigMap, Secret};
+use api::security::CredentialsBinding;
+use apimachinery::Resource as _;
+use apimachinery::meta::{ByteString, ObjectMeta, OwnerReference};
+use controller::Patch;
+use domain::last_operation::{OperationType, SUCCEEDED, last_operation};
+use serde_json::json;
+
+use super::{Botanist, Failure, delete};
+
+impl Botanist {
+    /// Secret `cloudprovider`: a copy of the credentials that the Shoot is bound to.
+    pub(crate) async fn deploy_cloud_provider_secret(&self) -> Result<(), Failure> {
+        let spec = &self.shoot.spec;
+        let own = &self.shoot.metadata.namespace;
+        let place = if let Some(name) = &spec.secret_binding_name {
+            let binding = self.gardenlet.garden::<SecretBinding>(own).get_opt(name).await?;
+            binding.map(|binding| (binding.secret_ref.namespace, binding.secret_ref.name))
+        } else if let Some(name) = &spec.credentials_binding_name {
+            let binding = self.gardenlet.garden::<CredentialsBinding>(own).get_opt(name).await?;
+            binding
+                .filter(|binding| binding.credentials_ref.kind == "Secret")
+                .map(|binding| (binding.credentials_ref.namespace, binding.credentials_ref.name))
+        } else {
+            None
+        };
+        let mut data = BTreeMap::new();
+        if let Some((namespace, name)) = place {
+            let namespace = if namespace.is_empty() { own } else { &namespace };
+            if let Some(secret) = self.gardenlet.garden::<Secret>(namespace).get_opt(&name).await? {
+                data = secret.data;
+            }
+        }
+        let mut metadata = ObjectMeta::named(&self.technical_id, "cloudprovider");
+        metadata.labels.insert("gardener.cloud/purpose".to_owned(), "cloudprovider".to_owned());
+        let secret = Secret { metadata, data, r#type: "Opaque".to_owned(), ..Secret::default() };
+        self.apply(&self.gardenlet.seed(&self.technical_id), &secret).await?;
+        Ok(())
+    }
+
+    fn owner(&self) -> OwnerReference {
+        OwnerReference {
+            api_version: Shoot::api_version(),
+            kind: "Shoot".to_owned(),
+            name: self.shoot.metadata.name.clone(),
+            uid: self.shoot.metadata.uid.clone(),
+            controller: Some(true),
+            block_owner_deletion: Some(true),
+        }
+    }
+
+    /// What users find in the project namespace: for now `<shoot>.monitoring`.
+    ///
+    /// Unlike upstream: there are no certificate authorities and no SSH key pair yet, so `<shoot>.ca-cluster`,
+    /// `<shoot>.ca-client`, `<shoot>.ca-kubelet` and `<shoot>.ssh-keypair` are missing.
+    pub(crate) async fn deploy_project_secrets(&self) -> Result<(), Failure> {
+        let namespace = &self.shoot.metadata.namespace;
+        let mut metadata = ObjectMeta::named(namespace, &format!("{}.monitoring", self.shoot.metadata.name));
+        let label = ("gardener.cloud/role".to_owned(), "monitoring".to_owned());
+        metadata.labels.extend([label, ("shoot.gardener.cloud/name".to_owned(), self.shoot.metadata.name.clone())]);
+        metadata.owner_references = vec![self.owner()];
+        let key = format!("garden/{namespace}/{}", self.shoot.metadata.name);
+        let started = self
+            .shoot
+            .status
+            .credentials
+            .as_ref()
+            .and_then(|credentials| credentials.rotation.as_ref()?.observability.as_ref()?.last_initiation_time)
+            .map_or(0, |time| u64::try_from(time.0.timestamp()).unwrap_or_default());
+        let password = self.gardenlet.context.random.suffix(32, "observability-password", &key, started);
+        let data = [("username", "admin".to_owned()), ("password", password)]
+            .into_iter()
+            .map(|(key, value)| (key.to_owned(), ByteString(value.into_bytes())))
+            .collect();
+        let secret = Secret { metadata, data, r#type: "Opaque".to_owned(), ..Secret::default() };
+        self.apply(&self.gardenlet.garden(namespace), &secret).await?;
+        Ok(())
+    }
+
+    /// Copies of the Secrets and ConfigMaps that `spec.resources` names, as `ref-<name>`.
+    pub(crate) async fn deploy_referenced_resources(&self) -> Result<(), Failure> {
+        let namespace = &self.shoot.metadata.namespace;
+        for resource in &self.shoot.spec.resources {
+            let reference = &resource.resource_ref;
+            let metadata = ObjectMeta::named(&self.technical_id, &format!("ref-{}", reference.name));
+            match reference.kind.as_str() {
+                "Secret" => {
+                    let source = self.gardenlet.garden::<Secret>(namespace).get(&reference.name).await?;
+                    let copy = Secret { metadata, data: source.data, r#type: source.r#type, ..Secret::default() };
+                    self.apply(&self.gardenlet.seed(&self.technical_id), &copy).await?;
+                }
+                "ConfigMap" => {
+                    let source = self.gardenlet.garden::<ConfigMap>(namespace).get(&reference.name).await?;
+                    let copy = ConfigMap {
+                        metadata,
+                        data: source.data,
+                        binary_data: source.binary_data,
+                        ..ConfigMap::default()
+                    };
+                    self.apply(&self.gardenlet.seed(&self.technical_id), &copy).await?;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) async fn destroy_referenced_resources(&self) -> Result<(), Failure> {
+        for resource in &self.shoot.spec.resources {
+            let name = format!("ref-{}", resource.resource_ref.name);
+            match resource.resource_ref.kind.as_str() {
+                "Secret" => delete(&self.gardenlet.seed::<Secret>(&self.technical_id), &name).await?,
+                "ConfigMap" => delete(&self.gardenlet.seed::<ConfigMap>(&self.technical_id), &name).await?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn backup_entry_name(&self) -> String {
+        format!("{}--{}", self.technical_id, self.shoot.status.uid)
+    }
+
+    pub(crate) async fn deploy_backup_entry(&self) -> Result<(), Failure> {
+        let namespace = &self.shoot.metadata.namespace;
+        let api = self.gardenlet.garden::<BackupEntry>(namespace);
+        let mut metadata = ObjectMeta::named(namespace, &self.backup_entry_name());
+        metadata.owner_references = vec![self.owner()];
+        let entry = BackupEntry {
+            metadata,
+            spec: BackupEntrySpec {
+                bucket_name: self.seed.metadata.uid.clone(),
+                seed_name: Some(self.seed.metadata.name.clone()),
+                ..BackupEntrySpec::default()
+            },
+            ..BackupEntry::default()
+        };
+        let stored = self.apply(&api, &entry).await?;
+        if stored.status.last_operation.as_ref().is_none_or(|operation| operation.state != SUCCEEDED) {
+            let text = "Backup entry has been successfully reconciled.";
+            let operation = last_operation(OperationType::Create, SUCCEEDED, 100, text, self.started);
+            let status = json!({ "status": {
+                "lastOperation": operation,
+                "observedGeneration": stored.metadata.generation,
+                "seedName": self.seed.metadata.name,
+            } });
+            api.patch_subresource(&stored.metadata.name, "status", &Patch::Merge(status)).await?;
+        }
+        Ok(())
+    }
+
+    pub(crate) async fn await_backup_entry(&self) -> Result<(), Failure> {
+        let api = self.gardenlet.garden::<BackupEntry>(&self.shoot.metadata.namespace);
+        let entry = api.get(&self.backup_entry_name()).await?;
+        let is_ready = entry.status.last_operation.is_some_and(|operation| operation.state == SUCCEEDED);
+        if is_ready { Ok(()) } else { Err(Failure::text("backup entry is not yet reconciled")) }
+    }
+
+    pub(crate) async fn destroy_shoot_state(&self) -> Result<(), Failure> {
+        let api = self.gardenlet.garden::<ShootState>(&self.shoot.metadata.namespace);
+        let name = &self.shoot.metadata.name;
+        if api.get_opt(name).await?.is_none() {
+            return Ok(());
+        }
+        let confirm = json!({ "metadata": { "annotations": { "confirmation.gardener.cloud/deletion": "true" } } });
+        api.patch(name, &Patch::Merge(confirm)).await?;
+        delete(&api, name).await
+    }
+
+    /// What gardenlet wrote into the project namespace goes with the Shoot.
+    pub(crate) async fn destroy_project_secrets(&self) -> Result<(), Failure> {
+        let namespace = &self.shoot.metadata.namespace;
+        let name = &self.shoot.metadata.name;
+        delete(&self.gardenlet.garden::<Secret>(namespace), &format!("{name}.monitoring")).await?;
+        delete(&self.gardenlet.garden::<InternalSecret>(namespace), &format!("{name}.ca-client")).await?;
+        delete(&self.gardenlet.garden::<BackupEntry>(namespace), &self.backup_entry_name()).await
+    }
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The logical cluster that the Shoot's API server serves, and what lies in it besides components.
+
+use std::collections::BTreeMap;
+
+use api::kubernetes::core::{ConfigMap, Namespace};
+use api::terrarium::{Cluster, ClusterSpec};
+use apimachinery::meta::ObjectMeta;
+use controller::Api;
+
+use super::super::shared::RUNTIME;
+use super::{Botanist, Failure, delete};
+
+impl Botanist {
+    fn clusters(&self) -> Api<Cluster> {
+        Api::all(&self.gardenlet.context, RUNTIME)
+    }
+
+    /// The cluster exists from here on, with the version of its API server.
+    pub(crate) async fn ensure_cluster(&self) -> Result<(), Failure> {
+        let wanted = Cluster {
+            metadata: ObjectMeta::named("", &self.technical_id),
+            spec: ClusterSpec { kubernetes_version: self.shoot.spec.kubernetes.version.clone() },
+        };
+        self.apply(&self.clusters(), &wanted).await?;
+        Ok(())
+    }
+
+    /// The API server must answer before anything can be deployed into the cluster.
+    pub(crate) async fn connect_to_shoot(&self) -> Result<(), Failure> {
+        if self.facts.hibernated && self.clusters().get_opt(&self.technical_id).await?.is_none() {
+            return Ok(());
+        }
+        let timeout = Self::connection_timeout();
+        let end = self.gardenlet.context.clock.now() + timeout;
+        let namespaces = self.gardenlet.shoot::<Namespace>(&self.technical_id, "");
+        loop {
+            match namespaces.get("kube-system").await {
+                Ok(_) => return Ok(()),
+                Err(error) if self.gardenlet.context.clock.now() >= end => return Err(error.into()),
+                // The cluster was announced a moment ago; its API server answers as soon as it has read that.
+                Err(_) => {
+                    let pause = chrono::TimeDelta::milliseconds(100);
+                    self.gardenlet.context.clock.sleep(pause, clock::TimerClass::Work).await;
+                }
+            }
+        }
+    }
+
+    pub(crate) async fn deploy_shoot_cluster_identity(&self) -> Result<(), Failure> {
+        let data = [("cluster-identity", self.cluster_identity()), ("origin", "shoot".to_owned())];
+        self.deploy_config_map("cluster-identity", data).await
+    }
+
+    pub(crate) async fn deploy_shoot_info(&self) -> Result<(), Failure> {
+        let spec = &self.shoot.spec;
+        let networking = spec.networking.clone().unwrap_or_default();
+        let data = [
+            (
+                "extensions",
+                self.wanted_extensions().iter().map(|each| each.spec.r#type.as_str()).collect::<Vec<_>>().join(","),
+            ),
+            ("projectName", self.project.metadata.name.clone()),
+            ("shootName", self.shoot.metadata.name.clone()),
+            ("provider", spec.provider.r#type.clone()),
+            ("region", spec.region.clone()),
+            ("kubernetesVersion", spec.kubernetes.version.clone()),
+            ("podNetwork", networking.pods.unwrap_or_default()),
+            ("serviceNetwork", networking.services.unwrap_or_default()),
+            ("nodeNetwork", networking.nodes.unwrap_or_default()),
+            ("domain", spec.dns.as_ref().and_then(|dns| dns.domain.clone()).unwrap_or_default()),
+        ];
+        self.deploy_config_map("shoot-info", data).await
+    }
+
+    async fn deploy_config_map<const N: usize>(&self, name: &str, data: [(&str, String); N]) -> Result<(), Failure> {
+        let data: BTreeMap<String, String> = data
+            .into_iter()
+            .filter(|(_, value)| !value.is_empty())
+            .map(|(key, value)| (key.to_owned(), value))
+            .collect();
+        let map = ConfigMap { metadata: ObjectMeta::named("kube-system", name), data, ..ConfigMap::default() };
+        self.apply(&self.gardenlet.shoot(&self.technical_id, "kube-system"), &map).await?;
+        Ok(())
+    }
+
+    pub(crate) async fn destroy_cluster(&self) -> Result<(), Failure> {
+        delete(&self.clusters(), &self.technical_id).await
+    }
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a run writes to the Shoot itself: identity, addresses, networks, finished tasks.
+
+use api::core::{NetworkingStatus, Shoot, ShootAdvertisedAddress};
+use controller::Patch;
+use serde_json::{Value, json};
+
+use super::{Botanist, Failure};
+
+impl Botanist {
+    /// Patches the Shoot's status without a precondition: these fields have no other writer.
+    pub(crate) async fn patch_status(&self, status: Value) -> Result<(), Failure> {
+        let api = self.gardenlet.garden::<Shoot>(&self.shoot.metadata.namespace);
+        let patch = Patch::Merge(json!({ "status": status }));
+        api.patch_subresource(&self.shoot.metadata.name, "status", &patch).await?;
+        Ok(())
+    }
+
+    pub(crate) async fn ensure_cluster_identity(&self) -> Result<(), Failure> {
+        if self.shoot.status.cluster_identity.is_some() {
+            return Ok(());
+        }
+        self.patch_status(json!({ "clusterIdentity": self.cluster_identity() })).await
+    }
+
+    /// `<technical ID>-<uid>-<identity of the garden>`
+    pub(crate) fn cluster_identity(&self) -> String {
+        let written = self.shoot.status.cluster_identity.clone();
+        written.unwrap_or_else(|| format!("{}-{}-{}", self.technical_id, self.shoot.status.uid, self.garden_identity))
+    }
+
+    pub(crate) async fn ensure_advertised_addresses(&self) -> Result<(), Failure> {
+        let addresses = self.advertised_addresses();
+        if self.shoot.status.advertised_addresses == addresses {
+            return Ok(());
+        }
+        self.patch_status(json!({ "advertisedAddresses": addresses })).await
+    }
+
+    /// In upstream's order, only those that apply.
+    fn advertised_addresses(&self) -> Vec<ShootAdvertisedAddress> {
+        let address =
+            |name: &str, host: String| ShootAdvertisedAddress { name: name.to_owned(), url: format!("https://{host}") };
+        let mut addresses = Vec::new();
+        if let Some(domain) = self.shoot.spec.dns.as_ref().and_then(|dns| dns.domain.as_deref()) {
+            addresses.push(address("external", format!("api.{domain}")));
+        }
+        let internal = self.internal_api_host();
+        if let Some(host) = &internal {
+            addresses.push(address("internal", host.clone()));
+        }
+        if addresses.is_empty() {
+            addresses.push(address("unmanaged", self.load_balancer_address()));
+        }
+        let issuer = self
+            .shoot
+            .spec
+            .kubernetes
+            .kube_api_server
+            .as_ref()
+            .and_then(|server| server.service_account_config.as_ref())
+            .and_then(|config| config.issuer.clone());
+        if let Some(url) = issuer {
+            addresses.push(ShootAdvertisedAddress { name: "service-account-issuer".to_owned(), url });
+        } else if let Some(host) = internal {
+            addresses.push(address("service-account-issuer", host));
+        }
+        addresses
+    }
+
+    /// `status.networking`, from what the infrastructure reports and else from the spec.
+    pub(crate) async fn update_networking(
+        &self,
+        infrastructure: &api::extensions::InfrastructureStatus,
+    ) -> Result<(), Failure> {
+        let spec = self.shoot.spec.networking.clone().unwrap_or_default();
+        let reported = infrastructure.networking.clone().unwrap_or_default();
+        let list = |reported: Vec<String>, spec: Option<String>| {
+            if reported.is_empty() { spec.into_iter().collect() } else { reported }
+        };
+        let networking = NetworkingStatus {
+            pods: list(reported.pods, spec.pods),
+            nodes: list(reported.nodes, infrastructure.nodes_cidr.clone().or(spec.nodes)),
+            services: list(reported.services, spec.services),
+            egress_cid_rs: infrastructure.egress_cid_rs.clone(),
+        };
+        if self.shoot.status.networking.as_ref() == Some(&networking) {
+            return Ok(());
+        }
+        self.patch_status(json!({ "networking": networking })).await
+    }
+
+    pub(crate) async fn update_encrypted_resources(&self) -> Result<(), Failure> {
+        let resources = wanted_encrypted_resources(&self.shoot);
+        if self.shoot.status.encrypted_resources == resources {
+            return Ok(());
+        }
+        self.patch_status(json!({ "encryptedResources": resources })).await
+    }
+
+    /// Takes a task out of `shoot.gardener.cloud/tasks`, unless the Shoot was changed since the run began.
+    pub(crate) async fn finish_task(&self, task: &'static str) -> Result<(), Failure> {
+        if !self.has_task(task) {
+            return Ok(());
+        }
+        let key = super::super::shared::garden_key(&self.shoot.metadata.namespace, &self.shoot.metadata.name);
+        let present = self.gardenlet.stores.shoots.get(&key);
+        if present.is_some_and(|present| present.metadata.generation != self.shoot.metadata.generation) {
+            return Ok(());
+        }
+        let left = {
+            let mut run = self.run();
+            run.finished_tasks.push(task);
+            let tasks = self.shoot.metadata.annotation(domain::annotations::TASKS).unwrap_or_default();
+            let left: Vec<&str> = tasks
+                .split(',')
+                .map(str::trim)
+                .filter(|task| !task.is_empty() && !run.finished_tasks.contains(task))
+                .collect();
+            left.join(",")
+        };
+        let value = if left.is_empty() { Value::Null } else { Value::String(left) };
+        let patch = Patch::Merge(json!({ "metadata": { "annotations": { domain::annotations::TASKS: value } } }));
+        self.gardenlet.garden::<Shoot>(&self.shoot.metadata.namespace).patch(&self.shoot.metadata.name, &patch).await?;
+        Ok(())
+    }
+}
+
+/// What the spec asks to be encrypted besides Secrets, sorted.
+pub(crate) fn wanted_encrypted_resources(shoot: &Shoot) -> Vec<String> {
+    let mut resources = shoot
+        .spec
+        .kubernetes
+        .kube_api_server
+        .as_ref()
+        .and_then(|server| server.encryption_config.as_ref())
+        .map(|config| config.resources.clone())
+        .unwrap_or_default();
+    resources.sort();
+    resources.dedup();
+    resources
+}

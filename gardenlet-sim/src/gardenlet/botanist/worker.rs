@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The Worker object, and the waits that concern nodes.
+
+use api::core::{MachineType, Worker as Pool};
+use api::extensions::{
+    ClusterAutoscalerOptions, DataVolume, MachineImage, NodeTemplate, Volume, Worker, WorkerPool, WorkerSpec,
+};
+use api::kubernetes::core::{Node, SecretKeySelector, SecretReference};
+use apimachinery::meta::ObjectMeta;
+use chrono::TimeDelta;
+use domain::worker_pool::{self, HashVersion, UpdateStrategy};
+
+use super::{Botanist, Failure};
+
+/// Label of a Node with the key of its operating system configuration.
+pub(crate) const NODE_AGENT_SECRET_LABEL: &str = "worker.gardener.cloud/gardener-node-agent-secret-name";
+/// Label of a Node with its Kubernetes version, without `v`.
+pub(crate) const KUBERNETES_VERSION_LABEL: &str = "worker.gardener.cloud/kubernetes-version";
+
+impl Botanist {
+    pub(crate) async fn deploy_worker(&self) -> Result<(), Failure> {
+        let store = &self.gardenlet.stores.workers;
+        let name = &self.shoot.metadata.name;
+        let present = store.get(&self.gardenlet.seed_key(&self.technical_id, name));
+        let spec = &self.shoot.spec;
+        let pools = spec.provider.workers.iter().map(|pool| self.worker_pool(pool, present.as_deref())).collect();
+        let wanted = Worker {
+            metadata: ObjectMeta::named(&self.technical_id, name),
+            spec: WorkerSpec {
+                r#type: spec.provider.r#type.clone(),
+                region: spec.region.clone(),
+                secret_ref: SecretReference { name: "cloudprovider".to_owned(), namespace: self.technical_id.clone() },
+                infrastructure_provider_status: self.infrastructure_status(),
+                pools,
+                ..WorkerSpec::default()
+            },
+            ..Worker::default()
+        };
+        // Hibernation is not part of the Worker: the extension reads it from the Cluster, so it must be told.
+        let is_forced = self.facts.hibernated != self.shoot.status.hibernated;
+        let before = present.as_ref().and_then(|worker| worker.status.machine_deployments_last_update_time);
+        if self.write_extension(&wanted, store, is_forced, false).await? {
+            self.run().machine_deployments_before = Some(before);
+        }
+        Ok(())
+    }
+
+    fn worker_pool(&self, pool: &Pool, present: Option<&Worker>) -> WorkerPool {
+        let shoot = &self.shoot;
+        let machine_type = self.cloud_profile.machine_types.iter().find(|each| each.name == pool.machine.r#type);
+        let image = pool.machine.image.clone().unwrap_or_default();
+        let strategy = UpdateStrategy::of(pool.update_strategy.as_deref());
+        let inputs = worker_pool::HashInputs::of_shoot(shoot, pool);
+        let version = self.hash_version(&pool.name);
+        let key = inputs.osc_key(version);
+        let present = present.and_then(|worker| worker.spec.pools.iter().find(|each| each.name == pool.name));
+        let node_template = match present {
+            Some(present) if present.machine_type == pool.machine.r#type && present.node_template.is_some() => {
+                present.node_template.clone()
+            }
+            _ => machine_type.map(node_template),
+        };
+        let architecture = pool
+            .machine
+            .architecture
+            .clone()
+            .or_else(|| machine_type.and_then(|each| each.architecture.clone()))
+            .unwrap_or_else(|| "amd64".to_owned());
+        WorkerPool {
+            name: pool.name.clone(),
+            minimum: pool.minimum,
+            maximum: pool.maximum,
+            max_surge: pool.max_surge.clone().unwrap_or(apimachinery::meta::IntOrString::Int(1)),
+            max_unavailable: pool.max_unavailable.clone().unwrap_or_default(),
+            annotations: pool.annotations.clone(),
+            labels: self.node_labels(pool, &key, &architecture),
+            taints: pool.taints.clone(),
+            machine_type: pool.machine.r#type.clone(),
+            machine_image: MachineImage { name: image.name, version: image.version.unwrap_or_default() },
+            node_agent_secret_name: (version == HashVersion::V2 || strategy.is_in_place()).then(|| key.clone()),
+            provider_config: pool.provider_config.clone(),
+            user_data_secret_ref: SecretKeySelector {
+                name: self.user_data_secret(&inputs, version),
+                key: "cloud_config".to_owned(),
+                ..SecretKeySelector::default()
+            },
+            volume: pool.volume.as_ref().map(|volume| Volume {
+                name: volume.name.clone(),
+                r#type: volume.r#type.clone(),
+                size: volume.size.clone(),
+                encrypted: volume.encrypted,
+            }),
+            data_volumes: pool
+                .data_volumes
+                .iter()
+                .map(|volume| DataVolume {
+                    name: volume.name.clone(),
+                    r#type: volume.r#type.clone(),
+                    size: volume.size.clone(),
+                    encrypted: volume.encrypted,
+                })
+                .collect(),
+            kubelet_data_volume_name: pool.kubelet_data_volume_name.clone(),
+            zones: pool.zones.clone(),
+            machine_controller_manager: pool.machine_controller_manager.clone(),
+            kubernetes_version: Some(worker_pool::kubernetes_version(shoot, pool).to_owned()),
+            kubelet_config: worker_pool::kubelet_config(shoot, pool).cloned(),
+            node_template,
+            architecture: Some(architecture),
+            cluster_autoscaler: pool.cluster_autoscaler.as_ref().map(|options| ClusterAutoscalerOptions {
+                scale_down_utilization_threshold: options.scale_down_utilization_threshold.map(|t| t.to_string()),
+                scale_down_gpu_utilization_threshold: options
+                    .scale_down_gpu_utilization_threshold
+                    .map(|t| t.to_string()),
+                scale_down_unneeded_time: options.scale_down_unneeded_time,
+                scale_down_unready_time: options.scale_down_unready_time,
+                max_node_provision_time: options.max_node_provision_time,
+            }),
+            priority: pool.priority,
+            update_strategy: pool.update_strategy.clone(),
+        }
+    }
+
+    /// Labels of a pool's Nodes: the user's, overridden by Gardener's own.
+    fn node_labels(&self, pool: &Pool, key: &str, architecture: &str) -> std::collections::BTreeMap<String, String> {
+        let mut labels = pool.labels.clone();
+        let mut label = |key: &str, value: &str| labels.insert(key.to_owned(), value.to_owned());
+        label("node.kubernetes.io/role", "node");
+        label("kubernetes.io/arch", architecture);
+        let node_local_dns = self
+            .shoot
+            .spec
+            .system_components
+            .as_ref()
+            .and_then(|components| components.node_local_dns.as_ref())
+            .is_some_and(|dns| dns.enabled);
+        label("networking.gardener.cloud/node-local-dns-enabled", if node_local_dns { "true" } else { "false" });
+        if pool.system_components.as_ref().is_none_or(|components| components.allow) {
+            label("worker.gardener.cloud/system-components", "true");
+        }
+        label("worker.gardener.cloud/pool", &pool.name);
+        label("worker.garden.sapcloud.io/group", &pool.name);
+        label(KUBERNETES_VERSION_LABEL, worker_pool::kubernetes_version(&self.shoot, pool));
+        label(NODE_AGENT_SECRET_LABEL, key);
+        if let Some(cri) = &pool.cri {
+            label("worker.gardener.cloud/cri-name", &cri.name);
+            for runtime in &cri.container_runtimes {
+                label(&format!("containerruntime.worker.gardener.cloud/{}", runtime.r#type), "true");
+            }
+        }
+        labels
+    }
+
+    /// Waits until the Worker lists its MachineDeployments anew, if it was written.
+    pub(crate) async fn await_machine_deployments(&self) -> Result<(), Failure> {
+        let Some(before) = self.run().machine_deployments_before else { return Ok(()) };
+        let name = &self.shoot.metadata.name;
+        let key = self.gardenlet.seed_key(&self.technical_id, name);
+        let written = self.run().written.get(&("Worker", name.clone())).cloned();
+        let store = &self.gardenlet.stores.workers;
+        let listed = || {
+            let worker = store.get(&key)?;
+            if let Some(written) = &written
+                && worker.metadata.annotation(super::extensions::TIMESTAMP) != written.timestamp.as_deref()
+            {
+                return None;
+            }
+            let updated = worker.status.machine_deployments_last_update_time?;
+            // Times have whole seconds: two deployments within one second are told apart by the one that follows.
+            let is_ready = worker.status.observed_generation == worker.metadata.generation
+                && !worker.metadata.annotations.contains_key(super::extensions::OPERATION);
+            (before.is_none_or(|before| updated > before) || is_ready).then_some(())
+        };
+        match self.gardenlet.wait(&self.technical_id, TimeDelta::minutes(10), listed).await {
+            Some(()) => Ok(()),
+            None => Err(Failure::text(format!(
+                "Error while waiting for {} to become ready: worker status has not been updated with latest machine \
+                 deployments yet",
+                self.object_name::<Worker>(name)
+            ))),
+        }
+    }
+
+    /// Waits until every Node that stays runs the Kubernetes version of its pool.
+    pub(crate) async fn await_nodes_updated(&self) -> Result<(), Failure> {
+        let nodes = &self.gardenlet.stores.nodes;
+        let outdated = || {
+            let nodes = nodes.list_in_cluster(&self.technical_id);
+            self.shoot.spec.provider.workers.iter().find_map(|pool| self.outdated_node(pool, &nodes))
+        };
+        let delay = self
+            .shoot
+            .metadata
+            .annotation("shoot.gardener.cloud/cloud-config-execution-max-delay-seconds")
+            .and_then(|seconds| seconds.parse().ok())
+            .filter(|seconds| (0..=1800).contains(seconds))
+            .unwrap_or(300);
+        let timeout = TimeDelta::seconds(delay) + TimeDelta::minutes(2);
+        let done = || outdated().is_none().then_some(());
+        match self.gardenlet.wait(&self.technical_id, timeout, done).await {
+            Some(()) => Ok(()),
+            None => match outdated() {
+                None => Ok(()),
+                Some((node, current, desired)) => Err(Failure::text(format!(
+                    "the last successfully applied operating system config on node \"{node}\" is outdated (current: \
+                     {current}, desired: {desired})"
+                ))),
+            },
+        }
+    }
+
+    /// A Node of the pool that does not run what it should and is not about to be replaced.
+    fn outdated_node(&self, pool: &Pool, nodes: &[std::sync::Arc<Node>]) -> Option<(String, String, String)> {
+        let desired = worker_pool::kubernetes_version(&self.shoot, pool);
+        let inputs = worker_pool::HashInputs::of_shoot(&self.shoot, pool);
+        let key = inputs.osc_key(self.hash_version(&pool.name));
+        nodes
+            .iter()
+            .filter(|node| node.metadata.label("worker.gardener.cloud/pool") == Some(&pool.name))
+            .filter(|node| node.metadata.label(NODE_AGENT_SECRET_LABEL) == Some(&key))
+            .filter(|node| {
+                let leaving = "deployment.machine.sapcloud.io/prefer-no-schedule";
+                !node.spec.taints.iter().any(|taint| taint.key == leaving)
+            })
+            .find_map(|node| {
+                let current = node.status.node_info.kubelet_version.trim_start_matches('v');
+                (current != desired).then(|| (node.metadata.name.clone(), current.to_owned(), desired.to_owned()))
+            })
+    }
+}
+
+fn node_template(machine_type: &MachineType) -> NodeTemplate {
+    let capacity = [("cpu", &machine_type.cpu), ("gpu", &machine_type.gpu), ("memory", &machine_type.memory)];
+    NodeTemplate {
+        capacity: capacity.into_iter().map(|(name, quantity)| (name.to_owned(), quantity.clone())).collect(),
+        ..NodeTemplate::default()
+    }
+}

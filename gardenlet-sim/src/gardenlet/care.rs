@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Shoot care: judges the health of a Shoot when something of it changes, at most every 30 seconds.
+//!
+//! Unlike upstream: nothing is looked at again by the clock alone. A condition that is only pardoned until a threshold
+//! passes is judged again then.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use api::core::{Condition, Shoot};
+use apimachinery::meta::Time;
+use chrono::{DateTime, Utc};
+use controller::{Controller, Error, Index, ObjectKey, Requeue};
+use domain::care::conditions::{self, Finding, judge};
+use domain::care::{components, constraints, nodes};
+use domain::reconcile::is_hibernation_enabled;
+use domain::worker_pool;
+
+use super::botanist::components::{daemon_set_state, deployment_state, required_deployments, stateful_set_state};
+use super::readiness::GARDENER_VERSION_ANNOTATION;
+use super::shared::Gardenlet;
+use super::shoot::responsible_seed;
+
+/// Whether a change of a Shoot can change its health.
+pub(crate) fn inputs_differ(old: &Shoot, new: &Shoot) -> bool {
+    let operation = |shoot: &Shoot| {
+        let operation = shoot.status.last_operation.as_ref();
+        operation.map(|operation| (operation.r#type.clone(), operation.state.clone()))
+    };
+    old.metadata.generation != new.metadata.generation
+        || old.spec != new.spec
+        || operation(old) != operation(new)
+        || old.status.technical_id != new.status.technical_id
+        || old.status.hibernated != new.status.hibernated
+        || old.status.last_errors.is_empty() != new.status.last_errors.is_empty()
+        || old.status.conditions != new.status.conditions
+        || old.status.constraints != new.status.constraints
+        || old.status.in_place_updates != new.status.in_place_updates
+}
+
+/// When a Shoot was last judged otherwise than before, by technical ID.
+type Judged = Arc<Mutex<BTreeMap<Arc<str>, DateTime<Utc>>>>;
+
+/// Runs care until the component stops. `controller` keeps the local copies of the whole gardenlet.
+pub(crate) async fn run(gardenlet: Arc<Gardenlet>, controller: Controller, by_technical_id: Index<Shoot>) {
+    let judged = Judged::default();
+    controller
+        .run(5, move |key| {
+            let (gardenlet, judged, shoots) = (gardenlet.clone(), judged.clone(), by_technical_id.clone());
+            async move { pass(&gardenlet, &judged, &shoots, &key).await }
+        })
+        .await;
+}
+
+async fn pass(
+    gardenlet: &Gardenlet,
+    judged: &Judged,
+    shoots: &Index<Shoot>,
+    key: &ObjectKey,
+) -> Result<Requeue, Error> {
+    let Some(shoot) = shoots.get(&key.name).into_iter().next() else {
+        judged.lock().unwrap_or_else(PoisonError::into_inner).remove(&key.name);
+        return Ok(Requeue::OnChange);
+    };
+    if responsible_seed(&shoot) != Some(gardenlet.options.seed_name.as_str()) || shoot.status.seed_name.is_none() {
+        return Ok(Requeue::OnChange);
+    }
+    let now = gardenlet.context.clock.now();
+    {
+        // Only a judgement that changed something counts: a look that finds nothing new costs nobody anything.
+        let mut judged = judged.lock().unwrap_or_else(PoisonError::into_inner);
+        let earliest = judged.get(&key.name).map(|last| *last + gardenlet.options.config.care_period);
+        if let Some(earliest) = earliest.filter(|earliest| now < *earliest) {
+            return Ok(Requeue::WorkAt(earliest));
+        }
+        judged.remove(&key.name);
+    }
+    let (health, changes_at) = health(gardenlet, &shoot, Time::from_instant(now));
+    let mut new = (*shoot).clone();
+    new.status.conditions = health.conditions;
+    new.status.constraints = health.constraints;
+    if new.status != shoot.status {
+        let api = gardenlet.garden::<Shoot>(&shoot.metadata.namespace);
+        match api.update_status(&shoot, &new).await {
+            // Somebody wrote meanwhile; that change comes by and is judged.
+            Err(error) if error.is_conflict() || error.is_not_found() => {}
+            result => {
+                result?;
+                judged.lock().unwrap_or_else(PoisonError::into_inner).insert(key.name.clone(), now);
+            }
+        }
+    }
+    Ok(changes_at.map_or(Requeue::OnChange, Requeue::WorkAt))
+}
+
+/// Conditions and constraints.
+struct Health {
+    conditions: Vec<Condition>,
+    constraints: Vec<Condition>,
+}
+
+/// The health of a Shoot, and the instant at which time alone changes it.
+fn health(gardenlet: &Gardenlet, shoot: &Shoot, now: Time) -> (Health, Option<DateTime<Utc>>) {
+    let status = &shoot.status;
+    let last = status.last_operation.as_ref();
+    let is_workerless = shoot.spec.provider.workers.is_empty();
+    let findings = Findings::of(gardenlet, shoot);
+    let mut changes_at: Option<DateTime<Utc>> = None;
+    let mut judged = Vec::new();
+    for type_ in conditions::condition_types(is_workerless) {
+        let finding = findings.of_type(type_);
+        let old = status.conditions.iter().find(|condition| condition.r#type == type_);
+        let old = old.cloned().unwrap_or_else(|| conditions::initial(type_, now));
+        let thresholds = &gardenlet.options.config.thresholds;
+        let result = judge(&old, finding, last, &status.last_errors, thresholds, now);
+        changes_at = [changes_at, result.changes_at].into_iter().flatten().min();
+        judged.push(result.condition);
+    }
+    let known = conditions::condition_types(false);
+    judged.extend(status.conditions.iter().filter(|each| !known.contains(&each.r#type.as_str())).cloned());
+    let pending = status
+        .in_place_updates
+        .as_ref()
+        .and_then(|updates| updates.pending_worker_updates.as_ref())
+        .map(|pending| pending.manual_in_place_update.clone())
+        .unwrap_or_default();
+    let inputs = constraints::Inputs {
+        is_hibernated: status.hibernated || is_hibernation_enabled(&shoot.spec),
+        is_control_plane_running: findings.api_server.status == "True",
+        pending_manual_pools: &pending,
+        last_operation: last,
+        last_errors: &status.last_errors,
+    };
+    let constraints = constraints::judge(&status.constraints, &inputs, now);
+    (Health { conditions: judged, constraints }, changes_at)
+}
+
+/// What the checks found.
+struct Findings {
+    api_server: Finding,
+    control_plane: Finding,
+    observability: Finding,
+    nodes: Finding,
+    system_components: Finding,
+}
+
+impl Findings {
+    fn all(finding: Finding) -> Self {
+        Self {
+            api_server: finding.clone(),
+            control_plane: finding.clone(),
+            observability: finding.clone(),
+            nodes: finding.clone(),
+            system_components: finding,
+        }
+    }
+
+    fn of_type(&self, type_: &str) -> &Finding {
+        match type_ {
+            conditions::API_SERVER_AVAILABLE => &self.api_server,
+            conditions::CONTROL_PLANE_HEALTHY => &self.control_plane,
+            conditions::OBSERVABILITY_COMPONENTS_HEALTHY => &self.observability,
+            conditions::EVERY_NODE_READY => &self.nodes,
+            _ => &self.system_components,
+        }
+    }
+
+    fn of(gardenlet: &Gardenlet, shoot: &Shoot) -> Self {
+        let stores = &gardenlet.stores;
+        let technical_id = shoot.status.technical_id.as_str();
+        let seed = gardenlet.seed_cluster.as_str();
+        if shoot.status.hibernated && is_hibernation_enabled(&shoot.spec) {
+            return Self::all(conditions::hibernated());
+        }
+        let deployments: Vec<_> =
+            stores.deployments.list_in(seed, technical_id).iter().map(|each| deployment_state(each)).collect();
+        let etcds: Vec<_> =
+            stores.stateful_sets.list_in(seed, technical_id).iter().map(|each| stateful_set_state(each)).collect();
+        let api_server = deployments.iter().find(|each| each.name == "kube-apiserver");
+        let api_server = components::api_server(api_server);
+        let control_plane = components::control_plane(
+            &required_deployments(shoot),
+            &deployments,
+            &["etcd-main", "etcd-events"],
+            &etcds,
+        );
+        if api_server.status != "True" {
+            // Nothing in the cluster can be asked.
+            let unknown = conditions::not_running(shoot.status.last_operation.as_ref());
+            return Self {
+                api_server,
+                control_plane,
+                observability: unknown.clone(),
+                nodes: unknown.clone(),
+                system_components: unknown,
+            };
+        }
+        let mut system: Vec<_> = stores
+            .deployments
+            .list_in(technical_id, "kube-system")
+            .iter()
+            .filter(|each| each.metadata.annotations.contains_key(GARDENER_VERSION_ANNOTATION))
+            .map(|each| deployment_state(each))
+            .collect();
+        let tunnel = system.iter().find(|each| each.name == "vpn-shoot").cloned();
+        let sets = stores.daemon_sets.list_in(technical_id, "kube-system");
+        system.extend(
+            sets.iter()
+                .filter(|each| each.metadata.annotations.contains_key(GARDENER_VERSION_ANNOTATION))
+                .map(|each| daemon_set_state(each)),
+        );
+        Self {
+            api_server,
+            control_plane,
+            observability: components::observability(),
+            nodes: every_node_ready(gardenlet, shoot),
+            system_components: components::system_components(
+                shoot.spec.provider.workers.is_empty(),
+                tunnel.as_ref(),
+                &system,
+            ),
+        }
+    }
+}
+
+fn every_node_ready(gardenlet: &Gardenlet, shoot: &Shoot) -> Finding {
+    let stores = &gardenlet.stores;
+    let technical_id = shoot.status.technical_id.as_str();
+    let pools: Vec<nodes::Pool> = shoot
+        .spec
+        .provider
+        .workers
+        .iter()
+        .map(|pool| nodes::Pool {
+            name: pool.name.clone(),
+            minimum: usize::try_from(pool.minimum).unwrap_or_default(),
+            kubernetes_version: worker_pool::kubernetes_version(shoot, pool).to_owned(),
+        })
+        .collect();
+    let all_nodes: Vec<nodes::Node> = stores
+        .nodes
+        .list_in_cluster(technical_id)
+        .iter()
+        .map(|node| nodes::Node {
+            name: node.metadata.name.clone(),
+            pool: node.metadata.label("worker.gardener.cloud/pool").unwrap_or_default().to_owned(),
+            is_cordoned: node.spec.unschedulable,
+            kubelet_version: node.status.node_info.kubelet_version.clone(),
+            conditions: node
+                .status
+                .conditions
+                .iter()
+                .map(|condition| nodes::NodeCondition {
+                    type_: condition.r#type.clone(),
+                    status: condition.status.clone(),
+                    reason: condition.reason.clone(),
+                    message: condition.message.clone(),
+                })
+                .collect(),
+        })
+        .collect();
+    let deployments: Vec<nodes::MachineDeployment> = stores
+        .machine_deployments
+        .list_in(&gardenlet.seed_cluster, technical_id)
+        .iter()
+        .map(|deployment| {
+            let of_type = |type_: &str| deployment.status.conditions.iter().find(|each| each.r#type == type_);
+            nodes::MachineDeployment {
+                replicas: usize::try_from(deployment.spec.replicas).unwrap_or_default(),
+                is_being_deleted: deployment.metadata.is_being_deleted(),
+                has_failed_machines: !deployment.status.failed_machines.is_empty(),
+                is_unavailable: of_type("Available").is_some_and(|condition| condition.status != "True"),
+                is_rolling: of_type("Progressing").is_some_and(|condition| {
+                    condition.status == "True" && condition.reason != "NewMachineSetAvailable"
+                }),
+            }
+        })
+        .collect();
+    let machines: Vec<nodes::Machine> = stores
+        .machines
+        .list_in(&gardenlet.seed_cluster, technical_id)
+        .iter()
+        .map(|machine| nodes::Machine {
+            name: machine.metadata.name.clone(),
+            node: machine.metadata.label("node").unwrap_or_default().to_owned(),
+            phase: machine.status.current_status.phase.clone(),
+            is_being_deleted: machine.metadata.is_being_deleted(),
+        })
+        .collect();
+    nodes::every_node_ready(&pools, &all_nodes, &deployments, &machines)
+}

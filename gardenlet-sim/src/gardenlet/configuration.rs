@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+//! gardenlet's configuration, as far as anything here depends on it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chrono::TimeDelta;
+use domain::care::Thresholds;
+
+/// What an operator sets; defaults are those of gardenlet's chart.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Configuration {
+    /// `controllers.shoot.concurrentSyncs`: Shoots that are worked on at once.
+    pub concurrent_syncs: usize,
+    /// `controllers.shoot.syncPeriod`: how often a Shoot is reconciled that is not confined to its window.
+    pub sync_period: TimeDelta,
+    /// `controllers.shoot.respectSyncPeriodOverwrite`: whether a Shoot may set its own period, or be ignored.
+    pub respect_sync_period_overwrite: bool,
+    /// `controllers.shoot.reconcileInMaintenanceOnly`: whether Shoots are reconciled in their windows only.
+    pub reconcile_in_maintenance_only: bool,
+    /// `controllers.shoot.retryDuration`: how old a retry cycle gets before a Shoot is given up.
+    pub retry_duration: TimeDelta,
+    /// `controllers.shootCare.syncPeriod`: health is judged at most this often.
+    pub care_period: TimeDelta,
+    /// `controllers.shootCare.conditionThresholds`
+    pub thresholds: Thresholds,
+    /// `featureGates`, where they differ from the version's defaults.
+    pub feature_gates: BTreeMap<String, bool>,
+    /// `resources.capacity`, in whole units.
+    pub capacity: BTreeMap<String, u32>,
+    /// `resources.reserved`, in whole units.
+    pub reserved: BTreeMap<String, u32>,
+}
+
+impl Default for Configuration {
+    fn default() -> Self {
+        Self {
+            concurrent_syncs: 20,
+            sync_period: TimeDelta::hours(1),
+            respect_sync_period_overwrite: false,
+            reconcile_in_maintenance_only: false,
+            retry_duration: TimeDelta::hours(12),
+            care_period: TimeDelta::seconds(30),
+            thresholds: Thresholds::default(),
+            feature_gates: BTreeMap::new(),
+            capacity: BTreeMap::from([("shoots".to_owned(), 250)]),
+            reserved: BTreeMap::new(),
+        }
+    }
+}
+
+impl Configuration {
+    /// Whether a feature gate is on for an emulated version, `v1.120.0`.
+    pub(crate) fn gate(&self, gate: Gate, version: &str) -> bool {
+        let mut parts = version.trim_start_matches('v').split('.').map(|part| part.parse::<u32>().unwrap_or_default());
+        let version = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+        self.feature_gates.get(gate.name).copied().unwrap_or(version >= (1, gate.on_since))
+    }
+
+    /// Names that capacity and reservations speak of.
+    pub(crate) fn resource_names(&self) -> BTreeSet<&str> {
+        self.capacity.keys().chain(self.reserved.keys()).map(String::as_str).collect()
+    }
+}
+
+/// A feature gate of gardenlet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Gate {
+    name: &'static str,
+    /// Minor version from which it is on by default.
+    on_since: u32,
+}
+
+/// Keys of operating system configurations hash everything that replaces a node.
+pub(crate) const NEW_WORKER_POOL_HASH: Gate = Gate { name: "NewWorkerPoolHash", on_since: 126 };
+/// Node agents are authorized by a webhook of gardener-resource-manager.
+pub(crate) const NODE_AGENT_AUTHORIZER: Gate = Gate { name: "NodeAgentAuthorizer", on_since: 116 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gates_follow_the_version_unless_they_are_set() {
+        let default = Configuration::default();
+        assert!(!default.gate(NEW_WORKER_POOL_HASH, "v1.120.0"));
+        assert!(default.gate(NEW_WORKER_POOL_HASH, "v1.126.0"));
+        assert!(default.gate(NODE_AGENT_AUTHORIZER, "v1.120.0"));
+        let set = Configuration {
+            feature_gates: BTreeMap::from([("NewWorkerPoolHash".to_owned(), true)]),
+            ..Configuration::default()
+        };
+        assert!(set.gate(NEW_WORKER_POOL_HASH, "v1.120.0"));
+    }
+}

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The flows as tables of tasks, and how a flow runs.
+//!
+//! A task starts when all its predecessors are done, and one that is skipped counts as done. When a task fails, its
+//! dependents never start; everything else goes on, and the flow fails when nothing is left to run. Progress is
+//! counted: finished tasks of those that are not skipped.
+//! Source: pkg/utils/flow/flow.go @ v1.120.0.
+
+pub(crate) mod delete;
+pub(crate) mod effect;
+pub(crate) mod reconcile;
+pub(crate) mod run;
+
+use std::collections::BTreeMap;
+
+use self::effect::Effect;
+
+/// A row of a flow's table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Task {
+    /// Number in the table, from 1.
+    pub(crate) number: u8,
+    /// Name; shown in `lastOperation.description`, and the ID of its error.
+    pub(crate) name: &'static str,
+    /// Name while the Shoot is hibernated, where that differs.
+    pub(crate) while_hibernating: Option<&'static str>,
+    /// Numbers of the tasks that must be done before.
+    pub(crate) after: &'static [u8],
+    /// Whether the task is left out of a run.
+    pub(crate) skip: fn(&Facts) -> bool,
+    /// What it does.
+    pub(crate) effect: Effect,
+}
+
+impl Task {
+    /// The name under these facts.
+    pub(crate) fn name(&self, facts: &Facts) -> &'static str {
+        match self.while_hibernating {
+            Some(name) if facts.hibernated => name,
+            _ => self.name,
+        }
+    }
+}
+
+/// What the conditions of a flow's table ask about a Shoot; read once, at the start of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Facts {
+    /// No worker pools.
+    pub(crate) workerless: bool,
+    /// Hibernation is requested.
+    pub(crate) hibernated: bool,
+    /// Annotation `shoot.gardener.cloud/skip-readiness`.
+    pub(crate) skip_readiness: bool,
+    /// Backups move to another seed's bucket.
+    pub(crate) backup_copy: bool,
+    /// The seed keeps backups.
+    pub(crate) seed_backup: bool,
+    /// The control plane is being restored.
+    pub(crate) restoring: bool,
+    /// … and is highly available.
+    pub(crate) restoring_ha: bool,
+    /// Feature gate `NodeAgentAuthorizer`.
+    pub(crate) node_agent_authorizer: bool,
+    /// kube-apiserver already runs with it.
+    pub(crate) authorizer_ready: bool,
+    /// The ServiceAccount key is being rotated, first half.
+    pub(crate) service_account_key_preparing: bool,
+    /// … second half.
+    pub(crate) service_account_key_completing: bool,
+    /// The etcd encryption key is being rotated, first half.
+    pub(crate) etcd_key_preparing: bool,
+    /// … second half.
+    pub(crate) etcd_key_completing: bool,
+    /// The list of encrypted resources differs from what is encrypted.
+    pub(crate) encryption_changed: bool,
+    /// The API server is published by DNS record.
+    pub(crate) dns_used: bool,
+    /// `spec.provider.workersSettings.sshAccess.enabled`.
+    pub(crate) ssh_access: bool,
+    /// kube-proxy is wanted.
+    pub(crate) kube_proxy: bool,
+    /// The addon nginx-ingress is wanted.
+    pub(crate) nginx_ingress: bool,
+    /// The issuer is managed by Gardener.
+    pub(crate) managed_issuer: bool,
+    /// Task `restartControlPlanePods` is set.
+    pub(crate) restart_control_plane_pods: bool,
+    /// Where nodes get their addresses is known already.
+    pub(crate) nodes_network_known: bool,
+    /// Deletion: the control plane namespace is gone or goes.
+    pub(crate) namespace_gone: bool,
+    /// Deletion: there is no cluster in which anything could be cleaned up.
+    pub(crate) no_cleanup: bool,
+    /// Deletion: the ControlPlane must be written once more.
+    pub(crate) control_plane_deployment_needed: bool,
+    /// Deletion: kube-apiserver has its replicas.
+    pub(crate) api_server_scaled: bool,
+    /// Deletion: kube-controller-manager exists.
+    pub(crate) kube_controller_manager: bool,
+    /// Deletion: annotation `shoot.gardener.cloud/skip-cleanup`.
+    pub(crate) skip_cleanup: bool,
+}
+
+/// State of a task in a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Waits for its predecessors.
+    Waiting,
+    /// At work.
+    Running,
+    /// Done, or skipped.
+    Done,
+    /// Ended with an error, or will never start because of one.
+    Failed,
+}
+
+/// A run of a flow: which tasks take part, and how far they are.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    tasks: &'static [Task],
+    /// By number.
+    states: BTreeMap<u8, State>,
+    facts: Facts,
+    total: usize,
+    succeeded: usize,
+}
+
+impl Plan {
+    /// A run that has not begun.
+    pub(crate) fn new(tasks: &'static [Task], facts: Facts) -> Self {
+        let states: BTreeMap<u8, State> = tasks
+            .iter()
+            .map(|task| (task.number, if (task.skip)(&facts) { State::Done } else { State::Waiting }))
+            .collect();
+        let total = states.values().filter(|state| **state == State::Waiting).count();
+        Self { tasks, states, facts, total, succeeded: 0 }
+    }
+
+    /// Marks every task that can start as running and returns them in table order.
+    pub(crate) fn start_ready(&mut self) -> Vec<&'static Task> {
+        let mut ready = Vec::new();
+        for task in self.tasks {
+            if self.states[&task.number] != State::Waiting {
+                continue;
+            }
+            let is_ready = task.after.iter().all(|before| {
+                // Monitoring and the API server's Service wait for the infrastructure only to learn the nodes' network.
+                let is_void = *before == 9
+                    && self.facts.nodes_network_known
+                    && matches!(task.name, n if NETWORK_DEPENDENTS.contains(&n));
+                is_void || self.states[before] == State::Done
+            });
+            if is_ready {
+                self.states.insert(task.number, State::Running);
+                ready.push(task);
+            }
+        }
+        ready
+    }
+
+    /// A task ended.
+    pub(crate) fn finish(&mut self, number: u8, is_success: bool) {
+        let state = if is_success { State::Done } else { State::Failed };
+        self.states.insert(number, state);
+        self.succeeded += usize::from(is_success);
+    }
+
+    /// Finished tasks of those that take part, in percent.
+    pub(crate) fn progress(&self) -> i32 {
+        domain::last_operation::progress(self.succeeded, self.total)
+    }
+
+    /// Names of the running tasks, in table order.
+    pub(crate) fn running(&self) -> impl Iterator<Item = &'static str> {
+        self.tasks.iter().filter(|task| self.states[&task.number] == State::Running).map(|task| task.name(&self.facts))
+    }
+
+    /// How many tasks take part.
+    #[cfg(test)]
+    pub(crate) fn total(&self) -> usize {
+        self.total
+    }
+
+    /// The facts of the run.
+    pub(crate) fn facts(&self) -> &Facts {
+        &self.facts
+    }
+}
+
+/// Tasks whose edge to the infrastructure exists only while the nodes' network is unknown.
+const NETWORK_DEPENDENTS: [&str; 4] = [
+    "Deploying Kubernetes API server service in the Seed cluster",
+    "Reconciling Shoot Alertmanager",
+    "Reconciling Shoot Prometheus",
+    "Deploying control plane blackbox-exporter",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ordinary() -> Facts {
+        Facts {
+            node_agent_authorizer: true,
+            dns_used: true,
+            ssh_access: true,
+            kube_proxy: true,
+            kube_controller_manager: true,
+            api_server_scaled: true,
+            ..Facts::default()
+        }
+    }
+
+    #[track_caller]
+    fn check_table(tasks: &'static [Task], count: u8) {
+        let numbers: Vec<u8> = tasks.iter().map(|task| task.number).collect();
+        assert_eq!(numbers, (1..=count).collect::<Vec<u8>>());
+        let mut names: Vec<&str> = tasks.iter().map(|task| task.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        for task in tasks {
+            assert!(!task.name.is_empty() && task.name.is_ascii());
+            for before in task.after {
+                assert!(numbers.contains(before) && *before != task.number, "{}: {before}", task.name);
+            }
+        }
+    }
+
+    /// Runs a flow without effects, one ready task after the other, and returns the number of tasks and the steps.
+    #[track_caller]
+    fn walk(tasks: &'static [Task], facts: Facts) -> (usize, Vec<i32>) {
+        let mut plan = Plan::new(tasks, facts);
+        let mut steps = vec![plan.progress()];
+        let mut queue = plan.start_ready();
+        while let Some(task) = queue.pop() {
+            plan.finish(task.number, true);
+            steps.push(plan.progress());
+            queue.extend(plan.start_ready());
+        }
+        assert_eq!(plan.progress(), 100, "no cycle keeps a task from starting");
+        assert!(steps.is_sorted(), "progress only rises");
+        (plan.total(), steps)
+    }
+
+    #[test]
+    fn the_reconcile_flow_has_119_tasks_and_ends() {
+        check_table(&reconcile::TASKS, 119);
+        let (total, steps) = walk(&reconcile::TASKS, ordinary());
+        assert_eq!((steps.first(), steps.len()), (Some(&0), total + 1));
+    }
+
+    #[test]
+    fn the_delete_flow_has_83_tasks_and_ends() {
+        check_table(&delete::TASKS, 83);
+        walk(&delete::TASKS, ordinary());
+        walk(&delete::TASKS, Facts { no_cleanup: true, namespace_gone: true, ..ordinary() });
+    }
+
+    /// What is skipped depends on the Shoot; the number of tasks decides every percentage.
+    #[test]
+    fn totals_follow_from_the_skip_conditions() {
+        #[track_caller]
+        fn check(facts: Facts, expected: usize) {
+            assert_eq!(walk(&reconcile::TASKS, facts).0, expected);
+        }
+        check(ordinary(), 86);
+        check(Facts { authorizer_ready: true, ..ordinary() }, 84);
+        check(Facts { seed_backup: true, authorizer_ready: true, ..ordinary() }, 86);
+        check(Facts { workerless: true, ..ordinary() }, 39);
+        check(Facts { hibernated: true, authorizer_ready: true, ..ordinary() }, 60);
+        check(Facts { skip_readiness: true, ..ordinary() }, 70);
+    }
+
+    /// While nodes roll, everything that does not need them is done.
+    #[test]
+    fn the_wait_for_nodes_is_the_last_obstacle() {
+        let mut plan = Plan::new(&reconcile::TASKS, Facts { authorizer_ready: true, ..ordinary() });
+        let mut queue = plan.start_ready();
+        while let Some(task) = queue.pop() {
+            if task.name != "Waiting until shoot worker nodes have been reconciled" {
+                plan.finish(task.number, true);
+                queue.extend(plan.start_ready());
+            }
+        }
+        assert_eq!(plan.running().collect::<Vec<_>>(), ["Waiting until shoot worker nodes have been reconciled"]);
+        assert_eq!(plan.progress(), 88);
+    }
+
+    #[test]
+    fn a_failure_stops_dependents_only() {
+        let mut plan = Plan::new(&reconcile::TASKS, ordinary());
+        let mut started = 0;
+        let mut queue = plan.start_ready();
+        while let Some(task) = queue.pop() {
+            started += 1;
+            plan.finish(task.number, task.number != 8);
+            queue.extend(plan.start_ready());
+        }
+        assert_eq!(plan.states[&9], State::Waiting);
+        assert_eq!(plan.states[&22], State::Done);
+        assert!(started < plan.total());
+        assert!(plan.progress() < 100);
+    }
+
+    #[test]
+    fn hibernation_changes_two_names() {
+        let hibernated = Facts { hibernated: true, ..ordinary() };
+        let name = |number: usize, facts: &Facts| reconcile::TASKS[number - 1].name(facts);
+        assert_eq!(name(62, &ordinary()), "Deploying extension resources after kube-apiserver");
+        assert_eq!(name(62, &hibernated), "Hibernating extension resources before kube-apiserver hibernation");
+        assert_eq!(
+            name(63, &hibernated),
+            "Waiting until extension resources hibernated before kube-apiserver hibernation are ready"
+        );
+    }
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Running a flow: tasks side by side, progress reported when an instant is over.
+
+use std::future::Future;
+
+use chrono::TimeDelta;
+use clock::{Clock, TimerClass};
+use domain::last_operation::TaskFailure;
+use futures::future::BoxFuture;
+use futures::stream::{FuturesUnordered, StreamExt as _};
+
+use super::{Plan, Task};
+
+/// How long a report of progress is held back, so that everything that happens at one instant is one report.
+const END_OF_INSTANT: TimeDelta = TimeDelta::milliseconds(1);
+
+/// How far a flow is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Progress {
+    /// In percent.
+    pub(crate) percent: i32,
+    /// Running tasks, in table order.
+    pub(crate) running: Vec<&'static str>,
+    /// Tasks that succeeded since the last report.
+    pub(crate) succeeded: Vec<&'static str>,
+}
+
+/// How a flow ended.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    /// Failed tasks, in the order in which they failed; empty for a success.
+    pub(crate) failures: Vec<TaskFailure>,
+    /// In percent.
+    pub(crate) percent: i32,
+    /// Names of all tasks that succeeded.
+    pub(crate) succeeded: Vec<&'static str>,
+}
+
+/// Runs all tasks of a plan. `perform` does a task's work; `report` hears of progress, at most once an instant, while
+/// the flow waits for time or for the world.
+pub(crate) async fn run<'a, R, RFut>(
+    mut plan: Plan,
+    clock: &Clock,
+    perform: impl Fn(&'static Task) -> BoxFuture<'a, Result<(), TaskFailure>>,
+    mut report: R,
+) -> Ended
+where
+    R: FnMut(Progress) -> RFut,
+    RFut: Future<Output = ()>,
+{
+    let mut running = FuturesUnordered::new();
+    let mut failures = Vec::new();
+    let mut succeeded = Vec::new();
+    let mut reported = 0;
+    let mut is_news = false;
+    loop {
+        for task in plan.start_ready() {
+            let work = perform(task);
+            running.push(async move { (task, work.await) });
+            is_news = true;
+        }
+        if running.is_empty() {
+            break;
+        }
+        tokio::select! {
+            biased;
+            Some((task, result)) = running.next() => {
+                plan.finish(task.number, result.is_ok());
+                match result {
+                    Ok(()) => succeeded.push(task.name(plan.facts())),
+                    Err(failure) => failures.push(failure),
+                }
+                is_news = true;
+            }
+            () = clock.sleep(END_OF_INSTANT, TimerClass::Work), if is_news => {
+                is_news = false;
+                report(Progress {
+                    percent: plan.progress(),
+                    running: plan.running().collect(),
+                    succeeded: succeeded[reported..].to_vec(),
+                })
+                .await;
+                reported = succeeded.len();
+            }
+        }
+    }
+    Ended { failures, percent: plan.progress(), succeeded }
+}

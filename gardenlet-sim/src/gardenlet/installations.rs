@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+//! ControllerInstallations of the seed: every extension is there at once and healthy.
+//!
+//! Source: pkg/gardenlet/controller/controllerinstallation @ v1.120.0.
+
+use std::sync::Arc;
+
+use api::core::ControllerInstallation;
+use apimachinery::meta::Time;
+use controller::{Api, Controller, Error, ListOptions, ObjectKey, Requeue, Store};
+use domain::care::conditions::{initial, updated};
+
+use super::shared::{GARDEN, Gardenlet};
+
+/// Finalizer that gardenlet sets.
+const FINALIZER: &str = "core.gardener.cloud/controllerinstallation";
+
+/// Type, status, reason and message of the conditions of an extension that works.
+const CONDITIONS: [(&str, &str, &str, &str); 4] = [
+    ("Valid", "True", "RegistrationValid", "chart could be rendered successfully."),
+    ("Installed", "True", "InstallationSuccessful", "The controller was successfully installed in the seed cluster."),
+    ("Healthy", "True", "ControllerHealthy", "The controller running in the seed cluster is healthy."),
+    ("Progressing", "False", "ControllerRolledOut", "The controller has been rolled out successfully."),
+];
+
+/// Runs the controller until the component stops.
+pub(crate) async fn run(gardenlet: Arc<Gardenlet>) {
+    let mut controller = Controller::new("controllerinstallation", &gardenlet.context);
+    let seed = gardenlet.options.seed_name.clone();
+    let api = Api::<ControllerInstallation>::all(&gardenlet.context, GARDEN);
+    let store = controller.watch(api, ListOptions::default(), move |change| match &change.new {
+        Some(new) if new.spec.seed_ref.as_ref().is_some_and(|reference| reference.name == seed) => {
+            vec![change.key.clone()]
+        }
+        _ => Vec::new(),
+    });
+    controller
+        .run(5, move |key| {
+            let (gardenlet, store) = (gardenlet.clone(), store.clone());
+            async move { pass(&gardenlet, &store, &key).await }
+        })
+        .await;
+}
+
+async fn pass(gardenlet: &Gardenlet, store: &Store<ControllerInstallation>, key: &ObjectKey) -> Result<Requeue, Error> {
+    let Some(installation) = store.get(key) else { return Ok(Requeue::OnChange) };
+    let api = gardenlet.garden::<ControllerInstallation>("");
+    let has_finalizer = installation.metadata.has_finalizer(FINALIZER);
+    let is_going = installation.metadata.is_being_deleted();
+    if is_going || !has_finalizer {
+        if is_going != has_finalizer {
+            return Ok(Requeue::OnChange);
+        }
+        let mut new = (*installation).clone();
+        new.metadata.finalizers.retain(|finalizer| finalizer != FINALIZER);
+        if !is_going {
+            new.metadata.finalizers.push(FINALIZER.to_owned());
+        }
+        api.update(&installation, &new).await?;
+        return Ok(Requeue::OnChange);
+    }
+    let now = Time::from_instant(gardenlet.context.clock.now());
+    let mut new = (*installation).clone();
+    for (type_, status, reason, message) in CONDITIONS {
+        match new.status.conditions.iter_mut().find(|condition| condition.r#type == type_) {
+            Some(condition) => *condition = updated(condition, status, reason, message, &[], now),
+            None => {
+                let condition = updated(&initial(type_, now), status, reason, message, &[], now);
+                new.status.conditions.push(condition);
+            }
+        }
+    }
+    api.update_status(&installation, &new).await?;
+    Ok(Requeue::OnChange)
+}

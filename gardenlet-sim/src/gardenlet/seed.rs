@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The Seed: its registration at the start, and its status.
+//!
+//! Unlike upstream: the Seed is reconciled when something about it changed and not by the clock, and its heartbeat is
+//! not written: the Lease is made once and reads as renewed while this process is connected.
+//! Source: cmd/gardenlet/app/app.go, pkg/gardenlet/controller/seed @ v1.120.0.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use api::core::{Condition, LastOperation, Seed};
+use api::kubernetes::coordination::{Lease, LeaseSpec};
+use api::kubernetes::core::{ConfigMap, Namespace};
+use api::terrarium::Cluster;
+use apimachinery::Resource as _;
+use apimachinery::meta::{MicroTime, ObjectMeta, OwnerReference, Quantity, Time};
+use chrono::TimeDelta;
+use clock::TimerClass;
+use controller::{Api, Controller, Error, EventType, ListOptions, ObjectKey, ObjectRef, Requeue};
+use domain::care::conditions::{initial, set_progressing, updated};
+use process::Context;
+
+use super::Options;
+use super::shared::{FINALIZER, GARDEN, Gardenlet, RUNTIME, garden_key};
+use super::shoot::responsible_seed;
+
+/// Namespace of the Leases with which gardenlets show that they live.
+const LEASE_NAMESPACE: &str = "gardener-system-seed-lease";
+/// How long a gardenlet waits for the namespace of its Seed.
+const NAMESPACE_PATIENCE: TimeDelta = TimeDelta::seconds(5);
+/// `leaseResyncSeconds`
+const LEASE_SECONDS: i32 = 2;
+
+/// Creates or updates the Seed from the template, then waits for its namespace.
+pub(crate) async fn register(context: &Context, options: &Options) -> Result<(), Error> {
+    let mut seed = Seed {
+        metadata: ObjectMeta::named("", &options.seed_name),
+        spec: options.seed_template.spec.clone(),
+        ..Seed::default()
+    };
+    seed.metadata.labels.clone_from(&options.seed_template.metadata.labels);
+    seed.metadata.annotations.clone_from(&options.seed_template.metadata.annotations);
+    seed.metadata.labels.insert("gardener.cloud/role".to_owned(), "seed".to_owned());
+    let stored = Api::<Seed>::all(context, GARDEN).create_or_update(&seed).await?;
+    await_namespace(context, &format!("seed-{}", options.seed_name)).await;
+    ensure_lease(context, &stored).await
+}
+
+/// Waits until the namespace of the Seed exists in the garden, but not for ever: nothing here lies in it.
+async fn await_namespace(context: &Context, name: &str) {
+    let options = ListOptions { field_selector: format!("metadata.name={name}"), ..ListOptions::default() };
+    let (there, mut is_there) = tokio::sync::watch::channel(false);
+    let reflector =
+        controller::Reflector::new(Api::<Namespace>::all(context, GARDEN), options).on_change(move |change| {
+            there.send_replace(change.new.is_some());
+        });
+    tokio::select! {
+        biased;
+        _ = is_there.wait_for(|there| *there) => {}
+        () = reflector.run() => {}
+        () = context.clock.sleep(NAMESPACE_PATIENCE, TimerClass::Work) => {
+            context.output.line(&format!("namespace {name} is not there yet, going on without it"));
+        }
+    }
+}
+
+/// The Lease exists from the start; its renewals are derived when it is read.
+async fn ensure_lease(context: &Context, seed: &Seed) -> Result<(), Error> {
+    let leases = Api::<Lease>::namespaced(context, GARDEN, LEASE_NAMESPACE);
+    let namespace = Namespace { metadata: ObjectMeta::named("", LEASE_NAMESPACE), ..Namespace::default() };
+    match Api::<Namespace>::all(context, GARDEN).create(&namespace).await {
+        Err(error) if !error.is_already_exists() => return Err(error),
+        _ => {}
+    }
+    let mut metadata = ObjectMeta::named(LEASE_NAMESPACE, &seed.metadata.name);
+    metadata.owner_references = vec![OwnerReference {
+        api_version: Seed::api_version(),
+        kind: Seed::KIND.to_owned(),
+        name: seed.metadata.name.clone(),
+        uid: seed.metadata.uid.clone(),
+        ..OwnerReference::default()
+    }];
+    let lease = Lease {
+        metadata,
+        spec: LeaseSpec {
+            holder_identity: Some(seed.metadata.name.clone()),
+            lease_duration_seconds: Some(LEASE_SECONDS),
+            renew_time: Some(MicroTime(context.clock.now())),
+            ..LeaseSpec::default()
+        },
+    };
+    leases.create_or_update(&lease).await?;
+    Ok(())
+}
+
+/// Runs the Seed controller until the component stops.
+pub(crate) async fn run(gardenlet: Arc<Gardenlet>) {
+    let mut controller = Controller::new("seed", &gardenlet.context);
+    controller.watch_store(&gardenlet.stores.seeds, |change| vec![change.key.clone()]);
+    let key = garden_key("", &gardenlet.options.seed_name);
+    controller.watch_store(&gardenlet.stores.shoots, move |change| {
+        // A Seed that is to go waits for the last of its Shoots.
+        if change.new.is_none() { vec![key.clone()] } else { Vec::new() }
+    });
+    controller
+        .run(1, move |key| {
+            let gardenlet = gardenlet.clone();
+            async move { pass(&gardenlet, &key).await }
+        })
+        .await;
+}
+
+async fn pass(gardenlet: &Gardenlet, key: &ObjectKey) -> Result<Requeue, Error> {
+    let Some(seed) = gardenlet.stores.seeds.get(key) else { return Ok(Requeue::OnChange) };
+    if seed.metadata.name != gardenlet.options.seed_name {
+        return Ok(Requeue::OnChange);
+    }
+    if seed.metadata.is_being_deleted() {
+        return delete(gardenlet, &seed).await;
+    }
+    let is_current = seed.status.gardener.as_ref() == Some(&gardenlet.identity)
+        && seed.status.observed_generation == seed.metadata.generation
+        && seed.status.last_operation.as_ref().is_some_and(|operation| operation.state == "Succeeded");
+    let seed = if is_current { (*seed).clone() } else { reconcile(gardenlet, &seed).await? };
+    care(gardenlet, &seed).await?;
+    Ok(Requeue::OnChange)
+}
+
+fn operation(type_: &str, state: &str, progress: i32, description: &str, now: Time) -> LastOperation {
+    LastOperation {
+        description: description.to_owned(),
+        last_update_time: now,
+        progress,
+        state: state.to_owned(),
+        r#type: type_.to_owned(),
+    }
+}
+
+/// One reconciliation: start write, success write.
+async fn reconcile(gardenlet: &Gardenlet, seed: &Seed) -> Result<Seed, Error> {
+    let api = gardenlet.garden::<Seed>("");
+    let now = Time::from_instant(gardenlet.context.clock.now());
+    let mut seed = seed.clone();
+    if !seed.metadata.has_finalizer(FINALIZER) {
+        let mut new = seed.clone();
+        new.metadata.finalizers.push(FINALIZER.to_owned());
+        seed = api.update(&seed, &new).await?;
+    }
+    let cluster = Api::<Cluster>::all(&gardenlet.context, RUNTIME).get_opt(&gardenlet.seed_cluster).await?;
+    let mut new = seed.clone();
+    let text = "Reconciliation of Seed cluster initialized.";
+    new.status.last_operation = Some(operation("Reconcile", "Processing", 0, text, now));
+    new.status.gardener = Some(gardenlet.identity.clone());
+    new.status.observed_generation = seed.metadata.generation;
+    new.status.kubernetes_version = cluster.map(|cluster| format!("v{}", cluster.spec.kubernetes_version));
+    (new.status.capacity, new.status.allocatable) = resources(gardenlet);
+    if new.status.cluster_identity.is_none() {
+        let garden = gardenlet.garden::<ConfigMap>("kube-system").get_opt("cluster-identity").await?;
+        let garden = garden.and_then(|map| map.data.get("cluster-identity").cloned());
+        let garden = garden.unwrap_or_else(|| GARDEN.to_owned());
+        new.status.cluster_identity = Some(format!("{garden}-{}-seed", seed.metadata.name));
+    }
+    let started = api.update_status(&seed, &new).await?;
+    let mut new = started.clone();
+    let text = "Seed cluster has been successfully reconciled.";
+    new.status.last_operation = Some(operation("Reconcile", "Succeeded", 100, text, now));
+    for condition in &mut new.status.conditions {
+        set_progressing(condition, now);
+    }
+    api.update_status(&started, &new).await
+}
+
+/// Capacity and what of it is not reserved.
+fn resources(gardenlet: &Gardenlet) -> (BTreeMap<String, Quantity>, BTreeMap<String, Quantity>) {
+    let config = &gardenlet.options.config;
+    let quantity = |count: u32| count.to_string().parse::<Quantity>().unwrap_or_default();
+    let mut capacity = BTreeMap::new();
+    let mut allocatable = BTreeMap::new();
+    for name in config.resource_names() {
+        let all = config.capacity.get(name).copied().unwrap_or_default();
+        let reserved = config.reserved.get(name).copied().unwrap_or_default();
+        capacity.insert(name.to_owned(), quantity(all));
+        allocatable.insert(name.to_owned(), quantity(all.saturating_sub(reserved)));
+    }
+    (capacity, allocatable)
+}
+
+/// The conditions that gardenlet answers for.
+async fn care(gardenlet: &Gardenlet, seed: &Seed) -> Result<(), Error> {
+    let now = Time::from_instant(gardenlet.context.clock.now());
+    let mut new = seed.clone();
+    for (type_, reason, message) in [
+        ("GardenletReady", "GardenletReady", "Gardenlet is posting ready status."),
+        ("SeedSystemComponentsHealthy", "SystemComponentsRunning", "All system components are healthy."),
+    ] {
+        let set = |old: &Condition| updated(old, "True", reason, message, &[], now);
+        match new.status.conditions.iter_mut().find(|condition| condition.r#type == type_) {
+            Some(condition) => *condition = set(condition),
+            None => new.status.conditions.push(set(&initial(type_, now))),
+        }
+    }
+    gardenlet.garden::<Seed>("").update_status(seed, &new).await?;
+    Ok(())
+}
+
+/// A Seed goes when nothing refers to it any more.
+async fn delete(gardenlet: &Gardenlet, seed: &Seed) -> Result<Requeue, Error> {
+    if !seed.metadata.has_finalizer(FINALIZER) {
+        return Ok(Requeue::OnChange);
+    }
+    let shoots: Vec<String> = gardenlet
+        .stores
+        .shoots
+        .list()
+        .iter()
+        .filter(|shoot| responsible_seed(shoot) == Some(seed.metadata.name.as_str()))
+        .map(|shoot| format!("{}/{}", shoot.metadata.namespace, shoot.metadata.name))
+        .collect();
+    if !shoots.is_empty() {
+        let message = format!(
+            "Can't delete Seed, because the following objects are still referencing it: Shoots=[{}]",
+            shoots.join(" ")
+        );
+        gardenlet.recorder.publish(&ObjectRef::of(seed), EventType::Normal, "ResourceReferenced", &message).await?;
+        return Ok(Requeue::OnChange);
+    }
+    let mut new = seed.clone();
+    new.metadata.finalizers.retain(|finalizer| finalizer != FINALIZER);
+    gardenlet.garden::<Seed>("").update(seed, &new).await?;
+    Ok(Requeue::OnChange)
+}

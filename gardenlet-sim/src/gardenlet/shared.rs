@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What all controllers of one gardenlet share: identity, local copies of what they read, and waiting.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use api::core::{CloudProfile, ControllerRegistration, Gardener, NamespacedCloudProfile, Project, Seed, Shoot};
+use api::extensions::{
+    ContainerRuntime, ControlPlane, DNSRecord, Extension, Infrastructure, Network, OperatingSystemConfig, Worker,
+};
+use api::kubernetes::apps::{DaemonSet, Deployment, StatefulSet};
+use api::kubernetes::core::{Namespace, Node};
+use api::machine::{Machine, MachineDeployment};
+use apimachinery::Resource;
+use chrono::TimeDelta;
+use clock::TimerClass;
+use controller::{Api, Change, Controller, ListOptions, ObjectKey, Recorder, Store};
+use process::Context;
+use tokio::sync::watch;
+
+use super::Options;
+
+/// Name of the virtual garden's cluster.
+pub(crate) const GARDEN: &str = "garden";
+/// Name of the cluster in which clusters are objects.
+pub(crate) const RUNTIME: &str = "runtime";
+/// Finalizer that says that gardenlet must agree.
+pub(crate) const FINALIZER: &str = "gardener";
+
+/// One gardenlet.
+#[derive(Debug)]
+pub(crate) struct Gardenlet {
+    pub(crate) context: Context,
+    pub(crate) options: Options,
+    /// As `status.gardener` of Seed and Shoots says it.
+    pub(crate) identity: Gardener,
+    /// Name of the seed's cluster.
+    pub(crate) seed_cluster: String,
+    pub(crate) stores: Stores,
+    pub(crate) signals: Signals,
+    /// Events in the garden.
+    pub(crate) recorder: Recorder,
+}
+
+impl Gardenlet {
+    /// Objects of the garden; `namespace` empty for all.
+    pub(crate) fn garden<K: Resource>(&self, namespace: &str) -> Api<K> {
+        scoped(&self.context, GARDEN, namespace)
+    }
+
+    /// Objects of the seed.
+    pub(crate) fn seed<K: Resource>(&self, namespace: &str) -> Api<K> {
+        scoped(&self.context, &self.seed_cluster, namespace)
+    }
+
+    /// Objects of a shoot.
+    pub(crate) fn shoot<K: Resource>(&self, technical_id: &str, namespace: &str) -> Api<K> {
+        scoped(&self.context, technical_id, namespace)
+    }
+
+    /// The key of an object of the seed.
+    pub(crate) fn seed_key(&self, namespace: &str, name: &str) -> ObjectKey {
+        ObjectKey { cluster: self.seed_cluster.as_str().into(), namespace: namespace.into(), name: name.into() }
+    }
+
+    /// Waits until `ready` has an answer; it is asked now and whenever something about the Shoot changes. `None` when
+    /// `timeout` passes first.
+    pub(crate) async fn wait<T>(
+        &self,
+        technical_id: &str,
+        timeout: TimeDelta,
+        mut ready: impl FnMut() -> Option<T>,
+    ) -> Option<T> {
+        let mut changes = self.signals.subscribe(technical_id);
+        if let Some(answer) = ready() {
+            return Some(answer);
+        }
+        let mut end = self.context.clock.sleep(timeout, TimerClass::Work);
+        loop {
+            tokio::select! {
+                biased;
+                _ = changes.changed() => {
+                    if let Some(answer) = ready() {
+                        return Some(answer);
+                    }
+                }
+                () = &mut end => return ready(),
+            }
+        }
+    }
+}
+
+fn scoped<K: Resource>(context: &Context, cluster: &str, namespace: &str) -> Api<K> {
+    if namespace.is_empty() { Api::all(context, cluster) } else { Api::namespaced(context, cluster, namespace) }
+}
+
+/// Key of an object of the garden.
+pub(crate) fn garden_key(namespace: &str, name: &str) -> ObjectKey {
+    ObjectKey { cluster: GARDEN.into(), namespace: namespace.into(), name: name.into() }
+}
+
+/// Wakes those who wait for a change of a Shoot's objects, by technical ID.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Signals(Arc<Mutex<BTreeMap<Arc<str>, watch::Sender<u64>>>>);
+
+impl Signals {
+    fn subscribe(&self, technical_id: &str) -> watch::Receiver<u64> {
+        let mut senders = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        senders.entry(technical_id.into()).or_insert_with(|| watch::channel(0).0).subscribe()
+    }
+
+    /// Something about a Shoot changed.
+    pub(crate) fn raise(&self, technical_id: &str) {
+        let mut senders = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(sender) = senders.get(technical_id) else { return };
+        if sender.receiver_count() == 0 {
+            senders.remove(technical_id);
+        } else {
+            sender.send_modify(|count| *count += 1);
+        }
+    }
+}
+
+/// Local copies.
+#[derive(Clone, Debug)]
+pub(crate) struct Stores {
+    pub(crate) shoots: Store<Shoot>,
+    pub(crate) seeds: Store<Seed>,
+    pub(crate) projects: Store<Project>,
+    pub(crate) cloud_profiles: Store<CloudProfile>,
+    pub(crate) namespaced_cloud_profiles: Store<NamespacedCloudProfile>,
+    pub(crate) controller_registrations: Store<ControllerRegistration>,
+    pub(crate) namespaces: Store<Namespace>,
+    pub(crate) infrastructures: Store<Infrastructure>,
+    pub(crate) control_planes: Store<ControlPlane>,
+    pub(crate) networks: Store<Network>,
+    pub(crate) operating_system_configs: Store<OperatingSystemConfig>,
+    pub(crate) workers: Store<Worker>,
+    pub(crate) dns_records: Store<DNSRecord>,
+    pub(crate) extensions: Store<Extension>,
+    pub(crate) container_runtimes: Store<ContainerRuntime>,
+    pub(crate) machine_deployments: Store<MachineDeployment>,
+    pub(crate) machines: Store<Machine>,
+    pub(crate) deployments: Store<Deployment>,
+    pub(crate) stateful_sets: Store<StatefulSet>,
+    pub(crate) daemon_sets: Store<DaemonSet>,
+    pub(crate) nodes: Store<Node>,
+}
+
+/// The Shoot that an object of a seed or of a shoot belongs to, as its technical ID.
+fn technical_id<K>(change: &Change<K>) -> Option<Arc<str>> {
+    let key = &change.key;
+    if key.cluster.starts_with("shoot--") {
+        Some(key.cluster.clone())
+    } else if key.namespace.starts_with("shoot--") {
+        Some(key.namespace.clone())
+    } else if key.namespace.is_empty() && key.name.starts_with("shoot--") {
+        Some(key.name.clone())
+    } else {
+        None
+    }
+}
+
+/// The key under which care looks after a Shoot: its technical ID.
+pub(crate) fn care_key(technical_id: &Arc<str>) -> ObjectKey {
+    ObjectKey { cluster: GARDEN.into(), namespace: "".into(), name: technical_id.clone() }
+}
+
+impl Stores {
+    /// Local copies kept by `care`, which judges a Shoot whenever something of it changes.
+    pub(crate) fn new(context: &Context, options: &Options, care: &mut Controller, signals: &Signals) -> Self {
+        let seed_cluster = format!("seed--{}", options.seed_name);
+        /// A store of what belongs to Shoots: a change wakes its flow and its care.
+        fn owned<K: Resource>(care: &mut Controller, signals: &Signals, api: Api<K>, is_health: bool) -> Store<K> {
+            let signals = signals.clone();
+            care.watch(api, ListOptions::default(), move |change| {
+                let Some(technical_id) = technical_id(change) else { return Vec::new() };
+                signals.raise(&technical_id);
+                if is_health { vec![care_key(&technical_id)] } else { Vec::new() }
+            })
+        }
+        let seed = seed_cluster.as_str();
+        let shoots = {
+            let options = ListOptions {
+                label_selector: format!("name.seed.gardener.cloud/{}=true", options.seed_name),
+                ..ListOptions::default()
+            };
+            let signals = signals.clone();
+            care.watch(Api::<Shoot>::all(context, GARDEN), options, move |change: &Change<Shoot>| {
+                let Some(new) = &change.new else { return Vec::new() };
+                let technical_id: Arc<str> = new.status.technical_id.as_str().into();
+                if technical_id.is_empty() {
+                    return Vec::new();
+                }
+                signals.raise(&technical_id);
+                let is_news = change.old.as_ref().is_none_or(|old| super::care::inputs_differ(old, new));
+                if is_news { vec![care_key(&technical_id)] } else { Vec::new() }
+            })
+        };
+        Self {
+            shoots,
+            seeds: care.store(
+                Api::all(context, GARDEN),
+                ListOptions {
+                    field_selector: format!("metadata.name={}", options.seed_name),
+                    ..ListOptions::default()
+                },
+            ),
+            projects: care.store(Api::all(context, GARDEN), ListOptions::default()),
+            cloud_profiles: care.store(Api::all(context, GARDEN), ListOptions::default()),
+            namespaced_cloud_profiles: care.store(Api::all(context, GARDEN), ListOptions::default()),
+            controller_registrations: care.store(Api::all(context, GARDEN), ListOptions::default()),
+            namespaces: owned(care, signals, Api::all(context, seed), false),
+            infrastructures: owned(care, signals, Api::all(context, seed), false),
+            control_planes: owned(care, signals, Api::all(context, seed), false),
+            networks: owned(care, signals, Api::all(context, seed), false),
+            operating_system_configs: owned(care, signals, Api::all(context, seed), false),
+            workers: owned(care, signals, Api::all(context, seed), false),
+            dns_records: owned(care, signals, Api::all(context, seed), false),
+            extensions: owned(care, signals, Api::all(context, seed), false),
+            container_runtimes: owned(care, signals, Api::all(context, seed), false),
+            machine_deployments: owned(care, signals, Api::all(context, seed), true),
+            machines: owned(care, signals, Api::all(context, seed), true),
+            deployments: owned(care, signals, Api::all(context, "*"), true),
+            stateful_sets: owned(care, signals, Api::all(context, seed), true),
+            daemon_sets: owned(care, signals, Api::all(context, "*"), true),
+            nodes: owned(care, signals, Api::all(context, "*"), true),
+        }
+    }
+}

@@ -1,0 +1,482 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One operation on a Shoot: start write, flow, result write, Events, and the Cluster copy in the seed.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use api::core::{CloudProfileSpec, LastError, Project, Seed, Shoot};
+use api::extensions::{Cluster, ClusterSpec};
+use api::kubernetes::core::ConfigMap;
+use apimachinery::encode::to_tree;
+use apimachinery::meta::{ObjectMeta, RawExtension};
+use controller::{Error, EventType, ObjectKey, ObjectRef, Patch, Requeue};
+use domain::annotations;
+use domain::care::conditions::set_progressing;
+use domain::last_operation::{
+    self, INITIALIZE_OPERATION, OperationType, PROCESSING, SUCCEEDED, TaskFailure, Verdict, flow_error,
+    initialization_error, last_operation, progress_description, verdict,
+};
+use domain::reconcile as rules;
+use serde_json::{Value, json};
+
+use super::super::botanist::components::AUTHORIZER_ANNOTATION;
+use super::super::botanist::dns::Domains;
+use super::super::botanist::{self, Botanist, status};
+use super::super::configuration::NODE_AGENT_AUTHORIZER;
+use super::super::flow::run::{Ended, Progress};
+use super::super::flow::{self, Facts, Plan, Task};
+use super::super::shared::{FINALIZER, GARDEN, Gardenlet, garden_key};
+use super::{SEED_NOT_READY, ensure_finalizer, now, seed_problem};
+
+/// What a run reads besides the Shoot.
+struct Surroundings {
+    project: Arc<Project>,
+    cloud_profile: Arc<CloudProfileSpec>,
+    cloud_profile_object: Value,
+    seed: Arc<Seed>,
+}
+
+impl Surroundings {
+    /// Reads them; an error only makes the pass back off, nothing is written.
+    fn read(gardenlet: &Gardenlet, shoot: &Shoot) -> Result<Self, Error> {
+        let namespace = &shoot.metadata.namespace;
+        let project = gardenlet
+            .stores
+            .projects
+            .list()
+            .into_iter()
+            .find(|project| project.spec.namespace.as_deref() == Some(namespace))
+            .ok_or_else(|| Error::Failed(format!("cannot find Project for namespace '{namespace}'")))?;
+        let seed = gardenlet
+            .stores
+            .seeds
+            .get(&garden_key("", &gardenlet.options.seed_name))
+            .ok_or_else(|| Error::Failed(format!("seed \"{}\" not found", gardenlet.options.seed_name)))?;
+        let reference = shoot.spec.cloud_profile.clone();
+        let (kind, name) = match reference {
+            Some(reference) => (reference.kind, reference.name),
+            None => (String::new(), shoot.spec.cloud_profile_name.clone().unwrap_or_default()),
+        };
+        let missing = || Error::Failed(format!("cloud profile \"{name}\" not found"));
+        let (spec, object) = if kind == "NamespacedCloudProfile" {
+            let key = garden_key(namespace, &name);
+            let profile = gardenlet.stores.namespaced_cloud_profiles.get(&key).ok_or_else(missing)?;
+            (profile.status.cloud_profile_spec.clone(), to_tree(&*profile))
+        } else {
+            let profile = gardenlet.stores.cloud_profiles.get(&garden_key("", &name)).ok_or_else(missing)?;
+            (profile.spec.clone(), to_tree(&*profile))
+        };
+        Ok(Self { project, cloud_profile: Arc::new(spec), cloud_profile_object: object, seed })
+    }
+}
+
+/// What the result of a run is.
+enum Outcome {
+    Success,
+    Failure { description: String, errors: Vec<TaskFailure> },
+}
+
+/// Creates or reconciles a Shoot.
+pub(crate) async fn reconcile(
+    gardenlet: Arc<Gardenlet>,
+    shoot: Arc<Shoot>,
+    key: &ObjectKey,
+    operation: OperationType,
+) -> Result<Requeue, Error> {
+    ensure_finalizer(&gardenlet, &shoot).await?;
+    run(&gardenlet, &shoot, key, operation, &flow::reconcile::TASKS).await
+}
+
+/// Deletes a Shoot.
+pub(crate) async fn delete(gardenlet: Arc<Gardenlet>, shoot: Arc<Shoot>, key: &ObjectKey) -> Result<Requeue, Error> {
+    if !shoot.metadata.has_finalizer(FINALIZER) {
+        return Ok(Requeue::OnChange);
+    }
+    let is_done = shoot
+        .status
+        .last_operation
+        .as_ref()
+        .is_some_and(|operation| operation.r#type == "Delete" && operation.state == SUCCEEDED);
+    if shoot.status.uid.is_empty() || is_done {
+        return finalize(&gardenlet, &shoot).await;
+    }
+    let schedule = rules::schedule(&shoot, &gardenlet.settings(), gardenlet.context.clock.now());
+    if !schedule.reconcile_now {
+        return Ok(gardenlet.requeue(schedule.requeue, key));
+    }
+    run(&gardenlet, &shoot, key, OperationType::Delete, &flow::delete::TASKS).await
+}
+
+/// The last steps of a deletion: the Cluster copy and the finalizer go.
+async fn finalize(gardenlet: &Gardenlet, shoot: &Shoot) -> Result<Requeue, Error> {
+    if !shoot.status.technical_id.is_empty() {
+        let clusters = gardenlet.seed::<Cluster>("");
+        match clusters.delete(&shoot.status.technical_id, &Default::default()).await {
+            Err(error) if !error.is_not_found() => return Err(error),
+            _ => {}
+        }
+    }
+    let api = gardenlet.garden::<Shoot>(&shoot.metadata.namespace);
+    let Some(present) = api.get_opt(&shoot.metadata.name).await? else { return Ok(Requeue::OnChange) };
+    let mut new = present.clone();
+    new.metadata.finalizers.retain(|finalizer| finalizer != FINALIZER);
+    api.update(&present, &new).await?;
+    Ok(Requeue::OnChange)
+}
+
+async fn run(
+    gardenlet: &Arc<Gardenlet>,
+    shoot: &Arc<Shoot>,
+    key: &ObjectKey,
+    operation: OperationType,
+    tasks: &'static [Task],
+) -> Result<Requeue, Error> {
+    let surroundings = Surroundings::read(gardenlet, shoot)?;
+    let shoot = Arc::new(start(gardenlet, shoot, operation, &surroundings).await?);
+    let botanist = match prepare(gardenlet, &shoot, operation, &surroundings).await {
+        Ok(botanist) => botanist,
+        Err(error) => {
+            let failure = TaskFailure::new(INITIALIZE_OPERATION, error.to_string());
+            let description = initialization_error(&error.to_string());
+            let failed = Failed { description, errors: vec![failure], percent: 0, succeeded: Vec::new() };
+            return fail(gardenlet, &shoot, key, operation, failed, false).await;
+        }
+    };
+    if let Some(problem) = seed_problem(&surroundings.seed, &gardenlet.identity)
+        && !surroundings.seed.metadata.is_being_deleted()
+    {
+        let text = format!("Shoot cannot be synced with Seed: seed is not yet ready: {problem}");
+        write_status(gardenlet, &shoot, json!({ "lastOperation": { "description": text } })).await?;
+        return Ok(Requeue::WorkAt(gardenlet.context.clock.now() + SEED_NOT_READY));
+    }
+    let about = ObjectRef::of(&*shoot);
+    let (reason, message) = operation.start_event();
+    gardenlet.recorder.publish(&about, EventType::Normal, reason, message).await?;
+    let ended = run_flow(gardenlet, &botanist, operation, tasks).await;
+    let outcome = if ended.failures.is_empty() {
+        Outcome::Success
+    } else {
+        let description = flow_error(operation.flow_name(), &ended.failures);
+        Outcome::Failure { description, errors: ended.failures }
+    };
+    match outcome {
+        Outcome::Success => {
+            let (reason, message) = operation.success_event();
+            gardenlet.recorder.publish(&about, EventType::Normal, reason, message).await?;
+            let new = succeed(gardenlet, &shoot, operation, &botanist).await?;
+            if operation == OperationType::Delete {
+                botanist.destroy_project_secrets().await.map_err(|error| Error::Failed(error.to_string()))?;
+                return finalize(gardenlet, &new).await;
+            }
+            write_cluster(gardenlet, &new, &surroundings).await?;
+            let schedule = rules::schedule(&new, &gardenlet.settings(), gardenlet.context.clock.now());
+            Ok(gardenlet.requeue(schedule.requeue, key))
+        }
+        Outcome::Failure { description, errors } => {
+            let failed = Failed { description, errors, percent: ended.percent, succeeded: ended.succeeded };
+            fail(gardenlet, &shoot, key, operation, failed, true).await
+        }
+    }
+}
+
+/// The start write; the Shoot as it is afterwards.
+async fn start(
+    gardenlet: &Gardenlet,
+    shoot: &Shoot,
+    operation: OperationType,
+    surroundings: &Surroundings,
+) -> Result<Shoot, Error> {
+    let status = &shoot.status;
+    let now = now(gardenlet);
+    let mut errors = status.last_errors.clone();
+    errors.retain(|error| error.task_id.as_deref() != Some(INITIALIZE_OPERATION));
+    let is_switched = operation == OperationType::Delete
+        && status.last_operation.as_ref().is_none_or(|last| last.r#type != OperationType::Delete.as_str());
+    let is_new_cycle = status.retry_cycle_start_time.is_none()
+        || shoot.metadata.generation != status.observed_generation
+        || status.gardener.version != gardenlet.identity.version
+        || is_switched;
+    let progress = 0;
+    let mut patch = json!({
+        "gardener": gardenlet.identity,
+        "observedGeneration": shoot.metadata.generation,
+        "lastOperation": last_operation(operation, PROCESSING, progress, operation.started(), now),
+    });
+    let mut set = |name: &str, value: Value| patch[name] = value;
+    if errors != status.last_errors {
+        set("lastErrors", if errors.is_empty() { Value::Null } else { json!(errors) });
+    }
+    if is_new_cycle {
+        set("retryCycleStartTime", json!(now));
+    }
+    if operation != OperationType::Delete {
+        set("seedName", json!(shoot.spec.seed_name));
+    }
+    if status.uid.is_empty() {
+        set("uid", json!(shoot.metadata.uid));
+    }
+    if status.technical_id.is_empty() {
+        let id = format!("shoot--{}--{}", surroundings.project.metadata.name, shoot.metadata.name);
+        set("technicalID", json!(id));
+    }
+    let api = gardenlet.garden::<Shoot>(&shoot.metadata.namespace);
+    let patch = Patch::Merge(json!({ "status": patch }));
+    api.patch_subresource(&shoot.metadata.name, "status", &patch).await
+}
+
+/// Everything that the flow needs, and the Cluster copy that extensions read.
+async fn prepare(
+    gardenlet: &Arc<Gardenlet>,
+    shoot: &Arc<Shoot>,
+    operation: OperationType,
+    surroundings: &Surroundings,
+) -> Result<Botanist, Error> {
+    write_cluster(gardenlet, shoot, surroundings).await?;
+    let domains = Domains::read(&gardenlet.garden("garden"), shoot).await?;
+    let identity = gardenlet.garden::<ConfigMap>("kube-system").get_opt("cluster-identity").await?;
+    let identity = identity.and_then(|map| map.data.get("cluster-identity").cloned());
+    let facts = facts(gardenlet, shoot, &surroundings.seed, &domains);
+    Ok(Botanist::new(
+        gardenlet.clone(),
+        botanist::Inputs {
+            operation,
+            shoot: shoot.clone(),
+            project: surroundings.project.clone(),
+            cloud_profile: surroundings.cloud_profile.clone(),
+            seed: surroundings.seed.clone(),
+            domains,
+            garden_identity: identity.unwrap_or_else(|| GARDEN.to_owned()),
+            facts,
+        },
+    ))
+}
+
+/// What the conditions of the flow's table ask.
+fn facts(gardenlet: &Gardenlet, shoot: &Shoot, seed: &Seed, domains: &Domains) -> Facts {
+    let spec = &shoot.spec;
+    let stores = &gardenlet.stores;
+    let technical_id = &shoot.status.technical_id;
+    let workerless = spec.provider.workers.is_empty();
+    let is_set = |key: &str| annotations::is_true(&shoot.metadata.annotations, key);
+    let rotation = shoot.status.credentials.as_ref().and_then(|credentials| credentials.rotation.as_ref());
+    let key_phase = rotation.and_then(|rotation| Some(rotation.service_account_key.as_ref()?.phase.as_str()));
+    let etcd_phase = rotation.and_then(|rotation| Some(rotation.etcd_encryption_key.as_ref()?.phase.as_str()));
+    let api_server = stores.deployments.get(&gardenlet.seed_key(technical_id, "kube-apiserver"));
+    let namespace = stores.namespaces.get(&gardenlet.seed_key("", technical_id));
+    let infrastructure = stores.infrastructures.get(&gardenlet.seed_key(technical_id, &shoot.metadata.name));
+    let control_plane = stores.control_planes.get(&gardenlet.seed_key(technical_id, &shoot.metadata.name));
+    let namespace_gone = namespace.is_none_or(|namespace| namespace.metadata.is_being_deleted());
+    let has_infrastructure = infrastructure.is_some() || workerless;
+    let networks = (
+        spec.networking.as_ref().and_then(|networking| networking.nodes.as_ref()),
+        shoot.status.networking.as_ref().is_some_and(|networking| !networking.nodes.is_empty()),
+    );
+    let authorizer = api_server.as_ref().is_some_and(|server| {
+        server.spec.template.metadata.annotations.contains_key(AUTHORIZER_ANNOTATION)
+            && server.status.available_replicas > 0
+    });
+    let tasks = shoot.metadata.annotation(annotations::TASKS).unwrap_or_default();
+    Facts {
+        workerless,
+        hibernated: rules::is_hibernation_enabled(spec),
+        skip_readiness: shoot.metadata.annotations.contains_key("shoot.gardener.cloud/skip-readiness"),
+        backup_copy: false,
+        seed_backup: seed.spec.backup.is_some(),
+        restoring: false,
+        restoring_ha: false,
+        node_agent_authorizer: gardenlet.options.config.gate(NODE_AGENT_AUTHORIZER, &gardenlet.identity.version),
+        authorizer_ready: authorizer,
+        service_account_key_preparing: matches!(key_phase, Some("Preparing" | "PreparingWithoutWorkersRollout")),
+        service_account_key_completing: key_phase == Some("Completing"),
+        etcd_key_preparing: etcd_phase == Some("Preparing"),
+        etcd_key_completing: etcd_phase == Some("Completing"),
+        encryption_changed: status::wanted_encrypted_resources(shoot) != shoot.status.encrypted_resources,
+        dns_used: domains.internal.is_some() || domains.external.is_some(),
+        ssh_access: rules::has_ssh_access(spec),
+        kube_proxy: spec.kubernetes.kube_proxy.as_ref().is_none_or(|proxy| proxy.enabled != Some(false)),
+        nginx_ingress: spec
+            .addons
+            .as_ref()
+            .and_then(|addons| addons.nginx_ingress.as_ref())
+            .is_some_and(|ingress| ingress.enabled),
+        managed_issuer: shoot.metadata.annotation("authentication.gardener.cloud/issuer") == Some("managed"),
+        restart_control_plane_pods: tasks.split(',').any(|task| task.trim() == "restartControlPlanePods"),
+        nodes_network_known: networks.0.is_some() || networks.1,
+        namespace_gone,
+        no_cleanup: namespace_gone || api_server.is_none() || !has_infrastructure,
+        control_plane_deployment_needed: control_plane.is_some_and(|plane| !plane.metadata.is_being_deleted()),
+        api_server_scaled: api_server.is_some_and(|server| server.spec.replicas != Some(0)),
+        kube_controller_manager: stores
+            .deployments
+            .get(&gardenlet.seed_key(technical_id, "kube-controller-manager"))
+            .is_some(),
+        skip_cleanup: is_set("shoot.gardener.cloud/skip-cleanup"),
+    }
+}
+
+/// Runs the flow; progress goes to the Shoot's status.
+async fn run_flow(
+    gardenlet: &Arc<Gardenlet>,
+    botanist: &Botanist,
+    operation: OperationType,
+    tasks: &'static [Task],
+) -> Ended {
+    let plan = Plan::new(tasks, botanist.facts.clone());
+    let shoot = &botanist.shoot;
+    let errors = Mutex::new(shoot.status.last_errors.clone());
+    let report = |progress: Progress| {
+        let description =
+            progress_description(operation.flow_name(), progress.percent, progress.running.iter().copied());
+        let now = now(gardenlet);
+        let operation = last_operation(operation, PROCESSING, progress.percent, description, now);
+        let mut status = json!({ "lastOperation": operation });
+        {
+            let mut errors = errors.lock().unwrap_or_else(PoisonError::into_inner);
+            let before = errors.len();
+            forget(&mut errors, &progress.succeeded);
+            if errors.len() != before {
+                status["lastErrors"] = if errors.is_empty() { Value::Null } else { json!(*errors) };
+            }
+        }
+        async move {
+            if let Err(error) = write_status(gardenlet, shoot, status).await {
+                // The next report says it again; the flow goes on.
+                tracing::warn!(%error, namespace = shoot.metadata.namespace, name = shoot.metadata.name, "progress");
+            }
+        }
+    };
+    flow::run::run(plan, &gardenlet.context.clock, |task| botanist.perform(task), report).await
+}
+
+/// Takes the errors of tasks that have succeeded out of a list.
+fn forget(errors: &mut Vec<LastError>, succeeded: &[&str]) {
+    errors.retain(|error| error.task_id.as_deref().is_none_or(|task| !succeeded.contains(&task)));
+}
+
+async fn write_status(gardenlet: &Gardenlet, shoot: &Shoot, status: Value) -> Result<(), Error> {
+    let api = gardenlet.garden::<Shoot>(&shoot.metadata.namespace);
+    api.patch_subresource(&shoot.metadata.name, "status", &Patch::Merge(json!({ "status": status }))).await?;
+    Ok(())
+}
+
+/// The result write of a success; the Shoot as it is afterwards.
+async fn succeed(
+    gardenlet: &Gardenlet,
+    shoot: &Shoot,
+    operation: OperationType,
+    botanist: &Botanist,
+) -> Result<Shoot, Error> {
+    let api = gardenlet.garden::<Shoot>(&shoot.metadata.namespace);
+    loop {
+        let present = api.get(&shoot.metadata.name).await?;
+        let now = now(gardenlet);
+        let mut new = present.clone();
+        let status = &mut new.status;
+        status.last_operation = Some(last_operation(operation, SUCCEEDED, 100, operation.succeeded(), now));
+        status.last_errors.clear();
+        status.retry_cycle_start_time = None;
+        if operation != OperationType::Delete {
+            status.seed_name.clone_from(&new.spec.seed_name);
+            status.hibernated = botanist.facts.hibernated;
+            status.conditions.iter_mut().for_each(|condition| set_progressing(condition, now));
+            for constraint in &mut status.constraints {
+                if matches!(constraint.r#type.as_str(), "HibernationPossible" | "MaintenancePreconditionsSatisfied") {
+                    set_progressing(constraint, now);
+                }
+            }
+        }
+        match api.update_status(&present, &new).await {
+            Err(error) if error.is_conflict() => {}
+            result => return result,
+        }
+    }
+}
+
+/// A run that failed.
+struct Failed {
+    description: String,
+    errors: Vec<TaskFailure>,
+    percent: i32,
+    succeeded: Vec<&'static str>,
+}
+
+/// The result write of a failure, and when to come back.
+async fn fail(
+    gardenlet: &Gardenlet,
+    shoot: &Shoot,
+    key: &ObjectKey,
+    operation: OperationType,
+    failed: Failed,
+    has_event: bool,
+) -> Result<Requeue, Error> {
+    let Failed { description, errors, percent, succeeded } = failed;
+    if has_event {
+        let about = ObjectRef::of(shoot);
+        gardenlet.recorder.publish(&about, EventType::Warning, operation.failure_reason(), &description).await?;
+    }
+    let now = now(gardenlet);
+    let codes: Vec<&str> = errors.iter().flat_map(|error| error.codes.iter().map(String::as_str)).collect();
+    let retry_duration = gardenlet.options.config.retry_duration;
+    let Verdict { state, description, ends_retry_cycle } =
+        verdict(&description, codes, shoot.status.retry_cycle_start_time, retry_duration, now);
+    let mut items: Vec<LastError> = shoot.status.last_errors.clone();
+    forget(&mut items, &succeeded);
+    for error in &errors {
+        items.retain(|item| item.task_id.as_deref() != Some(&error.task));
+        items.push(error.to_last_error(now));
+    }
+    let mut status = json!({
+        "gardener": gardenlet.identity,
+        "lastOperation": last_operation(operation, state, percent, description.clone(), now),
+        "lastErrors": items,
+    });
+    if ends_retry_cycle {
+        status["retryCycleStartTime"] = Value::Null;
+    }
+    write_status(gardenlet, shoot, status).await?;
+    if state == last_operation::FAILED {
+        return Ok(Requeue::OnChange);
+    }
+    Err(Error::Failed(format!("{key}: {description}")))
+}
+
+/// Refreshes the Cluster copy of a Shoot that is not worked on now.
+pub(crate) async fn sync_cluster(gardenlet: &Gardenlet, shoot: &Shoot) -> Result<(), Error> {
+    if shoot.status.technical_id.is_empty() {
+        return Ok(());
+    }
+    let surroundings = Surroundings::read(gardenlet, shoot)?;
+    write_cluster(gardenlet, shoot, &surroundings).await
+}
+
+/// The Cluster object: what extensions know of CloudProfile, Seed and Shoot.
+async fn write_cluster(gardenlet: &Gardenlet, shoot: &Shoot, surroundings: &Surroundings) -> Result<(), Error> {
+    let strip = |mut object: Value| {
+        if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+            metadata.remove("managedFields");
+        }
+        RawExtension(object)
+    };
+    let cluster = Cluster {
+        metadata: ObjectMeta::named("", &shoot.status.technical_id),
+        spec: ClusterSpec {
+            cloud_profile: strip(surroundings.cloud_profile_object.clone()),
+            seed: Some(strip(to_tree(&*surroundings.seed))),
+            shoot: strip(to_tree(shoot)),
+        },
+    };
+    gardenlet.seed::<Cluster>("").create_or_update(&cluster).await?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_that_succeeds_takes_its_own_error_along() {
+        let error = |task: Option<&str>| LastError { task_id: task.map(str::to_owned), ..LastError::default() };
+        let mut errors = vec![error(Some("Deploying Shoot namespace in Seed")), error(Some("other")), error(None)];
+        forget(&mut errors, &["Deploying Shoot namespace in Seed"]);
+        assert_eq!(errors, [error(Some("other")), error(None)]);
+    }
+}
