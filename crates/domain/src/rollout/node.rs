@@ -100,29 +100,46 @@ impl Place {
     }
 }
 
-/// Conditions of kubelet and node-problem-detector; before `is_ready` those of the kubelet alone.
-pub fn conditions(is_ready: bool, now: Time) -> Vec<NodeCondition> {
-    let condition = |(type_, reason, message): &(&str, &str, &str)| NodeCondition {
+/// Conditions of a Node that registers, by its kubelet.
+pub fn registration_conditions(now: Time) -> Vec<NodeCondition> {
+    let mut conditions: Vec<NodeCondition> =
+        KUBELET_CONDITIONS.iter().map(|absent| absent_condition(absent, now)).collect();
+    conditions.push(NodeCondition {
+        r#type: READY.to_owned(),
+        status: "False".to_owned(),
+        last_heartbeat_time: now,
+        last_transition_time: now,
+        reason: "KubeletNotReady".to_owned(),
+        message: NETWORK_NOT_READY.to_owned(),
+    });
+    conditions
+}
+
+/// A Node becomes Ready, and node-problem-detector reports; what stays keeps its transition time.
+pub fn become_ready(conditions: &mut Vec<NodeCondition>, now: Time) {
+    if let Some(ready) = conditions.iter_mut().find(|condition| condition.r#type == READY) {
+        "True".clone_into(&mut ready.status);
+        "KubeletReady".clone_into(&mut ready.reason);
+        "kubelet is posting ready status".clone_into(&mut ready.message);
+        (ready.last_heartbeat_time, ready.last_transition_time) = (now, now);
+    }
+    for absent in DETECTOR_CONDITIONS {
+        if !conditions.iter().any(|condition| condition.r#type == absent.0) {
+            conditions.push(absent_condition(absent, now));
+        }
+    }
+}
+
+/// A condition that says that nothing is wrong: type, reason and message.
+fn absent_condition((type_, reason, message): &(&str, &str, &str), now: Time) -> NodeCondition {
+    NodeCondition {
         r#type: (*type_).to_owned(),
         status: "False".to_owned(),
         last_heartbeat_time: now,
         last_transition_time: now,
         reason: (*reason).to_owned(),
         message: (*message).to_owned(),
-    };
-    let mut conditions: Vec<NodeCondition> = KUBELET_CONDITIONS.iter().map(condition).collect();
-    if is_ready {
-        conditions.extend(DETECTOR_CONDITIONS.iter().map(condition));
     }
-    conditions.push(NodeCondition {
-        r#type: READY.to_owned(),
-        status: if is_ready { "True" } else { "False" }.to_owned(),
-        last_heartbeat_time: now,
-        last_transition_time: now,
-        reason: if is_ready { "KubeletReady" } else { "KubeletNotReady" }.to_owned(),
-        message: if is_ready { "kubelet is posting ready status" } else { NETWORK_NOT_READY }.to_owned(),
-    });
-    conditions
 }
 
 const NETWORK_NOT_READY: &str = "container runtime network not ready: NetworkReady=false \
@@ -247,6 +264,20 @@ mod tests {
         let labels: Vec<_> = metadata.labels.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
         assert_eq!(labels, [("ours", "2"), ("theirs", "1")]);
         assert_eq!(taints, [taint("theirs", "", "NoExecute")]);
+    }
+
+    #[test]
+    fn becoming_ready_moves_the_transition_time_of_ready_alone() {
+        let (first, second) = (Time::default(), Time::from_instant(chrono::DateTime::UNIX_EPOCH));
+        let mut conditions = registration_conditions(first);
+        become_ready(&mut conditions, second);
+        let moved: Vec<_> =
+            conditions[..4].iter().map(|condition| (&*condition.r#type, condition.last_transition_time)).collect();
+        assert_eq!(
+            moved,
+            [("MemoryPressure", first), ("DiskPressure", first), ("PIDPressure", first), ("Ready", second),]
+        );
+        assert_eq!(conditions.len(), 12);
     }
 
     #[test]

@@ -210,7 +210,7 @@ impl Family<'_> {
             Action::MarkNodeReady => {
                 if let Some(node) = &mut individual.node {
                     let node = node.edit();
-                    node.status.conditions = node::conditions(true, now);
+                    node::become_ready(&mut node.status.conditions, now);
                     node.spec.taints.retain(|taint| taint.key != NOT_READY_KEY && taint.key != UNINITIALIZED_KEY);
                 }
             }

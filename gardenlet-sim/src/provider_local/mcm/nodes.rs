@@ -103,7 +103,7 @@ impl Family<'_> {
             status: NodeStatus {
                 allocatable: capacity.clone(),
                 capacity,
-                conditions: node::conditions(false, Time::from(self.now)),
+                conditions: node::registration_conditions(Time::from(self.now)),
                 addresses: self.addresses(name),
                 daemon_endpoints: NodeDaemonEndpoints { kubelet_endpoint: DaemonEndpoint { port: 10250 } },
                 node_info: self.node_info(name, &place, &facts),
