@@ -14,6 +14,8 @@ pub mod decision;
 pub mod migration;
 pub mod operation;
 pub mod report;
+#[cfg(test)]
+mod tests;
 
 use api::core::{CloudProfileSpec, Shoot, ShootSpec};
 use chrono::{DateTime, TimeDelta, Utc};

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The update paths of the documentation, row by row.
+
+use api::core::*;
+use chrono::{DateTime, Utc};
+
+use super::*;
+
+fn now() -> DateTime<Utc> {
+    "2025-06-15T12:00:00Z".parse().expect("RFC 3339")
+}
+
+/// `1.31.2`, followed by marks: `!` expires now, `~` deprecated, `?` preview.
+fn offered(list: &str) -> Vec<MachineImageVersion> {
+    list.split_whitespace()
+        .map(|text| {
+            let version = text.trim_end_matches(['!', '~', '?']);
+            let marks = &text[version.len()..];
+            let classification = [('~', "deprecated"), ('?', "preview")].into_iter();
+            MachineImageVersion {
+                version: version.to_owned(),
+                expiration_date: marks.contains('!').then(|| now().into()),
+                classification: classification
+                    .filter_map(|(mark, name)| marks.contains(mark).then(|| name.to_owned()))
+                    .next(),
+                cri: vec![CRI { name: "containerd".to_owned(), container_runtimes: Vec::new() }],
+                architectures: vec!["amd64".to_owned()],
+                ..MachineImageVersion::default()
+            }
+        })
+        .collect()
+}
+
+fn kubernetes(list: &str) -> Vec<ExpirableVersion> {
+    let plain = |entry: MachineImageVersion| ExpirableVersion {
+        version: entry.version,
+        expiration_date: entry.expiration_date,
+        classification: entry.classification,
+    };
+    offered(list).into_iter().map(plain).collect()
+}
+
+fn told(outcome: Option<&Outcome>) -> String {
+    match outcome {
+        None => "stays".to_owned(),
+        Some(outcome) => format!("{} | {}", outcome.version().unwrap_or("stuck"), outcome.reason),
+    }
+}
+
+/// One row per sentence of the docs: current version, auto-update, what the CloudProfile offers, and what maintenance
+/// makes of it. Source: docs/usage/shoot-operations/shoot_versions.md, "Update path for Kubernetes versions".
+const KUBERNETES_UPDATES: &str = "
+1.24.5   off  1.24.6 1.24.5             => stays
+1.24.5   on   1.24.6 1.24.5             => 1.24.6 | Automatic update of Kubernetes version configured
+1.24.5   on   1.25.0 1.24.5             => stays
+1.24.5   on   1.24.6! 1.24.5            => stays
+1.25.3   on   1.25.5? 1.25.4 1.25.3     => 1.25.4 | Automatic update of Kubernetes version configured
+1.26.1   on   1.26.3~ 1.26.2 1.26.1     => 1.26.2 | Automatic update of Kubernetes version configured
+1.26.1   on   1.26.3~ 1.26.1            => 1.26.3 | Automatic update of Kubernetes version configured
+1.26.1   on   1.26.10 1.26.9 1.26.1     => 1.26.10 | Automatic update of Kubernetes version configured
+1.24.12  off  1.24.13~ 1.25.10 1.24.12! => 1.24.13 | Kubernetes version expired - force update required
+1.24.12  off  1.24.13! 1.25.10 1.24.12! => 1.25.10 | Kubernetes version expired - force update required
+1.24.12  off  1.26.9 1.25.10 1.24.12!   => 1.25.10 | Kubernetes version expired - force update required
+1.24.12  off  1.25.10! 1.25.9 1.24.12!  => 1.25.9 | Kubernetes version expired - force update required
+1.24.12  off  1.25.10! 1.25.9! 1.24.12! => 1.25.10 | Kubernetes version expired - force update required
+1.24.12  off  1.26.10 1.26.9 1.24.12!   => stuck | Kubernetes version expired - force update required
+1.24.12  off  1.25.10? 1.24.12!         => stuck | Kubernetes version expired - force update required
+1.24.12  off  1.25.10 1.24.13           => 1.24.13 | Version does not exist in CloudProfile
+1.24.12  off  1.25.10 1.24.11           => 1.25.10 | Version does not exist in CloudProfile
+";
+
+#[test]
+fn maintenance_raises_kubernetes_versions_as_documented() {
+    for row in KUBERNETES_UPDATES.lines().filter(|row| !row.is_empty()) {
+        let (given, expected) = row.split_once("=>").expect("row has an arrow");
+        let (current, rest) = given.trim().split_once(' ').expect("row names a version");
+        let (auto_update, list) = rest.trim().split_once(' ').expect("row says on or off");
+        let outcome = kubernetes_update(current, auto_update == "on", &kubernetes(list), None, now());
+        assert_eq!(told(outcome.as_ref()), expected.trim(), "row: {row}");
+    }
+}
+
+/// Strategy, current version, auto-update, what the CloudProfile offers, and what maintenance makes of it.
+/// Source: docs/usage/shoot-operations/shoot_versions.md, "Update path for machine image versions".
+const IMAGE_UPDATES: &str = "
+patch 1.4.8  on   1.5.2 1.4.9 1.4.8       => 1.4.9
+patch 1.4.9  on   1.5.2 1.4.9             => stays
+patch 1.4.9  off  1.7.1 1.6.2 1.6.1 1.4.9! => 1.6.2
+patch 1.4.9  off  1.7.1 1.6.2! 1.6.1! 1.4.9! => 1.6.2
+patch 1.4.9  off  2.0.0 1.4.9!            => stuck
+minor 1.4.8  on   1.5.2 1.4.9 1.4.8       => 1.4.9
+minor 1.4.9  on   2.3.0 1.5.2 1.5.1 1.4.9 => 1.5.2
+minor 1.5.2  on   2.3.0 1.5.2             => stays
+minor 1.9.0  off  3.1.0 2.2.0 2.1.5 1.9.0! => 2.2.0
+minor 1.9.0  off  3.1.0 2.2.0! 1.9.0!     => 2.2.0
+minor 1.9.0  off  3.1.0 2.2.0? 1.9.0!     => 3.1.0
+minor 1.9.0  off  1.9.0!                  => stuck
+major 1.4.8  on   2.3.0 1.5.0 1.4.9 1.4.8 => 1.4.9
+major 1.4.9  on   2.3.0 1.5.0 1.4.9       => 2.3.0
+major 1.9.0  off  2.0.0 1.9.0!            => 2.0.0
+major 1.9.0  off  2.0.0! 1.9.0!           => stuck
+";
+
+#[test]
+fn maintenance_raises_machine_images_as_their_strategy_says() {
+    for row in IMAGE_UPDATES.lines().filter(|row| !row.is_empty()) {
+        let (given, expected) = row.split_once("=>").expect("row has an arrow");
+        let words: Vec<&str> = given.split_whitespace().collect();
+        let image = MachineImage {
+            name: "gardenlinux".to_owned(),
+            versions: offered(&words[3..].join(" ")),
+            update_strategy: Some(words[0].to_owned()),
+        };
+        let profile = CloudProfileSpec { machine_images: vec![image], ..CloudProfileSpec::default() };
+        let outcome = machine_image_update(
+            &worker("gardenlinux", words[1]),
+            "1.31.1",
+            "local",
+            &profile,
+            words[2] == "on",
+            now(),
+        );
+        let outcome = outcome.expect("the image is there");
+        let actual = outcome.as_ref().map_or("stays", |outcome| outcome.version().unwrap_or("stuck"));
+        assert_eq!(actual, expected.trim(), "row: {row}");
+    }
+}
+
+fn worker(image: &str, version: &str) -> Worker {
+    Worker {
+        name: "w".to_owned(),
+        machine: Machine {
+            image: Some(ShootMachineImage {
+                name: image.to_owned(),
+                version: Some(version.to_owned()),
+                ..ShootMachineImage::default()
+            }),
+            ..Machine::default()
+        },
+        ..Worker::default()
+    }
+}
+
+#[test]
+fn versions_that_a_pool_cannot_run_are_not_seen() {
+    let mut versions = offered("2.0.0 1.9.2 1.9.1 1.9.0");
+    versions[0].architectures = vec!["arm64".to_owned()];
+    versions[1].kubelet_version_constraint = Some(">= 1.32".to_owned());
+    versions[2].cri = vec![CRI { name: "docker".to_owned(), container_runtimes: Vec::new() }];
+    let image = MachineImage { name: "gl".to_owned(), versions, update_strategy: Some("major".to_owned()) };
+    let profile = CloudProfileSpec { machine_images: vec![image], ..CloudProfileSpec::default() };
+    let update = |worker: &Worker, kubelet| {
+        let outcome =
+            machine_image_update(worker, kubelet, "local", &profile, true, now()).expect("the image is there");
+        outcome.and_then(|outcome| outcome.version().map(str::to_owned))
+    };
+    let mut pool = worker("gl", "1.9.0");
+    assert_eq!(update(&pool, "1.31.1"), None);
+    assert_eq!(update(&pool, "1.32.0").as_deref(), Some("1.9.2"));
+    pool.machine.architecture = Some("arm64".to_owned());
+    assert_eq!(update(&pool, "1.31.1").as_deref(), Some("2.0.0"));
+    pool.machine.architecture = None;
+    pool.cri = Some(CRI { name: "docker".to_owned(), container_runtimes: Vec::new() });
+    assert_eq!(update(&pool, "1.31.1").as_deref(), Some("1.9.1"));
+}
+
+#[test]
+fn unknown_image_names_the_profile() {
+    let error =
+        machine_image_update(&worker("gone", "1.0.0"), "1.31.1", "local", &CloudProfileSpec::default(), true, now());
+    assert_eq!(
+        error.unwrap_err().to_string(),
+        "failure while determining the default machine image in the CloudProfile: no machineImage with name \"gone\" \
+         (specified in shoot) could be found in the cloudProfile \"local\""
+    );
+}
+
+#[test]
+fn failures_say_what_is_missing() {
+    let outcome = kubernetes_update("1.24.12", false, &kubernetes("1.26.1 1.24.12!"), None, now()).expect("it is due");
+    assert_eq!(
+        outcome.description,
+        "could not determine higher suitable version than \"1.24.12\": cannot perform forceful update of expired \
+         version \"1.24.12\". No suitable version found in CloudProfile - this is most likely a misconfiguration of the \
+         CloudProfile"
+    );
+    let image =
+        MachineImage { name: "gl".to_owned(), versions: offered("1.0.0!"), update_strategy: Some("major".to_owned()) };
+    let profile = CloudProfileSpec { machine_images: vec![image], ..CloudProfileSpec::default() };
+    let outcome = machine_image_update(&worker("gl", "1.0.0"), "1.31.1", "local", &profile, false, now());
+    assert_eq!(
+        outcome.expect("the image is there").expect("it is due").description,
+        "failed to update machine image \"gl\": failed to determine the target version for maintenance of machine image \
+         \"gl\" with strategy \"major\": failed to determine version for forceful update: either the machine image \"gl\" \
+         is reaching end of life and migration to another machine image is required or there is a misconfiguration in \
+         the CloudProfile. If it is the latter, make sure the machine image in the CloudProfile has at least one version \
+         that is not expired, not in preview and greater or equal to the current Shoot image version \"1.0.0\""
+    );
+}
+
+/// The worked example of the documentation: an expired Kubernetes version that can be raised, and an expired image that
+/// cannot.
+#[test]
+fn partial_failures_are_counted_and_told() {
+    let mut shoot = Shoot::default();
+    "1.26.4".clone_into(&mut shoot.spec.kubernetes.version);
+    shoot.spec.provider.workers = vec![Worker { name: "x".to_owned(), ..worker("gl", "1.0.0") }];
+    let profile = CloudProfileSpec {
+        kubernetes: KubernetesSettings { versions: kubernetes("1.27.1 1.26.4!") },
+        machine_images: vec![MachineImage {
+            name: "gl".to_owned(),
+            versions: offered("1.0.0!"),
+            update_strategy: Some("major".to_owned()),
+        }],
+        ..CloudProfileSpec::default()
+    };
+    let plan = plan(&shoot, "local", &profile, now()).expect("versions parse");
+    let last = plan.processing(now());
+    assert_eq!(
+        last.description,
+        "(1/2) maintenance operations successful. Control Plane: Updated Kubernetes version from \"1.26.4\" to \
+         \"1.27.1\". Reason: Kubernetes version expired - force update required, Worker pool \"x\": machine image version \
+         maintenance failed. Reason for update: Machine image version expired - force update required (image update \
+         strategy: major)"
+    );
+    assert_eq!(last.state, "Failed");
+    assert!(
+        last.failure_reason
+            .as_ref()
+            .is_some_and(|reason| reason.starts_with("Worker pool \"x\": failed to update machine image"))
+    );
+    let events: Vec<_> = plan.events().into_iter().map(|event| (event.severity, event.reason)).collect();
+    assert_eq!(
+        events,
+        [(Severity::Normal, "KubernetesVersionMaintenance"), (Severity::Warning, "MachineImageVersionMaintenance")]
+    );
+    assert_eq!(plan.shoot.spec.kubernetes.version, "1.27.1");
+
+    shoot.status.last_maintenance = Some(last);
+    assert_eq!(report::finished(&shoot, true), None);
+    let forgotten = report::finished(&shoot, false).expect("a failure of an earlier run is forgotten");
+    assert_eq!((forgotten.description.as_str(), forgotten.failure_reason), ("Maintenance succeeded", None));
+}
+
+#[test]
+fn refused_runs_name_the_refusal() {
+    let plan = plan(&minimal(), "local", &CloudProfileSpec::default(), now()).expect("versions parse");
+    let last = plan.refused("admission says no", now());
+    assert_eq!(last.description, "Maintenance failed");
+    assert_eq!(last.failure_reason.as_deref(), Some("Updates to the Shoot failed to be applied: admission says no"));
+}
+
+fn minimal() -> Shoot {
+    let mut shoot = Shoot::default();
+    "1.31.2".clone_into(&mut shoot.spec.kubernetes.version);
+    shoot
+}
+
+#[test]
+fn feature_gates_and_admission_plugins_that_the_version_lacks_are_removed() {
+    let mut shoot = minimal();
+    "1.30.9".clone_into(&mut shoot.spec.kubernetes.version);
+    let gates = |names: &[&str]| names.iter().map(|name| ((*name).to_owned(), true)).collect();
+    shoot.spec.kubernetes.kube_api_server = Some(KubeAPIServerConfig {
+        feature_gates: gates(&["APIPriorityAndFairness", "AllAlpha", "JobReadyPods"]),
+        admission_plugins: ["SecurityContextDeny", "Priority", "PersistentVolumeLabel"]
+            .map(|name| AdmissionPlugin { name: name.to_owned(), ..AdmissionPlugin::default() })
+            .into(),
+        ..KubeAPIServerConfig::default()
+    });
+    let own = WorkerKubernetes {
+        version: Some("1.29.1".to_owned()),
+        kubelet: Some(KubeletConfig { feature_gates: gates(&["Foo"]), ..KubeletConfig::default() }),
+    };
+    shoot.spec.provider.workers = vec![Worker { kubernetes: Some(own), ..Worker::default() }];
+    let old: Version = "1.30.9".parse().expect("semver");
+    "1.31.2".clone_into(&mut shoot.spec.kubernetes.version);
+    let operations =
+        migration::migrate(&mut shoot.spec, &old, &"1.31.2".parse().expect("semver")).expect("versions parse");
+    assert_eq!(
+        operations,
+        [
+            "Removed feature gates from \"spec.kubernetes.kubeAPIServer.featureGates\" because they are not supported in \
+             Kubernetes version \"1.31.2\": APIPriorityAndFairness, JobReadyPods",
+            "Removed feature gates from \"spec.provider.workers[0].kubernetes.kubelet.featureGates\" because they are not \
+             supported in Kubernetes version \"1.29.1\": Foo",
+            "Removed admission plugins from \"spec.kubernetes.kubeAPIServer.admissionPlugins\" because they are not \
+             supported in Kubernetes version \"1.31.2\": PersistentVolumeLabel, SecurityContextDeny",
+        ]
+    );
+    let server = shoot.spec.kubernetes.kube_api_server.expect("set above");
+    assert_eq!(server.feature_gates.keys().collect::<Vec<_>>(), ["AllAlpha"]);
+    assert_eq!(server.admission_plugins.iter().map(|plugin| &*plugin.name).collect::<Vec<_>>(), ["Priority"]);
+}
+
+#[test]
+fn kubelets_of_pools_are_migrated_whenever_their_version_asks_for_it() {
+    let reserved = |memory: &str| {
+        let memory = serde_json::from_value(memory.into()).expect("a quantity");
+        Some(KubeletConfigReserved { memory: Some(memory), ..KubeletConfigReserved::default() })
+    };
+    let mut shoot = minimal();
+    let kubelet = KubeletConfig {
+        memory_swap: Some(MemorySwapConfiguration { swap_behavior: Some("UnlimitedSwap".to_owned()) }),
+        kube_reserved: reserved("1Gi"),
+        system_reserved: reserved("512Mi"),
+        ..KubeletConfig::default()
+    };
+    let own = WorkerKubernetes { version: None, kubelet: Some(kubelet) };
+    shoot.spec.provider.workers = vec![Worker { kubernetes: Some(own), ..Worker::default() }];
+    let version: Version = "1.31.2".parse().expect("semver");
+    let operations = migration::migrate(&mut shoot.spec, &version, &version).expect("versions parse");
+    assert_eq!(
+        operations,
+        [
+            "spec.provider.workers[0].kubernetes.kubelet.memorySwap.swapBehavior is set to 'LimitedSwap'. Reason: \
+             'UnlimitedSwap' cannot be used for Kubernetes version 1.30 and higher.",
+            ".spec.provider.workers[0].kubernetes.kubelet.systemReserved is added to \
+             .spec.provider.workers[0].kubernetes.kubelet.kubeReserved. Reason: The systemReserved field is forbidden for \
+             Shoot clusters using Kubernetes version 1.31+, its value has to be added to kubeReserved",
+        ]
+    );
+    let kubelet = shoot.spec.provider.workers[0].kubernetes.as_ref().and_then(|own| own.kubelet.as_ref());
+    let kubelet = kubelet.expect("set above");
+    assert_eq!(kubelet.kube_reserved, reserved("1536Mi"));
+    assert_eq!(kubelet.system_reserved, None);
+}
+
+/// Old window, new window, confined before and after; whether the controller plans anew, by profile.
+/// Source: docs/usage/shoot/shoot_updates.md; docs/usage/shoot/shoot_maintenance.md.
+#[test]
+fn changed_window_waits_while_the_roll_out_is_confined() {
+    let shoot = |begin: &str, is_confined| {
+        let mut shoot = minimal();
+        shoot.spec.maintenance = Some(Maintenance {
+            time_window: Some(MaintenanceTimeWindow { begin: begin.to_owned(), end: "230000+0000".to_owned() }),
+            confine_spec_update_rollout: Some(is_confined),
+            ..Maintenance::default()
+        });
+        shoot
+    };
+    let looked_at = |old: &Shoot, new: &Shoot| {
+        [Profile::Documents, Profile::Upstream].map(|profile| update_is_looked_at(old, new, profile))
+    };
+    let (old, new) = ("210000+0000", "220000+0000");
+    assert_eq!(looked_at(&shoot(old, false), &shoot(new, false)), [true, true]);
+    assert_eq!(looked_at(&shoot(old, true), &shoot(new, true)), [false, true]);
+    assert_eq!(looked_at(&shoot(old, true), &shoot(new, false)), [true, true]);
+    assert_eq!(looked_at(&shoot(old, true), &shoot(old, false)), [false, false]);
+    let mut requested = shoot(new, true);
+    requested.metadata.annotations.insert("gardener.cloud/operation".to_owned(), "maintain".to_owned());
+    assert_eq!(looked_at(&shoot(old, true), &requested), [true, true]);
+    assert_eq!(looked_at(&requested, &requested), [false, false]);
+}
+
+#[test]
+fn run_at_exactly_the_begin_is_followed_by_the_one_of_tomorrow() {
+    let mut shoot = minimal();
+    let window = MaintenanceTimeWindow { begin: "120000+0000".to_owned(), end: "130000+0000".to_owned() };
+    shoot.spec.maintenance = Some(Maintenance { time_window: Some(window), ..Maintenance::default() });
+    let span = next_run(&shoot, now());
+    assert_eq!(span.earliest.to_rfc3339(), "2025-06-16T12:00:00+00:00");
+    assert_eq!(span.end.to_rfc3339(), "2025-06-16T12:45:00+00:00");
+}
