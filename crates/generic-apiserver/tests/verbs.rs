@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Every verb through raw requests.
+//! Every verb through raw requests: one table of what is refused, and what success looks like.
 
 mod support;
 
@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use support::World;
 
 const WIDGETS: &str = "/clusters/a/apis/example.com/v1/namespaces/n/widgets";
+const GADGETS: &str = "/clusters/a/apis/custom.example.com/v1alpha1/namespaces/n/gadgets";
 
 fn widget(name: &str, size: i64) -> Value {
     json!({"metadata": {"name": name}, "spec": {"size": size}})
@@ -54,4 +55,674 @@ async fn an_object_lives_through_all_verbs() {
     assert_eq!(deleted, expected);
     let message = "widgets.example.com \"w\" not found";
     world.get(&path).await.expect_failure(404, "NotFound", message);
+}
+
+/// One refused request: method, path below `/clusters/a`, media type, body, code, reason, message.
+type Row = (&'static str, &'static str, &'static str, &'static str, u16, &'static str, &'static str);
+
+const JSON: &str = "application/json";
+const MERGE: &str = "application/merge-patch+json";
+const PATCH: &str = "application/json-patch+json";
+const STRATEGIC: &str = "application/strategic-merge-patch+json";
+const W: &str = "/apis/example.com/v1/namespaces/n/widgets";
+const WW: &str = "/apis/example.com/v1/namespaces/n/widgets/w";
+const WS: &str = "/apis/example.com/v1/namespaces/n/widgets/w/status";
+const G: &str = "/apis/custom.example.com/v1alpha1/namespaces/n/gadgets/g";
+
+const REFUSED: &[Row] = &[
+    (
+        "GET",
+        "/apis/example.com/v1/namespaces/n/widgets/x",
+        JSON,
+        "",
+        404,
+        "NotFound",
+        "widgets.example.com \"x\" not found",
+    ),
+    (
+        "PUT",
+        "/apis/example.com/v1/namespaces/n/widgets/x",
+        JSON,
+        r#"{"metadata":{"name":"x"}}"#,
+        404,
+        "NotFound",
+        "widgets.example.com \"x\" not found",
+    ),
+    (
+        "PATCH",
+        "/apis/example.com/v1/namespaces/n/widgets/x",
+        MERGE,
+        "{}",
+        404,
+        "NotFound",
+        "widgets.example.com \"x\" not found",
+    ),
+    (
+        "DELETE",
+        "/apis/example.com/v1/namespaces/n/widgets/x",
+        JSON,
+        "",
+        404,
+        "NotFound",
+        "widgets.example.com \"x\" not found",
+    ),
+    (
+        "POST",
+        "/apis/example.com/v1/widgets",
+        JSON,
+        r#"{"metadata":{"name":"x"}}"#,
+        405,
+        "MethodNotAllowed",
+        "the server does not allow this method on the requested resource",
+    ),
+    (
+        "POST",
+        WW,
+        JSON,
+        r#"{"metadata":{"name":"x"}}"#,
+        405,
+        "MethodNotAllowed",
+        "the server does not allow this method on the requested resource",
+    ),
+    ("POST", W, JSON, r#"{"metadata":{"name":"w"}}"#, 409, "AlreadyExists", "widgets.example.com \"w\" already exists"),
+    (
+        "POST",
+        W,
+        JSON,
+        r#"{"metadata":{}}"#,
+        422,
+        "Invalid",
+        "Widget.example.com \"\" is invalid: metadata.name: Required value: name or generateName is required",
+    ),
+    (
+        "POST",
+        W,
+        JSON,
+        r#"{"metadata":{"name":"y","resourceVersion":"1"}}"#,
+        500,
+        "",
+        "resourceVersion should not be set on objects to be created",
+    ),
+    (
+        "POST",
+        W,
+        JSON,
+        r#"{"metadata":{"name":"y","namespace":"m"}}"#,
+        400,
+        "BadRequest",
+        "the namespace of the provided object does not match the namespace sent on the request",
+    ),
+    (
+        "POST",
+        "/apis/example.com/v1/namespaces/none/widgets",
+        JSON,
+        r#"{"metadata":{"name":"y"}}"#,
+        404,
+        "NotFound",
+        "namespaces \"none\" not found",
+    ),
+    (
+        "POST",
+        W,
+        JSON,
+        r#"{"metadata":{"name":"y"},"spec":{"size":-1}}"#,
+        422,
+        "Invalid",
+        "Widget.example.com \"y\" is invalid: spec.size: Invalid value: -1: must be greater than or equal to 0",
+    ),
+    (
+        "POST",
+        W,
+        JSON,
+        r#"{"metadata":{"name":"Y"}}"#,
+        422,
+        "Invalid",
+        "Widget.example.com \"Y\" is invalid: metadata.name: Invalid value: \"Y\": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')",
+    ),
+    (
+        "POST",
+        W,
+        JSON,
+        r#"{"apiVersion":"example.com/v2","metadata":{"name":"y"}}"#,
+        400,
+        "BadRequest",
+        "the API version in the data (example.com/v2) does not match the expected API version (example.com/v1)",
+    ),
+    (
+        "POST",
+        W,
+        "text/plain",
+        "x",
+        415,
+        "UnsupportedMediaType",
+        "the body of the request was in an unknown format - accepted media types include: application/json",
+    ),
+    (
+        "POST",
+        "/apis/example.com/v1/namespaces/n/widgets?fieldValidation=Strict",
+        JSON,
+        r#"{"metadata":{"name":"y"},"spec":{"sise":1,"size":1,"size":2}}"#,
+        400,
+        "BadRequest",
+        "Widget in version \"v1\" cannot be handled as a Widget: strict decoding error: unknown field \"spec.sise\", duplicate field \"spec.size\"",
+    ),
+    (
+        "POST",
+        "/apis/example.com/v1/namespaces/n/widgets?fieldValidation=Maybe",
+        JSON,
+        r#"{"metadata":{"name":"y"}}"#,
+        422,
+        "Invalid",
+        "CreateOptions.meta.k8s.io \"\" is invalid: fieldValidation: Unsupported value: \"Maybe\": supported values: \"\", \"Ignore\", \"Strict\", \"Warn\"",
+    ),
+    (
+        "POST",
+        "/apis/example.com/v1/namespaces/n/widgets?dryRun=x",
+        JSON,
+        r#"{"metadata":{"name":"y"}}"#,
+        422,
+        "Invalid",
+        "CreateOptions.meta.k8s.io \"\" is invalid: dryRun: Unsupported value: [\"x\"]: supported values: \"All\"",
+    ),
+    (
+        "PUT",
+        WW,
+        JSON,
+        r#"{"metadata":{"name":"v"}}"#,
+        400,
+        "BadRequest",
+        "the name of the object (v) does not match the name on the URL (w)",
+    ),
+    (
+        "PUT",
+        WW,
+        JSON,
+        "{}",
+        400,
+        "BadRequest",
+        "the name of the object (w based on URL) was undeterminable: name must be provided",
+    ),
+    (
+        "PUT",
+        WW,
+        JSON,
+        r#"{"metadata":{"name":"w"}}"#,
+        422,
+        "Invalid",
+        "widgets.example.com \"w\" is invalid: metadata.resourceVersion: Invalid value: 0x0: must be specified for an update",
+    ),
+    (
+        "PUT",
+        WW,
+        JSON,
+        r#"{"metadata":{"name":"w","resourceVersion":"1"}}"#,
+        409,
+        "Conflict",
+        "Operation cannot be fulfilled on widgets.example.com \"w\": the object has been modified; please apply your changes to the latest version and try again",
+    ),
+    (
+        "PATCH",
+        WW,
+        MERGE,
+        r#"{"metadata":{"resourceVersion":"1"}}"#,
+        409,
+        "Conflict",
+        "Operation cannot be fulfilled on widgets.example.com \"w\": the object has been modified; please apply your changes to the latest version and try again",
+    ),
+    (
+        "PATCH",
+        WW,
+        MERGE,
+        r#"{"metadata":{"uid":"x"}}"#,
+        422,
+        "Invalid",
+        "Widget.example.com \"w\" is invalid: metadata.uid: Invalid value: \"x\": field is immutable",
+    ),
+    (
+        "PATCH",
+        WS,
+        MERGE,
+        r#"{"metadata":{"name":"v"}}"#,
+        400,
+        "BadRequest",
+        "the name of the object (v) does not match the name on the URL (w)",
+    ),
+    ("PATCH", WW, MERGE, "[]", 400, "BadRequest", "error decoding patch: the patch is not a JSON object"),
+    (
+        "PATCH",
+        WW,
+        PATCH,
+        r#"[{"op":"test","path":"/spec/size","value":7}]"#,
+        422,
+        "Invalid",
+        "the server rejected our request due to an error in our request",
+    ),
+    (
+        "PATCH",
+        WW,
+        "application/apply-patch+yaml",
+        "{}",
+        415,
+        "UnsupportedMediaType",
+        "the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json, application/apply-patch+yaml",
+    ),
+    (
+        "PATCH",
+        G,
+        STRATEGIC,
+        "{}",
+        415,
+        "UnsupportedMediaType",
+        "the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml",
+    ),
+    (
+        "PATCH",
+        "/apis/example.com/v1/namespaces/n/widgets/w?force=true",
+        MERGE,
+        "{}",
+        422,
+        "Invalid",
+        "PatchOptions.meta.k8s.io \"\" is invalid: force: Forbidden: may not be specified for non-apply patch",
+    ),
+    (
+        "PATCH",
+        "/apis/example.com/v1/namespaces/n/widgets/w?fieldValidation=Strict",
+        MERGE,
+        r#"{"spec":{"sise":1}}"#,
+        422,
+        "Invalid",
+        " \"\" is invalid: patch: Invalid value: ",
+    ),
+    (
+        "DELETE",
+        WW,
+        JSON,
+        r#"{"propagationPolicy":"Never"}"#,
+        422,
+        "Invalid",
+        "DeleteOptions.meta.k8s.io \"\" is invalid: propagationPolicy: Unsupported value: \"Never\": supported values: \"Foreground\", \"Background\", \"Orphan\", \"nil\"",
+    ),
+    (
+        "DELETE",
+        WW,
+        JSON,
+        r#"{"propagationPolicy":"Orphan","orphanDependents":true}"#,
+        422,
+        "Invalid",
+        "DeleteOptions.meta.k8s.io \"\" is invalid: propagationPolicy: Invalid value: \"Orphan\": orphanDependents and deletionPropagation cannot be both set",
+    ),
+    (
+        "GET",
+        "/apis/example.com/v1/widgets?labelSelector=%3D",
+        JSON,
+        "",
+        400,
+        "BadRequest",
+        "found '=', expected: !, identifier, or 'end of string'",
+    ),
+    (
+        "GET",
+        "/apis/example.com/v1/widgets?fieldSelector=spec.size%3D1",
+        JSON,
+        "",
+        400,
+        "BadRequest",
+        "field label not supported: spec.size",
+    ),
+    (
+        "GET",
+        "/apis/custom.example.com/v1alpha1/gadgets?fieldSelector=a%3D1",
+        JSON,
+        "",
+        400,
+        "BadRequest",
+        "\"a\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"",
+    ),
+    (
+        "GET",
+        "/apis/example.com/v1/widgets?resourceVersion=x",
+        JSON,
+        "",
+        400,
+        "BadRequest",
+        "invalid resource version: resourceVersion: Invalid value: \"x\": strconv.ParseUint: parsing \"x\": invalid syntax",
+    ),
+    (
+        "GET",
+        "/apis/example.com/v1/widgets?resourceVersionMatch=Exact",
+        JSON,
+        "",
+        422,
+        "Invalid",
+        "ListOptions.meta.k8s.io \"\" is invalid: resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided",
+    ),
+    (
+        "GET",
+        "/apis/example.com/v1/widgets?resourceVersionMatch=Exact&resourceVersion=0",
+        JSON,
+        "",
+        422,
+        "Invalid",
+        "ListOptions.meta.k8s.io \"\" is invalid: resourceVersionMatch: Forbidden: resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"",
+    ),
+    (
+        "GET",
+        "/apis/example.com/v1/widgets?sendInitialEvents=true",
+        JSON,
+        "",
+        422,
+        "Invalid",
+        "ListOptions.meta.k8s.io \"\" is invalid: sendInitialEvents: Forbidden: sendInitialEvents is forbidden for list",
+    ),
+    (
+        "GET",
+        "/apis/example.com/v1/widgets?continue=x&resourceVersion=5",
+        JSON,
+        "",
+        400,
+        "BadRequest",
+        "specifying resource version is not allowed when using continue",
+    ),
+    ("GET", "/apis/example.com/v1/widgets?continue=bm8", JSON, "", 400, "BadRequest", "continue key is not valid: "),
+];
+
+#[tokio::test]
+async fn refusals_have_the_texts_of_the_real_server() {
+    let world = World::new().await;
+    world.send("POST", WIDGETS, &widget("w", 1)).await.expect_code(201);
+    world.send("POST", GADGETS, &json!({"metadata": {"name": "g"}})).await.expect_code(201);
+    let before = world.server.position();
+    for (method, path, media, body, code, reason, message) in REFUSED {
+        let path = format!("/clusters/a{path}");
+        let answer = world.raw(method, &path, &[("content-type", media)], *body).await;
+        let status = answer.json();
+        let told = status["message"].as_str().unwrap_or_default();
+        assert_eq!(
+            (answer.code, status["reason"].as_str().unwrap_or_default()),
+            (*code, *reason),
+            "{method} {path} {body}: {told}"
+        );
+        // Texts that end with a blank go on with what the library says.
+        let same = if message.ends_with(' ') { told.starts_with(message) } else { told == *message };
+        assert!(same, "{method} {path} {body}:\n  left: {told}\n right: {message}");
+    }
+    assert_eq!(world.server.position(), before, "refusals change nothing");
+}
+
+#[tokio::test]
+async fn unknown_paths_are_not_found_in_plain_text() {
+    let world = World::new().await;
+    for path in [
+        "/apis/example.com/v2/widgets",
+        "/apis/example.com/v1/things",
+        "/x",
+        "/apis/example.com/v1/namespaces/n/widgets/w/log",
+    ] {
+        let answer = world.get(&format!("/clusters/a{path}")).await;
+        assert_eq!((answer.code, answer.text.as_str()), (404, "404 page not found\n"), "{path}");
+        assert_eq!(answer.headers["content-type"], "text/plain; charset=utf-8");
+    }
+    let answer = world.get("/clusters/c/version").await;
+    answer.expect_failure(404, "NotFound", "clusters \"c\" not found");
+}
+
+#[tokio::test]
+async fn a_body_above_three_mebibytes_is_too_large() {
+    let world = World::new().await;
+    let body = format!("{{\"metadata\":{{\"name\":\"{}\"}}}}", "x".repeat(3 * 1024 * 1024));
+    let answer = world.raw("POST", WIDGETS, &[], body).await;
+    answer.expect_failure(413, "RequestEntityTooLarge", "Request entity too large: limit is 3145728");
+}
+
+#[tokio::test]
+async fn an_update_that_changes_nothing_writes_nothing() {
+    let world = World::new().await;
+    let created = world.send("POST", WIDGETS, &widget("w", 1)).await.expect_code(201);
+    let path = format!("{WIDGETS}/w");
+    let before = world.server.position();
+    assert_eq!(world.send("PUT", &path, &created).await.expect_code(200), created);
+    let same = world.patch("merge-patch+json", &path, &json!({"spec": {"size": 1}})).await.expect_code(200);
+    assert_eq!(same, created);
+    assert_eq!(world.server.position(), before);
+}
+
+#[tokio::test]
+async fn heartbeats_are_volatile() {
+    let world = World::new().await;
+    world.send("POST", WIDGETS, &widget("w", 1)).await.expect_code(201);
+    let status = format!("{WIDGETS}/w/status");
+    let beat = json!({"status": {"heartbeat": "now"}});
+    let beaten = world.patch("merge-patch+json", &status, &beat).await.expect_code(200);
+    assert_eq!(world.get(&format!("{WIDGETS}/w")).await.expect_code(200), beaten);
+    let both = json!({"status": {"heartbeat": "later", "phase": "Ready"}});
+    world.patch("merge-patch+json", &status, &both).await.expect_code(200);
+    let head = eventlog::EventLog::head(&world.log);
+    let entries = eventlog::EventLog::read(&world.log, eventlog::Revision(0), head, None).await.expect("entries");
+    let widgets: Vec<bool> = entries
+        .iter()
+        .filter(|entry| &*entry.key.resource == "example.com/widgets")
+        .map(|entry| entry.volatile)
+        .collect();
+    assert_eq!(widgets, [false, false], "the creation and the real change are history");
+}
+
+#[tokio::test]
+async fn a_dry_run_answers_and_stores_nothing() {
+    let world = World::new().await;
+    let before = world.server.position();
+    let path = format!("{WIDGETS}?dryRun=All");
+    let tried = world.send("POST", &path, &widget("w", 1)).await.expect_code(201);
+    assert_eq!(tried["metadata"].get("resourceVersion"), None);
+    assert!(tried["metadata"]["uid"].is_string());
+    assert_eq!(world.get(&format!("{WIDGETS}/w")).await.code, 404);
+    assert_eq!(world.server.position(), before);
+    let created = world.send("POST", WIDGETS, &widget("w", 1)).await.expect_code(201);
+    let path = format!("{WIDGETS}/w?dryRun=All");
+    let tried = world.patch("merge-patch+json", &path, &json!({"spec": {"size": 5}})).await.expect_code(200);
+    assert_eq!(tried["spec"]["size"], 5);
+    assert_eq!(tried["metadata"]["generation"], 2);
+    assert_eq!(tried["metadata"]["resourceVersion"], created["metadata"]["resourceVersion"]);
+    world.send("DELETE", &format!("{WIDGETS}/w"), &json!({"dryRun": ["All"]})).await.expect_code(200);
+    assert_eq!(world.get(&format!("{WIDGETS}/w")).await.expect_code(200), created);
+}
+
+#[tokio::test]
+async fn unknown_fields_are_dropped_with_a_warning() {
+    let world = World::new().await;
+    let body = json!({"metadata": {"name": "w"}, "spec": {"sise": 1, "color": "beige"}});
+    let answer = world.send("POST", WIDGETS, &body).await;
+    let warnings: Vec<&str> =
+        answer.headers.get_all("warning").iter().filter_map(|value| value.to_str().ok()).collect();
+    assert_eq!(warnings, [r#"299 - "unknown field \"spec.sise\"""#, r#"299 - "beige is \"deprecated\"""#]);
+    assert_eq!(answer.expect_code(201)["spec"], json!({"size": 0, "color": "beige"}));
+    let body = json!({"metadata": {"name": "v"}, "x": 1});
+    let answer = world.send("POST", &format!("{WIDGETS}?fieldValidation=Ignore"), &body).await;
+    assert_eq!(answer.headers.get("warning"), None);
+}
+
+#[tokio::test]
+async fn names_are_generated_and_never_twice() {
+    let world = World::new().await;
+    let body = json!({"metadata": {"generateName": "w-"}});
+    let first = world.send("POST", WIDGETS, &body).await.expect_code(201);
+    let second = world.send("POST", WIDGETS, &body).await.expect_code(201);
+    let name = |object: &Value| object["metadata"]["name"].as_str().expect("a name").to_owned();
+    assert_ne!(name(&first), name(&second));
+    for name in [name(&first), name(&second)] {
+        let suffix = name.strip_prefix("w-").expect("the prefix");
+        assert_eq!(suffix.len(), 5);
+        assert!(suffix.chars().all(|character| "bcdfghjklmnpqrstvwxz2456789".contains(character)), "{name}");
+    }
+    assert_ne!(first["metadata"]["uid"], second["metadata"]["uid"]);
+    let again = World::new().await;
+    let repeated = again.send("POST", WIDGETS, &body).await.expect_code(201);
+    assert_eq!(first, repeated, "the same history gives the same names and uids");
+}
+
+#[tokio::test]
+async fn an_object_that_is_made_again_has_another_uid() {
+    let world = World::new().await;
+    let first = world.send("POST", WIDGETS, &widget("w", 1)).await.expect_code(201);
+    world.send("DELETE", &format!("{WIDGETS}/w"), &Value::Null).await.expect_code(200);
+    let second = world.send("POST", WIDGETS, &widget("w", 1)).await.expect_code(201);
+    assert_ne!(first["metadata"]["uid"], second["metadata"]["uid"]);
+}
+
+#[tokio::test]
+async fn finalizers_hold_a_deletion() {
+    let world = World::new().await;
+    let body = json!({"metadata": {"name": "w", "finalizers": ["example.com/f"]}});
+    world.send("POST", WIDGETS, &body).await.expect_code(201);
+    let path = format!("{WIDGETS}/w");
+    let marked = world.send("DELETE", &path, &Value::Null).await.expect_code(200);
+    assert_eq!(marked["kind"], "Widget");
+    assert_eq!(marked["metadata"]["deletionTimestamp"], "2023-07-27T20:00:00Z");
+    assert_eq!(marked["metadata"]["deletionGracePeriodSeconds"], 0);
+    assert_eq!(marked["metadata"]["generation"], 2);
+    assert_eq!(world.send("DELETE", &path, &Value::Null).await.expect_code(200), marked);
+    let more = json!({"metadata": {"finalizers": ["example.com/f", "example.com/g"]}});
+    world.patch("merge-patch+json", &path, &more).await.expect_failure(
+        422,
+        "Invalid",
+        "Widget.example.com \"w\" is invalid: metadata.finalizers: Forbidden: no new finalizers can be added if the \
+         object is being deleted, found new finalizers []string{\"example.com/g\"}",
+    );
+    let revive = json!({"metadata": {"deletionTimestamp": null}, "spec": {"size": 3}});
+    let kept = world.patch("merge-patch+json", &path, &revive).await.expect_code(200);
+    assert_eq!(kept["metadata"]["deletionTimestamp"], "2023-07-27T20:00:00Z");
+    let before = world.server.position().0;
+    let released = json!({"metadata": {"finalizers": null}});
+    world.patch("merge-patch+json", &path, &released).await.expect_code(200);
+    assert_eq!(world.get(&path).await.code, 404);
+    assert_eq!(world.server.position().0, before + 1, "one entry, the deletion");
+}
+
+#[tokio::test]
+async fn policies_leave_their_finalizers() {
+    let world = World::new().await;
+    for (policy, finalizer) in [("Foreground", "foregroundDeletion"), ("Orphan", "orphan")] {
+        world.send("POST", WIDGETS, &widget("w", 1)).await.expect_code(201);
+        let path = format!("{WIDGETS}/w");
+        let marked = world.send("DELETE", &path, &json!({"propagationPolicy": policy})).await.expect_code(200);
+        assert_eq!(marked["metadata"]["finalizers"], json!([finalizer]));
+        world.send("DELETE", &path, &json!({"propagationPolicy": "Background"})).await.expect_code(200);
+        assert_eq!(world.get(&path).await.code, 404, "a later policy takes the finalizer back");
+    }
+}
+
+#[tokio::test]
+async fn deletions_have_preconditions() {
+    let world = World::new().await;
+    let created = world.send("POST", WIDGETS, &widget("w", 1)).await.expect_code(201);
+    let path = format!("{WIDGETS}/w");
+    let uid = created["metadata"]["uid"].as_str().expect("a uid");
+    let version = created["metadata"]["resourceVersion"].as_str().expect("a version");
+    world.send("DELETE", &path, &json!({"preconditions": {"uid": "x"}})).await.expect_failure(
+        409,
+        "Conflict",
+        &format!(
+            "Operation cannot be fulfilled on Widget.example.com \"w\": the UID in the precondition (x) does not match \
+             the UID in record ({uid}). The object might have been deleted and then recreated"
+        ),
+    );
+    world.send("DELETE", &path, &json!({"preconditions": {"resourceVersion": "1"}})).await.expect_failure(
+        409,
+        "Conflict",
+        &format!(
+            "Operation cannot be fulfilled on Widget.example.com \"w\": the ResourceVersion in the precondition (1) does \
+             not match the ResourceVersion in record ({version}). The object might have been modified"
+        ),
+    );
+    let both = json!({"preconditions": {"uid": uid, "resourceVersion": version}});
+    world.send("DELETE", &path, &both).await.expect_code(200);
+}
+
+#[tokio::test]
+async fn a_collection_is_deleted_by_selector() {
+    let world = World::new().await;
+    for (name, label) in [("a", "1"), ("b", "2"), ("c", "1")] {
+        let body = json!({"metadata": {"name": name, "labels": {"x": label}}});
+        world.send("POST", WIDGETS, &body).await.expect_code(201);
+    }
+    let deleted = world.send("DELETE", &format!("{WIDGETS}?labelSelector=x%3D1"), &Value::Null).await.expect_code(200);
+    assert_eq!(deleted["kind"], "WidgetList");
+    assert_eq!(deleted["items"].as_array().map(Vec::len), Some(2));
+    let left = world.get(WIDGETS).await.expect_code(200);
+    assert_eq!(left["items"][0]["metadata"]["name"], "b");
+    assert_eq!(left["items"].as_array().map(Vec::len), Some(1));
+}
+
+#[tokio::test]
+async fn status_of_a_custom_kind_keeps_metadata() {
+    let world = World::new().await;
+    let gadget = json!({"metadata": {"name": "g"}, "spec": {"a": 1}, "status": {"b": 1}});
+    let created = world.send("POST", GADGETS, &gadget).await.expect_code(201);
+    assert_eq!(created.get("status"), None);
+    let path = format!("{GADGETS}/g/status");
+    let patch = json!({"metadata": {"labels": {"x": "y"}}, "spec": {"a": 2}, "status": {"b": 2}});
+    let patched = world.patch("merge-patch+json", &path, &patch).await.expect_code(200);
+    assert_eq!(patched["metadata"].get("labels"), None);
+    assert_eq!((&patched["spec"], &patched["status"]), (&json!({"a": 1}), &json!({"b": 2})));
+    let mut whole = patched.clone();
+    whole["metadata"]["labels"] = json!({"x": "y"});
+    whole["status"] = json!({"b": 3});
+    let updated = world.send("PUT", &path, &whole).await.expect_code(200);
+    assert_eq!(updated["metadata"].get("labels"), None);
+    assert_eq!(updated["status"], json!({"b": 3}));
+    let stale = world.send("PUT", &path, &whole).await;
+    assert_eq!(stale.code, 409);
+}
+
+#[tokio::test]
+async fn scale_reads_and_writes_replicas() {
+    let world = World::new().await;
+    let scale = format!("{WIDGETS}/w/scale");
+    world.send("POST", WIDGETS, &widget("w", 1)).await.expect_code(201);
+    let read = world.get(&scale).await.expect_code(200);
+    assert_eq!((&read["kind"], &read["apiVersion"]), (&json!("Scale"), &json!("autoscaling/v1")));
+    world.patch("merge-patch+json", &scale, &json!({"spec": {"replicas": -1}})).await.expect_failure(
+        422,
+        "Invalid",
+        "Scale.autoscaling \"w\" is invalid: spec.replicas: Invalid value: -1: must be greater than or equal to 0",
+    );
+}
+
+#[tokio::test]
+async fn tables_and_partial_objects_come_by_accept() {
+    let world = World::new().await;
+    world.send("POST", WIDGETS, &widget("w", 1)).await.expect_code(201);
+    let accept = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
+    let table = world.raw("GET", WIDGETS, &[("accept", accept)], "").await.expect_code(200);
+    assert_eq!((&table["kind"], &table["apiVersion"]), (&json!("Table"), &json!("meta.k8s.io/v1")));
+    assert_eq!(table["rows"][0]["cells"], json!(["w", 1, "0s"]));
+    assert_eq!(table["rows"][0]["object"]["kind"], "PartialObjectMetadata");
+    let names: Vec<&Value> =
+        table["columnDefinitions"].as_array().expect("columns").iter().map(|column| &column["name"]).collect();
+    assert_eq!(names, ["Name", "Size", "Age"]);
+    let accept = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io";
+    let partial = world.raw("GET", WIDGETS, &[("accept", accept)], "").await.expect_code(200);
+    assert_eq!(partial["kind"], "PartialObjectMetadataList");
+    assert_eq!(partial["items"][0].get("spec"), None);
+    let answer = world.raw("GET", WIDGETS, &[("accept", "application/vnd.kubernetes.protobuf")], "").await;
+    assert_eq!((answer.code, answer.json()["reason"].clone()), (406, json!("NotAcceptable")));
+}
+
+#[tokio::test]
+async fn discovery_health_and_version_are_per_cluster() {
+    let world = World::new().await;
+    assert_eq!(world.get("/clusters/a/livez").await.text, "ok");
+    assert_eq!(world.get("/clusters/a/version/").await.expect_code(200)["gitVersion"], "v1.27.1");
+    let groups = world.get("/clusters/a/apis").await.expect_code(200);
+    assert_eq!(groups["groups"][1]["preferredVersion"], json!({"groupVersion": "example.com/v1", "version": "v1"}));
+    let resources = world.get("/clusters/a/apis/example.com/v1").await.expect_code(200);
+    assert_eq!(
+        resources["resources"][0],
+        json!({
+            "name": "widgets", "singularName": "widget", "namespaced": true, "kind": "Widget",
+            "verbs": ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"],
+            "shortNames": ["wd"], "categories": ["all"],
+        })
+    );
+    assert_eq!(resources["resources"][2]["name"], "widgets/status");
+    assert_eq!(world.get("/clusters/a/api").await.expect_code(200)["versions"], json!(["v1"]));
 }

@@ -45,14 +45,14 @@ impl Scope {
         for attempt in 0..=ATTEMPTS {
             let tree = if attempt == ATTEMPTS { tree.take() } else { tree.clone() };
             let mut object = self.object(tree.unwrap_or_default())?;
-            self.take_identity(&mut object, name)?;
+            self.take_identity(&mut *object, name)?;
             self.kind.default(&mut *object);
 
             let mut view = View::new(&self.server.store, &self.call.route.cluster);
             let given = self.kind.metadata(&*object).name.clone();
             self.check_namespace(&given, &mut view)?;
             self.admit(Operation::Create, &given, &mut *object, None, &mut view)?;
-            let name = self.fill_identity(&mut object)?;
+            let name = self.fill_identity(&mut *object)?;
 
             self.kind.prepare_for_create(&mut *object, &self.context);
             let errors = self.kind.validate_create(&*object, &self.context);
@@ -76,7 +76,7 @@ impl Scope {
             let encoded = sections(self.kind.encode(&*object));
             let guards = std::mem::take(&mut view.guards);
             if self.context.dry_run {
-                return Ok((self.answer_unstored(201, &object), warnings));
+                return Ok((self.answer_unstored(201, &*object), warnings));
             }
             let write = Write {
                 key: self.key(&name),
@@ -94,9 +94,9 @@ impl Scope {
     }
 
     /// Checks what the client says of the object's identity, and takes back what only the server may say.
-    fn take_identity(&self, object: &mut Box<AnyObject>, name: &str) -> Result<()> {
+    fn take_identity(&self, object: &mut AnyObject, name: &str) -> Result<()> {
         let names = self.names();
-        let meta = self.kind.metadata_mut(&mut **object);
+        let meta = self.kind.metadata_mut(object);
         if !matches!(meta.resource_version.as_str(), "" | "0") {
             return Err(Failure::RevisionOnCreate);
         }
@@ -116,7 +116,7 @@ impl Scope {
     }
 
     /// Fills in what the server decides; answers the name.
-    fn fill_identity(&self, object: &mut Box<AnyObject>) -> Result<String> {
+    fn fill_identity(&self, object: &mut AnyObject) -> Result<String> {
         let store = &self.server.store;
         let random = &self.server.foundation.random;
         let generation = match self.kind.generation() {
@@ -124,7 +124,7 @@ impl Scope {
             Generation::None => 0,
         };
         let resource = &self.names().log_resource;
-        let meta = self.kind.metadata_mut(&mut **object);
+        let meta = self.kind.metadata_mut(object);
         meta.self_link.clear();
         meta.deletion_timestamp = None;
         meta.deletion_grace_period_seconds = None;

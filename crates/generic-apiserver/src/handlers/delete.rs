@@ -113,7 +113,7 @@ impl Scope {
 
             let mut object = self.kind.copy(&*old);
             let grace = self.kind.deletion_grace_seconds(&*old, options.grace_period_seconds);
-            self.mark(&mut object, options, grace);
+            self.mark(&mut *object, options, grace);
             let guards = std::mem::take(&mut view.guards);
             if self.is_released(&*object) {
                 if self.context.dry_run {
@@ -176,8 +176,8 @@ impl Scope {
     }
 
     /// Finalizers for the garbage collector, and the marks of deletion.
-    fn mark(&self, object: &mut Box<AnyObject>, options: &DeleteOptions, grace: i64) {
-        let meta = self.kind.metadata_mut(&mut **object);
+    fn mark(&self, object: &mut AnyObject, options: &DeleteOptions, grace: i64) {
+        let meta = self.kind.metadata_mut(object);
         let pending = meta.is_being_deleted() && meta.deletion_grace_period_seconds.unwrap_or(0) > 0;
         if !pending {
             let had = |finalizer: &str| meta.finalizers.iter().any(|present| present == finalizer);
@@ -209,7 +209,7 @@ impl Scope {
             if meta.generation > 0 {
                 meta.generation += 1;
             }
-            self.kind.prepare_for_delete(&mut **object, &self.context);
+            self.kind.prepare_for_delete(object, &self.context);
         }
     }
 }

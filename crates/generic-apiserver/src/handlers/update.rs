@@ -103,12 +103,12 @@ impl Scope {
             let old = self.decoded(&stored)?.clone();
             let Draft { tree, mut warnings } = self.make(&mut source, &stored, &*old, attempt == ATTEMPTS)?;
             let mut object = self.object(tree)?;
-            self.keep_identity(&mut object, &stored, &*old, matches!(source, Source::Body(_)))?;
+            self.keep_identity(&mut *object, &stored, &*old, matches!(source, Source::Body(_)))?;
             self.kind.default(&mut *object);
 
             let mut view = View::new(&self.server.store, &self.call.route.cluster);
             self.admit(Operation::Update, name, &mut *object, Some(&*old), &mut view)?;
-            self.keep_server_fields(&mut object, &*old);
+            self.keep_server_fields(&mut *object, &*old);
             self.kind.prepare_for_update(&mut *object, &*old, &self.context);
             let errors = self.kind.validate_update(&*object, &*old, &self.context);
             self.invalid(name, &errors)?;
@@ -254,10 +254,10 @@ impl Scope {
     }
 
     /// Preconditions and names of the new object's metadata.
-    fn keep_identity(&self, object: &mut Box<AnyObject>, stored: &Stored, old: &AnyObject, whole: bool) -> Result<()> {
+    fn keep_identity(&self, object: &mut AnyObject, stored: &Stored, old: &AnyObject, whole: bool) -> Result<()> {
         let names = self.names();
         let old = self.kind.metadata(old);
-        let meta = self.kind.metadata_mut(&mut **object);
+        let meta = self.kind.metadata_mut(object);
         if meta.name != old.name {
             return Err(meta::name_mismatch(&meta.name, &old.name));
         }
@@ -305,9 +305,9 @@ impl Scope {
     }
 
     /// Puts back what only the server may change.
-    fn keep_server_fields(&self, object: &mut Box<AnyObject>, old: &AnyObject) {
+    fn keep_server_fields(&self, object: &mut AnyObject, old: &AnyObject) {
         let old = self.kind.metadata(old);
-        let meta = self.kind.metadata_mut(&mut **object);
+        let meta = self.kind.metadata_mut(object);
         meta.self_link.clear();
         meta.uid.clone_from(&old.uid);
         meta.creation_timestamp = old.creation_timestamp;
