@@ -67,6 +67,8 @@ pub struct Machine<K> {
 }
 
 const PAGE: u32 = 500;
+/// How many failures since the last event are retried at once.
+const FREE_FAILURES: u32 = 2;
 
 impl<K: Readable> Machine<K> {
     /// A machine that knows nothing yet and keeps `store`.
@@ -91,10 +93,10 @@ impl<K: Readable> Machine<K> {
     }
 
     /// How long to wait before it: not at all after the first two failures since the last event, then client-go's
-    /// 800 ms, doubling to 30 s. A list alone does not end the waits, or a server that expires what it has just listed
-    /// would be asked without end.
+    /// 800 ms, doubling to 30 s. After a list the watch follows at once, but a server that expires what it has just
+    /// listed is not asked without end.
     pub fn pause(&self) -> Option<TimeDelta> {
-        let waits = self.failures.checked_sub(3)?;
+        let waits = self.failures.checked_sub(FREE_FAILURES + 1)?;
         Some((TimeDelta::milliseconds(800) * (1 << waits.min(6))).min(TimeDelta::seconds(30)))
     }
 
@@ -117,6 +119,7 @@ impl<K: Readable> Machine<K> {
             self.store.set(key, object);
         }
         self.limit = PAGE;
+        self.failures = self.failures.min(FREE_FAILURES);
         self.state = State::Watching { resource_version: page.resource_version };
         self.store.set_synced();
     }
@@ -386,7 +389,9 @@ mod tests {
         }
         assert_eq!(pauses, [0, 0, 800, 1600, 3200, 6400, 12_800, 25_600, 30_000, 30_000]);
         machine.page(page(&[], "9", ""), key_of);
-        assert!(machine.pause().is_some());
+        assert_eq!(machine.pause(), None);
+        machine.failed(&refused("Expired"));
+        assert_eq!(machine.pause(), Some(TimeDelta::milliseconds(800)));
         machine.event(WatchEvent::Bookmark("10".to_owned()), key_of);
         assert_eq!(machine.pause(), None);
     }

@@ -15,6 +15,10 @@ use serde_json::Value;
 mod maintenance;
 #[path = "vectors/objects.rs"]
 mod objects;
+#[path = "vectors/validation.rs"]
+mod validation;
+#[allow(dead_code, reason = "only the rules are needed here; roll-outs are told in their own test")]
+mod world;
 
 /// What came of a vector.
 pub(crate) enum Verdict {
@@ -28,7 +32,17 @@ pub(crate) enum Verdict {
 
 fn run(family: &str, vector: &Value) -> Verdict {
     match family {
-        "maintenance" => maintenance::run(vector),
+        "maintenance" => match maintenance::run(vector) {
+            Verdict::Skipped => validation::maintenance(vector),
+            verdict => verdict,
+        },
+        "rollout" if vector["kind"] == "rule" => {
+            let rule = vector["rule"].as_str().unwrap_or_default();
+            match world::apply_rule(rule, &vector["input"], &vector["expect"]) {
+                Some(answer) => Verdict::Actual(answer),
+                None => validation::rollout(vector),
+            }
+        }
         _ => Verdict::Skipped,
     }
 }

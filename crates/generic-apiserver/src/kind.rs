@@ -72,6 +72,7 @@ pub(crate) trait Kind: Send + Sync {
     fn generation(&self) -> Generation;
     fn allows_unconditional_update(&self) -> bool;
     fn allows_create_on_update(&self) -> bool;
+    fn keeps_status_on_create(&self) -> bool;
     fn prepare_for_delete(&self, object: &mut AnyObject, request: &RequestContext);
     fn holds_deletion(&self, object: &AnyObject) -> bool;
     fn deletion_grace_seconds(&self, object: &AnyObject, asked: Option<i64>) -> i64;
@@ -170,6 +171,10 @@ impl<O: Object, S: Strategy<O>> Kind for Typed<O, S> {
 
     fn allows_create_on_update(&self) -> bool {
         self.strategy.allows_create_on_update()
+    }
+
+    fn keeps_status_on_create(&self) -> bool {
+        self.strategy.keeps_status_on_create()
     }
 
     fn prepare_for_delete(&self, object: &mut AnyObject, request: &RequestContext) {

@@ -93,6 +93,11 @@ pub trait Strategy<O: Object>: Send + Sync + 'static {
         false
     }
 
+    /// Whether a new object may bring its status along.
+    fn keeps_status_on_create(&self) -> bool {
+        false
+    }
+
     /// Changes an object that is being marked as deleted, after its deletion timestamp was set.
     fn prepare_for_delete(&self, _object: &mut O, _request: &RequestContext) {}
 

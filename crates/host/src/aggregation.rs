@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Which requests are handed on, and discovery as if one server served everything.
 
+use api::catalogue::AGGREGATED_GROUPS;
 use generic_apiserver::Server;
 use http::Method;
 use http::header::{CONTENT_TYPE, HeaderValue};
@@ -9,7 +10,7 @@ use process::transport::full;
 use process::{Request, Response, TransportError, User};
 use serde_json::Value;
 
-use crate::{GARDEN_CLUSTER, GARDENER_GROUPS};
+use crate::GARDEN_CLUSTER;
 
 /// Who answers a path.
 pub(crate) enum Place {
@@ -30,7 +31,7 @@ pub(crate) fn place(path: &str) -> Place {
     }
     match (segments.next(), segments.next()) {
         (Some("apis"), None) if cluster == GARDEN_CLUSTER => Place::Groups,
-        (Some("apis"), Some(group)) if GARDENER_GROUPS.contains(&group) => Place::Aggregated,
+        (Some("apis"), Some(group)) if AGGREGATED_GROUPS.contains(&group) => Place::Aggregated,
         _ => Place::Own,
     }
 }

@@ -3,15 +3,12 @@
 
 use std::sync::Arc;
 
-use api::terrarium;
+use api::{catalogue, terrarium};
 use apimachinery::catalogue::ResourceInfo;
 use generic_apiserver::admission::Reads;
 use generic_apiserver::{Cluster, Clusters};
 
 use crate::RUNTIME_CLUSTER;
-
-/// Groups that exist in `runtime` only.
-const LANDSCAPE_GROUP: &str = "terrarium.dev";
 
 /// Clusters by their objects.
 #[derive(Debug)]
@@ -38,17 +35,7 @@ impl Clusters for ByObject {
         Some(Cluster { kubernetes_version: Arc::from(cluster.spec.kubernetes_version.trim_start_matches('v')) })
     }
 
-    /// What the landscape says of itself is in `runtime`; the kinds of extensions and machines are in `runtime` and in
-    /// seeds; Kubernetes' own kinds are everywhere.
     fn serves(&self, cluster: &str, resource: &ResourceInfo) -> bool {
-        if cluster == "*" || cluster == RUNTIME_CLUSTER {
-            return true;
-        }
-        let group = resource.group;
-        if group == LANDSCAPE_GROUP {
-            return false;
-        }
-        let kubernetes = !group.contains('.') || group.ends_with(".k8s.io");
-        kubernetes || (cluster.starts_with("seed--") && group != "operator.gardener.cloud")
+        catalogue::serves(cluster, resource)
     }
 }

@@ -19,6 +19,8 @@ pub(crate) struct CoreStrategy {
     pub(crate) create_on_update: bool,
     /// Whether a deletion answers the object.
     pub(crate) returns_deleted: bool,
+    /// Whether a new object brings its status along: kubelets register Nodes with theirs.
+    pub(crate) keeps_status: bool,
     /// Whether `stringData` is merged over `data` and the type defaults to `Opaque`.
     pub(crate) secret: bool,
 }
@@ -33,6 +35,7 @@ impl CoreStrategy {
             create_on_update: matches!((group, plural), ("coordination.k8s.io", "leases") | ("", "events")),
             returns_deleted: group.is_empty()
                 && matches!(plural, "pods" | "serviceaccounts" | "services" | "persistentvolumes" | "nodes"),
+            keeps_status: group.is_empty() && plural == "nodes",
             secret: group.is_empty() && plural == "secrets",
         }
     }
@@ -75,6 +78,10 @@ impl Strategy<DynamicObject> for CoreStrategy {
 
     fn allows_create_on_update(&self) -> bool {
         self.create_on_update
+    }
+
+    fn keeps_status_on_create(&self) -> bool {
+        self.keeps_status
     }
 
     fn returns_deleted_object(&self) -> bool {

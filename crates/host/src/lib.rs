@@ -10,18 +10,18 @@
 //! **Invariants.** No rules of Gardener. An aggregated group is never served from the host's own fold: while nobody
 //! serves it, requests for it are answered with 503.
 //!
-//! **Tour.** [`Host`] the front door; [`GARDENER_GROUPS`] what is handed on.
+//! **Tour.** [`Host`] the front door; [`catalogue::AGGREGATED_GROUPS`] what is handed on.
 
 mod aggregation;
 mod clusters;
 mod core_kinds;
 mod namespaces;
-mod provisional;
 mod rows;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use api::catalogue;
 use apimachinery::catalogue::ResourceInfo;
 use bytes::Bytes;
 use generic_apiserver::{Builder, Foundation, Server};
@@ -36,16 +36,6 @@ pub const RUNTIME_CLUSTER: &str = "runtime";
 pub const GARDEN_CLUSTER: &str = "garden";
 /// Annotation in which an object listed through the wildcard cluster carries its cluster.
 pub const CLUSTER_ANNOTATION: &str = "terrarium.dev/cluster";
-
-/// Groups of cluster `garden` that gardener-apiserver serves.
-pub const GARDENER_GROUPS: [&str; 6] = [
-    "authentication.gardener.cloud",
-    "core.gardener.cloud",
-    "operations.gardener.cloud",
-    "security.gardener.cloud",
-    "seedmanagement.gardener.cloud",
-    "settings.gardener.cloud",
-];
 
 /// Namespaces that every cluster is born with.
 const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
@@ -77,18 +67,17 @@ impl Host {
 
     /// As [`Host::new`], with rows beside those of the catalogue.
     pub fn with_rows(foundation: Foundation, tasks: &Tasks, rows: &[ResourceInfo]) -> Self {
-        let mut own = provisional::rows();
-        own.push(rows::cluster_row());
+        let own = catalogue::all().iter().filter(|row| !catalogue::is_aggregated(row));
         let builder = Builder::new(foundation)
             .clusters(clusters::ByObject::new(RUNTIME_VERSION))
             .cluster_annotation(CLUSTER_ANNOTATION)
             .admission(namespaces::PermanentNamespaces);
-        let server = rows::register(builder, own.iter().chain(rows)).build();
+        let server = rows::register(builder, own.chain(rows)).build();
         server.start(tasks);
         Self { inner: Arc::new(Inner { server, aggregated: Mutex::new(None), born: AtomicBool::new(false) }) }
     }
 
-    /// Hands [`GARDENER_GROUPS`] of cluster `garden` to a server from now on (requests go on with the user that they
+    /// Hands [`catalogue::AGGREGATED_GROUPS`] of cluster `garden` to a server from now on (requests go on with the user that they
     /// came with); `None`: nobody serves them.
     pub fn aggregate(&self, server: Option<Server>) {
         *self.inner.aggregated.lock().unwrap_or_else(PoisonError::into_inner) = server;

@@ -2,8 +2,8 @@
 //! Which kinds the host serves, and with which hooks.
 
 use api::terrarium;
+use apimachinery::DynamicObject;
 use apimachinery::catalogue::ResourceInfo;
-use apimachinery::{DynamicObject, Resource};
 use generic_apiserver::{Builder, Generic};
 
 use crate::core_kinds::CoreStrategy;
@@ -26,24 +26,4 @@ pub(crate) fn register<'a>(mut builder: Builder, rows: impl IntoIterator<Item = 
         };
     }
     builder
-}
-
-/// The row of Cluster objects, without which no cluster exists.
-pub(crate) fn cluster_row() -> ResourceInfo {
-    ResourceInfo {
-        group: terrarium::Cluster::GROUP,
-        version: terrarium::Cluster::VERSION,
-        kind: terrarium::Cluster::KIND,
-        plural: terrarium::Cluster::PLURAL,
-        singular: "cluster",
-        short_names: &[],
-        categories: &[],
-        namespaced: false,
-        subresources: &[],
-        columns: &[],
-        field_selectors: &[],
-        heartbeat_fields: &[],
-        custom: true,
-        schema: <terrarium::Cluster as apimachinery::schema::Schema>::node,
-    }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! How each component is started in a simulation.
 
+use gardenlet_sim::provider_local;
+
 use crate::component::{Component, Running};
 use crate::landscape::Landscape;
 
@@ -29,8 +31,24 @@ pub(crate) fn start(landscape: &mut Landscape, component: &Component) -> Running
         Component::KubeControllers => {
             Running::spawn(context, |context| kube_controllers::run(context, kube_controllers::Options::default()))
         }
+        Component::ControllerManager => {
+            let options = controller_manager::Options {
+                profile: options.profile,
+                disabled: options.disabled.clone(),
+                ..controller_manager::Options::default()
+            };
+            Running::spawn(context, |context| controller_manager::run(context, options))
+        }
         Component::Scheduler => {
             Running::spawn(context, |context| scheduler::run(context, scheduler::Options::default()))
+        }
+        Component::ProviderLocal(seed_name) => {
+            let options = provider_local::Options {
+                seed_name: seed_name.clone(),
+                profile: options.profile,
+                ..provider_local::Options::default()
+            };
+            Running::spawn(context, |context| provider_local::run(context, options))
         }
         _ => Running::spawn(context, |_| std::future::pending()),
     }

@@ -202,7 +202,8 @@ fn resolve(group: &'static str, type_: &'static str) -> Node {
         | "JSON"
         | "JSONSchemaPropsOrArray"
         | "JSONSchemaPropsOrBool"
-        | "JSONSchemaPropsOrStringArray" => Node::Raw,
+        | "JSONSchemaPropsOrStringArray"
+        | "CustomResourceSubresourceStatus" => Node::Raw,
         other => {
             let (group, name) = match other.split_once('.') {
                 Some(("v1" | "corev1", name)) => ("core", name),

@@ -37,6 +37,7 @@ impl Scope {
         let Draft { mut tree, mut warnings } = draft;
         let resource = &self.names().group_resource;
         if self.names().has_subresource("status")
+            && !self.kind.keeps_status_on_create()
             && let Value::Object(fields) = &mut tree
         {
             fields.remove("status");
