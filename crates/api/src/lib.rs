@@ -21,6 +21,8 @@ pub mod security;
 pub mod seedmanagement;
 pub mod settings;
 pub mod terrarium;
+#[cfg(any(test, feature = "test-util"))]
+pub mod test_util;
 
 /// Import path of the Go package that a module of this crate mirrors.
 pub(crate) fn go_package(module: &str) -> &'static str {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Kinds of `core.gardener.cloud/v1beta1`, one file a kind.
 
+mod accessors;
 mod backup_bucket;
 mod backup_entry;
 mod cloud_profile;
 mod common;
+pub mod constants;
 mod controller_deployment;
 mod controller_installation;
 mod controller_registration;
@@ -18,6 +20,7 @@ mod seed;
 mod shoot;
 mod shoot_state;
 
+pub use self::accessors::*;
 pub use self::backup_bucket::*;
 pub use self::backup_entry::*;
 pub use self::cloud_profile::*;

@@ -2,6 +2,7 @@
 //! Kinds of `machine.sapcloud.io/v1alpha1`, one file a kind.
 
 mod common;
+pub mod constants;
 mod machine;
 mod machine_class;
 mod machine_deployment;

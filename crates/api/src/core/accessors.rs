@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Short ways to what is read often.
+
+use super::{
+    CloudProfile, Condition, ControllerInstallation, LastOperation, Seed, Shoot, ShootStatus, Worker, constants,
+};
+
+/// The condition of a type.
+pub fn find_condition<'a>(conditions: &'a [Condition], type_: &str) -> Option<&'a Condition> {
+    conditions.iter().find(|condition| condition.r#type == type_)
+}
+
+impl Condition {
+    /// Whether the status is `True`.
+    pub fn is_true(&self) -> bool {
+        self.status == constants::condition::TRUE
+    }
+
+    /// Whether the status is `False`.
+    pub fn is_false(&self) -> bool {
+        self.status == constants::condition::FALSE
+    }
+
+    /// Whether the status is `Progressing`.
+    pub fn is_progressing(&self) -> bool {
+        self.status == constants::condition::PROGRESSING
+    }
+}
+
+impl LastOperation {
+    /// Whether the state is `Succeeded`.
+    pub fn is_succeeded(&self) -> bool {
+        self.state == constants::last_operation::SUCCEEDED
+    }
+
+    /// Whether the state is `Failed`.
+    pub fn is_failed(&self) -> bool {
+        self.state == constants::last_operation::FAILED
+    }
+
+    /// Whether the state is `Processing`.
+    pub fn is_processing(&self) -> bool {
+        self.state == constants::last_operation::PROCESSING
+    }
+}
+
+impl Shoot {
+    /// Whether the Shoot has no worker pools: a control plane only.
+    pub fn is_workerless(&self) -> bool {
+        self.spec.provider.workers.is_empty()
+    }
+
+    /// Whether hibernation is asked for.
+    pub fn wants_hibernation(&self) -> bool {
+        self.spec.hibernation.as_ref().is_some_and(|hibernation| hibernation.enabled == Some(true))
+    }
+
+    /// A worker pool.
+    pub fn worker(&self, name: &str) -> Option<&Worker> {
+        self.spec.provider.workers.iter().find(|worker| worker.name == name)
+    }
+
+    /// A condition of the status.
+    pub fn condition(&self, type_: &str) -> Option<&Condition> {
+        find_condition(&self.status.conditions, type_)
+    }
+
+    /// A constraint of the status.
+    pub fn constraint(&self, type_: &str) -> Option<&Condition> {
+        find_condition(&self.status.constraints, type_)
+    }
+
+    /// Kubernetes version of a pool: its own, or the control plane's.
+    pub fn kubernetes_version_of<'a>(&'a self, worker: &'a Worker) -> &'a str {
+        worker.kubernetes_version().unwrap_or(&self.spec.kubernetes.version)
+    }
+}
+
+impl ShootStatus {
+    /// State of the last operation; empty before the first.
+    pub fn last_operation_state(&self) -> &str {
+        self.last_operation.as_ref().map_or("", |operation| &operation.state)
+    }
+}
+
+impl Worker {
+    /// The pool's own Kubernetes version.
+    pub fn kubernetes_version(&self) -> Option<&str> {
+        self.kubernetes.as_ref()?.version.as_deref()
+    }
+
+    /// Whether nodes of the pool are updated in place, by themselves or by hand.
+    pub fn updates_in_place(&self) -> bool {
+        matches!(
+            self.update_strategy.as_deref(),
+            Some(constants::update_strategy::AUTO_IN_PLACE | constants::update_strategy::MANUAL_IN_PLACE)
+        )
+    }
+}
+
+impl Seed {
+    /// A condition of the status.
+    pub fn condition(&self, type_: &str) -> Option<&Condition> {
+        find_condition(&self.status.conditions, type_)
+    }
+
+    /// Whether the Seed has a taint of a key.
+    pub fn has_taint(&self, key: &str) -> bool {
+        self.spec.taints.iter().any(|taint| taint.key == key)
+    }
+}
+
+impl ControllerInstallation {
+    /// A condition of the status.
+    pub fn condition(&self, type_: &str) -> Option<&Condition> {
+        find_condition(&self.status.conditions, type_)
+    }
+}
+
+impl CloudProfile {
+    /// A machine image by its name.
+    pub fn machine_image(&self, name: &str) -> Option<&super::MachineImage> {
+        self.spec.machine_images.iter().find(|image| image.name == name)
+    }
+}
