@@ -13,7 +13,6 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::failure::Failure;
 use crate::output::Output;
 
 /// A Gardener landscape in a jar.

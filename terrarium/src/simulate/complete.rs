@@ -21,6 +21,8 @@ pub(crate) struct Plan {
     pub(crate) shoots: Vec<Manifest>,
     /// Seeds, given or added; each gets a gardenlet.
     pub(crate) seeds: Vec<Manifest>,
+    /// Whether the manifests name their Seeds, so that the landscape's own is not wanted.
+    pub(crate) seeds_are_given: bool,
     /// What was added, for a person.
     pub(crate) notes: Vec<String>,
 }
@@ -44,6 +46,9 @@ const ORDER: &[&str] = &[
     "CredentialsBinding",
 ];
 
+/// Seed that every landscape has to which no other is given; its provider and region are called like it.
+const DEFAULT_SEED: &str = "local";
+
 /// Namespaces of cluster `garden` that exist from the start.
 const EXISTING_NAMESPACES: &[&str] = &["", "default", "garden", "kube-system", "kube-public", "kube-node-lease"];
 
@@ -59,7 +64,8 @@ pub(crate) fn plan(manifests: Vec<Manifest>, registered: &BTreeSet<ExtensionType
     completion.seeds();
     completion.extensions(registered);
     let Completion { given, added, notes } = completion;
-    let mut plan = Plan { notes, ..Plan::default() };
+    let seeds_are_given = given.iter().any(|manifest| manifest.kind() == "Seed");
+    let mut plan = Plan { notes, seeds_are_given, ..Plan::default() };
     let mut all: Vec<Manifest> = added.into_iter().chain(given).collect();
     all.sort_by_key(|manifest| ORDER.iter().position(|kind| *kind == manifest.kind()).unwrap_or(ORDER.len()));
     for manifest in all {
@@ -254,7 +260,8 @@ impl Completion {
                 None if none_given => seed_name(&provider, &region),
                 None => continue,
             };
-            if provider.is_empty() || region.is_empty() || self.has("Seed", "", &name) {
+            let is_default = none_given && name == DEFAULT_SEED;
+            if provider.is_empty() || region.is_empty() || is_default || self.has("Seed", "", &name) {
                 continue;
             }
             let zones = zones_of(&shoot);

@@ -8,8 +8,6 @@
 
 use chrono::{DateTime, Utc};
 
-/// Where the subject begins.
-const SUBJECT: usize = 18;
 /// Where the text begins, behind a subject that is short enough.
 const TEXT: usize = 46;
 /// Longest line.
@@ -32,11 +30,6 @@ pub(crate) fn below(text: &str) -> String {
 /// A text set in from the left, below a line that it explains.
 pub(crate) fn quoted(text: &str) -> String {
     wrap("      ", text, 6)
-}
-
-/// The column in which subjects begin.
-pub(crate) const fn subject_column() -> usize {
-    SUBJECT
 }
 
 fn wrap(head: &str, text: &str, indent: usize) -> String {

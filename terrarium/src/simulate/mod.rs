@@ -156,10 +156,10 @@ impl Run<'_> {
             self.wait_for(ready, &format!("{}: Project `{}` is not Ready", manifest.origin, manifest.name()))?;
         }
         self.create_all(&admin, &plan.second)?;
-        for seed in &plan.seeds {
-            let seeds = Api::<Seed>::all(&admin, "garden");
-            let ready = wait::for_object(&seeds, seed.name(), |seed| seed.status.last_operation.is_some());
-            self.wait_for(ready, &format!("{}: Seed `{}` is not ready", seed.origin, seed.name()))?;
+        for seed in &self.landscape.options().seeds {
+            let (seeds, name) = (Api::<Seed>::all(&admin, "garden"), &seed.metadata.name);
+            let ready = wait::for_object(&seeds, name, |seed| seed.status.last_operation.is_some());
+            self.wait_for(ready, &format!("Seed `{name}` is not ready"))?;
         }
         self.tell(&story)?;
         self.create_all(&admin, &plan.shoots)?;
@@ -274,8 +274,11 @@ fn options(arguments: &Arguments, start: DateTime<Utc>, plan: &Plan) -> Result<O
         SyncMode::Window => Sync::Window,
         SyncMode::Hourly => Sync::Hourly,
     };
-    if !plan.seeds.is_empty() {
-        options.seeds = plan.seeds.iter().map(seed_template).collect::<Result<_, _>>()?;
+    if plan.seeds_are_given {
+        options.seeds.clear();
+    }
+    for manifest in &plan.seeds {
+        options.seeds.push(seed_template(manifest)?);
     }
     Ok(options)
 }
