@@ -146,7 +146,14 @@ fn field(group: &'static str, name: &'static str, fact: &'static Fact<'static>) 
         (false, _) => Emit::Always,
         (true, true) => Emit::Pointer,
         // Go never leaves a struct out.
-        (true, false) if matches!(node, Node::Object(_) | Node::Time | Node::MicroTime) => Emit::Always,
+        (true, false)
+            if matches!(
+                node,
+                Node::Object(_) | Node::Time | Node::MicroTime | Node::Quantity | Node::IntOrString | Node::Duration
+            ) =>
+        {
+            Emit::Always
+        }
         (true, false) => Emit::OmitEmpty,
     };
     let topology = match (fact.list_type, &node) {

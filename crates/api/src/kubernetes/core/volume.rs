@@ -449,7 +449,6 @@ pub struct ScaleIOVolumeSource {
     pub gateway: String,
     #[schema(required)]
     pub system: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub secret_ref: Option<LocalObjectReference>,
     #[serde(skip_serializing_if = "is_zero")]
     pub ssl_enabled: bool,
@@ -522,7 +521,6 @@ pub struct StorageOSVolumeSource {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct TypedLocalObjectReference {
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub api_group: Option<String>,
     #[schema(required)]
     pub kind: String,
@@ -533,7 +531,6 @@ pub struct TypedLocalObjectReference {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct TypedObjectReference {
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub api_group: Option<String>,
     #[schema(required)]
     pub kind: String,
