@@ -7,6 +7,7 @@
 //! **Invariants.** No async, no clock, no randomness, no logging, no maps with random order. Time is an argument.
 //!
 //! **Tour.**
+//! - [`admission`] rules that need more than one object.
 //! - [`annotations`] keys that steer the life of a Shoot, and its tasks.
 //! - [`care`] health of a Shoot: conditions, constraints, the label that sums them up.
 //! - [`cloud_profile`] what a CloudProfile offers, and the merge of a NamespacedCloudProfile with its parent.
@@ -28,6 +29,7 @@
 //! - [`window`] maintenance time windows.
 //! - [`worker_pool`] hashes of a pool, and what a change does to its nodes.
 
+pub mod admission;
 pub mod annotations;
 pub mod care;
 pub mod cloud_profile;

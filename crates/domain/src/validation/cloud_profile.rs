@@ -394,6 +394,14 @@ pub fn namespaced_cloud_profile_update(new: &NamespacedCloudProfile, old: &Names
     errors
 }
 
+/// The rules for an image that only a NamespacedCloudProfile has; both sets of rules report from the start of a list.
+pub fn whole_image(image: &MachineImage, has_capabilities: bool, path: &Path) -> Errors {
+    let mut errors = Errors::new();
+    images::each(&mut errors, std::slice::from_ref(image), false, path);
+    images::of_cloud_profile(&mut errors, std::slice::from_ref(image), has_capabilities, path);
+    errors
+}
+
 /// The rules that the merged result of a NamespacedCloudProfile must pass; `path` is `status.cloudProfileSpec`.
 pub fn merged_spec(spec: &CloudProfileSpec, path: &Path) -> Errors {
     let mut errors = Errors::new();

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Extensions that objects need: are they registered (ExtensionValidator), which do they use (ExtensionLabels).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use api::core::*;
+use apimachinery::field::Path;
+use apimachinery::meta::ObjectMeta;
+
+use super::{Refusal, multierror};
+
+/// One extension that an object needs.
+struct Need<'a> {
+    kind: &'static str,
+    type_: &'a str,
+    message: &'static str,
+    path: Path,
+}
+
+fn is_registered(registrations: &[Arc<ControllerRegistration>], need: &Need<'_>, cluster: Option<&str>) -> bool {
+    let mut resources = registrations.iter().flat_map(|registration| &registration.spec.resources);
+    resources.any(|resource| {
+        let compatible = &resource.cluster_compatibility;
+        resource.primary.unwrap_or(true)
+            && resource.kind == need.kind
+            && resource.r#type == need.type_
+            && cluster.is_none_or(|cluster| compatible.is_empty() || compatible.iter().any(|one| one == cluster))
+    })
+}
+
+fn missing(registrations: &[Arc<ControllerRegistration>], needs: &[Need<'_>], cluster: &str) -> Vec<String> {
+    let absent = needs.iter().filter(|need| !is_registered(registrations, need, Some(cluster)));
+    absent.map(|need| format!("{}: {} ({:?})", need.message, need.path, need.type_)).collect()
+}
+
+fn refuse(texts: &[String]) -> Result<(), Refusal> {
+    if texts.is_empty() { Ok(()) } else { Err(Refusal::Forbidden(multierror(texts))) }
+}
+
+/// Every extension of a Shoot must be registered, and fit a workerless Shoot if it is one.
+///
+/// # Errors
+/// 403 with one line per extension that is not.
+pub fn check_shoot(spec: &ShootSpec, registrations: &[Arc<ControllerRegistration>]) -> Result<(), Refusal> {
+    const EXTENSION: &str = "given Shoot uses non-registered extension type";
+    let (mut needs, path) = (Vec::new(), Path::new("spec"));
+    let provider = path.child("provider");
+    let workerless = spec.provider.workers.is_empty();
+    if !workerless {
+        for kind in ["ControlPlane", "Infrastructure", "Worker"] {
+            let message = "given Shoot uses non-registered provider type";
+            needs.push(Need { kind, type_: &spec.provider.r#type, message, path: provider.child("type") });
+        }
+        if let Some(type_) = spec.networking.as_ref().and_then(|networking| networking.r#type.as_ref()) {
+            let message = "given Shoot uses non-registered networking type";
+            needs.push(Need { kind: "Network", type_, message, path: path.child("networking").child("type") });
+        }
+    }
+    for (index, one) in spec.dns.iter().flat_map(|dns| &dns.providers).enumerate() {
+        if let Some(type_) = one.r#type.as_ref().filter(|type_| *type_ != "unmanaged" && one.primary == Some(true)) {
+            let path = path.child("dns").child("providers").index(index).child("type");
+            needs.push(Need { kind: "DNSRecord", type_, message: EXTENSION, path });
+        }
+    }
+    for (index, extension) in spec.extensions.iter().enumerate() {
+        let path = path.child("extensions").index(index).child("type");
+        needs.push(Need { kind: "Extension", type_: &extension.r#type, message: EXTENSION, path });
+    }
+    for (index, worker) in spec.provider.workers.iter().enumerate() {
+        let path = provider.child("workers").index(index);
+        for (index, runtime) in worker.cri.iter().flat_map(|cri| &cri.container_runtimes).enumerate() {
+            let path = path.child("cri").child("containerRuntimes").index(index).child("type");
+            let message = "given Shoot uses non-registered container runtime type";
+            needs.push(Need { kind: "ContainerRuntime", type_: &runtime.r#type, message, path });
+        }
+        if let Some(image) = &worker.machine.image {
+            let path = path.child("machine").child("image").child("name");
+            let message = "given Shoot uses non-registered operating system type";
+            needs.push(Need { kind: "OperatingSystemConfig", type_: &image.name, message, path });
+        }
+    }
+    let mut texts = missing(registrations, &needs, "shoot");
+    if workerless {
+        let supported: BTreeSet<&str> = registrations
+            .iter()
+            .flat_map(|registration| &registration.spec.resources)
+            .filter(|resource| resource.kind == "Extension" && resource.workerless_supported == Some(true))
+            .map(|resource| resource.r#type.as_str())
+            .collect();
+        let unfit = needs.iter().filter(|need| need.kind == "Extension" && !supported.contains(need.type_));
+        texts.extend(unfit.map(|need| {
+            let (path, type_) = (&need.path, need.type_);
+            format!("given Shoot is workerless and uses non-supported extension type: {path} ({type_:?})")
+        }));
+    }
+    refuse(&texts)
+}
+
+/// Every extension of a Seed must be registered.
+///
+/// # Errors
+/// 403 with one line per extension that is not.
+pub fn check_seed(spec: &SeedSpec, registrations: &[Arc<ControllerRegistration>]) -> Result<(), Refusal> {
+    const EXTENSION: &str = "given Seed uses non-registered extension type";
+    let path = Path::new("spec");
+    let mut needs = vec![Need {
+        kind: "ControlPlane",
+        type_: &spec.provider.r#type,
+        message: "given Seed uses non-registered provider type",
+        path: path.child("provider").child("type"),
+    }];
+    if let Some(backup) = &spec.backup {
+        for kind in ["BackupBucket", "BackupEntry"] {
+            let message = "given Seed uses non-registered backup provider type";
+            needs.push(Need { kind, type_: &backup.provider, message, path: path.child("backup").child("provider") });
+        }
+    }
+    if let Some(provider) = spec.dns.provider.as_ref().filter(|_| spec.ingress.is_some()) {
+        let path = path.child("dns").child("provider").child("type");
+        needs.push(Need { kind: "DNSRecord", type_: &provider.r#type, message: EXTENSION, path });
+    }
+    for (index, extension) in spec.extensions.iter().enumerate() {
+        let path = path.child("extensions").index(index).child("type");
+        needs.push(Need { kind: "Extension", type_: &extension.r#type, message: EXTENSION, path });
+    }
+    refuse(&missing(registrations, &needs, "seed"))
+}
+
+/// The provider of a BackupBucket, or of a BackupEntry's bucket, must be registered.
+///
+/// # Errors
+/// 403 if it is not.
+pub fn check_backup(
+    kind: &'static str,
+    provider: &str,
+    registrations: &[Arc<ControllerRegistration>],
+) -> Result<(), Refusal> {
+    let (message, path) = if kind == "BackupBucket" {
+        ("given BackupBucket uses non-registered provider type", Path::new("spec").child("provider").child("type"))
+    } else {
+        let message = "given BackupEntry references bucket using non-registered provider type";
+        (message, Path::new("spec").child("bucketName"))
+    };
+    let need = Need { kind, type_: provider, message, path };
+    if is_registered(registrations, &need, None) {
+        return Ok(());
+    }
+    Err(Refusal::Forbidden(format!("{message}: {} ({provider:?})", need.path)))
+}
+
+/// ControllerRegistrationResources: one registration controls a kind and type primarily.
+///
+/// # Errors
+/// 403 naming the first that another one controls.
+pub fn check_primary(
+    registration: &ControllerRegistration,
+    others: &[Arc<ControllerRegistration>],
+) -> Result<(), Refusal> {
+    let primary = |registration: &ControllerRegistration| -> BTreeSet<(String, String)> {
+        let resources = registration.spec.resources.iter().filter(|resource| resource.primary.unwrap_or(true));
+        resources.map(|resource| (resource.kind.clone(), resource.r#type.clone())).collect()
+    };
+    let own = &registration.metadata.name;
+    let taken: BTreeSet<_> =
+        others.iter().filter(|other| other.metadata.name != *own).flat_map(|other| primary(other)).collect();
+    for resource in registration.spec.resources.iter().filter(|resource| resource.primary.unwrap_or(true)) {
+        if taken.contains(&(resource.kind.clone(), resource.r#type.clone())) {
+            return Err(Refusal::Forbidden(format!(
+                "another ControllerRegistration resource already exists that controls resource {}/{} primarily",
+                resource.kind, resource.r#type
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Labels that say which extensions an object uses.
+#[derive(Debug, Default)]
+pub struct Labels(BTreeMap<String, String>);
+
+impl Labels {
+    const PREFIXES: [&str; 6] =
+        ["provider", "dnsrecord", "networking", "extensions", "containerruntime", "operatingsystemconfig"];
+
+    fn add(&mut self, prefix: &str, type_: &str) {
+        self.0.insert(format!("{prefix}.extensions.gardener.cloud/{type_}"), "true".to_owned());
+    }
+
+    /// The label of one or several providers.
+    pub fn providers<'a>(types: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut labels = Self::default();
+        for type_ in types {
+            labels.add("provider", type_);
+        }
+        labels
+    }
+
+    /// Labels of a Seed.
+    pub fn of_seed(spec: &SeedSpec) -> Self {
+        let backup = spec.backup.as_ref().map(|backup| backup.provider.as_str());
+        let mut labels = Self::providers(std::iter::once(spec.provider.r#type.as_str()).chain(backup));
+        if let Some(provider) = &spec.dns.provider {
+            labels.add("dnsrecord", &provider.r#type);
+        }
+        labels
+    }
+
+    /// Labels of a Shoot, with the extensions that are enabled for it without being named.
+    pub fn of_shoot(spec: &ShootSpec, registrations: &[Arc<ControllerRegistration>]) -> Self {
+        let mut labels = Self::providers([spec.provider.r#type.as_str()]);
+        for type_ in enabled_extensions(spec, registrations) {
+            labels.add("extensions", &type_);
+        }
+        for worker in &spec.provider.workers {
+            for runtime in worker.cri.iter().flat_map(|cri| &cri.container_runtimes) {
+                labels.add("containerruntime", &runtime.r#type);
+            }
+            if let Some(image) = &worker.machine.image {
+                labels.add("operatingsystemconfig", &image.name);
+            }
+        }
+        let providers = spec.dns.iter().flat_map(|dns| &dns.providers);
+        for type_ in providers.filter_map(|provider| provider.r#type.as_deref()).filter(|type_| *type_ != "unmanaged") {
+            labels.add("dnsrecord", type_);
+        }
+        if let Some(type_) = spec.networking.as_ref().and_then(|networking| networking.r#type.as_deref()) {
+            labels.add("networking", type_);
+        }
+        labels
+    }
+
+    /// Puts these labels in the place of all of their kind.
+    pub fn apply(self, meta: &mut ObjectMeta) {
+        let is_own = |key: &str| {
+            key.split_once(".extensions.gardener.cloud/").is_some_and(|(prefix, _)| Self::PREFIXES.contains(&prefix))
+        };
+        meta.labels.retain(|key, _| !is_own(key));
+        meta.labels.extend(self.0);
+    }
+}
+
+/// Extension types that a Shoot has: those it names and does not disable, and those enabled for every Shoot.
+fn enabled_extensions(spec: &ShootSpec, registrations: &[Arc<ControllerRegistration>]) -> BTreeSet<String> {
+    let workerless = spec.provider.workers.is_empty();
+    let mut enabled = BTreeSet::new();
+    for resource in registrations.iter().flat_map(|registration| &registration.spec.resources) {
+        let automatic = resource.auto_enable.iter().any(|cluster| cluster == "shoot");
+        let fits = !workerless || resource.workerless_supported == Some(true);
+        if resource.kind == "Extension" && automatic && fits {
+            enabled.insert(resource.r#type.clone());
+        }
+    }
+    for extension in &spec.extensions {
+        if extension.disabled == Some(true) {
+            enabled.remove(&extension.r#type);
+        } else {
+            enabled.insert(extension.r#type.clone());
+        }
+    }
+    enabled
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn registration(name: &str, resources: &[(&str, &str)]) -> Arc<ControllerRegistration> {
+        let mut registration = ControllerRegistration::default();
+        registration.metadata.name = name.to_owned();
+        registration.spec.resources = resources
+            .iter()
+            .map(|(kind, type_)| ControllerResource {
+                kind: (*kind).to_owned(),
+                r#type: (*type_).to_owned(),
+                ..ControllerResource::default()
+            })
+            .collect();
+        Arc::new(registration)
+    }
+
+    #[test]
+    fn each_extension_that_is_not_registered_is_a_line() {
+        let mut spec = ShootSpec::default();
+        spec.provider.r#type = "aws".to_owned();
+        spec.provider.workers.push(Worker::default());
+        spec.networking = Some(Networking { r#type: Some("calico".to_owned()), ..Networking::default() });
+        let registered = registration("calico", &[("Network", "calico")]);
+        let line = "\t* given Shoot uses non-registered provider type: spec.provider.type (\"aws\")\n";
+        let text = format!("3 errors occurred:\n{line}{line}{line}\n");
+        assert_eq!(check_shoot(&spec, &[registered.clone()]), Err(Refusal::Forbidden(text)));
+        let provider = registration("aws", &[("ControlPlane", "aws"), ("Infrastructure", "aws"), ("Worker", "aws")]);
+        assert_eq!(check_shoot(&spec, &[registered, provider]), Ok(()));
+    }
+
+    #[test]
+    fn two_registrations_cannot_control_the_same_resource() {
+        let first = registration("a", &[("Network", "calico")]);
+        let second = registration("b", &[("Network", "calico")]);
+        assert_eq!(check_primary(&first, &[first.clone()]), Ok(()));
+        let text =
+            "another ControllerRegistration resource already exists that controls resource Network/calico primarily";
+        assert_eq!(check_primary(&second, &[first]), Err(Refusal::Forbidden(text.to_owned())));
+    }
+}

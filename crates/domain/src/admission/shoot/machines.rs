@@ -1,0 +1,482 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Worker pools of a Shoot against its CloudProfile: machine types, images, volumes, zones.
+
+use std::collections::BTreeSet;
+
+use api::core::*;
+use apimachinery::field::{FieldError, Path};
+use apimachinery::meta::Quantity;
+
+use super::super::Operation;
+use super::{Context, Errors, versions};
+use crate::cloud_profile::{architectures, machine_image_version, machine_type_architecture, supports_architecture};
+use crate::validation::meta::invalid_unquoted;
+use crate::validation::shoot::is_in_place;
+use crate::versions::{
+    Constraint, Operator, Version, compare_versions, default_machine_image, expired_before, is_active_image,
+};
+
+/// Fills in the images of pools; the old image is kept rather than a newer one taken.
+pub(super) fn default_images(shoot: &mut Shoot, context: &Context<'_>) -> Errors {
+    let mut errors = Errors::new();
+    if shoot.metadata.is_being_deleted() {
+        return errors;
+    }
+    let old = context.old.map_or(&[][..], |old| &old.spec.provider.workers);
+    for (index, worker) in shoot.spec.provider.workers.iter_mut().enumerate() {
+        let path = Path::new("spec").child("provider").child("workers").index(index);
+        let before = old.iter().find(|before| before.name == worker.name);
+        match image(worker, before, &context.cloud_profile.machine_images, &path) {
+            Ok(image) => worker.machine.image = Some(image),
+            Err(error) => errors.push(error),
+        }
+    }
+    errors
+}
+
+fn image(
+    worker: &Worker,
+    old: Option<&Worker>,
+    images: &[MachineImage],
+    path: &Path,
+) -> Result<ShootMachineImage, FieldError> {
+    let wanted = worker.machine.image.as_ref();
+    let version = wanted.and_then(|image| image.version.as_deref()).unwrap_or_default();
+    if let Some(before) = old.and_then(|old| old.machine.image.as_ref()) {
+        match wanted {
+            None => return Ok(before.clone()),
+            Some(wanted) if !version.is_empty() => return Ok(wanted.clone()),
+            Some(wanted) if wanted.name == before.name => return Ok(before.clone()),
+            Some(_) => {}
+        }
+    }
+    let architecture = worker.machine.architecture.as_deref().unwrap_or_default();
+    let reference = wanted.map_or_else(String::new, |image| format!("{}@{version}", image.name));
+    if images.is_empty() {
+        let text = "the cloud profile does not contain any machine image - cannot create shoot cluster";
+        return Err(FieldError::invalid(path, &reference, text));
+    }
+    let found = match wanted.filter(|image| !image.name.is_empty()) {
+        Some(wanted) => images
+            .iter()
+            .find(|image| image.name == wanted.name)
+            .ok_or_else(|| FieldError::invalid(path, &wanted.name, "image is not supported"))?,
+        None => images
+            .iter()
+            .find(|image| image.versions.iter().any(|version| architectures(version).contains(&architecture)))
+            .ok_or_else(|| {
+                let text = format!("no valid machine image found that supports architecture `{architecture}`");
+                FieldError::invalid(path, &reference, &text)
+            })?,
+    };
+    let parts: Vec<&str> = version.strip_prefix('v').unwrap_or(version).split('.').collect();
+    if let (3, Some(wanted)) = (parts.len(), wanted) {
+        return Ok(wanted.clone());
+    }
+    let number = |part: &str| version_part(part).map_err(|text| FieldError::invalid(path, version, &text));
+    let minor = if parts.len() == 2 { number(parts[1])? } else { None };
+    let major = number(parts[0])?;
+    let in_place = is_in_place(worker);
+    let updates = |version: &MachineImageVersion| version.in_place_updates.as_ref().is_some_and(|one| one.supported);
+    let candidates: Vec<&MachineImageVersion> = found
+        .versions
+        .iter()
+        .filter(|version| supports_architecture(version, architecture) && (!in_place || updates(version)))
+        .collect();
+    let chosen = default_machine_image(&candidates, major, minor).ok_or_else(|| {
+        let text = "failed to determine latest machine image from cloud profile: unable to determine latest expirable \
+                    version";
+        FieldError::invalid(path, &reference, text)
+    })?;
+    Ok(ShootMachineImage {
+        name: found.name.clone(),
+        provider_config: wanted.and_then(|image| image.provider_config.clone()),
+        version: Some(chosen.version.clone()),
+    })
+}
+
+/// A part of an incomplete version; empty means any.
+fn version_part(part: &str) -> Result<Option<u64>, String> {
+    if part.is_empty() {
+        return Ok(None);
+    }
+    let is_number = part.bytes().all(|byte| byte.is_ascii_digit());
+    match part.parse() {
+        Ok(number) if is_number => Ok(Some(number)),
+        _ => {
+            let why = if is_number { "value out of range" } else { "invalid syntax" };
+            Err(format!("{part} must be a semantic version: strconv.ParseUint: parsing {part:?}: {why}"))
+        }
+    }
+}
+
+/// The provider's type, and each pool in turn.
+pub(super) fn provider(errors: &mut Errors, shoot: &mut Shoot, context: &Context<'_>) {
+    let path = Path::new("spec").child("provider");
+    if let Some(error) = provider_type(shoot, context, &path.child("type")) {
+        errors.push(error);
+        return;
+    }
+    let control_plane = match Version::parse(&shoot.spec.kubernetes.version) {
+        Ok(version) => version,
+        Err(error) => {
+            let path = Path::new("spec").child("kubernetes").child("version");
+            let text = format!("cannot parse the kubernetes version: {error}");
+            errors.push(FieldError::invalid(&path, &shoot.spec.kubernetes.version, &text));
+            return;
+        }
+    };
+    let region = shoot.spec.region.clone();
+    let shoot_wide = shoot.spec.kubernetes.kubelet.clone();
+    for (index, worker) in shoot.spec.provider.workers.iter_mut().enumerate() {
+        let path = path.child("workers").index(index);
+        let old = context.old.and_then(|old| old.spec.provider.workers.iter().find(|old| old.name == worker.name));
+        if let Some(error) = machine(worker, old, &region, context, &path.child("machine")) {
+            errors.push(error);
+        } else {
+            runtime_interface(errors, worker, old, context, &path.child("cri"));
+            let own = worker.kubernetes.as_ref().and_then(|kubernetes| kubernetes.version.as_deref());
+            let kubelet = match own.map(Version::parse) {
+                None => control_plane.clone(),
+                Some(Ok(version)) => version,
+                Some(Err(_)) => {
+                    let path = path.child("kubernetes").child("version");
+                    let text = "cannot determine effective Kubernetes version for worker pool";
+                    errors.push(FieldError::invalid(&path, own, text));
+                    return;
+                }
+            };
+            errors.extend(kubelet_constraint(worker, &kubelet, context, &path));
+        }
+        errors.extend(volume(worker, old, &region, context, &path.child("volume")));
+        if let Some(kubernetes) = &worker.kubernetes {
+            if let Some(config) = kubernetes.kubelet.as_ref().or(shoot_wide.as_ref()) {
+                let path = path.child("kubernetes").child("kubelet");
+                reservations(errors, config, &worker.machine.r#type, context, &path);
+            }
+            versions::pool(errors, worker, old, context, &path);
+        }
+        zones(errors, worker, old, &region, context, &path.child("zones"));
+    }
+}
+
+fn provider_type(shoot: &Shoot, context: &Context<'_>, path: &Path) -> Option<FieldError> {
+    let kind = &shoot.spec.provider.r#type;
+    let invalid = |text: String| Some(FieldError::invalid(path, kind, &text));
+    let wanted = &context.cloud_profile.r#type;
+    if kind != wanted {
+        return invalid(format!(
+            "provider type in shoot must equal provider type of referenced CloudProfile: {wanted:?}"
+        ));
+    }
+    if let Some(binding) = context.secret_binding {
+        let types = binding.provider.as_ref().map_or("", |provider| &provider.r#type);
+        if !types.split(',').any(|one| one == kind) {
+            return invalid(format!(
+                "provider type in shoot must match provider type of referenced SecretBinding: {types:?}"
+            ));
+        }
+    }
+    let binding = context.credentials_binding.filter(|binding| binding.provider.r#type != *kind)?;
+    let type_ = &binding.provider.r#type;
+    invalid(format!("provider type in shoot must match provider type of referenced CredentialsBinding: {type_:?}"))
+}
+
+/// Whether a type is on the list of what one of the pool's zones does not offer.
+fn is_unavailable<'a>(
+    context: &'a Context<'_>,
+    region: &str,
+    zones: &[String],
+    name: &str,
+    unavailable: fn(&'a AvailabilityZone) -> &'a Vec<String>,
+) -> bool {
+    let regions = context.cloud_profile.regions.iter().filter(|one| one.name == region);
+    let mut zones = regions.flat_map(|region| &region.zones).filter(|zone| zones.contains(&zone.name));
+    zones.any(|zone| unavailable(zone).iter().any(|one| one == name))
+}
+
+/// Names in the form in which Go prints a list.
+fn go_list<'a>(names: impl IntoIterator<Item = &'a String>) -> String {
+    let names: Vec<&str> = names.into_iter().map(String::as_str).collect();
+    format!("[{}]", names.join(" "))
+}
+
+fn machine(
+    worker: &Worker,
+    old: Option<&Worker>,
+    region: &str,
+    context: &Context<'_>,
+    path: &Path,
+) -> Option<FieldError> {
+    let machine = &worker.machine;
+    let architecture = machine.architecture.as_deref().unwrap_or_default();
+    if machine.architecture.is_some() && !["amd64", "arm64"].contains(&architecture) {
+        return Some(FieldError::not_supported(&path.child("architecture"), architecture, &["amd64", "arm64"]));
+    }
+    let unchanged =
+        |old: &Worker| old.machine.r#type == machine.r#type && old.machine.architecture == machine.architecture;
+    if !old.is_some_and(unchanged)
+        && let Some(error) = machine_type(worker, region, architecture, context, &path.child("type"))
+    {
+        return Some(error);
+    }
+    let unchanged =
+        |old: &Worker| old.machine.image == machine.image && old.machine.architecture == machine.architecture;
+    if old.is_some_and(unchanged) {
+        return None;
+    }
+    machine_image(worker, old, architecture, context, &path.child("image"))
+}
+
+fn machine_type(
+    worker: &Worker,
+    region: &str,
+    architecture: &str,
+    context: &Context<'_>,
+    path: &Path,
+) -> Option<FieldError> {
+    let wanted = &worker.machine.r#type;
+    let fits = |one: &MachineType| machine_type_architecture(one).unwrap_or_default() == architecture;
+    let available = |one: &MachineType| {
+        !is_unavailable(context, region, &worker.zones, &one.name, |zone| &zone.unavailable_machine_types)
+    };
+    let usable = |one: &MachineType| one.usable == Some(true);
+    let types = &context.cloud_profile.machine_types;
+    let supported: BTreeSet<&String> =
+        types.iter().filter(|one| fits(one) && available(one) && usable(one)).map(|one| &one.name).collect();
+    let Some(found) = types.iter().find(|one| one.name == *wanted) else {
+        let supported: Vec<&String> = supported.into_iter().collect();
+        return Some(FieldError::not_supported(path, wanted, &supported));
+    };
+    let mut text = String::new();
+    if !usable(found) {
+        text.push_str("is unusable, ");
+    }
+    if !available(found) {
+        text.push_str("is unavailable in at least one zone, ");
+    }
+    if !fits(found) {
+        text.push_str(&format!("does not support CPU architecture {architecture:?}, "));
+    }
+    if text.is_empty() {
+        return None;
+    }
+    let text = format!("machine type {wanted:?} {text}supported types are {}", go_list(supported));
+    Some(FieldError::invalid(path, wanted, &text))
+}
+
+/// A struct of an image as Go dumps it.
+fn dump(image: Option<&ShootMachineImage>) -> String {
+    let Some(image) = image else { return "null".to_owned() };
+    let config = if image.provider_config.is_some() {
+        "(*runtime.RawExtension)(0xc000000000)"
+    } else {
+        "(*runtime.RawExtension)(nil)"
+    };
+    let version = image.version.as_deref().unwrap_or_default();
+    format!("core.ShootMachineImage{{Name:{:?}, ProviderConfig:{config}, Version:{version:?}}}", image.name)
+}
+
+fn machine_image(
+    worker: &Worker,
+    old: Option<&Worker>,
+    architecture: &str,
+    context: &Context<'_>,
+    path: &Path,
+) -> Option<FieldError> {
+    let image = worker.machine.image.as_ref();
+    let is_update = context.operation == Operation::Update && old.is_some();
+    let old_version = old.and_then(|old| old.machine.image.as_ref()?.version.as_deref()).unwrap_or_default();
+    let in_place = is_in_place(worker);
+    let active = |version: &MachineImageVersion| {
+        let lower = || compare_versions(&version.version, Operator::Less, old_version).unwrap_or(false);
+        is_active_image(version, context.now) || (is_update && expired_before(version, context.now) && !lower())
+    };
+    let fits = |version: &MachineImageVersion| architectures(version).contains(&architecture);
+    let updates = |version: &MachineImageVersion| {
+        let Some(updates) = version.in_place_updates.as_ref().filter(|updates| updates.supported) else { return false };
+        if !is_update {
+            return true;
+        }
+        let minimum = updates.min_version_for_update.as_deref();
+        minimum.is_some_and(|least| compare_versions(least, Operator::LessOrEqual, old_version).unwrap_or(false))
+    };
+    let same_name = |one: &&MachineImage| image.is_none_or(|image| image.name == one.name);
+    let versions = || {
+        let images = context.cloud_profile.machine_images.iter().filter(same_name);
+        images.flat_map(|image| image.versions.iter().map(move |version| (image, version)))
+    };
+    let valid: BTreeSet<String> = versions()
+        .filter(|(_, version)| active(version) && fits(version) && (!in_place || updates(version)))
+        .map(|(image, version)| format!("{}:{}", image.name, version.version))
+        .collect();
+    let list = go_list(&valid);
+    let name = image.map_or("", |image| &image.name);
+    let wanted = image.and_then(|image| image.version.as_deref()).unwrap_or_default();
+    let found = versions().find(|(_, version)| !wanted.is_empty() && version.version == wanted);
+    let Some((_, found)) = found else {
+        let text = format!("machine image version is not supported, supported machine image versions are: {list}");
+        return Some(invalid_unquoted(path, &dump(image), &text));
+    };
+    let mut text = String::new();
+    if !fits(found) {
+        text.push_str(&format!("does not support CPU architecture {architecture:?}, "));
+    }
+    if !active(found) {
+        text.push_str("is expired, ");
+    }
+    if in_place && !updates(found) {
+        text.push_str(if is_update {
+            "cannot be in-place updated from the current version, "
+        } else {
+            "does not support in-place updates, "
+        });
+    }
+    if text.is_empty() {
+        return None;
+    }
+    let text = format!("machine image version '{name}:{wanted}' {text}supported machine image versions are: {list}");
+    Some(invalid_unquoted(path, &dump(image), &text))
+}
+
+fn listed<'a>(worker: &Worker, context: &Context<'a>) -> Option<&'a MachineImageVersion> {
+    let image = worker.machine.image.as_ref()?;
+    machine_image_version(context.cloud_profile, &image.name, image.version.as_deref()?)
+}
+
+fn runtime_interface(errors: &mut Errors, worker: &Worker, old: Option<&Worker>, context: &Context<'_>, path: &Path) {
+    let unchanged = old.is_some_and(|old| old.cri == worker.cri && old.machine.image == worker.machine.image);
+    let (Some(cri), Some(image), Some(version)) = (&worker.cri, &worker.machine.image, listed(worker, context)) else {
+        return;
+    };
+    if unchanged {
+        return;
+    }
+    let image = format!("{}@{}", image.name, version.version);
+    let Some(found) = version.cri.iter().find(|one| one.name == cri.name) else {
+        let names = go_list(version.cri.iter().map(|one| &one.name));
+        let text = format!("machine image '{image}' does not support CRI '{}', supported values: {names}", cri.name);
+        errors.push(FieldError::invalid(&path.child("name"), &cri.name, &text));
+        return;
+    };
+    for (index, runtime) in cri.container_runtimes.iter().enumerate() {
+        let wanted = &runtime.r#type;
+        if !found.container_runtimes.iter().any(|one| one.r#type == *wanted) {
+            let types = go_list(found.container_runtimes.iter().map(|one| &one.r#type));
+            let text = format!(
+                "machine image '{image}' does not support container runtime '{wanted}', supported values: {types}"
+            );
+            let path = path.child("containerRuntimes").index(index).child("type");
+            errors.push(FieldError::invalid(&path, wanted, &text));
+        }
+    }
+}
+
+fn kubelet_constraint(worker: &Worker, kubelet: &Version, context: &Context<'_>, path: &Path) -> Option<FieldError> {
+    let version = listed(worker, context)?;
+    let text = version.kubelet_version_constraint.as_ref()?;
+    if Constraint::parse(text).is_ok_and(|constraint| constraint.is_met_by(kubelet)) {
+        return None;
+    }
+    let image = worker.machine.image.as_ref()?;
+    let text = format!(
+        "machine image '{}@{}' does not support kubelet version '{kubelet}', supported kubelet versions by this machine \
+         image version: '{text}'",
+        image.name, version.version
+    );
+    let path = path.child("machine").child("image");
+    Some(invalid_unquoted(&path, &dump(Some(image)), &text))
+}
+
+fn volume(
+    worker: &Worker,
+    old: Option<&Worker>,
+    region: &str,
+    context: &Context<'_>,
+    path: &Path,
+) -> Option<FieldError> {
+    let volume = worker.volume.as_ref()?;
+    let wanted = volume.r#type.as_ref()?;
+    let before = old.and_then(|old| old.volume.as_ref()?.r#type.as_ref());
+    if before != Some(wanted) {
+        let available = |one: &VolumeType| {
+            !is_unavailable(context, region, &worker.zones, &one.name, |zone| &zone.unavailable_volume_types)
+        };
+        let usable = |one: &VolumeType| one.usable == Some(true);
+        let types = &context.cloud_profile.volume_types;
+        let supported: BTreeSet<&String> =
+            types.iter().filter(|one| available(one) && usable(one)).map(|one| &one.name).collect();
+        let path = path.child("type");
+        let Some(found) = types.iter().find(|one| one.name == *wanted) else {
+            let supported: Vec<&String> = supported.into_iter().collect();
+            return Some(FieldError::not_supported(&path, wanted, &supported));
+        };
+        let mut text = String::new();
+        if !usable(found) {
+            text.push_str("is unusable, ");
+        }
+        if !available(found) {
+            text.push_str("is unavailable in at least one zone, ");
+        }
+        if !text.is_empty() {
+            let text = format!("volume type {wanted:?} {text}supported types are {}", go_list(supported));
+            return Some(FieldError::invalid(&path, wanted, &text));
+        }
+    }
+    let size: Quantity = volume.size.parse().ok()?;
+    let machine_types = context.cloud_profile.machine_types.iter().filter(|one| one.name == worker.machine.r#type);
+    let storages = machine_types.filter_map(|one| one.storage.as_ref()).filter(|storage| storage.r#type == *wanted);
+    let of_types = context.cloud_profile.volume_types.iter().filter(|one| one.name == *wanted);
+    let mut minima = storages
+        .filter_map(|storage| storage.min_size.as_ref())
+        .chain(of_types.filter_map(|one| one.min_size.as_ref()));
+    let least = minima.find(|least| size < **least)?;
+    Some(FieldError::invalid(&path.child("size"), &volume.size, &format!("size must be >= {least}")))
+}
+
+/// What is reserved on a node must leave something.
+fn reservations(errors: &mut Errors, config: &KubeletConfig, machine_type: &str, context: &Context<'_>, path: &Path) {
+    let total = |part: fn(&KubeletConfigReserved) -> Option<Quantity>| {
+        let parts = [&config.kube_reserved, &config.system_reserved];
+        let parts = parts.into_iter().flatten().filter_map(part);
+        parts.fold(Quantity::default(), Quantity::plus)
+    };
+    let (cpu, memory) = (total(|part| part.cpu), total(|part| part.memory));
+    for one in context.cloud_profile.machine_types.iter().filter(|one| one.name == machine_type) {
+        for (what, short, reserved, capacity) in
+            [("CPU", "CPU", &cpu, &one.cpu), ("memory", "memory", &memory, &one.memory)]
+        {
+            if reserved >= capacity {
+                let value = format!("kubeReserved {what} + systemReserved {what}: {reserved}");
+                let text = format!(
+                    "total reserved {short} (kubeReserved + systemReserved) cannot be more than the Node's {short} \
+                     capacity '{capacity}'"
+                );
+                errors.push(FieldError::invalid(path, &value, &text));
+            }
+        }
+    }
+}
+
+fn zones(errors: &mut Errors, worker: &Worker, old: Option<&Worker>, region: &str, context: &Context<'_>, path: &Path) {
+    let same_region = context.old.is_some_and(|before| before.spec.region == region);
+    if same_region && old.map_or(&[][..], |old| &old.zones) == worker.zones {
+        return;
+    }
+    let found = context.cloud_profile.regions.iter().find(|one| one.name == region);
+    let known: Vec<&String> =
+        found.map(|found| found.zones.iter().map(|zone| &zone.name).collect()).unwrap_or_default();
+    let mut seen = BTreeSet::new();
+    for (index, zone) in worker.zones.iter().enumerate() {
+        let path = path.index(index);
+        if known.is_empty() {
+            let text = "this region does not support availability zones, please do not configure them";
+            errors.push(FieldError::invalid(&path, region, text));
+        } else if !known.contains(&zone) {
+            errors.push(FieldError::not_supported(&path, zone, &known));
+        }
+        if !seen.insert(zone) {
+            errors.push(FieldError::duplicate(&path, zone));
+        }
+    }
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Networks of a Shoot against those of its Seed.
+
+use api::core::*;
+use apimachinery::field::{FieldError, Path};
+
+use super::{Context, Errors};
+use crate::validation::network::Network;
+
+/// Ranges that no Shoot may use, each with its name in the message.
+const RESERVED: [(&str, &str); 6] = [
+    ("default vpn network", "fd8f:6d53:b97a:1::/96"),
+    ("reserved kube-apiserver mapping range", "240.0.0.0/8"),
+    ("reserved seed pod network mapping range", "241.0.0.0/8"),
+    ("reserved shoot node network mapping range", "242.0.0.0/8"),
+    ("reserved shoot service network mapping range", "243.0.0.0/8"),
+    ("reserved shoot pod network mapping range", "244.0.0.0/8"),
+];
+
+fn intersect(one: &str, other: &str) -> bool {
+    matches!((Network::parse(one), Network::parse(other)), (Some(one), Some(other)) if one.overlaps(other))
+}
+
+/// Fills in the seed's defaults, and checks that networks do not meet.
+pub(super) fn networks(errors: &mut Errors, shoot: &mut Shoot, context: &Context<'_>) {
+    let workerless = shoot.spec.provider.workers.is_empty();
+    let has_ha_vpn = shoot.spec.control_plane.as_ref().is_some_and(|plane| plane.high_availability.is_some());
+    let (Some(seed), Some(networking)) = (context.seed, &mut shoot.spec.networking) else { return };
+    let path = Path::new("spec").child("networking");
+    let has = |family: &str| networking.ip_families.iter().any(|one| one == family);
+    let (ipv4, ipv6) = (has("IPv4"), has("IPv6"));
+    let matching = |text: &Option<String>| {
+        let network = text.as_deref().and_then(Network::parse)?;
+        if network.is_ipv4() { ipv4 } else { ipv6 }.then(|| text.clone()).flatten()
+    };
+    let defaults = seed.spec.networks.shoot_defaults.as_ref();
+    if networking.pods.is_none() && !workerless {
+        match defaults {
+            Some(defaults) => networking.pods = matching(&defaults.pods),
+            None if ipv4 => errors.push(FieldError::required(&path.child("pods"), "pods is required")),
+            None => {}
+        }
+    }
+    if networking.services.is_none() {
+        match defaults {
+            Some(defaults) => networking.services = matching(&defaults.services),
+            None if ipv4 => errors.push(FieldError::required(&path.child("services"), "services is required")),
+            None => {}
+        }
+    }
+    if !ipv4 {
+        return;
+    }
+    own(errors, networking, workerless, &path);
+    let scheduled = context.old.and_then(|old| old.spec.seed_name.as_ref()) != shoot.spec.seed_name.as_ref();
+    for _ in 0..usize::from(has_ha_vpn) + usize::from(scheduled) {
+        let networks = [("node", &networking.nodes), ("service", &networking.services), ("pod", &networking.pods)];
+        for (kind, network) in networks {
+            if let Some(network) = network {
+                against_seed(errors, kind, network, &seed.spec.networks, !has_ha_vpn, &path.child(&format!("{kind}s")));
+            }
+        }
+    }
+}
+
+/// The Shoot's own networks must not meet.
+fn own(errors: &mut Errors, networking: &Networking, workerless: bool, path: &Path) {
+    let (pods, services) = (path.child("pods"), path.child("services"));
+    let meet = |one: Option<&String>, other: Option<&String>| matches!((one, other), (Some(one), Some(other)) if intersect(one, other));
+    let (node, pod, service) = (networking.nodes.as_ref(), networking.pods.as_ref(), networking.services.as_ref());
+    if meet(pod, service) {
+        let text = "shoot pod network intersects with shoot service network";
+        errors.push(FieldError::invalid(&services, service, text));
+    }
+    if meet(pod, node) {
+        let text = "shoot pod network intersects with shoot node network";
+        errors.push(FieldError::invalid(&pods, pod, text));
+    }
+    if meet(service, node) {
+        let text = "shoot service network intersects with shoot node network";
+        errors.push(FieldError::invalid(&services, service, text));
+    }
+    if pod.is_none() && !workerless {
+        errors.push(FieldError::required(&pods, "shoot pod network is required"));
+    }
+    if service.is_none() {
+        errors.push(FieldError::required(&services, "shoot service network is required"));
+    }
+}
+
+fn against_seed(errors: &mut Errors, kind: &str, network: &str, seed: &SeedNetworks, may_overlap: bool, path: &Path) {
+    let mut others = Vec::new();
+    if !may_overlap || Network::parse(network).is_some_and(|network| !network.is_ipv4()) {
+        others.push(("seed service network".to_owned(), Some(seed.services.as_str())));
+        others.push(("seed pod network".to_owned(), Some(seed.pods.as_str())));
+        others.push(("seed node network".to_owned(), seed.nodes.as_deref()));
+    }
+    others.extend(RESERVED.iter().map(|(name, range)| (format!("{name} ({range})"), Some(*range))));
+    for (name, other) in others {
+        if other.is_some_and(|other| intersect(other, network)) {
+            let text = format!("shoot {kind} network intersects with {name}");
+            errors.push(FieldError::invalid(path, network, &text));
+        }
+    }
+}

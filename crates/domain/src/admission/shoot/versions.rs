@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Kubernetes versions of a Shoot against its CloudProfile.
+
+use api::core::*;
+use apimachinery::field::{FieldError, Path};
+use chrono::{DateTime, Utc};
+
+use super::super::Operation;
+use super::{Context, Errors};
+use crate::versions::{Version, default_kubernetes, expired_before};
+
+/// Fills in an incomplete version of the control plane, or checks a complete one.
+pub(super) fn control_plane(errors: &mut Errors, shoot: &mut Shoot, context: &Context<'_>) {
+    let versions = &context.cloud_profile.kubernetes.versions;
+    let path = Path::new("spec").child("kubernetes").child("version");
+    let written = shoot.spec.kubernetes.version.clone();
+    match default_version(versions, &written, context.now, &path) {
+        Ok(Some(version)) => shoot.spec.kubernetes.version = version,
+        checked => {
+            errors.extend(checked.err());
+            let old = context.old.map_or("", |old| &old.spec.kubernetes.version);
+            let only_new = context.operation == Operation::Create;
+            errors.extend(membership(versions, &written, old, only_new, context.now, &path));
+        }
+    }
+    oidc(errors, shoot, context);
+}
+
+/// Fills in an incomplete version of a pool, or checks a complete one.
+pub(super) fn pool(errors: &mut Errors, worker: &mut Worker, old: Option<&Worker>, context: &Context<'_>, path: &Path) {
+    let versions = &context.cloud_profile.kubernetes.versions;
+    let path = path.child("kubernetes").child("version");
+    let Some(written) = worker.kubernetes.as_mut().and_then(|kubernetes| kubernetes.version.as_mut()) else { return };
+    match default_version(versions, written, context.now, &path) {
+        Err(error) => errors.push(error),
+        Ok(Some(version)) => *written = version,
+        Ok(None) => {
+            let own = old.and_then(|old| old.kubernetes.as_ref()?.version.as_deref());
+            let before = own.or(context.old.map(|old| old.spec.kubernetes.version.as_str())).unwrap_or_default();
+            let only_new = context.operation == Operation::Create || old.is_none();
+            errors.extend(membership(versions, written, before, only_new, context.now, &path));
+        }
+    }
+}
+
+/// The version that an incomplete one stands for; `None` for one of three parts, which is taken literally.
+fn default_version(
+    versions: &[ExpirableVersion],
+    written: &str,
+    now: DateTime<Utc>,
+    path: &Path,
+) -> Result<Option<String>, FieldError> {
+    let parts: Vec<&str> = written.split('.').collect();
+    if parts.len() == 3 {
+        return Ok(None);
+    }
+    let number = |part: &str| -> Result<Option<u64>, FieldError> {
+        if part.is_empty() {
+            return Ok(None);
+        }
+        let is_number = part.bytes().all(|byte| byte.is_ascii_digit());
+        let parsed = if is_number { part.parse().ok() } else { None };
+        parsed.map(Some).ok_or_else(|| FieldError::invalid(path, part, "must be a semantic version"))
+    };
+    let minor = if parts.len() == 2 { number(parts[1])? } else { None };
+    let major = number(parts[0])?;
+    let found = default_kubernetes(versions, major, minor, now);
+    let version = found.and_then(|found| Version::parse(&found.version).ok()).map(|version| version.to_string());
+    version.map(Some).ok_or_else(|| {
+        let text = format!(
+            "couldn't find a suitable version for {written}. Suitable versions have a non-expired expiration date and \
+             are no 'preview' versions. 'Preview'-classified versions have to be selected explicitly"
+        );
+        FieldError::invalid(path, written, &text)
+    })
+}
+
+/// A changed version must be listed; for a new Shoot or pool it must not be expired.
+fn membership(
+    versions: &[ExpirableVersion],
+    version: &str,
+    old: &str,
+    only_unexpired: bool,
+    now: DateTime<Utc>,
+    path: &Path,
+) -> Option<FieldError> {
+    if version == old {
+        return None;
+    }
+    let usable = || versions.iter().filter(|one| !only_unexpired || !expired_before(*one, now));
+    if usable().any(|one| one.version == version) {
+        return None;
+    }
+    let shown: Vec<String> = usable()
+        .map(|one| {
+            let preview = one.classification.as_deref() == Some("preview");
+            format!("{}{}", one.version, if preview { " (preview)" } else { "" })
+        })
+        .collect();
+    Some(FieldError::not_supported(path, version, &shown))
+}
+
+/// A new Shoot with OIDC must say everything.
+fn oidc(errors: &mut Errors, shoot: &Shoot, context: &Context<'_>) {
+    let server = shoot.spec.kubernetes.kube_api_server.as_ref();
+    let Some(config) = server.and_then(|server| server.oidc_config.as_ref()) else { return };
+    if context.operation != Operation::Create {
+        return;
+    }
+    let path = Path::new("spec").child("kubernetes").child("kubeAPIServer").child("oidcConfig");
+    for (field, value) in [("clientID", &config.client_id), ("issuerURL", &config.issuer_url)] {
+        let text = match value.as_deref() {
+            None => format!("{field} must be set when oidcConfig is provided"),
+            Some("") => format!("{field} cannot be empty"),
+            Some(_) => continue,
+        };
+        errors.push(FieldError::required(&path.child(field), &text));
+    }
+}
