@@ -13,6 +13,7 @@ pub mod admission;
 mod rows;
 pub mod strategy;
 
+use api::catalogue;
 use api::core::*;
 use api::core_v1;
 use api::security::CredentialsBinding;
@@ -21,8 +22,6 @@ use clock::Random;
 use domain::profile::Profile;
 use domain::validation::shoot::Gates;
 use generic_apiserver::{Builder, FixedClusters, Foundation, Server};
-
-use crate::rows::row;
 
 /// Logical cluster whose Gardener groups this server answers for.
 pub const CLUSTER: &str = "garden";
@@ -64,24 +63,33 @@ pub fn service(foundation: Foundation, options: &Options) -> Server {
 /// Adds Gardener's kinds, the kinds that admission reads, and the admission chain.
 pub fn register(builder: Builder, options: &Options, random: Random) -> Builder {
     let builder = builder
-        .resource::<Shoot>(&row::<Shoot>(), strategy::ShootStrategy::new(options, random))
-        .resource::<CloudProfile>(&row::<CloudProfile>(), strategy::CloudProfileStrategy(options.profile))
-        .resource::<NamespacedCloudProfile>(&row::<NamespacedCloudProfile>(), strategy::NamespacedCloudProfileStrategy)
-        .resource::<Seed>(&row::<Seed>(), strategy::seed())
-        .resource::<Project>(&row::<Project>(), strategy::project())
-        .resource::<SecretBinding>(&row::<SecretBinding>(), strategy::secret_binding())
-        .resource::<CredentialsBinding>(&row::<CredentialsBinding>(), strategy::credentials_binding())
-        .resource::<Quota>(&row::<Quota>(), strategy::quota())
-        .resource::<ExposureClass>(&row::<ExposureClass>(), strategy::exposure_class())
-        .resource::<InternalSecret>(&row::<InternalSecret>(), strategy::internal_secret())
-        .resource::<ShootState>(&row::<ShootState>(), strategy::shoot_state())
-        .resource::<BackupBucket>(&row::<BackupBucket>(), strategy::backup_bucket())
-        .resource::<BackupEntry>(&row::<BackupEntry>(), strategy::backup_entry())
-        .resource::<ControllerRegistration>(&row::<ControllerRegistration>(), strategy::controller_registration())
+        .resource::<Shoot>(catalogue::of::<Shoot>(), strategy::ShootStrategy::new(options, random))
+        .resource::<CloudProfile>(catalogue::of::<CloudProfile>(), strategy::CloudProfileStrategy(options.profile))
+        .resource::<NamespacedCloudProfile>(
+            catalogue::of::<NamespacedCloudProfile>(),
+            strategy::NamespacedCloudProfileStrategy,
+        )
+        .resource::<Seed>(catalogue::of::<Seed>(), strategy::seed())
+        .resource::<Project>(catalogue::of::<Project>(), strategy::project())
+        .resource::<SecretBinding>(catalogue::of::<SecretBinding>(), strategy::secret_binding())
+        .resource::<CredentialsBinding>(catalogue::of::<CredentialsBinding>(), strategy::credentials_binding())
+        .resource::<Quota>(catalogue::of::<Quota>(), strategy::quota())
+        .resource::<ExposureClass>(catalogue::of::<ExposureClass>(), strategy::exposure_class())
+        .resource::<InternalSecret>(catalogue::of::<InternalSecret>(), strategy::internal_secret())
+        .resource::<ShootState>(catalogue::of::<ShootState>(), strategy::shoot_state())
+        .resource::<BackupBucket>(catalogue::of::<BackupBucket>(), strategy::backup_bucket())
+        .resource::<BackupEntry>(catalogue::of::<BackupEntry>(), strategy::backup_entry())
+        .resource::<ControllerRegistration>(
+            catalogue::of::<ControllerRegistration>(),
+            strategy::controller_registration(),
+        )
         .resource::<core_v1::ControllerDeployment>(
-            &row::<core_v1::ControllerDeployment>(),
+            catalogue::of::<core_v1::ControllerDeployment>(),
             strategy::controller_deployment(),
         )
-        .resource::<ControllerInstallation>(&row::<ControllerInstallation>(), strategy::controller_installation());
-    rows::known(builder).admission_chain(admission::chain(options))
+        .resource::<ControllerInstallation>(
+            catalogue::of::<ControllerInstallation>(),
+            strategy::controller_installation(),
+        );
+    rows::known(rows::others(builder)).admission_chain(admission::chain(options))
 }

@@ -1,45 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Rows of the catalogue for the kinds that are served or read here.
+//! Kinds that are served or read here without rules of their own.
 
 use api::kubernetes::core as kubernetes;
+use api::{catalogue, operations, security, seedmanagement, settings};
 use apimachinery::Resource;
-use apimachinery::catalogue::ResourceInfo;
-use generic_apiserver::Builder;
+use generic_apiserver::{Builder, Generic};
 
-/// The row of a kind.
-pub(crate) fn row<K: Resource>() -> ResourceInfo {
-    let subresources: &'static [&'static str] = match K::PLURAL {
-        "shoots" => &["status", "binding"],
-        "backupbuckets"
-        | "backupentries"
-        | "namespacedcloudprofiles"
-        | "controllerinstallations"
-        | "projects"
-        | "seeds" => &["status"],
-        _ => &[],
-    };
-    ResourceInfo {
-        group: K::GROUP,
-        version: K::VERSION,
-        kind: K::KIND,
-        plural: K::PLURAL,
-        singular: "",
-        short_names: &[],
-        categories: &[],
-        namespaced: K::NAMESPACED,
-        subresources,
-        columns: &[],
-        field_selectors: &[],
-        heartbeat_fields: &[],
-        custom: false,
-        schema: K::node,
-    }
+/// Serves a kind as any other.
+fn plain<K: Resource>(builder: Builder) -> Builder {
+    builder.resource::<K>(catalogue::of::<K>(), Generic)
+}
+
+/// Serves the kinds of Gardener that nothing here judges yet.
+pub(crate) fn others(builder: Builder) -> Builder {
+    let builder = plain::<operations::Bastion>(builder);
+    let builder = plain::<security::WorkloadIdentity>(builder);
+    let builder = plain::<seedmanagement::Gardenlet>(builder);
+    let builder = plain::<seedmanagement::ManagedSeed>(builder);
+    let builder = plain::<seedmanagement::ManagedSeedSet>(builder);
+    let builder = plain::<settings::OpenIDConnectPreset>(builder);
+    plain::<settings::ClusterOpenIDConnectPreset>(builder)
 }
 
 /// Folds the kinds of Kubernetes that admission reads.
 pub(crate) fn known(builder: Builder) -> Builder {
     builder
-        .known::<kubernetes::Namespace>(&row::<kubernetes::Namespace>())
-        .known::<kubernetes::Secret>(&row::<kubernetes::Secret>())
-        .known::<kubernetes::ConfigMap>(&row::<kubernetes::ConfigMap>())
+        .known::<kubernetes::Namespace>(catalogue::of::<kubernetes::Namespace>())
+        .known::<kubernetes::Secret>(catalogue::of::<kubernetes::Secret>())
+        .known::<kubernetes::ConfigMap>(catalogue::of::<kubernetes::ConfigMap>())
 }

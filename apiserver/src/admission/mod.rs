@@ -1,14 +1,136 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The admission chain, in upstream's order (plugin/pkg/plugins.go @ v1.120.0).
+//!
+//! Plugins fetch what a rule of [`domain::admission`] needs and call it. NamespaceLifecycle is the generic server's.
+
+mod extensions;
+mod lifecycle;
+mod namespaced_cloud_profile;
+mod project;
+mod references;
+mod seed;
+mod shoot;
 
 use std::sync::Arc;
 
-use generic_apiserver::Plugin;
+use api::core::{CloudProfile, CloudProfileSpec, NamespacedCloudProfile, Project, Shoot};
+use apimachinery::meta::ObjectMeta;
+use apimachinery::{GroupKind, GroupResource, Status};
+use domain::admission::Refusal;
+use domain::admission::project::{
+    add_default_tolerations, admit_project, apply_exposure_class, check_tolerations, reserve_resources,
+};
+use generic_apiserver::{Attributes, Operation, Plugin, Reads};
 
 use crate::Options;
 
 /// The plugins, in order: all mutating phases run in it, then all validating ones.
 pub fn chain(options: &Options) -> Vec<Arc<dyn Plugin>> {
-    let _ = options;
-    Vec::new()
+    vec![
+        Arc::new(references::ResourceReferenceManager(options.profile)),
+        Arc::new(extensions::ExtensionValidator),
+        Arc::new(extensions::ExtensionLabels),
+        Arc::new(project::ShootTolerationRestriction),
+        Arc::new(shoot::ShootExposureClass),
+        Arc::new(shoot::ShootDNS(options.default_domains.clone())),
+        Arc::new(shoot::ShootValidator),
+        Arc::new(seed::SeedValidator),
+        Arc::new(seed::SeedMutator),
+        Arc::new(extensions::ControllerRegistrationResources),
+        Arc::new(namespaced_cloud_profile::NamespacedCloudProfileValidator),
+        Arc::new(project::ProjectValidator),
+        Arc::new(lifecycle::DeletionConfirmation),
+        Arc::new(lifecycle::FinalizerRemoval),
+        Arc::new(shoot::ShootResourceReservation),
+    ]
+}
+
+/// What a plugin answers.
+type Verdict = Result<(), Status>;
+
+/// A refusal as the answer to a request; `kind` is the kind of the resource.
+fn refused(attributes: &Attributes<'_>, meta: &ObjectMeta, kind: &str, refusal: Refusal) -> Status {
+    let name = [attributes.name, &meta.name, &meta.generate_name].into_iter().find(|name| !name.is_empty());
+    let name = name.unwrap_or("Unknown");
+    let resource = attributes.resource;
+    match refusal {
+        Refusal::Forbidden(text) => {
+            let resource = GroupResource { group: resource.group.clone(), resource: resource.resource.clone() };
+            Status::forbidden(&resource, name, &text)
+        }
+        Refusal::Invalid(errors) => {
+            let kind = GroupKind { group: resource.group.clone(), kind: kind.to_owned() };
+            Status::invalid(&kind, name, &errors)
+        }
+        Refusal::BadRequest(text) => Status::bad_request(text),
+        Refusal::Internal(text) => Status::internal_error(&text),
+    }
+}
+
+/// Whether the request writes an object of `K` through one of these doors.
+fn writes<K: apimachinery::Resource>(attributes: &Attributes<'_>, doors: &[&str]) -> bool {
+    attributes.operation != Operation::Delete
+        && attributes.is::<K>()
+        && doors.contains(&&*attributes.request.subresource)
+}
+
+/// The operation in domain's words.
+fn operation(attributes: &Attributes<'_>) -> domain::admission::Operation {
+    match attributes.operation {
+        Operation::Create => domain::admission::Operation::Create,
+        Operation::Update => domain::admission::Operation::Update,
+        Operation::Delete => domain::admission::Operation::Delete,
+    }
+}
+
+/// The Project of a namespace.
+fn project_of(namespace: &str, reads: &Reads<'_>) -> Option<Arc<Project>> {
+    let mut projects = reads.list::<Project>(None).into_iter();
+    projects.find(|project| project.spec.namespace.as_deref() == Some(namespace))
+}
+
+/// Spec and root of the CloudProfile that a Shoot refers to; `decisive` when the decision rests on it.
+fn cloud_profile_of(
+    shoot: &Shoot,
+    decisive: bool,
+    reads: &mut Reads<'_>,
+) -> Result<(Arc<CloudProfileSpec>, String), Refusal> {
+    let Some(reference) = domain::cloud_profile::reference(&shoot.spec) else {
+        return Err(Refusal::Internal("could not find referenced cloud profile: missing required field".to_owned()));
+    };
+    let missing = |plural: &str| {
+        let text = format!(
+            "could not find referenced cloud profile: {plural}.core.gardener.cloud {:?} not found",
+            reference.name
+        );
+        Refusal::Internal(text)
+    };
+    if reference.kind == "NamespacedCloudProfile" {
+        let namespace = &shoot.metadata.namespace;
+        let found = if decisive {
+            reads.get_decisive::<NamespacedCloudProfile>(namespace, &reference.name)
+        } else {
+            reads.get::<NamespacedCloudProfile>(namespace, &reference.name)
+        };
+        let found = found.ok_or_else(|| missing("namespacedcloudprofiles"))?;
+        return Ok((Arc::new(found.status.cloud_profile_spec.clone()), found.spec.parent.name.clone()));
+    }
+    let found = if decisive {
+        reads.get_decisive::<CloudProfile>("", &reference.name)
+    } else {
+        reads.get::<CloudProfile>("", &reference.name)
+    };
+    let found = found.ok_or_else(|| missing("cloudprofiles"))?;
+    Ok((Arc::new(found.spec.clone()), found.metadata.name.clone()))
+}
+
+/// The Shoot's Project, without which nothing can be said of it.
+fn project_of_shoot(shoot: &Shoot, reads: &Reads<'_>) -> Result<Arc<Project>, Refusal> {
+    project_of(&shoot.metadata.namespace, reads).ok_or_else(|| {
+        let text = format!(
+            "could not find referenced project: Project.core.gardener.cloud {:?} not found",
+            format!("<unknown> for namespace {}", shoot.metadata.namespace)
+        );
+        Refusal::Internal(text)
+    })
 }

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Plugins around ControllerRegistrations.
+
+use api::core::*;
+use api::security::CredentialsBinding;
+use apimachinery::Resource;
+use domain::admission::extensions::{Labels, check_backup, check_primary, check_seed, check_shoot};
+use generic_apiserver::{Attributes, Plugin, Reads};
+
+use super::{Verdict, refused, writes};
+
+/// Every extension that an object needs must be registered.
+pub(super) struct ExtensionValidator;
+
+impl Plugin for ExtensionValidator {
+    fn name(&self) -> &'static str {
+        "ExtensionValidator"
+    }
+
+    fn validate(&self, attributes: &mut Attributes<'_>, reads: &mut Reads<'_>) -> Verdict {
+        let registrations = || reads.list::<ControllerRegistration>(None);
+        if writes::<Shoot>(attributes, &["", "binding"]) {
+            let old = attributes.old::<Shoot>().map(|old| old.spec.clone());
+            let Some(shoot) = attributes.object::<Shoot>() else { return Ok(()) };
+            if shoot.metadata.is_being_deleted() || old.as_ref() == Some(&shoot.spec) {
+                return Ok(());
+            }
+            let (result, meta) = (check_shoot(&shoot.spec, &registrations()), shoot.metadata.clone());
+            return result.map_err(|refusal| refused(attributes, &meta, "Shoot", refusal));
+        }
+        if writes::<Seed>(attributes, &[""]) {
+            let old = attributes.old::<Seed>().map(|old| old.spec.clone());
+            let Some(seed) = attributes.object::<Seed>() else { return Ok(()) };
+            if seed.metadata.is_being_deleted() || old.as_ref() == Some(&seed.spec) {
+                return Ok(());
+            }
+            let (result, meta) = (check_seed(&seed.spec, &registrations()), seed.metadata.clone());
+            return result.map_err(|refusal| refused(attributes, &meta, "Seed", refusal));
+        }
+        if writes::<BackupBucket>(attributes, &[""]) {
+            let old = attributes.old::<BackupBucket>().map(|old| old.spec.clone());
+            let Some(bucket) = attributes.object::<BackupBucket>() else { return Ok(()) };
+            if old.as_ref() == Some(&bucket.spec) {
+                return Ok(());
+            }
+            let result = check_backup("BackupBucket", &bucket.spec.provider.r#type, &registrations());
+            let meta = bucket.metadata.clone();
+            return result.map_err(|refusal| refused(attributes, &meta, "BackupBucket", refusal));
+        }
+        if writes::<BackupEntry>(attributes, &[""]) {
+            let old = attributes.old::<BackupEntry>().map(|old| old.spec.clone());
+            let Some(entry) = attributes.object::<BackupEntry>() else { return Ok(()) };
+            let bucket = reads.get::<BackupBucket>("", &entry.spec.bucket_name);
+            let Some(bucket) = bucket.filter(|_| old.as_ref() != Some(&entry.spec)) else { return Ok(()) };
+            let result = check_backup("BackupEntry", &bucket.spec.provider.r#type, &registrations());
+            let meta = entry.metadata.clone();
+            return result.map_err(|refusal| refused(attributes, &meta, "BackupEntry", refusal));
+        }
+        Ok(())
+    }
+}
+
+/// Labels that name the extensions that an object uses.
+pub(super) struct ExtensionLabels;
+
+impl Plugin for ExtensionLabels {
+    fn name(&self) -> &'static str {
+        "ExtensionLabels"
+    }
+
+    fn admit(&self, attributes: &mut Attributes<'_>, reads: &mut Reads<'_>) -> Verdict {
+        // A status write cannot change what the labels are made of.
+        let doors = ["", "binding"];
+        label::<Seed>(attributes, &doors, |seed| Labels::of_seed(&seed.spec));
+        label::<CloudProfile>(attributes, &doors, |profile| Labels::providers([profile.spec.r#type.as_str()]));
+        label::<SecretBinding>(attributes, &doors, |binding| {
+            let types = binding.provider.as_ref().map(|provider| provider.r#type.as_str());
+            Labels::providers(types.into_iter().flat_map(|types| types.split(',')))
+        });
+        label::<CredentialsBinding>(attributes, &doors, |binding| {
+            Labels::providers([binding.provider.r#type.as_str()])
+        });
+        label::<BackupBucket>(attributes, &doors, |bucket| Labels::providers([bucket.spec.provider.r#type.as_str()]));
+        label::<Shoot>(attributes, &doors, |shoot| {
+            Labels::of_shoot(&shoot.spec, &reads.list::<ControllerRegistration>(None))
+        });
+        label::<NamespacedCloudProfile>(attributes, &doors, |profile| {
+            let parent = reads.get::<CloudProfile>("", &profile.spec.parent.name);
+            Labels::providers(parent.iter().map(|parent| parent.spec.r#type.as_str()))
+        });
+        label::<BackupEntry>(attributes, &doors, |entry| {
+            let bucket = reads.get::<BackupBucket>("", &entry.spec.bucket_name);
+            Labels::providers(bucket.iter().map(|bucket| bucket.spec.provider.r#type.as_str()))
+        });
+        Ok(())
+    }
+}
+
+fn label<K: Resource>(attributes: &mut Attributes<'_>, doors: &[&str], labels: impl FnOnce(&K) -> Labels) {
+    if writes::<K>(attributes, doors)
+        && let Some(object) = attributes.object::<K>()
+    {
+        labels(object).apply(object.metadata_mut());
+    }
+}
+
+/// One ControllerRegistration controls a kind and type primarily.
+pub(super) struct ControllerRegistrationResources;
+
+impl Plugin for ControllerRegistrationResources {
+    fn name(&self) -> &'static str {
+        "ControllerRegistrationResources"
+    }
+
+    fn validate(&self, attributes: &mut Attributes<'_>, reads: &mut Reads<'_>) -> Verdict {
+        if !writes::<ControllerRegistration>(attributes, &[""]) {
+            return Ok(());
+        }
+        let old = attributes.old::<ControllerRegistration>().map(|old| old.spec.clone());
+        let Some(registration) = attributes.object::<ControllerRegistration>() else { return Ok(()) };
+        if old.as_ref() == Some(&registration.spec) {
+            return Ok(());
+        }
+        let result = check_primary(registration, &reads.list_decisive::<ControllerRegistration>());
+        let meta = registration.metadata.clone();
+        result.map_err(|refusal| refused(attributes, &meta, "ControllerRegistration", refusal))
+    }
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Plugins around deletion.
+
+use api::core::{Project, SecretBinding, Shoot, ShootState};
+use api::security::CredentialsBinding;
+use apimachinery::Resource;
+use domain::admission::bindings::{
+    check_binding_finalizer, check_deletion, check_shoot_finalizer, record_confirmation,
+};
+use generic_apiserver::{Attributes, Operation, Plugin, Reads};
+
+use super::{Verdict, project_of, refused, writes};
+
+/// Deletion of Shoots, Projects and ShootStates only when it was confirmed.
+pub(super) struct DeletionConfirmation;
+
+fn check<K: Resource>(attributes: &mut Attributes<'_>, reads: &Reads<'_>) -> Verdict {
+    if !attributes.is_main::<K>() {
+        return Ok(());
+    }
+    let Some(meta) = attributes.old::<K>().map(|old| old.metadata().clone()) else { return Ok(()) };
+    let project = project_of(&meta.namespace, reads);
+    let user = attributes.request.user.name.clone();
+    check_deletion(&meta, K::PLURAL, project.as_deref(), &user)
+        .map_err(|refusal| refused(attributes, &meta, K::KIND, refusal))
+}
+
+impl Plugin for DeletionConfirmation {
+    fn name(&self) -> &'static str {
+        "DeletionConfirmation"
+    }
+
+    fn admit(&self, attributes: &mut Attributes<'_>, _: &mut Reads<'_>) -> Verdict {
+        if !writes::<Shoot>(attributes, &[""]) {
+            return Ok(());
+        }
+        let old = attributes.old::<Shoot>().map(|old| old.metadata.clone());
+        let user = attributes.request.user.name.clone();
+        if let Some(shoot) = attributes.object::<Shoot>() {
+            record_confirmation(&mut shoot.metadata, old.as_ref(), &user);
+        }
+        Ok(())
+    }
+
+    fn validate(&self, attributes: &mut Attributes<'_>, reads: &mut Reads<'_>) -> Verdict {
+        if attributes.operation != Operation::Delete {
+            return Ok(());
+        }
+        check::<Shoot>(attributes, reads)?;
+        check::<Project>(attributes, reads)?;
+        check::<ShootState>(attributes, reads)
+    }
+}
+
+/// Gardener's finalizer stays as long as it is needed.
+pub(super) struct FinalizerRemoval;
+
+impl Plugin for FinalizerRemoval {
+    fn name(&self) -> &'static str {
+        "FinalizerRemoval"
+    }
+
+    fn admit(&self, attributes: &mut Attributes<'_>, reads: &mut Reads<'_>) -> Verdict {
+        if attributes.operation != Operation::Update {
+            return Ok(());
+        }
+        if attributes.is::<Shoot>() {
+            let Some(old) = attributes.old::<Shoot>().filter(|old| old.metadata.has_finalizer("gardener")).cloned()
+            else {
+                return Ok(());
+            };
+            let Some(shoot) = attributes.object::<Shoot>() else { return Ok(()) };
+            let result = check_shoot_finalizer(shoot, &old);
+            return result.map_err(|refusal| refused(attributes, &old.metadata, "Shoot", refusal));
+        }
+        binding::<SecretBinding>(attributes, "secret binding", reads, |shoot, name| {
+            shoot.spec.secret_binding_name.as_deref() == Some(name)
+        })?;
+        binding::<CredentialsBinding>(attributes, "credentials binding", reads, |shoot, name| {
+            shoot.spec.credentials_binding_name.as_deref() == Some(name)
+        })
+    }
+}
+
+fn binding<K: Resource>(
+    attributes: &mut Attributes<'_>,
+    what: &str,
+    reads: &Reads<'_>,
+    uses: fn(&Shoot, &str) -> bool,
+) -> Verdict {
+    if !attributes.is::<K>() {
+        return Ok(());
+    }
+    let Some(old) = attributes.old::<K>().map(|old| old.metadata().clone()) else { return Ok(()) };
+    let Some(new) = attributes.object::<K>().map(|new| new.metadata().clone()) else { return Ok(()) };
+    let in_use = || reads.list::<Shoot>(Some(&old.namespace)).iter().any(|shoot| uses(shoot, &old.name));
+    check_binding_finalizer(what, &new, &old, in_use).map_err(|refusal| refused(attributes, &old, K::KIND, refusal))
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Plugins around Projects.
+
+use api::core::{Project, Shoot};
+use generic_apiserver::{Attributes, Operation, Plugin, Reads};
+
+use super::{Verdict, add_default_tolerations, admit_project, check_tolerations, project_of_shoot, refused, writes};
+
+/// Owner, creator and namespace of a Project.
+pub(super) struct ProjectValidator;
+
+impl Plugin for ProjectValidator {
+    fn name(&self) -> &'static str {
+        "ProjectValidator"
+    }
+
+    fn admit(&self, attributes: &mut Attributes<'_>, _: &mut Reads<'_>) -> Verdict {
+        if !writes::<Project>(attributes, &[""]) {
+            return Ok(());
+        }
+        let is_new = attributes.operation == Operation::Create;
+        let user = attributes.request.user.name.clone();
+        let Some(project) = attributes.object::<Project>() else { return Ok(()) };
+        let result = admit_project(project, is_new, &user);
+        let meta = project.metadata.clone();
+        result.map_err(|refusal| refused(attributes, &meta, "Project", refusal))
+    }
+}
+
+/// Tolerations of Shoots by their Project.
+pub(super) struct ShootTolerationRestriction;
+
+impl Plugin for ShootTolerationRestriction {
+    fn name(&self) -> &'static str {
+        "ShootTolerationRestriction"
+    }
+
+    fn admit(&self, attributes: &mut Attributes<'_>, reads: &mut Reads<'_>) -> Verdict {
+        if attributes.operation != Operation::Create || !attributes.is_main::<Shoot>() {
+            return Ok(());
+        }
+        let Some(shoot) = attributes.object::<Shoot>() else { return Ok(()) };
+        let result = project_of_shoot(shoot, reads).map(|project| add_default_tolerations(shoot, &project));
+        let meta = shoot.metadata.clone();
+        result.map_err(|refusal| refused(attributes, &meta, "Shoot", refusal))
+    }
+
+    fn validate(&self, attributes: &mut Attributes<'_>, reads: &mut Reads<'_>) -> Verdict {
+        if !writes::<Shoot>(attributes, &["", "binding"]) {
+            return Ok(());
+        }
+        let old = attributes.old::<Shoot>().map(|old| old.spec.tolerations.clone());
+        let Some(shoot) = attributes.object::<Shoot>() else { return Ok(()) };
+        if old.as_ref() == Some(&shoot.spec.tolerations) || (old.is_none() && shoot.spec.tolerations.is_empty()) {
+            return Ok(());
+        }
+        let old = old.map(|tolerations| {
+            let mut old = Shoot::default();
+            old.spec.tolerations = tolerations;
+            old
+        });
+        let result =
+            project_of_shoot(shoot, reads).and_then(|project| check_tolerations(shoot, old.as_ref(), &project));
+        let meta = shoot.metadata.clone();
+        result.map_err(|refusal| refused(attributes, &meta, "Shoot", refusal))
+    }
+}

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What objects refer to must exist, and what is referred to must stay.
+
+use api::core::*;
+use api::core_v1;
+use api::kubernetes::core::{ConfigMap, ObjectReference, Secret};
+use api::security::{CredentialsBinding, WorkloadIdentity};
+use apimachinery::meta::ObjectMeta;
+use domain::admission::cloud_profile::{Difference, check_overrides_in_use, check_versions_in_use};
+use domain::admission::{Refusal, multierror};
+use domain::profile::Profile;
+use generic_apiserver::{Attributes, Operation, Plugin, Reads};
+
+use super::{Verdict, cloud_profile_of, refused, writes};
+
+/// References of all kinds; holds the landscape's profile.
+pub(super) struct ResourceReferenceManager(pub(super) Profile);
+
+impl Plugin for ResourceReferenceManager {
+    fn name(&self) -> &'static str {
+        "ResourceReferenceManager"
+    }
+
+    fn validate(&self, attributes: &mut Attributes<'_>, reads: &mut Reads<'_>) -> Verdict {
+        if attributes.operation == Operation::Delete {
+            return Ok(());
+        }
+        let (now, rules) = (attributes.request.now, self.0);
+        let both = ["", "binding"];
+        judged::<Shoot>(attributes, &both, "Shoot", |new, old| shoot(new, old, reads))?;
+        judged::<SecretBinding>(attributes, &[""], "SecretBinding", |new, _| {
+            secret(&new.secret_ref.namespace, &new.secret_ref.name, reads)?;
+            quotas(&new.quotas, reads)
+        })?;
+        judged::<CredentialsBinding>(attributes, &[""], "CredentialsBinding", |new, _| {
+            credentials(&new.credentials_ref, &new.provider.r#type, reads)?;
+            quotas(&new.quotas, reads)
+        })?;
+        judged::<Project>(attributes, &[""], "Project", |new, old| project(new, old, reads))?;
+        judged::<BackupBucket>(attributes, &[""], "BackupBucket", |new, old| {
+            let seed = |bucket: &BackupBucket| bucket.spec.seed_name.clone();
+            exists::<Seed>(seed(new).filter(|name| old.and_then(seed).as_ref() != Some(name)), "", reads)
+        })?;
+        judged::<BackupEntry>(attributes, &[""], "BackupEntry", |new, old| {
+            let seed = |entry: &BackupEntry| entry.spec.seed_name.clone();
+            exists::<Seed>(seed(new).filter(|name| old.and_then(seed).as_ref() != Some(name)), "", reads)?;
+            let changed = old.is_none_or(|old| old.spec.bucket_name != new.spec.bucket_name);
+            exists::<BackupBucket>(changed.then(|| new.spec.bucket_name.clone()), "", reads)
+        })?;
+        judged::<ControllerRegistration>(attributes, &[""], "ControllerRegistration", |new, _| {
+            let missing: Vec<String> = new
+                .spec
+                .deployment
+                .iter()
+                .flat_map(|deployment| &deployment.deployment_refs)
+                .filter(|reference| reads.get::<core_v1::ControllerDeployment>("", &reference.name).is_none())
+                .map(|reference| not_found::<core_v1::ControllerDeployment>(&reference.name))
+                .collect();
+            if missing.is_empty() { Ok(()) } else { Err(Refusal::Forbidden(multierror(&missing))) }
+        })?;
+        judged::<CloudProfile>(attributes, &[""], "CloudProfile", |new, old| {
+            let Some(old) = old else { return Ok(()) };
+            let difference = Difference::new(&new.spec, &old.spec);
+            if !difference.matters() {
+                return Ok(());
+            }
+            let namespaced = reads.list_decisive::<NamespacedCloudProfile>();
+            let shoots = reads.list_decisive::<Shoot>();
+            check_versions_in_use(new, &difference, &namespaced, &shoots, rules)
+        })?;
+        judged::<NamespacedCloudProfile>(attributes, &[""], "NamespacedCloudProfile", |new, old| {
+            let Some(old) = old.filter(|old| old.spec != new.spec) else { return Ok(()) };
+            let Some(parent) = reads.get::<CloudProfile>("", &new.spec.parent.name) else { return Ok(()) };
+            let shoots = reads.list::<Shoot>(Some(&new.metadata.namespace));
+            check_overrides_in_use(new, old, &parent.spec, &shoots, now)
+        })
+    }
+}
+
+/// Runs a rule on an object of `K` that is not being deleted.
+fn judged<K: apimachinery::Resource>(
+    attributes: &mut Attributes<'_>,
+    doors: &[&str],
+    kind: &str,
+    rule: impl FnOnce(&K, Option<&K>) -> Result<(), Refusal>,
+) -> Verdict {
+    if !writes::<K>(attributes, doors) {
+        return Ok(());
+    }
+    let old = attributes.old::<K>().cloned();
+    let Some(object) = attributes.object::<K>() else { return Ok(()) };
+    if object.metadata().is_being_deleted() {
+        return Ok(());
+    }
+    let result = rule(object, old.as_ref());
+    let meta: ObjectMeta = object.metadata().clone();
+    result.map_err(|refusal| refused(attributes, &meta, kind, refusal))
+}
+
+fn not_found<K: apimachinery::Resource>(name: &str) -> String {
+    let group = if K::GROUP.is_empty() { String::new() } else { format!(".{}", K::GROUP) };
+    format!("{}{group} {name:?} not found", K::KIND.to_lowercase())
+}
+
+/// 403 if a name is given and there is no such object.
+fn exists<K: apimachinery::Resource>(name: Option<String>, namespace: &str, reads: &Reads<'_>) -> Result<(), Refusal> {
+    match name {
+        Some(name) if reads.get::<K>(namespace, &name).is_none() => Err(Refusal::Forbidden(not_found::<K>(&name))),
+        _ => Ok(()),
+    }
+}
+
+fn secret(namespace: &str, name: &str, reads: &Reads<'_>) -> Result<(), Refusal> {
+    if reads.get::<Secret>(namespace, name).is_none() {
+        return Err(Refusal::Forbidden(format!("secrets {name:?} not found")));
+    }
+    Ok(())
+}
+
+fn credentials(reference: &ObjectReference, provider: &str, reads: &Reads<'_>) -> Result<(), Refusal> {
+    match reference.kind.as_str() {
+        "Secret" => secret(&reference.namespace, &reference.name, reads),
+        _ => match reads.get::<WorkloadIdentity>(&reference.namespace, &reference.name) {
+            None => Err(Refusal::Forbidden(format!(
+                "workloadidentities.security.gardener.cloud {:?} not found",
+                reference.name
+            ))),
+            Some(identity) if identity.spec.target_system.r#type != provider => Err(Refusal::Forbidden(format!(
+                "CredentialsBinding provider type ([{provider}]) does not match with WorkloadIdentity provider type {}",
+                identity.spec.target_system.r#type
+            ))),
+            Some(_) => Ok(()),
+        },
+    }
+}
+
+/// Quotas must exist, at most one for the Project and one for the credentials.
+fn quotas(references: &[ObjectReference], reads: &Reads<'_>) -> Result<(), Refusal> {
+    let (mut of_project, mut of_credentials) = (0, 0);
+    for reference in references {
+        let Some(quota) = reads.get::<Quota>(&reference.namespace, &reference.name) else {
+            return Err(Refusal::Forbidden(not_found::<Quota>(&reference.name)));
+        };
+        *(if quota.spec.scope.kind == "Project" { &mut of_project } else { &mut of_credentials }) += 1;
+        if of_project > 1 || of_credentials > 1 {
+            let text = "only one quota per scope (project or credentials) can be assigned";
+            return Err(Refusal::Forbidden(text.to_owned()));
+        }
+    }
+    Ok(())
+}
+
+fn project(new: &Project, old: Option<&Project>, reads: &Reads<'_>) -> Result<(), Refusal> {
+    let Some(namespace) = &new.spec.namespace else { return Ok(()) };
+    if old.is_some_and(|old| old.spec.namespace.is_some()) {
+        return Ok(());
+    }
+    let uses =
+        |other: &Project| other.metadata.name != new.metadata.name && other.spec.namespace.as_ref() == Some(namespace);
+    if reads.list::<Project>(None).iter().any(|other| uses(other)) {
+        return Err(Refusal::Forbidden(format!("namespace {namespace:?} is already used by another project")));
+    }
+    Ok(())
+}
+
+fn shoot(new: &Shoot, old: Option<&Shoot>, reads: &mut Reads<'_>) -> Result<(), Refusal> {
+    if old.is_some_and(|old| old.spec == new.spec) {
+        return Ok(());
+    }
+    let empty = ShootSpec::default();
+    let (spec, before) = (&new.spec, old.map_or(&empty, |old| &old.spec));
+    let namespace = new.metadata.namespace.as_str();
+    let reference = domain::cloud_profile::reference;
+    if reference(spec) != reference(before) {
+        cloud_profile_of(new, false, reads).map_err(|refusal| match refusal {
+            Refusal::Internal(text) => {
+                let why = text.strip_prefix("could not find referenced cloud profile: ").unwrap_or(&text);
+                let text = format!("could not find cloudProfileSpec from the shoot cloudProfile reference: {why}");
+                Refusal::Forbidden(text)
+            }
+            other => other,
+        })?;
+    }
+    let changed = |now: &Option<String>, then: &Option<String>| now.clone().filter(|_| now != then);
+    exists::<Seed>(changed(&spec.seed_name, &before.seed_name), "", reads)?;
+    let binding = changed(&spec.secret_binding_name, &before.secret_binding_name);
+    exists::<SecretBinding>(binding, namespace, reads)?;
+    let binding = changed(&spec.credentials_binding_name, &before.credentials_binding_name);
+    exists::<CredentialsBinding>(binding, namespace, reads)?;
+    exists::<ExposureClass>(changed(&spec.exposure_class_name, &before.exposure_class_name), "", reads)?;
+    if spec.resources != before.resources {
+        for resource in &spec.resources {
+            let reference = &resource.resource_ref;
+            let found = match reference.kind.as_str() {
+                "Secret" => reads.get::<Secret>(namespace, &reference.name).is_some(),
+                _ => reads.get::<ConfigMap>(namespace, &reference.name).is_some(),
+            };
+            if !found {
+                let plural = format!("{}s", reference.kind.to_lowercase());
+                return Err(Refusal::Forbidden(format!(
+                    "failed to resolve resource reference {:?}: {plural} {:?} not found",
+                    resource.name, reference.name
+                )));
+            }
+        }
+    }
+    if spec.dns != before.dns {
+        let names = spec.dns.iter().flat_map(|dns| &dns.providers).filter_map(|provider| provider.secret_name.as_ref());
+        for name in names {
+            within("failed to resolve DNS provider secret reference", secret(namespace, name, reads))?;
+        }
+    }
+    let empty = KubeAPIServerConfig::default();
+    let server = |spec: &ShootSpec| spec.kubernetes.kube_api_server.clone().unwrap_or_else(|| empty.clone());
+    let (now, then) = (server(spec), server(before));
+    if now.admission_plugins != then.admission_plugins {
+        for plugin in &now.admission_plugins {
+            if let Some(name) = &plugin.kubeconfig_secret_name {
+                let what =
+                    format!("failed to resolve admission plugin kubeconfig secret reference for {:?}", plugin.name);
+                within(&what, secret(namespace, name, reads))?;
+            }
+        }
+    }
+    let config_map = |name: &str| {
+        let found = reads.get::<ConfigMap>(namespace, name).is_some();
+        if found { Ok(()) } else { Err(Refusal::Forbidden(format!("configmaps {name:?} not found"))) }
+    };
+    if let Some(structured) =
+        now.structured_authentication.filter(|one| then.structured_authentication.as_ref() != Some(one))
+    {
+        let what = "failed to resolve structured authentication config map reference";
+        within(what, config_map(&structured.config_map_name))?;
+    }
+    if let Some(structured) =
+        now.structured_authorization.filter(|one| then.structured_authorization.as_ref() != Some(one))
+    {
+        let what = "failed to resolve structured authorization config map reference";
+        within(what, config_map(&structured.config_map_name))?;
+        for kubeconfig in &structured.kubeconfigs {
+            let what = "failed to resolve structured authorization kubeconfig secret reference";
+            within(what, secret(namespace, &kubeconfig.secret_name, reads))?;
+        }
+    }
+    Ok(())
+}
+
+fn within(what: &str, result: Result<(), Refusal>) -> Result<(), Refusal> {
+    result.map_err(|refusal| match refusal {
+        Refusal::Forbidden(text) => Refusal::Forbidden(format!("{what}: {text}")),
+        other => other,
+    })
+}

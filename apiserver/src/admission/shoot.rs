@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Plugins that judge and complete Shoots.
+
+use api::core::{ExposureClass, SecretBinding, Seed, Shoot};
+use api::kubernetes::core::Secret;
+use api::security::CredentialsBinding;
+use domain::admission::Refusal;
+use domain::admission::shoot::{self as rules, Context};
+use domain::admission::{bindings, cloud_profile};
+use generic_apiserver::{Attributes, Operation, Plugin, Reads};
+
+use super::{
+    Verdict, apply_exposure_class, cloud_profile_of, operation, project_of_shoot, refused, reserve_resources, writes,
+};
+
+/// Merges the scheduling part of a Shoot's ExposureClass into it.
+pub(super) struct ShootExposureClass;
+
+impl Plugin for ShootExposureClass {
+    fn name(&self) -> &'static str {
+        "ShootExposureClass"
+    }
+
+    fn admit(&self, attributes: &mut Attributes<'_>, reads: &mut Reads<'_>) -> Verdict {
+        if !writes::<Shoot>(attributes, &[""]) {
+            return Ok(());
+        }
+        let Some(shoot) = attributes.object::<Shoot>() else { return Ok(()) };
+        let Some(name) = shoot.spec.exposure_class_name.clone() else { return Ok(()) };
+        let result = match reads.get::<ExposureClass>("", &name) {
+            Some(class) => apply_exposure_class(shoot, &class),
+            None => Err(Refusal::Forbidden(format!("exposureclasses.core.gardener.cloud {name:?} not found"))),
+        };
+        let meta = shoot.metadata.clone();
+        result.map_err(|refusal| refused(attributes, &meta, "Shoot", refusal))
+    }
+}
+
+/// Gives a Shoot that gets a seed its domain; holds the default domains.
+pub(super) struct ShootDNS(pub(super) Vec<String>);
+
+impl Plugin for ShootDNS {
+    fn name(&self) -> &'static str {
+        "ShootDNS"
+    }
+
+    fn admit(&self, attributes: &mut Attributes<'_>, reads: &mut Reads<'_>) -> Verdict {
+        if !writes::<Shoot>(attributes, &["", "binding"]) {
+            return Ok(());
+        }
+        let operation = operation(attributes);
+        let old = attributes.old::<Shoot>().cloned();
+        let Some(shoot) = attributes.object::<Shoot>() else { return Ok(()) };
+        let unchanged = |old: &Shoot| {
+            old.spec.dns == shoot.spec.dns && old.spec.seed_name == shoot.spec.seed_name && old.spec.seed_name.is_some()
+        };
+        if old.as_ref().is_some_and(unchanged) {
+            return Ok(());
+        }
+        let domains = default_domains(&self.0, reads);
+        let result = project_of_shoot(shoot, reads).and_then(|project| {
+            bindings::assign_domain(shoot, old.as_ref(), operation, &project.metadata.name, &domains)
+        });
+        let meta = shoot.metadata.clone();
+        result.map_err(|refusal| refused(attributes, &meta, "Shoot", refusal))
+    }
+}
+
+/// Default domains, the preferred one first: those of the garden's Secrets, then the configured ones.
+fn default_domains(configured: &[String], reads: &Reads<'_>) -> Vec<String> {
+    let secrets = reads.list::<Secret>(Some("garden"));
+    let mut found: Vec<(i64, String)> = secrets
+        .iter()
+        .map(|secret| &secret.metadata)
+        .filter(|meta| meta.label("gardener.cloud/role") == Some("default-domain"))
+        .filter_map(|meta| {
+            let priority = meta.annotation("dns.gardener.cloud/domain-default-priority");
+            let priority = priority.and_then(|text| text.parse().ok()).unwrap_or(0);
+            Some((-priority, meta.annotation("dns.gardener.cloud/domain")?.to_owned()))
+        })
+        .collect();
+    found.sort_by_key(|(order, _)| *order);
+    let mut domains: Vec<String> = found.into_iter().map(|(_, domain)| domain).collect();
+    domains.extend(configured.iter().filter(|domain| !domains.contains(domain)).cloned().collect::<Vec<_>>());
+    domains
+}
+
+/// Judges a Shoot by its CloudProfile, Seed and Project.
+pub(super) struct ShootValidator;
+
+impl Plugin for ShootValidator {
+    fn name(&self) -> &'static str {
+        "ShootValidator"
+    }
+
+    fn admit(&self, attributes: &mut Attributes<'_>, reads: &mut Reads<'_>) -> Verdict {
+        let subresource = attributes.request.subresource.clone();
+        if !attributes.is::<Shoot>() || !matches!(&*subresource, "" | "binding") {
+            return Ok(());
+        }
+        // The stored Shoot is compared with the new one while that one changes.
+        let Some(old) = attributes.old::<Shoot>().cloned().map_or(Some(None), |old| Some(Some(old))) else {
+            return Ok(());
+        };
+        let request = attributes.request;
+        let kind = operation(attributes);
+        let Some(shoot) = attributes.object::<Shoot>() else { return Ok(()) };
+        let binding = &*subresource == "binding";
+        let result = judge(shoot, old.as_ref(), kind, binding, request, reads);
+        let meta = shoot.metadata.clone();
+        result.map_err(|refusal| refused(attributes, &meta, "Shoot", refusal))
+    }
+}
+
+fn judge(
+    shoot: &mut Shoot,
+    old: Option<&Shoot>,
+    operation: domain::admission::Operation,
+    binding: bool,
+    request: &generic_apiserver::RequestContext,
+    reads: &mut Reads<'_>,
+) -> Result<(), Refusal> {
+    use domain::admission::Operation::{Create, Delete};
+
+    if rules::precheck(shoot, old, operation, binding, &request.user.name)? {
+        return Ok(());
+    }
+    let namespace = shoot.metadata.namespace.clone();
+    let before = old.map(|old| &old.spec);
+    // The version and the images are chosen by the CloudProfile as it is now: its change must be noticed.
+    let decisive = operation == Create
+        || before.is_some_and(|before| {
+            before.kubernetes.version != shoot.spec.kubernetes.version
+                || before.provider.workers != shoot.spec.provider.workers
+        });
+    let (cloud_profile_spec, root) = cloud_profile_of(shoot, decisive && operation != Delete, reads)?;
+    if let Some(old) = old.filter(|old| old.spec.cloud_profile != shoot.spec.cloud_profile) {
+        let (_, old_root) = cloud_profile_of(old, false, reads)?;
+        cloud_profile::check_reference_change(shoot, old, (&old_root, &root), &cloud_profile_spec)?;
+    }
+    let seed = |name: Option<&String>| {
+        let Some(name) = name else { return Ok(None) };
+        let found = reads.get::<Seed>("", name);
+        let text = || format!("could not find referenced seed {name:?}: seed.core.gardener.cloud {name:?} not found");
+        found.map(Some).ok_or_else(|| Refusal::Internal(text()))
+    };
+    let new_seed = seed(shoot.spec.seed_name.as_ref())?;
+    let old_seed = seed(before.and_then(|before| before.seed_name.as_ref())).unwrap_or_default();
+    let project = project_of_shoot(shoot, reads)?;
+    let missing = |what: &str, resource: &str, name: &str| {
+        Refusal::Internal(format!("could not find referenced {what}: {resource} {name:?} not found"))
+    };
+    let secret_binding = match &shoot.spec.secret_binding_name {
+        None => None,
+        Some(name) => Some(
+            reads
+                .get::<SecretBinding>(&namespace, name)
+                .ok_or_else(|| missing("secret binding", "secretbinding.core.gardener.cloud", name))?,
+        ),
+    };
+    let credentials_binding = match &shoot.spec.credentials_binding_name {
+        None => None,
+        Some(name) => Some(
+            reads
+                .get::<CredentialsBinding>(&namespace, name)
+                .ok_or_else(|| missing("credentials binding", "credentialsbinding.security.gardener.cloud", name))?,
+        ),
+    };
+    let old_secret_binding = before
+        .and_then(|before| before.secret_binding_name.as_ref())
+        .and_then(|name| reads.get::<SecretBinding>(&namespace, name));
+
+    let is_other = |other: &Shoot| {
+        other.metadata.name != shoot.metadata.name || other.metadata.namespace != shoot.metadata.namespace
+    };
+    let gets_seed = shoot.spec.seed_name.is_some() && before.is_none_or(|old| old.seed_name != shoot.spec.seed_name);
+    let has_limit = new_seed.as_ref().is_some_and(|seed| seed.status.allocatable.contains_key("shoots"));
+    let shoots_on_seed = if gets_seed && has_limit {
+        let shoots = reads.list::<Shoot>(None);
+        let on_seed = shoots.iter().filter(|other| {
+            is_other(other)
+                && (other.spec.seed_name == shoot.spec.seed_name || other.status.seed_name == shoot.spec.seed_name)
+        });
+        i64::try_from(on_seed.count()).unwrap_or(i64::MAX)
+    } else {
+        0
+    };
+    let has_domain = shoot.spec.dns.as_ref().is_some_and(|dns| dns.domain.is_some());
+    let domains: Vec<String> = if has_domain && before != Some(&shoot.spec) {
+        let shoots = reads.list::<Shoot>(None);
+        let others = shoots.iter().filter(|other| is_other(other));
+        others.filter_map(|other| other.spec.dns.as_ref()?.domain.clone()).collect()
+    } else {
+        Vec::new()
+    };
+    let context = Context {
+        operation,
+        binding,
+        old,
+        cloud_profile: &cloud_profile_spec,
+        project: &project,
+        seed: new_seed.as_deref(),
+        old_seed: old_seed.as_deref(),
+        shoots_on_seed,
+        secret_binding: secret_binding.as_deref(),
+        old_secret_binding: old_secret_binding.as_deref(),
+        credentials_binding: credentials_binding.as_deref(),
+        domains: &domains,
+        now: request.now,
+    };
+    rules::admit(shoot, &context)
+}
+
+/// Fills in what kubelets reserve.
+pub(super) struct ShootResourceReservation;
+
+impl Plugin for ShootResourceReservation {
+    fn name(&self) -> &'static str {
+        "ShootResourceReservation"
+    }
+
+    fn admit(&self, attributes: &mut Attributes<'_>, _: &mut Reads<'_>) -> Verdict {
+        if attributes.operation != Operation::Delete
+            && attributes.is_main::<Shoot>()
+            && let Some(shoot) = attributes.object::<Shoot>()
+        {
+            reserve_resources(shoot);
+        }
+        Ok(())
+    }
+}
