@@ -165,6 +165,7 @@ mod tests {
 
     use super::*;
 
+    #[expect(clippy::unnecessary_wraps, reason = "dates of versions are optional")]
     fn date(text: &str) -> Option<Time> {
         Some(Time(text.parse().expect("RFC 3339")))
     }

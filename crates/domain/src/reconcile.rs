@@ -273,7 +273,7 @@ mod tests {
                     shoot.spec.maintenance.get_or_insert_default().confine_spec_update_rollout = Some(true);
                 }
                 "hibernated" => {
-                    shoot.spec.hibernation = Some(Hibernation { enabled: Some(true), ..Hibernation::default() })
+                    shoot.spec.hibernation = Some(Hibernation { enabled: Some(true), ..Hibernation::default() });
                 }
                 "no-ssh" => {
                     shoot.spec.provider.workers_settings =

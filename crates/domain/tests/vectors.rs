@@ -54,7 +54,6 @@ fn operation(vector: &Value) -> String {
 }
 
 #[test]
-#[expect(clippy::disallowed_methods, reason = "the directory of further vectors comes from outside")]
 fn vectors_agree_with_the_product() {
     let own = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/vectors");
     let directory = std::env::var_os("TERRARIUM_VECTORS").map_or(own, PathBuf::from);

@@ -16,13 +16,12 @@ fn offered(list: &str) -> Vec<MachineImageVersion> {
         .map(|text| {
             let version = text.trim_end_matches(['!', '~', '?']);
             let marks = &text[version.len()..];
-            let classification = [('~', "deprecated"), ('?', "preview")].into_iter();
+            let classification =
+                [('~', "deprecated"), ('?', "preview")].into_iter().find(|(mark, _)| marks.contains(*mark));
             MachineImageVersion {
                 version: version.to_owned(),
                 expiration_date: marks.contains('!').then(|| now().into()),
-                classification: classification
-                    .filter_map(|(mark, name)| marks.contains(mark).then(|| name.to_owned()))
-                    .next(),
+                classification: classification.map(|(_, name)| name.to_owned()),
                 cri: vec![CRI { name: "containerd".to_owned(), container_runtimes: Vec::new() }],
                 architectures: vec!["amd64".to_owned()],
                 ..MachineImageVersion::default()

@@ -128,10 +128,7 @@ fn parse(text: &str) -> Result<Version, String> {
 }
 
 /// The highest version that passes; previews never do. Of equal ones the first wins; 0.0.0 never wins.
-fn latest<'a, V: Expirable>(
-    versions: &'a [V],
-    passes: impl Fn(&V, &Version) -> Result<bool, String>,
-) -> Selection<'a, V> {
+fn latest<V: Expirable>(versions: &[V], passes: impl Fn(&V, &Version) -> Result<bool, String>) -> Selection<'_, V> {
     let mut highest = Version::default();
     let mut found = None;
     for entry in versions.iter().filter(|entry| !entry.is_preview()) {
@@ -388,8 +385,7 @@ mod tests {
         for row in DEFAULTS.lines().filter(|row| !row.is_empty()) {
             let (offered, expected) = row.split_once("=>").expect("row has an arrow");
             let offered = entries(offered);
-            let text =
-                |found: Option<&ExpirableVersion>| found.map_or("none".to_owned(), |found| found.version.clone());
+            let text = |found: Option<&ExpirableVersion>| found.map_or("none", |found| &found.version).to_owned();
             let taken = text(default_kubernetes(&offered, None, None, now()));
             let shown = text(shown_default(&offered, now()));
             let expected: Vec<&str> = expected.split_whitespace().collect();

@@ -148,8 +148,8 @@ fn gardenlet_infos(input: &Value, now: DateTime<Utc>) -> Value {
     shoot.spec.maintenance.get_or_insert_default().confine_spec_update_rollout = typed(&input["confined"]);
     shoot.metadata.generation = number("generation");
     shoot.status.observed_generation = number("observedGeneration");
-    shoot.status.gardener.version =
-        if input["sameGardenletVersion"] == false { "v1.119.0" } else { "v1.120.0" }.to_owned();
+    let version = if input["sameGardenletVersion"] == false { "v1.119.0" } else { "v1.120.0" };
+    version.clone_into(&mut shoot.status.gardener.version);
     if input["ignored"] == true {
         shoot.metadata.annotations.insert(annotations::IGNORE.to_owned(), "true".to_owned());
     }

@@ -147,8 +147,9 @@ fn kubernetes_versions(input: &Value, now: DateTime<Utc>) -> Vec<FieldError> {
 }
 
 fn shoot_update(input: &Value, expected: &Value) -> Result<(), String> {
-    let strategy =
-        |key: &str| input[key].as_str().or(input["strategy"].as_str()).unwrap_or("AutoInPlaceUpdate").to_owned();
+    let strategy = |key: &str| {
+        input[key].as_str().or_else(|| input["strategy"].as_str()).unwrap_or("AutoInPlaceUpdate").to_owned()
+    };
     let shoot = |strategy: String| {
         let (surge, unavailable) = if strategy == "ManualInPlaceUpdate" { (0, 1) } else { (1, 0) };
         let worker = |name| Worker {
