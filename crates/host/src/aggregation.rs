@@ -30,7 +30,7 @@ pub(crate) fn place(path: &str) -> Place {
         return Place::Own;
     }
     match (segments.next(), segments.next()) {
-        (Some("apis"), None) if cluster == GARDEN_CLUSTER => Place::Groups,
+        (Some("apis"), None) => Place::Groups,
         (Some("apis"), Some(group)) if AGGREGATED_GROUPS.contains(&group) => Place::Aggregated,
         _ => Place::Own,
     }
