@@ -12,7 +12,8 @@ use super::stored::{Event, EventType, Stored};
 use crate::kind::Kind;
 use crate::selection::Selection;
 
-/// A watcher that has more frames than this waiting is cut; it watches again from where it was.
+/// A watcher that has more frames than this waiting, beside its initial state, is cut; it watches again from where it
+/// was.
 const QUEUE: usize = 16_384;
 
 /// What a watcher gets next.
@@ -30,6 +31,8 @@ struct Queue {
     items: VecDeque<Item>,
     waker: Option<Waker>,
     position: Revision,
+    /// Frames of the initial state, which no limit counts.
+    initial: usize,
     closed: bool,
 }
 
@@ -79,6 +82,7 @@ impl Watcher {
     pub(super) fn synced(&self, position: Revision) {
         let mut queue = lock(&self.queue);
         queue.position = position;
+        queue.initial = queue.items.len();
         if self.bookmarks {
             queue.items.push_back(Item::Bookmark(position, true));
         }
@@ -119,7 +123,7 @@ impl Watcher {
     }
 
     fn push(&self, queue: &mut Queue, item: Item) {
-        if queue.items.len() >= QUEUE {
+        if queue.items.len() >= QUEUE + queue.initial {
             queue.items.clear();
             queue.closed = true;
         } else {
