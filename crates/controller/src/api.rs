@@ -295,7 +295,7 @@ impl<K: Readable> Api<K> {
     pub async fn get(&self, name: &str) -> Result<K, Error> {
         let bytes = request::send(&self.context, Method::GET, self.path_of_name(name), None).await?;
         // Not through the cache: servers compute some fields when they are read.
-        decode::read(&bytes)
+        K::read(&bytes)
     }
 
     /// Reads one object; `None` for 404.
@@ -645,9 +645,9 @@ impl<K: Readable> WatchStream<K> {
         match type_ {
             "ADDED" => self.cache.decode(object, self.wildcard).map(WatchEvent::Added),
             "MODIFIED" => self.cache.decode(object, self.wildcard).map(WatchEvent::Modified),
-            "DELETED" => decode::read(object).map(Arc::new).map(WatchEvent::Deleted),
+            "DELETED" => K::read(object).map(Arc::new).map(WatchEvent::Deleted),
             "BOOKMARK" => {
-                let bookmark: PartialObject = decode::read(object)?;
+                let bookmark = PartialObject::read(object)?;
                 Ok(WatchEvent::Bookmark(bookmark.metadata.resource_version))
             }
             "ERROR" => Err(Error::Api(Box::new(decode::read(object)?))),

@@ -21,6 +21,11 @@ use crate::api::Error;
 pub trait Readable: Clone + std::fmt::Debug + DeserializeOwned + Send + Sync + 'static {
     /// Metadata.
     fn object_meta(&self) -> &ObjectMeta;
+
+    /// Reads an object from its bytes. A type that holds nothing but metadata reads [`metadata`] only.
+    fn read(bytes: &[u8]) -> Result<Self, Error> {
+        read(bytes)
+    }
 }
 
 impl<K: Resource> Readable for K {
@@ -41,6 +46,52 @@ impl Readable for PartialObject {
     fn object_meta(&self) -> &ObjectMeta {
         &self.metadata
     }
+
+    fn read(bytes: &[u8]) -> Result<Self, Error> {
+        match metadata(bytes) {
+            Some(metadata) => read(&metadata).map(|metadata| Self { metadata }),
+            None => read(bytes),
+        }
+    }
+}
+
+/// The metadata of an object without `managedFields`, found without reading on behind it; `None` if the object does not
+/// begin as Go's encoder writes it.
+pub fn metadata(bytes: &[u8]) -> Option<Vec<u8>> {
+    const METADATA: &[u8] = b"\"metadata\":{";
+    const MANAGED_FIELDS: &[u8] = b"\"managedFields\":";
+    let head = &bytes[..bytes.len().min(256)];
+    let start = head.windows(METADATA.len()).position(|window| window == METADATA)? + METADATA.len() - 1;
+    // In front of it there are texts only, kind and version, or it is not the object's own.
+    if head[1..start].iter().any(|byte| matches!(byte, b'{' | b'[')) {
+        return None;
+    }
+    let object = &bytes[start..];
+    let (mut depth, mut in_text, mut escaped) = (0_usize, false, false);
+    for (position, byte) in object.iter().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_text => escaped = true,
+            b'"' if in_text => in_text = false,
+            b'"' => {
+                if depth == 1 && position > 1 && object[position..].starts_with(MANAGED_FIELDS) {
+                    let mut cut = object[..position - 1].to_vec();
+                    cut.push(b'}');
+                    return Some(cut);
+                }
+                in_text = true;
+            }
+            b'{' | b'[' if !in_text => depth += 1,
+            b'}' | b']' if !in_text => {
+                depth -= 1;
+                if depth == 0 {
+                    return Some(object[..=position].to_vec());
+                }
+            }
+            _ => {}
+        }
+    }
+    None
 }
 
 /// How many decoded objects are kept for others of the process.
@@ -72,12 +123,12 @@ pub struct DecodeCache(Mutex<CacheInner>);
 impl DecodeCache {
     /// Decodes an object, or finds it decoded. `wildcard`: whether the bytes carry the annotation of their cluster.
     pub(crate) fn decode<K: Readable>(&self, bytes: &[u8], wildcard: bool) -> Result<Arc<K>, Error> {
-        let Some((uid, resource_version)) = identity(bytes) else { return read(bytes).map(Arc::new) };
+        let Some((uid, resource_version)) = identity(bytes) else { return K::read(bytes).map(Arc::new) };
         let key = CacheKey { type_: TypeId::of::<K>(), wildcard, uid, resource_version };
         if let Some(object) = self.lookup(&key) {
             return Ok(object);
         }
-        let object: Arc<K> = Arc::new(read(bytes)?);
+        let object: Arc<K> = Arc::new(K::read(bytes)?);
         let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if inner.objects.insert(key, object.clone()).is_none() {
             inner.order.push_back(key);
@@ -262,6 +313,32 @@ mod tests {
         let wild: Arc<PartialObject> = cache.decode(object(8, "c").as_bytes(), true).expect("an object");
         assert_eq!(wild.metadata.label("l"), Some("c"));
         assert_eq!(cache.hits_and_misses(), (1, 3));
+    }
+
+    #[test]
+    fn metadata_is_read_without_managed_fields_and_without_what_follows() {
+        for (given, expected) in [
+            (
+                r#"{"kind":"X","metadata":{"name":"a","labels":{"k":"}"}},"spec":not read"#,
+                Some(r#"{"name":"a","labels":{"k":"}"}}"#),
+            ),
+            (r#"{"metadata":{"name":"a\"}","finalizers":["{"]}}"#, Some(r#"{"name":"a\"}","finalizers":["{"]}"#)),
+            (r#"{"metadata":{"name":"a","managedFields":[{"x":1}]},"spec":{}}"#, Some(r#"{"name":"a"}"#)),
+            (
+                r#"{"metadata":{"name":"managedFields","labels":{"managedFields":"x"}}}"#,
+                Some(r#"{"name":"managedFields","labels":{"managedFields":"x"}}"#),
+            ),
+            (r#"{"metadata":{}}"#, Some("{}")),
+            (r#"{"spec":{"metadata":{"name":"b"}},"metadata":{"name":"a"}}"#, None),
+            (r#"{"metadata":{"name":"a""#, None),
+            (r#"{"kind":"X"}"#, None),
+            ("", None),
+        ] {
+            let found = metadata(given.as_bytes()).map(|bytes| String::from_utf8(bytes).expect("text"));
+            assert_eq!(found.as_deref(), expected, "{given}");
+        }
+        let whole = r#"{"spec":{"x":1},"metadata":{"name":"a"}}"#;
+        assert_eq!(PartialObject::read(whole.as_bytes()).expect("an object").metadata.name, "a");
     }
 
     #[test]

@@ -10,7 +10,7 @@
 //! and passes; [`Recorder`] Events; [`leader_election`]; [`discovery`]; [`DecodeCache`] what the reflectors of a process share.
 
 pub mod api;
-mod decode;
+pub mod decode;
 mod difference;
 pub mod discovery;
 pub mod leader_election;

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use apimachinery::meta::{ObjectMeta, OwnerReference, Time};
 use apimachinery::resource::group_version;
 use controller::discovery::ServedResource;
-use controller::{Api, CLUSTER_ANNOTATION, Change, Index, ListOptions, ObjectKey, Readable, Reflector, Store};
+use controller::{
+    Api, CLUSTER_ANNOTATION, Change, Error, Index, ListOptions, ObjectKey, Readable, Reflector, Store, decode,
+};
 use process::Context;
 use serde::Deserialize;
 
@@ -46,7 +48,12 @@ struct WireAnnotations {
 
 impl From<Wire> for Node {
     fn from(wire: Wire) -> Self {
-        let wire = wire.metadata;
+        wire.metadata.into()
+    }
+}
+
+impl From<WireMetadata> for Node {
+    fn from(wire: WireMetadata) -> Self {
         let mut metadata = ObjectMeta {
             name: wire.name,
             namespace: wire.namespace,
@@ -67,6 +74,14 @@ impl From<Wire> for Node {
 impl Readable for Node {
     fn object_meta(&self) -> &ObjectMeta {
         &self.metadata
+    }
+
+    fn read(bytes: &[u8]) -> Result<Self, Error> {
+        let read = match decode::metadata(bytes) {
+            Some(metadata) => serde_json::from_slice::<WireMetadata>(&metadata).map(Self::from),
+            None => serde_json::from_slice::<Self>(bytes),
+        };
+        read.map_err(|error| Error::Decode(error.to_string()))
     }
 }
 
