@@ -19,7 +19,7 @@ pub struct Cluster {
 /// Which logical clusters exist.
 pub trait Clusters: Send + Sync + fmt::Debug + 'static {
     /// The cluster whose objects say which clusters exist: [`Clusters::get`] reads in it.
-    fn home(&self) -> &str {
+    fn home(&self) -> &'static str {
         ""
     }
 

@@ -53,10 +53,10 @@ impl Names {
 
 /// The operations of a kind.
 ///
-/// Objects handed in are of the kind's own type: they come from [`Kind::from_tree`], [`Kind::copy`] or the store.
+/// Objects handed in are of the kind's own type: they come from [`Kind::read_tree`], [`Kind::copy`] or the store.
 pub(crate) trait Kind: Send + Sync {
     fn names(&self) -> &Names;
-    fn from_tree(&self, tree: Value) -> Result<Box<AnyObject>, String>;
+    fn read_tree(&self, tree: Value) -> Result<Box<AnyObject>, String>;
     fn to_tree(&self, object: &AnyObject) -> Value;
     fn encode(&self, object: &AnyObject) -> Sections;
     fn copy(&self, object: &AnyObject) -> Box<AnyObject>;
@@ -106,7 +106,7 @@ impl<O: Object, S: Strategy<O>> Kind for Typed<O, S> {
         &self.names
     }
 
-    fn from_tree(&self, tree: Value) -> Result<Box<AnyObject>, String> {
+    fn read_tree(&self, tree: Value) -> Result<Box<AnyObject>, String> {
         match O::from_tree(tree) {
             Ok(object) => Ok(Box::new(object)),
             Err(error) => Err(error.to_string()),

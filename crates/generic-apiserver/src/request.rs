@@ -92,7 +92,8 @@ fn target(segments: &[String]) -> Target {
 
 /// Percent-decoding; in queries a plus is a blank.
 fn decode(text: &str, query: bool) -> String {
-    if !text.contains('%') && !(query && text.contains('+')) {
+    let encoded = |character| character == '%' || (query && character == '+');
+    if !text.contains(encoded) {
         return text.to_owned();
     }
     let mut out = Vec::with_capacity(text.len());

@@ -244,7 +244,9 @@ async fn expected(log: &MemoryLog) -> Vec<Expected> {
             let [identity, rest @ ..] = &entry.object.parts;
             let mut text = identity.to_vec();
             text.extend_from_slice(format!(",\"resourceVersion\":\"{}\"", entry.revision).as_bytes());
-            rest.iter().for_each(|part| text.extend_from_slice(part));
+            for part in rest {
+                text.extend_from_slice(part);
+            }
             let type_ = match entry.verb {
                 Verb::Create => "ADDED",
                 Verb::Update | Verb::UpdateStatus => "MODIFIED",

@@ -23,7 +23,7 @@ impl ByObject {
 }
 
 impl Clusters for ByObject {
-    fn home(&self) -> &str {
+    fn home(&self) -> &'static str {
         RUNTIME_CLUSTER
     }
 

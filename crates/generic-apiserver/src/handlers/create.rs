@@ -53,7 +53,7 @@ impl Scope {
             let given = self.kind.metadata(&*object).name.clone();
             self.check_namespace(&given, &mut view)?;
             self.admit(Operation::Create, &given, &mut *object, None, &mut view)?;
-            let name = self.fill_identity(&mut *object)?;
+            let name = self.fill_identity(&mut *object);
 
             self.kind.prepare_for_create(&mut *object, &self.context);
             let errors = self.kind.validate_create(&*object, &self.context);
@@ -69,9 +69,10 @@ impl Scope {
             let generated = given.is_empty();
             let path = self.object_path(&name);
             if self.server.store.get(self.id, &path).is_some() {
-                return Err(match generated {
-                    true => Failure::NoFreeName(resource.clone(), name),
-                    false => Failure::AlreadyExists(resource.clone(), name),
+                return Err(if generated {
+                    Failure::NoFreeName(resource.clone(), name)
+                } else {
+                    Failure::AlreadyExists(resource.clone(), name)
                 });
             }
             let encoded = sections(self.kind.encode(&*object));
@@ -117,7 +118,7 @@ impl Scope {
     }
 
     /// Fills in what the server decides; answers the name.
-    fn fill_identity(&self, object: &mut AnyObject) -> Result<String> {
+    fn fill_identity(&self, object: &mut AnyObject) -> String {
         let store = &self.server.store;
         let random = &self.server.foundation.random;
         let generation = match self.kind.generation() {
@@ -148,7 +149,7 @@ impl Scope {
         let path = self.object_path(&meta.name);
         let ordinal = store.creations(self.id, &path);
         meta.uid = random.uid(&format!("{resource}/{path}"), ordinal);
-        Ok(meta.name.clone())
+        meta.name.clone()
     }
 
     /// The answer of a dry run: the object as it would be, without a new resource version.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! From a body to an object of the kind.
 
+use std::fmt::Write as _;
+
 use apimachinery::decode;
 use apimachinery::field::{FieldError, Path};
 use apimachinery::{GroupKind, Status};
@@ -28,9 +30,10 @@ impl Scope {
         let names = self.names();
         let decoded = decode::json(body, &names.node).map_err(|error| {
             // What is no JSON at all has no kind to speak of.
-            Failure::BadRequest(match error.malformed {
-                true => unrecognized(names, body, &error.message),
-                false => cannot_be_handled(names, &error.message),
+            Failure::BadRequest(if error.malformed {
+                unrecognized(names, body, &error.message)
+            } else {
+                cannot_be_handled(names, &error.message)
             })
         })?;
         let strict = decoded.strict;
@@ -75,7 +78,7 @@ impl Scope {
 
     /// The typed object of a pruned tree.
     pub(super) fn object(&self, tree: Value) -> Result<Box<AnyObject>> {
-        self.kind.from_tree(tree).map_err(|error| Failure::BadRequest(cannot_be_handled(self.names(), &error)))
+        self.kind.read_tree(tree).map_err(|error| Failure::BadRequest(cannot_be_handled(self.names(), &error)))
     }
 
     /// Checks a patched tree against the schema.
@@ -119,7 +122,10 @@ fn cannot_be_handled(names: &Names, error: &str) -> String {
 }
 
 fn unrecognized(names: &Names, body: &[u8], error: &str) -> String {
-    let mut summary: String = body.iter().take(30).map(|byte| format!("{byte:02x}")).collect();
+    let mut summary = String::new();
+    for byte in body.iter().take(30) {
+        let _ = write!(summary, "{byte:02x}");
+    }
     if body.len() > 30 {
         summary.push_str(" ...");
     }

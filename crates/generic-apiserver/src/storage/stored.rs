@@ -55,7 +55,7 @@ impl Stored {
     pub(crate) fn decoded(&self, kind: &dyn Kind) -> Option<&Arc<AnyObject>> {
         let decode = || {
             let tree: Value = serde_json::from_slice(&self.bytes()).ok()?;
-            match kind.from_tree(tree) {
+            match kind.read_tree(tree) {
                 Ok(object) => Some(Arc::from(object)),
                 Err(error) => {
                     let resource = &kind.names().log_resource;

@@ -98,7 +98,7 @@ impl Watcher {
         let mut queue = lock(&self.queue);
         if self.bookmarks && !queue.closed {
             let position = queue.position;
-            self.push(&mut queue, Item::Bookmark(position, false));
+            Self::push(&mut queue, Item::Bookmark(position, false));
         }
     }
 
@@ -119,10 +119,10 @@ impl Watcher {
             return;
         }
         queue.position = queue.position.max(event.revision);
-        self.push(&mut queue, Item::Change(type_, event.clone()));
+        Self::push(&mut queue, Item::Change(type_, event.clone()));
     }
 
-    fn push(&self, queue: &mut Queue, item: Item) {
+    fn push(queue: &mut Queue, item: Item) {
         if queue.items.len() >= QUEUE + queue.initial {
             queue.items.clear();
             queue.closed = true;

@@ -108,7 +108,7 @@ struct WidgetStrategy;
 impl Strategy<Widget> for WidgetStrategy {
     fn default(&self, widget: &mut Widget) {
         if widget.spec.color.is_empty() {
-            widget.spec.color = "grey".to_owned();
+            "grey".clone_into(&mut widget.spec.color);
         }
     }
 
