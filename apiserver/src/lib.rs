@@ -56,7 +56,9 @@ impl Default for Options {
 /// A server of Gardener's kinds in cluster `garden`.
 pub fn service(foundation: Foundation, options: &Options) -> Server {
     let random = foundation.random.clone();
-    let builder = Builder::new(foundation).clusters(FixedClusters::new([CLUSTER], &options.kubernetes_version));
+    let builder = Builder::new(foundation)
+        .clusters(FixedClusters::new([CLUSTER], &options.kubernetes_version))
+        .cluster_annotation("terrarium.dev/cluster");
     register(builder, options, random).build()
 }
 
