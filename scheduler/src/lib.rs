@@ -117,7 +117,7 @@ fn placement_view(seed: &Seed) -> impl PartialEq + use<> {
         placement::is_usable(seed),
         seed.metadata.labels.clone(),
         seed.spec.clone(),
-        seed.status.allocatable.get("shoots").cloned(),
+        seed.status.allocatable.get("shoots").copied(),
     )
 }
 

@@ -368,7 +368,7 @@ mod tests {
         let sink = seen.clone();
         store.subscribe(move |change: &Change<PartialObject>| {
             let version = |object: &Option<Arc<PartialObject>>| {
-                object.as_ref().map_or("-".to_owned(), |object| object.metadata.resource_version.clone())
+                object.as_ref().map_or_else(|| "-".to_owned(), |object| object.metadata.resource_version.clone())
             };
             sink.lock().expect("no panic").push(format!(
                 "{} {} {}",

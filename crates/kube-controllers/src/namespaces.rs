@@ -36,7 +36,7 @@ pub(crate) async fn run(context: &Context, graph: Arc<Graph>) {
             }
         }
     });
-    let namespaces = Arc::new(Namespaces { context: context.clone(), api, namespaces });
+    let namespaces = Arc::new(Namespaces { context: context.clone(), api, store: namespaces });
     controller
         .run(CONCURRENCY, move |key| {
             let namespaces = namespaces.clone();
@@ -48,7 +48,7 @@ pub(crate) async fn run(context: &Context, graph: Arc<Graph>) {
 struct Namespaces {
     context: Context,
     api: Api<Namespace>,
-    namespaces: Store<Namespace>,
+    store: Store<Namespace>,
 }
 
 /// What is left of a namespace's content.
@@ -64,7 +64,7 @@ struct Remaining {
 
 impl Namespaces {
     async fn reconcile(&self, key: &ObjectKey) -> Result<Requeue, Error> {
-        let Some(namespace) = self.namespaces.get(key).filter(|namespace| namespace.metadata.is_being_deleted()) else {
+        let Some(namespace) = self.store.get(key).filter(|namespace| namespace.metadata.is_being_deleted()) else {
             return Ok(Requeue::OnChange);
         };
         if !namespace.spec.finalizers.iter().any(|finalizer| finalizer == KUBERNETES) {

@@ -286,7 +286,8 @@ fn ordered(object: &Value) -> String {
         rest.remove(name);
     }
     let tail = |fields: &Map<String, Value>| {
-        fields.iter().map(|(name, value)| format!(",{}:{value}", json!(name))).collect::<String>()
+        let fields: Vec<String> = fields.iter().map(|(name, value)| format!(",{}:{value}", json!(name))).collect();
+        fields.concat()
     };
     format!("{front}{}}}{}}}", tail(&inner), tail(&rest))
 }
