@@ -65,10 +65,10 @@ impl Plugin for FinalizerRemoval {
             return Ok(());
         }
         if attributes.is::<Shoot>() {
-            let Some(old) = attributes.old::<Shoot>().filter(|old| old.metadata.has_finalizer("gardener")).cloned()
-            else {
+            if !removes_gardener_finalizer::<Shoot>(attributes) {
                 return Ok(());
-            };
+            }
+            let Some(old) = attributes.old::<Shoot>().cloned() else { return Ok(()) };
             let Some(shoot) = attributes.object::<Shoot>() else { return Ok(()) };
             let result = check_shoot_finalizer(shoot, &old);
             return result.map_err(|refusal| refused(attributes, &old.metadata, "Shoot", refusal));
@@ -82,13 +82,19 @@ impl Plugin for FinalizerRemoval {
     }
 }
 
+/// Whether an update takes Gardener's finalizer away, found without copying the object.
+fn removes_gardener_finalizer<K: Resource>(attributes: &mut Attributes<'_>) -> bool {
+    attributes.old::<K>().is_some_and(|old| old.metadata().has_finalizer("gardener"))
+        && attributes.object::<K>().is_some_and(|new| !new.metadata().has_finalizer("gardener"))
+}
+
 fn binding<K: Resource>(
     attributes: &mut Attributes<'_>,
     what: &str,
     reads: &Reads<'_>,
     uses: fn(&Shoot, &str) -> bool,
 ) -> Verdict {
-    if !attributes.is::<K>() {
+    if !attributes.is::<K>() || !removes_gardener_finalizer::<K>(attributes) {
         return Ok(());
     }
     let Some(old) = attributes.old::<K>().map(|old| old.metadata().clone()) else { return Ok(()) };

@@ -11,6 +11,8 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
+#[path = "vectors/admission.rs"]
+mod admission;
 #[path = "vectors/maintenance.rs"]
 mod maintenance;
 #[path = "vectors/objects.rs"]
@@ -33,14 +35,20 @@ pub(crate) enum Verdict {
 fn run(family: &str, vector: &Value) -> Verdict {
     match family {
         "maintenance" => match maintenance::run(vector) {
-            Verdict::Skipped => validation::maintenance(vector),
+            Verdict::Skipped => match validation::maintenance(vector) {
+                Verdict::Skipped => admission::maintenance(vector),
+                verdict => verdict,
+            },
             verdict => verdict,
         },
         "rollout" if vector["kind"] == "rule" => {
             let rule = vector["rule"].as_str().unwrap_or_default();
             match world::apply_rule(rule, &vector["input"], &vector["expect"]) {
                 Some(answer) => Verdict::Actual(answer),
-                None => validation::rollout(vector),
+                None => match validation::rollout(vector) {
+                    Verdict::Skipped => admission::rollout(vector),
+                    verdict => verdict,
+                },
             }
         }
         _ => Verdict::Skipped,

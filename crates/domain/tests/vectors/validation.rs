@@ -35,7 +35,7 @@ pub(crate) fn rollout(vector: &Value) -> Verdict {
 
 /// Errors against {`type`, `field`, `detail`}, or against details alone. Where a detail goes on with a parse error, the
 /// vector stops before it.
-fn compare(errors: &[FieldError], expected: &Value) -> Result<(), String> {
+pub(crate) fn compare(errors: &[FieldError], expected: &Value) -> Result<(), String> {
     let expected = expected.as_array().expect("a list of errors");
     let agrees = |error: &FieldError, expected: &Value| {
         let (type_, field) = (expected["type"].as_str(), expected["field"].as_str());

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use api::core::*;
 use apimachinery::field::{FieldError, Path};
 use apimachinery::meta::Quantity;
+use chrono::{DateTime, Utc};
 
 use super::super::Operation;
 use super::{Context, Errors, versions};
@@ -26,7 +27,7 @@ pub(super) fn default_images(shoot: &mut Shoot, context: &Context<'_>) -> Errors
     for (index, worker) in shoot.spec.provider.workers.iter_mut().enumerate() {
         let path = Path::new("spec").child("provider").child("workers").index(index);
         let before = old.iter().find(|before| before.name == worker.name);
-        match image(worker, before, &context.cloud_profile.machine_images, &path) {
+        match default_image(worker, before, &context.cloud_profile.machine_images, &path) {
             Ok(image) => worker.machine.image = Some(image),
             Err(error) => errors.push(error),
         }
@@ -34,7 +35,11 @@ pub(super) fn default_images(shoot: &mut Shoot, context: &Context<'_>) -> Errors
     errors
 }
 
-fn image(
+/// The image of a pool: what it says, what it had, or the latest that the CloudProfile offers, in this order.
+///
+/// # Errors
+/// No such image, no version that fits, a version that is none.
+pub fn default_image(
     worker: &Worker,
     old: Option<&Worker>,
     images: &[MachineImage],
@@ -225,7 +230,8 @@ fn machine(
     if old.is_some_and(unchanged) {
         return None;
     }
-    machine_image(worker, old, architecture, context, &path.child("image"))
+    let is_update = context.operation == Operation::Update;
+    check_image(worker, old, &context.cloud_profile.machine_images, is_update, context.now, &path.child("image"))
 }
 
 fn machine_type(
@@ -277,20 +283,25 @@ fn dump(image: Option<&ShootMachineImage>) -> String {
     format!("core.ShootMachineImage{{Name:{:?}, ProviderConfig:{config}, Version:{version:?}}}", image.name)
 }
 
-fn machine_image(
+/// Whether a pool's image is in the CloudProfile, not expired, and fits the pool's architecture and way of updating.
+///
+/// An expired version may be taken by a pool that exists (`old`) in an update, if it is not lower than the present one.
+pub fn check_image(
     worker: &Worker,
     old: Option<&Worker>,
-    architecture: &str,
-    context: &Context<'_>,
+    images: &[MachineImage],
+    is_update: bool,
+    now: DateTime<Utc>,
     path: &Path,
 ) -> Option<FieldError> {
+    let architecture = worker.machine.architecture.as_deref().unwrap_or_default();
+    let is_update = is_update && old.is_some();
     let image = worker.machine.image.as_ref();
-    let is_update = context.operation == Operation::Update && old.is_some();
     let old_version = old.and_then(|old| old.machine.image.as_ref()?.version.as_deref()).unwrap_or_default();
     let in_place = is_in_place(worker);
     let active = |version: &MachineImageVersion| {
         let lower = || compare_versions(&version.version, Operator::Less, old_version).unwrap_or(false);
-        is_active_image(version, context.now) || (is_update && expired_before(version, context.now) && !lower())
+        is_active_image(version, now) || (is_update && expired_before(version, now) && !lower())
     };
     let fits = |version: &MachineImageVersion| architectures(version).contains(&architecture);
     let updates = |version: &MachineImageVersion| {
@@ -303,7 +314,7 @@ fn machine_image(
     };
     let same_name = |one: &&MachineImage| image.is_none_or(|image| image.name == one.name);
     let versions = || {
-        let images = context.cloud_profile.machine_images.iter().filter(same_name);
+        let images = images.iter().filter(same_name);
         images.flat_map(|image| image.versions.iter().map(move |version| (image, version)))
     };
     let valid: BTreeSet<String> = versions()

@@ -8,7 +8,9 @@ mod networks;
 mod scheduling;
 mod versions;
 
+pub use self::machines::{check_image, default_image};
 pub use self::scheduling::taints_are_tolerated;
+pub use self::versions::{check_kubernetes_version, default_kubernetes_version};
 
 use api::core::*;
 use api::security::CredentialsBinding;

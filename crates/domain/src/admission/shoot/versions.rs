@@ -14,13 +14,13 @@ pub(super) fn control_plane(errors: &mut Errors, shoot: &mut Shoot, context: &Co
     let versions = &context.cloud_profile.kubernetes.versions;
     let path = Path::new("spec").child("kubernetes").child("version");
     let written = shoot.spec.kubernetes.version.clone();
-    match default_version(versions, &written, context.now, &path) {
+    match default_kubernetes_version(versions, &written, context.now, &path) {
         Ok(Some(version)) => shoot.spec.kubernetes.version = version,
         checked => {
             errors.extend(checked.err());
             let old = context.old.map_or("", |old| &old.spec.kubernetes.version);
             let only_new = context.operation == Operation::Create;
-            errors.extend(membership(versions, &written, old, only_new, context.now, &path));
+            errors.extend(check_kubernetes_version(versions, &written, old, only_new, context.now, &path));
         }
     }
     oidc(errors, shoot, context);
@@ -31,20 +31,23 @@ pub(super) fn pool(errors: &mut Errors, worker: &mut Worker, old: Option<&Worker
     let versions = &context.cloud_profile.kubernetes.versions;
     let path = path.child("kubernetes").child("version");
     let Some(written) = worker.kubernetes.as_mut().and_then(|kubernetes| kubernetes.version.as_mut()) else { return };
-    match default_version(versions, written, context.now, &path) {
+    match default_kubernetes_version(versions, written, context.now, &path) {
         Err(error) => errors.push(error),
         Ok(Some(version)) => *written = version,
         Ok(None) => {
             let own = old.and_then(|old| old.kubernetes.as_ref()?.version.as_deref());
             let before = own.or(context.old.map(|old| old.spec.kubernetes.version.as_str())).unwrap_or_default();
             let only_new = context.operation == Operation::Create || old.is_none();
-            errors.extend(membership(versions, written, before, only_new, context.now, &path));
+            errors.extend(check_kubernetes_version(versions, written, before, only_new, context.now, &path));
         }
     }
 }
 
 /// The version that an incomplete one stands for; `None` for one of three parts, which is taken literally.
-fn default_version(
+///
+/// # Errors
+/// A part that is no number; no version that fits.
+pub fn default_kubernetes_version(
     versions: &[ExpirableVersion],
     written: &str,
     now: DateTime<Utc>,
@@ -76,7 +79,7 @@ fn default_version(
 }
 
 /// A changed version must be listed; for a new Shoot or pool it must not be expired.
-fn membership(
+pub fn check_kubernetes_version(
     versions: &[ExpirableVersion],
     version: &str,
     old: &str,
