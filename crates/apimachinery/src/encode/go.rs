@@ -17,6 +17,9 @@ pub(super) struct Go;
 impl Formatter for Go {
     fn write_string_fragment<W: ?Sized + io::Write>(&mut self, writer: &mut W, fragment: &str) -> io::Result<()> {
         let bytes = fragment.as_bytes();
+        if !bytes.iter().any(|byte| matches!(byte, b'<' | b'>' | b'&' | 0xe2)) {
+            return writer.write_all(bytes);
+        }
         let mut start = 0;
         for (at, byte) in bytes.iter().enumerate() {
             let (escape, length): (&[u8], usize) = match byte {

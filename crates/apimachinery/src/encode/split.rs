@@ -9,7 +9,7 @@ use super::go::{Go, write_go};
 
 /// The fields of `value` as `,"name":value`, in order, each in the buffer that `choose` names.
 pub(super) fn split<const N: usize>(value: &impl Serialize, choose: impl Fn(&str) -> Option<usize>) -> [Vec<u8>; N] {
-    let mut buffers = std::array::from_fn(|_| Vec::new());
+    let mut buffers = std::array::from_fn(|_| Vec::with_capacity(256));
     value
         .serialize(Splitter { buffers: &mut buffers, choose: &choose, current: None })
         .expect("objects are structs with text keys and finite numbers");
@@ -26,7 +26,13 @@ impl<F: Fn(&str) -> Option<usize>> Splitter<'_, F> {
     fn key(&mut self, name: &str) -> Option<&mut Vec<u8>> {
         let buffer = &mut self.buffers[(self.choose)(name)?];
         buffer.push(b',');
-        write_go(buffer, name);
+        if name.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+            buffer.push(b'"');
+            buffer.extend_from_slice(name.as_bytes());
+            buffer.push(b'"');
+        } else {
+            write_go(buffer, name);
+        }
         buffer.push(b':');
         Some(buffer)
     }
