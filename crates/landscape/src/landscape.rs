@@ -6,11 +6,13 @@ use std::fmt;
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use chrono::{DateTime, Utc};
+use api::core::Seed;
+use chrono::{DateTime, TimeDelta, Utc};
 use clock::{Clock, Instant, Random};
+use controller::Api;
 use eventlog::{EventLog, MemoryLog, Replay, Revision};
 use generic_apiserver::Foundation;
-use host::Host;
+use host::{GARDEN_CLUSTER, Host};
 use process::{Context, Exit, Identity, Output, Shared, Tasks, Transport, User};
 
 use crate::component::{Component, Running};
@@ -18,6 +20,7 @@ use crate::failure::Failure;
 use crate::livelock::{self, GuardedLog};
 use crate::options::Options;
 use crate::runtime::{Advance, Runtime};
+use crate::wait;
 
 /// A landscape in this process, on this thread. Time moves only while one of its methods runs.
 pub struct Landscape {
@@ -61,9 +64,13 @@ pub struct Counts {
     pub objects: u64,
 }
 
+/// How long before its start a landscape is set up, so that everything is ready when it begins.
+const LEAD: TimeDelta = TimeDelta::minutes(5);
+
 impl Landscape {
     /// Starts everything and waits until the landscape has what an operator gives it: the clusters `garden` and
-    /// `seed--NAME`, the namespace `garden` with the domain secrets, the registrations of all usual extensions.
+    /// `seed--NAME`, the namespace `garden` with the domain secrets, the registrations of all usual extensions, and
+    /// Seeds that are ready. All this has happened in the five minutes before `options.start`.
     pub fn start(options: Options) -> Result<Self, Failure> {
         let mut landscape = Self::empty(options);
         landscape.start_component(Component::Apiserver);
@@ -73,13 +80,33 @@ impl Landscape {
         for component in landscape.other_components() {
             landscape.start_component(component);
         }
-        landscape.settle()?;
+        landscape.wait_for_seeds()?;
+        landscape.run_until(landscape.options.start)?;
         Ok(landscape)
+    }
+
+    fn wait_for_seeds(&self) -> Result<(), Failure> {
+        let seeds = Api::<Seed>::all(&self.client("admin"), GARDEN_CLUSTER);
+        for seed in &self.options.seeds {
+            let name = &seed.metadata.name;
+            let ready = wait::for_object(&seeds, name, |seed| {
+                let is_ready =
+                    seed.status.conditions.iter().any(|c| c.r#type == "GardenletReady" && c.status == "True");
+                let operation = seed.status.last_operation.as_ref();
+                is_ready && operation.is_some_and(|operation| operation.state == "Succeeded")
+            });
+            match self.run_until_done(self.options.start, ready)? {
+                Some(Ok(_)) => {}
+                Some(Err(error)) => return Err(Failure::Refused(format!("wait for Seed {name}"), error)),
+                None => return Err(self.stuck()),
+            }
+        }
+        Ok(())
     }
 
     fn empty(options: Options) -> Self {
         let schedule = options.schedule.map(Random::new);
-        let runtime = Runtime::new(options.start, schedule);
+        let runtime = Runtime::new(options.start - LEAD, schedule);
         let log = options.history.map_or_else(MemoryLog::new, MemoryLog::with_history);
         let clock = Clock::new(runtime.clock().clone());
         let guarded = GuardedLog::new(log.clone(), clock, runtime.stop());

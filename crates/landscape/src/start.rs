@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //! How each component is started in a simulation.
 
-use gardenlet_sim::provider_local;
+use gardenlet_sim::{gardenlet, provider_local};
 
 use crate::component::{Component, Running};
 use crate::landscape::Landscape;
+use crate::options::Sync;
 
 /// Domain under which Shoots without a domain of their own get one.
 pub(crate) const DEFAULT_DOMAIN: &str = "sandbox.example.org";
+
+/// Shoots that a seed takes: more than anybody simulates on one.
+const SHOOTS_PER_SEED: u32 = 100_000;
 
 /// Starts a component on tasks of its own.
 pub(crate) fn start(landscape: &mut Landscape, component: &Component) -> Running {
@@ -42,6 +46,20 @@ pub(crate) fn start(landscape: &mut Landscape, component: &Component) -> Running
         Component::Scheduler => {
             Running::spawn(context, |context| scheduler::run(context, scheduler::Options::default()))
         }
+        Component::Gardenlet(seed_name) => {
+            let template = options.seeds.iter().find(|seed| seed.metadata.name == *seed_name);
+            let options = gardenlet::Options {
+                seed_name: seed_name.clone(),
+                seed_template: template.cloned().unwrap_or_default(),
+                profile: options.profile,
+                config: gardenlet::Configuration {
+                    reconcile_in_maintenance_only: options.sync == Sync::Window,
+                    capacity: [("shoots".to_owned(), SHOOTS_PER_SEED)].into(),
+                    ..gardenlet::Configuration::default()
+                },
+            };
+            Running::spawn(context, |context| gardenlet::run(context, options))
+        }
         Component::ProviderLocal(seed_name) => {
             let options = provider_local::Options {
                 seed_name: seed_name.clone(),
@@ -50,6 +68,5 @@ pub(crate) fn start(landscape: &mut Landscape, component: &Component) -> Running
             };
             Running::spawn(context, |context| provider_local::run(context, options))
         }
-        _ => Running::spawn(context, |_| std::future::pending()),
     }
 }

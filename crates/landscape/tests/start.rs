@@ -23,7 +23,7 @@ fn a_landscape_starts_with_what_an_operator_gives_it() {
     assert_eq!(registrations.len(), landscape::extensions::EXTENSIONS.len());
     let seed = audited.run(Api::<Seed>::all(&admin, "garden").get("local")).expect("gardenlet registered the Seed");
     assert!(seed.status.conditions.iter().any(|c| c.r#type == "GardenletReady" && c.status == "True"), "{seed:?}");
-    assert_eq!(audited.landscape.now(), evening(), "starting takes no time");
+    assert_eq!(audited.landscape.now(), evening(), "everything is ready when the landscape begins");
 }
 
 #[test]
