@@ -109,17 +109,21 @@ impl Runtime {
     /// was stopped.
     pub fn drive<T>(&self, advance: Advance, future: impl Future<Output = T>) -> Option<T> {
         let mut future = std::pin::pin!(future);
+        self.driver.main_is_woken.store(true, Ordering::Relaxed);
         {
             let mut state = self.driver.state();
             state.advance = advance;
             state.idle = false;
         }
         self.tokio.block_on(poll_fn(|context| {
-            self.driver.main_is_woken.store(false, Ordering::Relaxed);
-            let waker =
-                futures::task::waker(Arc::new(Main { driver: self.driver.clone(), waker: context.waker().clone() }));
-            if let Poll::Ready(result) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
-                return Poll::Ready(Some(result));
+            // The hook wakes this task after each timer, lest the thread sleeps when a timer had nobody to wake; that
+            // is no reason to poll the future.
+            if self.driver.main_is_woken.swap(false, Ordering::Relaxed) {
+                let main = Main { driver: self.driver.clone(), waker: context.waker().clone() };
+                let waker = futures::task::waker(Arc::new(main));
+                if let Poll::Ready(result) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+                    return Poll::Ready(Some(result));
+                }
             }
             let mut state = self.driver.state();
             if state.idle || state.stopped {
@@ -143,10 +147,7 @@ impl Driver {
             Advance::WhileWork(limit) if clock.pending_work() > 0 => Some(limit),
             Advance::WhileWork(_) | Advance::Not => None,
         };
-        if limit.is_some_and(|limit| clock.fire_next(Some(limit)).is_some()) {
-            return;
-        }
-        state.idle = true;
+        state.idle = limit.is_none_or(|limit| clock.fire_next(Some(limit)).is_none());
         if let Some(main) = state.main.take() {
             main.wake();
         }
@@ -245,6 +246,16 @@ mod tests {
         runtime.tasks().spawn(async move { worker.sleep(TimeDelta::seconds(25), TimerClass::Work).await });
         assert_eq!(runtime.drive(Advance::WhileWork(at(100)), std::future::pending::<()>()), None);
         assert_eq!(clock.now(), at(25));
+    }
+
+    #[test]
+    fn a_timer_that_nobody_waits_for_holds_nothing_up() {
+        let runtime = Runtime::new(start(), None);
+        let clock = Clock::new(runtime.clock().clone());
+        let _never_polled = clock.sleep(TimeDelta::seconds(5), TimerClass::Work);
+        let seen = toy(&runtime, TimerClass::Calendar);
+        assert_eq!(runtime.drive(Advance::Until(at(20)), std::future::pending::<()>()), None);
+        assert_eq!(*seen.lock().expect("no panic"), [10, 20]);
     }
 
     #[test]
