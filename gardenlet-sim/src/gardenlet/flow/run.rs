@@ -62,6 +62,14 @@ where
         if running.is_empty() {
             break;
         }
+        // Made only when it is awaited: a timer that nobody waits for would stop a simulated clock for nothing.
+        let end_of_instant = async {
+            if is_news {
+                clock.sleep(END_OF_INSTANT, TimerClass::Work).await;
+            } else {
+                std::future::pending::<()>().await;
+            }
+        };
         tokio::select! {
             biased;
             Some((task, result)) = running.next() => {
@@ -72,7 +80,7 @@ where
                 }
                 is_news = true;
             }
-            () = clock.sleep(END_OF_INSTANT, TimerClass::Work), if is_news => {
+            () = end_of_instant => {
                 is_news = false;
                 report(Progress {
                     percent: plan.progress(),
