@@ -14,8 +14,6 @@ use super::{Botanist, Failure};
 
 /// Label of a Node with the key of its operating system configuration.
 pub(crate) const NODE_AGENT_SECRET_LABEL: &str = "worker.gardener.cloud/gardener-node-agent-secret-name";
-/// Label of a Node with its Kubernetes version, without `v`.
-pub(crate) const KUBERNETES_VERSION_LABEL: &str = "worker.gardener.cloud/kubernetes-version";
 
 impl Botanist {
     pub(crate) async fn deploy_worker(&self) -> Result<(), Failure> {
@@ -140,7 +138,6 @@ impl Botanist {
         }
         label("worker.gardener.cloud/pool", &pool.name);
         label("worker.garden.sapcloud.io/group", &pool.name);
-        label(KUBERNETES_VERSION_LABEL, worker_pool::kubernetes_version(&self.shoot, pool));
         label(NODE_AGENT_SECRET_LABEL, key);
         if let Some(cri) = &pool.cri {
             label("worker.gardener.cloud/cri-name", &cri.name);
