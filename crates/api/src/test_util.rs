@@ -241,7 +241,7 @@ impl CloudProfileBuilder {
         match images.iter_mut().find(|image| image.name == name) {
             Some(image) => image.versions.push(version),
             None => {
-                images.push(MachineImage { name: name.to_owned(), versions: vec![version], ..MachineImage::default() })
+                images.push(MachineImage { name: name.to_owned(), versions: vec![version], ..MachineImage::default() });
             }
         }
         self

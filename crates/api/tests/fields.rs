@@ -65,15 +65,13 @@ fn tables() -> BTreeMap<&'static str, Table> {
     TABLES.iter().map(|(name, text)| (*name, serde_json::from_str(text).expect("the table is valid"))).collect()
 }
 
+/// Facts by the name of the field, each with the package that wrote it.
+type FactsByName = BTreeMap<String, (&'static str, Fact)>;
 type Tables = BTreeMap<&'static str, Table>;
 
 /// The fields of a struct, those of embedded structs of Gardener in their place, with the package of each; and the
 /// names of fields that come from embedded structs of Kubernetes.
-fn facts(
-    tables: &Tables,
-    package: &'static str,
-    name: &str,
-) -> Option<(BTreeMap<String, (&'static str, Fact)>, BTreeSet<String>)> {
+fn facts(tables: &Tables, package: &'static str, name: &str) -> Option<(FactsByName, BTreeSet<String>)> {
     let (mut out, mut foreign) = (BTreeMap::new(), BTreeSet::new());
     for (field, fact) in tables[package].structs.get(name)? {
         let fact: Fact = serde_json::from_value(fact.clone()).expect("a fact");
@@ -248,6 +246,7 @@ fn compare_with_table(coverage: &mut Coverage, place: &str, actual: &ObjectSchem
 
 /// Every fact of every typed kind of Gardener and machine-controller-manager.
 #[test]
+#[expect(clippy::print_stdout, reason = "the coverage is read by a person")]
 fn every_fact_of_every_typed_kind_holds() {
     let tables = tables();
     let (mut facts, mut failures, mut kinds) = (0, 0, 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `metav1.Status`: how an API server says what became of a request.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use serde::{Deserialize, Serialize};
 
@@ -173,10 +173,12 @@ impl Status {
         let mut message = format!("{kind} {} is invalid", quote(name));
         match errors {
             [] => {}
-            [error] => message.push_str(&format!(": {error}")),
+            [error] => {
+                let _ = write!(message, ": {error}");
+            }
             several => {
                 let texts: Vec<String> = several.iter().map(ToString::to_string).collect();
-                message.push_str(&format!(": [{}]", texts.join(", ")));
+                let _ = write!(message, ": [{}]", texts.join(", "));
             }
         }
         let causes = errors
@@ -324,9 +326,11 @@ pub(crate) fn quote(text: &str) -> String {
             '\u{b}' => out.push_str("\\v"),
             '\u{c}' => out.push_str("\\f"),
             other if (other as u32) < 0x80 && other.is_control() => {
-                out.push_str(&format!("\\x{:02x}", other as u32));
+                let _ = write!(out, "\\x{:02x}", other as u32);
             }
-            other if other.is_control() => out.push_str(&format!("\\u{:04x}", other as u32)),
+            other if other.is_control() => {
+                let _ = write!(out, "\\u{:04x}", other as u32);
+            }
             other => out.push(other),
         }
     }

@@ -33,7 +33,9 @@ fn condition<'a>(object: &'a Value, type_: &str) -> Option<&'a str> {
 
 /// How many entries a list or map has.
 pub(super) fn count(value: &Value) -> Value {
-    json!(value.as_array().map(Vec::len).or(value.as_object().map(serde_json::Map::len)).unwrap_or(0).to_string())
+    json!(
+        value.as_array().map(Vec::len).or_else(|| value.as_object().map(serde_json::Map::len)).unwrap_or(0).to_string()
+    )
 }
 
 /// Texts of a list, with commas.
@@ -264,7 +266,7 @@ pub(super) fn node_roles(object: &Value) -> Value {
 
 fn node_address(object: &Value, type_: &str) -> Value {
     let mut of_type = items(&object["status"]["addresses"]).filter(|address| address["type"] == *type_);
-    of_type.next().map_or(json!("<none>"), |address| address["address"].clone())
+    of_type.next().map_or_else(|| json!("<none>"), |address| address["address"].clone())
 }
 
 pub(super) fn node_internal_ip(object: &Value) -> Value {

@@ -156,7 +156,6 @@ const CLUSTER_OPENIDCONNECT_PRESET: &[Column] = &[
     AGE,
 ];
 
-#[expect(clippy::too_many_lines, reason = "a table")]
 pub(super) fn rows() -> Vec<ResourceInfo> {
     vec![
         ResourceInfo {

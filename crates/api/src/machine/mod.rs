@@ -3,6 +3,7 @@
 
 mod common;
 pub mod constants;
+#[expect(clippy::module_inception, reason = "one file a kind")]
 mod machine;
 mod machine_class;
 mod machine_deployment;

@@ -65,7 +65,6 @@ impl Findings {
             match segment {
                 Segment::Index(index) => {
                     let _ = write!(out, "[{index}]");
-                    continue;
                 }
                 Segment::Name(name) => dotted(&mut out, name),
                 Segment::Key(key) => dotted(&mut out, key),

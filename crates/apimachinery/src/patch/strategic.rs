@@ -277,7 +277,7 @@ fn merge_lists(
     if !strategy.merges && !deletes {
         return Ok(patch);
     }
-    let Some(first) = original.first().or(patch.first()) else { return Ok(original) };
+    let Some(first) = original.first().or_else(|| patch.first()) else { return Ok(original) };
     let kind = std::mem::discriminant(first);
     if original.iter().chain(&patch).any(|item| std::mem::discriminant(item) != kind) {
         let lists = [&original, &patch].map(|list| go_list(list)).join(" ");

@@ -251,7 +251,9 @@ impl<'a> Parser<'a> {
                     requirements.push(parsed);
                 }
                 Token::End => return Ok(requirements),
-                other => return Err(format!("found '{}', expected: !, identifier, or 'end of string'", other.text())),
+                other @ Token::Symbol(_) => {
+                    return Err(format!("found '{}', expected: !, identifier, or 'end of string'", other.text()));
+                }
             }
             match self.next() {
                 Token::End => return Ok(requirements),
@@ -295,7 +297,7 @@ impl<'a> Parser<'a> {
                 self.at += 1;
                 value.to_owned()
             }
-            other => return Err(format!("found '{}', expected: identifier", other.text())),
+            other @ Token::Symbol(_) => return Err(format!("found '{}', expected: identifier", other.text())),
         };
         requirement(key, kind, vec![value])
     }
