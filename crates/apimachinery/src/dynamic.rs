@@ -62,6 +62,14 @@ impl Object for DynamicObject {
         Ok(Self { api_version, kind, metadata, fields })
     }
 
+    fn take_status(&mut self, mut from: Self) -> bool {
+        match from.fields.remove("status") {
+            Some(status) => self.fields.insert("status".to_owned(), status),
+            None => self.fields.remove("status"),
+        };
+        true
+    }
+
     fn to_tree(&self) -> Value {
         let mut tree = self.fields.clone();
         tree.insert("apiVersion".to_owned(), Value::String(self.api_version.clone()));

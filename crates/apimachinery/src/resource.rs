@@ -54,6 +54,15 @@ pub trait Object: Clone + fmt::Debug + Send + Sync + 'static {
     /// # Errors
     /// Only for a tree that was not checked by the type's schema.
     fn from_tree(tree: Value) -> Result<Self, serde_json::Error>;
+    /// From an object as it is served.
+    ///
+    /// # Errors
+    /// Bytes that no server of this kind has written.
+    fn from_served(bytes: &[u8]) -> Result<Self, serde_json::Error> {
+        Self::from_tree(serde_json::from_slice(bytes)?)
+    }
+    /// Replaces the status by another object's; `false` if the type has none.
+    fn take_status(&mut self, from: Self) -> bool;
     /// The object as a tree, with `apiVersion` and `kind`.
     fn to_tree(&self) -> Value;
     /// The object's sections as they are stored.
@@ -127,6 +136,14 @@ impl<K: Resource> Object for K {
 
     fn from_tree(tree: Value) -> Result<Self, serde_json::Error> {
         serde_json::from_value(tree)
+    }
+
+    fn from_served(bytes: &[u8]) -> Result<Self, serde_json::Error> {
+        serde_json::from_slice(bytes)
+    }
+
+    fn take_status(&mut self, from: Self) -> bool {
+        Schema::take_status(self, from)
     }
 
     fn to_tree(&self) -> Value {

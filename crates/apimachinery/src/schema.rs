@@ -16,6 +16,14 @@ use crate::meta::{ByteString, Duration, IntOrString, MicroTime, Quantity, RawExt
 pub trait Schema {
     /// The node for a value of this type.
     fn node() -> Node;
+
+    /// Replaces the field `status` by another object's; `false` if the type has none.
+    fn take_status(&mut self, _from: Self) -> bool
+    where
+        Self: Sized,
+    {
+        false
+    }
 }
 
 /// One node of the tree.

@@ -57,7 +57,11 @@ impl Names {
 pub(crate) trait Kind: Send + Sync {
     fn names(&self) -> &Names;
     fn read_tree(&self, tree: Value) -> Result<Box<AnyObject>, String>;
+    /// The object of bytes that this or another server has stored.
+    fn read_served(&self, bytes: &[u8]) -> Result<Box<AnyObject>, String>;
     fn to_tree(&self, object: &AnyObject) -> Value;
+    /// Replaces the status by another object's; `false` if the kind has none.
+    fn take_status(&self, object: &mut AnyObject, from: Box<AnyObject>) -> bool;
     fn encode(&self, object: &AnyObject) -> Sections;
     fn copy(&self, object: &AnyObject) -> Box<AnyObject>;
     fn metadata<'a>(&self, object: &'a AnyObject) -> &'a ObjectMeta;
@@ -111,6 +115,18 @@ impl<O: Object, S: Strategy<O>> Kind for Typed<O, S> {
             Ok(object) => Ok(Box::new(object)),
             Err(error) => Err(error.to_string()),
         }
+    }
+
+    fn read_served(&self, bytes: &[u8]) -> Result<Box<AnyObject>, String> {
+        match O::from_served(bytes) {
+            Ok(object) => Ok(Box::new(object)),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    fn take_status(&self, object: &mut AnyObject, from: Box<AnyObject>) -> bool {
+        let from: Box<O> = from.downcast().expect(OWN);
+        own_mut::<O>(object).take_status(*from)
     }
 
     fn to_tree(&self, object: &AnyObject) -> Value {

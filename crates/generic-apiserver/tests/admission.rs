@@ -131,12 +131,8 @@ impl Plugin for NeedsGadget {
 async fn with_gadget(disturb: usize) -> (World, Arc<AtomicUsize>) {
     let log = MemoryLog::new();
     let runs = Arc::new(AtomicUsize::new(0));
-    let plugin = NeedsGadget {
-        log: log.clone(),
-        disturb: AtomicUsize::new(disturb),
-        runs: runs.clone(),
-        key: OnceLock::new(),
-    };
+    let plugin =
+        NeedsGadget { log: log.clone(), disturb: AtomicUsize::new(disturb), runs: runs.clone(), key: OnceLock::new() };
     (World::on(log, |builder| builder.admission(plugin)).await, runs)
 }
 

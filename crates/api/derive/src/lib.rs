@@ -31,8 +31,20 @@ fn expand(input: &DeriveInput) -> syn::Result<proc_macro2::TokenStream> {
     let text = facts(&input.attrs)?.name.unwrap_or_else(|| name.to_string());
     let description = doc(&input.attrs);
     let fields = named.named.iter().map(field).collect::<syn::Result<Vec<_>>>()?;
+    // Servers put a new status into an object without looking at the rest of it.
+    let has_status = named.named.iter().any(|field| field.ident.as_ref().is_some_and(|ident| ident == "status"));
+    let take_status = has_status.then(|| {
+        quote! {
+            fn take_status(&mut self, from: Self) -> bool {
+                self.status = from.status;
+                true
+            }
+        }
+    });
     Ok(quote! {
         impl apimachinery::schema::Schema for #name {
+            #take_status
+
             fn node() -> apimachinery::schema::Node {
                 fn object() -> &'static apimachinery::schema::ObjectSchema {
                     static SCHEMA: ::std::sync::OnceLock<apimachinery::schema::ObjectSchema> =

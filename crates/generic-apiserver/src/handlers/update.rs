@@ -37,6 +37,12 @@ pub(super) enum Source<'a> {
     Replicas(i64, String),
 }
 
+/// A new object, and what there is to warn of.
+struct Made {
+    object: Box<AnyObject>,
+    warnings: Vec<String>,
+}
+
 impl Scope {
     pub(super) async fn update(mut self, body: &[u8]) -> Result<Response> {
         self.context.dry_run = self.call.query.dry_run("UpdateOptions")?;
@@ -101,8 +107,7 @@ impl Scope {
         for attempt in 0..=ATTEMPTS {
             let stored = self.stored(name)?;
             let old = self.decoded(&stored)?.clone();
-            let Draft { tree, mut warnings } = self.make(&mut source, &stored, &*old, attempt == ATTEMPTS)?;
-            let mut object = self.object(tree)?;
+            let Made { mut object, mut warnings } = self.make(&mut source, &stored, &*old, attempt == ATTEMPTS)?;
             self.keep_identity(&mut *object, &stored, &*old, matches!(source, Source::Body(_)))?;
             self.kind.default(&mut *object);
 
@@ -157,22 +162,29 @@ impl Scope {
         Err(Failure::Modified(resource.clone(), name.to_owned()))
     }
 
-    /// The tree of the new object.
-    fn make(&self, source: &mut Source<'_>, stored: &Stored, old: &AnyObject, last: bool) -> Result<Draft> {
+    /// The new object, before anything but the client has touched it.
+    fn make(&self, source: &mut Source<'_>, stored: &Stored, old: &AnyObject, last: bool) -> Result<Made> {
         match source {
             Source::Body(draft) => {
                 let tree = if last { draft.tree.take() } else { draft.tree.clone() };
                 let tree = self.through_door(tree, stored, old)?;
-                Ok(Draft { tree, warnings: draft.warnings.clone() })
+                Ok(Made { object: self.object(tree)?, warnings: draft.warnings.clone() })
             }
-            Source::Patch(type_, body, validation) => self.patched(type_, body, *validation, stored, old),
+            Source::Patch(type_, body, validation) => {
+                // Most writes are patches of a status, and most of an object is its specification: leave that alone.
+                let status = &*self.context.subresource == "status" && *type_ != JSON_PATCH;
+                if status && let Some(made) = self.patched_status(type_, body, *validation, stored, old)? {
+                    return Ok(made);
+                }
+                self.patched(type_, body, *validation, stored, old)
+            }
             Source::Replicas(replicas, revision) => {
                 let mut tree = self.kind.to_tree(old);
                 tree["spec"]["replicas"] = (*replicas).into();
                 if !revision.is_empty() {
                     tree["metadata"]["resourceVersion"] = Value::String(revision.clone());
                 }
-                Ok(Draft { tree, warnings: Vec::new() })
+                Ok(Made { object: self.object(tree)?, warnings: Vec::new() })
             }
         }
     }
@@ -218,39 +230,79 @@ impl Scope {
         validation: FieldValidation,
         stored: &Stored,
         old: &AnyObject,
-    ) -> Result<Draft> {
-        let mut tree = self.kind.to_tree(old);
+    ) -> Result<Made> {
         if type_ == JSON_PATCH {
+            let mut tree = self.kind.to_tree(old);
             patch::json_patch(&mut tree, body)?;
             let draft = self.pruned(tree, validation)?;
             let tree = self.through_door(draft.tree, stored, old)?;
-            return Ok(Draft { tree, warnings: draft.warnings });
+            return Ok(Made { object: self.object(tree)?, warnings: draft.warnings });
         }
+        let merge = self.merge_patch(body)?;
+        let mut tree = self.kind.to_tree(old);
+        self.merge(type_, &mut tree, &merge)?;
+        let Draft { tree, warnings } = self.pruned(tree, validation)?;
+        Ok(Made { object: self.object(tree)?, warnings })
+    }
+
+    /// Applies a merge patch of the status to metadata and status only; `None` if the kind's type cannot take a status
+    /// by itself.
+    fn patched_status(
+        &self,
+        type_: &str,
+        body: &[u8],
+        validation: FieldValidation,
+        stored: &Stored,
+        old: &AnyObject,
+    ) -> Result<Option<Made>> {
+        let merge = self.merge_patch(body)?;
+        let mut tree = self.without_rest(stored, old);
+        self.merge(type_, &mut tree, &merge)?;
+        let Draft { tree, warnings } = self.pruned(tree, validation)?;
+        let mut partial = self.object(tree)?;
+        let mut object = self.kind.copy(old);
+        std::mem::swap(self.kind.metadata_mut(&mut *object), self.kind.metadata_mut(&mut *partial));
+        Ok(self.kind.take_status(&mut *object, partial).then_some(Made { object, warnings }))
+    }
+
+    fn merge(&self, type_: &str, tree: &mut Value, merge: &Value) -> Result<()> {
+        if type_ == STRATEGIC_PATCH {
+            patch::strategic_merge_patch(tree, merge, &self.names().node)?;
+        } else {
+            patch::merge_patch(tree, merge);
+        }
+        Ok(())
+    }
+
+    /// Reads a merge patch, and leaves out what the door does not let through, so that nothing has to be put back.
+    fn merge_patch(&self, body: &[u8]) -> Result<Value> {
         let mut merge: Value = serde_json::from_slice(body)
             .map_err(|error| Failure::BadRequest(format!("error decoding patch: {error}")))?;
         let Value::Object(fields) = &mut merge else {
             return Err(Failure::BadRequest("error decoding patch: the patch is not a JSON object".to_owned()));
         };
-        // What the door does not let through is left out of the patch, so that nothing has to be put back.
-        match &*self.context.subresource {
-            "status" if self.names().info.custom => {
-                fields.retain(|name, _| matches!(name.as_str(), "status" | "metadata" | "apiVersion" | "kind"));
-                if let Some(Value::Object(metadata)) = fields.get_mut("metadata") {
-                    metadata.retain(|name, _| is_precondition(name));
-                }
+        if &*self.context.subresource == "status" {
+            fields.retain(|name, _| matches!(name.as_str(), "status" | "metadata" | "apiVersion" | "kind"));
+            if self.names().info.custom
+                && let Some(Value::Object(metadata)) = fields.get_mut("metadata")
+            {
+                metadata.retain(|name, _| is_precondition(name));
             }
-            "status" => fields.retain(|name, _| matches!(name.as_str(), "status" | "metadata" | "apiVersion" | "kind")),
-            _ if self.names().has_subresource("status") => {
-                fields.remove("status");
-            }
-            _ => {}
+        } else if self.names().has_subresource("status") {
+            fields.remove("status");
         }
-        if type_ == STRATEGIC_PATCH {
-            patch::strategic_merge_patch(&mut tree, &merge, &self.names().node)?;
-        } else {
-            patch::merge_patch(&mut tree, &merge);
-        }
-        self.pruned(tree, validation)
+        Ok(merge)
+    }
+
+    /// The stored object's metadata and status: all that a patch of the status can be about.
+    fn without_rest(&self, stored: &Stored, old: &AnyObject) -> Value {
+        let mut fields = Map::new();
+        fields.insert("apiVersion".to_owned(), Value::String(self.names().api_version.clone()));
+        fields.insert("kind".to_owned(), Value::String(self.names().info.kind.to_owned()));
+        let metadata = serde_json::to_value(self.kind.metadata(old)).unwrap_or_default();
+        fields.insert("metadata".to_owned(), metadata);
+        put(&mut fields, "status", stored.status());
+        Value::Object(fields)
     }
 
     /// Preconditions and names of the new object's metadata.

@@ -53,15 +53,12 @@ impl Stored {
 
     /// The typed object, its resource version filled in; `None` if the stored bytes are not of the kind.
     pub(crate) fn decoded(&self, kind: &dyn Kind) -> Option<&Arc<AnyObject>> {
-        let decode = || {
-            let tree: Value = serde_json::from_slice(&self.bytes()).ok()?;
-            match kind.read_tree(tree) {
-                Ok(object) => Some(Arc::from(object)),
-                Err(error) => {
-                    let resource = &kind.names().log_resource;
-                    tracing::error!(%resource, name = %self.name, error, "cannot read a stored object");
-                    None
-                }
+        let decode = || match kind.read_served(&self.bytes()) {
+            Ok(object) => Some(Arc::from(object)),
+            Err(error) => {
+                let resource = &kind.names().log_resource;
+                tracing::error!(%resource, name = %self.name, error, "cannot read a stored object");
+                None
             }
         };
         self.decoded.get_or_init(decode).as_ref()
