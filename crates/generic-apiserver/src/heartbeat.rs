@@ -5,26 +5,49 @@ use eventlog::Sections;
 use serde_json::Value;
 
 use crate::kind::Names;
-use crate::storage::stored::Stored;
+
+/// Number of the section that holds the status; the one before it holds everything else beside metadata.
+const STATUS: usize = 4;
 
 /// Whether an update changes heartbeat fields of the kind and nothing else.
-pub(crate) fn is_only(names: &Names, stored: &Stored, new: &Sections) -> bool {
-    let paths = names.info.heartbeat_fields;
+pub(crate) fn is_only(names: &Names, old: &Sections, new: &Sections) -> bool {
+    let paths: Vec<Vec<&str>> = names.info.heartbeat_fields.iter().map(|path| segments(path)).collect();
     if paths.is_empty() {
         return false;
     }
-    let new = Stored::new(&stored.key(&names.log_resource), stored.revision, new.clone());
-    let (Ok(mut before), Ok(mut after)) = (tree(stored), tree(&new)) else { return false };
-    for path in paths {
-        let segments: Vec<&str> = path.split('.').filter(|segment| !segment.is_empty()).collect();
-        remove(&mut before, &segments);
-        remove(&mut after, &segments);
-    }
-    before == after
+    // A section that differs must hold a heartbeat field, or there is no need to read it.
+    let may_differ = |section: usize| {
+        let in_section = |path: &Vec<&str>| (path.first() == Some(&"status")) == (section == STATUS);
+        section >= STATUS - 1 && paths.iter().any(in_section)
+    };
+    let differing = (0..=STATUS).filter(|section| old.parts[*section] != new.parts[*section]);
+    differing.into_iter().all(|section| {
+        let trees = may_differ(section).then(|| Some((tree(old, section)?, tree(new, section)?))).flatten();
+        trees.is_some_and(|(mut before, mut after)| {
+            for path in &paths {
+                remove(&mut before, path);
+                remove(&mut after, path);
+            }
+            before == after
+        })
+    })
 }
 
-fn tree(object: &Stored) -> serde_json::Result<Value> {
-    serde_json::from_slice(&object.bytes())
+fn segments(path: &str) -> Vec<&str> {
+    path.split('.').filter(|segment| !segment.is_empty()).collect()
+}
+
+/// The fields of one of the last two sections.
+fn tree(sections: &Sections, section: usize) -> Option<Value> {
+    let text = sections.parts[section].strip_prefix(b",").unwrap_or(&sections.parts[section]);
+    let mut object = Vec::with_capacity(text.len() + 2);
+    // The brace that closes the object belongs to the last section.
+    object.push(b'{');
+    object.extend_from_slice(text);
+    if section != STATUS {
+        object.push(b'}');
+    }
+    serde_json::from_slice(&object).ok()
 }
 
 /// Removes the value at a path; `name[]` or `name[*]` goes through every item of a list.
@@ -47,7 +70,20 @@ fn remove(node: &mut Value, path: &[&str]) {
 mod tests {
     use serde_json::json;
 
-    use super::remove;
+    use super::{Sections, remove, tree};
+
+    #[test]
+    fn sections_are_read_by_themselves() {
+        let sections = |rest: &str, status: &str| {
+            let parts = ["", "", "", rest, status].map(|text| bytes::Bytes::copy_from_slice(text.as_bytes()));
+            Sections { parts }
+        };
+        let both = sections(r#","spec":{"a":1},"x":2"#, r#","status":{"b":1}}"#);
+        assert_eq!(tree(&both, 3), Some(json!({"spec": {"a": 1}, "x": 2})));
+        assert_eq!(tree(&both, 4), Some(json!({"status": {"b": 1}})));
+        let none = sections("", "}");
+        assert_eq!((tree(&none, 3), tree(&none, 4)), (Some(json!({})), Some(json!({}))));
+    }
 
     #[test]
     fn paths_go_through_lists() {

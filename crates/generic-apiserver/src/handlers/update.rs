@@ -146,7 +146,7 @@ impl Scope {
             }
             let same = |part: usize| encoded.parts[part] == stored.sections.parts[part];
             let verb = if same(0) && same(1) && same(3) { Verb::UpdateStatus } else { Verb::Update };
-            let volatile = heartbeat::is_only(self.names(), &stored, &encoded);
+            let volatile = heartbeat::is_only(self.names(), &stored.sections, &encoded);
             let write = Write {
                 key: self.key(name),
                 expect: Expect::Revision(stored.revision),
