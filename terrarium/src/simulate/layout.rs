@@ -50,6 +50,7 @@ fn wrap(head: &str, text: &str, indent: usize) -> String {
         out.push_str(word);
         length += width;
     }
+    out.truncate(out.trim_end().len());
     out
 }
 

@@ -199,6 +199,7 @@ impl Story {
         }
         if shoot.status.last_maintenance != old.status.last_maintenance
             && let Some(maintenance) = &shoot.status.last_maintenance
+            && maintenance.state != "Processing"
         {
             let subject = self.subject(&name, &format!("lastMaintenance {}", maintenance.state));
             self.push(&mut told, &object, &subject, &maintenance.description);
