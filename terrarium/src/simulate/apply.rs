@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Creating objects as `kubectl create --validate=strict` would.
+//! Applying objects as `kubectl apply --validate=strict` would.
 
 use api::catalogue;
 use apimachinery::Status;
 use apimachinery::catalogue::ResourceInfo;
+use apimachinery::status::reason;
 use http_body_util::BodyExt;
 use process::{Context, transport};
 
@@ -30,11 +31,31 @@ pub(crate) fn resource_of(manifest: &Manifest) -> Result<&'static ResourceInfo, 
     Ok(row)
 }
 
+/// Creates an object, or brings the one that is there to what the manifest says, as `kubectl apply` does.
+///
+/// # Errors
+/// The server's `Status`.
+pub(crate) async fn apply(context: &Context, manifest: &Manifest) -> Result<(), Status> {
+    match create(context, manifest).await {
+        Err(status) if status.is(reason::ALREADY_EXISTS) => {
+            let uri = format!("{}/{}?fieldValidation=Strict", collection(manifest)?, manifest.name());
+            send(context, http::Request::patch(uri), "application/merge-patch+json", manifest).await
+        }
+        outcome => outcome,
+    }
+}
+
 /// Creates an object.
 ///
 /// # Errors
 /// The server's `Status`.
 pub(crate) async fn create(context: &Context, manifest: &Manifest) -> Result<(), Status> {
+    let uri = format!("{}?fieldValidation=Strict", collection(manifest)?);
+    send(context, http::Request::post(uri), "application/json", manifest).await
+}
+
+/// Path of the collection that a manifest's object belongs to.
+fn collection(manifest: &Manifest) -> Result<String, Status> {
     let row = resource_of(manifest).map_err(|error| Status::bad_request(error.to_string()))?;
     let root = if row.group.is_empty() { "api".to_owned() } else { format!("apis/{}", row.group) };
     let namespace = match (row.namespaced, manifest.namespace()) {
@@ -42,9 +63,17 @@ pub(crate) async fn create(context: &Context, manifest: &Manifest) -> Result<(),
         (true, "") => "namespaces/default/".to_owned(),
         (true, namespace) => format!("namespaces/{namespace}/"),
     };
-    let uri = format!("/clusters/{CLUSTER}/{root}/{}/{namespace}{}?fieldValidation=Strict", row.version, row.plural);
-    let request = http::Request::post(uri)
-        .header("content-type", "application/json")
+    Ok(format!("/clusters/{CLUSTER}/{root}/{}/{namespace}{}", row.version, row.plural))
+}
+
+async fn send(
+    context: &Context,
+    request: http::request::Builder,
+    content_type: &str,
+    manifest: &Manifest,
+) -> Result<(), Status> {
+    let request = request
+        .header("content-type", content_type)
         .header("accept", "application/json")
         .header("user-agent", "terrarium")
         .body(transport::full(manifest.object.to_string()))

@@ -58,6 +58,7 @@ pub(crate) type ExtensionType = (&'static str, String);
 /// Plans the manifests; `registered` are the extensions that the landscape has anyway.
 pub(crate) fn plan(manifests: Vec<Manifest>, registered: &BTreeSet<ExtensionType>) -> Plan {
     let mut completion = Completion { given: manifests, added: Vec::new(), notes: Vec::new() };
+    completion.unreadable_image_versions();
     completion.projects();
     completion.credentials();
     completion.references();
@@ -168,14 +169,54 @@ impl Completion {
         }
         for (kind, reference) in [("SecretBinding", "secretRef"), ("CredentialsBinding", "credentialsRef")] {
             for binding in self.of_kind(kind) {
-                if binding.text(&[reference, "kind"]).unwrap_or("Secret") != "Secret" {
-                    continue;
-                }
+                let kind = binding.text(&[reference, "kind"]).unwrap_or("Secret").to_owned();
                 let namespace = binding.text(&[reference, "namespace"]).unwrap_or(binding.namespace()).to_owned();
-                if let Some(name) = binding.text(&[reference, "name"]).map(str::to_owned) {
-                    self.secret(&binding, &namespace, &name);
+                let Some(name) = binding.text(&[reference, "name"]).map(str::to_owned) else { continue };
+                match kind.as_str() {
+                    "Secret" => self.secret(&binding, &namespace, &name),
+                    "WorkloadIdentity" => self.workload_identity(&binding, &namespace, &name),
+                    _ => {}
                 }
             }
+        }
+    }
+
+    fn workload_identity(&mut self, binding: &Manifest, namespace: &str, name: &str) {
+        if !self.has("WorkloadIdentity", namespace, name) {
+            let provider = binding.text(&["provider", "type"]).unwrap_or_default();
+            let object = json!({
+                "apiVersion": "security.gardener.cloud/v1alpha1",
+                "kind": "WorkloadIdentity",
+                "metadata": {"name": name, "namespace": namespace},
+                "spec": {"audiences": ["simulated"], "targetSystem": {"type": provider}},
+            });
+            self.add(binding, object);
+        }
+    }
+
+    /// Image versions whose numbers have leading zeros (`18.04.1`), which the emulated release refuses and later ones
+    /// read: published manifests have them.
+    fn unreadable_image_versions(&mut self) {
+        for manifest in self.given.iter_mut().filter(|manifest| manifest.kind() == "CloudProfile") {
+            let profile = manifest.name().to_owned();
+            let Some(images) = manifest.object["spec"]["machineImages"].as_array_mut() else { continue };
+            images.retain_mut(|image| {
+                let name = string(&image["name"]).to_owned();
+                let Some(versions) = image["versions"].as_array_mut() else { return true };
+                let count = versions.len();
+                versions.retain(|version| {
+                    let version = string(&version["version"]);
+                    let is_read = !has_leading_zero(version);
+                    if !is_read {
+                        self.notes.push(format!(
+                            "machine image {name} {version} of CloudProfile {profile} was left out: the emulated \
+                             Gardener refuses numbers with leading zeros"
+                        ));
+                    }
+                    is_read
+                });
+                versions.len() == count || !versions.is_empty()
+            });
         }
     }
 
@@ -381,6 +422,13 @@ fn extension_types(manifest: &Manifest) -> Vec<ExtensionType> {
     types
 }
 
+/// Whether a version of plain numbers has one with a leading zero.
+fn has_leading_zero(version: &str) -> bool {
+    let mut parts = version.split('.');
+    let are_numbers = parts.clone().all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()));
+    are_numbers && parts.any(|part| part.len() > 1 && part.starts_with('0'))
+}
+
 fn zones_of(shoot: &Manifest) -> BTreeSet<String> {
     let workers = list(&shoot.object["spec"]["provider"]["workers"]);
     let mut zones: BTreeSet<String> =
@@ -454,6 +502,23 @@ spec:
                 "ControllerRegistration simulated-flatcar is not in the manifests and was added: Shoot `s` needs it",
             ],
         );
+    }
+
+    #[test]
+    fn image_versions_with_leading_zeros_are_left_out() {
+        let profile = "
+apiVersion: core.gardener.cloud/v1beta1
+kind: CloudProfile
+metadata: {name: p}
+spec:
+  machineImages:
+  - {name: ubuntu, versions: [{version: 18.04.201906170}]}
+  - {name: gardenlinux, versions: [{version: 934.0.0}, {version: x.01}]}
+";
+        let plan = plan(parse("f.yaml", profile).expect("valid manifests"), &registered());
+        let expected = json!([{"name": "gardenlinux", "versions": [{"version": "934.0.0"}, {"version": "x.01"}]}]);
+        assert_eq!(plan.first.last().expect("the profile").object["spec"]["machineImages"], expected);
+        assert!(plan.notes[0].starts_with("machine image ubuntu 18.04.201906170 of CloudProfile p was left out"));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `terrarium simulate`: a whole landscape in one process, on a simulated clock.
 //!
-//! **Tour.** [`run`] the command; [`complete`] what manifests leave out; [`apply`] creating objects; [`story`] the
+//! **Tour.** [`run`] the command; [`complete`] what manifests leave out; [`apply`] applying objects; [`story`] the
 //! client that watches and tells; [`layout`] how a line looks.
 
 mod apply;
@@ -145,24 +145,24 @@ impl Run<'_> {
         ))
     }
 
-    /// Applies the plan, as its author would: first what an operator prepares, then the user's objects, then Shoots.
+    /// Applies the plan as its author would: first what an operator prepares, then the user's objects, then Shoots.
     fn begin(&mut self, plan: &Plan) -> Result<Story, Failure> {
         let admin = self.landscape.client("admin");
         let story = Story::begin(&self.landscape.client("storyteller"), told(plan), plan.shoots.len() > 1);
-        self.create_all(&admin, &plan.first)?;
+        self.apply_all(&admin, &plan.first)?;
         for manifest in plan.first.iter().filter(|manifest| manifest.kind() == "Project") {
             let projects = Api::<Project>::all(&admin, "garden");
             let ready = wait::for_object(&projects, manifest.name(), |project| project.status.phase == "Ready");
             self.wait_for(ready, &format!("{}: Project `{}` is not Ready", manifest.origin, manifest.name()))?;
         }
-        self.create_all(&admin, &plan.second)?;
+        self.apply_all(&admin, &plan.second)?;
         for seed in &self.landscape.options().seeds {
             let (seeds, name) = (Api::<Seed>::all(&admin, "garden"), &seed.metadata.name);
             let ready = wait::for_object(&seeds, name, |seed| seed.status.last_operation.is_some());
             self.wait_for(ready, &format!("Seed `{name}` is not ready"))?;
         }
         self.tell(&story)?;
-        self.create_all(&admin, &plan.shoots)?;
+        self.apply_all(&admin, &plan.shoots)?;
         self.tell(&story)?;
         Ok(story)
     }
@@ -179,10 +179,10 @@ impl Run<'_> {
         }
     }
 
-    fn create_all(&self, admin: &Context, manifests: &[Manifest]) -> Result<(), Failure> {
+    fn apply_all(&self, admin: &Context, manifests: &[Manifest]) -> Result<(), Failure> {
         for manifest in manifests {
-            let created = self.landscape.run(apply::create(admin, manifest)).map_err(failed)?;
-            if let Err(status) = created {
+            let applied = self.landscape.run(apply::apply(admin, manifest)).map_err(failed)?;
+            if let Err(status) = applied {
                 let subject = format!("{}: {} `{}`", manifest.origin, manifest.kind(), manifest.name());
                 let what = status.message.trim_end().replace('\n', " ");
                 return Err(Failure::input(
