@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::impl_resource;
 
+/// A request for a kubeconfig with the rights of an administrator.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct AdminKubeconfigRequest {
@@ -19,6 +20,7 @@ pub struct AdminKubeconfigRequest {
     pub status: AdminKubeconfigRequestStatus,
 }
 
+/// What an AdminKubeconfigRequest is to be.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct AdminKubeconfigRequestSpec {
@@ -26,6 +28,7 @@ pub struct AdminKubeconfigRequestSpec {
     pub expiration_seconds: Option<i64>,
 }
 
+/// What is known of an AdminKubeconfigRequest.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct AdminKubeconfigRequestStatus {

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::impl_resource;
 
+/// A request for a kubeconfig that may read.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ViewerKubeconfigRequest {
@@ -19,6 +20,7 @@ pub struct ViewerKubeconfigRequest {
     pub status: ViewerKubeconfigRequestStatus,
 }
 
+/// What a ViewerKubeconfigRequest is to be.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ViewerKubeconfigRequestSpec {
@@ -26,6 +28,7 @@ pub struct ViewerKubeconfigRequestSpec {
     pub expiration_seconds: Option<i64>,
 }
 
+/// What is known of a ViewerKubeconfigRequest.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ViewerKubeconfigRequestStatus {

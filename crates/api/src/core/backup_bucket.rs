@@ -11,6 +11,7 @@ use super::common::*;
 use crate::encoding::is_zero;
 use crate::impl_resource;
 
+/// A bucket for backups at an infrastructure provider.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct BackupBucket {
@@ -31,6 +32,7 @@ pub struct BackupBucketProvider {
     pub region: String,
 }
 
+/// What a BackupBucket is to be.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct BackupBucketSpec {
@@ -46,6 +48,7 @@ pub struct BackupBucketSpec {
     pub secret_ref: crate::kubernetes::core::SecretReference,
 }
 
+/// What is known of a BackupBucket.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct BackupBucketStatus {

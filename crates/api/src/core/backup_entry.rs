@@ -11,6 +11,7 @@ use super::common::*;
 use crate::encoding::is_zero;
 use crate::impl_resource;
 
+/// The place of one Shoot's backups within a BackupBucket.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct BackupEntry {
@@ -20,6 +21,7 @@ pub struct BackupEntry {
     pub status: BackupEntryStatus,
 }
 
+/// What a BackupEntry is to be.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct BackupEntrySpec {
@@ -29,6 +31,7 @@ pub struct BackupEntrySpec {
     pub seed_name: Option<String>,
 }
 
+/// What is known of a BackupEntry.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct BackupEntryStatus {

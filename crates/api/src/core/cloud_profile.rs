@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::common::*;
 use crate::impl_resource;
 
+/// What an infrastructure offers: versions, machine types, images, regions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct CloudProfile {

@@ -16,6 +16,7 @@ pub struct AccessRestriction {
     pub name: String,
 }
 
+/// A zone of a region.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct AvailabilityZone {
@@ -42,6 +43,7 @@ pub struct Backup {
     pub secret_ref: crate::kubernetes::core::SecretReference,
 }
 
+/// Settings of a CloudProfile for Bastions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Bastion {
@@ -67,6 +69,7 @@ pub struct BastionMachineType {
     pub name: String,
 }
 
+/// A container runtime interface.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct CRI {
@@ -94,6 +97,7 @@ pub struct CloudProfileReference {
     pub name: String,
 }
 
+/// What a CloudProfile is to be.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct CloudProfileSpec {
@@ -124,6 +128,7 @@ pub struct CloudProfileSpec {
     pub capabilities: Vec<CapabilityDefinition>,
 }
 
+/// One aspect of an object's state.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Condition {
@@ -143,6 +148,7 @@ pub struct Condition {
     pub codes: Vec<String>,
 }
 
+/// A container runtime of a worker pool.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ContainerRuntime {
@@ -152,6 +158,7 @@ pub struct ContainerRuntime {
     pub provider_config: Option<RawExtension>,
 }
 
+/// A version with its classification and the instant at which it expires.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ExpirableVersion {
@@ -165,6 +172,7 @@ pub struct ExpirableVersion {
     pub classification: Option<String>,
 }
 
+/// An extension that a Shoot asks for.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Extension {
@@ -176,6 +184,7 @@ pub struct Extension {
     pub disabled: Option<bool>,
 }
 
+/// The instance of Gardener that worked on an object last.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Gardener {
@@ -204,6 +213,7 @@ pub struct KubernetesSettings {
     pub versions: Vec<ExpirableVersion>,
 }
 
+/// An error of the last operation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct LastError {
@@ -217,6 +227,7 @@ pub struct LastError {
     pub last_update_time: Option<Time>,
 }
 
+/// The operation that ran last, and how far it got.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct LastOperation {
@@ -239,6 +250,7 @@ pub struct Limits {
     pub max_nodes_total: Option<i32>,
 }
 
+/// A machine image and its versions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct MachineImage {
@@ -250,6 +262,7 @@ pub struct MachineImage {
     pub update_strategy: Option<String>,
 }
 
+/// A version of a machine image.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct MachineImageVersion {
@@ -273,6 +286,7 @@ pub struct MachineImageVersion {
     pub capability_sets: Vec<BTreeMap<String, Vec<String>>>,
 }
 
+/// A size of machines.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct MachineType {
@@ -307,6 +321,7 @@ pub struct MachineTypeStorage {
     pub min_size: Option<Quantity>,
 }
 
+/// A reference to an object that extensions use by a name.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct NamedResourceReference {
@@ -316,6 +331,7 @@ pub struct NamedResourceReference {
     pub resource_ref: crate::kubernetes::autoscaling::CrossVersionObjectReference,
 }
 
+/// A region of an infrastructure.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Region {
@@ -330,6 +346,7 @@ pub struct Region {
     pub access_restrictions: Vec<AccessRestriction>,
 }
 
+/// Seeds by labels and provider types.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct SeedSelector {
@@ -341,6 +358,7 @@ pub struct SeedSelector {
     pub provider_types: Vec<String>,
 }
 
+/// A taint of a Seed that a Shoot tolerates.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Toleration {
@@ -350,6 +368,7 @@ pub struct Toleration {
     pub value: Option<String>,
 }
 
+/// A class of volumes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct VolumeType {

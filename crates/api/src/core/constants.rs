@@ -83,8 +83,6 @@ pub mod label {
     pub const PROJECT_NAME: &str = "project.gardener.cloud/name";
     /// What an object is for: `project`, `shoot`, ….
     pub const ROLE: &str = "gardener.cloud/role";
-    /// Role of a shoot's control-plane namespace, and of components.
-    pub const GARDEN_ROLE: &str = "gardener.cloud/role";
     /// Worker pool of a Node or MachineDeployment.
     pub const WORKER_POOL: &str = "worker.gardener.cloud/pool";
     /// Older form of [`WORKER_POOL`].

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::impl_resource;
 
+/// How an extension controller is deployed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ControllerDeployment {

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::common::*;
 use crate::impl_resource;
 
+/// An extension controller installed in a Seed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ControllerInstallation {
@@ -18,6 +19,7 @@ pub struct ControllerInstallation {
     pub status: ControllerInstallationStatus,
 }
 
+/// What a ControllerInstallation is to be.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ControllerInstallationSpec {
@@ -29,6 +31,7 @@ pub struct ControllerInstallationSpec {
     pub deployment_ref: Option<crate::kubernetes::core::ObjectReference>,
 }
 
+/// What is known of a ControllerInstallation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ControllerInstallationStatus {

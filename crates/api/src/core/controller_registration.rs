@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::impl_resource;
 
+/// An extension controller that is known, and the kinds and types it is responsible for.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ControllerRegistration {
@@ -27,6 +28,7 @@ pub struct ControllerRegistrationDeployment {
     pub deployment_refs: Vec<DeploymentRef>,
 }
 
+/// What a ControllerRegistration is to be.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ControllerRegistrationSpec {

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::common::*;
 use crate::impl_resource;
 
+/// A way in which control planes of Shoots are exposed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ExposureClass {

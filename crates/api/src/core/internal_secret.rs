@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::impl_resource;
 
+/// A Secret that only Gardener's components may read.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct InternalSecret {

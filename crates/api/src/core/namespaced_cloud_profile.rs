@@ -11,6 +11,7 @@ use super::common::*;
 use crate::encoding::is_zero;
 use crate::impl_resource;
 
+/// A Project's own additions to a CloudProfile.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct NamespacedCloudProfile {
@@ -19,6 +20,7 @@ pub struct NamespacedCloudProfile {
     pub status: NamespacedCloudProfileStatus,
 }
 
+/// What a NamespacedCloudProfile is to be.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct NamespacedCloudProfileSpec {
@@ -43,6 +45,7 @@ pub struct NamespacedCloudProfileSpec {
     pub limits: Option<Limits>,
 }
 
+/// What is known of a NamespacedCloudProfile.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct NamespacedCloudProfileStatus {

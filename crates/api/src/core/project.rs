@@ -11,6 +11,7 @@ use super::common::*;
 use crate::encoding::is_zero;
 use crate::impl_resource;
 
+/// A team with its members and its namespace of Shoots.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Project {
@@ -30,6 +31,7 @@ pub struct DualApprovalForDeletion {
     pub include_service_accounts: Option<bool>,
 }
 
+/// A member of a Project and its roles.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ProjectMember {
@@ -47,6 +49,7 @@ pub struct ProjectMember {
     pub roles: Vec<String>,
 }
 
+/// What a Project is to be.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ProjectSpec {
@@ -68,6 +71,7 @@ pub struct ProjectSpec {
     pub dual_approval_for_deletion: Vec<DualApprovalForDeletion>,
 }
 
+/// What is known of a Project.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ProjectStatus {

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::impl_resource;
 
+/// Limits on Shoots, by Project or by credentials.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Quota {
@@ -18,6 +19,7 @@ pub struct Quota {
     pub spec: QuotaSpec,
 }
 
+/// What a Quota is to be.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct QuotaSpec {

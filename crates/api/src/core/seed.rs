@@ -13,6 +13,7 @@ use super::common::*;
 use crate::encoding::is_zero;
 use crate::impl_resource;
 
+/// A cluster that hosts control planes of Shoots.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Seed {
@@ -199,6 +200,7 @@ pub struct SeedSettings {
     pub topology_aware_routing: Option<SeedSettingTopologyAwareRouting>,
 }
 
+/// What a Seed is to be.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct SeedSpec {
@@ -226,6 +228,7 @@ pub struct SeedSpec {
     pub resources: Vec<NamedResourceReference>,
 }
 
+/// What is known of a Seed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct SeedStatus {

@@ -13,6 +13,7 @@ use super::common::*;
 use crate::encoding::is_zero;
 use crate::impl_resource;
 
+/// A Kubernetes cluster that Gardener manages.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Shoot {
@@ -178,6 +179,7 @@ pub struct ClusterAutoscalerOptions {
     pub max_node_provision_time: Option<Duration>,
 }
 
+/// Settings of a Shoot's control plane.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ControlPlane {
@@ -215,6 +217,7 @@ pub struct CoreDNSRewriting {
     pub common_suffixes: Vec<String>,
 }
 
+/// Names of a Shoot.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct DNS {
@@ -253,6 +256,7 @@ pub struct DNSProvider {
     pub zones: Option<DNSIncludeExclude>,
 }
 
+/// A further volume of machines.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct DataVolume {
@@ -311,6 +315,7 @@ pub struct FailureTolerance {
     pub r#type: String,
 }
 
+/// Whether and when a Shoot sleeps.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Hibernation {
@@ -320,6 +325,7 @@ pub struct Hibernation {
     pub schedules: Vec<HibernationSchedule>,
 }
 
+/// When a Shoot falls asleep and wakes up.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct HibernationSchedule {
@@ -360,6 +366,7 @@ pub struct InPlaceUpdatesStatus {
     pub pending_worker_updates: Option<PendingWorkerUpdates>,
 }
 
+/// Settings of the API server.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct KubeAPIServerConfig {
@@ -404,6 +411,7 @@ pub struct KubeAPIServerConfig {
     pub oidc_config: Option<OIDCConfig>,
 }
 
+/// Settings of the controller manager.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct KubeControllerManagerConfig {
@@ -420,6 +428,7 @@ pub struct KubeControllerManagerConfig {
     pub node_monitor_grace_period: Option<Duration>,
 }
 
+/// Settings of the proxies on nodes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct KubeProxyConfig {
@@ -431,6 +440,7 @@ pub struct KubeProxyConfig {
     pub enabled: Option<bool>,
 }
 
+/// Settings of the scheduler.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct KubeSchedulerConfig {
@@ -443,6 +453,7 @@ pub struct KubeSchedulerConfig {
     pub profile: Option<String>,
 }
 
+/// Settings of kubelets.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct KubeletConfig {
@@ -563,6 +574,7 @@ pub struct KubeletConfigReserved {
     pub pid: Option<Quantity>,
 }
 
+/// Versions and settings of the Kubernetes components.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Kubernetes {
@@ -605,6 +617,7 @@ pub struct KubernetesDashboard {
     pub authentication_mode: Option<String>,
 }
 
+/// What the last maintenance did.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct LastMaintenance {
@@ -618,6 +631,7 @@ pub struct LastMaintenance {
     pub failure_reason: Option<String>,
 }
 
+/// Type, image and architecture of the machines of a worker pool.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Machine {
@@ -648,6 +662,7 @@ pub struct MachineControllerManagerSettings {
     pub disable_health_timeout: Option<bool>,
 }
 
+/// When and what Gardener may update by itself.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Maintenance {
@@ -659,6 +674,7 @@ pub struct Maintenance {
     pub confine_spec_update_rollout: Option<bool>,
 }
 
+/// What is updated by itself.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct MaintenanceAutoUpdate {
@@ -668,6 +684,7 @@ pub struct MaintenanceAutoUpdate {
     pub machine_image_version: Option<bool>,
 }
 
+/// Begin and end of the daily window for maintenance.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct MaintenanceTimeWindow {
@@ -691,6 +708,7 @@ pub struct Monitoring {
     pub alerting: Option<Alerting>,
 }
 
+/// Networks of a Shoot.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Networking {
@@ -809,6 +827,7 @@ pub struct PendingWorkersRollout {
     pub last_initiation_time: Option<Time>,
 }
 
+/// The infrastructure of a Shoot and its worker pools.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Provider {
@@ -916,6 +935,7 @@ pub struct ShootKubeconfigRotation {
     pub last_completion_time: Option<Time>,
 }
 
+/// Name and version of a machine image.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ShootMachineImage {
@@ -936,6 +956,7 @@ pub struct ShootSSHKeypairRotation {
     pub last_completion_time: Option<Time>,
 }
 
+/// What a Shoot is to be.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ShootSpec {
@@ -993,6 +1014,7 @@ pub struct ShootSpec {
     pub access_restrictions: Vec<AccessRestrictionWithOptions>,
 }
 
+/// What is known of a Shoot.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ShootStatus {
@@ -1115,6 +1137,7 @@ pub struct VerticalPodAutoscaler {
     pub memory_aggregation_interval_count: Option<i64>,
 }
 
+/// A volume of machines.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Volume {
@@ -1138,6 +1161,7 @@ pub struct WatchCacheSizes {
     pub resources: Vec<ResourceWatchCacheSize>,
 }
 
+/// A worker pool of a Shoot.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Worker {

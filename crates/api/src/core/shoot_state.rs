@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::common::*;
 use crate::impl_resource;
 
+/// What must survive when a Shoot moves to another Seed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ShootState {
@@ -60,6 +61,7 @@ pub struct ResourceData {
     pub data: RawExtension,
 }
 
+/// What a ShootState is to be.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ShootStateSpec {

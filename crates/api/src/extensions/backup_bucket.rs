@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::encoding::is_zero;
 use crate::impl_resource;
 
+/// A bucket for backups at an infrastructure provider.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct BackupBucket {
@@ -19,6 +20,7 @@ pub struct BackupBucket {
     pub status: BackupBucketStatus,
 }
 
+/// What a BackupBucket is to be.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct BackupBucketSpec {
@@ -35,6 +37,7 @@ pub struct BackupBucketSpec {
     pub secret_ref: crate::kubernetes::core::SecretReference,
 }
 
+/// What is known of a BackupBucket.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct BackupBucketStatus {

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::encoding::is_zero;
 use crate::impl_resource;
 
+/// The place of one Shoot's backups within a BackupBucket.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct BackupEntry {
@@ -19,6 +20,7 @@ pub struct BackupEntry {
     pub status: BackupEntryStatus,
 }
 
+/// What a BackupEntry is to be.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct BackupEntrySpec {
@@ -40,6 +42,7 @@ pub struct BackupEntrySpec {
     pub secret_ref: crate::kubernetes::core::SecretReference,
 }
 
+/// What is known of a BackupEntry.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct BackupEntryStatus {

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::encoding::is_zero;
 use crate::impl_resource;
 
+/// A host through which operators reach the nodes of a Shoot for a while.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Bastion {
@@ -26,6 +27,7 @@ pub struct BastionIngressPolicy {
     pub ip_block: crate::kubernetes::networking::IPBlock,
 }
 
+/// What a Bastion is to be.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct BastionSpec {
@@ -42,6 +44,7 @@ pub struct BastionSpec {
     pub ingress: Vec<BastionIngressPolicy>,
 }
 
+/// What is known of a Bastion.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct BastionStatus {

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::impl_resource;
 
+/// A copy of a Shoot with its Seed and CloudProfile, for extension controllers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Cluster {
@@ -17,6 +18,7 @@ pub struct Cluster {
     pub spec: ClusterSpec,
 }
 
+/// What a Cluster is to be.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ClusterSpec {

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::encoding::is_zero;
 use crate::impl_resource;
 
+/// A container runtime to be installed on the nodes of a pool.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ContainerRuntime {
@@ -19,6 +20,7 @@ pub struct ContainerRuntime {
     pub status: ContainerRuntimeStatus,
 }
 
+/// What a ContainerRuntime is to be.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ContainerRuntimeSpec {
@@ -35,6 +37,7 @@ pub struct ContainerRuntimeSpec {
     pub worker_pool: ContainerRuntimeWorkerPool,
 }
 
+/// What is known of a ContainerRuntime.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ContainerRuntimeStatus {

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::encoding::is_zero;
 use crate::impl_resource;
 
+/// The infrastructure's part of a control plane.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ControlPlane {
@@ -19,6 +20,7 @@ pub struct ControlPlane {
     pub status: ControlPlaneStatus,
 }
 
+/// What a ControlPlane is to be.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ControlPlaneSpec {
@@ -41,6 +43,7 @@ pub struct ControlPlaneSpec {
     pub purpose: Option<String>,
 }
 
+/// What is known of a ControlPlane.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ControlPlaneStatus {

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::encoding::is_zero;
 use crate::impl_resource;
 
+/// One name and its values at a DNS provider.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct DNSRecord {
@@ -19,6 +20,7 @@ pub struct DNSRecord {
     pub status: DNSRecordStatus,
 }
 
+/// What a DNSRecord is to be.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct DNSRecordSpec {
@@ -45,6 +47,7 @@ pub struct DNSRecordSpec {
     pub ttl: Option<i64>,
 }
 
+/// What is known of a DNSRecord.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct DNSRecordStatus {

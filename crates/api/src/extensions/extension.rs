@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::encoding::is_zero;
 use crate::impl_resource;
 
+/// Anything an extension controller does for a Shoot beyond the other kinds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Extension {
@@ -19,6 +20,7 @@ pub struct Extension {
     pub status: ExtensionStatus,
 }
 
+/// What an Extension is to be.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ExtensionSpec {
@@ -31,6 +33,7 @@ pub struct ExtensionSpec {
     pub provider_config: Option<RawExtension>,
 }
 
+/// What is known of an Extension.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ExtensionStatus {

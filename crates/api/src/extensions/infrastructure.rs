@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::encoding::is_zero;
 use crate::impl_resource;
 
+/// The networks and the like that a Shoot's nodes live in.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Infrastructure {
@@ -19,6 +20,7 @@ pub struct Infrastructure {
     pub status: InfrastructureStatus,
 }
 
+/// What an Infrastructure is to be.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct InfrastructureSpec {
@@ -37,6 +39,7 @@ pub struct InfrastructureSpec {
     pub ssh_public_key: ByteString,
 }
 
+/// What is known of an Infrastructure.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct InfrastructureStatus {

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::encoding::is_zero;
 use crate::impl_resource;
 
+/// The network plugin of a Shoot.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Network {
@@ -19,6 +20,7 @@ pub struct Network {
     pub status: NetworkStatus,
 }
 
+/// What a Network is to be.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct NetworkSpec {
@@ -39,6 +41,7 @@ pub struct NetworkSpec {
     pub ip_families: Vec<String>,
 }
 
+/// What is known of a Network.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct NetworkStatus {

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::encoding::is_zero;
 use crate::impl_resource;
 
+/// Files and units of the nodes of a pool.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct OperatingSystemConfig {
@@ -151,6 +152,7 @@ pub struct OSUpdate {
     pub args: Vec<String>,
 }
 
+/// What an OperatingSystemConfig is to be.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct OperatingSystemConfigSpec {
@@ -175,6 +177,7 @@ pub struct OperatingSystemConfigSpec {
     pub in_place_updates: Option<InPlaceUpdates>,
 }
 
+/// What is known of an OperatingSystemConfig.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct OperatingSystemConfigStatus {

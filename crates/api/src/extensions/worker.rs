@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::encoding::is_zero;
 use crate::impl_resource;
 
+/// The worker pools of a Shoot, as an extension controller is to make them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Worker {
@@ -36,6 +37,7 @@ pub struct ClusterAutoscalerOptions {
     pub max_node_provision_time: Option<Duration>,
 }
 
+/// A further volume of machines.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct DataVolume {
@@ -56,6 +58,7 @@ pub struct InPlaceUpdatesWorkerStatus {
     pub worker_pool_to_hash_map: BTreeMap<String, String>,
 }
 
+/// A number of like Machines, and how changes are rolled out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct MachineDeployment {
@@ -69,6 +72,7 @@ pub struct MachineDeployment {
     pub priority: Option<i32>,
 }
 
+/// A machine image and its versions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct MachineImage {
@@ -87,6 +91,7 @@ pub struct NodeTemplate {
     pub virtual_capacity: BTreeMap<String, Quantity>,
 }
 
+/// A volume of machines.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Volume {
@@ -155,6 +160,7 @@ pub struct WorkerPool {
     pub update_strategy: Option<String>,
 }
 
+/// What a Worker is to be.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct WorkerSpec {
@@ -178,6 +184,7 @@ pub struct WorkerSpec {
     pub pools: Vec<WorkerPool>,
 }
 
+/// What is known of a Worker.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct WorkerStatus {

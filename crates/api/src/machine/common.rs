@@ -18,6 +18,7 @@ pub struct ClassSpec {
     pub name: String,
 }
 
+/// The operation that ran last, and how far it got.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct LastOperation {
@@ -53,6 +54,7 @@ pub struct MachineConfiguration {
     pub node_conditions: Option<String>,
 }
 
+/// What a Machine is to be.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct MachineSpec {

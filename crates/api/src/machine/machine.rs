@@ -11,6 +11,7 @@ use super::common::*;
 use crate::encoding::is_zero;
 use crate::impl_resource;
 
+/// One virtual machine that becomes a Node.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Machine {
@@ -31,6 +32,7 @@ pub struct CurrentStatus {
     pub preserve_expiry_time: Option<Time>,
 }
 
+/// What is known of a Machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct MachineStatus {

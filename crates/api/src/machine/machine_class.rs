@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::impl_resource;
 
+/// What a provider needs to know to make a Machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct MachineClass {

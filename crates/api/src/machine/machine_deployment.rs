@@ -11,6 +11,7 @@ use super::common::*;
 use crate::encoding::is_zero;
 use crate::impl_resource;
 
+/// A number of like Machines, and how changes are rolled out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct MachineDeployment {
@@ -45,6 +46,7 @@ pub struct MachineDeploymentCondition {
     pub message: String,
 }
 
+/// What a MachineDeployment is to be.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct MachineDeploymentSpec {
@@ -70,6 +72,7 @@ pub struct MachineDeploymentSpec {
     pub auto_preserve_failed_machine_max: i32,
 }
 
+/// What is known of a MachineDeployment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct MachineDeploymentStatus {

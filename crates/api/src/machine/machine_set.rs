@@ -11,6 +11,7 @@ use super::common::*;
 use crate::encoding::is_zero;
 use crate::impl_resource;
 
+/// A number of equal Machines.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct MachineSet {
@@ -33,6 +34,7 @@ pub struct MachineSetCondition {
     pub message: String,
 }
 
+/// What a MachineSet is to be.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct MachineSetSpec {
@@ -48,6 +50,7 @@ pub struct MachineSetSpec {
     pub auto_preserve_failed_machine_max: i32,
 }
 
+/// What is known of a MachineSet.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct MachineSetStatus {

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::encoding::is_zero;
 use crate::impl_resource;
 
+/// An extension that gardener-operator installs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Extension {
@@ -69,6 +70,7 @@ pub struct ExtensionHelm {
     pub oci_repository: Option<crate::core_v1::OCIRepository>,
 }
 
+/// What an Extension is to be.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ExtensionSpec {
@@ -78,6 +80,7 @@ pub struct ExtensionSpec {
     pub deployment: Option<Deployment>,
 }
 
+/// What is known of an Extension.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ExtensionStatus {

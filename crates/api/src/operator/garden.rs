@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::encoding::is_zero;
 use crate::impl_resource;
 
+/// A whole garden: the runtime cluster's settings and the virtual cluster with Gardener's control plane.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Garden {
@@ -64,6 +65,7 @@ pub struct Backup {
     pub secret_ref: crate::kubernetes::core::LocalObjectReference,
 }
 
+/// Settings of the virtual cluster's control plane.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ControlPlane {
@@ -93,6 +95,7 @@ pub struct CredentialsRotation {
     pub workload_identity_key: Option<WorkloadIdentityKeyRotation>,
 }
 
+/// Names of a Shoot.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct DNS {
@@ -226,6 +229,7 @@ pub struct GardenExtension {
     pub provider_config: Option<RawExtension>,
 }
 
+/// What a Garden is to be.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct GardenSpec {
@@ -239,6 +243,7 @@ pub struct GardenSpec {
     pub virtual_cluster: VirtualCluster,
 }
 
+/// What is known of a Garden.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct GardenStatus {
@@ -256,6 +261,7 @@ pub struct GardenStatus {
     pub encrypted_resources: Vec<String>,
 }
 
+/// The instance of Gardener that worked on an object last.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Gardener {
@@ -377,6 +383,7 @@ pub struct Ingress {
     pub controller: crate::core::IngressController,
 }
 
+/// Settings of the API server.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct KubeAPIServerConfig {
@@ -429,6 +436,7 @@ pub struct KubeAPIServerConfig {
     pub sni: Option<SNI>,
 }
 
+/// Settings of the controller manager.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct KubeControllerManagerConfig {
@@ -447,6 +455,7 @@ pub struct KubeControllerManagerConfig {
     pub certificate_signing_duration: Option<Duration>,
 }
 
+/// Versions and settings of the Kubernetes components.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Kubernetes {
@@ -458,6 +467,7 @@ pub struct Kubernetes {
     pub version: String,
 }
 
+/// When and what Gardener may update by itself.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Maintenance {
@@ -465,6 +475,7 @@ pub struct Maintenance {
     pub time_window: crate::core::MaintenanceTimeWindow,
 }
 
+/// Networks of a Shoot.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Networking {
@@ -481,6 +492,7 @@ pub struct ProjectQuotaConfiguration {
     pub project_selector: Option<LabelSelector>,
 }
 
+/// The infrastructure of a Shoot and its worker pools.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Provider {
@@ -611,6 +623,7 @@ pub struct VirtualCluster {
     pub networking: Networking,
 }
 
+/// A volume of machines.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Volume {

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::impl_resource;
 
+/// An identity by which a workload obtains tokens of an infrastructure.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct WorkloadIdentity {
@@ -28,6 +29,7 @@ pub struct TargetSystem {
     pub provider_config: Option<RawExtension>,
 }
 
+/// What a WorkloadIdentity is to be.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct WorkloadIdentitySpec {
@@ -37,6 +39,7 @@ pub struct WorkloadIdentitySpec {
     pub target_system: TargetSystem,
 }
 
+/// What is known of a WorkloadIdentity.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct WorkloadIdentityStatus {

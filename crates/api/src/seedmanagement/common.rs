@@ -57,6 +57,7 @@ pub struct Image {
     pub pull_policy: Option<String>,
 }
 
+/// What a ManagedSeed is to be.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ManagedSeedSpec {
@@ -66,6 +67,7 @@ pub struct ManagedSeedSpec {
     pub gardenlet: GardenletConfig,
 }
 
+/// A Kubernetes cluster that Gardener manages.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Shoot {

@@ -13,6 +13,7 @@ use super::common::*;
 use crate::encoding::is_zero;
 use crate::impl_resource;
 
+/// A gardenlet that is deployed to a cluster outside of Gardener's hands.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Gardenlet {
@@ -59,6 +60,7 @@ pub struct GardenletSelfDeployment {
     pub component_image_vector_overwrite: Option<String>,
 }
 
+/// What a Gardenlet is to be.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct GardenletSpec {
@@ -69,6 +71,7 @@ pub struct GardenletSpec {
     pub kubeconfig_secret_ref: Option<crate::kubernetes::core::LocalObjectReference>,
 }
 
+/// What is known of a Gardenlet.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct GardenletStatus {

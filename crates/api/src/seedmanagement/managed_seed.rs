@@ -11,6 +11,7 @@ use super::common::*;
 use crate::encoding::is_zero;
 use crate::impl_resource;
 
+/// A Shoot that is made a Seed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ManagedSeed {
@@ -19,6 +20,7 @@ pub struct ManagedSeed {
     pub status: ManagedSeedStatus,
 }
 
+/// What is known of a ManagedSeed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ManagedSeedStatus {

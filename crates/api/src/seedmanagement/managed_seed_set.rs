@@ -11,6 +11,7 @@ use super::common::*;
 use crate::encoding::is_zero;
 use crate::impl_resource;
 
+/// A set of like ManagedSeeds and their Shoots.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ManagedSeedSet {
@@ -19,6 +20,7 @@ pub struct ManagedSeedSet {
     pub status: ManagedSeedSetStatus,
 }
 
+/// What a ManagedSeedSet is to be.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ManagedSeedSetSpec {
@@ -36,6 +38,7 @@ pub struct ManagedSeedSetSpec {
     pub revision_history_limit: Option<i32>,
 }
 
+/// What is known of a ManagedSeedSet.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ManagedSeedSetStatus {

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::common::*;
 use crate::impl_resource;
 
+/// OpenID Connect settings for new Shoots of selected Projects.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ClusterOpenIDConnectPreset {
@@ -18,6 +19,7 @@ pub struct ClusterOpenIDConnectPreset {
     pub spec: ClusterOpenIDConnectPresetSpec,
 }
 
+/// What a ClusterOpenIDConnectPreset is to be.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ClusterOpenIDConnectPresetSpec {

@@ -43,6 +43,7 @@ pub struct OpenIDConnectClientAuthentication {
     pub extra_config: BTreeMap<String, String>,
 }
 
+/// What an OpenIDConnectPreset is to be.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct OpenIDConnectPresetSpec {

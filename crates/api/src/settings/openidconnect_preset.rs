@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::common::*;
 use crate::impl_resource;
 
+/// OpenID Connect settings for new Shoots of a namespace.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct OpenIDConnectPreset {
