@@ -208,7 +208,8 @@ pub fn assign_domain(
 /// The primary provider decides, or the first one while none is primary.
 fn uses_unmanaged_dns(spec: &ShootSpec) -> bool {
     let Some(dns) = &spec.dns else { return false };
-    let primary = dns.providers.iter().find(|provider| provider.primary == Some(true)).or(dns.providers.first());
+    let primary =
+        dns.providers.iter().find(|provider| provider.primary == Some(true)).or_else(|| dns.providers.first());
     primary.is_some_and(|provider| provider.r#type.as_deref() == Some("unmanaged"))
 }
 

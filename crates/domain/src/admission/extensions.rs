@@ -288,7 +288,7 @@ mod tests {
         let registered = registration("calico", &[("Network", "calico")]);
         let line = "\t* given Shoot uses non-registered provider type: spec.provider.type (\"aws\")\n";
         let text = format!("3 errors occurred:\n{line}{line}{line}\n");
-        assert_eq!(check_shoot(&spec, &[registered.clone()]), Err(Refusal::Forbidden(text)));
+        assert_eq!(check_shoot(&spec, std::slice::from_ref(&registered)), Err(Refusal::Forbidden(text)));
         let provider = registration("aws", &[("ControlPlane", "aws"), ("Infrastructure", "aws"), ("Worker", "aws")]);
         assert_eq!(check_shoot(&spec, &[registered, provider]), Ok(()));
     }
@@ -297,7 +297,7 @@ mod tests {
     fn two_registrations_cannot_control_the_same_resource() {
         let first = registration("a", &[("Network", "calico")]);
         let second = registration("b", &[("Network", "calico")]);
-        assert_eq!(check_primary(&first, &[first.clone()]), Ok(()));
+        assert_eq!(check_primary(&first, std::slice::from_ref(&first)), Ok(()));
         let text =
             "another ControllerRegistration resource already exists that controls resource Network/calico primarily";
         assert_eq!(check_primary(&second, &[first]), Err(Refusal::Forbidden(text.to_owned())));

@@ -63,6 +63,6 @@ pub fn aggregate(errors: &[FieldError]) -> String {
 /// Texts as hashicorp's multierror joins them.
 pub fn multierror(texts: &[String]) -> String {
     let count = if texts.len() == 1 { "1 error".to_owned() } else { format!("{} errors", texts.len()) };
-    let lines: String = texts.iter().map(|text| format!("\t* {text}\n")).collect();
-    format!("{count} occurred:\n{lines}\n")
+    let lines: Vec<String> = texts.iter().map(|text| format!("\t* {text}\n")).collect();
+    format!("{count} occurred:\n{}\n", lines.concat())
 }

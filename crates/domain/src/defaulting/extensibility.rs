@@ -6,7 +6,7 @@ use api::kubernetes::core::ObjectReference;
 use api::security::CredentialsBinding;
 use apimachinery::meta::ByteString;
 
-use super::{MINUTE, seconds};
+use super::{MINUTE, fill};
 
 /// References of a SecretBinding without namespace mean its own.
 pub fn secret_binding(binding: &mut SecretBinding) {
@@ -49,7 +49,7 @@ pub fn controller_registration(registration: &mut ControllerRegistration) {
             if resource.cluster_compatibility.is_empty() {
                 resource.cluster_compatibility.push("shoot".to_owned());
             }
-            resource.reconcile_timeout = resource.reconcile_timeout.or(seconds(3 * MINUTE));
+            fill(&mut resource.reconcile_timeout, 3 * MINUTE);
             resource.lifecycle.get_or_insert_default();
         }
         if let Some(lifecycle) = &mut resource.lifecycle {

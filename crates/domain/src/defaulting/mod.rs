@@ -25,8 +25,9 @@ use serde_json::Value;
 const MINUTE: i64 = 60;
 const HOUR: i64 = 60 * MINUTE;
 
-fn seconds(seconds: i64) -> Option<Duration> {
-    Some(Duration::from_seconds(seconds))
+/// Fills in a duration.
+fn fill(duration: &mut Option<Duration>, seconds: i64) {
+    duration.get_or_insert(Duration::from_seconds(seconds));
 }
 
 fn quantity(text: &str) -> Quantity {

@@ -39,3 +39,44 @@ fn subject_group(kind: &str, api_group: &mut String) {
         "rbac.authorization.k8s.io".clone_into(api_group);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use api::core::ProjectMember;
+
+    use super::*;
+
+    #[test]
+    fn roles_of_members_are_stored_first_and_others() {
+        let check = |role: &str, roles: &[&str], stored: (&str, &[&str])| {
+            let mut project = Project::default();
+            project.spec.members.push(ProjectMember {
+                kind: "User".to_owned(),
+                role: role.to_owned(),
+                roles: roles.iter().map(|role| (*role).to_owned()).collect(),
+                ..ProjectMember::default()
+            });
+            super::project(&mut project);
+            let member = &project.spec.members[0];
+            assert_eq!(
+                (member.role.as_str(), &member.roles[..]),
+                (stored.0, &stored.1.iter().map(|role| (*role).to_owned()).collect::<Vec<_>>()[..])
+            );
+            assert_eq!(member.api_group, "rbac.authorization.k8s.io");
+        };
+        check("", &[], ("viewer", &[]));
+        check("admin", &[], ("admin", &[]));
+        check("", &["admin", "uam"], ("admin", &["uam"]));
+        check("admin", &["uam", "admin"], ("admin", &["uam"]));
+    }
+
+    #[test]
+    fn the_garden_project_may_use_protected_seeds() {
+        let mut garden = Project::default();
+        garden.spec.namespace = Some("garden".to_owned());
+        project(&mut garden);
+        let tolerations = garden.spec.tolerations.unwrap();
+        assert_eq!(tolerations.defaults[0].key, "seed.gardener.cloud/protected");
+        assert_eq!(tolerations.whitelist, tolerations.defaults);
+    }
+}

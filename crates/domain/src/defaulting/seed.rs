@@ -48,3 +48,53 @@ pub fn sync_backup_references(secret_ref: &mut SecretReference, credentials_ref:
         _ => {}
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_gets_its_settings() {
+        let mut once = Seed::default();
+        seed(&mut once);
+        let tree = serde_json::to_value(&once.spec).unwrap();
+        let settings = serde_json::json!({
+            "excessCapacityReservation": {"configs": [{"resources": {"cpu": "2", "memory": "6Gi"}}]},
+            "scheduling": {"visible": true},
+            "verticalPodAutoscaler": {"enabled": true},
+            "dependencyWatchdog": {"weeder": {"enabled": true}, "prober": {"enabled": true}},
+            "topologyAwareRouting": {"enabled": false},
+        });
+        assert_eq!(tree["settings"], settings);
+        assert_eq!(tree["networks"]["ipFamilies"], serde_json::json!(["IPv4"]));
+        let mut twice = once.clone();
+        seed(&mut twice);
+        assert_eq!(once, twice);
+    }
+
+    #[test]
+    fn a_disabled_reservation_gets_no_resources() {
+        let mut reserved = Seed::default();
+        reserved.spec.settings.get_or_insert_default().excess_capacity_reservation =
+            Some(SeedSettingExcessCapacityReservation { enabled: Some(false), configs: Vec::new() });
+        seed(&mut reserved);
+        let reservation = reserved.spec.settings.unwrap().excess_capacity_reservation.unwrap();
+        assert!(reservation.configs.is_empty());
+    }
+
+    #[test]
+    fn either_reference_of_a_backup_fills_the_other() {
+        let secret = SecretReference { name: "backup".to_owned(), namespace: "garden".to_owned() };
+        let (mut old, mut new) = (secret.clone(), None);
+        sync_backup_references(&mut old, &mut new);
+        let reference = new.clone().unwrap();
+        assert_eq!((reference.api_version.as_str(), reference.kind.as_str()), ("v1", "Secret"));
+        let mut empty = SecretReference::default();
+        sync_backup_references(&mut empty, &mut new);
+        assert_eq!(empty, secret);
+        let mut identity = Some(ObjectReference { kind: "WorkloadIdentity".to_owned(), ..reference });
+        let mut empty = SecretReference::default();
+        sync_backup_references(&mut empty, &mut identity);
+        assert_eq!(empty, SecretReference::default());
+    }
+}

@@ -2,9 +2,9 @@
 //! Defaults of Shoots.
 
 use api::core::*;
-use apimachinery::meta::IntOrString;
+use apimachinery::meta::{Duration, IntOrString};
 
-use super::{HOUR, MINUTE, add_toleration, seconds};
+use super::{HOUR, MINUTE, add_toleration, fill};
 use crate::profile::Profile;
 use crate::window;
 
@@ -69,7 +69,7 @@ fn with_workers(spec: &mut ShootSpec) {
 
     let manager = spec.kubernetes.kube_controller_manager.get_or_insert_default();
     manager.node_cidr_mask_size = manager.node_cidr_mask_size.or(Some(node_cidr_mask_size));
-    manager.node_monitor_grace_period = manager.node_monitor_grace_period.or(seconds(40));
+    fill(&mut manager.node_monitor_grace_period, 40);
 
     let scheduler = spec.kubernetes.kube_scheduler.get_or_insert_default();
     scheduler.profile.get_or_insert_with(|| "balanced".to_owned());
@@ -83,8 +83,8 @@ fn with_workers(spec: &mut ShootSpec) {
 
     let kubelet = spec.kubernetes.kubelet.get_or_insert_default();
     swap(kubelet);
-    kubelet.image_minimum_gc_age = kubelet.image_minimum_gc_age.or(seconds(2 * MINUTE));
-    kubelet.image_maximum_gc_age = kubelet.image_maximum_gc_age.or(seconds(0));
+    fill(&mut kubelet.image_minimum_gc_age, 2 * MINUTE);
+    fill(&mut kubelet.image_maximum_gc_age, 0);
     kubelet.image_gc_high_threshold_percent.get_or_insert(50);
     kubelet.image_gc_low_threshold_percent.get_or_insert(40);
     let pulls_in_parallel = kubelet.max_parallel_image_pulls.is_some_and(|pulls| pulls >= 2);
@@ -134,43 +134,43 @@ fn kube_api_server(server: &mut KubeAPIServerConfig) {
     requests.max_non_mutating_inflight.get_or_insert(400);
     requests.max_mutating_inflight.get_or_insert(200);
     server.enable_anonymous_authentication.get_or_insert(false);
-    server.event_ttl = server.event_ttl.or(seconds(HOUR));
+    fill(&mut server.event_ttl, HOUR);
     server.logging.get_or_insert_default().verbosity.get_or_insert(2);
 }
 
 fn cluster_autoscaler(autoscaler: &mut ClusterAutoscaler) {
-    autoscaler.scale_down_delay_after_add = autoscaler.scale_down_delay_after_add.or(seconds(HOUR));
-    autoscaler.scale_down_delay_after_delete = autoscaler.scale_down_delay_after_delete.or(seconds(0));
-    autoscaler.scale_down_delay_after_failure = autoscaler.scale_down_delay_after_failure.or(seconds(3 * MINUTE));
-    autoscaler.scale_down_unneeded_time = autoscaler.scale_down_unneeded_time.or(seconds(30 * MINUTE));
+    fill(&mut autoscaler.scale_down_delay_after_add, HOUR);
+    fill(&mut autoscaler.scale_down_delay_after_delete, 0);
+    fill(&mut autoscaler.scale_down_delay_after_failure, 3 * MINUTE);
+    fill(&mut autoscaler.scale_down_unneeded_time, 30 * MINUTE);
     autoscaler.scale_down_utilization_threshold.get_or_insert(0.5);
-    autoscaler.scan_interval = autoscaler.scan_interval.or(seconds(10));
+    fill(&mut autoscaler.scan_interval, 10);
     autoscaler.expander.get_or_insert_with(|| "least-waste".to_owned());
-    autoscaler.max_node_provision_time = autoscaler.max_node_provision_time.or(seconds(20 * MINUTE));
+    fill(&mut autoscaler.max_node_provision_time, 20 * MINUTE);
     autoscaler.max_graceful_termination_seconds.get_or_insert(600);
     autoscaler.ignore_daemonsets_utilization.get_or_insert(false);
     autoscaler.verbosity.get_or_insert(2);
-    autoscaler.new_pod_scale_up_delay = autoscaler.new_pod_scale_up_delay.or(seconds(0));
+    fill(&mut autoscaler.new_pod_scale_up_delay, 0);
     autoscaler.max_empty_bulk_delete.get_or_insert(10);
 }
 
 fn vertical_pod_autoscaler(autoscaler: &mut VerticalPodAutoscaler) {
-    autoscaler.evict_after_oom_threshold = autoscaler.evict_after_oom_threshold.or(seconds(10 * MINUTE));
+    fill(&mut autoscaler.evict_after_oom_threshold, 10 * MINUTE);
     autoscaler.eviction_rate_burst.get_or_insert(1);
     autoscaler.eviction_rate_limit.get_or_insert(-1.0);
     autoscaler.eviction_tolerance.get_or_insert(0.5);
     autoscaler.recommendation_margin_fraction.get_or_insert(0.15);
-    autoscaler.updater_interval = autoscaler.updater_interval.or(seconds(MINUTE));
-    autoscaler.recommender_interval = autoscaler.recommender_interval.or(seconds(MINUTE));
+    fill(&mut autoscaler.updater_interval, MINUTE);
+    fill(&mut autoscaler.recommender_interval, MINUTE);
     autoscaler.target_cpu_percentile.get_or_insert(0.9);
     autoscaler.recommendation_lower_bound_cpu_percentile.get_or_insert(0.5);
     autoscaler.recommendation_upper_bound_cpu_percentile.get_or_insert(0.95);
-    autoscaler.cpu_histogram_decay_half_life = autoscaler.cpu_histogram_decay_half_life.or(seconds(24 * HOUR));
+    fill(&mut autoscaler.cpu_histogram_decay_half_life, 24 * HOUR);
     autoscaler.target_memory_percentile.get_or_insert(0.9);
     autoscaler.recommendation_lower_bound_memory_percentile.get_or_insert(0.5);
     autoscaler.recommendation_upper_bound_memory_percentile.get_or_insert(0.95);
-    autoscaler.memory_histogram_decay_half_life = autoscaler.memory_histogram_decay_half_life.or(seconds(24 * HOUR));
-    autoscaler.memory_aggregation_interval = autoscaler.memory_aggregation_interval.or(seconds(24 * HOUR));
+    fill(&mut autoscaler.memory_histogram_decay_half_life, 24 * HOUR);
+    fill(&mut autoscaler.memory_aggregation_interval, 24 * HOUR);
     autoscaler.memory_aggregation_interval_count.get_or_insert(8);
 }
 
@@ -229,12 +229,177 @@ pub fn canonicalize_shoot(shoot: &mut Shoot) {
 /// What the machine-controller-manager of a control plane uses for fields that a pool leaves out.
 pub fn machine_controller_manager(profile: Profile) -> MachineControllerManagerSettings {
     MachineControllerManagerSettings {
-        machine_drain_timeout: seconds(2 * HOUR),
-        machine_health_timeout: seconds(10 * MINUTE),
-        machine_creation_timeout: seconds(profile.machine_creation_timeout_minutes() * MINUTE),
+        machine_drain_timeout: Some(Duration::from_seconds(2 * HOUR)),
+        machine_health_timeout: Some(Duration::from_seconds(10 * MINUTE)),
+        machine_creation_timeout: Some(Duration::from_seconds(profile.machine_creation_timeout_minutes() * MINUTE)),
         max_evict_retries: Some(profile.max_evict_retries()),
         node_conditions: profile.node_conditions().iter().map(|&condition| condition.to_owned()).collect(),
-        in_place_update_timeout: seconds(20 * MINUTE),
+        in_place_update_timeout: Some(Duration::from_seconds(20 * MINUTE)),
         disable_health_timeout: Some(false),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with_pool(change: impl FnOnce(&mut Shoot, &mut Worker)) -> Shoot {
+        let mut shoot = Shoot::default();
+        shoot.metadata.namespace = "garden-dev".to_owned();
+        let mut pool = Worker { name: "pool".to_owned(), ..Worker::default() };
+        change(&mut shoot, &mut pool);
+        shoot.spec.provider.workers.push(pool);
+        super::shoot(&mut shoot, 0);
+        shoot
+    }
+
+    /// What a Shoot says, and what it then has; `-` stands for nothing.
+    #[track_caller]
+    fn check(shoot: &Shoot, expected: &[(&str, &str)]) {
+        let tree = serde_json::to_value(&shoot.spec).unwrap();
+        for (pointer, value) in expected {
+            let found = tree.pointer(pointer).map_or_else(|| "-".to_owned(), ToString::to_string);
+            assert_eq!(found, *value, "{pointer}");
+        }
+    }
+
+    #[test]
+    fn a_shoot_with_workers_gets_everything() {
+        check(
+            &with_pool(|_, _| {}),
+            &[
+                ("/purpose", "\"evaluation\""),
+                ("/schedulerName", "\"default-scheduler\""),
+                ("/tolerations", "-"),
+                ("/networking/ipFamilies", "[\"IPv4\"]"),
+                ("/maintenance/autoUpdate", "{\"kubernetesVersion\":true,\"machineImageVersion\":true}"),
+                ("/maintenance/timeWindow", "{\"begin\":\"000000+0000\",\"end\":\"010000+0000\"}"),
+                ("/maintenance/confineSpecUpdateRollout", "-"),
+                ("/kubernetes/kubeAPIServer/requests", "{\"maxMutatingInflight\":200,\"maxNonMutatingInflight\":400}"),
+                ("/kubernetes/kubeAPIServer/eventTTL", "\"1h0m0s\""),
+                ("/kubernetes/kubeAPIServer/enableAnonymousAuthentication", "false"),
+                ("/kubernetes/kubeAPIServer/defaultNotReadyTolerationSeconds", "300"),
+                ("/kubernetes/kubeControllerManager/nodeCIDRMaskSize", "24"),
+                ("/kubernetes/kubeControllerManager/nodeMonitorGracePeriod", "\"40s\""),
+                ("/kubernetes/kubeScheduler/profile", "\"balanced\""),
+                ("/kubernetes/kubeProxy", "{\"enabled\":true,\"mode\":\"IPTables\"}"),
+                ("/kubernetes/kubelet/failSwapOn", "true"),
+                ("/kubernetes/kubelet/imageGCHighThresholdPercent", "50"),
+                ("/kubernetes/kubelet/serializeImagePulls", "true"),
+                ("/kubernetes/clusterAutoscaler", "-"),
+                ("/provider/workersSettings/sshAccess/enabled", "true"),
+                ("/systemComponents/coreDNS/autoscaling/mode", "\"horizontal\""),
+                ("/addons/kubernetesDashboard/authenticationMode", "\"token\""),
+            ],
+        );
+    }
+
+    #[test]
+    fn a_workerless_shoot_gets_little() {
+        let mut workerless = Shoot::default();
+        shoot(&mut workerless, 22);
+        check(
+            &workerless,
+            &[
+                ("/kubernetes/kubeAPIServer/eventTTL", "\"1h0m0s\""),
+                ("/kubernetes/kubeAPIServer/defaultNotReadyTolerationSeconds", "-"),
+                ("/kubernetes/kubelet", "-"),
+                ("/kubernetes/kubeProxy", "-"),
+                ("/addons", "-"),
+                ("/systemComponents", "-"),
+                ("/provider/workersSettings", "-"),
+                ("/maintenance/autoUpdate", "{\"kubernetesVersion\":true}"),
+                ("/maintenance/timeWindow", "{\"begin\":\"220000+0000\",\"end\":\"230000+0000\"}"),
+            ],
+        );
+    }
+
+    #[test]
+    fn an_auto_update_without_kubernetes_version_means_no() {
+        let shoot = with_pool(|shoot, _| {
+            let update = MaintenanceAutoUpdate::default();
+            shoot.spec.maintenance = Some(Maintenance { auto_update: Some(update), ..Maintenance::default() });
+        });
+        check(&shoot, &[("/maintenance/autoUpdate", "{\"kubernetesVersion\":false,\"machineImageVersion\":true}")]);
+    }
+
+    #[test]
+    fn shoots_of_the_garden_may_use_protected_seeds() {
+        let shoot = with_pool(|shoot, _| shoot.metadata.namespace = "garden".to_owned());
+        check(&shoot, &[("/tolerations", "[{\"key\":\"seed.gardener.cloud/protected\"}]")]);
+    }
+
+    /// node-rollout 1.2: the manual strategy overwrites what the user gave, the automatic one does not.
+    #[test]
+    fn surge_and_unavailable_depend_on_the_update_strategy() {
+        let pool = |strategy: &str, surge: Option<i32>| {
+            let shoot = with_pool(|_, pool| {
+                pool.update_strategy = (!strategy.is_empty()).then(|| strategy.to_owned());
+                pool.max_surge = surge.map(IntOrString::Int);
+            });
+            let pool = &shoot.spec.provider.workers[0];
+            let number = |value: &Option<IntOrString>| match value {
+                Some(IntOrString::Int(number)) => *number,
+                other => panic!("{other:?}"),
+            };
+            let settings = pool.machine_controller_manager.as_ref();
+            let disabled = settings.and_then(|settings| settings.disable_health_timeout);
+            (number(&pool.max_surge), number(&pool.max_unavailable), disabled)
+        };
+        assert_eq!(pool("", None), (1, 0, None));
+        assert_eq!(pool("AutoRollingUpdate", Some(3)), (3, 0, None));
+        assert_eq!(pool("AutoInPlaceUpdate", None), (1, 0, Some(true)));
+        assert_eq!(pool("ManualInPlaceUpdate", Some(3)), (0, 1, Some(true)));
+    }
+
+    #[test]
+    fn node_networks_hold_twice_the_pods() {
+        let size = |shoot_wide: Option<i32>, of_pool: Option<i32>, families: &[&str]| {
+            let kubelet = |pods| Some(KubeletConfig { max_pods: pods, ..KubeletConfig::default() });
+            let shoot = with_pool(|shoot, pool| {
+                shoot.spec.kubernetes.kubelet = kubelet(shoot_wide);
+                pool.kubernetes = Some(WorkerKubernetes { kubelet: kubelet(of_pool), version: None });
+                let ip_families = families.iter().map(|family| (*family).to_owned()).collect();
+                shoot.spec.networking = Some(Networking { ip_families, ..Networking::default() });
+            });
+            shoot.spec.kubernetes.kube_controller_manager.unwrap().node_cidr_mask_size
+        };
+        assert_eq!(size(None, None, &[]), Some(24));
+        assert_eq!(size(Some(32), None, &[]), Some(26));
+        assert_eq!(size(Some(33), None, &[]), Some(25));
+        assert_eq!(size(Some(32), Some(250), &[]), Some(23));
+        assert_eq!(size(None, None, &["IPv6"]), Some(64));
+    }
+
+    #[test]
+    fn defaulting_twice_changes_nothing() {
+        let once = with_pool(|shoot, pool| {
+            shoot.spec.kubernetes.cluster_autoscaler = Some(ClusterAutoscaler::default());
+            shoot.spec.kubernetes.vertical_pod_autoscaler = Some(VerticalPodAutoscaler::default());
+            pool.update_strategy = Some("ManualInPlaceUpdate".to_owned());
+        });
+        let mut twice = once.clone();
+        super::shoot(&mut twice, 7);
+        assert_eq!(once, twice);
+    }
+
+    #[test]
+    fn a_cloud_profile_is_named_twice_or_once() {
+        let reference =
+            |kind: &str, name: &str| Some(CloudProfileReference { kind: kind.to_owned(), name: name.to_owned() });
+        let sync = |profile: Option<CloudProfileReference>, name: Option<&str>| {
+            let mut shoot = Shoot::default();
+            shoot.spec.cloud_profile = profile;
+            shoot.spec.cloud_profile_name = name.map(str::to_owned);
+            sync_cloud_profile_reference(&mut shoot);
+            (shoot.spec.cloud_profile, shoot.spec.cloud_profile_name)
+        };
+        let both = (reference("CloudProfile", "a"), Some("a".to_owned()));
+        assert_eq!(sync(None, Some("a")), both);
+        assert_eq!(sync(reference("CloudProfile", "a"), None), both);
+        assert_eq!(sync(reference("CloudProfile", "a"), Some("b")), both);
+        let namespaced = (reference("NamespacedCloudProfile", "a"), None);
+        assert_eq!(sync(reference("NamespacedCloudProfile", "a"), Some("b")), namespaced);
+        assert_eq!(sync(None, None), (None, None));
     }
 }

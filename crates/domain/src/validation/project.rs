@@ -192,3 +192,113 @@ fn subject(errors: &mut Errors, kind: &str, api_group: &str, namespace: &str, na
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use api::core::ProjectTolerations;
+    use api::core::Toleration;
+
+    use super::*;
+
+    fn project(change: impl FnOnce(&mut Project)) -> Project {
+        let mut project = Project::default();
+        project.metadata.name = "dev".to_owned();
+        change(&mut project);
+        crate::defaulting::project(&mut project);
+        project
+    }
+
+    #[track_caller]
+    fn check(project: &Project, expected: &[&str]) {
+        let errors = super::project(project);
+        assert_eq!(errors.iter().map(ToString::to_string).collect::<Vec<_>>(), expected);
+    }
+
+    fn member(kind: &str, namespace: &str, name: &str, role: &str) -> ProjectMember {
+        ProjectMember {
+            kind: kind.to_owned(),
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+            role: role.to_owned(),
+            ..ProjectMember::default()
+        }
+    }
+
+    #[test]
+    fn names_are_short() {
+        check(&project(|project| project.metadata.name = "a".repeat(10)), &[]);
+        check(
+            &project(|project| project.metadata.name = "a".repeat(11)),
+            &["metadata.name: Too long: may not be more than 10 bytes"],
+        );
+        check(
+            &project(|project| project.metadata.name = "a--b".to_owned()),
+            &["metadata.name: Invalid value: \"a--b\": name may not contain two consecutive hyphens"],
+        );
+    }
+
+    #[test]
+    fn reserved_namespaces_are_refused() {
+        check(&project(|project| project.spec.namespace = Some("garden-dev".to_owned())), &[]);
+        check(
+            &project(|project| project.spec.namespace = Some("gardener-system-public".to_owned())),
+            &["spec.namespace: Invalid value: \"gardener-system-public\": Project namespaces \
+               [\"gardener-system-seed-lease\" \"gardener-system-shoot-issuer\" \"gardener-system-public\"] are reserved by \
+               Gardener"],
+        );
+    }
+
+    #[test]
+    fn members_are_known_once_and_one_owns() {
+        let with = |members: Vec<ProjectMember>| project(|project| project.spec.members = members);
+        check(&with(vec![member("User", "", "alice", "owner"), member("User", "", "bob", "extension:dns")]), &[]);
+        check(
+            &with(vec![member("User", "", "alice", "owner"), member("User", "", "bob", "owner")]),
+            &["spec.members[1].roles[0]: Forbidden: cannot have more than one member having the owner role"],
+        );
+        check(
+            &with(vec![member("User", "", "alice", "king")]),
+            &["spec.members[0].roles[0]: Unsupported value: \"king\": supported values: \"admin\", \"owner\", \
+               \"serviceaccountmanager\", \"uam\", \"viewer\", \"extension:*\""],
+        );
+        let same = with(vec![
+            member("User", "", "system:serviceaccount:garden-dev:robot", "admin"),
+            member("ServiceAccount", "garden-dev", "robot", "viewer"),
+        ]);
+        let errors = super::project(&same);
+        assert_eq!(errors.len(), 1);
+        assert!(errors[0].to_string().starts_with("spec.members[1]: Duplicate value: "), "{errors:?}");
+    }
+
+    #[test]
+    fn default_tolerations_are_among_the_allowed_ones() {
+        let toleration = |key: &str| Toleration { key: key.to_owned(), value: None };
+        let with = |defaults: &[&str]| {
+            project(|project| {
+                let defaults = defaults.iter().map(|key| toleration(key)).collect();
+                project.spec.tolerations = Some(ProjectTolerations { defaults, whitelist: vec![toleration("a")] });
+            })
+        };
+        check(&with(&["a"]), &[]);
+        check(
+            &with(&["b"]),
+            &["spec.tolerations.defaults[0]: Forbidden: only the following tolerations are allowed: [a]"],
+        );
+    }
+
+    #[test]
+    fn owners_stay() {
+        let mut old = project(|_| {});
+        old.spec.owner = Some(api::kubernetes::rbac::Subject {
+            kind: "User".to_owned(),
+            api_group: "rbac.authorization.k8s.io".to_owned(),
+            name: "alice".to_owned(),
+            namespace: String::new(),
+        });
+        let mut new = old.clone();
+        new.spec.owner = None;
+        let errors = project_update(&new, &old);
+        assert_eq!(errors[0].to_string(), "spec.owner: Invalid value: null: owner cannot be reset");
+        assert_eq!(project_update(&old, &old), []);
+    }
+}

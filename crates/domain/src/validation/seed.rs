@@ -266,3 +266,123 @@ fn ingress(errors: &mut Errors, spec: &SeedSpec, path: &Path) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seed(change: impl FnOnce(&mut Seed)) -> Seed {
+        let spec = serde_json::json!({
+            "provider": {"type": "local", "region": "here", "zones": ["a"]},
+            "networks": {"pods": "10.1.0.0/16", "services": "10.2.0.0/16", "nodes": "10.0.0.0/16"},
+            "ingress": {"domain": "ingress.example.com", "controller": {"kind": "nginx"}},
+            "dns": {"provider": {"type": "local", "secretRef": {"name": "dns", "namespace": "garden"}}},
+        });
+        let mut seed = Seed::default();
+        seed.metadata.name = "local".to_owned();
+        seed.spec = serde_json::from_value(spec).unwrap();
+        crate::defaulting::seed(&mut seed);
+        change(&mut seed);
+        seed
+    }
+
+    #[track_caller]
+    fn check(seed: &Seed, expected: &[&str]) {
+        let errors = super::seed(seed);
+        assert_eq!(errors.iter().map(ToString::to_string).collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn an_empty_seed_lacks_everything_in_order() {
+        check(&seed(|_| {}), &[]);
+        let mut empty = Seed::default();
+        empty.metadata.name = "local".to_owned();
+        check(
+            &empty,
+            &[
+                "spec.provider.type: Required value: must provide a provider type",
+                "spec.provider.region: Required value: must provide a provider region",
+                "spec.networks.pods: Invalid value: \"\": invalid CIDR address: ",
+                "spec.networks.services: Invalid value: \"\": invalid CIDR address: ",
+                "spec.ingress: Required value: cannot be empty",
+            ],
+        );
+    }
+
+    #[test]
+    fn networks_of_a_seed_do_not_meet() {
+        check(
+            &seed(|seed| seed.spec.networks.services = "10.1.128.0/17".to_owned()),
+            &[
+                "spec.networks.services: Invalid value: \"10.1.128.0/17\": must not overlap with \"spec.networks.pods\" \
+               (\"10.1.0.0/16\")",
+            ],
+        );
+        check(
+            &seed(|seed| seed.spec.networks.nodes = Some("240.1.0.0/16".to_owned())),
+            &["spec.networks.nodes: Invalid value: \"240.1.0.0/16\": must not overlap with \"[]\" (\"240.0.0.0/8\")"],
+        );
+        check(
+            &seed(|seed| seed.spec.networks.services = "32.0.0.0/7".to_owned()),
+            &["spec.networks.services: Invalid value: \"32.0.0.0/7\": cannot be larger than /8"],
+        );
+    }
+
+    #[test]
+    fn topology_aware_routing_needs_two_zones() {
+        let with = |zones: &[&str]| {
+            seed(|seed| {
+                seed.spec.provider.zones = zones.iter().map(|zone| (*zone).to_owned()).collect();
+                seed.spec.settings.get_or_insert_default().topology_aware_routing =
+                    Some(SeedSettingTopologyAwareRouting { enabled: true });
+            })
+        };
+        check(&with(&["a", "b"]), &[]);
+        let text = "spec.settings.topologyAwareRouting.enabled: Forbidden: topology-aware routing can only be enabled on \
+                    multi-zone Seed clusters (with at least two zones in spec.provider.zones)";
+        check(&with(&["a"]), &[text]);
+    }
+
+    #[test]
+    fn a_seed_keeps_its_networks_and_does_not_change_operations() {
+        let old = seed(|seed| {
+            seed.metadata.annotations.insert(OPERATION.to_owned(), "renew-kubeconfig".to_owned());
+        });
+        let mut new = old.clone();
+        new.spec.networks.pods = "10.9.0.0/16".to_owned();
+        new.metadata.annotations.insert(OPERATION.to_owned(), "reconcile".to_owned());
+        let errors = seed_update(&new, &old);
+        assert_eq!(
+            errors.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            [
+                "metadata.annotations[gardener.cloud/operation]: Forbidden: must not overwrite operation \
+                 \"renew-kubeconfig\" with \"reconcile\"",
+                "spec.networks.pods: Invalid value: \"10.9.0.0/16\": field is immutable",
+            ]
+        );
+        assert_eq!(seed_update(&old, &old), []);
+    }
+
+    #[test]
+    fn a_backup_elsewhere_names_its_region() {
+        let with = |provider: &str, region: Option<&str>| {
+            seed(|seed| {
+                let mut backup =
+                    Backup { provider: provider.to_owned(), region: region.map(str::to_owned), ..Backup::default() };
+                backup.secret_ref.name = "backup".to_owned();
+                backup.secret_ref.namespace = "garden".to_owned();
+                crate::defaulting::sync_backup_references(&mut backup.secret_ref, &mut backup.credentials_ref);
+                seed.spec.backup = Some(backup);
+            })
+        };
+        check(&with("local", None), &[]);
+        check(&with("aws", Some("eu")), &[]);
+        check(
+            &with("aws", None),
+            &[
+                "spec.backup.region: Invalid value: \"\": region must be specified for if backup provider is different from \
+               seed provider used in `spec.provider.type`",
+            ],
+        );
+    }
+}

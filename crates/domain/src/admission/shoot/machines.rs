@@ -254,20 +254,20 @@ fn machine_type(
         let supported: Vec<&String> = supported.into_iter().collect();
         return Some(FieldError::not_supported(path, wanted, &supported));
     };
-    let mut text = String::new();
+    let mut text: Vec<String> = Vec::new();
     if !usable(found) {
-        text.push_str("is unusable, ");
+        text.push("is unusable, ".to_owned());
     }
     if !available(found) {
-        text.push_str("is unavailable in at least one zone, ");
+        text.push("is unavailable in at least one zone, ".to_owned());
     }
     if !fits(found) {
-        text.push_str(&format!("does not support CPU architecture {architecture:?}, "));
+        text.push(format!("does not support CPU architecture {architecture:?}, "));
     }
     if text.is_empty() {
         return None;
     }
-    let text = format!("machine type {wanted:?} {text}supported types are {}", go_list(supported));
+    let text = format!("machine type {wanted:?} {}supported types are {}", text.concat(), go_list(supported));
     Some(FieldError::invalid(path, wanted, &text))
 }
 
@@ -329,23 +329,25 @@ pub fn check_image(
         let text = format!("machine image version is not supported, supported machine image versions are: {list}");
         return Some(invalid_unquoted(path, &dump(image), &text));
     };
-    let mut text = String::new();
+    let mut text: Vec<String> = Vec::new();
     if !fits(found) {
-        text.push_str(&format!("does not support CPU architecture {architecture:?}, "));
+        text.push(format!("does not support CPU architecture {architecture:?}, "));
     }
     if !active(found) {
-        text.push_str("is expired, ");
+        text.push("is expired, ".to_owned());
     }
     if in_place && !updates(found) {
-        text.push_str(if is_update {
+        let why = if is_update {
             "cannot be in-place updated from the current version, "
         } else {
             "does not support in-place updates, "
-        });
+        };
+        text.push(why.to_owned());
     }
     if text.is_empty() {
         return None;
     }
+    let text = text.concat();
     let text = format!("machine image version '{name}:{wanted}' {text}supported machine image versions are: {list}");
     Some(invalid_unquoted(path, &dump(image), &text))
 }
@@ -422,15 +424,15 @@ fn volume(
             let supported: Vec<&String> = supported.into_iter().collect();
             return Some(FieldError::not_supported(&path, wanted, &supported));
         };
-        let mut text = String::new();
+        let mut text: Vec<String> = Vec::new();
         if !usable(found) {
-            text.push_str("is unusable, ");
+            text.push("is unusable, ".to_owned());
         }
         if !available(found) {
-            text.push_str("is unavailable in at least one zone, ");
+            text.push("is unavailable in at least one zone, ".to_owned());
         }
         if !text.is_empty() {
-            let text = format!("volume type {wanted:?} {text}supported types are {}", go_list(supported));
+            let text = format!("volume type {wanted:?} {}supported types are {}", text.concat(), go_list(supported));
             return Some(FieldError::invalid(&path, wanted, &text));
         }
     }

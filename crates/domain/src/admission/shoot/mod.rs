@@ -281,7 +281,7 @@ fn internal_versions(errors: &mut Errors, shoot: &Shoot) {
     for (config, path) in raw {
         let Some(config) = config else { continue };
         let text = |key: &str| config.0.get(key).and_then(|value| value.as_str()).unwrap_or_default();
-        let (group, version) = text("apiVersion").rsplit_once('/').unwrap_or(("", text("apiVersion")));
+        let (group, version) = text("apiVersion").rsplit_once('/').unwrap_or_else(|| ("", text("apiVersion")));
         if version == "__internal" && !text("kind").is_empty() {
             let value = format!("{group}/{version}, Kind={}", text("kind"));
             errors.push(FieldError::invalid(&path, &value, "must not use apiVersion 'internal'"));

@@ -36,7 +36,8 @@ pub(super) fn pool(errors: &mut Errors, worker: &mut Worker, old: Option<&Worker
         Ok(Some(version)) => *written = version,
         Ok(None) => {
             let own = old.and_then(|old| old.kubernetes.as_ref()?.version.as_deref());
-            let before = own.or(context.old.map(|old| old.spec.kubernetes.version.as_str())).unwrap_or_default();
+            let before =
+                own.or_else(|| context.old.map(|old| old.spec.kubernetes.version.as_str())).unwrap_or_default();
             let only_new = context.operation == Operation::Create || old.is_none();
             errors.extend(check_kubernetes_version(versions, written, before, only_new, context.now, &path));
         }
