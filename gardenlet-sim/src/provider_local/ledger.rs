@@ -59,15 +59,18 @@ impl<K: Resource> Ledger<K> {
 
     /// The objects of one cluster and namespace, in key order.
     pub(super) fn list_in(&self, cluster: &str, namespace: &str) -> Vec<Arc<K>> {
-        let is_inside = |key: &ObjectKey| &*key.cluster == cluster && &*key.namespace == namespace;
         let stored = self.store.list_in(cluster, namespace);
         let written = lock(&self.written);
-        if !written.keys().any(is_inside) {
+        let mut entries = written
+            .range(ObjectKey::new(cluster, namespace, "")..)
+            .take_while(|(key, _)| &*key.cluster == cluster && &*key.namespace == namespace)
+            .peekable();
+        if entries.peek().is_none() {
             return stored;
         }
         let mut objects: BTreeMap<String, Option<Arc<K>>> =
             stored.into_iter().map(|object| (object.metadata().name.clone(), Some(object))).collect();
-        for (key, entry) in written.iter().filter(|(key, _)| is_inside(key)) {
+        for (key, entry) in entries {
             let stored = objects.remove(&*key.name).flatten();
             objects.insert(key.name.to_string(), merge(entry, stored));
         }

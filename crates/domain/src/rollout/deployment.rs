@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One pass of a MachineDeployment over its MachineSets.
 
-use apimachinery::meta::Time;
+use apimachinery::meta::{IntOrString, Time};
 
 use super::limits::Limits;
 use super::{WaitingOn, scaling};
@@ -106,7 +106,7 @@ impl Deployment {
         match &self.strategy {
             Strategy::Rolling(limits) | Strategy::InPlace { limits, manual: false } => limits.resolve(self.replicas),
             Strategy::InPlace { limits, manual: true } => {
-                Limits { max_surge: 0.into_limit(), max_unavailable: limits.max_unavailable.clone() }
+                Limits { max_surge: IntOrString::Int(0), max_unavailable: limits.max_unavailable.clone() }
                     .resolve(self.replicas)
             }
         }
@@ -118,16 +118,6 @@ impl Deployment {
             Strategy::Rolling(limits) => limits.surge(self.replicas),
             Strategy::InPlace { .. } => 0,
         }
-    }
-}
-
-trait IntoLimit {
-    fn into_limit(self) -> apimachinery::meta::IntOrString;
-}
-
-impl IntoLimit for i32 {
-    fn into_limit(self) -> apimachinery::meta::IntOrString {
-        apimachinery::meta::IntOrString::Int(self)
     }
 }
 
@@ -192,7 +182,7 @@ fn finish(deployment: &Deployment, new: &Set, old: &[&Set], mut steps: Vec<Step>
         let empty = old.iter().filter(|set| set.machines == 0 && set.replicas == 0 && !set.deleting);
         steps.extend(empty.map(|set| Step::DeleteSet { set: set.name.clone() }));
     }
-    let waiting_on = if is_complete { None } else { waiting_on(deployment, new, old) };
+    let waiting_on = (!is_complete).then(|| waiting_on(deployment, new, old));
     Pass { steps, waiting_on, is_complete }
 }
 
@@ -271,24 +261,24 @@ fn is_complete(deployment: &Deployment, new: &Set, old: &[&Set]) -> bool {
     new.machines == machines && machines == available && machines == deployment.replicas
 }
 
-fn waiting_on(deployment: &Deployment, new: &Set, old: &[&Set]) -> Option<WaitingOn> {
+fn waiting_on(deployment: &Deployment, new: &Set, old: &[&Set]) -> WaitingOn {
     let count = |number: i32| u32::try_from(number).unwrap_or_default();
     if let Strategy::InPlace { manual: true, .. } = deployment.strategy {
         let candidates = old.iter().map(|set| set.replicas).sum();
         if candidates > 0 {
-            return Some(WaitingOn::UserSelection { candidates: count(candidates) });
+            return WaitingOn::UserSelection { candidates: count(candidates) };
         }
     }
     if new.replicas > new.available {
-        return Some(WaitingOn::MachineCreation { missing: count(new.replicas - new.available) });
+        return WaitingOn::MachineCreation { missing: count(new.replicas - new.available) };
     }
     let terminating: i32 = new.terminating + old.iter().map(|set| set.terminating).sum::<i32>();
     if terminating > 0 {
-        return Some(WaitingOn::MachineDeletion { terminating: count(terminating) });
+        return WaitingOn::MachineDeletion { terminating: count(terminating) };
     }
     let (_, unavailable) = deployment.limits();
     let have = new.available + old.iter().map(|set| set.available).sum::<i32>();
-    Some(WaitingOn::Availability { have: count(have), need: count(deployment.replicas - unavailable) })
+    WaitingOn::Availability { have: count(have), need: count(deployment.replicas - unavailable) }
 }
 
 fn by_age(sets: &[Set]) -> Vec<&Set> {
@@ -299,8 +289,6 @@ fn by_age(sets: &[Set]) -> Vec<&Set> {
 
 #[cfg(test)]
 mod tests {
-    use apimachinery::meta::IntOrString;
-
     use super::*;
 
     fn deployment(replicas: i32, surge: i32, unavailable: i32) -> Deployment {

@@ -142,9 +142,9 @@ impl Wanted<'_> {
             disable_health_timeout,
         } = settings;
         let mut node_template = NodeTemplateSpec::default();
-        node_template.metadata.labels = self.pool.labels.clone();
-        node_template.metadata.annotations = self.pool.annotations.clone();
-        node_template.spec.taints = self.pool.taints.clone();
+        node_template.metadata.labels.clone_from(&self.pool.labels);
+        node_template.metadata.annotations.clone_from(&self.pool.annotations);
+        node_template.spec.taints.clone_from(&self.pool.taints);
         MachineSpec {
             class: ClassSpec { kind: "MachineClass".to_owned(), name: self.class_name.clone(), ..ClassSpec::default() },
             node_template,

@@ -405,8 +405,8 @@ fn new_set(
     revision: i64,
     wish: &Deployment,
 ) -> MachineSet {
-    let mut set = MachineSet::default();
-    set.metadata = ObjectMeta::named(&deployment.metadata.namespace, name);
+    let metadata = ObjectMeta::named(&deployment.metadata.namespace, name);
+    let mut set = MachineSet { metadata, ..MachineSet::default() };
     set.metadata.labels.clone_from(&deployment.spec.template.metadata.labels);
     set.metadata.labels.insert(TEMPLATE_HASH_LABEL.to_owned(), hash.to_owned());
     set.metadata.annotations.insert(REVISION_ANNOTATION.to_owned(), revision.to_string());

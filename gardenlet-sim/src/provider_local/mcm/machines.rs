@@ -68,7 +68,7 @@ impl Individual {
     pub(super) fn set_status(&mut self, phase: Phase, operation: Operation, timeout_active: bool, now: Time) {
         let status = &mut self.machine.edit().status;
         if status.current_status.phase != phase.as_str() {
-            status.current_status.phase = phase.as_str().to_owned();
+            phase.as_str().clone_into(&mut status.current_status.phase);
             status.current_status.last_update_time = now;
         }
         status.current_status.timeout_active = timeout_active;

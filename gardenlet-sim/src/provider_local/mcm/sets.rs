@@ -72,8 +72,8 @@ impl Family<'_> {
         let instant = self.now.timestamp_millis().cast_unsigned().wrapping_mul(1000);
         let ordinal = instant.wrapping_add(u64::from(index.unsigned_abs()));
         let suffix = self.provider.context.random.suffix(5, "machine-name", &key, ordinal);
-        let mut machine = Machine::default();
-        machine.metadata = ObjectMeta::named(&self.namespace, &format!("{set_name}-{suffix}"));
+        let metadata = ObjectMeta::named(&self.namespace, &format!("{set_name}-{suffix}"));
+        let mut machine = Machine { metadata, ..Machine::default() };
         machine.metadata.generate_name = format!("{set_name}-");
         machine.metadata.labels.clone_from(&set.spec.template.metadata.labels);
         machine.metadata.annotations.clone_from(&set.spec.template.metadata.annotations);
