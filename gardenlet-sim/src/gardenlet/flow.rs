@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The flows as tables of tasks, and how a flow runs.
 //!
-//! A task starts when all its predecessors are done, and one that is skipped counts as done. When a task fails, its
+//! A task starts when all its predecessors are done; one that is skipped is done as soon as they are. When a task fails, its
 //! dependents never start; everything else goes on, and the flow fails when nothing is left to run. Progress is
 //! counted: finished tasks of those that are not skipped.
 //! Source: pkg/utils/flow/flow.go @ v1.120.0.
@@ -108,7 +108,7 @@ pub(crate) enum State {
     Waiting,
     /// At work.
     Running,
-    /// Done, or skipped.
+    /// Done, or skipped after its predecessors were done.
     Done,
     /// Ended with an error, or will never start because of one.
     Failed,
@@ -128,34 +128,43 @@ pub(crate) struct Plan {
 impl Plan {
     /// A run that has not begun.
     pub(crate) fn new(tasks: &'static [Task], facts: Facts) -> Self {
-        let states: BTreeMap<u8, State> = tasks
-            .iter()
-            .map(|task| (task.number, if (task.skip)(&facts) { State::Done } else { State::Waiting }))
-            .collect();
-        let total = states.values().filter(|state| **state == State::Waiting).count();
+        let states = tasks.iter().map(|task| (task.number, State::Waiting)).collect();
+        let total = tasks.iter().filter(|task| !(task.skip)(&facts)).count();
         Self { tasks, states, facts, total, succeeded: 0 }
     }
 
     /// Marks every task that can start as running and returns them in table order.
+    ///
+    /// A skipped task takes no time, but it passes on that its predecessors are done only when they are.
     pub(crate) fn start_ready(&mut self) -> Vec<&'static Task> {
         let mut ready = Vec::new();
-        for task in self.tasks {
-            if self.states[&task.number] != State::Waiting {
-                continue;
+        loop {
+            let mut has_passed = false;
+            for task in self.tasks {
+                if self.states[&task.number] != State::Waiting || !self.may_start(task) {
+                    continue;
+                }
+                if (task.skip)(&self.facts) {
+                    self.states.insert(task.number, State::Done);
+                    has_passed = true;
+                } else {
+                    self.states.insert(task.number, State::Running);
+                    ready.push(task);
+                }
             }
-            let is_ready = task.after.iter().all(|before| {
-                // Monitoring and the API server's Service wait for the infrastructure only to learn the nodes' network.
-                let is_void = *before == 9
-                    && self.facts.nodes_network_known
-                    && matches!(task.name, n if NETWORK_DEPENDENTS.contains(&n));
-                is_void || self.states[before] == State::Done
-            });
-            if is_ready {
-                self.states.insert(task.number, State::Running);
-                ready.push(task);
+            if !has_passed {
+                ready.sort_by_key(|task: &&Task| task.number);
+                return ready;
             }
         }
-        ready
+    }
+
+    fn may_start(&self, task: &Task) -> bool {
+        task.after.iter().all(|before| {
+            // Monitoring and the API server's Service wait for the infrastructure only to learn the nodes' network.
+            let is_void = *before == 9 && self.facts.nodes_network_known && NETWORK_DEPENDENTS.contains(&task.name);
+            is_void || self.states[before] == State::Done
+        })
     }
 
     /// A task ended.
@@ -283,7 +292,7 @@ mod tests {
             }
         }
         assert_eq!(plan.running().collect::<Vec<_>>(), ["Waiting until shoot worker nodes have been reconciled"]);
-        assert_eq!(plan.progress(), 88);
+        assert_eq!(plan.progress(), 86);
     }
 
     #[test]

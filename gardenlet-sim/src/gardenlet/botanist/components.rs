@@ -13,7 +13,7 @@ use domain::worker_pool::hash::digest;
 use serde_json::{Value, json};
 
 use super::super::flow::effect::Component;
-use super::super::readiness::GARDENER_VERSION_ANNOTATION;
+use super::super::readiness::{self, GARDENER_VERSION_ANNOTATION};
 use super::{Botanist, Failure, delete, typed};
 
 /// Annotation of kube-apiserver's pods: they know the authorizer for node agents.
@@ -469,16 +469,14 @@ impl Botanist {
         Ok(())
     }
 
-    /// Deletes DaemonSets of kube-proxy: those of pools and versions that are gone, or all.
-    ///
-    /// Unlike upstream: the DaemonSet of a version goes with the run that no longer asks for it, also while nodes of
-    /// that version are still being replaced.
+    /// Deletes DaemonSets of kube-proxy: those that neither the spec nor a Node asks for, or all.
     pub(crate) async fn destroy_kube_proxy(&self, only_stale: bool) -> Result<(), Failure> {
         let wanted = self.kube_proxy_names();
         let api = self.gardenlet.shoot::<DaemonSet>(&self.technical_id, "kube-system");
         for set in self.gardenlet.stores.daemon_sets.list_in(&self.technical_id, "kube-system") {
             let name = &set.metadata.name;
-            let is_kept = only_stale && wanted.iter().any(|(wanted, _)| wanted == name);
+            let has_nodes = || readiness::nodes_of(&self.gardenlet, &set, &self.technical_id) > 0;
+            let is_kept = only_stale && (wanted.iter().any(|(wanted, _)| wanted == name) || has_nodes());
             if name.starts_with("kube-proxy-") && !is_kept {
                 delete(&api, name).await?;
             }
