@@ -76,10 +76,16 @@ pub(crate) fn bookmark(scope: &Scope, version: &str, metadata: Value, revision: 
     })
 }
 
+/// Whether a column shows the name of its object, as those of Events do, so that none is put in front.
+fn names_itself(columns: &[Column]) -> bool {
+    columns.iter().any(|column| matches!(column.cell, Cell::Path(".metadata.name")))
+}
+
 fn definitions(columns: &[Column]) -> Value {
-    let mut out = vec![json!({
-        "name": "Name", "type": "string", "format": "name", "description": "", "priority": 0,
-    })];
+    let mut out = Vec::new();
+    if !names_itself(columns) {
+        out.push(json!({ "name": "Name", "type": "string", "format": "name", "description": "", "priority": 0 }));
+    }
     for column in columns {
         // Ages are made here, so that they follow the server's clock.
         let type_ = if column.type_ == "date" { "string" } else { column.type_ };
@@ -96,7 +102,10 @@ fn definitions(columns: &[Column]) -> Value {
 fn row(scope: &Scope, object: &Stored, columns: &[Column], version: &str, include: Include) -> Value {
     let tree = output::tree(scope, object);
     let now = scope.now();
-    let mut cells = vec![json!(&*object.name)];
+    let mut cells = Vec::new();
+    if !names_itself(columns) {
+        cells.push(json!(&*object.name));
+    }
     cells.extend(columns.iter().map(|column| cell(&tree, column, now)));
     if columns.is_empty() {
         cells.push(json!(age(&tree["metadata"]["creationTimestamp"], now)));
