@@ -10,7 +10,7 @@
 //! **Tour.** [`shoot_maintenance`] the daily maintenance of Shoots; [`project`] namespaces of Projects;
 //! [`cloud_profile`] CloudProfiles and what NamespacedCloudProfiles make of them; [`binding`] SecretBindings and
 //! CredentialsBindings; [`protection`] kinds that stay while they are referenced; [`controller_installation`] which
-//! extensions a Seed needs.
+//! extensions a Seed needs; [`seed_checks`] whether they work; [`shoot_status_label`] health of Shoots in one word.
 //!
 //! Source: pkg/controllermanager @ v1.120.0.
 
@@ -20,13 +20,19 @@ pub mod controller_installation;
 mod finalizer;
 pub mod project;
 pub mod protection;
+pub mod seed_checks;
 pub mod shoot_maintenance;
+pub mod shoot_status_label;
 mod stores;
 
 use std::collections::BTreeSet;
 
+use chrono::TimeDelta;
+use controller::leader_election;
 use domain::maintenance::Restarters;
 use domain::profile::Profile;
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use process::{Context, Exit};
 
 use crate::stores::Stores;
@@ -46,6 +52,8 @@ pub struct Options {
     pub config: Config,
     /// Names of controllers that are left out, `shoot-maintenance`.
     pub disabled: BTreeSet<&'static str>,
+    /// The Lease to hold while working; `None` for an instance that is known to be the only one.
+    pub leader_election: Option<leader_election::Options>,
 }
 
 /// What the configuration file says (`ControllerManagerConfiguration`); the defaults are those of a landscape.
@@ -55,55 +63,63 @@ pub struct Config {
     pub concurrent_syncs: usize,
     /// `controllers.shootMaintenance`
     pub shoot_maintenance: Restarters,
+    /// How long conditions `ExtensionsReady` and `BackupBucketsReady` are `Progressing` before they fail.
+    pub seed_threshold: TimeDelta,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { concurrent_syncs: 20, shoot_maintenance: Restarters::default() }
+        Self { concurrent_syncs: 20, shoot_maintenance: Restarters::default(), seed_threshold: TimeDelta::minutes(1) }
     }
 }
 
-/// Runs the controllers until the component is asked to stop.
+/// Runs the controllers until the component is asked to stop, or the Lease is lost.
 pub async fn run(context: Context, options: Options) -> Exit {
-    let stores = Stores::start(&context);
-    let start = |name: &str| !options.disabled.contains(name);
-    let tasks = &context.tasks;
-    if start(shoot_maintenance::NAME) {
-        tasks.spawn(shoot_maintenance::run(context.clone(), stores.clone(), options.clone()));
+    let leadership = match &options.leader_election {
+        Some(lease) => Some(leader_election::acquire(&context, lease).await),
+        None => None,
+    };
+    start(&context, &options);
+    match leadership {
+        None => context.tasks.shutdown().requested().await,
+        Some(leadership) => {
+            leadership.lost().await;
+            if !context.tasks.shutdown().is_requested() {
+                return Exit { code: 1, last_line: "leader election lost".to_owned() };
+            }
+        }
     }
-    if start(project::NAME) {
-        tasks.spawn(project::run(context.clone(), stores.clone(), options.config));
-    }
-    if start(cloud_profile::CLOUD_PROFILE) {
-        tasks.spawn(cloud_profile::run(context.clone(), stores.clone(), options.config));
-    }
-    if start(cloud_profile::NAMESPACED_CLOUD_PROFILE) {
-        tasks.spawn(cloud_profile::run_namespaced(context.clone(), stores.clone(), options.config));
-    }
-    if start(binding::SECRET_BINDING) {
-        tasks.spawn(binding::run_secret_bindings(context.clone(), stores.clone(), options.config));
-    }
-    if start(binding::CREDENTIALS_BINDING) {
-        tasks.spawn(binding::run_credentials_bindings(context.clone(), stores.clone(), options.config));
-    }
-    if start(protection::QUOTA) {
-        tasks.spawn(protection::run_quotas(context.clone(), stores.clone(), options.config));
-    }
-    if start(protection::EXPOSURE_CLASS) {
-        tasks.spawn(protection::run_exposure_classes(context.clone(), stores.clone(), options.config));
-    }
-    if start(protection::CONTROLLER_REGISTRATION) {
-        tasks.spawn(protection::run_controller_registrations(context.clone(), stores.clone(), options.config));
-    }
-    if start(protection::CONTROLLER_DEPLOYMENT) {
-        tasks.spawn(protection::run_controller_deployments(context.clone(), stores.clone(), options.config));
-    }
-    if start(protection::SEED) {
-        tasks.spawn(protection::run_seeds(context.clone(), stores.clone(), options.config));
-    }
-    if start(controller_installation::NAME) {
-        tasks.spawn(controller_installation::run(context.clone(), stores, options.config));
-    }
-    context.tasks.shutdown().requested().await;
     Exit::default()
+}
+
+/// Starts the controllers; they end with the component.
+fn start(context: &Context, options: &Options) {
+    let (stores, config) = (Stores::start(context), options.config);
+    let spawn = |name: &'static str, controller: BoxFuture<'static, ()>| {
+        if !options.disabled.contains(name) {
+            context.tasks.spawn(controller);
+        }
+    };
+    macro_rules! controllers {
+        ($($name:path => $run:path),* $(,)?) => {
+            $(spawn($name, $run(context.clone(), stores.clone(), config).boxed());)*
+        };
+    }
+    spawn(shoot_maintenance::NAME, shoot_maintenance::run(context.clone(), stores.clone(), options.clone()).boxed());
+    controllers! {
+        binding::CREDENTIALS_BINDING => binding::run_credentials_bindings,
+        binding::SECRET_BINDING => binding::run_secret_bindings,
+        cloud_profile::CLOUD_PROFILE => cloud_profile::run,
+        cloud_profile::NAMESPACED_CLOUD_PROFILE => cloud_profile::run_namespaced,
+        controller_installation::NAME => controller_installation::run,
+        project::NAME => project::run,
+        protection::CONTROLLER_DEPLOYMENT => protection::run_controller_deployments,
+        protection::CONTROLLER_REGISTRATION => protection::run_controller_registrations,
+        protection::EXPOSURE_CLASS => protection::run_exposure_classes,
+        protection::QUOTA => protection::run_quotas,
+        protection::SEED => protection::run_seeds,
+        seed_checks::BACKUP_BUCKETS => seed_checks::run_backup_buckets,
+        seed_checks::EXTENSIONS => seed_checks::run_extensions,
+        shoot_status_label::NAME => shoot_status_label::run,
+    }
 }

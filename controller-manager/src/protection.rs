@@ -22,7 +22,7 @@ pub const QUOTA: &str = "quota";
 /// Name of the controller of ExposureClasses.
 pub const EXPOSURE_CLASS: &str = "exposureclass";
 /// Name of the controller of ControllerRegistrations.
-pub const CONTROLLER_REGISTRATION: &str = "controllerregistration-finalizer";
+pub const CONTROLLER_REGISTRATION: &str = "controllerregistration-controllerregistration-finalizer";
 /// Name of the controller of ControllerDeployments.
 pub const CONTROLLER_DEPLOYMENT: &str = "controllerdeployment";
 /// Name of the controller that keeps Seeds while extensions are installed there.
@@ -212,7 +212,7 @@ pub async fn run_controller_registrations(context: Context, stores: Stores, conf
         &context,
         &registrations,
         REGISTRATION_FINALIZER,
-        "controllerregistration-finalizer-controller",
+        "controllerregistration-controllerregistration-finalizer-controller",
         EventType::Normal,
         kept,
     )

@@ -23,6 +23,7 @@
 //! - [`reconcile`] when a Shoot is reconciled: its generation, operation annotations, confined roll-out.
 //! - [`required_extensions`] which extensions a Seed needs.
 //! - [`rollout`] MachineDeployments, MachineSets, Machines and Nodes, pass by pass.
+//! - [`seed_checks`] conditions of a Seed that follow from its extensions and backup buckets.
 //! - [`validation`] static validation per kind.
 //! - [`versions`] semantic versions, expiry, selections.
 //! - [`warnings`] what the API server says beside its answer.
@@ -45,6 +46,7 @@ pub mod project;
 pub mod reconcile;
 pub mod required_extensions;
 pub mod rollout;
+pub mod seed_checks;
 pub mod validation;
 pub mod versions;
 pub mod warnings;

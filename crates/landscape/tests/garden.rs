@@ -4,7 +4,7 @@
 mod support;
 
 use api::core::{
-    CloudProfile, ControllerInstallation, ExpirableVersion, NamespacedCloudProfile, Project, SecretBinding, Shoot,
+    CloudProfile, ControllerInstallation, ExpirableVersion, NamespacedCloudProfile, Project, SecretBinding, Seed, Shoot,
 };
 use api::kubernetes::core::{Namespace, Secret};
 use apimachinery::meta::{DeleteOptions, Time};
@@ -214,4 +214,17 @@ fn seeds_get_the_extensions_that_they_need() {
     names.sort();
     assert_eq!(names, ["provider-local"]);
     assert!(found[0].metadata.name.starts_with("provider-local-"), "{}", found[0].metadata.name);
+}
+
+#[test]
+fn seeds_and_shoots_say_how_they_are() {
+    let mut audited = Audited::start(Options::new(1, evening()));
+    audited.create_shoot("s");
+    audited.until("2023-07-27T22:00:00Z");
+    assert_eq!(audited.shoot("s").metadata.label("shoot.gardener.cloud/status"), Some("healthy"));
+    let admin = audited.admin.clone();
+    let seed = audited.run(Api::<Seed>::all(&admin, "garden").get("local")).expect("registered");
+    let condition = seed.status.conditions.iter().find(|condition| condition.r#type == "ExtensionsReady");
+    let condition = condition.expect("checked");
+    assert_eq!((condition.status.as_str(), condition.reason.as_str()), ("True", "AllExtensionsReady"));
 }
