@@ -21,7 +21,11 @@ const SHOOT: &str = "shoot--demo--local";
 
 /// A landscape without gardenlet, in which the cluster and the control plane namespace of a shoot exist.
 fn landscape(seed: u64) -> Audited {
-    let mut audited = Audited::start(Options::new(seed, evening()));
+    landscape_of(Options::new(seed, evening()))
+}
+
+fn landscape_of(options: Options) -> Audited {
+    let mut audited = Audited::start(options);
     audited.landscape.stop_component(&Component::Gardenlet("local".into())).expect("gardenlet stops");
     let admin = audited.admin.clone();
     audited.run(async {
@@ -32,8 +36,7 @@ fn landscape(seed: u64) -> Audited {
         Api::all(&admin, "runtime").create(&cluster).await.expect("the cluster is created");
         let namespace = Namespace { metadata: named("", SHOOT), ..Namespace::default() };
         Api::all(&admin, SEED).create(&namespace).await.expect("the namespace is created");
-        let mut shoot = Shoot { metadata: named("garden-demo", "local"), ..Shoot::default() };
-        shoot.spec.kubernetes.version = "1.26.4".into();
+        let shoot = shoot();
         let raw = |value: serde_json::Value| RawExtension(value);
         let cluster = Cluster {
             metadata: named("", SHOOT),
@@ -46,6 +49,21 @@ fn landscape(seed: u64) -> Audited {
         Api::all(&admin, SEED).create(&cluster).await.expect("the Cluster is created");
     });
     audited
+}
+
+fn shoot() -> Shoot {
+    let mut shoot = Shoot { metadata: named("garden-demo", "local"), ..Shoot::default() };
+    shoot.spec.kubernetes.version = "1.26.4".into();
+    shoot
+}
+
+/// Writes the Shoot into its Cluster, as gardenlet does at the start of an operation.
+fn publish(audited: &mut Audited, shoot: &Shoot) {
+    let clusters = Api::<Cluster>::all(&audited.admin, SEED);
+    let old = audited.run(clusters.get(SHOOT)).expect("the Cluster is there");
+    let mut new = old.clone();
+    new.spec.shoot = RawExtension(serde_json::to_value(shoot).expect("a Shoot is JSON"));
+    audited.run(clusters.update(&old, &new)).expect("the Cluster is changed");
 }
 
 fn named(namespace: &str, name: &str) -> ObjectMeta {
@@ -233,4 +251,89 @@ fn extension_objects_are_answered_once() {
     audited.run(infrastructures.delete("local", &DeleteOptions::default())).expect("deleted");
     audited.until("2023-07-28T20:05:00Z");
     assert_eq!(all::<Infrastructure>(&mut audited, SEED), []);
+}
+
+#[test]
+fn zones_have_deployments_of_their_own_and_a_removed_zone_goes_last() {
+    let mut audited = landscape(5);
+    let admin = audited.admin.clone();
+    let mut three = worker(3, 1, 0);
+    three.spec.pools[0].zones = vec!["a".into(), "b".into()];
+    audited.run(Api::all(&admin, SEED).create(&three)).expect("the Worker is created");
+    until_worker_succeeds(&mut audited, "2023-07-27T20:10:00Z");
+    let zones = |nodes: Vec<Node>| {
+        let zone = |node: Node| node.metadata.labels["topology.kubernetes.io/zone"].clone();
+        nodes.into_iter().map(zone).collect::<Vec<_>>()
+    };
+    assert_eq!(zones(all(&mut audited, SHOOT)), ["a", "a", "b"], "the first zone gets the remainder");
+    change(&mut audited, |pool| drop(pool.zones.pop()));
+    until_worker_succeeds(&mut audited, "2023-07-27T20:20:00Z");
+    assert_eq!(zones(all(&mut audited, SHOOT)), ["a", "a", "a"]);
+    let deployments = all::<MachineDeployment>(&mut audited, SEED);
+    assert_eq!(deployments.len(), 1);
+    assert_eq!(deployments[0].metadata.name, "shoot--demo--local-local-z1");
+}
+
+#[test]
+fn labels_and_taints_reach_running_nodes() {
+    let mut audited = landscape(6);
+    let admin = audited.admin.clone();
+    audited.run(Api::all(&admin, SEED).create(&worker(2, 1, 0))).expect("the Worker is created");
+    until_worker_succeeds(&mut audited, "2023-07-27T20:10:00Z");
+    let sets: Vec<String> = all::<MachineSet>(&mut audited, SEED).into_iter().map(|set| set.metadata.name).collect();
+    change(&mut audited, |pool| {
+        pool.labels.insert("team".into(), "blue".into());
+        pool.taints.push(api::kubernetes::core::Taint {
+            key: "dedicated".into(),
+            effect: "NoSchedule".into(),
+            ..Default::default()
+        });
+    });
+    until_worker_succeeds(&mut audited, "2023-07-27T20:20:00Z");
+    for node in all::<Node>(&mut audited, SHOOT) {
+        assert_eq!(node.metadata.labels["team"], "blue");
+        assert!(node.spec.taints.iter().any(|taint| taint.key == "dedicated"));
+    }
+    let same: Vec<String> = all::<MachineSet>(&mut audited, SEED).into_iter().map(|set| set.metadata.name).collect();
+    assert_eq!(same, sets, "no set is made for a label");
+}
+
+#[test]
+fn a_hibernated_shoot_has_no_nodes_and_wakes_up_with_the_minimum() {
+    let mut audited = landscape(7);
+    let admin = audited.admin.clone();
+    audited.run(Api::all(&admin, SEED).create(&worker(2, 1, 0))).expect("the Worker is created");
+    until_worker_succeeds(&mut audited, "2023-07-27T20:10:00Z");
+    let names = |nodes: Vec<Node>| nodes.into_iter().map(|node| node.metadata.name).collect::<Vec<_>>();
+    let before = names(all(&mut audited, SHOOT));
+    let mut asleep = shoot();
+    asleep.spec.hibernation = Some(api::core::Hibernation { enabled: Some(true), ..api::core::Hibernation::default() });
+    publish(&mut audited, &asleep);
+    change(&mut audited, |_| ());
+    audited.until("2023-07-27T20:20:00Z");
+    assert_eq!(all::<Node>(&mut audited, SHOOT), []);
+    assert_eq!(all::<MachineSet>(&mut audited, SEED).len(), 1, "the set stays");
+    publish(&mut audited, &shoot());
+    change(&mut audited, |_| ());
+    audited.until("2023-07-27T20:30:00Z");
+    let after = names(all(&mut audited, SHOOT));
+    assert_eq!(after.len(), 2);
+    assert!(after.iter().all(|name| !before.contains(name)), "{before:?} {after:?}");
+    assert_eq!(all::<MachineSet>(&mut audited, SEED).len(), 1, "the same set is scaled");
+}
+
+/// The order of timers, of deliveries and of work changes nothing about the bounds of a roll-out, which the auditor
+/// checks after each instant, nor about where it ends.
+#[test]
+fn roll_outs_keep_their_bounds_under_explored_schedules() {
+    for schedule in 0..12 {
+        let mut audited = landscape_of(Options { schedule: Some(schedule), ..Options::new(8, evening()) });
+        let admin = audited.admin.clone();
+        audited.run(Api::all(&admin, SEED).create(&worker(3, 1, 1))).expect("the Worker is created");
+        until_worker_succeeds(&mut audited, "2023-07-27T20:10:00Z");
+        change(&mut audited, |pool| pool.machine_image.version = "1096.1.0".into());
+        until_worker_succeeds(&mut audited, "2023-07-27T21:00:00Z");
+        let expected = vec![("v1.26.4".to_owned(), "gardenlinux 1096.1.0".to_owned()); 3];
+        assert_eq!(nodes(&mut audited), expected, "schedule {schedule}");
+    }
 }
