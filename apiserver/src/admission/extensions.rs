@@ -7,7 +7,7 @@ use apimachinery::Resource;
 use domain::admission::extensions::{Labels, check_backup, check_primary, check_seed, check_shoot};
 use generic_apiserver::{Attributes, Plugin, Reads};
 
-use super::{Verdict, refused, writes};
+use super::{Verdict, refused, stored, writes};
 
 /// Every extension that an object needs must be registered.
 pub(super) struct ExtensionValidator;
@@ -20,41 +20,39 @@ impl Plugin for ExtensionValidator {
     fn validate(&self, attributes: &mut Attributes<'_>, reads: &mut Reads<'_>) -> Verdict {
         let registrations = || reads.list::<ControllerRegistration>(None);
         if writes::<Shoot>(attributes, &["", "binding"]) {
-            let old = attributes.old::<Shoot>().map(|old| old.spec.clone());
+            let old = stored::<Shoot>(attributes).map(|old| &old.spec);
             let Some(shoot) = attributes.object::<Shoot>() else { return Ok(()) };
-            if shoot.metadata.is_being_deleted() || old.as_ref() == Some(&shoot.spec) {
+            if shoot.metadata.is_being_deleted() || old == Some(&shoot.spec) {
                 return Ok(());
             }
-            let (result, meta) = (check_shoot(&shoot.spec, &registrations()), shoot.metadata.clone());
-            return result.map_err(|refusal| refused(attributes, &meta, "Shoot", refusal));
+            let result = check_shoot(&shoot.spec, &registrations());
+            return result.map_err(|refusal| refused::<Shoot>(attributes, refusal));
         }
         if writes::<Seed>(attributes, &[""]) {
-            let old = attributes.old::<Seed>().map(|old| old.spec.clone());
+            let old = stored::<Seed>(attributes).map(|old| &old.spec);
             let Some(seed) = attributes.object::<Seed>() else { return Ok(()) };
-            if seed.metadata.is_being_deleted() || old.as_ref() == Some(&seed.spec) {
+            if seed.metadata.is_being_deleted() || old == Some(&seed.spec) {
                 return Ok(());
             }
-            let (result, meta) = (check_seed(&seed.spec, &registrations()), seed.metadata.clone());
-            return result.map_err(|refusal| refused(attributes, &meta, "Seed", refusal));
+            let result = check_seed(&seed.spec, &registrations());
+            return result.map_err(|refusal| refused::<Seed>(attributes, refusal));
         }
         if writes::<BackupBucket>(attributes, &[""]) {
-            let old = attributes.old::<BackupBucket>().map(|old| old.spec.clone());
+            let old = stored::<BackupBucket>(attributes).map(|old| &old.spec);
             let Some(bucket) = attributes.object::<BackupBucket>() else { return Ok(()) };
-            if old.as_ref() == Some(&bucket.spec) {
+            if old == Some(&bucket.spec) {
                 return Ok(());
             }
             let result = check_backup("BackupBucket", &bucket.spec.provider.r#type, &registrations());
-            let meta = bucket.metadata.clone();
-            return result.map_err(|refusal| refused(attributes, &meta, "BackupBucket", refusal));
+            return result.map_err(|refusal| refused::<BackupBucket>(attributes, refusal));
         }
         if writes::<BackupEntry>(attributes, &[""]) {
-            let old = attributes.old::<BackupEntry>().map(|old| old.spec.clone());
+            let old = stored::<BackupEntry>(attributes).map(|old| &old.spec);
             let Some(entry) = attributes.object::<BackupEntry>() else { return Ok(()) };
             let bucket = reads.get::<BackupBucket>("", &entry.spec.bucket_name);
-            let Some(bucket) = bucket.filter(|_| old.as_ref() != Some(&entry.spec)) else { return Ok(()) };
+            let Some(bucket) = bucket.filter(|_| old != Some(&entry.spec)) else { return Ok(()) };
             let result = check_backup("BackupEntry", &bucket.spec.provider.r#type, &registrations());
-            let meta = entry.metadata.clone();
-            return result.map_err(|refusal| refused(attributes, &meta, "BackupEntry", refusal));
+            return result.map_err(|refusal| refused::<BackupEntry>(attributes, refusal));
         }
         Ok(())
     }
@@ -116,13 +114,12 @@ impl Plugin for ControllerRegistrationResources {
         if !writes::<ControllerRegistration>(attributes, &[""]) {
             return Ok(());
         }
-        let old = attributes.old::<ControllerRegistration>().map(|old| old.spec.clone());
+        let old = stored::<ControllerRegistration>(attributes).map(|old| &old.spec);
         let Some(registration) = attributes.object::<ControllerRegistration>() else { return Ok(()) };
-        if old.as_ref() == Some(&registration.spec) {
+        if old == Some(&registration.spec) {
             return Ok(());
         }
         let result = check_primary(registration, &reads.list_decisive::<ControllerRegistration>());
-        let meta = registration.metadata.clone();
-        result.map_err(|refusal| refused(attributes, &meta, "ControllerRegistration", refusal))
+        result.map_err(|refusal| refused::<ControllerRegistration>(attributes, refusal))
     }
 }

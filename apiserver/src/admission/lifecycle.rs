@@ -9,7 +9,7 @@ use domain::admission::bindings::{
 };
 use generic_apiserver::{Attributes, Operation, Plugin, Reads};
 
-use super::{Verdict, project_of, refused, writes};
+use super::{Verdict, project_of, refused, stored, writes};
 
 /// Deletion of Shoots, Projects and ShootStates only when it was confirmed.
 pub(super) struct DeletionConfirmation;
@@ -18,11 +18,10 @@ fn check<K: Resource>(attributes: &mut Attributes<'_>, reads: &Reads<'_>) -> Ver
     if !attributes.is_main::<K>() {
         return Ok(());
     }
-    let Some(meta) = attributes.old::<K>().map(|old| old.metadata().clone()) else { return Ok(()) };
+    let Some(meta) = stored::<K>(attributes).map(Resource::metadata) else { return Ok(()) };
     let project = project_of(&meta.namespace, reads);
-    let user = attributes.request.user.name.clone();
-    check_deletion(&meta, K::PLURAL, project.as_deref(), &user)
-        .map_err(|refusal| refused(attributes, &meta, K::KIND, refusal))
+    let user = &attributes.request.user.name;
+    check_deletion(meta, K::PLURAL, project.as_deref(), user).map_err(|refusal| refused::<K>(attributes, refusal))
 }
 
 impl Plugin for DeletionConfirmation {
@@ -34,10 +33,10 @@ impl Plugin for DeletionConfirmation {
         if !writes::<Shoot>(attributes, &[""]) {
             return Ok(());
         }
-        let old = attributes.old::<Shoot>().map(|old| old.metadata.clone());
-        let user = attributes.request.user.name.clone();
+        let old = stored::<Shoot>(attributes).map(|old| &old.metadata);
+        let user = &attributes.request.user.name;
         if let Some(shoot) = attributes.object::<Shoot>() {
-            record_confirmation(&mut shoot.metadata, old.as_ref(), &user);
+            record_confirmation(&mut shoot.metadata, old, user);
         }
         Ok(())
     }
@@ -68,10 +67,10 @@ impl Plugin for FinalizerRemoval {
             if !removes_gardener_finalizer::<Shoot>(attributes) {
                 return Ok(());
             }
-            let Some(old) = attributes.old::<Shoot>().cloned() else { return Ok(()) };
+            let Some(old) = stored::<Shoot>(attributes) else { return Ok(()) };
             let Some(shoot) = attributes.object::<Shoot>() else { return Ok(()) };
-            let result = check_shoot_finalizer(shoot, &old);
-            return result.map_err(|refusal| refused(attributes, &old.metadata, "Shoot", refusal));
+            let result = check_shoot_finalizer(shoot, old);
+            return result.map_err(|refusal| refused::<Shoot>(attributes, refusal));
         }
         binding::<SecretBinding>(attributes, "secret binding", reads, |shoot, name| {
             shoot.spec.secret_binding_name.as_deref() == Some(name)
@@ -84,7 +83,7 @@ impl Plugin for FinalizerRemoval {
 
 /// Whether an update takes Gardener's finalizer away, found without copying the object.
 fn removes_gardener_finalizer<K: Resource>(attributes: &mut Attributes<'_>) -> bool {
-    attributes.old::<K>().is_some_and(|old| old.metadata().has_finalizer("gardener"))
+    stored::<K>(attributes).is_some_and(|old| old.metadata().has_finalizer("gardener"))
         && attributes.object::<K>().is_some_and(|new| !new.metadata().has_finalizer("gardener"))
 }
 
@@ -97,8 +96,8 @@ fn binding<K: Resource>(
     if !attributes.is::<K>() || !removes_gardener_finalizer::<K>(attributes) {
         return Ok(());
     }
-    let Some(old) = attributes.old::<K>().map(|old| old.metadata().clone()) else { return Ok(()) };
-    let Some(new) = attributes.object::<K>().map(|new| new.metadata().clone()) else { return Ok(()) };
+    let Some(old) = stored::<K>(attributes).map(Resource::metadata) else { return Ok(()) };
+    let Some(new) = attributes.object::<K>().map(|new| new.metadata()) else { return Ok(()) };
     let in_use = || reads.list::<Shoot>(Some(&old.namespace)).iter().any(|shoot| uses(shoot, &old.name));
-    check_binding_finalizer(what, &new, &old, in_use).map_err(|refusal| refused(attributes, &old, K::KIND, refusal))
+    check_binding_finalizer(what, new, old, in_use).map_err(|refusal| refused::<K>(attributes, refusal))
 }

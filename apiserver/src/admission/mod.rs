@@ -14,8 +14,7 @@ mod shoot;
 use std::sync::Arc;
 
 use api::core::{CloudProfile, CloudProfileSpec, NamespacedCloudProfile, Project, Shoot};
-use apimachinery::meta::ObjectMeta;
-use apimachinery::{GroupKind, GroupResource, Status};
+use apimachinery::{GroupKind, GroupResource, Resource, Status};
 use domain::admission::Refusal;
 use domain::admission::project::{
     add_default_tolerations, admit_project, apply_exposure_class, check_tolerations, reserve_resources,
@@ -48,18 +47,20 @@ pub fn chain(options: &Options) -> Vec<Arc<dyn Plugin>> {
 /// What a plugin answers.
 type Verdict = Result<(), Status>;
 
-/// A refusal as the answer to a request; `kind` is the kind of the resource.
-fn refused(attributes: &Attributes<'_>, meta: &ObjectMeta, kind: &str, refusal: Refusal) -> Status {
-    let name = [attributes.name, &meta.name, &meta.generate_name].into_iter().find(|name| !name.is_empty());
-    let name = name.unwrap_or("Unknown");
+/// A refusal as the answer to a request about an object of `K`.
+fn refused<K: Resource>(attributes: &mut Attributes<'_>, refusal: Refusal) -> Status {
     let resource = attributes.resource;
+    let given = attributes.name;
+    let meta = attributes.object::<K>().map(|object| object.metadata());
+    let own = meta.map_or(["", ""], |meta| [&meta.name, &meta.generate_name]);
+    let name = [given, own[0], own[1]].into_iter().find(|name| !name.is_empty()).unwrap_or("Unknown");
     match refusal {
         Refusal::Forbidden(text) => {
             let resource = GroupResource { group: resource.group.clone(), resource: resource.resource.clone() };
             Status::forbidden(&resource, name, &text)
         }
         Refusal::Invalid(errors) => {
-            let kind = GroupKind { group: resource.group.clone(), kind: kind.to_owned() };
+            let kind = GroupKind { group: resource.group.clone(), kind: K::KIND.to_owned() };
             Status::invalid(&kind, name, &errors)
         }
         Refusal::BadRequest(text) => Status::bad_request(text),
@@ -67,8 +68,13 @@ fn refused(attributes: &Attributes<'_>, meta: &ObjectMeta, kind: &str, refusal: 
     }
 }
 
+/// The stored object, for as long as the request lives.
+fn stored<'a, K: Resource>(attributes: &Attributes<'a>) -> Option<&'a K> {
+    attributes.old.and_then(|old| old.downcast_ref())
+}
+
 /// Whether the request writes an object of `K` through one of these doors.
-fn writes<K: apimachinery::Resource>(attributes: &Attributes<'_>, doors: &[&str]) -> bool {
+fn writes<K: Resource>(attributes: &Attributes<'_>, doors: &[&str]) -> bool {
     attributes.operation != Operation::Delete
         && attributes.is::<K>()
         && doors.contains(&&*attributes.request.subresource)
@@ -89,39 +95,49 @@ fn project_of(namespace: &str, reads: &Reads<'_>) -> Option<Arc<Project>> {
     projects.find(|project| project.spec.namespace.as_deref() == Some(namespace))
 }
 
-/// Spec and root of the CloudProfile that a Shoot refers to; `decisive` when the decision rests on it.
-fn cloud_profile_of(
-    shoot: &Shoot,
-    decisive: bool,
-    reads: &mut Reads<'_>,
-) -> Result<(Arc<CloudProfileSpec>, String), Refusal> {
-    let Some(reference) = domain::cloud_profile::reference(&shoot.spec) else {
-        return Err(Refusal::Internal("could not find referenced cloud profile: missing required field".to_owned()));
-    };
-    let missing = |plural: &str| {
-        let text = format!(
-            "could not find referenced cloud profile: {plural}.core.gardener.cloud {:?} not found",
-            reference.name
-        );
-        Refusal::Internal(text)
-    };
-    if reference.kind == "NamespacedCloudProfile" {
-        let namespace = &shoot.metadata.namespace;
-        let found = if decisive {
-            reads.get_decisive::<NamespacedCloudProfile>(namespace, &reference.name)
-        } else {
-            reads.get::<NamespacedCloudProfile>(namespace, &reference.name)
-        };
-        let found = found.ok_or_else(|| missing("namespacedcloudprofiles"))?;
-        return Ok((Arc::new(found.status.cloud_profile_spec.clone()), found.spec.parent.name.clone()));
+/// The CloudProfile that a Shoot refers to.
+enum CloudProfileOf {
+    /// Itself.
+    Cluster(Arc<CloudProfile>),
+    /// With its parent's spec merged in.
+    Namespaced(Arc<NamespacedCloudProfile>),
+}
+
+impl CloudProfileOf {
+    fn spec(&self) -> &CloudProfileSpec {
+        match self {
+            Self::Cluster(profile) => &profile.spec,
+            Self::Namespaced(profile) => &profile.status.cloud_profile_spec,
+        }
     }
-    let found = if decisive {
-        reads.get_decisive::<CloudProfile>("", &reference.name)
-    } else {
-        reads.get::<CloudProfile>("", &reference.name)
-    };
-    let found = found.ok_or_else(|| missing("cloudprofiles"))?;
-    Ok((Arc::new(found.spec.clone()), found.metadata.name.clone()))
+
+    /// Name of the CloudProfile at the root.
+    fn root(&self) -> &str {
+        match self {
+            Self::Cluster(profile) => &profile.metadata.name,
+            Self::Namespaced(profile) => &profile.spec.parent.name,
+        }
+    }
+
+    /// Looks it up; `decisive` when the decision rests on it.
+    fn find(shoot: &Shoot, decisive: bool, reads: &mut Reads<'_>) -> Result<Self, Refusal> {
+        let Some(reference) = domain::cloud_profile::reference(&shoot.spec) else {
+            let text = "could not find referenced cloud profile: missing required field";
+            return Err(Refusal::Internal(text.to_owned()));
+        };
+        let (name, namespace) = (&reference.name, &shoot.metadata.namespace);
+        let missing = |plural: &str| {
+            let text =
+                format!("could not find referenced cloud profile: {plural}.core.gardener.cloud {name:?} not found");
+            Refusal::Internal(text)
+        };
+        if reference.kind == "NamespacedCloudProfile" {
+            let found = if decisive { reads.get_decisive(namespace, name) } else { reads.get(namespace, name) };
+            return found.map(Self::Namespaced).ok_or_else(|| missing("namespacedcloudprofiles"));
+        }
+        let found = if decisive { reads.get_decisive("", name) } else { reads.get("", name) };
+        found.map(Self::Cluster).ok_or_else(|| missing("cloudprofiles"))
+    }
 }
 
 /// The Shoot's Project, without which nothing can be said of it.

@@ -6,7 +6,7 @@ use domain::admission::Refusal;
 use domain::admission::cloud_profile::check_namespaced;
 use generic_apiserver::{Attributes, Plugin, Reads};
 
-use super::{Verdict, refused, writes};
+use super::{Verdict, refused, stored, writes};
 
 /// What a NamespacedCloudProfile says must fit its parent.
 pub(super) struct NamespacedCloudProfileValidator;
@@ -20,20 +20,19 @@ impl Plugin for NamespacedCloudProfileValidator {
         if !writes::<NamespacedCloudProfile>(attributes, &[""]) {
             return Ok(());
         }
-        let old = attributes.old::<NamespacedCloudProfile>().cloned();
+        let old = stored::<NamespacedCloudProfile>(attributes);
         let now = attributes.request.now;
         let Some(profile) = attributes.object::<NamespacedCloudProfile>() else { return Ok(()) };
         let unchanged = |old: &NamespacedCloudProfile| {
             old.spec == profile.spec && (old.metadata == profile.metadata || profile.metadata.is_being_deleted())
         };
-        if old.as_ref().is_some_and(unchanged) {
+        if old.is_some_and(unchanged) {
             return Ok(());
         }
         let result = match reads.get_decisive::<CloudProfile>("", &profile.spec.parent.name) {
-            Some(parent) => check_namespaced(profile, old.as_ref(), &parent.spec, now),
+            Some(parent) => check_namespaced(profile, old, &parent.spec, now),
             None => Err(Refusal::BadRequest("parent CloudProfile could not be found".to_owned())),
         };
-        let meta = profile.metadata.clone();
-        result.map_err(|refusal| refused(attributes, &meta, "NamespacedCloudProfile", refusal))
+        result.map_err(|refusal| refused::<NamespacedCloudProfile>(attributes, refusal))
     }
 }

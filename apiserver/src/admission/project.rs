@@ -4,7 +4,9 @@
 use api::core::{Project, Shoot};
 use generic_apiserver::{Attributes, Operation, Plugin, Reads};
 
-use super::{Verdict, add_default_tolerations, admit_project, check_tolerations, project_of_shoot, refused, writes};
+use super::{
+    Verdict, add_default_tolerations, admit_project, check_tolerations, project_of_shoot, refused, stored, writes,
+};
 
 /// Owner, creator and namespace of a Project.
 pub(super) struct ProjectValidator;
@@ -22,8 +24,7 @@ impl Plugin for ProjectValidator {
         let user = attributes.request.user.name.clone();
         let Some(project) = attributes.object::<Project>() else { return Ok(()) };
         let result = admit_project(project, is_new, &user);
-        let meta = project.metadata.clone();
-        result.map_err(|refusal| refused(attributes, &meta, "Project", refusal))
+        result.map_err(|refusal| refused::<Project>(attributes, refusal))
     }
 }
 
@@ -41,27 +42,19 @@ impl Plugin for ShootTolerationRestriction {
         }
         let Some(shoot) = attributes.object::<Shoot>() else { return Ok(()) };
         let result = project_of_shoot(shoot, reads).map(|project| add_default_tolerations(shoot, &project));
-        let meta = shoot.metadata.clone();
-        result.map_err(|refusal| refused(attributes, &meta, "Shoot", refusal))
+        result.map_err(|refusal| refused::<Shoot>(attributes, refusal))
     }
 
     fn validate(&self, attributes: &mut Attributes<'_>, reads: &mut Reads<'_>) -> Verdict {
         if !writes::<Shoot>(attributes, &["", "binding"]) {
             return Ok(());
         }
-        let old = attributes.old::<Shoot>().map(|old| old.spec.tolerations.clone());
+        let old = stored::<Shoot>(attributes);
         let Some(shoot) = attributes.object::<Shoot>() else { return Ok(()) };
-        if old.as_ref() == Some(&shoot.spec.tolerations) || (old.is_none() && shoot.spec.tolerations.is_empty()) {
+        if old.map_or(&[][..], |old| &old.spec.tolerations) == shoot.spec.tolerations {
             return Ok(());
         }
-        let old = old.map(|tolerations| {
-            let mut old = Shoot::default();
-            old.spec.tolerations = tolerations;
-            old
-        });
-        let result =
-            project_of_shoot(shoot, reads).and_then(|project| check_tolerations(shoot, old.as_ref(), &project));
-        let meta = shoot.metadata.clone();
-        result.map_err(|refusal| refused(attributes, &meta, "Shoot", refusal))
+        let result = project_of_shoot(shoot, reads).and_then(|project| check_tolerations(shoot, old, &project));
+        result.map_err(|refusal| refused::<Shoot>(attributes, refusal))
     }
 }

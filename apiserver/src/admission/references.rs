@@ -5,13 +5,12 @@ use api::core::*;
 use api::core_v1;
 use api::kubernetes::core::{ConfigMap, ObjectReference, Secret};
 use api::security::{CredentialsBinding, WorkloadIdentity};
-use apimachinery::meta::ObjectMeta;
 use domain::admission::cloud_profile::{Difference, check_overrides_in_use, check_versions_in_use};
 use domain::admission::{Refusal, multierror};
 use domain::profile::Profile;
 use generic_apiserver::{Attributes, Operation, Plugin, Reads};
 
-use super::{Verdict, cloud_profile_of, refused, writes};
+use super::{CloudProfileOf, Verdict, refused, stored, writes};
 
 /// References of all kinds; holds the landscape's profile.
 pub(super) struct ResourceReferenceManager(pub(super) Profile);
@@ -27,27 +26,27 @@ impl Plugin for ResourceReferenceManager {
         }
         let (now, rules) = (attributes.request.now, self.0);
         let both = ["", "binding"];
-        judged::<Shoot>(attributes, &both, "Shoot", |new, old| shoot(new, old, reads))?;
-        judged::<SecretBinding>(attributes, &[""], "SecretBinding", |new, _| {
+        judged::<Shoot>(attributes, &both, |new, old| shoot(new, old, reads))?;
+        judged::<SecretBinding>(attributes, &[""], |new, _| {
             secret(&new.secret_ref.namespace, &new.secret_ref.name, reads)?;
             quotas(&new.quotas, reads)
         })?;
-        judged::<CredentialsBinding>(attributes, &[""], "CredentialsBinding", |new, _| {
+        judged::<CredentialsBinding>(attributes, &[""], |new, _| {
             credentials(&new.credentials_ref, &new.provider.r#type, reads)?;
             quotas(&new.quotas, reads)
         })?;
-        judged::<Project>(attributes, &[""], "Project", |new, old| project(new, old, reads))?;
-        judged::<BackupBucket>(attributes, &[""], "BackupBucket", |new, old| {
+        judged::<Project>(attributes, &[""], |new, old| project(new, old, reads))?;
+        judged::<BackupBucket>(attributes, &[""], |new, old| {
             let seed = |bucket: &BackupBucket| bucket.spec.seed_name.clone();
             exists::<Seed>(seed(new).filter(|name| old.and_then(seed).as_ref() != Some(name)), "", reads)
         })?;
-        judged::<BackupEntry>(attributes, &[""], "BackupEntry", |new, old| {
+        judged::<BackupEntry>(attributes, &[""], |new, old| {
             let seed = |entry: &BackupEntry| entry.spec.seed_name.clone();
             exists::<Seed>(seed(new).filter(|name| old.and_then(seed).as_ref() != Some(name)), "", reads)?;
             let changed = old.is_none_or(|old| old.spec.bucket_name != new.spec.bucket_name);
             exists::<BackupBucket>(changed.then(|| new.spec.bucket_name.clone()), "", reads)
         })?;
-        judged::<ControllerRegistration>(attributes, &[""], "ControllerRegistration", |new, _| {
+        judged::<ControllerRegistration>(attributes, &[""], |new, _| {
             let missing: Vec<String> = new
                 .spec
                 .deployment
@@ -58,7 +57,7 @@ impl Plugin for ResourceReferenceManager {
                 .collect();
             if missing.is_empty() { Ok(()) } else { Err(Refusal::Forbidden(multierror(&missing))) }
         })?;
-        judged::<CloudProfile>(attributes, &[""], "CloudProfile", |new, old| {
+        judged::<CloudProfile>(attributes, &[""], |new, old| {
             let Some(old) = old else { return Ok(()) };
             let difference = Difference::new(&new.spec, &old.spec);
             if !difference.matters() {
@@ -68,7 +67,7 @@ impl Plugin for ResourceReferenceManager {
             let shoots = reads.list_decisive::<Shoot>();
             check_versions_in_use(new, &difference, &namespaced, &shoots, rules)
         })?;
-        judged::<NamespacedCloudProfile>(attributes, &[""], "NamespacedCloudProfile", |new, old| {
+        judged::<NamespacedCloudProfile>(attributes, &[""], |new, old| {
             let Some(old) = old.filter(|old| old.spec != new.spec) else { return Ok(()) };
             let Some(parent) = reads.get::<CloudProfile>("", &new.spec.parent.name) else { return Ok(()) };
             let shoots = reads.list::<Shoot>(Some(&new.metadata.namespace));
@@ -81,20 +80,18 @@ impl Plugin for ResourceReferenceManager {
 fn judged<K: apimachinery::Resource>(
     attributes: &mut Attributes<'_>,
     doors: &[&str],
-    kind: &str,
     rule: impl FnOnce(&K, Option<&K>) -> Result<(), Refusal>,
 ) -> Verdict {
     if !writes::<K>(attributes, doors) {
         return Ok(());
     }
-    let old = attributes.old::<K>().cloned();
+    let old = stored::<K>(attributes);
     let Some(object) = attributes.object::<K>() else { return Ok(()) };
     if object.metadata().is_being_deleted() {
         return Ok(());
     }
-    let result = rule(object, old.as_ref());
-    let meta: ObjectMeta = object.metadata().clone();
-    result.map_err(|refusal| refused(attributes, &meta, kind, refusal))
+    let result = rule(object, old);
+    result.map_err(|refusal| refused::<K>(attributes, refusal))
 }
 
 fn not_found<K: apimachinery::Resource>(name: &str) -> String {
@@ -172,7 +169,7 @@ fn shoot(new: &Shoot, old: Option<&Shoot>, reads: &mut Reads<'_>) -> Result<(), 
     let namespace = new.metadata.namespace.as_str();
     let reference = domain::cloud_profile::reference;
     if reference(spec) != reference(before) {
-        cloud_profile_of(new, false, reads).map_err(|refusal| match refusal {
+        CloudProfileOf::find(new, false, reads).map_err(|refusal| match refusal {
             Refusal::Internal(text) => {
                 let why = text.strip_prefix("could not find referenced cloud profile: ").unwrap_or(&text);
                 let text = format!("could not find cloudProfileSpec from the shoot cloudProfile reference: {why}");

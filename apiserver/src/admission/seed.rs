@@ -5,7 +5,7 @@ use api::core::{Seed, Shoot};
 use domain::admission::bindings::{check_seed_deletion, check_seed_zones, label_seed};
 use generic_apiserver::{Attributes, Operation, Plugin, Reads};
 
-use super::{Verdict, refused, writes};
+use super::{Verdict, refused, stored, writes};
 
 /// A Seed with Shoots keeps itself and its zones.
 pub(super) struct SeedValidator;
@@ -19,7 +19,7 @@ impl Plugin for SeedValidator {
         if !attributes.is_main::<Seed>() {
             return Ok(());
         }
-        let Some(old) = attributes.old::<Seed>().cloned() else { return Ok(()) };
+        let Some(old) = stored::<Seed>(attributes) else { return Ok(()) };
         let name = old.metadata.name.as_str();
         let result = match attributes.operation {
             Operation::Create => Ok(()),
@@ -33,10 +33,10 @@ impl Plugin for SeedValidator {
                     let shoots = reads.list::<Shoot>(None);
                     check_seed_deletion(name, shoots.iter().map(AsRef::as_ref)).is_err()
                 };
-                check_seed_zones(seed, &old, in_use)
+                check_seed_zones(seed, old, in_use)
             }
         };
-        result.map_err(|refusal| refused(attributes, &old.metadata, "Seed", refusal))
+        result.map_err(|refusal| refused::<Seed>(attributes, refusal))
     }
 }
 

@@ -10,7 +10,8 @@ use domain::admission::{bindings, cloud_profile};
 use generic_apiserver::{Attributes, Operation, Plugin, Reads};
 
 use super::{
-    Verdict, apply_exposure_class, cloud_profile_of, operation, project_of_shoot, refused, reserve_resources, writes,
+    CloudProfileOf, Verdict, apply_exposure_class, operation, project_of_shoot, refused, reserve_resources, stored,
+    writes,
 };
 
 /// Merges the scheduling part of a Shoot's ExposureClass into it.
@@ -31,8 +32,7 @@ impl Plugin for ShootExposureClass {
             Some(class) => apply_exposure_class(shoot, &class),
             None => Err(Refusal::Forbidden(format!("exposureclasses.core.gardener.cloud {name:?} not found"))),
         };
-        let meta = shoot.metadata.clone();
-        result.map_err(|refusal| refused(attributes, &meta, "Shoot", refusal))
+        result.map_err(|refusal| refused::<Shoot>(attributes, refusal))
     }
 }
 
@@ -49,20 +49,18 @@ impl Plugin for ShootDNS {
             return Ok(());
         }
         let operation = operation(attributes);
-        let old = attributes.old::<Shoot>().cloned();
+        let old = stored::<Shoot>(attributes);
         let Some(shoot) = attributes.object::<Shoot>() else { return Ok(()) };
         let unchanged = |old: &Shoot| {
             old.spec.dns == shoot.spec.dns && old.spec.seed_name == shoot.spec.seed_name && old.spec.seed_name.is_some()
         };
-        if old.as_ref().is_some_and(unchanged) {
+        if old.is_some_and(unchanged) {
             return Ok(());
         }
         let domains = default_domains(&self.0, reads);
-        let result = project_of_shoot(shoot, reads).and_then(|project| {
-            bindings::assign_domain(shoot, old.as_ref(), operation, &project.metadata.name, &domains)
-        });
-        let meta = shoot.metadata.clone();
-        result.map_err(|refusal| refused(attributes, &meta, "Shoot", refusal))
+        let result = project_of_shoot(shoot, reads)
+            .and_then(|project| bindings::assign_domain(shoot, old, operation, &project.metadata.name, &domains));
+        result.map_err(|refusal| refused::<Shoot>(attributes, refusal))
     }
 }
 
@@ -98,17 +96,13 @@ impl Plugin for ShootValidator {
         if !attributes.is::<Shoot>() || !matches!(&*subresource, "" | "binding") {
             return Ok(());
         }
-        // The stored Shoot is compared with the new one while that one changes.
-        let Some(old) = attributes.old::<Shoot>().cloned().map_or(Some(None), |old| Some(Some(old))) else {
-            return Ok(());
-        };
+        let old = stored::<Shoot>(attributes);
         let request = attributes.request;
         let kind = operation(attributes);
         let Some(shoot) = attributes.object::<Shoot>() else { return Ok(()) };
         let binding = &*subresource == "binding";
-        let result = judge(shoot, old.as_ref(), kind, binding, request, reads);
-        let meta = shoot.metadata.clone();
-        result.map_err(|refusal| refused(attributes, &meta, "Shoot", refusal))
+        let result = judge(shoot, old, kind, binding, request, reads);
+        result.map_err(|refusal| refused::<Shoot>(attributes, refusal))
     }
 }
 
@@ -133,10 +127,10 @@ fn judge(
             before.kubernetes.version != shoot.spec.kubernetes.version
                 || before.provider.workers != shoot.spec.provider.workers
         });
-    let (cloud_profile_spec, root) = cloud_profile_of(shoot, decisive && operation != Delete, reads)?;
+    let profile = CloudProfileOf::find(shoot, decisive && operation != Delete, reads)?;
     if let Some(old) = old.filter(|old| old.spec.cloud_profile != shoot.spec.cloud_profile) {
-        let (_, old_root) = cloud_profile_of(old, false, reads)?;
-        cloud_profile::check_reference_change(shoot, old, (&old_root, &root), &cloud_profile_spec)?;
+        let before = CloudProfileOf::find(old, false, reads)?;
+        cloud_profile::check_reference_change(shoot, old, (before.root(), profile.root()), profile.spec())?;
     }
     let seed = |name: Option<&String>| {
         let Some(name) = name else { return Ok(None) };
@@ -197,7 +191,7 @@ fn judge(
         operation,
         binding,
         old,
-        cloud_profile: &cloud_profile_spec,
+        cloud_profile: profile.spec(),
         project: &project,
         seed: new_seed.as_deref(),
         old_seed: old_seed.as_deref(),
