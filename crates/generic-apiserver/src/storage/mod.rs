@@ -212,6 +212,7 @@ impl Store {
     pub(crate) async fn append(&self, change: Change, decoded: Box<AnyObject>) -> Result<Arc<Stored>, AppendError> {
         let sequence = self.sequence.fetch_add(1, Ordering::Relaxed);
         lock(&self.state).pending.insert(sequence, decoded);
+        let _on_the_way = OnTheWay { store: self, sequence };
         let key = change.key.clone();
         let sections = change.object.clone();
         let append = Append {
@@ -226,17 +227,9 @@ impl Store {
             writer: (self.writer, sequence),
         };
         let appended = self.log.append(append).await;
-        let result = match appended {
-            Ok(appended) => match self.reach(appended.revision).await {
-                Ok(()) => Ok(appended.revision),
-                Err(_) => Err(AppendError::Closed),
-            },
-            Err(error) => Err(error),
-        };
-        let mut state = lock(&self.state);
-        state.pending.remove(&sequence);
-        let finished = state.finished.remove(&sequence);
-        let revision = result?;
+        let revision = appended?.revision;
+        self.reach(revision).await.map_err(|_| AppendError::Closed)?;
+        let finished = lock(&self.state).finished.remove(&sequence);
         Ok(finished.unwrap_or_else(|| Arc::new(Stored::new(&key, revision, sections))))
     }
 
@@ -414,6 +407,20 @@ impl Collection {
         {
             self.floor = oldest.revision;
         }
+    }
+}
+
+/// Forgets what an append has left behind, also when the client that asked for it goes away meanwhile.
+struct OnTheWay<'a> {
+    store: &'a Store,
+    sequence: u64,
+}
+
+impl Drop for OnTheWay<'_> {
+    fn drop(&mut self) {
+        let mut state = lock(&self.store.state);
+        state.pending.remove(&self.sequence);
+        state.finished.remove(&self.sequence);
     }
 }
 
