@@ -353,22 +353,22 @@ mod tests {
     use super::*;
     use crate::field::Path;
 
-    fn shoots() -> GroupResource {
-        GroupResource { group: "core.gardener.cloud".to_owned(), resource: "shoots".to_owned() }
+    fn widgets() -> GroupResource {
+        GroupResource { group: "example.com".to_owned(), resource: "widgets".to_owned() }
     }
 
-    fn shoot() -> GroupKind {
-        GroupKind { group: "core.gardener.cloud".to_owned(), kind: "Shoot".to_owned() }
+    fn widget() -> GroupKind {
+        GroupKind { group: "example.com".to_owned(), kind: "Widget".to_owned() }
     }
 
     #[test]
     fn body_has_kind_and_version_first() {
         assert_eq!(
-            String::from_utf8(Status::not_found(&shoots(), "a").to_bytes()).expect("UTF-8"),
+            String::from_utf8(Status::not_found(&widgets(), "a").to_bytes()).expect("UTF-8"),
             concat!(
                 r#"{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","#,
-                r#""message":"shoots.core.gardener.cloud \"a\" not found","reason":"NotFound","#,
-                r#""details":{"name":"a","group":"core.gardener.cloud","kind":"shoots"},"code":404}"#
+                r#""message":"widgets.example.com \"a\" not found","reason":"NotFound","#,
+                r#""details":{"name":"a","group":"example.com","kind":"widgets"},"code":404}"#
             )
         );
     }
@@ -383,15 +383,15 @@ mod tests {
         let namespaces = GroupResource { group: String::new(), resource: "namespaces".to_owned() };
         check(&Status::already_exists(&namespaces, "a"), 409, "namespaces \"a\" already exists");
         check(
-            &Status::conflict(&shoots(), "s", "stale"),
+            &Status::conflict(&widgets(), "s", "stale"),
             409,
-            "Operation cannot be fulfilled on shoots.core.gardener.cloud \"s\": stale",
+            "Operation cannot be fulfilled on widgets.example.com \"s\": stale",
         );
-        check(&Status::forbidden(&shoots(), "s", "no"), 403, "shoots.core.gardener.cloud \"s\" is forbidden: no");
-        check(&Status::forbidden(&shoots(), "", "no"), 403, "shoots.core.gardener.cloud is forbidden: no");
+        check(&Status::forbidden(&widgets(), "s", "no"), 403, "widgets.example.com \"s\" is forbidden: no");
+        check(&Status::forbidden(&widgets(), "", "no"), 403, "widgets.example.com is forbidden: no");
         check(&Status::forbidden(&GroupResource::default(), "", "no"), 403, "forbidden: no");
         check(&Status::internal_error("boom"), 500, "Internal error occurred: boom");
-        check(&Status::invalid(&shoot(), "s", &[]), 422, "Shoot.core.gardener.cloud \"s\" is invalid");
+        check(&Status::invalid(&widget(), "s", &[]), 422, "Widget.example.com \"s\" is invalid");
     }
 
     #[test]
@@ -400,16 +400,16 @@ mod tests {
         let one = FieldError::required(&path, "must be set");
         let two = FieldError::not_supported(&path, "x", &["a", "b"]);
         check(
-            &Status::invalid(&shoot(), "s", std::slice::from_ref(&one)),
+            &Status::invalid(&widget(), "s", std::slice::from_ref(&one)),
             422,
-            "Shoot.core.gardener.cloud \"s\" is invalid: spec.purpose: Required value: must be set",
+            "Widget.example.com \"s\" is invalid: spec.purpose: Required value: must be set",
         );
-        let status = Status::invalid(&shoot(), "s", &[one, two]);
+        let status = Status::invalid(&widget(), "s", &[one, two]);
         check(
             &status,
             422,
             concat!(
-                "Shoot.core.gardener.cloud \"s\" is invalid: [spec.purpose: Required value: must be set, ",
+                "Widget.example.com \"s\" is invalid: [spec.purpose: Required value: must be set, ",
                 "spec.purpose: Unsupported value: \"x\": supported values: \"a\", \"b\"]"
             ),
         );
@@ -418,6 +418,6 @@ mod tests {
             body["details"]["causes"][0],
             json!({"reason": "FieldValueRequired", "message": "Required value: must be set", "field": "spec.purpose"})
         );
-        assert_eq!(body["details"]["kind"], "Shoot");
+        assert_eq!(body["details"]["kind"], "Widget");
     }
 }

@@ -18,7 +18,9 @@ mod quota;
 mod secret_binding;
 mod seed;
 mod shoot;
+mod shoot_kubernetes;
 mod shoot_state;
+mod shoot_worker;
 
 pub use self::accessors::*;
 pub use self::backup_bucket::*;
@@ -36,4 +38,6 @@ pub use self::quota::*;
 pub use self::secret_binding::*;
 pub use self::seed::*;
 pub use self::shoot::*;
+pub use self::shoot_kubernetes::*;
 pub use self::shoot_state::*;
+pub use self::shoot_worker::*;

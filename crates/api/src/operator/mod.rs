@@ -3,6 +3,8 @@
 
 mod extension;
 mod garden;
+mod garden_components;
 
 pub use self::extension::*;
 pub use self::garden::*;
+pub use self::garden_components::*;
