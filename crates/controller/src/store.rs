@@ -6,7 +6,7 @@ use std::fmt;
 use std::ops::Bound;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use tokio::sync::watch;
+use process::watch;
 
 use crate::decode::Readable;
 use crate::queue::ObjectKey;

@@ -3,8 +3,9 @@
 
 mod support;
 
+use eventlog::Entry;
 use landscape::Options;
-use support::{evening, force_update};
+use support::{Audited, evening, force_update};
 
 /// Schedules to explore; more with `TERRARIUM_TEST_SCHEDULES`.
 fn schedules() -> u64 {
@@ -19,7 +20,8 @@ fn the_same_seed_gives_the_same_canonical_log_byte_for_byte() {
     let (second, again) = force_update(Options::new(7, evening()));
     let log = first.landscape.canonical_log().expect("retained");
     assert!(log.len() > 10_000, "{} bytes", log.len());
-    assert!(log == second.landscape.canonical_log().expect("retained"), "the canonical logs differ");
+    let other = second.landscape.canonical_log().expect("retained");
+    assert!(log == other, "the canonical logs differ: {}", first_difference(&first, &second));
     assert_eq!(story, again);
 }
 
@@ -50,6 +52,18 @@ fn every_schedule_tells_the_same_story() {
         assert_eq!(story.nodes, expected.nodes, "schedule {schedule}");
         assert_eq!(sorted(story.events), sorted(expected.events.clone()), "schedule {schedule}");
     }
+}
+
+fn first_difference(first: &Audited, second: &Audited) -> String {
+    let pairs = first.entries().into_iter().zip(second.entries());
+    let mut different =
+        pairs.filter(|(a, b)| (&a.key, a.verb, &a.object, a.time) != (&b.key, b.verb, &b.object, b.time));
+    let Some((a, b)) = different.next() else { return "one is longer".to_owned() };
+    let text = |entry: &Entry| {
+        let object = String::from_utf8_lossy(&entry.object.parts.concat()).into_owned();
+        format!("{} {} {:?} {}\n{object}", entry.revision, entry.time, entry.verb, entry.key)
+    };
+    format!("{}\n{}", text(&a), text(&b))
 }
 
 fn sorted(mut events: Vec<(String, String)>) -> Vec<(String, String)> {

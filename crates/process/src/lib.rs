@@ -6,10 +6,12 @@
 //!
 //! **Invariants.** No noun of Gardener. Nothing here ends a process: a component returns an [`Exit`].
 //!
-//! **Tour.** [`Context`] and what it holds; [`transport`] requests to API servers; [`tasks`] spawning and stopping.
+//! **Tour.** [`Context`] and what it holds; [`transport`] requests to API servers; [`tasks`] spawning and stopping;
+//! [`watch`] values that others wait on.
 
 pub mod tasks;
 pub mod transport;
+pub mod watch;
 
 use std::sync::Arc;
 

@@ -11,8 +11,10 @@ use std::task::{Context, Poll};
 
 use clock::Random;
 use tokio::runtime::Handle;
-use tokio::sync::{Notify, watch};
+use tokio::sync::Notify;
 use tokio::task::AbortHandle;
+
+use crate::watch;
 
 /// Spawns the tasks of one component; stopping the component ends them all.
 #[derive(Clone)]

@@ -49,7 +49,7 @@ pub(crate) async fn register(context: &Context, options: &Options) -> Result<(),
 /// Waits until the namespace of the Seed exists in the garden, but not for ever: nothing here lies in it.
 async fn await_namespace(context: &Context, name: &str) {
     let options = ListOptions { field_selector: format!("metadata.name={name}"), ..ListOptions::default() };
-    let (there, mut is_there) = tokio::sync::watch::channel(false);
+    let (there, mut is_there) = process::watch::channel(false);
     let reflector =
         controller::Reflector::new(Api::<Namespace>::all(context, GARDEN), options).on_change(move |change| {
             there.send_replace(change.new.is_some());

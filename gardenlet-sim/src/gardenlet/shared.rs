@@ -15,8 +15,7 @@ use apimachinery::Resource;
 use chrono::TimeDelta;
 use clock::TimerClass;
 use controller::{Api, Change, Controller, ListOptions, ObjectKey, Recorder, Store};
-use process::Context;
-use tokio::sync::watch;
+use process::{Context, watch};
 
 use super::Options;
 

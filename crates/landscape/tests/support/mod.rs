@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A landscape whose every change is audited, and the story that most tests tell.
 
+use std::sync::Arc;
+
 use api::core::{Seed, Shoot};
 use api::kubernetes::core::{Event, Node};
 use api::machine::{Machine, MachineDeployment};
@@ -80,6 +82,12 @@ impl Audited {
         self.auditor.end_of_step();
         self.seen = head;
         self.auditor.assert_clean();
+    }
+
+    /// All entries.
+    pub fn entries(&self) -> Vec<Arc<Entry>> {
+        let log = self.landscape.log();
+        self.landscape.run(log.read(Revision(0), log.head(), None)).expect("no failure").expect("retained")
     }
 
     /// The last entries, for messages.
