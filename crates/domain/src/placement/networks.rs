@@ -4,10 +4,10 @@
 //! Source: networksAreDisjointed in pkg/scheduler/controller/shoot/reconciler.go, and
 //! pkg/utils/validation/cidr/disjoint.go @ v1.120.0.
 
-use std::net::IpAddr;
-
 use api::core::{Seed, Shoot};
 use apimachinery::field::{FieldError, Path};
+
+use crate::validation::network::Network;
 
 /// Overrides whether the VPN of a Shoot is highly available; otherwise it is if the control plane is.
 const HIGH_AVAILABILITY_VPN: &str = "alpha.control-plane.shoot.gardener.cloud/high-availability-vpn";
@@ -95,17 +95,5 @@ fn is_ipv6(network: &str) -> bool {
 
 /// Whether two networks share an address; texts that are no network share none.
 fn intersect(a: &str, b: &str) -> bool {
-    let (Some((a, a_prefix, a_width)), Some((b, b_prefix, b_width))) = (parse(a), parse(b)) else { return false };
-    let shift = a_width - a_prefix.min(b_prefix);
-    a_width == b_width && a.checked_shr(shift).unwrap_or(0) == b.checked_shr(shift).unwrap_or(0)
-}
-
-fn parse(network: &str) -> Option<(u128, u32, u32)> {
-    let (address, prefix) = network.split_once('/')?;
-    let (address, width) = match address.parse().ok()? {
-        IpAddr::V4(address) => (u128::from(u32::from(address)), 32),
-        IpAddr::V6(address) => (u128::from(address), 128),
-    };
-    let prefix = prefix.parse().ok().filter(|prefix| *prefix <= width)?;
-    Some((address, prefix, width))
+    matches!((Network::parse(a), Network::parse(b)), (Some(a), Some(b)) if a.overlaps(b))
 }
