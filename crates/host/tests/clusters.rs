@@ -3,9 +3,10 @@
 
 use std::sync::Arc;
 
+use apimachinery::DynamicObject;
 use clock::{Clock, Random, SimulatedClock};
 use eventlog::MemoryLog;
-use generic_apiserver::Foundation;
+use generic_apiserver::{Builder, FixedClusters, Foundation, Generic};
 use host::Host;
 use http_body_util::BodyExt;
 use process::transport::full;
@@ -119,4 +120,51 @@ async fn gardeners_groups_are_unavailable_while_nobody_serves_them() {
     assert_eq!((code, body), (503, json!("service unavailable")));
     let (code, groups) = send(&host, "GET", "/clusters/garden/apis", Value::Null).await;
     assert_eq!((code, groups["kind"].as_str()), (200, Some("APIGroupList")));
+}
+
+#[tokio::test]
+async fn an_aggregated_server_answers_behind_the_host() {
+    let start = "2023-07-27T20:00:00Z".parse().expect("an instant");
+    let log = MemoryLog::new();
+    let foundation = |writer| Foundation {
+        log: Arc::new(log.clone()),
+        clock: Clock::new(SimulatedClock::new(start)),
+        wall: Clock::new(SimulatedClock::new(start)),
+        random: Random::new(1),
+        writer,
+    };
+    let host = Host::new(foundation(1), &Tasks::new());
+    garden(&host).await;
+    let find = |plural| api::catalogue::find("core.gardener.cloud", "v1beta1", plural).expect("a row");
+    let namespaces = api::catalogue::find("", "v1", "namespaces").expect("a row");
+    let server = Builder::new(foundation(2))
+        .clusters(FixedClusters::new(["garden"], "1.27.1"))
+        .cluster_annotation(host::CLUSTER_ANNOTATION)
+        .resource::<DynamicObject>(find("quotas"), Generic)
+        .known::<DynamicObject>(namespaces)
+        .build();
+    host.aggregate(Some(server));
+    let (_, groups) = send(&host, "GET", "/clusters/garden/apis", Value::Null).await;
+    let groups: Vec<&Value> = groups["groups"].as_array().expect("groups").iter().map(|group| &group["name"]).collect();
+    assert!(groups.contains(&&json!("apps")) && groups.contains(&&json!("core.gardener.cloud")), "{groups:?}");
+
+    // The host's namespace is there for the other server's admission at once, and gone at once.
+    let quotas = "/clusters/garden/apis/core.gardener.cloud/v1beta1/namespaces/n/quotas";
+    let quota = json!({"metadata": {"name": "q"}});
+    let (code, status) = send(&host, "POST", quotas, quota.clone()).await;
+    assert_eq!((code, status["message"].as_str()), (404, Some("namespaces \"n\" not found")));
+    assert_eq!(
+        send(&host, "POST", "/clusters/garden/api/v1/namespaces", json!({"metadata": {"name": "n"}})).await.0,
+        201
+    );
+    let (code, created) = send(&host, "POST", quotas, quota.clone()).await;
+    assert_eq!(code, 201, "{created}");
+    let across = "/clusters/*/apis/core.gardener.cloud/v1beta1/quotas";
+    let (_, list) = send(&host, "GET", across, Value::Null).await;
+    assert_eq!(list["items"][0]["metadata"]["annotations"], json!({"terrarium.dev/cluster": "garden"}));
+    assert_eq!(send(&host, "DELETE", "/clusters/garden/api/v1/namespaces/n", Value::Null).await.0, 200);
+    let (code, status) = send(&host, "POST", quotas, json!({"metadata": {"name": "r"}})).await;
+    assert_eq!((code, status["reason"].as_str()), (403, Some("Forbidden")), "{status}");
+    host.aggregate(None);
+    assert_eq!(send(&host, "GET", quotas, Value::Null).await.0, 503);
 }

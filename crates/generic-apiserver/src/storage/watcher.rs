@@ -147,3 +147,67 @@ impl Watcher {
         Poll::Pending
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use apimachinery::DynamicObject;
+    use apimachinery::catalogue::ResourceInfo;
+    use apimachinery::schema::Node;
+    use eventlog::{Key, Sections};
+
+    use super::*;
+    use crate::kind::Typed;
+    use crate::registry::Generic;
+
+    fn watcher() -> Watcher {
+        let info = ResourceInfo {
+            group: "",
+            version: "v1",
+            kind: "Thing",
+            plural: "things",
+            singular: "thing",
+            short_names: &[],
+            categories: &[],
+            namespaced: false,
+            subresources: &[],
+            columns: &[],
+            field_selectors: &[],
+            heartbeat_fields: &[],
+            custom: false,
+            schema: || Node::Raw,
+        };
+        Watcher::new(Arc::new(Typed::<DynamicObject, _>::new(&info, Generic)), Selection::default(), true)
+    }
+
+    fn read(watcher: &Watcher) -> (usize, bool) {
+        let mut cx = Context::from_waker(Waker::noop());
+        let mut count = 0;
+        loop {
+            match watcher.poll(&mut cx) {
+                Poll::Ready(Some(_)) => count += 1,
+                Poll::Ready(None) => return (count, true),
+                Poll::Pending => return (count, false),
+            }
+        }
+    }
+
+    #[test]
+    fn a_watcher_that_does_not_read_is_cut() {
+        let object = Arc::new(Stored::new(&Key::new("a", "/things", "", "t"), Revision(1), Sections::default()));
+        let event = Arc::new(Event::new(Revision(1), "a//t".into(), None, Some(object.clone())));
+        for (initial, changes, expected) in [
+            (0, QUEUE, (QUEUE, false)),
+            (0, QUEUE + 1, (0, true)),
+            // However long the initial state is, it does not count; its bookmark does not either.
+            (10, QUEUE - 1, (10 + QUEUE, false)),
+        ] {
+            let watcher = watcher();
+            if initial > 0 {
+                (0..initial).for_each(|_| watcher.initial(&object));
+                watcher.synced(Revision(1));
+            }
+            (0..changes).for_each(|_| watcher.offer(&event));
+            assert_eq!(read(&watcher), expected, "{initial} and {changes}");
+        }
+    }
+}
