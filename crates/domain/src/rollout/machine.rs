@@ -139,6 +139,10 @@ pub struct Node {
 /// Something that a step changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
+    /// Create the bootstrap token with which the kubelet of a new VM joins.
+    CreateBootstrapToken,
+    /// Delete it again.
+    DeleteBootstrapToken,
     /// Record the VM: provider ID, label of the Node, rank.
     RecordVm,
     /// Write phase and last operation.
@@ -182,6 +186,15 @@ pub enum Step {
     Rest,
 }
 
+/// The id of a Machine's bootstrap token: the first 6 hexadecimal digits of the last 5 bytes of its name.
+///
+/// Its Secret is `bootstrap-token-<id>` in `kube-system` of the shoot.
+pub fn bootstrap_token_id(machine: &str) -> String {
+    let bytes = machine.as_bytes();
+    let last = &bytes[bytes.len().saturating_sub(5)..];
+    last.iter().map(|byte| format!("{byte:02x}")).collect::<String>().chars().take(6).collect()
+}
+
 /// Operation that a MachineSet writes when it deletes a Machine.
 pub fn deletion_requested() -> Operation {
     Operation::new("Delete", "Processing", "Deleting machine from cloud provider")
@@ -217,6 +230,7 @@ const ONE_TERMINATING: WaitingOn = WaitingOn::MachineDeletion { terminating: 1 }
 
 fn creation(machine: &Machine, duration: impl Fn(Parameter) -> TimeDelta, now: DateTime<Utc>) -> Step {
     let actions = vec![
+        Action::CreateBootstrapToken,
         Action::RecordVm,
         Action::SetStatus {
             phase: Phase::Pending,
@@ -244,6 +258,7 @@ fn joining(
         actions.push(Action::RemoveCriticalTaint);
     }
     actions.push(Action::SetStatus { phase: Phase::Running, operation: joined(machine), timeout_active: false });
+    actions.push(Action::DeleteBootstrapToken);
     let wait =
         if node.critical_components_missing { duration(Parameter::CriticalComponents) } else { TimeDelta::zero() };
     at(ready_since, wait, now, ONE_MISSING, actions)
@@ -383,7 +398,7 @@ mod tests {
         let Step::Act(created) = step(&machine(Phase::New), None, Parameter::default_base, seconds(30)) else {
             panic!("the VM exists after 30 s");
         };
-        assert_eq!(created[0], Action::RecordVm);
+        assert_eq!(created[..2], [Action::CreateBootstrapToken, Action::RecordVm]);
         check(&machine(Phase::Pending), None, 60, &Step::Act(vec![Action::RegisterNode]));
         check(&machine(Phase::Pending), Some(NOT_READY), 15, &Step::Act(vec![Action::MarkNodeReady]));
         let ready = Node { ready_since: Some(seconds(10)), ..NOT_READY };
@@ -401,6 +416,7 @@ mod tests {
                     operation: Operation::new("Create", "Successful", "Machine m successfully joined the cluster"),
                     timeout_active: false,
                 },
+                Action::DeleteBootstrapToken,
             ]),
         );
         check(&machine(Phase::Running), Some(ready), 99, &Step::Rest);
@@ -466,6 +482,12 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn the_token_is_named_by_the_end_of_the_machine() {
+        assert_eq!(bootstrap_token_id("shoot--p--s-w-z1-7kqzw-mlh5k"), "6d6c68");
+        assert_eq!(bootstrap_token_id("a"), "61");
     }
 
     #[test]

@@ -321,6 +321,7 @@ impl SimulatedMachine {
     fn apply(&mut self, action: Action, now: i64) {
         let machine = &mut self.machine;
         match action {
+            Action::CreateBootstrapToken | Action::DeleteBootstrapToken => {}
             Action::RecordVm => machine.has_vm = true,
             Action::SetStatus { phase, operation, .. } => {
                 machine.phase = phase;

@@ -19,7 +19,7 @@ use domain::rollout::{FINALIZER, NODE_LABEL, PRIORITY_ANNOTATION};
 use super::super::ledger::Draft;
 use super::super::provider::Provider;
 use super::family::Family;
-use super::nodes;
+use super::{nodes, tokens};
 
 /// One Machine of a family, with its Node.
 pub(super) struct Individual {
@@ -63,6 +63,11 @@ impl Individual {
         if machine.spec != wanted {
             self.machine.edit().spec = wanted;
         }
+    }
+
+    /// Its Node was there once.
+    fn has_joined(&self) -> bool {
+        !self.machine.get().status.conditions.is_empty()
     }
 
     pub(super) fn set_status(&mut self, phase: Phase, operation: Operation, timeout_active: bool, now: Time) {
@@ -193,6 +198,12 @@ impl Family<'_> {
         let class = self.class_of(index);
         let individual = &mut self.machines[index];
         match action {
+            Action::CreateBootstrapToken => {
+                tokens::create(provider, &self.namespace, individual.machine.get(), self.now).await?;
+            }
+            Action::DeleteBootstrapToken => {
+                tokens::delete(provider, &self.namespace, individual.machine.get()).await?;
+            }
             Action::RecordVm => {
                 let provider_id = nodes::provider_id(individual.machine.get(), class.as_deref());
                 let machine = individual.machine.edit();
@@ -236,6 +247,9 @@ impl Family<'_> {
                 }
             }
             Action::RemoveFinalizer => {
+                if individual.node.is_none() && !individual.has_joined() {
+                    tokens::delete(provider, &self.namespace, individual.machine.get()).await?;
+                }
                 individual.machine.edit().metadata.finalizers.retain(|finalizer| finalizer != FINALIZER);
                 individual
                     .machine

@@ -6,13 +6,14 @@
 //! an object once.
 //!
 //! **Tour.** [`family`] the objects of one MachineDeployment and their steps; [`machines`] Machines and VMs; [`nodes`]
-//! Nodes and their agents; [`classes`] MachineClasses.
+//! Nodes and their agents; [`tokens`] what kubelets join with; [`classes`] MachineClasses.
 
 mod classes;
 mod family;
 mod machines;
 mod nodes;
 mod sets;
+mod tokens;
 
 use std::sync::Arc;
 
