@@ -10,6 +10,8 @@
 //! restarted controller goes on where the last one stopped.
 //! Source: pkg/util/provider/machinecontroller/machine.go, machine_util.go of machine-controller-manager v0.58.0.
 
+use std::fmt::Write as _;
+
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::timing::Parameter;
@@ -191,8 +193,12 @@ pub enum Step {
 /// Its Secret is `bootstrap-token-<id>` in `kube-system` of the shoot.
 pub fn bootstrap_token_id(machine: &str) -> String {
     let bytes = machine.as_bytes();
-    let last = &bytes[bytes.len().saturating_sub(5)..];
-    last.iter().map(|byte| format!("{byte:02x}")).collect::<String>().chars().take(6).collect()
+    let mut id = String::with_capacity(10);
+    for byte in &bytes[bytes.len().saturating_sub(5)..] {
+        let _ = write!(id, "{byte:02x}");
+    }
+    id.truncate(6);
+    id
 }
 
 /// Operation that a MachineSet writes when it deletes a Machine.
