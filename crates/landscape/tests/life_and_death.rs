@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Namespaces go away with their content, objects with their owners, in every cluster.
 
-use api::kubernetes::core::{ConfigMap, Event, Namespace};
+use api::kubernetes::core::{ConfigMap, Namespace};
 use apimachinery::meta::{DeleteOptions, ObjectMeta, OwnerReference};
 use controller::{Api, Error, ListOptions};
 use landscape::{Landscape, Options};
@@ -96,10 +96,11 @@ fn a_deleted_namespace_takes_its_content_along() {
     world.create_namespace("x");
     world.create("a", |_| {});
     world.create("b", |_| {});
+    let timers = world.landscape.counts().timers;
     world.run(world.namespaces().delete("x", &DeleteOptions::default()));
     assert_eq!(world.run(world.namespaces().get_opt("x")).map(|it| it.status.phase), None);
     assert_eq!(world.names(), Vec::<String>::new());
-    assert_eq!(world.landscape.counts().timers, 0, "nothing waits for time");
+    assert_eq!(world.landscape.counts().timers, timers, "nothing waits for time");
 }
 
 #[test]
@@ -196,6 +197,4 @@ fn clusters_do_not_mix() {
     world.run(elsewhere.create(&ConfigMap { metadata, ..ConfigMap::default() }));
     assert!(world.run(elsewhere.get_opt("child")).is_none(), "its owner is in another cluster");
     assert_eq!(world.names(), ["a"]);
-    let events = Api::<Event>::all(&world.admin, CLUSTER);
-    world.run(events.list(&ListOptions::default()));
 }
