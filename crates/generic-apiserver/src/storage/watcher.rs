@@ -203,10 +203,14 @@ mod tests {
         ] {
             let watcher = watcher();
             if initial > 0 {
-                (0..initial).for_each(|_| watcher.initial(&object));
+                for _ in 0..initial {
+                    watcher.initial(&object);
+                }
                 watcher.synced(Revision(1));
             }
-            (0..changes).for_each(|_| watcher.offer(&event));
+            for _ in 0..changes {
+                watcher.offer(&event);
+            }
             assert_eq!(read(&watcher), expected, "{initial} and {changes}");
         }
     }
