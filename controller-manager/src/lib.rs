@@ -10,7 +10,8 @@
 //! **Tour.** [`shoot_maintenance`] the daily maintenance of Shoots; [`project`] namespaces of Projects;
 //! [`cloud_profile`] CloudProfiles and what NamespacedCloudProfiles make of them; [`binding`] SecretBindings and
 //! CredentialsBindings; [`protection`] kinds that stay while they are referenced; [`controller_installation`] which
-//! extensions a Seed needs; [`seed_checks`] whether they work; [`shoot_status_label`] health of Shoots in one word.
+//! extensions a Seed needs; [`seed_checks`] whether they work; [`seed_secrets`] what it knows of the garden;
+//! [`shoot_status_label`] health of Shoots in one word.
 //!
 //! Source: pkg/controllermanager @ v1.120.0.
 
@@ -21,6 +22,7 @@ mod finalizer;
 pub mod project;
 pub mod protection;
 pub mod seed_checks;
+pub mod seed_secrets;
 pub mod shoot_maintenance;
 pub mod shoot_status_label;
 mod stores;
@@ -120,6 +122,7 @@ fn start(context: &Context, options: &Options) {
         protection::SEED => protection::run_seeds,
         seed_checks::BACKUP_BUCKETS => seed_checks::run_backup_buckets,
         seed_checks::EXTENSIONS => seed_checks::run_extensions,
+        seed_secrets::NAME => seed_secrets::run,
         shoot_status_label::NAME => shoot_status_label::run,
     }
 }

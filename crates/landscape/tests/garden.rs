@@ -227,4 +227,8 @@ fn seeds_and_shoots_say_how_they_are() {
     let condition = seed.status.conditions.iter().find(|condition| condition.r#type == "ExtensionsReady");
     let condition = condition.expect("checked");
     assert_eq!((condition.status.as_str(), condition.reason.as_str()), ("True", "AllExtensionsReady"));
+    let copies = Api::<Secret>::namespaced(&admin, "garden", "seed-local");
+    let copies = audited.run(copies.list(&ListOptions::default())).expect("the Seed has a namespace").0;
+    let names: Vec<_> = copies.iter().map(|copy| copy.metadata.name.as_str()).collect();
+    assert_eq!(names, ["default-domain", "internal-domain"]);
 }
