@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use api::core::ControllerInstallation;
 use apimachinery::meta::Time;
-use controller::{Api, Controller, Error, ListOptions, ObjectKey, Requeue, Store};
+use controller::{Controller, Error, ObjectKey, Requeue, Store};
 use domain::care::conditions::{initial, updated};
 
-use super::shared::{GARDEN, Gardenlet};
+use super::shared::Gardenlet;
 
 /// Finalizer that gardenlet sets.
 const FINALIZER: &str = "core.gardener.cloud/controllerinstallation";
@@ -27,8 +27,8 @@ const CONDITIONS: [(&str, &str, &str, &str); 4] = [
 pub(crate) async fn run(gardenlet: Arc<Gardenlet>) {
     let mut controller = Controller::new("controllerinstallation", &gardenlet.context);
     let seed = gardenlet.options.seed_name.clone();
-    let api = Api::<ControllerInstallation>::all(&gardenlet.context, GARDEN);
-    let store = controller.watch(api, ListOptions::default(), move |change| match &change.new {
+    let store = gardenlet.stores.controller_installations.clone();
+    controller.watch_store(&store, move |change| match &change.new {
         Some(new) if new.spec.seed_ref.as_ref().is_some_and(|reference| reference.name == seed) => {
             vec![change.key.clone()]
         }

@@ -4,7 +4,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use api::core::{CloudProfile, ControllerRegistration, Gardener, NamespacedCloudProfile, Project, Seed, Shoot};
+use api::core::{
+    CloudProfile, ControllerInstallation, ControllerRegistration, Gardener, NamespacedCloudProfile, Project, Seed,
+    Shoot,
+};
 use api::extensions::{
     ContainerRuntime, ControlPlane, DNSRecord, Extension, Infrastructure, Network, OperatingSystemConfig, Worker,
 };
@@ -129,6 +132,7 @@ pub(crate) struct Stores {
     pub(crate) cloud_profiles: Store<CloudProfile>,
     pub(crate) namespaced_cloud_profiles: Store<NamespacedCloudProfile>,
     pub(crate) controller_registrations: Store<ControllerRegistration>,
+    pub(crate) controller_installations: Store<ControllerInstallation>,
     pub(crate) namespaces: Store<Namespace>,
     pub(crate) infrastructures: Store<Infrastructure>,
     pub(crate) control_planes: Store<ControlPlane>,
@@ -209,6 +213,7 @@ impl Stores {
             cloud_profiles: care.store(Api::all(context, GARDEN), ListOptions::default()),
             namespaced_cloud_profiles: care.store(Api::all(context, GARDEN), ListOptions::default()),
             controller_registrations: care.store(Api::all(context, GARDEN), ListOptions::default()),
+            controller_installations: care.store(Api::all(context, GARDEN), ListOptions::default()),
             namespaces: owned(care, signals, Api::all(context, seed), false),
             infrastructures: owned(care, signals, Api::all(context, seed), false),
             control_planes: owned(care, signals, Api::all(context, seed), false),

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What gardenlet does to Shoots, seen by somebody who reads the API.
+
+mod support;
+
+use std::collections::BTreeSet;
+
+use api::core::{Seed, Shoot};
+use api::extensions::{Cluster as ClusterCopy, DNSRecord, Infrastructure, Worker};
+use api::kubernetes::apps::{DaemonSet, Deployment, StatefulSet};
+use api::kubernetes::core::{Namespace, Secret};
+use api::terrarium::Cluster;
+use apimachinery::Resource;
+use apimachinery::meta::DeleteOptions;
+use controller::{Api, ListOptions, Patch};
+use eventlog::EventLog as _;
+use landscape::{Options, preset, wait};
+use serde_json::json;
+use support::{Audited, evening, is};
+
+const ID: &str = "shoot--demo--local";
+
+fn shoots(audited: &Audited) -> Api<Shoot> {
+    Api::namespaced(&audited.admin, "garden", preset::NAMESPACE)
+}
+
+/// Every last operation that the Shoot had, in order, without repetitions.
+fn operations(audited: &Audited) -> Vec<(String, String, i32, String)> {
+    let log = audited.landscape.log();
+    let entries = audited.landscape.run(log.read(eventlog::Revision(0), log.head(), None)).expect("no failure");
+    let mut all = Vec::new();
+    for entry in entries.expect("retained") {
+        if &*entry.key.resource != "core.gardener.cloud/shoots" {
+            continue;
+        }
+        let shoot: Shoot = serde_json::from_slice(&entry.object.parts.concat()).expect("a Shoot");
+        if let Some(operation) = shoot.status.last_operation {
+            let row = (operation.r#type, operation.state, operation.progress, operation.description);
+            if all.last() != Some(&row) {
+                all.push(row);
+            }
+        }
+    }
+    all
+}
+
+fn names<K: Resource>(audited: &mut Audited, cluster: &str, namespace: &str) -> Vec<String> {
+    let api = Api::<K>::namespaced(&audited.admin, cluster, namespace);
+    let (objects, _) = audited.run(api.list(&ListOptions::default())).expect("a list");
+    objects.iter().map(|object| object.metadata().name.clone()).collect()
+}
+
+#[test]
+fn a_creation_tells_how_far_it_is() {
+    let mut audited = Audited::start(Options::new(1, evening()));
+    let shoot = audited.create_shoot("local");
+    let rows = operations(&audited);
+    let rows: Vec<(&str, &str, i32, &str)> =
+        rows.iter().map(|(t, s, p, d)| (t.as_str(), s.as_str(), *p, d.as_str())).collect();
+    assert_eq!(rows[0], ("Create", "Processing", 0, "Reconciliation of Shoot cluster initialized."));
+    assert!(
+        rows.contains(&("Create", "Processing", 87, "Waiting until shoot worker nodes have been reconciled")),
+        "{rows:#?}"
+    );
+    let last = rows.last().expect("operations");
+    assert_eq!(*last, ("Create", "Succeeded", 100, "Shoot cluster has been successfully reconciled."));
+    assert!(rows.is_sorted_by_key(|row| row.2), "progress only rises: {rows:#?}");
+
+    let status = &shoot.status;
+    assert_eq!(status.technical_id, ID);
+    assert_eq!(status.uid, shoot.metadata.uid);
+    assert_eq!(status.seed_name.as_deref(), Some("local"));
+    assert_eq!(status.observed_generation, shoot.metadata.generation);
+    assert_eq!((status.gardener.name.as_str(), status.gardener.version.as_str()), ("local", "v1.120.0"));
+    assert_eq!(status.cluster_identity, Some(format!("{ID}-{}-garden", status.uid)));
+    let addresses: Vec<_> =
+        status.advertised_addresses.iter().map(|each| (each.name.as_str(), each.url.as_str())).collect();
+    assert_eq!(
+        addresses,
+        [
+            ("external", "https://api.local.demo.sandbox.example.org"),
+            ("internal", "https://api.local.demo.internal.sandbox.example.org"),
+            ("service-account-issuer", "https://api.local.demo.internal.sandbox.example.org"),
+        ]
+    );
+    assert!(status.last_errors.is_empty() && status.retry_cycle_start_time.is_none());
+    assert!(shoot.metadata.has_finalizer("gardener"));
+    assert_eq!(shoot.metadata.annotation("shoot.gardener.cloud/tasks"), None);
+    let events: BTreeSet<_> = audited.events("local").into_iter().collect();
+    for event in [("Reconciling", "Reconciling Shoot cluster"), ("Reconciled", "Reconciled Shoot cluster")] {
+        assert!(events.contains(&(event.0.to_owned(), event.1.to_owned())), "{events:?}");
+    }
+}
+
+#[test]
+fn a_created_shoot_gets_healthy() {
+    let mut audited = Audited::start(Options::new(1, evening()));
+    audited.create_shoot("local");
+    audited.until("2023-07-27T21:30:00Z");
+    let status = audited.shoot("local").status;
+    let conditions: Vec<_> =
+        status.conditions.iter().map(|c| (c.r#type.as_str(), c.status.as_str(), c.reason.as_str())).collect();
+    assert_eq!(
+        conditions,
+        [
+            ("APIServerAvailable", "True", "HealthzRequestSucceeded"),
+            ("ControlPlaneHealthy", "True", "ControlPlaneRunning"),
+            ("ObservabilityComponentsHealthy", "True", "ObservabilityComponentsRunning"),
+            ("EveryNodeReady", "True", "EveryNodeReady"),
+            ("SystemComponentsHealthy", "True", "SystemComponentsRunning"),
+        ]
+    );
+    let constraints: Vec<_> = status.constraints.iter().map(|c| (c.r#type.as_str(), c.status.as_str())).collect();
+    assert_eq!(constraints, [("HibernationPossible", "True"), ("MaintenancePreconditionsSatisfied", "True")]);
+}
+
+#[test]
+fn a_created_shoot_leaves_the_objects_of_its_components() {
+    let mut audited = Audited::start(Options::new(1, evening()));
+    audited.create_shoot("local");
+    audited.until("2023-07-27T21:30:00Z");
+    assert_eq!(
+        names::<Deployment>(&mut audited, "seed--local", ID),
+        [
+            "gardener-resource-manager",
+            "kube-apiserver",
+            "kube-controller-manager",
+            "kube-scheduler",
+            "machine-controller-manager",
+        ]
+    );
+    assert_eq!(names::<StatefulSet>(&mut audited, "seed--local", ID), ["etcd-events", "etcd-main"]);
+    assert_eq!(names::<Deployment>(&mut audited, ID, "kube-system"), ["coredns", "metrics-server", "vpn-shoot"]);
+    assert_eq!(
+        names::<DaemonSet>(&mut audited, ID, "kube-system"),
+        ["apiserver-proxy", "calico-node", "kube-proxy-local-v1.26.4", "node-exporter", "node-problem-detector"]
+    );
+    assert_eq!(names::<Worker>(&mut audited, "seed--local", ID), ["local"]);
+    assert_eq!(names::<DNSRecord>(&mut audited, "seed--local", ID), ["local-external", "local-internal"]);
+    let sets = Api::<DaemonSet>::namespaced(&audited.admin, ID, "kube-system");
+    let proxy = audited.run(sets.get("kube-proxy-local-v1.26.4")).expect("it exists");
+    assert_eq!((proxy.status.desired_number_scheduled, proxy.status.number_available), (3, 3));
+    let namespace = audited.run(Api::<Namespace>::all(&audited.admin, "seed--local").get(ID)).expect("it exists");
+    assert_eq!(namespace.metadata.label("gardener.cloud/role"), Some("shoot"));
+    assert_eq!(namespace.metadata.label("shoot.gardener.cloud/provider"), Some("local"));
+    assert_eq!(namespace.metadata.label("networking.shoot.gardener.cloud/provider"), Some("calico"));
+    let copy = audited.run(Api::<ClusterCopy>::all(&audited.admin, "seed--local").get(ID)).expect("it exists");
+    assert_eq!(copy.spec.shoot.0["status"]["lastOperation"]["state"], "Succeeded");
+    assert_eq!(copy.spec.cloud_profile.0["kind"], "CloudProfile");
+}
+
+#[test]
+fn a_seed_is_registered_and_ready() {
+    let mut audited = Audited::start(Options::new(1, evening()));
+    let seed = audited.run(Api::<Seed>::all(&audited.admin, "garden").get("local")).expect("it is registered");
+    assert_eq!(seed.metadata.label("gardener.cloud/role"), Some("seed"));
+    let operation = seed.status.last_operation.expect("reconciled");
+    assert_eq!(
+        (operation.r#type.as_str(), operation.state.as_str(), operation.progress, operation.description.as_str()),
+        ("Reconcile", "Succeeded", 100, "Seed cluster has been successfully reconciled.")
+    );
+    assert_eq!(seed.status.kubernetes_version.as_deref(), Some("v1.31.1"));
+    let conditions: Vec<_> =
+        seed.status.conditions.iter().map(|c| (c.r#type.as_str(), c.status.as_str(), c.reason.as_str())).collect();
+    assert_eq!(
+        conditions,
+        [
+            ("GardenletReady", "True", "GardenletReady"),
+            ("SeedSystemComponentsHealthy", "True", "SystemComponentsRunning"),
+            ("ExtensionsReady", "True", "AllExtensionsReady"),
+        ]
+    );
+}
+
+#[test]
+fn a_deleted_shoot_leaves_nothing_behind() {
+    let mut audited = Audited::start(Options::new(1, evening()));
+    audited.create_shoot("local");
+    let api = shoots(&audited);
+    let confirm = json!({"metadata": {"annotations": {"confirmation.gardener.cloud/deletion": "true"}}});
+    audited.run(api.patch("local", &Patch::Merge(confirm))).expect("an annotation");
+    audited.run(api.delete("local", &DeleteOptions::default())).expect("it is confirmed");
+    audited.until("2023-07-27T21:00:00Z");
+    assert!(audited.run(api.get_opt("local")).expect("an answer").is_none(), "{:#?}", operations(&audited));
+    let rows = operations(&audited);
+    let deletion: Vec<_> = rows.iter().filter(|row| row.0 == "Delete").collect();
+    assert_eq!(deletion[0].3, "Deletion of Shoot cluster in progress.");
+    let last = deletion.last().expect("a deletion");
+    assert_eq!(
+        (last.1.as_str(), last.2, last.3.as_str()),
+        ("Succeeded", 100, "Shoot cluster has been successfully deleted.")
+    );
+    assert!(deletion.iter().any(|row| row.3.contains("Waiting until shoot worker nodes have been terminated")));
+    assert!(deletion.is_sorted_by_key(|row| row.2), "{deletion:#?}");
+    let clusters = audited.run(Api::<Cluster>::all(&audited.admin, "runtime").get_opt(ID)).expect("an answer");
+    assert!(clusters.is_none());
+    let namespace = audited.run(Api::<Namespace>::all(&audited.admin, "seed--local").get_opt(ID)).expect("an answer");
+    assert!(namespace.is_none());
+    let copy = audited.run(Api::<ClusterCopy>::all(&audited.admin, "seed--local").get_opt(ID)).expect("an answer");
+    assert!(copy.is_none());
+    assert!(!names::<Secret>(&mut audited, "garden", preset::NAMESPACE).contains(&"local.monitoring".to_owned()));
+    assert!(names::<Infrastructure>(&mut audited, "seed--local", ID).is_empty());
+}
+
+#[test]
+fn a_hibernated_shoot_has_no_nodes_and_wakes_up_with_new_ones() {
+    let mut audited = Audited::start(Options::new(1, evening()));
+    audited.create_shoot("local");
+    let before: BTreeSet<String> = audited.nodes("local").into_iter().map(|node| node.metadata.name).collect();
+    // Right after an operation the constraint is judged anew, and until then hibernation is refused.
+    audited.until("2023-07-27T21:30:00Z");
+    let api = shoots(&audited);
+    let hibernate = |enabled: bool| Patch::Merge(json!({"spec": {"hibernation": {"enabled": enabled}}}));
+    audited.run(api.patch("local", &hibernate(true))).expect("hibernation is possible");
+    audited.until_done(
+        "2023-07-27T22:00:00Z",
+        wait::for_object(&api, "local", |shoot| is(shoot, "Reconcile", "Succeeded") && shoot.status.hibernated),
+    );
+    assert!(audited.nodes("local").is_empty());
+    let deployments = Api::<Deployment>::namespaced(&audited.admin, "seed--local", ID);
+    let (deployments, _) = audited.run(deployments.list(&ListOptions::default())).expect("a list");
+    assert!(deployments.iter().all(|deployment| deployment.spec.replicas == Some(0)));
+    audited.until("2023-07-27T22:10:00Z");
+    let status = audited.shoot("local").status;
+    for condition in &status.conditions {
+        assert_eq!((condition.status.as_str(), condition.reason.as_str()), ("True", "ConditionNotChecked"));
+        assert_eq!(condition.message, "Shoot cluster has been hibernated.");
+    }
+    assert_eq!(status.constraints.len(), 4);
+
+    audited.run(api.patch("local", &hibernate(false))).expect("it may wake up");
+    audited.until_done(
+        "2023-07-27T23:00:00Z",
+        wait::for_object(&api, "local", |shoot| is(shoot, "Reconcile", "Succeeded") && !shoot.status.hibernated),
+    );
+    let after: BTreeSet<String> = audited.nodes("local").into_iter().map(|node| node.metadata.name).collect();
+    assert_eq!(after.len(), 3);
+    assert!(before.is_disjoint(&after));
+}
+
+#[test]
+fn a_workerless_shoot_needs_no_provider() {
+    let mut audited = Audited::start(Options::new(1, evening()));
+    let admin = audited.admin.clone();
+    audited.until_done("2023-07-27T20:01:00Z", preset::create(&admin));
+    let mut shoot = preset::shoot("local");
+    shoot.spec.provider.workers.clear();
+    shoot.spec.networking = None;
+    shoot.spec.secret_binding_name = None;
+    if let Some(maintenance) = &mut shoot.spec.maintenance
+        && let Some(update) = &mut maintenance.auto_update
+    {
+        update.machine_image_version = None;
+    }
+    let api = shoots(&audited);
+    audited.run(api.create(&shoot)).expect("a workerless Shoot");
+    let shoot = audited
+        .until_done("2023-07-27T21:00:00Z", wait::for_object(&api, "local", |shoot| is(shoot, "Create", "Succeeded")));
+    assert!(shoot.status.technical_id == ID);
+    audited.until("2023-07-27T21:30:00Z");
+    let conditions: Vec<_> =
+        audited.shoot("local").status.conditions.into_iter().map(|each| (each.r#type, each.status)).collect();
+    assert_eq!(conditions.len(), 4, "{conditions:?}");
+    assert!(conditions.iter().all(|(_, status)| status == "True"), "{conditions:?}");
+    assert!(names::<Infrastructure>(&mut audited, "seed--local", ID).is_empty());
+    assert_eq!(
+        names::<Deployment>(&mut audited, "seed--local", ID),
+        ["gardener-resource-manager", "kube-apiserver", "kube-controller-manager"]
+    );
+}
+
+#[test]
+fn a_patch_version_reaches_nodes_without_replacing_them() {
+    let mut audited = Audited::start(Options::new(1, evening()));
+    audited.create_shoot("local");
+    let names = |audited: &mut Audited| -> BTreeSet<String> {
+        audited.nodes("local").into_iter().map(|node| node.metadata.name).collect()
+    };
+    let before = names(&mut audited);
+    let profiles = Api::<api::core::CloudProfile>::all(&audited.admin, "garden");
+    let mut profile = audited.run(profiles.get("local")).expect("it exists");
+    profile
+        .spec
+        .kubernetes
+        .versions
+        .push(api::core::ExpirableVersion { version: "1.26.5".to_owned(), ..Default::default() });
+    audited.run(profiles.replace(&profile)).expect("a new version");
+    let api = shoots(&audited);
+    let patch = Patch::Merge(json!({"spec": {"kubernetes": {"version": "1.26.5"}}}));
+    audited.run(api.patch("local", &patch)).expect("a higher patch version");
+    audited.until_done(
+        "2023-07-27T22:00:00Z",
+        wait::for_object(&api, "local", |shoot| is(shoot, "Reconcile", "Succeeded")),
+    );
+    assert_eq!(names(&mut audited), before);
+    for node in audited.nodes("local") {
+        assert_eq!(node.status.node_info.kubelet_version, "v1.26.5");
+    }
+    let rows = operations(&audited);
+    let text = "Waiting until all shoot worker nodes have updated the operating system config";
+    assert!(rows.iter().any(|row| row.3 == text), "{rows:#?}");
+}
