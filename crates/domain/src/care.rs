@@ -5,14 +5,13 @@
 //! change although no input does ([`Judged::changes_at`]).
 //!
 //! **Tour.** [`conditions`] how a check's outcome becomes a condition; [`nodes`] the checks behind `EveryNodeReady`;
-//! [`components`] those behind the others; [`extensions`] `ExtensionsReady` of a Seed; [`constraints`]; [`label`] `shoot.gardener.cloud/status`.
+//! [`components`] those behind the others; [`constraints`]; [`label`] `shoot.gardener.cloud/status`.
 //!
 //! Source: pkg/gardenlet/controller/shoot/care, pkg/apis/core/v1beta1/helper/condition.go @ v1.120.0.
 
 pub mod components;
 pub mod conditions;
 pub mod constraints;
-pub mod extensions;
 pub mod label;
 pub mod nodes;
 

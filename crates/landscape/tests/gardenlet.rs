@@ -160,14 +160,15 @@ fn a_seed_is_registered_and_ready() {
         ("Reconcile", "Succeeded", 100, "Seed cluster has been successfully reconciled.")
     );
     assert_eq!(seed.status.kubernetes_version.as_deref(), Some("v1.31.1"));
-    let conditions: Vec<_> =
+    let mut conditions: Vec<_> =
         seed.status.conditions.iter().map(|c| (c.r#type.as_str(), c.status.as_str(), c.reason.as_str())).collect();
+    conditions.sort_unstable();
     assert_eq!(
         conditions,
         [
+            ("ExtensionsReady", "True", "AllExtensionsReady"),
             ("GardenletReady", "True", "GardenletReady"),
             ("SeedSystemComponentsHealthy", "True", "SystemComponentsRunning"),
-            ("ExtensionsReady", "True", "AllExtensionsReady"),
         ]
     );
 }
@@ -233,6 +234,7 @@ fn a_hibernated_shoot_has_no_nodes_and_wakes_up_with_new_ones() {
         "2023-07-27T23:00:00Z",
         wait::for_object(&api, "local", |shoot| is(shoot, "Reconcile", "Succeeded") && !shoot.status.hibernated),
     );
+    audited.until("2023-07-27T23:30:00Z");
     let after: BTreeSet<String> = audited.nodes("local").into_iter().map(|node| node.metadata.name).collect();
     assert_eq!(after.len(), 3);
     assert!(before.is_disjoint(&after));

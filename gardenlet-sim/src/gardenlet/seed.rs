@@ -17,8 +17,7 @@ use apimachinery::meta::{MicroTime, ObjectMeta, OwnerReference, Quantity, Time};
 use chrono::TimeDelta;
 use clock::TimerClass;
 use controller::{Api, Controller, Error, EventType, ListOptions, ObjectKey, ObjectRef, Requeue};
-use domain::care::conditions::{Thresholds, initial, judge, set_progressing, updated};
-use domain::care::extensions::extensions_ready;
+use domain::care::conditions::{initial, set_progressing, updated};
 use process::Context;
 
 use super::Options;
@@ -29,8 +28,6 @@ use super::shoot::responsible_seed;
 const LEASE_NAMESPACE: &str = "gardener-system-seed-lease";
 /// How long a gardenlet waits for the namespace of its Seed.
 const NAMESPACE_PATIENCE: TimeDelta = TimeDelta::seconds(5);
-/// How long extensions may be on their way before the Seed says so.
-const EXTENSIONS_THRESHOLD: TimeDelta = TimeDelta::minutes(1);
 /// `leaseResyncSeconds`
 const LEASE_SECONDS: i32 = 2;
 
@@ -101,8 +98,6 @@ pub(crate) async fn run(gardenlet: Arc<Gardenlet>) {
     let mut controller = Controller::new("seed", &gardenlet.context);
     controller.watch_store(&gardenlet.stores.seeds, |change| vec![change.key.clone()]);
     let key = garden_key("", &gardenlet.options.seed_name);
-    let extensions = key.clone();
-    controller.watch_store(&gardenlet.stores.controller_installations, move |_| vec![extensions.clone()]);
     controller.watch_store(&gardenlet.stores.shoots, move |change| {
         // A Seed that is to go waits for the last of its Shoots.
         if change.new.is_none() { vec![key.clone()] } else { Vec::new() }
@@ -127,7 +122,8 @@ async fn pass(gardenlet: &Gardenlet, key: &ObjectKey) -> Result<Requeue, Error> 
         && seed.status.observed_generation == seed.metadata.generation
         && seed.status.last_operation.as_ref().is_some_and(|operation| operation.state == "Succeeded");
     let seed = if is_current { (*seed).clone() } else { reconcile(gardenlet, &seed).await? };
-    care(gardenlet, &seed).await
+    care(gardenlet, &seed).await?;
+    Ok(Requeue::OnChange)
 }
 
 fn operation(type_: &str, state: &str, progress: i32, description: &str, now: Time) -> LastOperation {
@@ -189,10 +185,8 @@ fn resources(gardenlet: &Gardenlet) -> (BTreeMap<String, Quantity>, BTreeMap<Str
     (capacity, allocatable)
 }
 
-/// The conditions that gardenlet answers for, and `ExtensionsReady`.
-///
-/// Unlike upstream: `ExtensionsReady` is judged here, where the extensions are, and not by gardener-controller-manager.
-async fn care(gardenlet: &Gardenlet, seed: &Seed) -> Result<Requeue, Error> {
+/// The conditions that gardenlet answers for.
+async fn care(gardenlet: &Gardenlet, seed: &Seed) -> Result<(), Error> {
     let now = Time::from_instant(gardenlet.context.clock.now());
     let mut new = seed.clone();
     for (type_, reason, message) in [
@@ -205,24 +199,8 @@ async fn care(gardenlet: &Gardenlet, seed: &Seed) -> Result<Requeue, Error> {
             None => new.status.conditions.push(set(&initial(type_, now))),
         }
     }
-    let installations = gardenlet.stores.controller_installations.list();
-    let ours = installations.iter().filter(|installation| {
-        installation.spec.seed_ref.as_ref().is_some_and(|reference| reference.name == seed.metadata.name)
-    });
-    let finding = extensions_ready(ours.map(|installation| &**installation));
-    let type_ = "ExtensionsReady";
-    let old = new.status.conditions.iter().position(|condition| condition.r#type == type_);
-    let before = old.map_or_else(|| initial(type_, now), |index| new.status.conditions[index].clone());
-    // What pardons a Shoot's conditions does not apply: the last operation counts as done long ago.
-    let done = operation("Reconcile", "Succeeded", 100, "", Time::default());
-    let thresholds = Thresholds(BTreeMap::from([(type_.to_owned(), EXTENSIONS_THRESHOLD)]));
-    let judged = judge(&before, &finding, Some(&done), &[], &thresholds, now);
-    match old {
-        Some(index) => new.status.conditions[index] = judged.condition,
-        None => new.status.conditions.push(judged.condition),
-    }
     gardenlet.garden::<Seed>("").update_status(seed, &new).await?;
-    Ok(judged.changes_at.map_or(Requeue::OnChange, Requeue::WorkAt))
+    Ok(())
 }
 
 /// A Seed goes when nothing refers to it any more.
