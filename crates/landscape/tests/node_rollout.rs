@@ -325,7 +325,13 @@ fn labels_and_taints_reach_running_nodes() {
 
 #[test]
 fn a_hibernated_shoot_has_no_nodes_and_wakes_up_with_the_minimum() {
-    let mut audited = landscape(7);
+    for schedule in [None, Some(1), Some(2), Some(3)] {
+        check_hibernation(Options { schedule, ..Options::new(7, evening()) });
+    }
+}
+
+fn check_hibernation(options: Options) {
+    let mut audited = landscape_of(options);
     let admin = audited.admin.clone();
     audited.run(Api::all(&admin, SEED).create(&worker(2, 1, 0))).expect("the Worker is created");
     until_worker_succeeds(&mut audited, "2023-07-27T20:10:00Z");

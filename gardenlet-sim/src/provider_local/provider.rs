@@ -11,7 +11,7 @@ use api::kubernetes::core::{Node, Secret};
 use api::machine::{Machine, MachineClass, MachineDeployment, MachineSet};
 use apimachinery::Resource;
 use chrono::TimeDelta;
-use controller::{Api, ListOptions, ObjectKey, Recorder, Reflector, Store};
+use controller::{Api, Error, ListOptions, ObjectKey, Recorder, Reflector, Store};
 use domain::rollout::Parameter;
 use process::Context;
 
@@ -20,6 +20,9 @@ use super::ledger::Ledger;
 
 /// Label of the Secrets that hold operating system configurations, in `kube-system` of a shoot.
 const OPERATING_SYSTEM_CONFIGS: &str = "gardener.cloud/role=operating-system-config";
+
+/// Shoots by technical ID, with the version of the Cluster that each was read from.
+type Shoots = BTreeMap<String, (u64, Arc<Shoot>)>;
 
 /// One simulated provider.
 pub(super) struct Provider {
@@ -41,7 +44,7 @@ pub(super) struct Provider {
     pub(super) machines: Ledger<Machine>,
     pub(super) classes: Ledger<MachineClass>,
     pub(super) nodes: Ledger<Node>,
-    shoots: Mutex<BTreeMap<String, (String, Arc<Shoot>)>>,
+    shoots: Arc<Mutex<Shoots>>,
     reflectors: Mutex<Vec<Box<dyn FnOnce() + Send>>>,
 }
 
@@ -56,7 +59,7 @@ impl Provider {
         let seed = format!("seed--{}", options.seed_name);
         let mut reflectors: Vec<Box<dyn FnOnce() + Send>> = Vec::new();
         let everything = ListOptions::default();
-        let clusters = reflect(context, &seed, everything.clone(), &mut reflectors);
+        let clusters: Store<Cluster> = reflect(context, &seed, everything.clone(), &mut reflectors);
         let deployment_store = reflect(context, &seed, everything.clone(), &mut reflectors);
         let set_store = reflect(context, &seed, everything.clone(), &mut reflectors);
         let machine_store = reflect(context, &seed, everything.clone(), &mut reflectors);
@@ -64,6 +67,13 @@ impl Provider {
         let node_store = reflect(context, "*", everything, &mut reflectors);
         let selected = ListOptions::labelled(OPERATING_SYSTEM_CONFIGS);
         let node_agent_secrets = reflect(context, "*", selected, &mut reflectors);
+        let shoots: Arc<Mutex<Shoots>> = Arc::default();
+        let read = shoots.clone();
+        clusters.subscribe(move |change| {
+            if change.new.is_none() {
+                read.lock().unwrap_or_else(PoisonError::into_inner).remove(&*change.key.name);
+            }
+        });
         Arc::new(Self {
             context: context.clone(),
             recorder: Recorder::named(context, &seed, "machine-controller-manager"),
@@ -81,7 +91,7 @@ impl Provider {
             class_store,
             node_store,
             node_agent_secrets,
-            shoots: Mutex::default(),
+            shoots,
             reflectors: Mutex::new(reflectors),
         })
     }
@@ -110,23 +120,38 @@ impl Provider {
 
     /// The Shoot in the Cluster of a technical ID, as gardenlet wrote it last.
     pub(super) fn shoot(&self, technical_id: &str) -> Option<Arc<Shoot>> {
-        let cluster = self.clusters.get(&self.seed_key("", technical_id))?;
-        let version = &cluster.metadata.resource_version;
+        let stored = self.clusters.get(&self.seed_key("", technical_id));
         let mut shoots = self.shoots.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((read, shoot)) = shoots.get(technical_id)
-            && read == version
-        {
-            return Some(shoot.clone());
+        let Some(stored) = stored else { return shoots.get(technical_id).map(|(_, shoot)| shoot.clone()) };
+        match shoots.get(technical_id) {
+            Some((read, shoot)) if *read >= version(&stored) => Some(shoot.clone()),
+            _ => {
+                let shoot: Arc<Shoot> = Arc::new(serde_json::from_value(stored.spec.shoot.0.clone()).ok()?);
+                shoots.insert(technical_id.to_owned(), (version(&stored), shoot.clone()));
+                Some(shoot)
+            }
         }
-        let shoot: Arc<Shoot> = Arc::new(serde_json::from_value(cluster.spec.shoot.0.clone()).ok()?);
-        shoots.insert(technical_id.to_owned(), (version.clone(), shoot.clone()));
-        Some(shoot)
+    }
+
+    /// Reads the Cluster anew. An order may overtake the news of the Cluster that it is about, since different kinds
+    /// are watched apart from one another.
+    pub(super) async fn refresh_shoot(&self, technical_id: &str) -> Result<(), Error> {
+        let Some(cluster) = self.seed_api::<Cluster>("").get_opt(technical_id).await? else { return Ok(()) };
+        let Ok(shoot) = serde_json::from_value(cluster.spec.shoot.0.clone()) else { return Ok(()) };
+        let mut shoots = self.shoots.lock().unwrap_or_else(PoisonError::into_inner);
+        shoots.insert(technical_id.to_owned(), (version(&cluster), Arc::new(shoot)));
+        Ok(())
     }
 
     /// How long a stage of an object takes: always the same for the same object and attempt.
     pub(super) fn duration(&self, parameter: Parameter, uid: &str, attempt: u64) -> TimeDelta {
         self.options.timing.duration(parameter, self.context.random.draw(parameter.name(), uid, attempt))
     }
+}
+
+/// Versions of one server are revisions of its log and can be compared.
+fn version(cluster: &Cluster) -> u64 {
+    cluster.metadata.resource_version.parse().unwrap_or_default()
 }
 
 fn reflect<K: Resource>(

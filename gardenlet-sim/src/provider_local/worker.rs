@@ -81,9 +81,13 @@ async fn reconcile(
     let Some(stored) = ledger.get(key).filter(|object| has_work(&**object)) else { return Ok(Requeue::OnChange) };
     let api = provider.seed_api::<Worker>(&key.namespace);
     let now = provider.context.clock.now();
+    let is_ordered = stored.metadata.annotations.contains_key(extensions::OPERATION_ANNOTATION);
     let mut draft = Draft::new(stored);
     extensions::begin(&mut draft, now);
     draft.save(ledger, &api, &key.cluster).await?;
+    if is_ordered {
+        provider.refresh_shoot(&key.namespace).await?;
+    }
     if draft.get().metadata.is_being_deleted() {
         if delete_machines(provider, &key.namespace).await? {
             let finalizer = draft.get().finalizer();
