@@ -114,3 +114,46 @@ fn a_production_landscape_is_accepted() {
         garden.apply(include_str!("../../e2e/scripts/simulate-manifests/aws.yaml")).await;
     });
 }
+
+#[test]
+fn shoots_share_the_quota_of_their_credentials() {
+    run(async {
+        let garden = Garden::furnished().await;
+        let quota = json!({
+            "apiVersion": "core.gardener.cloud/v1beta1",
+            "kind": "Quota",
+            "metadata": {"name": "trial", "namespace": "garden-demo"},
+            "spec": {"scope": {"apiVersion": "v1", "kind": "Secret"}, "metrics": {"loadbalancer": "1"}},
+        });
+        garden.post(&quota).await.accepted();
+        let binding = json!({
+            "apiVersion": "core.gardener.cloud/v1beta1",
+            "kind": "SecretBinding",
+            "metadata": {"name": "trial", "namespace": "garden-demo"},
+            "provider": {"type": "local"},
+            "secretRef": {"name": "local"},
+            "quotas": [{"name": "trial"}],
+        });
+        garden.post(&binding).await.accepted();
+        let disk = json!({"class": "standard", "type": "disk", "size": "20Gi"});
+        let machine = json!({"name": "local", "cpu": "1", "gpu": "0", "memory": "8Gi", "storage": disk});
+        garden.merge(PROFILE, &json!({"spec": {"machineTypes": [machine]}})).await.accepted();
+        let with = |name: &str, binding: &str| {
+            let mut shoot = shoot(name, "1.27.1");
+            shoot["spec"]["secretBindingName"] = json!(binding);
+            shoot
+        };
+        let shoots = "/apis/core.gardener.cloud/v1beta1/namespaces/garden-demo/shoots";
+        garden.post(&with("one", "trial")).await.accepted();
+        garden.post(&with("two", "trial")).await.refused(
+            403,
+            "shoots.core.gardener.cloud \"two\" is forbidden: quota limits exceeded. Unable to allocate further \
+             loadbalancer ",
+        );
+        garden.post(&with("two", "local")).await.accepted();
+        let confirmed = json!({"metadata": {"annotations": {"confirmation.gardener.cloud/deletion": "true"}}});
+        garden.merge(&format!("{shoots}/one"), &confirmed).await.accepted();
+        garden.delete(&format!("{shoots}/one")).await.accepted();
+        garden.post(&with("three", "trial")).await.accepted();
+    });
+}

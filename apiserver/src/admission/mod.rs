@@ -7,6 +7,7 @@ mod extensions;
 mod lifecycle;
 mod namespaced_cloud_profile;
 mod project;
+mod quota;
 mod references;
 mod seed;
 mod shoot;
@@ -32,6 +33,7 @@ pub fn chain(options: &Options) -> Vec<Arc<dyn Plugin>> {
         Arc::new(project::ShootTolerationRestriction),
         Arc::new(shoot::ShootExposureClass),
         Arc::new(shoot::ShootDNS(options.default_domains.clone())),
+        Arc::new(quota::ShootQuotaValidator),
         Arc::new(shoot::ShootValidator),
         Arc::new(seed::SeedValidator),
         Arc::new(seed::SeedMutator),

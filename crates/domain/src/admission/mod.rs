@@ -7,6 +7,7 @@ pub mod bindings;
 pub mod cloud_profile;
 pub mod extensions;
 pub mod project;
+pub mod quota;
 pub mod shoot;
 
 use apimachinery::field::FieldError;
