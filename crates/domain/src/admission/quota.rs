@@ -65,7 +65,7 @@ impl Usage {
                     let size = volume.size.parse::<Quantity>();
                     Some(size.map_err(|error| Refusal::Internal(error.to_string()))?)
                 }
-                None => storage.and_then(|storage| storage.size.clone()),
+                None => storage.and_then(|storage| storage.size),
             };
             let size = size.ok_or_else(|| missing("VolumeType"))?;
             let class = storage.map(|storage| &storage.class).or_else(|| {
@@ -79,9 +79,9 @@ impl Usage {
                 class => return Err(Refusal::Internal(format!("unknown volumeType class {class}"))),
             };
             let parts =
-                [(&mut cpu, &machine.cpu), (&mut gpu, &machine.gpu), (&mut memory, &machine.memory), (storage, &size)];
+                [(&mut cpu, machine.cpu), (&mut gpu, machine.gpu), (&mut memory, machine.memory), (storage, size)];
             for (sum, one) in parts {
-                *sum = std::mem::take(sum).plus(times(one, worker.maximum));
+                *sum = sum.plus(times(one, worker.maximum));
             }
         }
         let balancers = if ingress(shoot.addons.as_ref()) { 2 } else { 1 };
@@ -90,15 +90,15 @@ impl Usage {
 }
 
 /// `count` times a quantity, by doubling.
-fn times(one: &Quantity, count: i32) -> Quantity {
-    let (mut sum, mut power, mut left) = (Quantity::default(), one.clone(), count.max(0));
+fn times(one: Quantity, count: i32) -> Quantity {
+    let (mut sum, mut power, mut left) = (Quantity::default(), one, count.max(0));
     while left > 0 {
         if left % 2 == 1 {
-            sum = sum.plus(power.clone());
+            sum = sum.plus(power);
         }
         left /= 2;
         if left > 0 {
-            power = power.clone().plus(power);
+            power = power.plus(power);
         }
     }
     sum
@@ -133,7 +133,7 @@ pub fn check(quota: &Quota, needed: &Usage) -> Result<(), Refusal> {
     let exceeded = METRICS.iter().zip(&needed.0);
     let exceeded =
         exceeded.filter(|(metric, needed)| quota.spec.metrics.get(**metric).is_some_and(|most| most < needed));
-    let names: String = exceeded.map(|(metric, _)| format!("{metric} ")).collect();
+    let names: String = exceeded.flat_map(|(metric, _)| [*metric, " "]).collect();
     if names.is_empty() {
         return Ok(());
     }
