@@ -4,6 +4,7 @@
 //! Source: pkg/controllermanager/controller/seed/{extensionscheck,backupbucketscheck,utils} @ v1.120.0.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use api::core::{BackupBucket, Condition, ControllerInstallation};
 use apimachinery::meta::Time;
@@ -92,7 +93,7 @@ pub fn backup_buckets_ready(
     for bucket in buckets {
         if let Some(error) = &bucket.status.last_error {
             has_errors = true;
-            message.push_str(&format!("\n* Name: {}, Error: {}", bucket.metadata.name, error.description));
+            let _ = write!(message, "\n* Name: {}, Error: {}", bucket.metadata.name, error.description);
         }
     }
     Some(if has_errors {
@@ -205,7 +206,7 @@ True True True True   | True True True False   => False SomeExtensionsProgressin
         "b".clone_into(&mut bucket.metadata.name);
         let (status, message, condition) = ready(&[], &[&bucket]).expect("there is one");
         assert_eq!((status.as_str(), message.as_str()), ("True", "Backup Buckets are available."));
-        let (status, message, _) = ready(&[condition.clone()], &[]).expect("there was one");
+        let (status, message, _) = ready(std::slice::from_ref(&condition), &[]).expect("there was one");
         assert_eq!((status.as_str(), message.as_str()), ("Unknown", "Backup Buckets are gone."));
         bucket.status.last_error = Some(LastError { description: "boom".to_owned(), ..LastError::default() });
         let (status, message, _) = ready(&[condition], &[&bucket]).expect("there is one");

@@ -4,10 +4,11 @@
 mod support;
 
 use api::core::{
-    CloudProfile, ControllerInstallation, ExpirableVersion, NamespacedCloudProfile, Project, SecretBinding, Seed, Shoot,
+    CloudProfile, ControllerInstallation, ExpirableVersion, ExposureClass, NamespacedCloudProfile, Project, Quota,
+    SecretBinding, Seed, Shoot,
 };
-use api::kubernetes::core::{Namespace, Secret};
-use apimachinery::meta::{DeleteOptions, Time};
+use api::kubernetes::core::{Event, Namespace, ObjectReference, Secret};
+use apimachinery::meta::{DeleteOptions, ObjectMeta, Quantity, Time};
 use controller::{Api, ListOptions, Patch};
 use domain::profile::Profile;
 use landscape::{Options, options, preset, wait};
@@ -62,16 +63,16 @@ fn projects_get_their_namespace_and_take_it_with_them() {
     assert!(audited.run(namespaces.get_opt(&made)).expect("answered").is_none());
 }
 
-fn named(name: &str) -> apimachinery::meta::ObjectMeta {
-    apimachinery::meta::ObjectMeta::named("", name)
+fn named(name: &str) -> ObjectMeta {
+    ObjectMeta::named("", name)
 }
 
 #[test]
 fn namespaced_cloud_profiles_show_what_they_make_of_their_parent() {
     let mut audited = start(Profile::Documents);
     let admin = audited.admin.clone();
-    let mut own = NamespacedCloudProfile::default();
-    own.metadata = apimachinery::meta::ObjectMeta::named(preset::NAMESPACE, "own");
+    let metadata = ObjectMeta::named(preset::NAMESPACE, "own");
+    let mut own = NamespacedCloudProfile { metadata, ..NamespacedCloudProfile::default() };
     own.spec.parent.kind = "CloudProfile".to_owned();
     own.spec.parent.name = "local".to_owned();
     let longer = Time(instant("2024-07-28T00:00:00Z"));
@@ -125,6 +126,60 @@ fn secret_bindings_keep_their_secret() {
     assert!(audited.run(bindings.get_opt("local")).expect("answered").is_none());
     let secret = audited.run(secrets.get("local")).expect("there");
     assert!(secret.metadata.finalizers.is_empty() && secret.metadata.labels.is_empty(), "{secret:?}");
+}
+
+#[test]
+fn quotas_and_exposure_classes_stay_while_they_are_referenced() {
+    let mut audited = start(Profile::Documents);
+    let admin = audited.admin.clone();
+    let classes = Api::<ExposureClass>::all(&admin, "garden");
+    let class =
+        ExposureClass { metadata: named("internet"), handler: "internet".to_owned(), ..ExposureClass::default() };
+    audited.run(classes.create(&class)).expect("valid");
+    let quotas = Api::<Quota>::namespaced(&admin, "garden", preset::NAMESPACE);
+    let mut quota = Quota { metadata: ObjectMeta::named(preset::NAMESPACE, "trial"), ..Quota::default() };
+    "v1".clone_into(&mut quota.spec.scope.api_version);
+    "Secret".clone_into(&mut quota.spec.scope.kind);
+    quota.spec.metrics = [("cpu".to_owned(), Quantity::from_integer(200))].into();
+    audited.run(quotas.create(&quota)).expect("valid");
+    let bindings = Api::<SecretBinding>::namespaced(&admin, "garden", preset::NAMESPACE);
+    let mut binding = preset::secret_binding();
+    "limited".clone_into(&mut binding.metadata.name);
+    let namespace = preset::NAMESPACE.to_owned();
+    binding.quotas = vec![ObjectReference { name: "trial".to_owned(), namespace, ..ObjectReference::default() }];
+    audited.run(bindings.create(&binding)).expect("valid");
+    let shoots = Api::<Shoot>::namespaced(&admin, "garden", preset::NAMESPACE);
+    let mut shoot = preset::shoot("s");
+    shoot.spec.exposure_class_name = Some("internet".to_owned());
+    audited.run(shoots.create(&shoot)).expect("valid");
+    audited.until("2023-07-27T20:01:00Z");
+    let kept = audited.run(quotas.get("trial")).expect("there");
+    assert_eq!(kept.metadata.label("reference.gardener.cloud/secretbinding"), Some("true"));
+
+    audited.run(quotas.delete("trial", &DeleteOptions::default())).expect("marked");
+    audited.run(classes.delete("internet", &DeleteOptions::default())).expect("marked");
+    audited.until("2023-07-27T20:02:00Z");
+    let messages: Vec<String> = ["Quota", "ExposureClass"]
+        .into_iter()
+        .flat_map(|kind| {
+            let events = Api::<Event>::all(&admin, "garden");
+            let selector = format!("involvedObject.kind={kind},reason=ResourceReferenced");
+            audited.run(events.list(&ListOptions::with_field(&selector))).expect("Events").0
+        })
+        .map(|event| event.message)
+        .collect();
+    assert_eq!(
+        messages,
+        [
+            "Cannot delete Quota, because the following resources are still referencing it: SecretBindings - \
+             [garden-demo/limited], CredentialsBindings - []",
+            "Cannot delete ExposureClass, because it is still associated by the following Shoots: [garden-demo/s]",
+        ]
+    );
+    audited.run(bindings.delete("limited", &DeleteOptions::default())).expect("deleted");
+    audited.until("2023-07-27T20:03:00Z");
+    assert!(audited.run(quotas.get_opt("trial")).expect("answered").is_none());
+    assert!(audited.run(classes.get("internet")).expect("the Shoot is there").metadata.is_being_deleted());
 }
 
 #[test]
