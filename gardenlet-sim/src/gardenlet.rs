@@ -87,8 +87,7 @@ pub async fn run(context: Context, options: Options) -> Exit {
 /// As `status.gardener` says it: the id is that of the process, so it changes with every start.
 fn identity(context: &Context, options: &Options) -> Gardener {
     let started = u64::try_from(context.clock.now().timestamp()).unwrap_or_default();
-    let id: String = (0..4)
-        .map(|part| format!("{:016x}", context.random.draw("gardenlet-id", &options.seed_name, started * 4 + part)))
-        .collect();
+    let part = |part| format!("{:016x}", context.random.draw("gardenlet-id", &options.seed_name, started * 4 + part));
+    let id = [0, 1, 2, 3].map(part).concat();
     Gardener { id, name: context.identity.instance.to_string(), version: context.identity.version.to_string() }
 }

@@ -14,7 +14,7 @@ use apimachinery::Resource;
 use apimachinery::meta::DeleteOptions;
 use controller::{Api, ListOptions, Patch};
 use eventlog::EventLog as _;
-use landscape::{Options, preset, wait};
+use landscape::{Component, Options, preset, wait};
 use serde_json::json;
 use support::{Audited, evening, is};
 
@@ -301,4 +301,34 @@ fn a_patch_version_reaches_nodes_without_replacing_them() {
     let rows = operations(&audited);
     let text = "Waiting until all shoot worker nodes have updated the operating system config";
     assert!(rows.iter().any(|row| row.3 == text), "{rows:#?}");
+}
+
+/// Nobody answers for the extension objects: the flow waits five minutes, says so, and tries again.
+#[test]
+fn a_missing_extension_is_an_error_until_it_comes_back() {
+    let mut audited = Audited::start(Options::new(1, evening()));
+    let provider = Component::ProviderLocal("local".to_owned());
+    audited.landscape.crash_component(&provider).expect("it ends");
+    let admin = audited.admin.clone();
+    audited.until_done("2023-07-27T20:01:00Z", preset::create(&admin));
+    let api = shoots(&audited);
+    audited.run(api.create(&preset::shoot("local"))).expect("the Shoot is valid");
+    let failed = audited
+        .until_done("2023-07-27T20:30:00Z", wait::for_object(&api, "local", |shoot| is(shoot, "Create", "Error")));
+    let operation = failed.status.last_operation.expect("it failed");
+    let start = "Flow \"Shoot cluster reconciliation\" encountered task errors: [task \"";
+    assert!(operation.description.starts_with(start), "{}", operation.description);
+    assert!(operation.description.ends_with("] Operation will be retried."), "{}", operation.description);
+    let task = "Waiting until shoot infrastructure has been reconciled";
+    let error = failed.status.last_errors.iter().find(|error| error.task_id.as_deref() == Some(task));
+    let text = &error.expect("the wait for the infrastructure failed").description;
+    let prefix = format!("task \"{task}\" failed: Error while waiting for Infrastructure {ID}/local to become ready: ");
+    assert!(text.starts_with(&prefix), "{text}");
+    assert!(audited.events("local").iter().any(|(reason, message)| {
+        reason == "ReconcileError" && message.starts_with(start) && message.ends_with(']')
+    }));
+    audited.landscape.start_component(provider);
+    let shoot = audited
+        .until_done("2023-07-27T21:30:00Z", wait::for_object(&api, "local", |shoot| is(shoot, "Create", "Succeeded")));
+    assert!(shoot.status.last_errors.is_empty());
 }

@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use api::core::{CloudProfileSpec, ControllerRegistration, Project, Seed, Shoot};
 use api::kubernetes::core::Namespace;
 use apimachinery::meta::{DeleteOptions, ObjectMeta, Time};
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta, Utc};
 use controller::{Api, Error};
 use domain::last_operation::{OperationType, TaskFailure};
 use domain::worker_pool::OscKeys;
@@ -63,8 +63,11 @@ pub(crate) struct Run {
     pub(crate) written: BTreeMap<(&'static str, String), extensions::Written>,
     /// Keys of the pools' operating system configurations.
     pub(crate) osc_keys: BTreeMap<String, OscKeys>,
-    /// `machineDeploymentsLastUpdateTime` before the Worker was written; absent if it was not.
-    pub(crate) machine_deployments_before: Option<Option<Time>>,
+    /// `machineDeploymentsLastUpdateTime` before the Worker was written, Go's zero time for none; absent if the Worker
+    /// was not written.
+    pub(crate) machine_deployments_before: Option<Time>,
+    /// When a ControlPlane that was written is ready at the earliest.
+    pub(crate) control_plane_ready: Option<DateTime<Utc>>,
     /// Tasks of the annotation that are done already.
     pub(crate) finished_tasks: Vec<&'static str>,
 }

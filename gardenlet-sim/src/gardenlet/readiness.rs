@@ -106,6 +106,9 @@ fn parameter(name: &str) -> Parameter {
     }
 }
 
+/// When objects that are not ready will be, with the generation that it is about.
+type Due = Mutex<BTreeMap<ObjectKey, (i64, DateTime<Utc>)>>;
+
 /// Whether a key is of this seed's cluster or of a shoot.
 fn is_ours(key: &ObjectKey, seed_cluster: &str) -> bool {
     &*key.cluster == seed_cluster || key.cluster.starts_with("shoot--")
@@ -186,7 +189,7 @@ pub(crate) async fn run<K: Kept>(
         });
     }
     // When an object that is not ready will be: remembered, so that other changes do not put it off.
-    let due: Arc<Mutex<BTreeMap<ObjectKey, (i64, DateTime<Utc>)>>> = Arc::default();
+    let due = Arc::<Due>::default();
     controller
         .run(5, move |key| {
             let (gardenlet, store, due) = (gardenlet.clone(), store.clone(), due.clone());
@@ -198,7 +201,7 @@ pub(crate) async fn run<K: Kept>(
 async fn reconcile<K: Component>(
     gardenlet: &Gardenlet,
     store: &Store<K>,
-    due: &Mutex<BTreeMap<ObjectKey, (i64, DateTime<Utc>)>>,
+    due: &Due,
     key: &ObjectKey,
     nodes_of: fn(&Gardenlet, &K, &ObjectKey) -> usize,
 ) -> Result<Requeue, Error> {

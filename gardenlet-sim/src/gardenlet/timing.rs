@@ -17,6 +17,8 @@ pub(crate) struct Parameter {
 pub(crate) const ETCD: Parameter = Parameter { name: "flow.etcd", base: TimeDelta::seconds(10) };
 /// kube-apiserver gets ready.
 pub(crate) const KUBE_APISERVER: Parameter = Parameter { name: "flow.kubeAPIServer", base: TimeDelta::seconds(20) };
+/// The provider's part of a control plane gets ready.
+pub(crate) const CONTROL_PLANE: Parameter = Parameter { name: "flow.controlPlane", base: TimeDelta::seconds(10) };
 /// Any other Deployment gets ready.
 pub(crate) const COMPONENT: Parameter = Parameter { name: "component.ready", base: TimeDelta::seconds(5) };
 

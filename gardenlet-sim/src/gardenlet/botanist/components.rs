@@ -9,6 +9,7 @@ use apimachinery::Resource;
 use apimachinery::meta::DeleteOptions;
 use chrono::{SecondsFormat, TimeDelta};
 use controller::{ListOptions, Patch};
+use domain::last_operation::OperationType;
 use domain::worker_pool::hash::digest;
 use serde_json::{Value, json};
 
@@ -299,8 +300,8 @@ impl Botanist {
             Kind::Etcd => stores.stateful_sets.get(&key).and_then(|set| set.spec.replicas),
             _ => stores.deployments.get(&key).and_then(|deployment| deployment.spec.replicas),
         };
-        let was_hibernated = self.shoot.status.hibernated || self.shoot.status.last_operation.is_none();
-        Some(present.unwrap_or(if was_hibernated { 0 } else { self.replicas_of(component) }))
+        let never_ran = self.shoot.status.hibernated || self.operation == OperationType::Create;
+        Some(present.unwrap_or_else(|| if never_ran { 0 } else { self.replicas_of(component) }))
     }
 
     pub(crate) async fn deploy_components(&self, components: &[Component]) -> Result<(), Failure> {

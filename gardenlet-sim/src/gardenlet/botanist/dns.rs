@@ -20,7 +20,7 @@ pub(crate) struct Domain {
     /// `dns.gardener.cloud/provider`
     pub(crate) provider: String,
     /// `dns.gardener.cloud/domain`
-    pub(crate) domain: String,
+    pub(crate) name: String,
     /// `dns.gardener.cloud/zone`
     pub(crate) zone: Option<String>,
     /// Credentials.
@@ -55,10 +55,10 @@ impl Domains {
             let own = dns.into_iter().flat_map(|dns| &dns.providers).find(|provider| provider.primary == Some(true));
             match own.and_then(|own| own.r#type.clone()) {
                 Some(provider) if provider == "unmanaged" => None,
-                Some(provider) => Some(Domain { provider, domain: wanted.to_owned(), ..Domain::default() }),
+                Some(provider) => Some(Domain { provider, name: wanted.to_owned(), ..Domain::default() }),
                 None => of_role("default-domain")
-                    .find(|default| wanted.ends_with(&format!(".{}", default.domain)))
-                    .map(|default| Domain { domain: wanted.to_owned(), ..default }),
+                    .find(|default| wanted.ends_with(&format!(".{}", default.name)))
+                    .map(|default| Domain { name: wanted.to_owned(), ..default }),
             }
         });
         Ok(Self { internal, external })
@@ -68,7 +68,7 @@ impl Domains {
 fn domain(secret: &Secret) -> Option<Domain> {
     Some(Domain {
         provider: secret.metadata.annotation("dns.gardener.cloud/provider")?.to_owned(),
-        domain: secret.metadata.annotation("dns.gardener.cloud/domain")?.to_owned(),
+        name: secret.metadata.annotation("dns.gardener.cloud/domain")?.to_owned(),
         zone: secret.metadata.annotation("dns.gardener.cloud/zone").map(str::to_owned),
         data: secret.data.clone(),
     })
@@ -77,7 +77,7 @@ fn domain(secret: &Secret) -> Option<Domain> {
 impl Botanist {
     /// Host of the API server below the landscape's own domain.
     pub(crate) fn internal_api_host(&self) -> Option<String> {
-        let domain = &self.domains.internal.as_ref()?.domain;
+        let domain = &self.domains.internal.as_ref()?.name;
         let prefix = format!("api.{}.{}", self.shoot.metadata.name, self.project.metadata.name);
         Some(if domain.contains("internal") {
             format!("{prefix}.{domain}")
@@ -107,7 +107,7 @@ impl Botanist {
     pub(crate) async fn deploy_external_dns_record(&self) -> Result<(), Failure> {
         match &self.domains.external {
             Some(domain) => {
-                let host = format!("api.{}", domain.domain);
+                let host = format!("api.{}", domain.name);
                 self.deploy_dns_record(Dns::External, domain, host, false).await?;
             }
             None => self.destroy_dns_record(Dns::External).await?,
@@ -118,7 +118,7 @@ impl Botanist {
     pub(crate) async fn deploy_ingress_dns_record(&self) -> Result<(), Failure> {
         match &self.domains.external {
             Some(domain) if self.facts.nginx_ingress => {
-                let host = format!("*.ingress.{}", domain.domain);
+                let host = format!("*.ingress.{}", domain.name);
                 self.deploy_dns_record(Dns::Ingress, domain, host, false).await?;
             }
             _ => self.destroy_dns_record(Dns::Ingress).await?,

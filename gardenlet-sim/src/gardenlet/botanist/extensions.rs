@@ -15,10 +15,12 @@ use api::kubernetes::core::SecretReference;
 use apimachinery::Resource as Kind;
 use apimachinery::meta::{LabelSelector, ObjectMeta, Time};
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
+use clock::TimerClass;
 use controller::Store;
 use domain::last_operation::{OperationType, SUCCEEDED};
 
 use super::super::flow::effect::{Lifecycle, Resource};
+use super::super::timing;
 use super::{Botanist, CONFLICTS, Failure, delete};
 
 /// Annotation that asks an extension to act.
@@ -475,7 +477,12 @@ impl Botanist {
             }
             Resource::ControlPlane => {
                 let wanted = self.control_plane(name, "normal");
-                self.write_extension(&wanted, &stores.control_planes, false, false).await?;
+                if self.write_extension(&wanted, &stores.control_planes, false, false).await? {
+                    let attempt = u64::try_from(self.started.0.timestamp()).unwrap_or_default();
+                    let context = &self.gardenlet.context;
+                    let takes = timing::CONTROL_PLANE.of(&context.random, &self.shoot.metadata.uid, attempt);
+                    self.run().control_plane_ready = Some(context.clock.now() + takes);
+                }
             }
             Resource::ControlPlaneExposure => {
                 let wanted = self.control_plane(&self.exposure_name(), "exposure");
@@ -524,7 +531,13 @@ impl Botanist {
                 }
                 self.finish_task("deployInfrastructure").await
             }
-            Resource::ControlPlane => self.await_extension(&stores.control_planes, name, minutes(3)).await,
+            Resource::ControlPlane => {
+                let ready = self.run().control_plane_ready;
+                if let Some(ready) = ready {
+                    self.gardenlet.context.clock.sleep_until(ready, TimerClass::Work).await;
+                }
+                self.await_extension(&stores.control_planes, name, minutes(3)).await
+            }
             Resource::ControlPlaneExposure => {
                 self.await_extension(&stores.control_planes, &self.exposure_name(), minutes(3)).await
             }

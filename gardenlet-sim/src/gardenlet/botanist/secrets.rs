@@ -137,7 +137,6 @@ impl Botanist {
             spec: BackupEntrySpec {
                 bucket_name: self.seed.metadata.uid.clone(),
                 seed_name: Some(self.seed.metadata.name.clone()),
-                ..BackupEntrySpec::default()
             },
             ..BackupEntry::default()
         };

@@ -37,6 +37,7 @@ impl Botanist {
         // Hibernation is not part of the Worker: the extension reads it from the Cluster, so it must be told.
         let is_forced = self.facts.hibernated != self.shoot.status.hibernated;
         let before = present.as_ref().and_then(|worker| worker.status.machine_deployments_last_update_time);
+        let before = before.unwrap_or_default();
         if self.write_extension(&wanted, store, is_forced, false).await? {
             self.run().machine_deployments_before = Some(before);
         }
@@ -166,7 +167,7 @@ impl Botanist {
             // Times have whole seconds: two deployments within one second are told apart by the one that follows.
             let is_ready = worker.status.observed_generation == worker.metadata.generation
                 && !worker.metadata.annotations.contains_key(super::extensions::OPERATION);
-            (before.is_none_or(|before| updated > before) || is_ready).then_some(())
+            (updated > before || is_ready).then_some(())
         };
         match self.gardenlet.wait(&self.technical_id, TimeDelta::minutes(10), listed).await {
             Some(()) => Ok(()),
@@ -229,7 +230,7 @@ impl Botanist {
 fn node_template(machine_type: &MachineType) -> NodeTemplate {
     let capacity = [("cpu", &machine_type.cpu), ("gpu", &machine_type.gpu), ("memory", &machine_type.memory)];
     NodeTemplate {
-        capacity: capacity.into_iter().map(|(name, quantity)| (name.to_owned(), quantity.clone())).collect(),
+        capacity: capacity.into_iter().map(|(name, quantity)| (name.to_owned(), *quantity)).collect(),
         ..NodeTemplate::default()
     }
 }

@@ -3,6 +3,8 @@
 //!
 //! Source: pkg/gardenlet/controller/shoot/shoot/reconciler_delete.go @ v1.120.0.
 
+#![expect(clippy::enum_glob_use, reason = "a table reads by its words alone")]
+
 use super::effect::Component::*;
 use super::effect::Dns::*;
 use super::effect::Effect::{self, *};
