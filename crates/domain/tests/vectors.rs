@@ -51,6 +51,7 @@ fn run(family: &str, vector: &Value) -> Verdict {
                 },
             }
         }
+        "rollout" => world::trace::play(vector).map_or(Verdict::Skipped, Verdict::Compared),
         _ => Verdict::Skipped,
     }
 }

@@ -2,6 +2,7 @@
 //! A world of MachineDeployments, MachineSets and Machines as plain values.
 
 mod rules;
+pub(crate) mod trace;
 
 use std::collections::BTreeMap;
 
