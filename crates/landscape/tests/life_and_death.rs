@@ -51,7 +51,7 @@ impl World {
 
     fn owned(&self, name: &str, owners: &[(&ConfigMap, bool)]) -> ConfigMap {
         self.create(name, |metadata| {
-            metadata.owner_references = owners.iter().map(|(it, block)| owner(it, *block)).collect()
+            metadata.owner_references = owners.iter().map(|(it, block)| owner(it, *block)).collect();
         })
     }
 

@@ -18,7 +18,8 @@ const CLUSTER: &str = "garden";
 /// # Errors
 /// A kind that the cluster does not serve, in kubectl's words; an object without a name.
 pub(crate) fn resource_of(manifest: &Manifest) -> Result<&'static ResourceInfo, ManifestError> {
-    let (group, version) = manifest.api_version().rsplit_once('/').unwrap_or(("", manifest.api_version()));
+    let api_version = manifest.api_version();
+    let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
     let row = catalogue::find_kind(group, version, manifest.kind()).filter(|row| catalogue::serves(CLUSTER, row));
     let Some(row) = row else {
         let what = format!("no matches for kind \"{}\" in version \"{}\"", manifest.kind(), manifest.api_version());

@@ -66,7 +66,7 @@ pub(crate) fn plan(manifests: Vec<Manifest>, registered: &BTreeSet<ExtensionType
     completion.extensions(registered);
     let Completion { given, added, notes } = completion;
     let seeds_are_given = given.iter().any(|manifest| manifest.kind() == "Seed");
-    let mut plan = Plan { notes, seeds_are_given, ..Plan::default() };
+    let mut plan = Plan { seeds_are_given, notes, ..Plan::default() };
     let mut all: Vec<Manifest> = added.into_iter().chain(given).collect();
     all.sort_by_key(|manifest| ORDER.iter().position(|kind| *kind == manifest.kind()).unwrap_or(ORDER.len()));
     for manifest in all {
@@ -170,7 +170,8 @@ impl Completion {
         for (kind, reference) in [("SecretBinding", "secretRef"), ("CredentialsBinding", "credentialsRef")] {
             for binding in self.of_kind(kind) {
                 let kind = binding.text(&[reference, "kind"]).unwrap_or("Secret").to_owned();
-                let namespace = binding.text(&[reference, "namespace"]).unwrap_or(binding.namespace()).to_owned();
+                let namespace =
+                    binding.text(&[reference, "namespace"]).unwrap_or_else(|| binding.namespace()).to_owned();
                 let Some(name) = binding.text(&[reference, "name"]).map(str::to_owned) else { continue };
                 match kind.as_str() {
                     "Secret" => self.secret(&binding, &namespace, &name),

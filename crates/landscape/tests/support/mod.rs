@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A landscape whose every change is audited, and the story that most tests tell.
+#![allow(dead_code, unreachable_pub, reason = "each test file is a crate of its own and uses a part of this")]
 
 use std::sync::Arc;
 

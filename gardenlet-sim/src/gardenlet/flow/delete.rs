@@ -3,7 +3,7 @@
 //!
 //! Source: pkg/gardenlet/controller/shoot/shoot/reconciler_delete.go @ v1.120.0.
 
-#![expect(clippy::enum_glob_use, reason = "a table reads by its words alone")]
+#![allow(clippy::enum_glob_use, reason = "a table reads by its words alone")]
 
 use super::effect::Component::*;
 use super::effect::Dns::*;
