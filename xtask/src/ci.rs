@@ -25,7 +25,7 @@ pub(crate) fn test(long: bool) -> Result<(), String> {
     step("build", cargo(&["build", "--workspace", "--profile", "ci"]))?;
     let mut tests = cargo(&["test", "--workspace", "--profile", "ci", "--no-fail-fast"]);
     if long {
-        tests.env("TERRARIUM_LONG", "1");
+        tests.env("TERRARIUM_TEST_SCHEDULES", "200");
     }
     step("tests", tests)
 }

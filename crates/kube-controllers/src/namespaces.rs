@@ -229,14 +229,14 @@ mod tests {
             ],
         );
         let remaining = Remaining {
-            objects: [("secrets".to_owned(), 1), ("workers.extensions.gardener.cloud".to_owned(), 2)].into(),
+            objects: [("secrets".to_owned(), 1), ("workers.extensions.example.org".to_owned(), 2)].into(),
             finalizers: [("a/b".to_owned(), 2)].into(),
             failures: vec!["x".to_owned()],
         };
         let found = conditions(&remaining, true);
         assert_eq!(
             found[3].3,
-            "Some resources are remaining: secrets has 1 resource instances, workers.extensions.gardener.cloud has 2 resource instances"
+            "Some resources are remaining: secrets has 1 resource instances, workers.extensions.example.org has 2 resource instances"
         );
         assert_eq!(found[4].3, "Some content in the namespace has finalizers remaining: a/b in 2 resource instances");
     }
