@@ -43,7 +43,10 @@ pub(crate) enum Failure {
     NamespaceTerminating(GroupResource, String, String),
     NotAcceptable(String),
     UnsupportedMediaType(Vec<&'static str>),
+    /// The body is above what the server reads.
     TooLarge,
+    /// The object is above what the log stores.
+    ObjectTooLarge,
     /// A revision that is not retained any more, and where to go on instead.
     Expired(String, Option<String>),
     /// A revision that does not exist yet: asked, present.
@@ -90,7 +93,7 @@ impl Failure {
             AppendError::Conflict { .. } | AppendError::GuardFailed => {
                 Self::Modified(resource.clone(), name.to_owned())
             }
-            AppendError::TooLarge => Self::TooLarge,
+            AppendError::TooLarge => Self::ObjectTooLarge,
             AppendError::Closed => Self::Unavailable("the event log cannot be reached".to_owned()),
             AppendError::Storage(message) => Self::Internal(message.clone()),
         }
@@ -157,6 +160,7 @@ impl Failure {
             Self::NotAcceptable(message) => Status::not_acceptable(message.clone()),
             Self::UnsupportedMediaType(accepted) => Status::unsupported_media_type(accepted),
             Self::TooLarge => Status::request_entity_too_large(BODY_LIMIT),
+            Self::ObjectTooLarge => Status::failure(500, "", "etcdserver: request is too large"),
             Self::Expired(message, _) => Status::expired(message.clone()),
             Self::FutureRevision(asked, present) => Status::too_large_resource_version(*asked, present.0),
             Self::RevisionOnCreate => {

@@ -426,3 +426,12 @@ async fn a_body_above_three_mebibytes_is_too_large() {
     let answer = world.raw("POST", WIDGETS, &[], body).await;
     answer.expect_failure(413, "RequestEntityTooLarge", "Request entity too large: limit is 3145728");
 }
+
+#[tokio::test]
+async fn an_object_above_what_the_log_stores_is_refused_in_the_storages_words() {
+    let world = World::new().await;
+    let body =
+        format!("{{\"metadata\":{{\"name\":\"big\"}},\"spec\":{{\"parts\":[\"{}\"]}}}}", "x".repeat(2 * 1024 * 1024));
+    let answer = world.raw("POST", WIDGETS, &[], body).await;
+    answer.expect_failure(500, "", "etcdserver: request is too large");
+}

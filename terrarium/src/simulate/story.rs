@@ -304,8 +304,11 @@ fn node_summary(nodes: Option<&BTreeMap<String, Arc<Node>>>) -> String {
     if kinds.is_empty() {
         return "no nodes".to_owned();
     }
-    let parts: Vec<String> = kinds.into_iter().map(|(kind, count)| format!("{count} nodes: {kind}")).collect();
-    parts.join("; ")
+    let parts = kinds.into_iter().map(|(kind, count)| match count {
+        1 => format!("1 node: {kind}"),
+        _ => format!("{count} nodes: {kind}"),
+    });
+    parts.collect::<Vec<_>>().join("; ")
 }
 
 fn shoot_summary(shoot: &Shoot) -> String {
