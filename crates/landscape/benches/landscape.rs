@@ -12,6 +12,10 @@ use landscape::Failure;
 use landscape::bench::{self, Appends, Probe, Run, StatusPatches};
 use serde_json::json;
 
+/// As `terrarium` does.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 #[derive(Debug)]
 struct Size {
     /// Shoots and days of each run.

@@ -11,8 +11,6 @@ pub(crate) mod effect;
 pub(crate) mod reconcile;
 pub(crate) mod run;
 
-use std::collections::BTreeMap;
-
 use self::effect::Effect;
 
 /// A row of a flow's table.
@@ -118,8 +116,8 @@ pub(crate) enum State {
 #[derive(Debug)]
 pub(crate) struct Plan {
     tasks: &'static [Task],
-    /// By number.
-    states: BTreeMap<u8, State>,
+    /// In table order: task 1 is the first.
+    states: Vec<State>,
     facts: Facts,
     total: usize,
     succeeded: usize,
@@ -128,7 +126,7 @@ pub(crate) struct Plan {
 impl Plan {
     /// A run that has not begun.
     pub(crate) fn new(tasks: &'static [Task], facts: Facts) -> Self {
-        let states = tasks.iter().map(|task| (task.number, State::Waiting)).collect();
+        let states = vec![State::Waiting; tasks.len()];
         let total = tasks.iter().filter(|task| !(task.skip)(&facts)).count();
         Self { tasks, states, facts, total, succeeded: 0 }
     }
@@ -141,14 +139,14 @@ impl Plan {
         loop {
             let mut has_passed = false;
             for task in self.tasks {
-                if self.states[&task.number] != State::Waiting || !self.may_start(task) {
+                if self.state(task.number) != State::Waiting || !self.may_start(task) {
                     continue;
                 }
                 if (task.skip)(&self.facts) {
-                    self.states.insert(task.number, State::Done);
+                    *self.state_mut(task.number) = State::Done;
                     has_passed = true;
                 } else {
-                    self.states.insert(task.number, State::Running);
+                    *self.state_mut(task.number) = State::Running;
                     ready.push(task);
                 }
             }
@@ -159,18 +157,27 @@ impl Plan {
         }
     }
 
+    /// State of the task with this number: the place in the table, from 1.
+    fn state(&self, number: u8) -> State {
+        self.states[usize::from(number) - 1]
+    }
+
+    fn state_mut(&mut self, number: u8) -> &mut State {
+        &mut self.states[usize::from(number) - 1]
+    }
+
     fn may_start(&self, task: &Task) -> bool {
         task.after.iter().all(|before| {
             // Monitoring and the API server's Service wait for the infrastructure only to learn the nodes' network.
             let is_void = *before == 9 && self.facts.nodes_network_known && NETWORK_DEPENDENTS.contains(&task.name);
-            is_void || self.states[before] == State::Done
+            is_void || self.state(*before) == State::Done
         })
     }
 
     /// A task ended.
     pub(crate) fn finish(&mut self, number: u8, is_success: bool) {
         let state = if is_success { State::Done } else { State::Failed };
-        self.states.insert(number, state);
+        *self.state_mut(number) = state;
         self.succeeded += usize::from(is_success);
     }
 
@@ -181,7 +188,7 @@ impl Plan {
 
     /// Names of the running tasks, in table order.
     pub(crate) fn running(&self) -> impl Iterator<Item = &'static str> {
-        self.tasks.iter().filter(|task| self.states[&task.number] == State::Running).map(|task| task.name(&self.facts))
+        self.tasks.iter().filter(|task| self.state(task.number) == State::Running).map(|task| task.name(&self.facts))
     }
 
     /// How many tasks take part.
@@ -305,8 +312,8 @@ mod tests {
             plan.finish(task.number, task.number != 8);
             queue.extend(plan.start_ready());
         }
-        assert_eq!(plan.states[&9], State::Waiting);
-        assert_eq!(plan.states[&22], State::Done);
+        assert_eq!(plan.state(9), State::Waiting);
+        assert_eq!(plan.state(22), State::Done);
         assert!(started < plan.total());
         assert!(plan.progress() < 100);
     }
