@@ -5,10 +5,11 @@
 //! Kubernetes. The simulated clock moves only when it is told to.
 //!
 //! **Tour.** [`Clock`] the handle that components hold; [`SimulatedClock`] the one that a simulation drives;
-//! [`Random`] draws that depend on nothing but seed, purpose, key and ordinal.
+//! [`WallClock`] the one of a process; [`Random`] draws that depend on nothing but seed, purpose, key and ordinal.
 
 mod random;
 mod simulated;
+mod wall;
 
 use std::fmt;
 use std::future::Future;
@@ -19,6 +20,7 @@ use chrono::{DateTime, Utc};
 
 pub use random::Random;
 pub use simulated::SimulatedClock;
+pub use wall::WallClock;
 
 /// An instant of landscape time.
 pub type Instant = DateTime<Utc>;

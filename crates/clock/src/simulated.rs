@@ -60,6 +60,15 @@ impl SimulatedClock {
         self.state().timers.first_key_value().map(|(place, timer)| (place.0, timer.class))
     }
 
+    /// Due time of the earliest work timer.
+    pub fn next_work_timer(&self) -> Option<Instant> {
+        let state = self.state();
+        if state.pending_work == 0 {
+            return None;
+        }
+        state.timers.iter().find(|(_, timer)| timer.class == TimerClass::Work).map(|(place, _)| place.0)
+    }
+
     /// Moves to the earliest timer, if it is due no later than `limit`, and wakes exactly that one.
     pub fn fire_next(&self, limit: Option<Instant>) -> Option<Instant> {
         let mut state = self.state();

@@ -6,12 +6,14 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use eventlog::Revision;
+use process::participant::BARRIER_ANNOTATION;
 use serde_json::{Value, json};
 
 use crate::handlers::Scope;
 use crate::negotiation::Form;
 use crate::status::Result;
 use crate::storage::stored::{EventType, Stored};
+use crate::storage::watcher::Occasion;
 use crate::table;
 
 /// What the metadata of a list says of the pages to come.
@@ -136,11 +138,13 @@ pub(crate) fn frame(scope: &Scope, type_: EventType, object: &Arc<Stored>, first
 }
 
 /// A bookmark: nothing but a resource version, and the mark of the end of the initial state.
-pub(crate) fn bookmark(scope: &Scope, revision: Revision, initial: bool, first: bool) -> Bytes {
+pub(crate) fn bookmark(scope: &Scope, revision: Revision, occasion: Occasion, first: bool) -> Bytes {
     let names = scope.names();
     let mut metadata = json!({ "resourceVersion": revision.to_string(), "creationTimestamp": null });
-    if initial {
-        metadata["annotations"] = json!({ "k8s.io/initial-events-end": "true" });
+    match occasion {
+        Occasion::Position => {}
+        Occasion::InitialStateEnds => metadata["annotations"] = json!({ "k8s.io/initial-events-end": "true" }),
+        Occasion::Barrier(number) => metadata["annotations"] = json!({ BARRIER_ANNOTATION: number.to_string() }),
     }
     let object = match scope.form {
         Form::Object => json!({ "kind": names.info.kind, "apiVersion": names.api_version, "metadata": metadata }),

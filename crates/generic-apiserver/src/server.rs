@@ -204,10 +204,12 @@ impl Server {
         self.0.store.position()
     }
 
-    /// Sends every watcher that asked for bookmarks one at the present position, behind everything up to it; answers
-    /// the position.
-    pub fn barrier(&self) -> Revision {
-        self.0.store.barrier()
+    /// Follows the log to its head and sends every watch of a participant (see [`process::participant`]) a bookmark
+    /// with the number of this barrier, behind everything up to there; answers up to where. `None`: the log cannot be
+    /// reached.
+    pub async fn barrier(&self, number: u64) -> Option<Revision> {
+        self.0.store.fresh().await.ok()?;
+        Some(self.0.store.barrier(number))
     }
 
     /// Removes, finalizers or not, every object of a cluster that does not exist any more.

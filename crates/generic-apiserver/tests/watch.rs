@@ -57,6 +57,13 @@ impl World {
         body
     }
 
+    /// The watch of a process that takes part in landscape time.
+    async fn participant_watch(&self, path: &str) -> Body {
+        let (parts, body) = self.open("GET", path, &[("terrarium-participant", "p")], "").await;
+        assert_eq!(parts.status, 200);
+        body
+    }
+
     async fn create(&self, path: &str, name: &str, labels: Value) -> Value {
         let object = json!({"metadata": {"name": name, "labels": labels}, "spec": {"size": 1}});
         self.send("POST", path, &object).await.expect_code(201)
@@ -113,19 +120,19 @@ async fn selectors_make_objects_appear_and_vanish() {
 }
 
 #[tokio::test]
-async fn a_barrier_sends_bookmarks_behind_everything() {
+async fn a_barrier_sends_participants_a_bookmark_behind_everything() {
     let world = World::new().await;
     let revision = world.server.position();
-    let path = format!("{WIDGETS}?watch=true&allowWatchBookmarks=true&resourceVersion={revision}");
-    let mut watch = world.watch(&path).await;
+    let path = format!("{WIDGETS}?watch=true&resourceVersion={revision}");
+    let mut watch = world.participant_watch(&path).await;
     let mut silent = world.watch(&format!("{WIDGETS}?watch=true&resourceVersion={revision}")).await;
     world.create(WIDGETS, "w", json!({})).await;
     world.create(GADGETS, "g", json!({})).await;
-    let position = world.server.barrier();
+    let position = world.server.barrier(7).await.expect("the log is open");
     let (frames, _) = drain(&mut watch);
     check(&frames, &[("ADDED", "w"), ("BOOKMARK", "")]);
     assert_eq!(frames[1]["object"]["metadata"]["resourceVersion"], position.to_string());
-    assert_eq!(frames[1]["object"]["metadata"].get("annotations"), None);
+    assert_eq!(frames[1]["object"]["metadata"]["annotations"], json!({"terrarium.dev/barrier": "7"}));
     check(&drain(&mut silent).0, &[("ADDED", "w")]);
 }
 
@@ -264,9 +271,9 @@ async fn watches_keep_their_promises_with_concurrent_writers() {
     let other = second(&world, &log);
     let start = world.server.position().0;
     let path = |revision: u64| format!("{GADGETS}?watch=true&allowWatchBookmarks=true&resourceVersion={revision}");
-    let mut watch = world.watch(&path(start)).await;
+    let mut watch = world.participant_watch(&path(start)).await;
     let mut validator = WatchValidator::after(start, &[]);
-    let mut from_state = world.watch(&format!("{GADGETS}?watch=true&allowWatchBookmarks=true")).await;
+    let mut from_state = world.participant_watch(&format!("{GADGETS}?watch=true&allowWatchBookmarks=true")).await;
     let mut state_validator = WatchValidator::with_state();
     let push = |validator: &mut WatchValidator, frames: Vec<Value>| {
         for frame in frames {
@@ -287,21 +294,21 @@ async fn watches_keep_their_promises_with_concurrent_writers() {
         let second = write(two, "PATCH", &own, &second);
         futures::future::join(first, second).await;
         if round % 3 == 0 {
-            world.server.barrier();
+            world.server.barrier(round).await.expect("the log is open");
         }
         write(two, "DELETE", &own, &Value::Null).await;
         if round % 5 == 4 {
             // The connection breaks in the middle, and the watch goes on where it was.
             push(&mut validator, drain(&mut watch).0);
             validator.resume();
-            watch = world.watch(&path(validator.position())).await;
+            watch = world.participant_watch(&path(validator.position())).await;
         }
         if round % 4 == 0 {
             push(&mut state_validator, drain(&mut from_state).0);
         }
     }
     world.get(GADGETS).await.expect_code(200);
-    let head = world.server.barrier().0;
+    let head = world.server.barrier(1000).await.expect("the log is open").0;
     push(&mut validator, drain(&mut watch).0);
     push(&mut state_validator, drain(&mut from_state).0);
     let expected = expected(&log).await;

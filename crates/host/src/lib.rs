@@ -17,6 +17,7 @@ mod clusters;
 mod core_kinds;
 mod namespaces;
 mod rows;
+pub mod timekeeper;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -9,6 +9,9 @@
 //! **Tour.** [`Context`] and what it holds; [`transport`] requests to API servers; [`tasks`] spawning and stopping;
 //! [`watch`] values that others wait on.
 
+pub mod activity;
+pub mod live;
+pub mod participant;
 pub mod tasks;
 pub mod transport;
 pub mod watch;

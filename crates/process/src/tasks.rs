@@ -123,6 +123,17 @@ impl Tasks {
         }
     }
 
+    /// Resolves when a task has ended in a panic.
+    pub async fn panicked(&self) {
+        loop {
+            let ended = self.0.ended.notified();
+            if self.has_panicked() {
+                return;
+            }
+            ended.await;
+        }
+    }
+
     /// Whether no task runs.
     pub fn is_ended(&self) -> bool {
         self.0.running().tasks.is_empty()
@@ -207,6 +218,7 @@ impl Drop for Ends {
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.tasks.0.panicked.store(true, Ordering::Relaxed);
+            self.tasks.0.ended.notify_waiters();
         }
         let mut running = self.tasks.0.running();
         running.tasks.remove(&self.number);

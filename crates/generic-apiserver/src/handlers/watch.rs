@@ -53,7 +53,11 @@ impl Scope {
             (Some(false), None | Some(0)) => WatchStart::After(self.server.store.position()),
             (_, Some(revision)) => WatchStart::After(Revision(revision)),
         };
-        let watcher = Arc::new(Watcher::new(self.kind.clone(), selection, bookmarks));
+        let mut watcher = Watcher::new(self.kind.clone(), selection, bookmarks);
+        if self.call.headers.contains_key(process::participant::PARTICIPANT_HEADER) {
+            watcher = watcher.with_barriers();
+        }
+        let watcher = Arc::new(watcher);
         let started = self.server.store.watch(self.id, start, &watcher).await;
         let failure = match started {
             Ok(()) => None,
@@ -146,7 +150,7 @@ impl Stream {
             Item::Initial(object) => output::frame(&self.scope, EventType::Added, object, first),
             Item::Change(type_, event) if plain => event.frame(*type_, annotation),
             Item::Change(type_, event) => output::frame(&self.scope, *type_, event.shown(*type_), first),
-            Item::Bookmark(revision, initial) => output::bookmark(&self.scope, *revision, *initial, first),
+            Item::Bookmark(revision, occasion) => output::bookmark(&self.scope, *revision, *occasion, first),
         }
     }
 

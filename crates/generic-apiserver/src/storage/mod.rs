@@ -316,15 +316,14 @@ impl Store {
         let _ = self.fresh().await;
     }
 
-    /// Sends every watcher that asked for bookmarks one at the present position.
-    pub(crate) fn barrier(&self) -> Revision {
+    /// Sends every participant's watcher the bookmark of a barrier at the present position.
+    pub(crate) fn barrier(&self, number: u64) -> Revision {
         let mut state = lock(&self.state);
         let position = state.position;
         for collection in &mut state.collections {
             collection.watchers.retain(|watcher| !watcher.is_closed());
             for watcher in &collection.watchers {
-                watcher.reached(position);
-                watcher.bookmark();
+                watcher.barrier(number, position);
             }
         }
         position

@@ -22,8 +22,19 @@ pub(crate) enum Item {
     Initial(Arc<Stored>),
     /// A change, and how it looks through the selection.
     Change(EventType, Arc<Event>),
-    /// Everything up to the revision was delivered; whether the initial state ends here.
-    Bookmark(Revision, bool),
+    /// Everything up to the revision was delivered.
+    Bookmark(Revision, Occasion),
+}
+
+/// Why a bookmark is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Occasion {
+    /// The initial state ends here.
+    InitialStateEnds,
+    /// Time has passed, or the watch is about to end.
+    Position,
+    /// The clock wants to know whether a participant has seen everything: the number of the barrier.
+    Barrier(u64),
 }
 
 #[derive(Default)]
@@ -41,12 +52,19 @@ pub(crate) struct Watcher {
     kind: Arc<dyn Kind>,
     selection: Selection,
     bookmarks: bool,
+    /// Whether barriers are sent: the watch of a process that takes part in landscape time.
+    barriers: bool,
     queue: Mutex<Queue>,
 }
 
 impl Watcher {
     pub(crate) fn new(kind: Arc<dyn Kind>, selection: Selection, bookmarks: bool) -> Self {
-        Self { kind, selection, bookmarks, queue: Mutex::default() }
+        Self { kind, selection, bookmarks, barriers: false, queue: Mutex::default() }
+    }
+
+    /// As the watch of a participant, which is sent barriers whether it asked for bookmarks or not.
+    pub(crate) fn with_barriers(self) -> Self {
+        Self { barriers: true, ..self }
     }
 
     pub(crate) fn prefix(&self) -> &str {
@@ -84,7 +102,7 @@ impl Watcher {
         queue.position = position;
         queue.initial = queue.items.len();
         if self.bookmarks {
-            queue.items.push_back(Item::Bookmark(position, true));
+            queue.items.push_back(Item::Bookmark(position, Occasion::InitialStateEnds));
         }
     }
 
@@ -98,7 +116,17 @@ impl Watcher {
         let mut queue = lock(&self.queue);
         if self.bookmarks && !queue.closed {
             let position = queue.position;
-            Self::push(&mut queue, Item::Bookmark(position, false));
+            Self::push(&mut queue, Item::Bookmark(position, Occasion::Position));
+        }
+    }
+
+    /// Queues the bookmark of a barrier behind everything up to `position`, for a participant.
+    pub(super) fn barrier(&self, number: u64, position: Revision) {
+        let mut queue = lock(&self.queue);
+        if self.barriers && !queue.closed {
+            queue.position = queue.position.max(position);
+            let position = queue.position;
+            Self::push(&mut queue, Item::Bookmark(position, Occasion::Barrier(number)));
         }
     }
 

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The wall clock: for what touches the outside or is a process.
+
+use std::time::Duration;
+
+use crate::{Instant, Sleep, TimeSource, TimerClass};
+
+/// Wall time. It is read from the system once; from then on it goes as the monotonic clock does, so that it never
+/// goes back, and stands while the machine sleeps.
+///
+/// Its sleeps need a tokio runtime with a time driver.
+#[derive(Clone, Copy, Debug)]
+pub struct WallClock {
+    read: Instant,
+    at: std::time::Instant,
+}
+
+impl WallClock {
+    /// Reads the system's clock.
+    #[expect(clippy::disallowed_methods, reason = "this is the one door to the system's clocks")]
+    pub fn new() -> Self {
+        Self { read: std::time::SystemTime::now().into(), at: std::time::Instant::now() }
+    }
+}
+
+impl Default for WallClock {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl TimeSource for WallClock {
+    fn now(&self) -> Instant {
+        self.read + self.at.elapsed()
+    }
+
+    fn sleep_until(&self, until: Instant, _class: TimerClass) -> Sleep {
+        let left = (until - self.now()).to_std().unwrap_or(Duration::ZERO);
+        Box::pin(async move { tokio::time::sleep(left).await })
+    }
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+//! How a component lives outside of a simulation: a thread of its own, and a part in landscape time.
+//!
+//! [`participate`] runs a component on the calling thread until it ends, is stopped, or loses the clock. It is what a
+//! process does with its main thread, and what the host does with a thread for each component of its own.
+
+use std::future::Future;
+use std::sync::{Arc, OnceLock};
+
+use chrono::TimeDelta;
+use clock::{Clock, Random, TimerClass, WallClock};
+use http::HeaderValue;
+
+use crate::activity::{Activity, counted};
+use crate::participant::{Participant, Reports};
+use crate::{Context, Exit, Identity, Output, Tasks, Transport};
+
+/// Wall time that a component has to end after it was asked to.
+const GRACE: TimeDelta = TimeDelta::seconds(10);
+
+/// What a component lives on.
+#[derive(Debug)]
+pub struct Setup {
+    /// Who it is.
+    pub identity: Identity,
+    /// Its name among the participants; unique in the landscape.
+    pub participant: String,
+    /// Keyed randomness of the landscape.
+    pub random: Random,
+    /// Requests, with the component's identity on them.
+    pub transport: Transport,
+    /// Where it prints.
+    pub output: Output,
+}
+
+/// Runs a component until it ends by itself, `stop` resolves, a task of it panics, or the clock cannot be reached.
+///
+/// # Errors
+/// The runtime cannot be made, or the clock cannot be joined.
+pub fn participate<F>(
+    setup: Setup,
+    reports: impl Reports,
+    stop: impl Future<Output = ()>,
+    component: impl FnOnce(Context) -> F,
+) -> Result<Exit, String>
+where
+    F: Future<Output = Exit> + Send + 'static,
+{
+    let participant: Arc<OnceLock<Arc<Participant>>> = Arc::default();
+    let hook = participant.clone();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .on_thread_park(move || {
+            if let Some(participant) = hook.get() {
+                participant.nothing_is_runnable();
+            }
+        })
+        .build()
+        .map_err(|error| format!("cannot make a runtime: {error}"))?;
+    let name = HeaderValue::from_str(&setup.participant).map_err(|error| error.to_string())?;
+    let activity = Activity::default();
+    runtime.block_on(async {
+        let grant = reports.join().await.map_err(|error| format!("cannot join the landscape's clock: {error}"))?;
+        let participant = participant.get_or_init(|| Participant::new(grant, activity.clone()));
+        let tasks = Tasks::new();
+        let wall = Clock::new(WallClock::new());
+        let context = Context {
+            identity: setup.identity,
+            clock: Clock::new(participant.clock().clone()),
+            random: setup.random,
+            wall: wall.clone(),
+            transport: counted(setup.transport, &activity, &name),
+            tasks: tasks.clone(),
+            output: setup.output,
+        };
+        let (sender, ended) = tokio::sync::oneshot::channel();
+        let run = component(context);
+        tasks.spawn(async move {
+            let _ = sender.send(run.await);
+        });
+        let failed = |line: String| Exit { code: 1, last_line: line };
+        let exit = tokio::select! {
+            biased;
+            () = tasks.panicked() => failed("a task panicked".to_owned()),
+            exit = ended => exit.unwrap_or_else(|_| failed("it ended without a word".to_owned())),
+            broken = participant.run(&reports) => failed(format!("lost the landscape's clock: {broken}")),
+            () = stop => Exit::default(),
+        };
+        tasks.stop();
+        tokio::select! {
+            biased;
+            () = tasks.ended() => {}
+            () = wall.sleep(GRACE, TimerClass::Work) => tasks.kill(),
+        }
+        Ok(exit)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::Pin;
+    use std::sync::{Mutex, PoisonError};
+
+    use super::*;
+    use crate::participant::{Grant, Idle};
+
+    type Answer = Pin<Box<dyn Future<Output = Result<Option<Grant>, String>> + Send>>;
+
+    /// A clock with one participant, which is granted the time of its next timer at once, and ends without one.
+    #[derive(Clone, Debug, Default)]
+    struct Alone(Arc<Mutex<Vec<Idle>>>);
+
+    fn start() -> clock::Instant {
+        clock::Instant::from_timestamp(1_690_488_000, 0).expect("in range")
+    }
+
+    impl Reports for Alone {
+        fn join(&self) -> Pin<Box<dyn Future<Output = Result<Grant, String>> + Send>> {
+            Box::pin(async { Ok(Grant { number: 0, now: start() }) })
+        }
+
+        fn report(&self, idle: Idle) -> Answer {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).push(idle.clone());
+            Box::pin(async move {
+                match idle.next {
+                    Some(now) => Ok(Some(Grant { number: idle.grant + 1, now })),
+                    None => Err("no timer is left".to_owned()),
+                }
+            })
+        }
+    }
+
+    fn setup() -> Setup {
+        let unreachable = |_| -> crate::transport::ResponseFuture {
+            Box::pin(async { Err(crate::TransportError::Unreachable("nobody is there".to_owned())) })
+        };
+        Setup {
+            identity: Identity { component: "toy".into(), instance: "toy-1".into(), version: "v1".into() },
+            participant: "toy-1".to_owned(),
+            random: Random::new(1),
+            transport: Transport::new(unreachable),
+            output: Output::new(|_| {}),
+        }
+    }
+
+    #[test]
+    fn time_goes_from_timer_to_timer_when_nothing_is_left_to_do() {
+        let alone = Alone::default();
+        let exit = participate(setup(), alone.clone(), std::future::pending(), |context| async move {
+            let begin = context.clock.now();
+            let other = context.clone();
+            context.tasks.spawn(async move { other.clock.sleep(TimeDelta::days(1), TimerClass::Calendar).await });
+            context.clock.sleep(TimeDelta::hours(6), TimerClass::Work).await;
+            tokio::task::yield_now().await;
+            context.clock.sleep(TimeDelta::days(30), TimerClass::Work).await;
+            Exit { code: 0, last_line: (context.clock.now() - begin).num_hours().to_string() }
+        });
+        assert_eq!(exit, Ok(Exit { code: 0, last_line: "726".to_owned() }));
+        let hours = |at: chrono::DateTime<chrono::Utc>| (at - start()).num_hours();
+        let reports = alone.0.lock().expect("no panic").clone();
+        let told: Vec<_> = reports.iter().map(|idle| (idle.grant, idle.next.map(hours), idle.work.map(hours))).collect();
+        assert_eq!(told, [(0, Some(6), Some(6)), (1, Some(24), Some(726)), (2, Some(726), Some(726))]);
+    }
+
+    #[test]
+    fn a_component_that_panics_has_failed() {
+        let exit = participate(setup(), Alone::default(), std::future::pending(), |context| async move {
+            context.tasks.spawn(async { panic!("on purpose") });
+            std::future::pending::<Exit>().await
+        });
+        assert_eq!(exit, Ok(Exit { code: 1, last_line: "a task panicked".to_owned() }));
+    }
+
+    #[test]
+    fn without_its_clock_a_component_ends() {
+        let exit = participate(setup(), Alone::default(), std::future::pending(), |_| std::future::pending::<Exit>());
+        let line = "lost the landscape's clock: no timer is left".to_owned();
+        assert_eq!(exit, Ok(Exit { code: 1, last_line: line }));
+    }
+
+    #[test]
+    fn a_component_that_is_stopped_ends_well() {
+        let exit = participate(setup(), Alone::default(), std::future::ready(()), |_| std::future::pending::<Exit>());
+        assert_eq!(exit, Ok(Exit::default()));
+    }
+}
