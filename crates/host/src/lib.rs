@@ -13,6 +13,7 @@
 //! **Tour.** [`Host`] the front door; [`catalogue::AGGREGATED_GROUPS`] what is handed on.
 
 mod aggregation;
+pub mod clock_service;
 mod clusters;
 mod core_kinds;
 mod namespaces;
@@ -20,14 +21,16 @@ mod rows;
 pub mod timekeeper;
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use crate::clock_service::ClockService;
 use api::catalogue;
 use apimachinery::catalogue::ResourceInfo;
 use bytes::Bytes;
 use generic_apiserver::{Builder, Foundation, Server};
 use http::Method;
 use http_body_util::BodyExt;
+use process::participant::{CLOCK_PATH, PARTICIPANT_HEADER};
 use process::transport::{ResponseFuture, full};
 use process::{Request, Response, Tasks, Transport, TransportError, User};
 
@@ -55,6 +58,7 @@ pub struct Host {
 struct Inner {
     server: Server,
     aggregated: Mutex<Option<Server>>,
+    clock: OnceLock<ClockService>,
     /// Whether cluster `runtime` has its namespaces.
     born: AtomicBool,
 }
@@ -75,13 +79,39 @@ impl Host {
             .admission(namespaces::PermanentNamespaces);
         let server = rows::register(builder, own.chain(rows)).build();
         server.start(tasks);
-        Self { inner: Arc::new(Inner { server, aggregated: Mutex::new(None), born: AtomicBool::new(false) }) }
+        Self {
+            inner: Arc::new(Inner {
+                server,
+                aggregated: Mutex::new(None),
+                clock: OnceLock::new(),
+                born: AtomicBool::new(false),
+            }),
+        }
     }
 
     /// Hands [`catalogue::AGGREGATED_GROUPS`] of cluster `garden` to a server from now on (requests go on with the user that they
     /// came with); `None`: nobody serves them.
     pub fn aggregate(&self, server: Option<Server>) {
         *self.inner.aggregated.lock().unwrap_or_else(PoisonError::into_inner) = server;
+    }
+
+    /// Asks every API server behind this door for a barrier (see [`Server::barrier`]); false: one cannot reach the log.
+    pub async fn barrier(&self, number: u64) -> bool {
+        let aggregated = self.aggregated();
+        let own = self.inner.server.barrier(number);
+        let theirs = async {
+            match &aggregated {
+                Some(server) => server.barrier(number).await.is_some(),
+                None => true,
+            }
+        };
+        let (own, theirs) = futures::future::join(own, theirs).await;
+        own.is_some() && theirs
+    }
+
+    /// Serves landscape time from now on; once.
+    pub fn serve_clock(&self, clock: ClockService) {
+        let _ = self.inner.clock.set(clock);
     }
 
     fn aggregated(&self) -> Option<Server> {
@@ -112,6 +142,21 @@ impl Host {
         if !self.inner.born.swap(true, Ordering::Relaxed) {
             self.furnish(RUNTIME_CLUSTER).await?;
         }
+        let path = request.uri().path();
+        let Some(clock) = self.inner.clock.get() else { return self.serve(request).await };
+        if path.starts_with(CLOCK_PATH) {
+            return Ok(clock.answer(request).await);
+        }
+        let is_participant = request.headers().contains_key(PARTICIPANT_HEADER);
+        let response = self.serve(request).await;
+        // A watch that was just opened may have something on the way that no barrier stands behind.
+        if is_participant && response.as_ref().is_ok_and(is_stream) {
+            clock.with(|keeper, _| keeper.disturb());
+        }
+        response
+    }
+
+    async fn serve(&self, request: Request) -> Result<Response, TransportError> {
         let path = request.uri().path();
         match aggregation::place(path) {
             aggregation::Place::Aggregated => match self.aggregated() {
@@ -162,6 +207,11 @@ impl Host {
         }
         Ok(())
     }
+}
+
+/// Whether a response goes on for as long as its reader wants.
+fn is_stream(response: &Response) -> bool {
+    http_body::Body::size_hint(response.body()).exact().is_none()
 }
 
 fn name_of(body: &Bytes) -> Option<String> {

@@ -5,10 +5,13 @@
 //! a new instant, always the next one at which somebody has a timer, never past it.
 //!
 //! ```text
-//! everybody idle ──► barrier at the log's head ──► everybody has seen it, head still there ──► grant the next instant
-//!       ▲                                                                                              │
-//!       └──────────────────────────────────────────────────────────────────────────────────────────────┘
+//! everybody idle ──► barrier at the log's head ──► everybody has seen it, head still there
+//!       ▲                                                                │
+//!       └── grant to those who have a timer then ◄── grant to the others ┘
 //! ```
+//!
+//! Those who have no timer at the new instant are granted it first: once somebody acts, whoever hears of it knows what
+//! time it is.
 //!
 //! **Invariants.** Time never goes back. No timer is passed before its owner has carried out the grant of its instant.
 //! Time does not move while a participant works, lags behind the log, or while a hold is set; a participant that has
@@ -50,13 +53,26 @@ pub enum Mode {
 pub enum Decision {
     /// Ask the API servers for a barrier: every watch of a participant gets a bookmark with this number at the revision
     /// or behind it; then [`Timekeeper::barrier_stands`].
-    Barrier { number: u64, at: Revision },
-    /// Time has moved: send everybody the grant.
-    Grant(Grant),
-    /// The command is done: time stands where it asked for, or, if this is false, it was ended before.
-    Done { reached: bool },
+    Barrier {
+        /// Rises.
+        number: u64,
+        /// Head of the log.
+        at: Revision,
+    },
+    /// Time has moved: send the grant to these.
+    Grant {
+        /// The grant.
+        grant: Grant,
+        /// Names of participants; may be nobody.
+        to: Vec<String>,
+    },
+    /// The command is done: time stands where it asked for, and all has settled there.
+    Done,
     /// Nothing, until something is reported or the wall clock reaches an instant.
-    Wait { until: Option<Instant> },
+    Wait {
+        /// In wall time.
+        until: Option<Instant>,
+    },
 }
 
 /// Why time stands although it should move.
@@ -100,11 +116,12 @@ pub struct Timekeeper {
     anchor: Anchor,
     participants: BTreeMap<String, Participant>,
     grants: u64,
+    /// Participants that have a timer at the present instant, and are granted it when all others know of it.
+    due: Vec<String>,
     barrier: Barrier,
     target: Option<Instant>,
     holds: BTreeMap<String, Instant>,
     dropped: BTreeSet<String>,
-    last_grant: Instant,
 }
 
 /// Why a command is refused.
@@ -128,11 +145,11 @@ impl Timekeeper {
             anchor: Anchor { landscape: now, wall },
             participants: BTreeMap::new(),
             grants: 0,
+            due: Vec::new(),
             barrier: Barrier::default(),
             target: None,
             holds: BTreeMap::new(),
             dropped: BTreeSet::new(),
-            last_grant: wall,
         }
     }
 
@@ -225,12 +242,19 @@ impl Timekeeper {
     /// A participant has nothing to do. False: nobody of this name has joined.
     pub fn report(&mut self, name: &str, idle: Idle) -> bool {
         let Some(participant) = self.participants.get_mut(name) else { return false };
-        let is_current = idle.grant >= participant.granted && (idle.barrier.is_none_or(|seen| seen >= self.barrier.number));
+        let is_current =
+            idle.grant >= participant.granted && (idle.barrier.is_none_or(|seen| seen >= self.barrier.number));
         participant.idle = Some(idle);
         if is_current {
             participant.owes_since = None;
         }
         true
+    }
+
+    /// The grant that a participant was given and has not carried out, as far as it has reported.
+    pub fn owed(&self, name: &str) -> Option<Grant> {
+        let participant = self.participants.get(name)?;
+        (!participant.has_carried_out()).then_some(Grant { number: participant.granted, now: self.now })
     }
 
     /// A participant opened a watch: what it has seen says nothing any more about what it will see.
@@ -295,6 +319,13 @@ impl Timekeeper {
     pub fn decide(&mut self, head: Revision, wall: Instant) -> Decision {
         self.holds.retain(|_, until| *until > wall);
         self.drop_silent(wall);
+        if !self.due.is_empty() && self.participants.values().all(Participant::has_carried_out) {
+            let due = std::mem::take(&mut self.due);
+            return self.hand_out(due, wall);
+        }
+        if !self.due.is_empty() {
+            return self.patience();
+        }
         let Some(limit) = self.limit(wall) else { return Decision::Wait { until: None } };
         let next = self.next_timer();
         // Time that runs by itself needs nobody's consent up to the next timer, if the tick has not come.
@@ -307,17 +338,15 @@ impl Timekeeper {
         if !self.holds.is_empty() {
             return Decision::Wait { until: self.holds.values().min().copied() };
         }
-        let silence = self.participants.values().filter_map(|participant| participant.owes_since).min();
-        let patience = Decision::Wait { until: silence.map(|since| since + SILENCE) };
         if !self.participants.values().all(Participant::has_carried_out) {
-            return patience;
+            return self.patience();
         }
         if self.barrier.at != Some(head) {
             self.barrier = Barrier { number: self.barrier.number + 1, at: Some(head), stands: false };
             return Decision::Barrier { number: self.barrier.number, at: head };
         }
         if !self.barrier.stands || !self.participants.values().all(|p| p.has_seen(self.barrier.number)) {
-            return patience;
+            return self.patience();
         }
         match next {
             Some(next) if next <= limit => self.grant(next.max(self.now), wall),
@@ -325,7 +354,7 @@ impl Timekeeper {
             _ => {
                 self.target = None;
                 self.anchor = Anchor { landscape: self.now, wall };
-                Decision::Done { reached: true }
+                Decision::Done
             }
         }
     }
@@ -337,12 +366,24 @@ impl Timekeeper {
             self.anchor = Anchor { landscape: now, wall };
         }
         self.grants += 1;
-        self.last_grant = wall;
-        for participant in self.participants.values_mut() {
-            participant.granted = self.grants;
-            participant.owes_since.get_or_insert(wall);
+        let is_due = |participant: &Participant| participant.next().is_some_and(|next| next <= now);
+        let names = |due: bool| {
+            let some = self.participants.iter().filter(move |(_, participant)| is_due(participant) == due);
+            some.map(|(name, _)| name.clone()).collect::<Vec<_>>()
+        };
+        let (others, due) = (names(false), names(true));
+        self.due = due;
+        self.hand_out(others, wall)
+    }
+
+    fn hand_out(&mut self, to: Vec<String>, wall: Instant) -> Decision {
+        for name in &to {
+            if let Some(participant) = self.participants.get_mut(name) {
+                participant.granted = self.grants;
+                participant.owes_since.get_or_insert(wall);
+            }
         }
-        Decision::Grant(Grant { number: self.grants, now })
+        Decision::Grant { grant: Grant { number: self.grants, now: self.now }, to }
     }
 
     /// How far time may go now; `None`: it stands.
@@ -391,6 +432,11 @@ impl Timekeeper {
         #[expect(clippy::cast_possible_truncation, reason = "saturates, and a tick is never far away")]
         let left = left.ceil().min(86_400_000.0) as i64;
         (self.anchor.wall + TimeDelta::milliseconds(left)).max(wall + TimeDelta::milliseconds(1))
+    }
+
+    fn patience(&self) -> Decision {
+        let silence = self.participants.values().filter_map(|participant| participant.owes_since).min();
+        Decision::Wait { until: silence.map(|since| since + SILENCE) }
     }
 
     fn drop_silent(&mut self, wall: Instant) {
@@ -444,7 +490,8 @@ mod tests {
 
     impl Toy {
         fn new(name: &'static str, work: &[i64], calendar: &[i64]) -> Self {
-            let mut timers: Vec<_> = work.iter().map(|s| (*s, true)).chain(calendar.iter().map(|s| (*s, false))).collect();
+            let mut timers: Vec<_> =
+                work.iter().map(|s| (*s, true)).chain(calendar.iter().map(|s| (*s, false))).collect();
             timers.sort_unstable();
             Self { name, timers, fired: Vec::new() }
         }
@@ -478,9 +525,11 @@ mod tests {
                         keeper.report(toy.name, toy.idle(keeper.grants, barrier));
                     }
                 }
-                Decision::Grant(grant) => {
-                    grants.push((grant.now - at(0)).num_seconds());
-                    for toy in &mut *toys {
+                Decision::Grant { grant, to } => {
+                    if grants.last() != Some(&(grant.now - at(0)).num_seconds()) {
+                        grants.push((grant.now - at(0)).num_seconds());
+                    }
+                    for toy in toys.iter_mut().filter(|toy| to.iter().any(|name| name == toy.name)) {
                         toy.take(keeper, &grant, barrier);
                     }
                 }
@@ -506,7 +555,7 @@ mod tests {
         keeper.advance(at(100), wall(0)).expect("nothing is at work");
         assert_eq!(keeper.advance(at(200), wall(0)), Err(CommandError::Busy(at(100))));
         let (end, grants) = drive(&mut keeper, &mut toys, wall(0));
-        assert_eq!((end, grants), (Decision::Done { reached: true }, vec![5, 7, 30, 60, 100]));
+        assert_eq!((end, grants), (Decision::Done, vec![5, 7, 30, 60, 100]));
         assert_eq!(toys[0].fired, [5, 30, 60]);
         assert_eq!(toys[1].fired, [7, 30]);
         assert_eq!(keeper.now(wall(99_000)), at(100), "stepped time stands");
@@ -563,7 +612,10 @@ mod tests {
         let Decision::Barrier { number, .. } = keeper.decide(Revision(11), wall(0)) else { panic!("again") };
         keeper.barrier_stands(number, wall(0));
         keeper.report("a", toys[0].idle(0, 2));
-        assert!(matches!(keeper.decide(Revision(11), wall(0)), Decision::Grant(Grant { number: 1, .. })));
+        let Decision::Grant { to, .. } = keeper.decide(Revision(11), wall(0)) else { panic!("time moves") };
+        assert_eq!(to, [""; 0], "nobody is without a timer");
+        let Decision::Grant { grant, to } = keeper.decide(Revision(11), wall(0)) else { panic!("time moves") };
+        assert_eq!((grant.number, to), (1, vec!["a".to_owned()]));
         assert_eq!(keeper.decide(Revision(11), wall(10)), Decision::Wait { until: Some(wall(30_000)) });
     }
 
@@ -572,7 +624,7 @@ mod tests {
         let mut toys = [Toy::new("a", &[], &[])];
         let mut keeper = joined(Mode::Stepped, &mut toys);
         keeper.advance(at(0), wall(0)).expect("nothing is at work");
-        assert_eq!(drive(&mut keeper, &mut toys, wall(0)).0, Decision::Done { reached: true });
+        assert_eq!(drive(&mut keeper, &mut toys, wall(0)).0, Decision::Done);
         assert!(keeper.is_settled(HEAD));
         keeper.disturb();
         assert!(!keeper.is_settled(HEAD));

@@ -158,7 +158,8 @@ mod tests {
         assert_eq!(exit, Ok(Exit { code: 0, last_line: "726".to_owned() }));
         let hours = |at: chrono::DateTime<chrono::Utc>| (at - start()).num_hours();
         let reports = alone.0.lock().expect("no panic").clone();
-        let told: Vec<_> = reports.iter().map(|idle| (idle.grant, idle.next.map(hours), idle.work.map(hours))).collect();
+        let told: Vec<_> =
+            reports.iter().map(|idle| (idle.grant, idle.next.map(hours), idle.work.map(hours))).collect();
         assert_eq!(told, [(0, Some(6), Some(6)), (1, Some(24), Some(726)), (2, Some(726), Some(726))]);
     }
 

@@ -15,21 +15,25 @@
 //! **Invariants.** The process runs its component on one thread: "nothing is runnable" is what the runtime says when it
 //! parks. A report is made only for a state that was not reported yet.
 //!
-//! **Deliberately absent.** How a report travels: [`Reports`] is given by who starts the process.
+//! A report travels as a request to the host, which is answered when time has moved: [`ReportsOver`].
 
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use chrono::{DateTime, Utc};
 use clock::SimulatedClock;
+use futures::future::BoxFuture;
+use http::{HeaderValue, StatusCode};
+use http_body_util::BodyExt;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 
 use crate::activity::Activity;
+use crate::transport::{Transport, full};
 
 /// Header of a participant's requests: its name. API servers send barriers to the watches that carry it.
 pub const PARTICIPANT_HEADER: &str = "terrarium-participant";
+/// Where the host serves the clock.
+pub const CLOCK_PATH: &str = "/terrarium/clock/";
 /// Annotation of a barrier's bookmark: the number of the barrier.
 pub const BARRIER_ANNOTATION: &str = "terrarium.dev/barrier";
 
@@ -63,9 +67,9 @@ pub struct Grant {
 /// means that a later report has taken its place. Dropping the future takes the report back.
 pub trait Reports: Send + Sync + 'static {
     /// Joins the clock; its first grant.
-    fn join(&self) -> Pin<Box<dyn Future<Output = Result<Grant, String>> + Send>>;
+    fn join(&self) -> BoxFuture<'static, Result<Grant, String>>;
     /// Makes a report.
-    fn report(&self, idle: Idle) -> Pin<Box<dyn Future<Output = Result<Option<Grant>, String>> + Send>>;
+    fn report(&self, idle: Idle) -> BoxFuture<'static, Result<Option<Grant>, String>>;
 }
 
 /// The part of a participant that the runtime's park hook and the reporting task share.
@@ -80,15 +84,17 @@ pub struct Participant {
 #[derive(Debug)]
 struct State {
     grant: Grant,
-    /// What was reported last.
-    reported: Option<Idle>,
+    /// What was found when the runtime last parked, and not reported yet.
+    found: Option<Idle>,
+    /// What was found before that.
+    known: Option<Idle>,
 }
 
 impl Participant {
     /// A participant that was granted its first instant.
     pub fn new(grant: Grant, activity: Activity) -> Arc<Self> {
         let clock = SimulatedClock::new(grant.now);
-        let state = Mutex::new(State { grant, reported: None });
+        let state = Mutex::new(State { grant, found: None, known: None });
         Arc::new(Self { clock, activity, state, is_idle: Notify::new() })
     }
 
@@ -105,26 +111,28 @@ impl Participant {
             return;
         }
         self.clock.advance_to(now);
-        if !self.activity.is_busy() && self.news().is_some() {
-            self.is_idle.notify_one();
+        if self.activity.is_busy() {
+            return;
         }
-    }
-
-    /// What is to be reported, if it differs from what was.
-    fn news(&self) -> Option<Idle> {
-        let state = self.state();
-        let idle = Idle {
+        // What is reported must be what is true now: by the time the reporting task runs, a grant may have come.
+        let mut state = self.state();
+        let idle = Some(Idle {
             grant: state.grant.number,
             barrier: self.activity.barrier(),
             next: self.clock.next_timer().map(|(due, _)| due),
             work: self.clock.next_work_timer(),
-        };
-        (state.reported.as_ref() != Some(&idle)).then_some(idle)
+        });
+        if state.known != idle {
+            state.known.clone_from(&idle);
+            state.found = idle;
+            drop(state);
+            self.is_idle.notify_one();
+        }
     }
 
     /// Reports whenever the process has become idle, and takes the grants. Ends with what broke the connection.
     pub async fn run(&self, reports: &dyn Reports) -> String {
-        let mut pending: Option<Pin<Box<dyn Future<Output = Result<Option<Grant>, String>> + Send>>> = None;
+        let mut pending: Option<BoxFuture<'static, Result<Option<Grant>, String>>> = None;
         loop {
             let answer = async {
                 match &mut pending {
@@ -143,8 +151,8 @@ impl Participant {
                     }
                 }
                 () = self.is_idle.notified() => {
-                    if let Some(idle) = self.news() {
-                        self.state().reported = Some(idle.clone());
+                    let found = self.state().found.take();
+                    if let Some(idle) = found {
                         pending = Some(reports.report(idle));
                     }
                 }
@@ -161,5 +169,45 @@ impl Participant {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Reports over a transport to the host, in which the participant's identity is.
+#[derive(Clone, Debug)]
+pub struct ReportsOver {
+    /// Way to the host.
+    pub transport: Transport,
+    /// Name of the participant.
+    pub participant: HeaderValue,
+}
+
+impl ReportsOver {
+    fn post(&self, place: &str, body: String) -> BoxFuture<'static, Result<Option<Grant>, String>> {
+        let request = http::Request::post(format!("{CLOCK_PATH}{place}"))
+            .header(PARTICIPANT_HEADER, self.participant.clone())
+            .body(full(body));
+        let transport = self.transport.clone();
+        Box::pin(async move {
+            let request = request.map_err(|error| error.to_string())?;
+            let response = transport.send(request).await.map_err(|error| error.to_string())?;
+            let status = response.status();
+            let body = response.into_body().collect().await.map_err(|error| error.to_string())?.to_bytes();
+            match status {
+                StatusCode::OK => serde_json::from_slice(&body).map(Some).map_err(|error| error.to_string()),
+                StatusCode::NO_CONTENT => Ok(None),
+                other => Err(format!("{other}: {}", String::from_utf8_lossy(&body))),
+            }
+        })
+    }
+}
+
+impl Reports for ReportsOver {
+    fn join(&self) -> BoxFuture<'static, Result<Grant, String>> {
+        let joined = self.post("join", "{}".to_owned());
+        Box::pin(async move { joined.await?.ok_or_else(|| "no grant".to_owned()) })
+    }
+
+    fn report(&self, idle: Idle) -> BoxFuture<'static, Result<Option<Grant>, String>> {
+        self.post("idle", serde_json::to_string(&idle).unwrap_or_default())
     }
 }

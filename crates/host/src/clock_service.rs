@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Serves landscape time to the participants: the [`Timekeeper`] with a log, API servers and a wall clock around it.
+//!
+//! ```text
+//! POST /terrarium/clock/join   {}       → Grant                        a participant has come
+//! POST /terrarium/clock/idle   Idle     → Grant, or 204: superseded    answers when time has moved
+//! ```
+//!
+//! Both carry the participant's name in a header. A participant whose request is dropped while it waits has not left:
+//! it reports again, or is dropped for its silence; who starts and ends processes says when one has gone.
+//!
+//! **Invariants.** One driver decides; a grant reaches every participant, at the latest as the answer to its next
+//! report. Nothing is guessed from wall time: it is read for time that runs by itself and for patience with the silent.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use chrono::TimeDelta;
+use clock::{Clock, Instant, Sleep, TimeSource, TimerClass};
+use eventlog::EventLog;
+use futures::future::BoxFuture;
+use http::{Method, StatusCode};
+use http_body_util::BodyExt;
+use process::participant::{CLOCK_PATH, Grant, Idle, PARTICIPANT_HEADER};
+use process::transport::full;
+use process::{Request, Response, Tasks};
+use tokio::sync::{Notify, oneshot};
+
+use crate::timekeeper::{CommandError, Decision, Mode, Timekeeper, WaitsFor};
+
+/// Wall time after which API servers that could not be asked for a barrier are asked again.
+const BARRIER_AGAIN: TimeDelta = TimeDelta::milliseconds(50);
+
+/// Asks every API server for a barrier; false: one of them could not be asked.
+pub type Barriers = Arc<dyn Fn(u64) -> BoxFuture<'static, bool> + Send + Sync>;
+
+/// The service. Cheap to clone; clones are one service.
+#[derive(Clone)]
+pub struct ClockService(Arc<Inner>);
+
+struct Inner {
+    state: Mutex<State>,
+    /// Something happened that may let time move.
+    changed: Notify,
+    /// Time has moved, or a command has ended.
+    moved: Notify,
+    wall: Clock,
+    log: Arc<dyn EventLog>,
+    barriers: Barriers,
+}
+
+struct State {
+    keeper: Timekeeper,
+    /// Reports that wait for a grant.
+    waiting: BTreeMap<String, oneshot::Sender<Option<Grant>>>,
+    /// How the last command ended, and how many have.
+    commands_ended: u64,
+}
+
+impl ClockService {
+    /// A service whose time stands at `now`, driven by a task of `tasks`.
+    pub fn start(
+        now: Instant,
+        mode: Mode,
+        wall: Clock,
+        log: Arc<dyn EventLog>,
+        barriers: Barriers,
+        tasks: &Tasks,
+    ) -> Self {
+        let keeper = Timekeeper::new(now, mode, wall.now());
+        let state = State { keeper, waiting: BTreeMap::new(), commands_ended: 0 };
+        let inner =
+            Inner { state: Mutex::new(state), changed: Notify::new(), moved: Notify::new(), wall, log, barriers };
+        let service = Self(Arc::new(inner));
+        tasks.spawn(service.clone().drive());
+        service
+    }
+
+    /// Landscape time.
+    pub fn now(&self) -> Instant {
+        let wall = self.0.wall.now();
+        self.0.state().keeper.now(wall)
+    }
+
+    /// The clock for servers of this process: it reads landscape time.
+    pub fn clock(&self) -> Clock {
+        Clock::new(self.clone())
+    }
+
+    /// Reads or commands the timekeeper; the driver looks again afterwards.
+    pub fn with<T>(&self, act: impl FnOnce(&mut Timekeeper, Instant) -> T) -> T {
+        let wall = self.0.wall.now();
+        let result = act(&mut self.0.state().keeper, wall);
+        self.0.changed.notify_one();
+        result
+    }
+
+    /// Advances through every timer up to an instant and returns when all has settled there; the instant at which time
+    /// stands.
+    pub async fn advance(&self, to: Instant) -> Result<Instant, CommandError> {
+        let ended = self.0.state().commands_ended;
+        self.with(|keeper, wall| keeper.advance(to, wall))?;
+        loop {
+            let moved = self.0.moved.notified();
+            if self.0.state().commands_ended > ended {
+                return Ok(self.now());
+            }
+            moved.await;
+        }
+    }
+
+    /// Ends the command at work, where time stands.
+    pub fn cancel(&self) {
+        let mut state = self.0.state();
+        if state.keeper.target().is_some() {
+            state.keeper.cancel();
+            state.commands_ended += 1;
+        }
+        drop(state);
+        self.0.moved.notify_waiters();
+    }
+
+    /// What time waits for.
+    pub fn waits_for(&self) -> WaitsFor {
+        self.0.state().keeper.waits_for()
+    }
+
+    /// A participant has come.
+    pub fn join(&self, name: &str) -> Grant {
+        let grant = self.with(|keeper, wall| keeper.join(name, wall));
+        self.0.state().waiting.remove(name);
+        grant
+    }
+
+    /// A participant has gone.
+    pub fn leave(&self, name: &str) {
+        self.with(|keeper, _| keeper.leave(name));
+        self.0.state().waiting.remove(name);
+    }
+
+    /// Takes a report, and answers when time has moved. `Ok(None)`: a later report has taken its place. `Err`: the
+    /// participant has not joined, or was dropped.
+    pub async fn idle(&self, name: &str, idle: Idle) -> Result<Option<Grant>, NotJoined> {
+        let answer = {
+            let mut state = self.0.state();
+            if !state.keeper.report(name, idle) {
+                return Err(NotJoined);
+            }
+            if let Some(grant) = state.keeper.owed(name) {
+                return Ok(Some(grant));
+            }
+            let (sender, answer) = oneshot::channel();
+            if let Some(earlier) = state.waiting.insert(name.to_owned(), sender) {
+                let _ = earlier.send(None);
+            }
+            answer
+        };
+        self.0.changed.notify_one();
+        Ok(answer.await.unwrap_or(None))
+    }
+
+    /// Answers a request below [`CLOCK_PATH`].
+    pub async fn answer(&self, request: Request) -> Response {
+        let name = request.headers().get(PARTICIPANT_HEADER).and_then(|name| name.to_str().ok());
+        let Some(name) = name.map(str::to_owned) else {
+            return plain(StatusCode::BAD_REQUEST, "a participant names itself");
+        };
+        let place = request.uri().path().strip_prefix(CLOCK_PATH).unwrap_or_default().to_owned();
+        match (request.method(), place.as_str()) {
+            (&Method::POST, "join") => grant(Some(&self.join(&name))),
+            (&Method::POST, "idle") => {
+                let body = request.into_body().collect().await.map(http_body_util::Collected::to_bytes);
+                let idle = body.ok().and_then(|body| serde_json::from_slice::<Idle>(&body).ok());
+                let Some(idle) = idle else { return plain(StatusCode::BAD_REQUEST, "this is no report") };
+                match self.idle(&name, idle).await {
+                    Ok(answer) => grant(answer.as_ref()),
+                    Err(NotJoined) => plain(StatusCode::CONFLICT, "join the clock first"),
+                }
+            }
+            _ => plain(StatusCode::NOT_FOUND, "404 page not found"),
+        }
+    }
+
+    async fn drive(self) {
+        loop {
+            let (head, wall) = (self.0.log.head(), self.0.wall.now());
+            let decision = self.0.state().keeper.decide(head, wall);
+            match decision {
+                Decision::Barrier { number, .. } => {
+                    if (self.0.barriers)(number).await {
+                        let wall = self.0.wall.now();
+                        self.0.state().keeper.barrier_stands(number, wall);
+                    } else {
+                        self.0.wall.sleep(BARRIER_AGAIN, TimerClass::Work).await;
+                        self.0.state().keeper.barrier_failed(number);
+                    }
+                }
+                Decision::Grant { grant, to } => {
+                    let mut state = self.0.state();
+                    for name in to {
+                        if let Some(waiting) = state.waiting.remove(&name) {
+                            let _ = waiting.send(Some(grant.clone()));
+                        }
+                    }
+                    drop(state);
+                    self.0.moved.notify_waiters();
+                }
+                Decision::Done => {
+                    self.0.state().commands_ended += 1;
+                    self.0.moved.notify_waiters();
+                }
+                Decision::Wait { until } => {
+                    let changed = self.0.changed.notified();
+                    match until {
+                        None => changed.await,
+                        Some(until) => {
+                            tokio::select! {
+                                biased;
+                                () = changed => {}
+                                () = self.0.wall.sleep_until(until, TimerClass::Work) => {}
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The participant has not joined, or was dropped for its silence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("join the clock first")]
+pub struct NotJoined;
+
+impl Inner {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for ClockService {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ClockService").field(&self.now()).finish()
+    }
+}
+
+impl TimeSource for ClockService {
+    fn now(&self) -> Instant {
+        ClockService::now(self)
+    }
+
+    /// For servers, which hold nothing up: time does not wait for who sleeps here.
+    fn sleep_until(&self, until: Instant, _class: TimerClass) -> Sleep {
+        let service = self.clone();
+        Box::pin(async move {
+            loop {
+                let moved = service.0.moved.notified();
+                if service.now() >= until {
+                    return;
+                }
+                moved.await;
+            }
+        })
+    }
+}
+
+fn plain(code: StatusCode, text: &'static str) -> Response {
+    let mut response = Response::new(full(text));
+    *response.status_mut() = code;
+    response
+}
+
+fn grant(grant: Option<&Grant>) -> Response {
+    match grant {
+        Some(grant) => Response::new(full(serde_json::json!(grant).to_string())),
+        None => plain(StatusCode::NO_CONTENT, ""),
+    }
+}
