@@ -7,10 +7,14 @@
 //! **Invariants.** No noun of Gardener. Nothing here ends a process: a component returns an [`Exit`].
 //!
 //! **Tour.** [`Context`] and what it holds; [`transport`] requests to API servers; [`tasks`] spawning and stopping;
-//! [`watch`] values that others wait on.
+//! [`watch`] values that others wait on; [`https`] the transport between processes; [`pki`] keys and certificates;
+//! [`wall_clock`] wall time.
 
+pub mod https;
+pub mod pki;
 pub mod tasks;
 pub mod transport;
+mod wall;
 pub mod watch;
 
 use std::sync::Arc;
@@ -19,6 +23,7 @@ use clock::{Clock, Random};
 
 pub use tasks::{Shutdown, Tasks};
 pub use transport::{Body, Request, Response, Shared, Transport, TransportError, User};
+pub use wall::wall_clock;
 
 /// Who a component is.
 #[derive(Clone, Debug, PartialEq, Eq)]
