@@ -5,6 +5,8 @@ use std::fmt;
 
 use process::User;
 
+use crate::authentication::UNAUTHENTICATED;
+
 /// What is asked for; every text is empty where it does not apply.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
@@ -45,5 +47,18 @@ pub struct AllowAll;
 impl Authorizer for AllowAll {
     fn authorize(&self, _: &Question<'_>) -> Result<(), String> {
         Ok(())
+    }
+}
+
+/// Whoever said who he is may do everything; everybody else may ask for version and health.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Authenticated;
+
+impl Authorizer for Authenticated {
+    fn authorize(&self, question: &Question<'_>) -> Result<(), String> {
+        let known = question.user.groups.iter().all(|group| **group != *UNAUTHENTICATED);
+        let first = question.path.split('/').nth(1).unwrap_or_default();
+        let open = matches!(first, "healthz" | "livez" | "readyz" | "version") && question.verb == "get";
+        if known || open { Ok(()) } else { Err(String::new()) }
     }
 }

@@ -91,7 +91,7 @@ fn target(segments: &[String]) -> Target {
 }
 
 /// Percent-decoding; in queries a plus is a blank.
-fn decode(text: &str, query: bool) -> String {
+pub(crate) fn decode(text: &str, query: bool) -> String {
     let encoded = |character| character == '%' || (query && character == '+');
     if !text.contains(encoded) {
         return text.to_owned();
@@ -223,20 +223,23 @@ impl Call {
 
     /// The API verb.
     pub(crate) fn verb(&self, path: &ResourcePath) -> &'static str {
-        let collection = path.name.is_empty();
-        match self.method {
-            Method::GET | Method::HEAD if path.watch || (collection && self.query.flag("watch") == Some(true)) => {
-                "watch"
-            }
-            Method::GET | Method::HEAD if collection => "list",
-            Method::GET | Method::HEAD => "get",
-            Method::POST => "create",
-            Method::PUT => "update",
-            Method::PATCH => "patch",
-            Method::DELETE if collection => "deletecollection",
-            Method::DELETE => "delete",
-            _ => "",
-        }
+        verb(&self.method, path, &self.query)
+    }
+}
+
+/// The API verb of a request; empty for a method that has none.
+pub(crate) fn verb(method: &Method, path: &ResourcePath, query: &Query) -> &'static str {
+    let collection = path.name.is_empty();
+    match *method {
+        Method::GET | Method::HEAD if path.watch || (collection && query.flag("watch") == Some(true)) => "watch",
+        Method::GET | Method::HEAD if collection => "list",
+        Method::GET | Method::HEAD => "get",
+        Method::POST => "create",
+        Method::PUT => "update",
+        Method::PATCH => "patch",
+        Method::DELETE if collection => "deletecollection",
+        Method::DELETE => "delete",
+        _ => "",
     }
 }
 

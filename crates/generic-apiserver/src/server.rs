@@ -16,6 +16,7 @@ use process::transport::{Body, ResponseFuture};
 use process::{Request, Response, Tasks, Transport, User};
 
 use crate::admission::{Plugin, Reads};
+use crate::authentication::anonymous;
 use crate::authorization::{AllowAll, Authorizer, Question};
 use crate::clusters::{Cluster, Clusters, FixedClusters};
 use crate::discovery;
@@ -224,10 +225,6 @@ impl Server {
     pub fn serves_group(&self, group: &str) -> bool {
         self.0.rows.keys().any(|(known, _, _)| *known == group)
     }
-}
-
-fn anonymous() -> User {
-    User { name: "system:anonymous".into(), groups: vec!["system:unauthenticated".into()], component: None }
 }
 
 impl Inner {

@@ -57,17 +57,8 @@ pub(crate) fn take(
     }
 
     let ask = |group: &str, resource: &str, subresource: &str, namespace: &str, name: &str| {
-        let question = Question {
-            user,
-            cluster,
-            verb: "impersonate",
-            group,
-            resource,
-            subresource,
-            namespace,
-            name,
-            path: "",
-        };
+        let question =
+            Question { user, cluster, verb: "impersonate", group, resource, subresource, namespace, name, path: "" };
         authorizer.authorize(&question).map_err(|reason| Failure::denied(&question, &reason))
     };
     let account = name.strip_prefix("system:serviceaccount:").and_then(|rest| rest.split_once(':'));

@@ -20,7 +20,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use clock::Instant;
-use eventlog::log::BoxFuture;
+use futures::future::BoxFuture;
 use process::User;
 use rustls_pki_types::CertificateDer;
 
@@ -145,7 +145,8 @@ pub fn anonymous() -> User {
 
 /// The user in the group of everybody who said who he is.
 pub(crate) fn authenticated(mut user: User) -> User {
-    if *user.name != *ANONYMOUS && !user.groups.iter().any(|group| matches!(&**group, AUTHENTICATED | UNAUTHENTICATED)) {
+    if *user.name != *ANONYMOUS && !user.groups.iter().any(|group| matches!(&**group, AUTHENTICATED | UNAUTHENTICATED))
+    {
         user.groups.push(Arc::from(AUTHENTICATED));
     }
     user
