@@ -2,9 +2,11 @@
 //! What a request asks for: path, query, verb.
 
 use apimachinery::field::{FieldError, Path};
+use clock::Instant;
 use http::Method;
 use process::User;
 
+use crate::authentication::UserDetails;
 use crate::status::{Failure, Result};
 
 /// A request below one cluster's prefix.
@@ -150,6 +152,18 @@ impl Query {
         self.get(name).unwrap_or_default()
     }
 
+    /// Replaces the value of a parameter, if it is there.
+    pub(crate) fn change(&mut self, name: &str, change: impl Fn(&str) -> String) {
+        for (_, value) in self.0.iter_mut().filter(|(known, _)| known == name) {
+            *value = change(value);
+        }
+    }
+
+    /// Names and values in their order.
+    pub(crate) fn pairs(&self) -> &[(String, String)] {
+        &self.0
+    }
+
     pub(crate) fn all(&self, name: &str) -> Vec<&str> {
         self.0.iter().filter(|(known, _)| known == name).map(|(_, value)| value.as_str()).collect()
     }
@@ -214,6 +228,9 @@ pub(crate) struct Call {
     pub(crate) query: Query,
     pub(crate) headers: http::HeaderMap,
     pub(crate) user: User,
+    pub(crate) details: UserDetails,
+    /// Landscape time of the request.
+    pub(crate) now: Instant,
 }
 
 impl Call {
