@@ -176,8 +176,10 @@ async fn lists_of_groups_of_several_servers_become_one() {
         let merged = merge(&headers, vec![ask(&front).await, ask(&behind).await], &stale).await;
         let (code, answered, list) = body(merged).await;
         assert_eq!(code, 200);
-        let groups = list["items"].as_array().or(list["groups"].as_array()).expect("groups");
-        let name = |group: &Value| group["name"].as_str().or(group["metadata"]["name"].as_str()).map(ToOwned::to_owned);
+        let groups = list["items"].as_array().or_else(|| list["groups"].as_array()).expect("groups");
+        let name = |group: &Value| {
+            group["name"].as_str().or_else(|| group["metadata"]["name"].as_str()).map(ToOwned::to_owned)
+        };
         let names: Vec<String> = groups.iter().filter_map(name).collect();
         let expected = [
             "apps",
