@@ -55,6 +55,11 @@ impl Clock {
         Self(Arc::new(source))
     }
 
+    /// Wall time.
+    pub fn wall() -> Self {
+        Self::new(WallClock::new())
+    }
+
     /// The present instant.
     pub fn now(&self) -> Instant {
         self.0.now()

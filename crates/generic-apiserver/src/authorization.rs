@@ -5,6 +5,8 @@ use std::fmt;
 
 use process::User;
 
+use crate::authentication::UNAUTHENTICATED;
+
 /// What is asked for; every text is empty where it does not apply.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
@@ -36,6 +38,53 @@ pub trait Authorizer: Send + Sync + fmt::Debug + 'static {
     /// # Errors
     /// The reason of the refusal; may be empty.
     fn authorize(&self, question: &Question<'_>) -> Result<(), String>;
+
+    /// What a user may do in a namespace, as far as it can be listed.
+    fn rules(&self, _user: &User, _cluster: &str, _namespace: &str) -> Rules {
+        Rules { incomplete: true, ..Rules::default() }
+    }
+}
+
+/// What somebody may do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rules {
+    /// For resources.
+    pub resources: Vec<ResourceRule>,
+    /// For paths that are no resource.
+    pub paths: Vec<PathRule>,
+    /// Whether there may be more.
+    pub incomplete: bool,
+}
+
+/// Verbs on resources; `*` is everything.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ResourceRule {
+    /// Verbs.
+    pub verbs: Vec<String>,
+    /// API groups.
+    pub groups: Vec<String>,
+    /// Plural names, with `/subresource` where it is one.
+    pub resources: Vec<String>,
+    /// Names; empty: all.
+    pub names: Vec<String>,
+}
+
+/// Verbs on paths; a `*` at the end is everything below.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PathRule {
+    /// Verbs.
+    pub verbs: Vec<String>,
+    /// Paths.
+    pub paths: Vec<String>,
+}
+
+impl Rules {
+    /// Everything is allowed.
+    pub fn everything() -> Self {
+        let all = || vec!["*".to_owned()];
+        let resources = vec![ResourceRule { verbs: all(), groups: all(), resources: all(), names: Vec::new() }];
+        Self { resources, paths: vec![PathRule { verbs: all(), paths: all() }], incomplete: false }
+    }
 }
 
 /// Everybody may do everything.
@@ -46,4 +95,33 @@ impl Authorizer for AllowAll {
     fn authorize(&self, _: &Question<'_>) -> Result<(), String> {
         Ok(())
     }
+
+    fn rules(&self, _: &User, _: &str, _: &str) -> Rules {
+        Rules::everything()
+    }
+}
+
+/// Whoever said who he is may do everything; everybody else may ask for version and health.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Authenticated;
+
+impl Authorizer for Authenticated {
+    fn authorize(&self, question: &Question<'_>) -> Result<(), String> {
+        let first = question.path.split('/').nth(1).unwrap_or_default();
+        let open = matches!(first, "healthz" | "livez" | "readyz" | "version") && question.verb == "get";
+        if is_known(question.user) || open { Ok(()) } else { Err(String::new()) }
+    }
+
+    fn rules(&self, user: &User, _: &str, _: &str) -> Rules {
+        if is_known(user) {
+            return Rules::everything();
+        }
+        let paths = ["/healthz", "/livez", "/readyz", "/version", "/version/"].map(ToOwned::to_owned).into();
+        let rule = PathRule { verbs: vec!["get".to_owned()], paths };
+        Rules { paths: vec![rule], ..Rules::default() }
+    }
+}
+
+fn is_known(user: &User) -> bool {
+    user.groups.iter().all(|group| **group != *UNAUTHENTICATED)
 }

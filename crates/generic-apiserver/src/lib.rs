@@ -5,33 +5,40 @@
 //! chooses HTTP codes. A read never returns data older than the log's head at the request's arrival.
 //!
 //! **Tour.** [`server`] the server and its builder; [`registry`] the hooks of a kind; [`admission`] the chain of checks;
-//! [`clusters`] logical clusters; [`authorization`] who may do what; [`validator`] what must hold of every watch.
+//! [`clusters`] logical clusters; [`authentication`] who asks; [`authorization`] who may do what; [`http`] HTTPS in
+//! front; [`validator`] what must hold of every watch.
 //!
 //! Two things have their place and are not there yet: managed fields (the section of stored objects is kept, requests
 //! cannot fill it, apply patches answer 415) and OpenAPI (the schema trees that it is made from are in the rows).
 
 pub mod admission;
+pub mod authentication;
 pub mod authorization;
 pub mod clusters;
-mod discovery;
+pub mod discovery;
 mod handlers;
 mod heartbeat;
+pub mod http;
 mod kind;
 mod meta;
 mod negotiation;
 mod output;
 pub mod registry;
 mod request;
+mod reviews;
 mod selection;
 pub mod server;
 mod snapshot;
 mod status;
 mod storage;
+pub mod subresource;
 mod table;
 pub mod validator;
+pub mod views;
 
 pub use admission::{Attributes, Operation, Plugin, Reads};
-pub use authorization::{AllowAll, Authorizer};
+pub use authentication::Authenticator;
+pub use authorization::{AllowAll, Authenticated, Authorizer};
 pub use clusters::{Cluster, Clusters, FixedClusters};
 pub use registry::{Generic, RequestContext, Strategy};
 pub use server::{Builder, Foundation, Server};

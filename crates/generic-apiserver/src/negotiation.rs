@@ -36,6 +36,23 @@ pub(crate) fn form(accept: &str) -> Result<Form> {
     })
 }
 
+/// Version of `apidiscovery.k8s.io` in which discovery is wanted; `None`: the classic form.
+pub(crate) fn discovery_form(accept: &str) -> Option<&'static str> {
+    let mut clauses: Vec<(f32, &str)> = accept.split(',').map(|clause| (weight(clause), clause.trim())).collect();
+    clauses.sort_by(|left, right| right.0.total_cmp(&left.0));
+    clauses.iter().find_map(|(_, clause)| {
+        if !is_json(clause) {
+            return None;
+        }
+        match transform(clause) {
+            ("", ..) => Some(None),
+            ("APIGroupDiscoveryList", "apidiscovery.k8s.io", "v2") => Some(Some("v2")),
+            ("APIGroupDiscoveryList", "apidiscovery.k8s.io", "v2beta1") => Some(Some("v2beta1")),
+            _ => None,
+        }
+    })?
+}
+
 fn weight(clause: &str) -> f32 {
     let value = parameters(clause).find(|(name, _)| *name == "q").map(|(_, value)| value);
     value.and_then(|value| value.parse().ok()).unwrap_or(1.0)
@@ -45,11 +62,13 @@ fn parameters(clause: &str) -> impl Iterator<Item = (&str, &str)> {
     clause.split(';').skip(1).filter_map(|pair| pair.trim().split_once('='))
 }
 
-fn satisfy(clause: &str) -> Option<Form> {
+fn is_json(clause: &str) -> bool {
     let media = clause.split(';').next().unwrap_or_default().trim();
-    if !matches!(media, "application/json" | "application/*" | "*/*") {
-        return None;
-    }
+    matches!(media, "application/json" | "application/*" | "*/*")
+}
+
+/// The parameters `as`, `g` and `v`.
+fn transform(clause: &str) -> (&str, &str, &str) {
     let (mut transform, mut group, mut version) = ("", "", "");
     for (name, value) in parameters(clause) {
         match name {
@@ -59,6 +78,14 @@ fn satisfy(clause: &str) -> Option<Form> {
             _ => {}
         }
     }
+    (transform, group, version)
+}
+
+fn satisfy(clause: &str) -> Option<Form> {
+    if !is_json(clause) {
+        return None;
+    }
+    let (transform, group, version) = transform(clause);
     if transform.is_empty() {
         return Some(Form::Object);
     }
@@ -96,7 +123,7 @@ pub(crate) fn media(content_type: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::{Form, form};
+    use super::{Form, discovery_form, form};
 
     #[track_caller]
     fn check(accept: &str, expected: Option<Form>) {
@@ -116,5 +143,22 @@ mod tests {
         check("application/json;q=0.1,application/json;as=Table;g=meta.k8s.io;v=v1beta1", Some(Form::Table("v1beta1")));
         check("application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1", Some(Form::Partial("v1")));
         check("application/json;as=Other;g=meta.k8s.io;v=v1,application/json", Some(Form::Object));
+    }
+
+    #[test]
+    fn discovery_is_aggregated_for_those_who_prefer_it() {
+        let v2 = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+        let beta = "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList";
+        for (accept, expected) in [
+            (format!("{v2},{beta},application/json"), Some("v2")),
+            (format!("{beta},application/json"), Some("v2beta1")),
+            (format!("{v2};profile=nopeer,application/json"), Some("v2")),
+            (format!("application/json,{v2}"), None),
+            (format!("application/json;q=0.5,{v2}"), Some("v2")),
+            ("application/json;g=apidiscovery.k8s.io;v=v9;as=APIGroupDiscoveryList,*/*".to_owned(), None),
+            (String::new(), None),
+        ] {
+            assert_eq!(discovery_form(&accept), expected, "{accept}");
+        }
     }
 }

@@ -2,9 +2,11 @@
 //! What a request asks for: path, query, verb.
 
 use apimachinery::field::{FieldError, Path};
+use clock::Instant;
 use http::Method;
 use process::User;
 
+use crate::authentication::UserDetails;
 use crate::status::{Failure, Result};
 
 /// A request below one cluster's prefix.
@@ -91,7 +93,7 @@ fn target(segments: &[String]) -> Target {
 }
 
 /// Percent-decoding; in queries a plus is a blank.
-fn decode(text: &str, query: bool) -> String {
+pub(crate) fn decode(text: &str, query: bool) -> String {
     let encoded = |character| character == '%' || (query && character == '+');
     if !text.contains(encoded) {
         return text.to_owned();
@@ -148,6 +150,18 @@ impl Query {
 
     pub(crate) fn text(&self, name: &str) -> &str {
         self.get(name).unwrap_or_default()
+    }
+
+    /// Replaces the value of a parameter, if it is there.
+    pub(crate) fn change(&mut self, name: &str, change: impl Fn(&str) -> String) {
+        for (_, value) in self.0.iter_mut().filter(|(known, _)| known == name) {
+            *value = change(value);
+        }
+    }
+
+    /// Names and values in their order.
+    pub(crate) fn pairs(&self) -> &[(String, String)] {
+        &self.0
     }
 
     pub(crate) fn all(&self, name: &str) -> Vec<&str> {
@@ -214,6 +228,9 @@ pub(crate) struct Call {
     pub(crate) query: Query,
     pub(crate) headers: http::HeaderMap,
     pub(crate) user: User,
+    pub(crate) details: UserDetails,
+    /// Landscape time of the request.
+    pub(crate) now: Instant,
 }
 
 impl Call {
@@ -223,20 +240,23 @@ impl Call {
 
     /// The API verb.
     pub(crate) fn verb(&self, path: &ResourcePath) -> &'static str {
-        let collection = path.name.is_empty();
-        match self.method {
-            Method::GET | Method::HEAD if path.watch || (collection && self.query.flag("watch") == Some(true)) => {
-                "watch"
-            }
-            Method::GET | Method::HEAD if collection => "list",
-            Method::GET | Method::HEAD => "get",
-            Method::POST => "create",
-            Method::PUT => "update",
-            Method::PATCH => "patch",
-            Method::DELETE if collection => "deletecollection",
-            Method::DELETE => "delete",
-            _ => "",
-        }
+        verb(&self.method, path, &self.query)
+    }
+}
+
+/// The API verb of a request; empty for a method that has none.
+pub(crate) fn verb(method: &Method, path: &ResourcePath, query: &Query) -> &'static str {
+    let collection = path.name.is_empty();
+    match *method {
+        Method::GET | Method::HEAD if path.watch || (collection && query.flag("watch") == Some(true)) => "watch",
+        Method::GET | Method::HEAD if collection => "list",
+        Method::GET | Method::HEAD => "get",
+        Method::POST => "create",
+        Method::PUT => "update",
+        Method::PATCH => "patch",
+        Method::DELETE if collection => "deletecollection",
+        Method::DELETE => "delete",
+        _ => "",
     }
 }
 

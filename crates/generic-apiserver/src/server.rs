@@ -16,16 +16,22 @@ use process::transport::{Body, ResponseFuture};
 use process::{Request, Response, Tasks, Transport, User};
 
 use crate::admission::{Plugin, Reads};
+use crate::authentication::front_proxy::Stamp;
+use crate::authentication::{Authenticator, UserDetails, anonymous};
 use crate::authorization::{AllowAll, Authorizer, Question};
 use crate::clusters::{Cluster, Clusters, FixedClusters};
 use crate::discovery;
 use crate::handlers;
+use crate::http::{Health, Metrics};
 use crate::kind::{Kind, Typed};
 use crate::registry::{Generic, Strategy};
 use crate::request::{Call, Query, ResourcePath, Route, Target};
-use crate::snapshot::View;
-use crate::status::{BODY_LIMIT, Failure, Result, plain};
+use crate::reviews::{self, Review};
+use crate::snapshot::View as Snapshot;
+use crate::status::{BODY_LIMIT, Failure, Result};
 use crate::storage::{CollectionId, Store};
+use crate::subresource::Subresource;
+use crate::views::{Renamed, View};
 
 /// What a server stands on.
 #[derive(Clone, Debug)]
@@ -50,6 +56,12 @@ pub struct Builder {
     authorizer: Arc<dyn Authorizer>,
     clusters: Arc<dyn Clusters>,
     cluster_annotation: &'static str,
+    views: Vec<View>,
+    reviews: Vec<ResourceInfo>,
+    subresources: Vec<(ResourceInfo, &'static str, Arc<dyn Subresource>)>,
+    authenticator: Option<Arc<dyn Authenticator>>,
+    health: Health,
+    metrics: Option<Metrics>,
 }
 
 impl fmt::Debug for Builder {
@@ -68,6 +80,12 @@ impl Builder {
             authorizer: Arc::new(AllowAll),
             clusters: Arc::new(FixedClusters::default()),
             cluster_annotation: "",
+            views: Vec::new(),
+            reviews: Vec::new(),
+            subresources: Vec::new(),
+            authenticator: None,
+            health: Health::default(),
+            metrics: None,
         }
     }
 
@@ -81,6 +99,43 @@ impl Builder {
     /// Folds a resource that somebody else serves, so that admission and namespace checks can read it.
     pub fn known<O: Object>(mut self, info: &ResourceInfo) -> Self {
         self.kinds.push((Arc::new(Typed::<O, _>::new(info, Generic)), false));
+        self
+    }
+
+    /// Serves a resource that is stored as another, which is served, too: [`views::EVENTS`](crate::views::EVENTS).
+    pub fn view(mut self, info: &ResourceInfo, target: &ResourceInfo, renamed: Renamed) -> Self {
+        self.views.push(View { info: info.clone(), target: target.clone(), renamed });
+        self
+    }
+
+    /// Serves a review: SelfSubjectReview, TokenReview, SelfSubjectAccessReview, SelfSubjectRulesReview,
+    /// SubjectAccessReview or LocalSubjectAccessReview, in any version.
+    pub fn review(mut self, info: &ResourceInfo) -> Self {
+        self.reviews.push(info.clone());
+        self
+    }
+
+    /// Answers a subresource that the row of a resource names by a hook.
+    pub fn subresource(mut self, info: &ResourceInfo, name: &'static str, hook: impl Subresource) -> Self {
+        self.subresources.push((info.clone(), name, Arc::new(hook)));
+        self
+    }
+
+    /// Who knows what a token of a TokenReview is worth; without this no token is worth anything.
+    pub fn authenticator(mut self, authenticator: Arc<dyn Authenticator>) -> Self {
+        self.authenticator = Some(authenticator);
+        self
+    }
+
+    /// Checks behind `/livez` and `/readyz` of every cluster.
+    pub fn health(mut self, health: Health) -> Self {
+        self.health = health;
+        self
+    }
+
+    /// What `/metrics` of every cluster shows; without this it does not exist.
+    pub fn metrics(mut self, metrics: Metrics) -> Self {
+        self.metrics = Some(metrics);
         self
     }
 
@@ -130,7 +185,7 @@ impl Builder {
             let info = &kind.names().info;
             if served {
                 let row = Row { id: CollectionId(index), kind: kind.clone() };
-                rows.insert((info.group, info.version, info.plural), row);
+                rows.insert(key(info), row);
             }
             kinds.push(kind);
         }
@@ -145,8 +200,25 @@ impl Builder {
             authorizer: self.authorizer,
             clusters: self.clusters,
             cluster_annotation: self.cluster_annotation,
+            views: self.views.into_iter().map(|view| (key(&view.info), Arc::new(view))).collect(),
+            reviews: self.reviews.into_iter().map(|info| (key(&info), Arc::new(Review { info }))).collect(),
+            subresources: self
+                .subresources
+                .into_iter()
+                .map(|(info, name, hook)| ((info.group, info.plural, name), hook))
+                .collect(),
+            authenticator: self.authenticator,
+            health: self.health,
+            metrics: self.metrics,
         }))
     }
+}
+
+/// Group, version and plural name.
+type RowKey = (&'static str, &'static str, &'static str);
+
+fn key(info: &ResourceInfo) -> RowKey {
+    (info.group, info.version, info.plural)
 }
 
 /// A served resource.
@@ -159,7 +231,14 @@ pub(crate) struct Row {
 pub(crate) struct Inner {
     pub(crate) foundation: Foundation,
     pub(crate) store: Arc<Store>,
-    pub(crate) rows: BTreeMap<(&'static str, &'static str, &'static str), Row>,
+    pub(crate) rows: BTreeMap<RowKey, Row>,
+    pub(crate) views: BTreeMap<RowKey, Arc<View>>,
+    pub(crate) reviews: BTreeMap<RowKey, Arc<Review>>,
+    /// By group, plural name and name of the subresource.
+    subresources: BTreeMap<RowKey, Arc<dyn Subresource>>,
+    pub(crate) authenticator: Option<Arc<dyn Authenticator>>,
+    pub(crate) health: Health,
+    pub(crate) metrics: Option<Metrics>,
     pub(crate) namespaces: Option<CollectionId>,
     pub(crate) plugins: Vec<Arc<dyn Plugin>>,
     pub(crate) authorizer: Arc<dyn Authorizer>,
@@ -224,12 +303,10 @@ impl Server {
 
     /// Whether the server serves a group in a version of it.
     pub fn serves_group(&self, group: &str) -> bool {
-        self.0.rows.keys().any(|(known, _, _)| *known == group)
+        let inner = &self.0;
+        let mut keys = inner.rows.keys().chain(inner.views.keys()).chain(inner.reviews.keys());
+        keys.any(|(known, _, _)| *known == group)
     }
-}
-
-fn anonymous() -> User {
-    User { name: "system:anonymous".into(), groups: vec!["system:unauthenticated".into()], component: None }
 }
 
 impl Inner {
@@ -244,9 +321,20 @@ impl Inner {
         let (mut parts, body) = request.into_parts();
         let route = Route::parse(parts.uri.path()).ok_or(Failure::NoSuchPath)?;
         let user = parts.extensions.remove::<User>().unwrap_or_else(anonymous);
-        let call =
-            Call { method: parts.method, query: Query::parse(parts.uri.query()), route, headers: parts.headers, user };
-        self.store.fresh().await?;
+        let stamp = parts.extensions.remove::<Stamp>().unwrap_or_default();
+        let mut call = Call {
+            method: parts.method,
+            query: Query::parse(parts.uri.query()),
+            route,
+            headers: parts.headers,
+            user,
+            details: parts.extensions.remove::<UserDetails>().unwrap_or_default(),
+            now: stamp.now.unwrap_or_else(|| self.foundation.clock.now()),
+        };
+        match stamp.head {
+            Some(head) => self.store.reach(head).await?,
+            None => self.store.fresh().await?,
+        }
         let cluster = self.cluster(&call.route.cluster)?;
         match call.route.target.clone() {
             Target::Other => {
@@ -256,12 +344,21 @@ impl Inner {
                     None => Err(Failure::NoSuchPath),
                 }
             }
-            Target::Resource(path) => {
-                let row = self.row(&call.route.cluster, &path).ok_or(Failure::NoSuchPath)?;
+            Target::Resource(mut path) => {
+                let served = self.served(&call.route.cluster, &path).ok_or(Failure::NoSuchPath)?;
                 self.authorize(&call, Some(&path))?;
                 let body =
                     if matches!(call.method, Method::GET | Method::HEAD) { Bytes::new() } else { read(body).await? };
-                handlers::handle(self, call, path, row, body).await
+                match served {
+                    Served::Row(row) => handlers::handle(self, call, path, row, body).await,
+                    Served::Review(review) => reviews::answer(self, &call, &path, &review, &body).await,
+                    Served::View(view, row) => {
+                        let watch = call.verb(&path) == "watch";
+                        let body = view.enter(&mut call, &mut path, body)?;
+                        let answered = handlers::handle(self, call, path, row, body).await;
+                        Ok(view.leave(answered.unwrap_or_else(|failure| failure.response()), watch).await)
+                    }
+                }
             }
         }
     }
@@ -271,17 +368,31 @@ impl Inner {
         if name == "*" {
             return Ok(None);
         }
-        let mut view = View::new(&self.store, self.clusters.home());
+        let mut view = Snapshot::new(&self.store, self.clusters.home());
         match self.clusters.get(name, &Reads(&mut view)) {
             Some(cluster) => Ok(Some(cluster)),
             None => Err(Failure::NoSuchCluster(name.to_owned())),
         }
     }
 
-    fn row(&self, cluster: &str, path: &ResourcePath) -> Option<Row> {
+    /// What answers for a path in a cluster.
+    fn served(&self, cluster: &str, path: &ResourcePath) -> Option<Served> {
         let key = (path.group.as_str(), path.version.as_str(), path.plural.as_str());
-        let row = self.rows.get(&key)?;
-        self.clusters.serves(cluster, &row.kind.names().info).then(|| row.clone())
+        let serves = |info| self.clusters.serves(cluster, info);
+        if let Some(row) = self.rows.get(&key) {
+            return serves(&row.kind.names().info).then(|| Served::Row(row.clone()));
+        }
+        if let Some(view) = self.views.get(&key) {
+            let row = self.rows.get(&self::key(&view.target))?;
+            return serves(&view.info).then(|| Served::View(view.clone(), row.clone()));
+        }
+        let review = self.reviews.get(&key)?;
+        serves(&review.info).then(|| Served::Review(review.clone()))
+    }
+
+    /// The hook of a subresource.
+    pub(crate) fn subresource(&self, info: &ResourceInfo, name: &str) -> Option<Arc<dyn Subresource>> {
+        self.subresources.get(&(info.group, info.plural, name)).cloned()
     }
 
     fn authorize(&self, call: &Call, path: Option<&ResourcePath>) -> Result<()> {
@@ -303,15 +414,17 @@ impl Inner {
     }
 }
 
+/// What answers for a path.
+enum Served {
+    Row(Row),
+    View(Arc<View>, Row),
+    Review(Arc<Review>),
+}
+
 async fn read(body: Body) -> Result<Bytes> {
     match Limited::new(body, BODY_LIMIT).collect().await {
         Ok(collected) => Ok(collected.to_bytes()),
         Err(error) if error.is::<LengthLimitError>() => Err(Failure::TooLarge),
         Err(error) => Err(Failure::BadRequest(error.to_string())),
     }
-}
-
-/// `ok` for the health paths.
-pub(crate) fn healthy() -> Response {
-    plain(200, "ok")
 }

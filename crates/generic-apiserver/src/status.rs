@@ -55,6 +55,12 @@ pub(crate) enum Failure {
     RevisionOnCreate,
     Internal(String),
     Unavailable(String),
+    /// Credentials that are wrong.
+    Unauthorized,
+    /// No answer in time.
+    Timeout,
+    /// More than the server takes at once.
+    TooMany(String),
     /// What admission or a hook answered.
     Refused(Box<Status>),
 }
@@ -168,6 +174,12 @@ impl Failure {
             }
             Self::Internal(message) => Status::internal_error(message),
             Self::Unavailable(message) => Status::service_unavailable(message.clone()),
+            Self::Unauthorized => Status::unauthorized(),
+            Self::Timeout => {
+                let text = "Timeout: request did not complete within the allotted timeout";
+                Status::failure(504, "Timeout", text)
+            }
+            Self::TooMany(message) => Status::too_many_requests(message.clone()),
             Self::Refused(status) => Status::clone(status),
         }
     }
@@ -239,6 +251,11 @@ pub(crate) fn json_response(code: u16, body: impl Into<Bytes>) -> Response {
 
 /// An answer in plain text.
 pub(crate) fn plain(code: u16, body: &'static str) -> Response {
+    plain_text(code, body)
+}
+
+/// As [`plain`], for a text that is made.
+pub(crate) fn plain_text(code: u16, body: impl Into<Bytes>) -> Response {
     typed_response(code, "text/plain; charset=utf-8", body)
 }
 

@@ -2,13 +2,11 @@
 //! Which requests are handed on, and discovery as if one server served everything.
 
 use api::catalogue::AGGREGATED_GROUPS;
-use generic_apiserver::Server;
+use generic_apiserver::{Server, discovery};
 use http::Method;
-use http::header::{CONTENT_TYPE, HeaderValue};
-use http_body_util::BodyExt;
+use http::header::{CONTENT_TYPE, HeaderValue, IF_NONE_MATCH};
 use process::transport::full;
 use process::{Request, Response, TransportError, User};
-use serde_json::Value;
 
 use crate::GARDEN_CLUSTER;
 
@@ -55,27 +53,17 @@ pub(crate) async fn groups(
         let mut again = http::Request::new(full(""));
         *again.method_mut() = Method::GET;
         *again.uri_mut() = parts.uri.clone();
+        *again.headers_mut() = parts.headers.clone();
+        // What the client knows is the whole, not a part.
+        again.headers_mut().remove(IF_NONE_MATCH);
         if let Some(user) = parts.extensions.get::<User>() {
             again.extensions_mut().insert(user.clone());
         }
         server.call(again)
     };
-    let response = ask(own).await?;
-    let Some(aggregated) = aggregated else { return Ok(response) };
-    if !response.status().is_success() {
-        return Ok(response);
+    let mut answers = vec![ask(own).await?];
+    if let Some(aggregated) = aggregated {
+        answers.push(ask(aggregated).await?);
     }
-    let (parts, mut tree) = read(response).await?;
-    let (_, mut theirs) = read(ask(aggregated).await?).await?;
-    if let (Some(groups), Some(more)) = (tree["groups"].as_array_mut(), theirs["groups"].as_array_mut()) {
-        groups.append(more);
-        groups.sort_by(|left, right| left["name"].as_str().cmp(&right["name"].as_str()));
-    }
-    Ok(Response::from_parts(parts, full(format!("{tree}\n"))))
-}
-
-async fn read(response: Response) -> Result<(http::response::Parts, Value), TransportError> {
-    let (parts, body) = response.into_parts();
-    let body = body.collect().await.map_err(|error| TransportError::Broken(error.to_string()))?;
-    Ok((parts, serde_json::from_slice(&body.to_bytes()).unwrap_or_default()))
+    Ok(discovery::merge(&parts.headers, answers, &[]).await)
 }

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! POST /terrarium/clock/join   {}       → Grant                        a participant has come
-//! POST /terrarium/clock/idle   Idle     → Grant, or 204: superseded    answers when time has moved
+//! POST /terrarium/clock/idle   Idle     → Grant                        answers when time has moved; 204: ask again
 //! ```
 //!
 //! Both carry the participant's name in a header. A participant whose request is dropped while it waits has not left:
@@ -29,6 +29,8 @@ use tokio::sync::{Notify, oneshot};
 
 use crate::timekeeper::{CommandError, Decision, Mode, Timekeeper, WaitsFor};
 
+/// Wall time after which a report is answered even if time stands, lest the connection counts as dead.
+const LONGEST_POLL: TimeDelta = TimeDelta::seconds(30);
 /// Wall time after which API servers that could not be asked for a barrier are asked again.
 const BARRIER_AGAIN: TimeDelta = TimeDelta::milliseconds(50);
 
@@ -139,8 +141,8 @@ impl ClockService {
         self.0.state().waiting.remove(name);
     }
 
-    /// Takes a report, and answers when time has moved. `Ok(None)`: a later report has taken its place. `Err`: the
-    /// participant has not joined, or was dropped.
+    /// Takes a report, and answers when time has moved. `Ok(None)`: a later report has taken its place, or time stands
+    /// for long. `Err`: the participant has not joined, or was dropped.
     pub async fn idle(&self, name: &str, idle: Idle) -> Result<Option<Grant>, NotJoined> {
         let answer = {
             let mut state = self.0.state();
@@ -157,7 +159,11 @@ impl ClockService {
             answer
         };
         self.0.changed.notify_one();
-        Ok(answer.await.unwrap_or(None))
+        tokio::select! {
+            biased;
+            grant = answer => Ok(grant.unwrap_or(None)),
+            () = self.0.wall.sleep(LONGEST_POLL, TimerClass::Calendar) => Ok(None),
+        }
     }
 
     /// Answers a request below [`CLOCK_PATH`].

@@ -77,7 +77,7 @@ impl Host {
             .clusters(clusters::ByObject::new(RUNTIME_VERSION))
             .cluster_annotation(CLUSTER_ANNOTATION)
             .admission(namespaces::PermanentNamespaces);
-        let server = rows::register(builder, own.chain(rows)).build();
+        let server = rows::unstored(rows::register(builder, own.chain(rows))).build();
         server.start(tasks);
         Self {
             inner: Arc::new(Inner {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Which kinds the host serves, and with which hooks.
 
-use api::terrarium;
+use api::{catalogue, terrarium};
 use apimachinery::DynamicObject;
 use apimachinery::catalogue::ResourceInfo;
-use generic_apiserver::{Builder, Generic};
+use generic_apiserver::{Builder, Generic, views};
 
 use crate::core_kinds::CoreStrategy;
 use crate::namespaces::NamespaceStrategy;
@@ -26,4 +26,13 @@ pub(crate) fn register<'a>(mut builder: Builder, rows: impl IntoIterator<Item = 
         };
     }
     builder
+}
+
+/// Serves what every cluster answers without storing it.
+pub(crate) fn unstored(mut builder: Builder) -> Builder {
+    for review in catalogue::reviews() {
+        builder = builder.review(review);
+    }
+    let events = catalogue::find("", "v1", "events").expect("Events have a row");
+    builder.view(catalogue::events_view(), events, views::EVENTS)
 }

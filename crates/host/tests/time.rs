@@ -8,7 +8,7 @@ use api::kubernetes::core::ConfigMap;
 use apimachinery::meta::ObjectMeta;
 use bytes::Bytes;
 use chrono::{DateTime, DurationRound, TimeDelta, Utc};
-use clock::{Clock, Random, TimerClass, WallClock};
+use clock::{Clock, Random, TimerClass};
 use controller::{Api, ListOptions};
 use eventlog::{EventLog, MemoryLog};
 use generic_apiserver::Foundation;
@@ -35,7 +35,7 @@ impl World {
     fn new(mode: Mode) -> Self {
         let tasks = Tasks::new();
         let log: Arc<dyn EventLog> = Arc::new(MemoryLog::new());
-        let wall = Clock::new(WallClock::new());
+        let wall = Clock::wall();
         let slot: Arc<OnceLock<Host>> = Arc::default();
         let door = slot.clone();
         let barriers: host::clock_service::Barriers = Arc::new(move |number| {
@@ -105,7 +105,7 @@ impl World {
             identity: Identity { component: "test".into(), instance: "test".into(), version: "v1".into() },
             clock: self.clock.clock(),
             random: Random::new(1),
-            wall: Clock::new(WallClock::new()),
+            wall: Clock::wall(),
             transport: self.transport(),
             tasks: Tasks::new(),
             output: Output::new(|_| {}),

@@ -7,11 +7,14 @@
 //! **Invariants.** No noun of Gardener. Nothing here ends a process: a component returns an [`Exit`].
 //!
 //! **Tour.** [`Context`] and what it holds; [`transport`] requests to API servers; [`tasks`] spawning and stopping;
-//! [`watch`] values that others wait on.
+//! [`watch`] values that others wait on; [`https`] the transport between processes; [`pki`] keys and certificates;
+//! [`live`] a component outside of a simulation, [`participant`] and [`activity`] its part in landscape time.
 
 pub mod activity;
+pub mod https;
 pub mod live;
 pub mod participant;
+pub mod pki;
 pub mod tasks;
 pub mod transport;
 pub mod watch;

@@ -8,7 +8,7 @@ use std::future::Future;
 use std::sync::{Arc, OnceLock};
 
 use chrono::TimeDelta;
-use clock::{Clock, Random, TimerClass, WallClock};
+use clock::{Clock, Random, TimerClass};
 use http::HeaderValue;
 
 use crate::activity::{Activity, counted};
@@ -63,7 +63,7 @@ where
         let grant = reports.join().await.map_err(|error| format!("cannot join the landscape's clock: {error}"))?;
         let participant = participant.get_or_init(|| Participant::new(grant, activity.clone()));
         let tasks = Tasks::new();
-        let wall = Clock::new(WallClock::new());
+        let wall = Clock::wall();
         let context = Context {
             identity: setup.identity,
             clock: Clock::new(participant.clock().clone()),

@@ -64,7 +64,7 @@ pub struct Grant {
 }
 
 /// Carries reports to the clock. A report's future resolves with the first grant after the one that it names; `None`
-/// means that a later report has taken its place. Dropping the future takes the report back.
+/// means that there was none for a while: report again. Dropping the future takes the report back.
 pub trait Reports: Send + Sync + 'static {
     /// Joins the clock; its first grant.
     fn join(&self) -> BoxFuture<'static, Result<Grant, String>>;
@@ -133,6 +133,7 @@ impl Participant {
     /// Reports whenever the process has become idle, and takes the grants. Ends with what broke the connection.
     pub async fn run(&self, reports: &dyn Reports) -> String {
         let mut pending: Option<BoxFuture<'static, Result<Option<Grant>, String>>> = None;
+        let mut reported = Idle::default();
         loop {
             let answer = async {
                 match &mut pending {
@@ -146,13 +147,14 @@ impl Participant {
                     pending = None;
                     match answer {
                         Ok(Some(grant)) => self.take(grant),
-                        Ok(None) => {}
+                        Ok(None) => pending = Some(reports.report(reported.clone())),
                         Err(broken) => return broken,
                     }
                 }
                 () = self.is_idle.notified() => {
                     let found = self.state().found.take();
                     if let Some(idle) = found {
+                        reported = idle.clone();
                         pending = Some(reports.report(idle));
                     }
                 }

@@ -20,7 +20,7 @@ const CONTAINERS: Column = wide("Containers", Function(cells::container_names));
 const IMAGES: Column = wide("Images", Function(cells::container_images));
 const SELECTOR: Column = wide("Selector", Function(|object| cells::selector(&object["spec"]["selector"])));
 
-const EVENT: &[Column] = &[
+pub(super) const EVENT: &[Column] = &[
     date("Last Seen", Function(cells::event_last_seen), 0),
     path("Type", ".type"),
     path("Reason", ".reason"),

@@ -8,6 +8,7 @@ mod cells;
 mod custom;
 mod gardener;
 mod kubernetes;
+mod unstored;
 
 use std::sync::LazyLock;
 
@@ -20,6 +21,19 @@ static ALL: LazyLock<Vec<ResourceInfo>> = LazyLock::new(|| {
     rows.extend(kubernetes::rows());
     rows
 });
+
+static REVIEWS: LazyLock<Vec<ResourceInfo>> = LazyLock::new(unstored::reviews);
+static EVENTS: LazyLock<ResourceInfo> = LazyLock::new(unstored::events);
+
+/// Rows of reviews: served by every cluster, never stored, only created. Not among [`all`].
+pub fn reviews() -> &'static [ResourceInfo] {
+    &REVIEWS
+}
+
+/// The row of Events of `events.k8s.io`, which are stored as those of `v1`. Not among [`all`].
+pub fn events_view() -> &'static ResourceInfo {
+    &EVENTS
+}
 
 /// Every row, in a fixed order: Gardener's aggregated kinds first, Kubernetes' own last.
 pub fn all() -> &'static [ResourceInfo] {

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
 use eventlog::{Actor, AppendError, Expect, Guard, Key, Verb};
-use http::header::{ACCEPT, USER_AGENT};
+use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
 use process::Response;
 
 use crate::admission::{Attributes, Operation, Reads};
@@ -29,6 +29,7 @@ use crate::snapshot::View;
 use crate::status::{Failure, Result, json_response};
 use crate::storage::stored::{self, Stored};
 use crate::storage::{Change, CollectionId};
+use crate::subresource::{Subresource, SubresourceRequest};
 
 /// How often admission runs again because what it rested on has changed.
 const ATTEMPTS: usize = 5;
@@ -71,12 +72,15 @@ pub(crate) async fn handle(
     let form = negotiation::form(call.header(ACCEPT))?;
     let context = RequestContext {
         cluster: call.route.cluster.as_str().into(),
-        now: server.foundation.clock.now(),
+        now: call.now,
         user: call.user.clone(),
         subresource: path.subresource.as_str().into(),
         dry_run: false,
     };
     let scope = Scope { server: server.clone(), call, path, id: row.id, kind: row.kind, context, form };
+    if let Some(hook) = server.subresource(&scope.names().info, &scope.path.subresource) {
+        return scope.hooked(hook, verb, &body).await;
+    }
     match verb {
         "get" if scope.path.subresource == "scale" => scope.get_scale(),
         "get" => scope.get(),
@@ -94,6 +98,32 @@ pub(crate) async fn handle(
 }
 
 impl Scope {
+    /// Hands the request to whoever answers for the subresource.
+    async fn hooked(mut self, hook: Arc<dyn Subresource>, verb: &'static str, body: &[u8]) -> Result<Response> {
+        if !hook.facts().verbs.contains(&verb) {
+            return Err(Failure::NoSuchMethod);
+        }
+        self.context.dry_run = self.call.query.dry_run("CreateOptions")?;
+        let object = output::tree(&self, &*self.stored(&self.path.name)?);
+        let body = if body.iter().all(u8::is_ascii_whitespace) {
+            serde_json::Value::Null
+        } else if negotiation::input(self.call.header(CONTENT_TYPE)) == negotiation::Input::Json {
+            serde_json::from_slice(body).map_err(|error| Failure::BadRequest(error.to_string()))?
+        } else {
+            return Err(Failure::UnsupportedMediaType(vec!["application/json"]));
+        };
+        let request = SubresourceRequest {
+            verb,
+            object,
+            body,
+            query: self.call.query.pairs().to_vec(),
+            namespace: self.path.namespace,
+            name: self.path.name,
+            context: self.context,
+        };
+        Ok(hook.answer(request).await?)
+    }
+
     pub(crate) fn names(&self) -> &Names {
         self.kind.names()
     }

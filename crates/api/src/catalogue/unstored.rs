@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Rows of what is served and not stored: reviews, and Events as `events.k8s.io` knows them.
+
+use apimachinery::catalogue::ResourceInfo;
+use apimachinery::schema::Node;
+
+use super::bare;
+use super::kubernetes::EVENT;
+use crate::kubernetes::tables;
+
+const AUTHENTICATION: &str = "authentication.k8s.io";
+
+/// A review; its table may not be there.
+macro_rules! review {
+    ($group:expr, $version:literal, $table:literal, $kind:literal, $plural:literal, $namespaced:literal) => {
+        bare($group, $version, $kind, $plural, $namespaced, &[], &[], || {
+            tables::node($table, $kind).unwrap_or(Node::Raw)
+        })
+    };
+}
+
+/// Reviews. SelfSubjectReview comes in its older versions, too: kubectl 1.27 knows no other.
+pub(super) fn reviews() -> Vec<ResourceInfo> {
+    const AUTHORIZATION: &str = "authorization.k8s.io";
+    vec![
+        review!(AUTHENTICATION, "v1", "authentication", "SelfSubjectReview", "selfsubjectreviews", false),
+        review!(AUTHENTICATION, "v1beta1", "authentication", "SelfSubjectReview", "selfsubjectreviews", false),
+        review!(AUTHENTICATION, "v1alpha1", "authentication", "SelfSubjectReview", "selfsubjectreviews", false),
+        review!(AUTHENTICATION, "v1", "authentication", "TokenReview", "tokenreviews", false),
+        review!(AUTHORIZATION, "v1", "authorization", "SelfSubjectAccessReview", "selfsubjectaccessreviews", false),
+        review!(AUTHORIZATION, "v1", "authorization", "SelfSubjectRulesReview", "selfsubjectrulesreviews", false),
+        review!(AUTHORIZATION, "v1", "authorization", "SubjectAccessReview", "subjectaccessreviews", false),
+        review!(AUTHORIZATION, "v1", "authorization", "LocalSubjectAccessReview", "localsubjectaccessreviews", true),
+    ]
+}
+
+/// Events of `events.k8s.io`; they are those of `v1` with other names for some fields.
+pub(super) fn events() -> ResourceInfo {
+    ResourceInfo {
+        field_selectors: &[
+            ("regarding.kind", ".regarding.kind"),
+            ("regarding.namespace", ".regarding.namespace"),
+            ("regarding.name", ".regarding.name"),
+            ("regarding.uid", ".regarding.uid"),
+            ("regarding.apiVersion", ".regarding.apiVersion"),
+            ("regarding.resourceVersion", ".regarding.resourceVersion"),
+            ("regarding.fieldPath", ".regarding.fieldPath"),
+            ("reason", ".reason"),
+            ("reportingController", ".reportingController"),
+            ("type", ".type"),
+        ],
+        ..bare("events.k8s.io", "v1", "Event", "events", true, &["ev"], EVENT, || {
+            tables::node("events", "Event").unwrap_or(Node::Raw)
+        })
+    }
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a client certificate is worth.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clock::Instant;
+use process::User;
+use rustls::RootCertStore;
+use rustls::server::WebPkiClientVerifier;
+use rustls::server::danger::ClientCertVerifier;
+use rustls_pki_types::pem::PemObject;
+use rustls_pki_types::{CertificateDer, UnixTime};
+use x509_parser::prelude::{FromDer, X509Certificate};
+
+/// Why a certificate is worth nothing, or why a bundle is none.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct CertificateError(String);
+
+/// The CA bundle of a cluster's clients. Cheap to clone.
+#[derive(Clone)]
+pub struct ClientAuthority(Arc<dyn ClientCertVerifier>);
+
+impl ClientAuthority {
+    /// The authorities of a bundle: certificates as PEM.
+    ///
+    /// # Errors
+    /// A text without certificates, or with one that is broken.
+    pub fn from_pem(bundle: &str) -> Result<Self, CertificateError> {
+        let fail = |error: &dyn fmt::Display| CertificateError(format!("the CA bundle cannot be read: {error}"));
+        let mut roots = RootCertStore::empty();
+        for certificate in CertificateDer::pem_slice_iter(bundle.as_bytes()) {
+            let certificate = certificate.map_err(|error| fail(&error))?;
+            roots.add(certificate).map_err(|error| fail(&error))?;
+        }
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
+        Ok(Self(verifier.build().map_err(|error| fail(&error))?))
+    }
+
+    /// The user of a certificate that is signed by the authority and valid `at` this instant: its common name, in the
+    /// groups of all its organisations.
+    ///
+    /// # Errors
+    /// Signed by somebody else, out of date, not for clients, or without a name.
+    pub fn judge(&self, certificates: &[CertificateDer<'static>], at: Instant) -> Result<User, CertificateError> {
+        let Some((own, between)) = certificates.split_first() else {
+            return Err(CertificateError("no certificate".to_owned()));
+        };
+        let at = UnixTime::since_unix_epoch(Duration::from_secs(u64::try_from(at.timestamp()).unwrap_or(0)));
+        self.0.verify_client_cert(own, between, at).map_err(|error| CertificateError(error.to_string()))?;
+        user(own)
+    }
+}
+
+impl fmt::Debug for ClientAuthority {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ClientAuthority")
+    }
+}
+
+fn user(certificate: &CertificateDer<'_>) -> Result<User, CertificateError> {
+    let (_, parsed) = X509Certificate::from_der(certificate).map_err(|error| CertificateError(error.to_string()))?;
+    let subject = parsed.subject();
+    let name = subject.iter_common_name().last().and_then(|name| name.as_str().ok()).unwrap_or_default();
+    if name.is_empty() {
+        return Err(CertificateError("the certificate names nobody".to_owned()));
+    }
+    let groups = subject.iter_organization().filter_map(|group| group.as_str().ok()).map(Arc::from).collect();
+    Ok(User { name: name.into(), groups, component: None })
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeDelta;
+    use process::pki::{Authority, Key, Leaf, Validity};
+
+    use super::*;
+
+    fn noon() -> Instant {
+        "2025-06-01T12:00:00Z".parse().expect("an instant")
+    }
+
+    fn authority() -> Authority {
+        let validity = Validity::starting(noon() - TimeDelta::days(1), TimeDelta::days(10));
+        Authority::new("ca", Key::transport().expect("a key"), validity).expect("an authority")
+    }
+
+    fn chain(authority: &Authority, leaf: Leaf<'_>) -> Vec<CertificateDer<'static>> {
+        let validity = Validity::starting(noon(), TimeDelta::hours(1));
+        let pair = authority.issue(leaf, &Key::transport().expect("a key"), validity).expect("a certificate");
+        CertificateDer::pem_slice_iter(pair.certificate.as_bytes()).collect::<Result<_, _>>().expect("PEM")
+    }
+
+    #[test]
+    fn a_certificate_names_its_user_and_groups() {
+        let authority = authority();
+        let judge = ClientAuthority::from_pem(&authority.pair().certificate).expect("a bundle");
+        let chain = chain(&authority, Leaf::Client("jane", &["a", "b"]));
+        let user = judge.judge(&chain, noon()).expect("a user");
+        assert_eq!((&*user.name, user.groups), ("jane", vec!["a".into(), "b".into()]));
+    }
+
+    #[test]
+    fn both_ends_of_the_validity_count() {
+        let authority = authority();
+        let judge = ClientAuthority::from_pem(&authority.pair().certificate).expect("a bundle");
+        let chain = chain(&authority, Leaf::Client("jane", &[]));
+        for (second, valid) in [(-1, false), (0, true), (3600, true), (3601, false)] {
+            assert_eq!(judge.judge(&chain, noon() + TimeDelta::seconds(second)).is_ok(), valid, "{second}");
+        }
+    }
+
+    #[test]
+    fn certificates_of_others_are_worth_nothing() {
+        let (ours, theirs) = (authority(), authority());
+        let judge = ClientAuthority::from_pem(&ours.pair().certificate).expect("a bundle");
+        assert!(judge.judge(&chain(&theirs, Leaf::Client("jane", &[])), noon()).is_err());
+        assert!(judge.judge(&chain(&ours, Leaf::Server(&["localhost"])), noon()).is_err());
+        assert!(judge.judge(&chain(&ours, Leaf::Client("", &[])), noon()).is_err());
+        assert!(judge.judge(&[], noon()).is_err());
+        let both = format!("{}{}", ours.pair().certificate, theirs.pair().certificate);
+        let both = ClientAuthority::from_pem(&both).expect("a bundle");
+        assert!(both.judge(&chain(&theirs, Leaf::Client("jane", &[])), noon()).is_ok());
+        assert!(ClientAuthority::from_pem("").is_err());
+        assert!(ClientAuthority::from_pem("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n").is_err());
+    }
+}

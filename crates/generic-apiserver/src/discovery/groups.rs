@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a server serves, by group and version, in the order in which clients are to prefer it.
+
+use apimachinery::catalogue::ResourceInfo;
+
+use crate::server::Inner;
+
+const VERBS: &[&str] = &["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
+const OBJECT_VERBS: &[&str] = &["get", "patch", "update"];
+
+/// Kubernetes' own groups, the preferred first; all others follow by name. An ambiguous name, `events`, means the first
+/// group that has it.
+const ORDER: [&str; 16] = [
+    "",
+    "apiregistration.k8s.io",
+    "apps",
+    "events.k8s.io",
+    "authentication.k8s.io",
+    "authorization.k8s.io",
+    "autoscaling",
+    "batch",
+    "certificates.k8s.io",
+    "networking.k8s.io",
+    "policy",
+    "rbac.authorization.k8s.io",
+    "storage.k8s.io",
+    "apiextensions.k8s.io",
+    "scheduling.k8s.io",
+    "coordination.k8s.io",
+];
+
+/// Where a group stands among all.
+pub(super) fn place(group: &str) -> (usize, &str) {
+    (ORDER.iter().position(|known| *known == group).unwrap_or(ORDER.len()), group)
+}
+
+/// A group.
+pub(super) struct Group<'a> {
+    pub(super) name: &'a str,
+    /// The preferred version first.
+    pub(super) versions: Vec<Version<'a>>,
+}
+
+/// A version of a group.
+pub(super) struct Version<'a> {
+    pub(super) name: &'a str,
+    /// By name.
+    pub(super) resources: Vec<Resource<'a>>,
+}
+
+/// A resource.
+pub(super) struct Resource<'a> {
+    pub(super) info: &'a ResourceInfo,
+    pub(super) verbs: &'a [&'a str],
+    /// By name.
+    pub(super) subresources: Vec<Subresource<'a>>,
+}
+
+/// A subresource, and the kind that it takes and answers.
+pub(super) struct Subresource<'a> {
+    pub(super) name: &'a str,
+    pub(super) group: &'a str,
+    pub(super) version: &'a str,
+    pub(super) kind: &'a str,
+    pub(super) verbs: &'a [&'a str],
+}
+
+/// What a cluster serves.
+pub(super) fn groups<'a>(server: &'a Inner, cluster: &str) -> Vec<Group<'a>> {
+    let rows = server.rows.values().map(|row| (&row.kind.names().info, VERBS));
+    let views = server.views.values().map(|view| (&view.info, VERBS));
+    let reviews = server.reviews.values().map(|review| (&review.info, &["create"][..]));
+    let mut groups: Vec<Group<'a>> = Vec::new();
+    for (info, verbs) in rows.chain(views).chain(reviews) {
+        if !server.clusters.serves(cluster, info) {
+            continue;
+        }
+        let resource = Resource { info, verbs, subresources: subresources(server, info) };
+        let group =
+            entry(&mut groups, |group| group.name == info.group, || Group { name: info.group, versions: Vec::new() });
+        let version = entry(
+            &mut group.versions,
+            |version| version.name == info.version,
+            || Version { name: info.version, resources: Vec::new() },
+        );
+        version.resources.push(resource);
+    }
+    groups.sort_by_key(|group| place(group.name));
+    for group in &mut groups {
+        group.versions.sort_by_key(|version| preference(version.name));
+        for version in &mut group.versions {
+            version.resources.sort_by_key(|resource| resource.info.plural);
+        }
+    }
+    groups
+}
+
+fn entry<T>(list: &mut Vec<T>, is: impl Fn(&T) -> bool, make: impl FnOnce() -> T) -> &mut T {
+    let index = list.iter().position(is).unwrap_or_else(|| {
+        list.push(make());
+        list.len() - 1
+    });
+    &mut list[index]
+}
+
+fn subresources<'a>(server: &'a Inner, info: &'a ResourceInfo) -> Vec<Subresource<'a>> {
+    let own = |name: &'a str, verbs: &'a [&'a str]| Subresource {
+        name,
+        group: info.group,
+        version: info.version,
+        kind: info.kind,
+        verbs,
+    };
+    let mut all: Vec<Subresource<'a>> = Vec::new();
+    for name in info.subresources {
+        all.push(match server.subresource(info, name) {
+            Some(hook) => {
+                let facts = hook.facts();
+                Subresource { name, group: facts.group, version: facts.version, kind: facts.kind, verbs: facts.verbs }
+            }
+            None if *name == "scale" => {
+                Subresource { name, group: "autoscaling", version: "v1", kind: "Scale", verbs: OBJECT_VERBS }
+            }
+            None if *name == "finalize" => own(name, &["update"]),
+            None => own(name, OBJECT_VERBS),
+        });
+    }
+    all.sort_by_key(|subresource| subresource.name);
+    all
+}
+
+/// Stable versions before beta before alpha, newer ones first.
+fn preference(version: &str) -> (u8, std::cmp::Reverse<u32>) {
+    let stage = match version {
+        version if version.contains("alpha") => 2,
+        version if version.contains("beta") => 1,
+        _ => 0,
+    };
+    let digits: String = version.chars().skip(1).take_while(char::is_ascii_digit).collect();
+    (stage, std::cmp::Reverse(digits.parse().unwrap_or(0)))
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Paths that are no resource: discovery in both forms, version, health, metrics.
+//!
+//! ```text
+//! rows, views, reviews ─▶ groups ─┬▶ classic      APIVersions, APIGroupList, APIGroup, APIResourceList
+//!                                 └▶ aggregated   APIGroupDiscoveryList v2 and v2beta1, by the header Accept
+//! ```
+//!
+//! Clients use the aggregated form only if both `/api` and `/apis` answer in it; so a server in front of others merges
+//! what they answer with [`merge`].
+
+mod aggregated;
+mod classic;
+mod groups;
+mod merge;
+
+use http::header::{ACCEPT, HOST, IF_NONE_MATCH};
+use process::Response;
+use serde_json::{Value, json};
+
+use crate::clusters::Cluster;
+use crate::negotiation::discovery_form;
+use crate::request::Call;
+use crate::server::Inner;
+use crate::status::json_response;
+
+pub use merge::{StaleGroup, merge};
+
+use groups::groups;
+
+/// `None` for a path that is not served.
+pub(crate) fn answer(server: &Inner, call: &Call, cluster: Option<&Cluster>) -> Option<Response> {
+    let segments: Vec<&str> = call.route.path.split('/').skip(1).collect();
+    match segments.as_slice() {
+        ["healthz" | "livez" | "readyz", ..] => return server.health.answer(&segments, &call.query),
+        ["metrics"] => return server.metrics.as_ref().map(crate::http::Metrics::answer),
+        _ => {}
+    }
+    let groups = groups(server, &call.route.cluster);
+    let form = discovery_form(call.header(ACCEPT));
+    let known = call.header(IF_NONE_MATCH);
+    let tree = match segments.as_slice() {
+        [""] => classic::paths(&groups),
+        ["version"] => version(&cluster?.kubernetes_version),
+        ["api"] => match form {
+            Some(version) => return Some(aggregated::response(aggregated::core(&groups), version, known)),
+            None => classic::versions(call.header(HOST)),
+        },
+        ["apis"] => match form {
+            Some(version) => return Some(aggregated::response(aggregated::others(&groups), version, known)),
+            None => classic::group_list(&groups),
+        },
+        ["api", version] => classic::resources(&groups, "", version)?,
+        ["apis", group] => classic::group(&groups, group)?,
+        ["apis", group, version] => classic::resources(&groups, group, version)?,
+        _ => return None,
+    };
+    Some(json_response(200, format!("{tree}\n")))
+}
+
+fn version(kubernetes: &str) -> Value {
+    let kubernetes = kubernetes.trim_start_matches('v');
+    let mut numbers = kubernetes.split('.');
+    let (major, minor) = (numbers.next().unwrap_or_default(), numbers.next().unwrap_or_default());
+    json!({
+        "major": major,
+        "minor": minor,
+        "gitVersion": format!("v{kubernetes}"),
+        "gitCommit": "0000000000000000000000000000000000000000",
+        "gitTreeState": "clean",
+        "buildDate": "1970-01-01T00:00:00Z",
+        "goVersion": "go1.24.2",
+        "compiler": "gc",
+        "platform": "linux/amd64",
+    })
+}

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One request and its answer.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use chrono::TimeDelta;
+use clock::TimerClass;
+use futures::FutureExt;
+use futures::future::{Either, select};
+use http::Method;
+use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+use process::transport::{BodyError, TransportError};
+use process::{Request, Response};
+use rustls_pki_types::CertificateDer;
+
+use super::metrics::Labels;
+use super::{Shared, gzip, stream};
+use crate::authentication::{Credentials, Identity, UserDetails, anonymous, authenticated, front_proxy, impersonation};
+use crate::request::{Query, Route, Target, verb};
+use crate::status::{Failure, Result};
+
+const AUDIT_ID: HeaderName = HeaderName::from_static("audit-id");
+/// Subresources whose answers are streams.
+const STREAMS: [&str; 5] = ["attach", "exec", "log", "portforward", "proxy"];
+
+static REQUESTS: AtomicU64 = AtomicU64::new(0);
+
+/// Answers a request, whatever happens.
+pub(super) async fn answer(
+    shared: Arc<Shared>,
+    certificates: Arc<[CertificateDer<'static>]>,
+    request: http::Request<Incoming>,
+) -> Response {
+    let options = &shared.options;
+    let running = options.metrics.begin();
+    let begun = options.wall.now();
+    let (mut parts, body) = request.into_parts();
+    let audit_id = audit_id(&shared, &mut parts.headers);
+    let query = Query::parse(parts.uri.query());
+    let route = Route::parse(parts.uri.path());
+    let (labels, lasts) = describe(&parts.method, route.as_ref(), &query);
+    let zipped = !lasts && gzip::is_wanted(&parts.headers);
+
+    let answered = if route.is_none()
+        && let Some(response) = own(&shared, parts.uri.path(), &query)
+    {
+        Ok(response)
+    } else if lasts && options.metrics.long_running() >= options.limits.long_running {
+        Err(Failure::TooMany("too many watches, please try again later".to_owned()))
+    } else {
+        let cluster = route.map(|route| route.cluster).unwrap_or_default();
+        let body = body.map_err(|error| BodyError(error.to_string())).boxed_unsync();
+        let patience = if lasts { None } else { Some(patience(&shared, &parts.method, &query)) };
+        let handled = handle(&shared, &cluster, &certificates, Request::from_parts(parts, body));
+        within(&shared, patience, handled).await
+    };
+    let mut response = answered.unwrap_or_else(|failure| failure.response());
+    if zipped {
+        response = gzip::compress(response).await;
+    }
+    if let Ok(audit_id) = HeaderValue::try_from(audit_id) {
+        response.headers_mut().insert(AUDIT_ID, audit_id);
+    }
+
+    let code = response.status().as_u16();
+    let labels = if is_known(&response) { labels } else { Labels { verb: labels.verb, ..Labels::default() } };
+    let seconds = (options.wall.now() - begun).as_seconds_f64();
+    options.metrics.end(labels, code, (!lasts).then_some(seconds));
+    if !lasts || code != 200 {
+        return response;
+    }
+    let mut stop = shared.stop.subscribe();
+    let stopped = async move {
+        // An error would mean that serving is over.
+        let _ = stop.wait_for(|stop| *stop).await;
+    };
+    response.map(|body| stream::until(stopped, running.lasts(), body))
+}
+
+/// Who asks, and then what.
+async fn handle(
+    shared: &Shared,
+    cluster: &str,
+    certificates: &[CertificateDer<'static>],
+    mut request: Request,
+) -> Result<Response> {
+    let options = &shared.options;
+    let token = bearer_token(request.headers());
+    let credentials = Credentials {
+        cluster,
+        certificates,
+        bearer_token: token.as_deref(),
+        now: options.clock.now(),
+        wall: options.wall.now(),
+    };
+    let identity = options.authenticator.authenticate(credentials).await.map_err(|reason| {
+        tracing::debug!(%reason, cluster, "unauthorized");
+        Failure::Unauthorized
+    })?;
+    let headers = request.headers_mut();
+    headers.remove(AUTHORIZATION);
+    let (user, details, stamp) = match identity {
+        Identity::FrontProxy => {
+            let Some((user, details, stamp)) = front_proxy::read(headers) else { return Err(Failure::Unauthorized) };
+            (authenticated(user), details, Some(stamp))
+        }
+        Identity::User(user) => (authenticated(user), UserDetails::default(), None),
+        Identity::Anonymous => (anonymous(), UserDetails::default(), None),
+    };
+    front_proxy::strip(headers);
+    let impersonated = impersonation::take(headers, &user, cluster, &*options.authorizer)?;
+    let (user, details) = impersonated.unwrap_or((user, details));
+    let extensions = request.extensions_mut();
+    extensions.insert(user);
+    extensions.insert(details);
+    if let Some(stamp) = stamp {
+        extensions.insert(stamp);
+    }
+    (shared.handler)(request).await.map_err(|error| match error {
+        TransportError::Unreachable(reason) | TransportError::Broken(reason) => {
+            Failure::Unavailable(format!("error trying to reach service: {reason}"))
+        }
+    })
+}
+
+/// What a future answers, unless it panics or takes too long.
+async fn within(
+    shared: &Shared,
+    patience: Option<TimeDelta>,
+    answer: impl Future<Output = Result<Response>>,
+) -> Result<Response> {
+    let answer = std::pin::pin!(AssertUnwindSafe(answer).catch_unwind());
+    let answered = match patience {
+        None => answer.await,
+        Some(patience) => match select(answer, shared.options.wall.sleep(patience, TimerClass::Calendar)).await {
+            Either::Left((answered, _)) => answered,
+            Either::Right(_) => return Err(Failure::Timeout),
+        },
+    };
+    answered.unwrap_or_else(|_| {
+        tracing::error!("a request made the server panic");
+        Err(Failure::Internal("the request caused the server to panic".to_owned()))
+    })
+}
+
+/// Paths outside of all clusters that tell how this process is.
+fn own(shared: &Shared, path: &str, query: &Query) -> Option<Response> {
+    let segments: Vec<&str> = path.split('/').filter(|segment| !segment.is_empty()).collect();
+    match segments.as_slice() {
+        ["metrics"] => Some(shared.options.metrics.answer()),
+        path => shared.options.health.answer(path, query),
+    }
+}
+
+/// The request's audit id: the client's, if it brings one.
+fn audit_id(shared: &Shared, headers: &mut HeaderMap) -> String {
+    if let Some(id) = headers.get(AUDIT_ID).and_then(|id| id.to_str().ok()) {
+        return id.to_owned();
+    }
+    let number = REQUESTS.fetch_add(1, Ordering::Relaxed);
+    let id = shared.options.random.uid(&format!("audit id {}", shared.started), number);
+    if let Ok(value) = HeaderValue::try_from(id.as_str()) {
+        // Whoever stands behind us answers for the same request.
+        headers.insert(AUDIT_ID, value);
+    }
+    id
+}
+
+/// The token of the header `Authorization`; another scheme is no credential.
+fn bearer_token(headers: &HeaderMap) -> Option<String> {
+    let text = headers.get(AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, token) = text.split_once(' ')?;
+    let token = token.trim();
+    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then(|| token.to_owned())
+}
+
+/// What a request is counted as, and whether its answer may last.
+fn describe(method: &Method, route: Option<&Route>, query: &Query) -> (Labels, bool) {
+    let Some(Target::Resource(path)) = route.map(|route| &route.target) else {
+        return (Labels { verb: method.as_str().to_ascii_lowercase(), ..Labels::default() }, false);
+    };
+    let verb = verb(method, path, query);
+    let lasts = verb == "watch" || STREAMS.contains(&path.subresource.as_str());
+    let labels = Labels {
+        verb: verb.to_owned(),
+        group: path.group.clone(),
+        version: path.version.clone(),
+        resource: path.plural.clone(),
+        subresource: path.subresource.clone(),
+    };
+    (labels, lasts)
+}
+
+/// Whether somebody answered who knows what the path names.
+fn is_known(response: &Response) -> bool {
+    let text = response.headers().get(CONTENT_TYPE).is_some_and(|type_| type_.as_bytes().starts_with(b"text/plain"));
+    match response.status().as_u16() {
+        401 | 403 => false,
+        404 => !text,
+        _ => true,
+    }
+}
+
+fn patience(shared: &Shared, method: &Method, query: &Query) -> TimeDelta {
+    let limits = &shared.options.limits;
+    let ours = if matches!(*method, Method::GET | Method::HEAD) { limits.request } else { limits.write };
+    let asked = go_duration(query.text("timeout")).filter(|asked| *asked > TimeDelta::zero());
+    asked.map_or(ours, |asked| asked.min(ours))
+}
+
+/// A duration as Go writes it, of whole or broken hours, minutes, seconds, milliseconds; `None` for anything else.
+fn go_duration(text: &str) -> Option<TimeDelta> {
+    let mut rest = text;
+    let mut milliseconds = 0.0;
+    while !rest.is_empty() {
+        let digits = rest.find(|character: char| !character.is_ascii_digit() && character != '.')?;
+        let number: f64 = rest[..digits].parse().ok()?;
+        rest = &rest[digits..];
+        let end = rest.find(|character: char| character.is_ascii_digit()).unwrap_or(rest.len());
+        milliseconds += number
+            * match &rest[..end] {
+                "h" => 3_600_000.0,
+                "m" => 60_000.0,
+                "s" => 1_000.0,
+                "ms" => 1.0,
+                _ => return None,
+            };
+        rest = &rest[end..];
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "beyond a day every number will do")]
+    let whole = milliseconds.min(86_400_000.0) as i64;
+    (!text.is_empty()).then(|| TimeDelta::milliseconds(whole))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_read_as_go_writes_them() {
+        for (text, expected) in [
+            ("32s", Some(32_000)),
+            ("1m30s", Some(90_000)),
+            ("1.5s", Some(1_500)),
+            ("100ms", Some(100)),
+            ("0s", Some(0)),
+            ("", None),
+            ("32", None),
+            ("s", None),
+            ("1y", None),
+        ] {
+            assert_eq!(go_duration(text).map(|duration| duration.num_milliseconds()), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn tokens_come_with_their_scheme_in_any_case() {
+        for (text, expected) in
+            [("Bearer a", Some("a")), ("bearer  a ", Some("a")), ("Basic a", None), ("Bearer ", None), ("a", None)]
+        {
+            let mut headers = HeaderMap::new();
+            headers.insert(AUTHORIZATION, HeaderValue::from_static(text));
+            assert_eq!(bearer_token(&headers).as_deref(), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+//! HTTPS in front of anything that answers requests.
+//!
+//! ```text
+//! connection   TLS, client certificate asked for without CA hints, HTTP/2 or HTTP/1.1 by ALPN
+//!   exchange   audit id, who asks, impersonation, time-out, panics, gzip, metrics
+//!     handler  a Server, or a host in front of several
+//! ```
+//!
+//! **Invariants.** Time-outs of connections and requests run on wall time. What only our own servers may say of a request
+//! never comes from outside: [`front_proxy::strip`](crate::authentication::front_proxy::strip). When serving is asked to
+//! stop, watches end as if their time were over, other requests get their answer, and what is left after the grace
+//! period is cut.
+//!
+//! **Tour.** [`serve`] and its [`Options`]; [`Serving`] the handle; [`Metrics`] what is counted; [`Health`] the checks
+//! behind `/livez` and `/readyz`.
+
+mod connection;
+mod exchange;
+mod gzip;
+mod health;
+mod metrics;
+mod stream;
+mod tls;
+
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use chrono::TimeDelta;
+use clock::{Clock, Random, TimerClass};
+use futures::future::{Either, select};
+use process::pki::Pair;
+use process::transport::ResponseFuture;
+use process::{Request, Tasks, watch};
+use tokio::net::TcpListener;
+
+use crate::authentication::Authenticator;
+use crate::authorization::{Authenticated, Authorizer};
+
+pub use health::Health;
+pub use metrics::Metrics;
+
+/// What answers requests: `Server::call` or the like.
+pub type Handler = Arc<dyn Fn(Request) -> ResponseFuture + Send + Sync>;
+
+/// How long and how much.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Until the handshake of a connection is done, and until the header of a request is there.
+    pub handshake: TimeDelta,
+    /// Until a request that is no watch is answered; a client may ask for less with `timeout`.
+    pub request: TimeDelta,
+    /// As `request`, for requests that write.
+    pub write: TimeDelta,
+    /// Between the wish to stop and the end of all connections.
+    pub grace: TimeDelta,
+    /// Requests at once on one connection of HTTP/2.
+    pub streams: u32,
+    /// Watches and the like at once; above it they are answered with 429.
+    pub long_running: usize,
+}
+
+impl Default for Limits {
+    /// kube-apiserver's times; 2,000 streams, since clients with many informers stall silently above the limit; 8,000
+    /// watches, since each may be a file descriptor.
+    fn default() -> Self {
+        Self {
+            handshake: TimeDelta::seconds(10),
+            request: TimeDelta::seconds(60),
+            write: TimeDelta::seconds(34),
+            grace: TimeDelta::seconds(10),
+            streams: 2_000,
+            long_running: 8_000,
+        }
+    }
+}
+
+/// How to serve.
+#[derive(Clone)]
+pub struct Options {
+    /// Where to listen; port 0: any that is free.
+    pub listen: SocketAddr,
+    /// The server's certificate chain and key.
+    pub certificate: Pair,
+    /// Who asks.
+    pub authenticator: Arc<dyn Authenticator>,
+    /// Who may impersonate. Everything else is the handler's to authorize.
+    pub authorizer: Arc<dyn Authorizer>,
+    /// Landscape time.
+    pub clock: Clock,
+    /// Wall time.
+    pub wall: Clock,
+    /// For audit ids.
+    pub random: Random,
+    /// What is counted; served at `/metrics` outside of all clusters, and wherever else somebody is given it.
+    pub metrics: Metrics,
+    /// Checks behind `/livez` and `/readyz` outside of all clusters.
+    pub health: Health,
+    /// Times and numbers.
+    pub limits: Limits,
+}
+
+impl Options {
+    /// Loopback, any port, users may impersonate, the usual limits.
+    pub fn new(certificate: Pair, authenticator: impl Authenticator, clock: Clock, wall: Clock) -> Self {
+        Self {
+            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+            certificate,
+            authenticator: Arc::new(authenticator),
+            authorizer: Arc::new(Authenticated),
+            clock,
+            wall,
+            random: Random::new(0),
+            metrics: Metrics::default(),
+            health: Health::default(),
+            limits: Limits::default(),
+        }
+    }
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options").field("listen", &self.listen).field("limits", &self.limits).finish_non_exhaustive()
+    }
+}
+
+/// What all connections share.
+struct Shared {
+    handler: Handler,
+    options: Options,
+    tasks: Tasks,
+    /// Whether serving is to stop.
+    stop: watch::Sender<bool>,
+    /// Connections that are open; `None` once no more are taken.
+    open: watch::Sender<Open>,
+    /// Before every number of a request in its audit id.
+    started: String,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Open {
+    listening: bool,
+    connections: usize,
+}
+
+/// A server that listens. Dropping the handle changes nothing.
+#[derive(Clone)]
+pub struct Serving {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+}
+
+impl Serving {
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Stops taking connections, and lets those that are open come to their end. Stopping the tasks that it was given
+    /// does the same.
+    pub fn stop(&self) {
+        self.shared.stop.send_replace(true);
+    }
+
+    /// Resolves when no connection is open any more, after [`Serving::stop`].
+    pub async fn ended(&self) {
+        let mut open = self.shared.open.subscribe();
+        // An error would mean that `shared` is gone.
+        let _ = open.wait_for(|open| *open == Open::default()).await;
+    }
+}
+
+impl fmt::Debug for Serving {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Serving").field("address", &self.address).finish_non_exhaustive()
+    }
+}
+
+/// Serves a handler over HTTPS, on tasks of `tasks`.
+///
+/// # Errors
+/// The address is in use or not ours, or the certificate cannot be used ([`io::ErrorKind::InvalidInput`]).
+pub async fn serve(
+    tasks: &Tasks,
+    handler: impl Fn(Request) -> ResponseFuture + Send + Sync + 'static,
+    options: Options,
+) -> io::Result<Serving> {
+    let acceptor =
+        tls::acceptor(&options.certificate).map_err(|reason| io::Error::new(io::ErrorKind::InvalidInput, reason))?;
+    let listener = TcpListener::bind(options.listen).await?;
+    let address = listener.local_addr()?;
+    let started = format!("{} {address}", options.wall.now().to_rfc3339());
+    let shared = Arc::new(Shared {
+        handler: Arc::new(handler),
+        options,
+        tasks: tasks.clone(),
+        stop: watch::Sender::new(false),
+        open: watch::Sender::new(Open { listening: true, connections: 0 }),
+        started,
+    });
+    tasks.spawn(listen(listener, acceptor, shared.clone()));
+    Ok(Serving { address, shared })
+}
+
+async fn listen(listener: TcpListener, acceptor: tokio_rustls::TlsAcceptor, shared: Arc<Shared>) {
+    let _listening = OnDrop(shared.clone(), |open| open.listening = false);
+    let shutdown = shared.tasks.shutdown();
+    let mut stop = shared.stop.subscribe();
+    let asked = std::pin::pin!(async {
+        let requested = std::pin::pin!(shutdown.requested());
+        let stopped = std::pin::pin!(stop.wait_for(|stop| *stop));
+        select(requested, stopped).await;
+    });
+    let mut asked = asked;
+    loop {
+        let accepted = std::pin::pin!(listener.accept());
+        match select(asked.as_mut(), accepted).await {
+            Either::Left(_) => {
+                shared.stop.send_replace(true);
+                return;
+            }
+            Either::Right((Ok((stream, _)), _)) => connection::spawn(&shared, &acceptor, stream),
+            Either::Right((Err(error), _)) => {
+                // Out of file descriptors, or the client is gone already: neither is cured by trying again at once.
+                tracing::warn!(%error, "cannot take a connection");
+                shared.options.wall.sleep(TimeDelta::milliseconds(100), TimerClass::Calendar).await;
+            }
+        }
+    }
+}
+
+/// Changes what is open when it is dropped.
+struct OnDrop(Arc<Shared>, fn(&mut Open));
+
+impl Drop for OnDrop {
+    fn drop(&mut self) {
+        self.0.open.send_modify(self.1);
+    }
+}

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Views: a resource of one group served as a resource of another, with other names for some of its fields.
+//!
+//! Events are the case: `v1` and `events.k8s.io/v1` are one storage. Whatever comes through a view is renamed on its way
+//! in, handled as a request for the stored resource, and renamed on its way out; so revisions, uids and watches are one.
+//!
+//! **Deliberately absent**: renaming below the top level, which no view needs; views of bodies that are no JSON.
+
+use apimachinery::catalogue::ResourceInfo;
+use apimachinery::field::{FieldError, Path};
+use bytes::Bytes;
+use http::Method;
+use http::header::CONTENT_TYPE;
+use http_body_util::BodyExt;
+use process::Response;
+use process::transport::full;
+use serde_json::{Map, Value, json};
+
+use crate::negotiation::media;
+use crate::request::{Call, ResourcePath};
+use crate::status::{Failure, Result};
+
+/// What a view is made of.
+#[derive(Clone, Debug)]
+pub struct Renamed {
+    /// Names of fields that differ: in the view, as stored.
+    pub fields: &'static [(&'static str, &'static str)],
+    /// Fields, as the view names them, without which nothing is created through it.
+    pub required: &'static [&'static str],
+}
+
+/// Events of `events.k8s.io/v1`, stored as those of `v1`.
+pub const EVENTS: Renamed = Renamed {
+    fields: &[
+        ("regarding", "involvedObject"),
+        ("note", "message"),
+        ("deprecatedSource", "source"),
+        ("deprecatedFirstTimestamp", "firstTimestamp"),
+        ("deprecatedLastTimestamp", "lastTimestamp"),
+        ("deprecatedCount", "count"),
+        ("reportingController", "reportingComponent"),
+    ],
+    required: &["eventTime", "reportingController", "reportingInstance", "action", "reason", "type"],
+};
+
+/// A served view.
+pub(crate) struct View {
+    pub(crate) info: ResourceInfo,
+    /// The stored resource.
+    pub(crate) target: ResourceInfo,
+    pub(crate) renamed: Renamed,
+}
+
+impl View {
+    /// The request as one for the stored resource.
+    pub(crate) fn enter(&self, call: &mut Call, path: &mut ResourcePath, body: Bytes) -> Result<Bytes> {
+        self.target.group.clone_into(&mut path.group);
+        self.target.version.clone_into(&mut path.version);
+        self.target.plural.clone_into(&mut path.plural);
+        call.query.change("fieldSelector", |selector| self.selector(selector));
+        if body.is_empty() || call.method == Method::DELETE {
+            return Ok(body);
+        }
+        match media(call.header(CONTENT_TYPE)) {
+            ""
+            | "application/json"
+            | "application/merge-patch+json"
+            | "application/strategic-merge-patch+json"
+            | "application/json-patch+json" => {}
+            _ => return Err(Failure::UnsupportedMediaType(vec!["application/json"])),
+        }
+        // What is no JSON is told by whoever reads it.
+        let Ok(mut tree) = serde_json::from_slice::<Value>(&body) else { return Ok(body) };
+        if call.method == Method::POST {
+            self.check(&tree)?;
+        }
+        match &mut tree {
+            Value::Object(fields) => {
+                self.rename(fields, true);
+                if fields.get("apiVersion").and_then(Value::as_str) == Some(&*api_version(&self.info)) {
+                    fields.insert("apiVersion".to_owned(), json!(api_version(&self.target)));
+                }
+            }
+            Value::Array(operations) => operations.iter_mut().for_each(|operation| self.pointers(operation)),
+            _ => {}
+        }
+        Ok(tree.to_string().into())
+    }
+
+    /// The answer as the view's.
+    pub(crate) async fn leave(self: std::sync::Arc<Self>, response: Response, watch: bool) -> Response {
+        let (mut parts, body) = response.into_parts();
+        if watch && parts.status.is_success() {
+            let body = body.map_frame(move |frame| frame.map_data(|line| self.frame(&line)));
+            return Response::from_parts(parts, body.boxed_unsync());
+        }
+        let Ok(body) = body.collect().await else {
+            parts.status = http::StatusCode::INTERNAL_SERVER_ERROR;
+            return Response::from_parts(parts, full(""));
+        };
+        let body = body.to_bytes();
+        match serde_json::from_slice::<Value>(&body) {
+            Ok(mut tree) => {
+                self.show(&mut tree);
+                Response::from_parts(parts, full(format!("{tree}\n")))
+            }
+            Err(_) => Response::from_parts(parts, full(body)),
+        }
+    }
+
+    fn frame(&self, line: &Bytes) -> Bytes {
+        let Ok(mut tree) = serde_json::from_slice::<Value>(line) else { return line.clone() };
+        self.show(&mut tree["object"]);
+        format!("{tree}\n").into()
+    }
+
+    /// Renames whatever a server answers with.
+    fn show(&self, tree: &mut Value) {
+        let stored = self.target.kind;
+        match tree["kind"].as_str() {
+            Some("Status") if tree["details"]["kind"] == self.target.plural => {
+                let (from, to) = (self.target.group_resource().to_string(), self.info.group_resource().to_string());
+                tree["details"]["group"] = json!(self.info.group);
+                if let Some(rest) = tree["message"].as_str().and_then(|text| text.strip_prefix(&from)) {
+                    tree["message"] = json!(format!("{to}{rest}"));
+                }
+            }
+            Some("Table") => {
+                for row in tree["rows"].as_array_mut().into_iter().flatten() {
+                    self.show(&mut row["object"]);
+                }
+            }
+            Some(kind) if kind == stored => {
+                if let Value::Object(fields) = tree {
+                    self.rename(fields, false);
+                    fields.insert("kind".to_owned(), json!(self.info.kind));
+                    fields.insert("apiVersion".to_owned(), json!(api_version(&self.info)));
+                }
+            }
+            Some(kind) if kind.strip_suffix("List") == Some(stored) => {
+                tree["kind"] = json!(format!("{}List", self.info.kind));
+                tree["apiVersion"] = json!(api_version(&self.info));
+                for item in tree["items"].as_array_mut().into_iter().flatten() {
+                    self.show(item);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn check(&self, tree: &Value) -> Result<()> {
+        let missing = |name: &&&str| matches!(&tree[**name], Value::Null) || tree[**name] == "";
+        let required = self.renamed.required.iter().filter(missing);
+        let errors: Vec<FieldError> = required.map(|name| FieldError::required(&Path::new(name), "")).collect();
+        if errors.is_empty() {
+            return Ok(());
+        }
+        let name = tree["metadata"]["name"].as_str().unwrap_or_default();
+        Err(Failure::Invalid(self.info.group_kind(), name.to_owned(), errors))
+    }
+
+    fn other(&self, name: &str, inwards: bool) -> Option<&'static str> {
+        let mut fields = self.renamed.fields.iter();
+        fields.find_map(|(view, stored)| match inwards {
+            true if *view == name => Some(*stored),
+            false if *stored == name => Some(*view),
+            _ => None,
+        })
+    }
+
+    fn rename(&self, fields: &mut Map<String, Value>, inwards: bool) {
+        let renamed = std::mem::take(fields).into_iter().map(|(name, value)| match self.other(&name, inwards) {
+            Some(other) => (other.to_owned(), value),
+            None => (name, value),
+        });
+        *fields = renamed.collect();
+    }
+
+    /// Renames what an operation of a JSON patch points to.
+    fn pointers(&self, operation: &mut Value) {
+        for name in ["path", "from"] {
+            let Some(pointer) = operation[name].as_str() else { continue };
+            let mut segments = pointer.splitn(3, '/');
+            let (Some(""), Some(first)) = (segments.next(), segments.next()) else { continue };
+            if let Some(other) = self.other(first, true) {
+                let rest = segments.next().map(|rest| format!("/{rest}")).unwrap_or_default();
+                operation[name] = json!(format!("/{other}{rest}"));
+            }
+        }
+    }
+
+    fn selector(&self, selector: &str) -> String {
+        let mut out = String::with_capacity(selector.len() + 16);
+        let mut rest = selector;
+        while !rest.is_empty() {
+            let end = rest.find(['.', '=', '!', ',']).unwrap_or(rest.len());
+            out.push_str(self.other(&rest[..end], true).unwrap_or(&rest[..end]));
+            rest = &rest[end..];
+            // The next term begins behind a comma that is not escaped.
+            let mut escaped = false;
+            let next = rest.find(|character| {
+                let comma = character == ',' && !escaped;
+                escaped = character == '\\' && !escaped;
+                comma
+            });
+            let (term, tail) = rest.split_at(next.map_or(rest.len(), |comma| comma + 1));
+            out.push_str(term);
+            rest = tail;
+        }
+        out
+    }
+}
+
+fn api_version(info: &ResourceInfo) -> String {
+    apimachinery::resource::group_version(info.group, info.version)
+}

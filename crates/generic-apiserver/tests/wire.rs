@@ -1,0 +1,451 @@
+// SPDX-License-Identifier: Apache-2.0
+//! HTTPS: who a client is, and what becomes of its requests, over real connections.
+
+mod support;
+
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+use chrono::TimeDelta;
+use clock::{Clock, Instant, SimulatedClock, Sleep, TimeSource, TimerClass};
+use futures::FutureExt;
+use futures::channel::oneshot;
+use generic_apiserver::authentication::{ClientAuthority, FixedAuthenticator, Judged, UserDetails, front_proxy};
+use generic_apiserver::authorization::Question;
+use generic_apiserver::http::{Options, Serving, serve};
+use generic_apiserver::{Authorizer, FixedClusters};
+use http_body_util::BodyExt;
+use process::https::{self, Credentials, Watches};
+use process::pki::{Authority, Key, Leaf, Pair, Validity};
+use process::transport::{ResponseFuture, TransportError, full};
+use process::{Request, Response, Tasks, Transport, User};
+use serde_json::{Value, json};
+use support::World;
+
+const WIDGETS: &str = "/clusters/a/apis/example.com/v1/namespaces/n/widgets";
+
+/// An authority whose certificates are valid now.
+fn authority(name: &str) -> Authority {
+    let validity = Validity::starting(Clock::wall().now() - TimeDelta::hours(1), TimeDelta::hours(2));
+    Authority::new(name, Key::transport().expect("a key"), validity).expect("an authority")
+}
+
+fn pair(authority: &Authority, leaf: Leaf<'_>) -> Pair {
+    let validity = Validity::starting(Clock::wall().now() - TimeDelta::hours(1), TimeDelta::hours(2));
+    authority.issue(leaf, &Key::transport().expect("a key"), validity).expect("a certificate")
+}
+
+/// Length of a sleep, and its end.
+type Wait = (TimeDelta, oneshot::Sender<()>);
+
+/// Wall time that stands, and whose sleeps end when a test ends them by their length.
+#[derive(Clone, Debug)]
+struct Wall {
+    now: Instant,
+    sleeps: Arc<Mutex<Vec<Wait>>>,
+}
+
+impl TimeSource for Wall {
+    fn now(&self) -> Instant {
+        self.now
+    }
+
+    fn sleep_until(&self, until: Instant, _: TimerClass) -> Sleep {
+        let (end, ended) = oneshot::channel();
+        self.sleeps.lock().expect("no panic").push((until - self.now, end));
+        Box::pin(async move {
+            if ended.await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        })
+    }
+}
+
+impl Wall {
+    /// Waits for a sleep of this length and ends it.
+    async fn pass(&self, length: TimeDelta) {
+        loop {
+            {
+                let mut sleeps = self.sleeps.lock().expect("no panic");
+                sleeps.retain(|(_, end)| !end.is_canceled());
+                if let Some(index) = sleeps.iter().position(|(known, _)| *known == length) {
+                    let (_, end) = sleeps.remove(index);
+                    if end.send(()).is_ok() {
+                        return;
+                    }
+                }
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+struct Wire {
+    tasks: Tasks,
+    serving: Serving,
+    host: Authority,
+    users: Authority,
+    proxies: Authority,
+    wall: Wall,
+}
+
+impl Wire {
+    /// Serves a handler to users with a certificate or the token `secret`.
+    async fn new(handler: impl Fn(Request) -> ResponseFuture + Send + Sync + 'static) -> Self {
+        Self::with(handler, |_| ()).await
+    }
+
+    async fn with(
+        handler: impl Fn(Request) -> ResponseFuture + Send + Sync + 'static,
+        change: impl FnOnce(&mut Options),
+    ) -> Self {
+        let (host, users, proxies) = (authority("host"), authority("users"), authority("proxies"));
+        let bundle =
+            |authority: &Authority| ClientAuthority::from_pem(&authority.pair().certificate).expect("a bundle");
+        let robot = User { name: "robot".into(), ..User::default() };
+        let authenticator = FixedAuthenticator {
+            users: vec![(bundle(&users), Judged::ByWallTime)],
+            front_proxies: Some((bundle(&proxies), vec!["front".to_owned()])),
+            tokens: [("secret".to_owned(), robot)].into(),
+        };
+        let wall = Wall { now: Clock::wall().now(), sleeps: Arc::default() };
+        let clock = Clock::new(SimulatedClock::new(Clock::wall().now()));
+        let certificate = pair(&host, Leaf::Server(&["localhost", "127.0.0.1"]));
+        let mut options = Options::new(certificate, authenticator, clock, Clock::new(wall.clone()));
+        change(&mut options);
+        let tasks = Tasks::new();
+        let serving = serve(&tasks, handler, options).await.expect("a port");
+        Self { tasks, serving, host, users, proxies, wall }
+    }
+
+    fn client(&self, credentials: Credentials, watches: Watches) -> Transport {
+        let options = https::Options {
+            server: self.serving.address().to_string(),
+            authorities: self.host.pair().certificate.clone(),
+            credentials,
+            watches,
+            user_agent: "test/v1".to_owned(),
+        };
+        https::transport(&options).expect("a transport")
+    }
+
+    fn user(&self, name: &str, groups: &[&str]) -> Transport {
+        let credentials = Credentials::Certificate(pair(&self.users, Leaf::Client(name, groups)));
+        self.client(credentials, Watches::Shared)
+    }
+}
+
+async fn send(client: &Transport, method: &str, path: &str, headers: &[(&str, &str)], body: Bytes) -> Response {
+    let mut request = http::Request::builder().method(method).uri(path);
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    client.send(request.body(full(body)).expect("a request")).await.expect("a response")
+}
+
+async fn get(client: &Transport, path: &str, headers: &[(&str, &str)]) -> (u16, Value) {
+    read(send(client, "GET", path, headers, Bytes::new()).await).await
+}
+
+async fn read(response: Response) -> (u16, Value) {
+    let code = response.status().as_u16();
+    let body = response.into_body().collect().await.expect("a body").to_bytes();
+    let text = String::from_utf8_lossy(&body).into_owned();
+    (code, serde_json::from_str(&text).unwrap_or(Value::String(text)))
+}
+
+/// Runs a future beside the test.
+fn background<T: Send + 'static>(future: impl Future<Output = T> + Send + 'static) -> oneshot::Receiver<T> {
+    let (send, receive) = oneshot::channel();
+    Tasks::new().spawn(async move {
+        let _ = send.send(future.await);
+    });
+    receive
+}
+
+/// Answers who asks and what else is known of the request.
+fn echo(request: Request) -> ResponseFuture {
+    let user = request.extensions().get::<User>().cloned().unwrap_or_default();
+    let details = request.extensions().get::<UserDetails>().cloned().unwrap_or_default();
+    let stamp = request.extensions().get::<front_proxy::Stamp>().copied();
+    let groups: Vec<&str> = user.groups.iter().map(|group| &**group).collect();
+    let headers: Vec<&str> = request.headers().keys().map(http::HeaderName::as_str).collect();
+    let shown = json!({
+        "user": &*user.name, "groups": groups, "uid": details.uid, "extra": details.extra, "headers": headers,
+        "head": stamp.and_then(|stamp| stamp.head).map(|head| head.0),
+        "version": format!("{:?}", request.version()),
+    });
+    Box::pin(async move { Ok(Response::new(full(shown.to_string()))) })
+}
+
+#[tokio::test]
+async fn a_user_is_known_by_certificate_or_token() {
+    let wire = Wire::new(echo).await;
+    let (code, shown) = get(&wire.user("jane", &["dev", "ops"]), "/clusters/a/api", &[]).await;
+    assert_eq!((code, &shown["user"]), (200, &json!("jane")));
+    assert_eq!(shown["groups"], json!(["dev", "ops", "system:authenticated"]));
+    assert_eq!(shown["version"], "HTTP/2.0");
+    let robot = wire.client(Credentials::Token("secret".to_owned()), Watches::Shared);
+    let (_, shown) = get(&robot, "/clusters/a/api", &[]).await;
+    assert_eq!(shown["user"], "robot");
+    assert!(!shown["headers"].to_string().contains("authorization"), "{shown}");
+    let nobody = wire.client(Credentials::None, Watches::Shared);
+    let (_, shown) = get(&nobody, "/clusters/a/api", &[]).await;
+    assert_eq!((&shown["user"], &shown["groups"]), (&json!("system:anonymous"), &json!(["system:unauthenticated"])));
+}
+
+#[tokio::test]
+async fn wrong_credentials_are_answered_with_401() {
+    let wire = Wire::new(echo).await;
+    let stranger = pair(&authority("elsewhere"), Leaf::Client("jane", &[]));
+    let late = {
+        let validity = Validity::starting(Clock::wall().now() - TimeDelta::hours(1), TimeDelta::minutes(1));
+        wire.users.issue(Leaf::Client("jane", &[]), &Key::transport().expect("a key"), validity).expect("a certificate")
+    };
+    let expected = json!({
+        "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": "Unauthorized",
+        "reason": "Unauthorized", "code": 401,
+    });
+    for credentials in
+        [Credentials::Certificate(stranger), Credentials::Certificate(late), Credentials::Token("guess".to_owned())]
+    {
+        let client = wire.client(credentials, Watches::Shared);
+        assert_eq!(get(&client, "/clusters/a/api", &[]).await, (401, expected.clone()));
+    }
+}
+
+#[tokio::test]
+async fn only_a_front_proxy_says_who_asks() {
+    let wire = Wire::new(echo).await;
+    let said = [("x-remote-user", "root"), ("x-remote-group", "system:masters"), ("x-log-head", "7")];
+    let (_, shown) = get(&wire.user("jane", &[]), "/clusters/a/api", &said).await;
+    assert_eq!((&shown["user"], &shown["head"]), (&json!("jane"), &json!(null)));
+    assert!(!shown["headers"].to_string().contains("x-"), "{shown}");
+    let front = |name| {
+        let credentials = Credentials::Certificate(pair(&wire.proxies, Leaf::Client(name, &[])));
+        wire.client(credentials, Watches::Shared)
+    };
+    let (_, shown) = get(&front("front"), "/clusters/a/api", &said).await;
+    assert_eq!((&shown["user"], &shown["head"]), (&json!("root"), &json!(7)));
+    assert_eq!(shown["groups"], json!(["system:masters", "system:authenticated"]));
+    assert_eq!(get(&front("front"), "/clusters/a/api", &[]).await.0, 401, "it has to name somebody");
+    assert_eq!(get(&front("other"), "/clusters/a/api", &said).await.0, 401);
+}
+
+/// Allows jane to be anybody but root.
+#[derive(Debug)]
+struct NotRoot;
+
+impl Authorizer for NotRoot {
+    fn authorize(&self, question: &Question<'_>) -> Result<(), String> {
+        if &*question.user.name == "jane" && question.name != "root" { Ok(()) } else { Err(String::new()) }
+    }
+}
+
+#[tokio::test]
+async fn somebody_may_ask_as_somebody_else() {
+    let wire = Wire::with(echo, |options| options.authorizer = Arc::new(NotRoot)).await;
+    let jane = wire.user("jane", &[]);
+    let headers = [
+        ("impersonate-user", "bob"),
+        ("impersonate-group", "x"),
+        ("impersonate-uid", "1"),
+        ("impersonate-extra-scopes", "view"),
+    ];
+    let (code, shown) = get(&jane, "/clusters/a/api", &headers).await;
+    assert_eq!((code, &shown["user"]), (200, &json!("bob")));
+    assert_eq!(shown["groups"], json!(["x", "system:authenticated"]));
+    assert_eq!((&shown["uid"], &shown["extra"]), (&json!("1"), &json!({"scopes": ["view"]})));
+    let (code, status) = get(&jane, "/clusters/a/api", &[("impersonate-user", "root")]).await;
+    assert_eq!(code, 403);
+    assert_eq!(
+        status["message"],
+        "users \"root\" is forbidden: User \"jane\" cannot impersonate resource \"users\" in API group \"\" at the \
+         cluster scope"
+    );
+}
+
+#[tokio::test]
+async fn a_request_that_panics_is_one_answer() {
+    let wire = Wire::new(|request: Request| {
+        assert!(!request.uri().path().ends_with("before"), "a bug");
+        Box::pin(async move {
+            assert!(!request.uri().path().ends_with("within"), "a bug");
+            Ok(Response::new(full("fine")))
+        })
+    })
+    .await;
+    let client = wire.user("jane", &[]);
+    for path in ["/clusters/a/before", "/clusters/a/within"] {
+        let (code, status) = get(&client, path, &[]).await;
+        assert_eq!((code, &status["reason"]), (500, &json!("InternalError")));
+    }
+    assert_eq!(get(&client, "/clusters/a/x", &[]).await, (200, json!("fine")));
+    assert!(!wire.tasks.has_panicked());
+}
+
+#[tokio::test]
+async fn an_answer_that_does_not_come_is_a_time_out() {
+    let wire = Wire::new(|_| Box::pin(std::future::pending())).await;
+    let client = wire.user("jane", &[]);
+    for (path, method, seconds) in
+        [("/clusters/a/api", "GET", 60), ("/clusters/a/api?timeout=32s", "GET", 32), (WIDGETS, "POST", 34)]
+    {
+        let client = client.clone();
+        let answer = background(async move { read(send(&client, method, path, &[], Bytes::new()).await).await });
+        wire.wall.pass(TimeDelta::seconds(seconds)).await;
+        let (code, status) = answer.await.expect("an answer");
+        assert_eq!((code, &status["reason"]), (504, &json!("Timeout")));
+        assert_eq!(status["message"], "Timeout: request did not complete within the allotted timeout");
+    }
+}
+
+#[tokio::test]
+async fn large_answers_are_compressed_and_watches_never() {
+    let large = |bytes: usize| {
+        move |_: Request| -> ResponseFuture { Box::pin(async move { Ok(Response::new(full(vec![b'x'; bytes]))) }) }
+    };
+    let gzip = [("accept-encoding", "gzip, deflate")];
+    for (bytes, path, headers, zipped) in [
+        (131_073, WIDGETS.to_owned(), &gzip[..], true),
+        (131_072, WIDGETS.to_owned(), &gzip[..], false),
+        (131_073, WIDGETS.to_owned(), &[("accept-encoding", "identity")], false),
+        (131_073, format!("{WIDGETS}?watch=true"), &gzip[..], false),
+    ] {
+        let wire = Wire::new(large(bytes)).await;
+        let response = send(&wire.user("jane", &[]), "GET", &path, headers, Bytes::new()).await;
+        let encoding = response.headers().get("content-encoding").cloned();
+        assert_eq!(encoding.is_some_and(|encoding| encoding == "gzip"), zipped, "{bytes} {path}");
+        assert_eq!(response.headers().get("vary").is_some(), zipped);
+        let body = response.into_body().collect().await.expect("a body").to_bytes();
+        let plain = if zipped {
+            let mut plain = Vec::new();
+            std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(&*body), &mut plain).expect("gzip");
+            plain
+        } else {
+            body.to_vec()
+        };
+        assert_eq!(plain.len(), bytes);
+    }
+}
+
+#[tokio::test]
+async fn answers_carry_the_audit_id_of_their_request() {
+    let wire = Wire::new(echo).await;
+    let client = wire.user("jane", &[]);
+    let id = |response: Response| response.headers().get("audit-id").cloned();
+    let first = id(send(&client, "GET", "/clusters/a/api", &[], Bytes::new()).await).expect("an id");
+    let second = id(send(&client, "GET", "/clusters/a/api", &[], Bytes::new()).await).expect("an id");
+    assert_ne!(first, second);
+    let third = id(send(&client, "GET", "/clusters/a/api", &[("audit-id", "mine")], Bytes::new()).await);
+    assert_eq!(third.expect("an id"), "mine");
+}
+
+/// What `/metrics` says while one request is in flight: that, and the question itself.
+const TWO: &str = "inflight_requests 2\n";
+
+async fn served(change: impl FnOnce(&mut Options)) -> (World, Wire) {
+    let world = World::with(|builder| builder.clusters(FixedClusters::new(["a", "b"], "1.27.1"))).await;
+    let server = world.server.clone();
+    let wire = Wire::with(move |request| server.call(request), change).await;
+    world.server.start(&wire.tasks);
+    (world, wire)
+}
+
+#[tokio::test]
+async fn a_server_answers_over_the_wire() {
+    let (_world, wire) = served(|_| ()).await;
+    let client = wire.user("jane", &[]);
+    let widget = Bytes::from(json!({"metadata": {"name": "w"}}).to_string());
+    assert_eq!(read(send(&client, "POST", WIDGETS, &[], widget).await).await.0, 201);
+    assert_eq!(get(&client, WIDGETS, &[]).await.1["items"][0]["metadata"]["name"], "w");
+    let huge = Bytes::from(vec![b' '; 3 * 1024 * 1024 + 1]);
+    let (code, status) = read(send(&client, "POST", WIDGETS, &[], huge).await).await;
+    assert_eq!((code, &status["message"]), (413, &json!("Request entity too large: limit is 3145728")));
+    assert_eq!(get(&client, "/livez", &[]).await, (200, json!("ok")));
+    let (_, metrics) = get(&client, "/metrics", &[]).await;
+    let line = r#"apiserver_request_total{verb="create",group="example.com",version="v1",resource="widgets",subresource="",code="201"} 1"#;
+    assert!(metrics.as_str().is_some_and(|text| text.contains(line)), "{metrics}");
+}
+
+#[tokio::test]
+async fn a_thousand_watches_share_one_connection() {
+    let (world, wire) = served(|options| options.limits.long_running = 1_200).await;
+    let client = wire.user("jane", &[]);
+    let mut watches = Vec::new();
+    for _ in 0..1_200 {
+        watches.push(send(&client, "GET", &format!("{WIDGETS}?watch=true"), &[], Bytes::new()).await.into_body());
+    }
+    let (code, status) = get(&client, &format!("{WIDGETS}?watch=true"), &[]).await;
+    assert_eq!((code, &status["reason"]), (429, &json!("TooManyRequests")));
+    world.send("POST", WIDGETS, &json!({"metadata": {"name": "w"}})).await.expect_code(201);
+    for mut watch in watches {
+        let frame = watch.frame().await.expect("a frame").expect("data").into_data().expect("data");
+        assert!(frame.starts_with(b"{\"type\":\"ADDED\""));
+    }
+}
+
+#[tokio::test]
+async fn watches_may_have_connections_of_their_own() {
+    let wire = Wire::new(echo).await;
+    let pair = pair(&wire.users, Leaf::Client("jane", &[]));
+    let client = wire.client(Credentials::Certificate(pair), Watches::Http1);
+    assert_eq!(get(&client, WIDGETS, &[]).await.1["version"], "HTTP/2.0");
+    assert_eq!(get(&client, &format!("{WIDGETS}?watch=true"), &[]).await.1["version"], "HTTP/1.1");
+}
+
+#[tokio::test]
+async fn stopping_ends_watches_and_finishes_what_is_in_flight() {
+    for watches in [Watches::Shared, Watches::Http1] {
+        let (release, released) = oneshot::channel::<()>();
+        let released = released.shared();
+        let (world, _) = served(|_| ()).await;
+        let server = world.server.clone();
+        let wire = Wire::new(move |request: Request| -> ResponseFuture {
+            let (server, released) = (server.clone(), released.clone());
+            Box::pin(async move {
+                if request.uri().query() == Some("slow") {
+                    let _ = released.await;
+                }
+                server.call(request).await
+            })
+        })
+        .await;
+        let credentials = Credentials::Certificate(pair(&wire.users, Leaf::Client("jane", &[])));
+        let client = wire.client(credentials, watches);
+        let watch = send(&client, "GET", &format!("{WIDGETS}?watch=true"), &[], Bytes::new()).await;
+        let metrics = wire.user("reader", &[]);
+        let slow = background({
+            let client = client.clone();
+            async move { get(&client, &format!("{WIDGETS}?slow"), &[]).await }
+        });
+        while !get(&metrics, "/metrics", &[]).await.1.as_str().is_some_and(|text| text.contains(TWO)) {}
+        wire.tasks.stop();
+        let rest = watch.into_body().collect().await.expect("a clean end").to_bytes();
+        assert_eq!(rest.len(), 0);
+        assert_eq!(wire.serving.ended().now_or_never(), None, "the slow request is not over");
+        release.send(()).expect("a request that waits");
+        assert_eq!(slow.await.expect("an answer").0, 200);
+        wire.serving.ended().await;
+        wire.tasks.ended().await;
+        let request = http::Request::get(WIDGETS).body(full("")).expect("a request");
+        let error = wire.user("jane", &[]).send(request).await.expect_err("nobody listens");
+        assert!(matches!(error, TransportError::Unreachable(_)), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn what_does_not_end_is_cut_after_the_grace_period() {
+    // Another length than that of a handshake.
+    let grace = |options: &mut Options| options.limits.grace = TimeDelta::seconds(20);
+    let wire = Wire::with(|_| Box::pin(std::future::pending()), grace).await;
+    let client = wire.user("jane", &[]);
+    let request = http::Request::get("/clusters/a/x").body(full("")).expect("a request");
+    let answer = background(client.send(request));
+    while !get(&client, "/metrics", &[]).await.1.as_str().is_some_and(|text| text.contains(TWO)) {}
+    wire.serving.stop();
+    wire.wall.pass(TimeDelta::seconds(20)).await;
+    wire.serving.ended().await;
+    let error = answer.await.expect("a task").expect_err("a cut");
+    assert!(matches!(error, TransportError::Broken(_)), "{error}");
+}

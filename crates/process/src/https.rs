@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The transport of a landscape: HTTPS to one server.
+//!
+//! Requests share a connection of HTTP/2; watches may have HTTP/1.1 connections of their own, so that a slow one holds
+//! up nobody else. Bodies of responses are streams; bodies of requests are read whole before they are sent.
+//!
+//! **Invariants.** The server's certificate is verified against the given authorities only, on wall time; no proxy, no
+//! redirect and nothing else of the environment is taken into account. Nothing is retried: whoever sends knows whether
+//! a request may be repeated.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::HeaderValue;
+use http::header::{AUTHORIZATION, USER_AGENT};
+use http_body_util::BodyExt;
+use rustls::ClientConfig;
+use rustls_pki_types::pem::PemObject;
+use rustls_pki_types::{CertificateDer, PrivateKeyDer};
+
+use crate::pki::Pair;
+use crate::transport::{BodyError, Request, Response, Transport, TransportError};
+
+/// How long a connection may take to come up.
+const CONNECT: Duration = Duration::from_secs(10);
+/// After how long a silent connection is asked whether it lives, and how long it has to answer.
+const PING: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(15));
+/// How long a request that is no watch waits for its response to be complete.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+/// Who the client is.
+#[derive(Clone, Default)]
+pub enum Credentials {
+    /// Nobody.
+    #[default]
+    None,
+    /// A client certificate.
+    Certificate(Pair),
+    /// A bearer token.
+    Token(String),
+}
+
+impl fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::None => "None",
+            Self::Certificate(_) => "Certificate",
+            Self::Token(_) => "Token",
+        })
+    }
+}
+
+/// What a connection of a watch looks like.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Watches {
+    /// A stream of the connection that everything shares.
+    #[default]
+    Shared,
+    /// A connection of HTTP/1.1 for each.
+    Http1,
+}
+
+/// Where a server is, and who asks.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// `host:port`.
+    pub server: String,
+    /// Certificates, as PEM, of which the server's must be one or be signed by one.
+    pub authorities: String,
+    /// Who asks.
+    pub credentials: Credentials,
+    /// What watches run over.
+    pub watches: Watches,
+    /// Header `User-Agent` of requests that bring none: `component/version`.
+    pub user_agent: String,
+}
+
+/// Why there is no transport.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("cannot set up HTTPS to {server}: {reason}")]
+pub struct OptionsError {
+    /// The server.
+    pub server: String,
+    /// What is wrong with the options.
+    pub reason: String,
+}
+
+/// A transport over HTTPS. It connects when it is used.
+///
+/// # Errors
+/// Certificates, keys, or header values that cannot be used.
+pub fn transport(options: &Options) -> Result<Transport, OptionsError> {
+    let fail = |reason: String| OptionsError { server: options.server.clone(), reason };
+    let shared = client(options, false).map_err(fail)?;
+    let watching = match options.watches {
+        Watches::Shared => shared.clone(),
+        Watches::Http1 => client(options, true).map_err(fail)?,
+    };
+    let authorization = match &options.credentials {
+        Credentials::Token(token) => {
+            let value = HeaderValue::try_from(format!("Bearer {token}")).map_err(|error| fail(error.to_string()))?;
+            Some(value)
+        }
+        Credentials::None | Credentials::Certificate(_) => None,
+    };
+    let agent = match options.user_agent.as_str() {
+        "" => None,
+        text => Some(HeaderValue::try_from(text).map_err(|error| fail(error.to_string()))?),
+    };
+    let sender = Arc::new(Sender { server: options.server.clone(), shared, watching, authorization, agent });
+    Ok(Transport::new(move |request| {
+        let sender = sender.clone();
+        Box::pin(async move { sender.send(request).await })
+    }))
+}
+
+struct Sender {
+    server: String,
+    shared: reqwest::Client,
+    watching: reqwest::Client,
+    authorization: Option<HeaderValue>,
+    agent: Option<HeaderValue>,
+}
+
+impl Sender {
+    async fn send(&self, request: Request) -> Result<Response, TransportError> {
+        let (parts, body) = request.into_parts();
+        let path = parts.uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
+        let watch = is_watch(parts.uri.query());
+        let client = if watch { &self.watching } else { &self.shared };
+        let body = body.collect().await.map_err(|error| TransportError::Broken(error.to_string()))?.to_bytes();
+        let mut headers = parts.headers;
+        if let Some(value) = &self.authorization {
+            headers.insert(AUTHORIZATION, value.clone());
+        }
+        if let Some(value) = &self.agent {
+            headers.entry(USER_AGENT).or_insert_with(|| value.clone());
+        }
+        let mut request =
+            client.request(parts.method, format!("https://{}{path}", self.server)).headers(headers).body(body);
+        if !watch {
+            request = request.timeout(PATIENCE);
+        }
+        let response = request.send().await.map_err(|error| failure(&error))?;
+        let response: http::Response<reqwest::Body> = response.into();
+        Ok(response.map(|body| body.map_err(|error| BodyError(reason(&error))).boxed_unsync()))
+    }
+}
+
+/// Whether a query asks for a watch, as servers read it: a value that is not `0` or `false`.
+fn is_watch(query: Option<&str>) -> bool {
+    query.unwrap_or_default().split('&').any(|pair| {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        name == "watch" && value != "0" && !value.eq_ignore_ascii_case("false")
+    })
+}
+
+fn client(options: &Options, http1: bool) -> Result<reqwest::Client, String> {
+    let mut tls = tls(options)?;
+    tls.alpn_protocols = if http1 { vec![b"http/1.1".to_vec()] } else { vec![b"h2".to_vec(), b"http/1.1".to_vec()] };
+    let mut builder = reqwest::Client::builder()
+        .tls_backend_preconfigured(tls)
+        .no_proxy()
+        .redirect(reqwest::redirect::Policy::none())
+        .connect_timeout(CONNECT)
+        .tcp_keepalive(PING.0)
+        .http2_keep_alive_interval(PING.0)
+        .http2_keep_alive_timeout(PING.1)
+        .http2_keep_alive_while_idle(true);
+    if http1 {
+        builder = builder.http1_only();
+    }
+    builder.build().map_err(|error| reason(&error))
+}
+
+fn tls(options: &Options) -> Result<ClientConfig, String> {
+    let mut roots = rustls::RootCertStore::empty();
+    for certificate in CertificateDer::pem_slice_iter(options.authorities.as_bytes()) {
+        let certificate = certificate.map_err(|error| format!("authorities: {error}"))?;
+        roots.add(certificate).map_err(|error| format!("authorities: {error}"))?;
+    }
+    if roots.is_empty() {
+        return Err("authorities: no certificate".to_owned());
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| error.to_string())?
+        .with_root_certificates(roots);
+    match &options.credentials {
+        Credentials::None | Credentials::Token(_) => Ok(config.with_no_client_auth()),
+        Credentials::Certificate(pair) => {
+            let chain: Vec<_> = CertificateDer::pem_slice_iter(pair.certificate.as_bytes())
+                .collect::<Result<_, _>>()
+                .map_err(|error| format!("client certificate: {error}"))?;
+            let key =
+                PrivateKeyDer::from_pem_slice(pair.key.as_bytes()).map_err(|error| format!("client key: {error}"))?;
+            config.with_client_auth_cert(chain, key).map_err(|error| format!("client certificate: {error}"))
+        }
+    }
+}
+
+fn failure(error: &reqwest::Error) -> TransportError {
+    if error.is_connect() { TransportError::Unreachable(reason(error)) } else { TransportError::Broken(reason(error)) }
+}
+
+/// The error and what it comes from: the outermost one only says which request failed.
+fn reason(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        text = format!("{text}: {error}");
+        source = error.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pki::{Authority, Key, Validity};
+
+    fn authority() -> String {
+        let validity =
+            Validity::starting("2025-06-01T00:00:00Z".parse().expect("an instant"), chrono::TimeDelta::days(1));
+        let authority = Authority::new("ca", Key::transport().expect("a key"), validity).expect("an authority");
+        authority.pair().certificate.clone()
+    }
+
+    #[test]
+    fn options_that_cannot_work_are_refused() {
+        let refused = |change: fn(&mut Options)| {
+            let mut options = Options { server: "127.0.0.1:1".into(), authorities: authority(), ..Options::default() };
+            change(&mut options);
+            transport(&options).err().map(|error| error.to_string())
+        };
+        assert_eq!(refused(|_| ()), None);
+        assert_eq!(
+            refused(|options| options.authorities.clear()).as_deref(),
+            Some("cannot set up HTTPS to 127.0.0.1:1: authorities: no certificate")
+        );
+        assert!(
+            refused(|options| {
+                let pair = Pair { certificate: String::new(), key: "no key".to_owned() };
+                options.credentials = Credentials::Certificate(pair);
+            })
+            .is_some_and(|text| text.contains("client key"))
+        );
+        assert!(refused(|options| options.credentials = Credentials::Token("a\nb".into())).is_some());
+    }
+
+    #[test]
+    fn watches_are_known_by_their_query() {
+        for (query, expected) in [
+            (None, false),
+            (Some("watch=true"), true),
+            (Some("limit=1&watch"), true),
+            (Some("watch=0"), false),
+            (Some("watch=False"), false),
+            (Some("x=watch"), false),
+        ] {
+            assert_eq!(is_watch(query), expected, "{query:?}");
+        }
+    }
+}

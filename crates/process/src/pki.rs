@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Keys, certificate authorities and certificates.
+//!
+//! Two sorts of keys, because they have two lives (design, section 2):
+//!
+//! | sort | algorithm | made by | for |
+//! | --- | --- | --- | --- |
+//! | transport | ECDSA P-256 | the system's random source | connections between processes; never in the log |
+//! | landscape | Ed25519 | [`Random`]: seed, purpose, object, ordinal | CAs and credentials that are objects of a landscape |
+//!
+//! A certificate of a landscape key is a function of its key, its names and its validity, so a run with the same seed
+//! stores the same bytes. That is why both live here: whoever acts in a landscape (a controller that makes a cluster's
+//! CA, a server that issues a user's certificate) has this crate and may not have a server's.
+//!
+//! **Invariants.** Nothing here judges a certificate; servers do, against the CA of the cluster that was asked. Nothing
+//! reads a clock: validity is an argument, wall time for transport, landscape time for the landscape.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use clock::{Instant, Random};
+use rcgen::{
+    BasicConstraints, CertificateParams, CertificateSigningRequestParams, DistinguishedName, DnType,
+    ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose, PKCS_ECDSA_P256_SHA256, PKCS_ED25519, SanType,
+};
+use rustls_pki_types::PrivatePkcs8KeyDer;
+
+/// Why a key or certificate could not be made or read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PkiError {
+    /// Text that is no PEM of what was expected, or a name that no certificate can hold.
+    #[error("cannot make or read a certificate: {0}")]
+    Certificate(#[from] rcgen::Error),
+    /// A user in more groups than [`MAX_GROUPS`].
+    #[error("a certificate holds at most {MAX_GROUPS} groups, not {0}")]
+    TooManyGroups(usize),
+    /// An instant before 1970.
+    #[error("a certificate cannot be valid before 1970: {0}")]
+    TooEarly(Instant),
+}
+
+/// Most groups that a client certificate carries: the library keeps one value for each type of an attribute, and the
+/// organisation has two spellings there.
+pub const MAX_GROUPS: usize = 2;
+
+/// From when to when a certificate is valid, both inclusive, in whole seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Validity {
+    /// First instant.
+    pub not_before: Instant,
+    /// Last instant.
+    pub not_after: Instant,
+}
+
+impl Validity {
+    /// Valid from an instant for as long as `lasts`.
+    pub fn starting(now: Instant, lasts: chrono::TimeDelta) -> Self {
+        Self { not_before: now, not_after: now + lasts }
+    }
+}
+
+/// A private key.
+pub struct Key(KeyPair);
+
+impl Key {
+    /// A new transport key: ECDSA P-256, random.
+    ///
+    /// # Errors
+    /// The system has no random source.
+    pub fn transport() -> Result<Self, PkiError> {
+        Ok(Self(KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256)?))
+    }
+
+    /// The landscape key for a purpose and an object (`cluster/namespace/name`): Ed25519, always the same for the same
+    /// seed. `ordinal` tells the keys of one purpose and object apart: it counts rotations.
+    pub fn landscape(random: &Random, purpose: &str, object: &str, ordinal: u64) -> Self {
+        // RFC 8410: PKCS #8 of version 1 around an octet string that holds the octet string of the seed.
+        let mut der =
+            vec![0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20];
+        for part in ["key 0", "key 1", "key 2", "key 3"] {
+            der.extend_from_slice(&random.draw(&format!("{part}: {purpose}"), object, ordinal).to_be_bytes());
+        }
+        let der = PrivatePkcs8KeyDer::from(der);
+        let key = KeyPair::from_pkcs8_der_and_sign_algo(&der, &PKCS_ED25519);
+        Self(key.expect("any 32 bytes are a key"))
+    }
+
+    /// # Errors
+    /// Text that is no private key in PEM.
+    pub fn from_pem(pem: &str) -> Result<Self, PkiError> {
+        Ok(Self(KeyPair::from_pem(pem)?))
+    }
+
+    /// PKCS #8 as PEM.
+    pub fn pem(&self) -> String {
+        self.0.serialize_pem()
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Key")
+    }
+}
+
+/// What a certificate is for.
+#[derive(Clone, Copy, Debug)]
+pub enum Leaf<'a> {
+    /// A server: names and addresses under which it is reached; the first is its common name.
+    Server(&'a [&'a str]),
+    /// A client: user name and groups, at most [`MAX_GROUPS`].
+    Client(&'a str, &'a [&'a str]),
+}
+
+/// A certificate and its key, both as PEM.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Pair {
+    /// Certificate.
+    pub certificate: String,
+    /// PKCS #8 key.
+    pub key: String,
+}
+
+impl fmt::Debug for Pair {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Pair")
+    }
+}
+
+/// A certificate authority.
+pub struct Authority {
+    issuer: Issuer<'static, KeyPair>,
+    pair: Pair,
+}
+
+impl Authority {
+    /// A new authority with this common name.
+    ///
+    /// # Errors
+    /// A validity or name that no certificate can hold.
+    pub fn new(name: &str, key: Key, validity: Validity) -> Result<Self, PkiError> {
+        let mut params = params(validity)?;
+        params.distinguished_name.push(DnType::CommonName, name);
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.key_usages =
+            vec![KeyUsagePurpose::DigitalSignature, KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+        let certificate = params.self_signed(&key.0)?.pem();
+        let pair = Pair { certificate, key: key.pem() };
+        Ok(Self { issuer: Issuer::new(params, key.0), pair })
+    }
+
+    /// An authority that was made before.
+    ///
+    /// # Errors
+    /// Text that is no certificate or no key.
+    pub fn from_pem(certificate: &str, key: &str) -> Result<Self, PkiError> {
+        let issuer = Issuer::from_ca_cert_pem(certificate, Key::from_pem(key)?.0)?;
+        Ok(Self { issuer, pair: Pair { certificate: certificate.to_owned(), key: key.to_owned() } })
+    }
+
+    /// The authority's own certificate and key.
+    pub fn pair(&self) -> &Pair {
+        &self.pair
+    }
+
+    /// Issues a certificate for a key.
+    ///
+    /// # Errors
+    /// Names or a validity that no certificate can hold.
+    pub fn issue(&self, leaf: Leaf<'_>, key: &Key, validity: Validity) -> Result<Pair, PkiError> {
+        let mut params = params(validity)?;
+        let (name, usage) = match leaf {
+            Leaf::Server(names) => {
+                for name in names {
+                    params.subject_alt_names.push(match name.parse::<IpAddr>() {
+                        Ok(address) => SanType::IpAddress(address),
+                        Err(_) => SanType::DnsName((*name).try_into()?),
+                    });
+                }
+                (names.first().copied().unwrap_or_default(), ExtendedKeyUsagePurpose::ServerAuth)
+            }
+            Leaf::Client(user, groups) => {
+                put_groups(&mut params.distinguished_name, groups)?;
+                (user, ExtendedKeyUsagePurpose::ClientAuth)
+            }
+        };
+        params.distinguished_name.push(DnType::CommonName, name);
+        params.extended_key_usages = vec![usage];
+        let certificate = params.signed_by(&key.0, &self.issuer)?.pem();
+        Ok(Pair { certificate, key: key.pem() })
+    }
+
+    /// Signs a certificate signing request for a client: subject and key are the request's, everything else is ours.
+    ///
+    /// # Errors
+    /// Text that is no signing request, or one whose signature is wrong.
+    pub fn sign_request(&self, request: &str, validity: Validity) -> Result<String, PkiError> {
+        let mut request = CertificateSigningRequestParams::from_pem(request)?;
+        let mut ours = params(validity)?;
+        ours.distinguished_name = std::mem::take(&mut request.params.distinguished_name);
+        ours.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+        request.params = ours;
+        Ok(request.signed_by(&self.issuer)?.pem())
+    }
+}
+
+impl fmt::Debug for Authority {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Authority")
+    }
+}
+
+fn put_groups(name: &mut DistinguishedName, groups: &[&str]) -> Result<(), PkiError> {
+    match groups {
+        [] => {}
+        [only] => name.push(DnType::OrganizationName, *only),
+        [first, second] => {
+            name.push(DnType::OrganizationName, *first);
+            name.push(DnType::CustomDnType(vec![2, 5, 4, 10]), *second);
+        }
+        many => return Err(PkiError::TooManyGroups(many.len())),
+    }
+    Ok(())
+}
+
+/// What all certificates have in common.
+fn params(validity: Validity) -> Result<CertificateParams, PkiError> {
+    let mut params = CertificateParams::default();
+    params.distinguished_name = DistinguishedName::new();
+    let instant = |at: Instant| {
+        let seconds = u64::try_from(at.timestamp()).map_err(|_| PkiError::TooEarly(at))?;
+        Ok::<_, PkiError>(rcgen::date_time_ymd(1970, 1, 1) + Duration::from_secs(seconds))
+    };
+    params.not_before = instant(validity.not_before)?;
+    params.not_after = instant(validity.not_after)?;
+    params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+    params.use_authority_key_identifier_extension = true;
+    Ok(params)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn validity() -> Validity {
+        Validity::starting("2025-06-01T00:00:00Z".parse().expect("an instant"), chrono::TimeDelta::days(1))
+    }
+
+    fn landscape_ca(seed: u64, ordinal: u64) -> (Authority, Pair) {
+        let random = Random::new(seed);
+        let key = Key::landscape(&random, "ca-client", "garden/garden-dev/s", ordinal);
+        let authority = Authority::new("ca-client", key, validity()).expect("an authority");
+        let key = Key::landscape(&random, "adminkubeconfig", "garden/garden-dev/s", 0);
+        let leaf = Leaf::Client("jane", &["system:masters"]);
+        let pair = authority.issue(leaf, &key, validity()).expect("a certificate");
+        (authority, pair)
+    }
+
+    #[test]
+    fn certificates_of_a_landscape_follow_its_seed() {
+        let (first, leaf) = landscape_ca(1, 0);
+        let (again, same) = landscape_ca(1, 0);
+        assert_eq!(first.pair(), again.pair());
+        assert_eq!(leaf, same);
+        assert_ne!(first.pair().key, landscape_ca(2, 0).0.pair().key);
+        assert_ne!(first.pair().key, landscape_ca(1, 1).0.pair().key);
+    }
+
+    #[test]
+    fn transport_keys_are_never_the_same() {
+        let key = || Key::transport().expect("a key").pem();
+        assert_ne!(key(), key());
+    }
+
+    #[test]
+    fn an_authority_goes_on_from_its_pem() {
+        let (authority, _) = landscape_ca(1, 0);
+        let pair = authority.pair();
+        let read = Authority::from_pem(&pair.certificate, &pair.key).expect("an authority");
+        let key = Key::landscape(&Random::new(1), "x", "y", 0);
+        let leaf = Leaf::Server(&["localhost", "127.0.0.1"]);
+        let issue = |authority: &Authority| authority.issue(leaf, &key, validity()).expect("a certificate");
+        assert_eq!(issue(&read), issue(&authority));
+        assert!(Authority::from_pem("nothing", &pair.key).is_err());
+        assert!(Authority::from_pem(&pair.certificate, "nothing").is_err());
+    }
+
+    #[test]
+    fn requests_are_signed_with_our_usages_and_their_subject() {
+        let (authority, _) = landscape_ca(1, 0);
+        let key = Key::landscape(&Random::new(1), "kubelet", "node", 0);
+        let mut asked = CertificateParams::new(vec!["ignored.example.com".to_owned()]).expect("names");
+        asked.distinguished_name = DistinguishedName::new();
+        asked.distinguished_name.push(DnType::OrganizationName, "system:nodes");
+        asked.distinguished_name.push(DnType::CommonName, "system:node:a");
+        let request = asked.serialize_request(&key.0).expect("a request").pem().expect("PEM");
+        let signed = authority.sign_request(&request, validity()).expect("a certificate");
+        let leaf = Leaf::Client("system:node:a", &["system:nodes"]);
+        assert_eq!(signed, authority.issue(leaf, &key, validity()).expect("a certificate").certificate);
+        assert!(authority.sign_request("nothing", validity()).is_err());
+    }
+
+    #[test]
+    fn two_groups_fit_and_three_do_not() {
+        let (authority, _) = landscape_ca(1, 0);
+        let key = Key::landscape(&Random::new(1), "x", "y", 0);
+        let issue = |groups: &[&str]| authority.issue(Leaf::Client("u", groups), &key, validity());
+        assert!(issue(&["a", "b"]).is_ok());
+        assert_eq!(issue(&["a", "b", "c"]), Err(PkiError::TooManyGroups(3)));
+    }
+}
