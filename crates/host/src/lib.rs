@@ -16,6 +16,7 @@ mod aggregation;
 pub mod clock_service;
 mod clusters;
 mod core_kinds;
+pub mod kubelet;
 mod namespaces;
 mod rows;
 pub mod timekeeper;
@@ -24,6 +25,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::clock_service::ClockService;
+use crate::kubelet::Logs;
 use api::catalogue;
 use apimachinery::catalogue::ResourceInfo;
 use bytes::Bytes;
@@ -48,6 +50,15 @@ const RUNTIME_VERSION: &str = "1.32.0";
 /// Path of the Cluster objects.
 const CLUSTERS_PATH: &str = "/clusters/runtime/apis/terrarium.dev/v1alpha1/clusters";
 
+/// What a host may have beside the catalogue's rows.
+#[derive(Clone, Debug, Default)]
+pub struct Parts<'a> {
+    /// Rows beside those of the catalogue.
+    pub rows: &'a [ResourceInfo],
+    /// What processes print, for `pods/log`.
+    pub logs: Option<Logs>,
+}
+
 /// The front door. Cheap to clone; clones are one host.
 #[derive(Clone, Debug)]
 pub struct Host {
@@ -67,17 +78,18 @@ impl Host {
     /// A host over a log, which follows it on a task of `tasks` and serves the rows of the catalogue that are not
     /// Gardener's. [`Host::aggregate`] puts gardener-apiserver behind it.
     pub fn new(foundation: Foundation, tasks: &Tasks) -> Self {
-        Self::with_rows(foundation, tasks, &[])
+        Self::with(foundation, tasks, Parts::default())
     }
 
-    /// As [`Host::new`], with rows beside those of the catalogue.
-    pub fn with_rows(foundation: Foundation, tasks: &Tasks, rows: &[ResourceInfo]) -> Self {
+    /// As [`Host::new`], with more.
+    pub fn with(foundation: Foundation, tasks: &Tasks, parts: Parts<'_>) -> Self {
         let own = catalogue::all().iter().filter(|row| !catalogue::is_aggregated(row));
         let builder = Builder::new(foundation)
             .clusters(clusters::ByObject::new(RUNTIME_VERSION))
             .cluster_annotation(CLUSTER_ANNOTATION)
             .admission(namespaces::PermanentNamespaces);
-        let server = rows::unstored(rows::register(builder, own.chain(rows))).build();
+        let server = rows::unstored(rows::register(builder, own.chain(parts.rows)));
+        let server = rows::logs(server, parts.logs).build();
         server.start(tasks);
         Self {
             inner: Arc::new(Inner {

@@ -7,6 +7,7 @@ use apimachinery::catalogue::ResourceInfo;
 use generic_apiserver::{Builder, Generic, views};
 
 use crate::core_kinds::CoreStrategy;
+use crate::kubelet::{LogHook, Logs};
 use crate::namespaces::NamespaceStrategy;
 
 /// Registers every row.
@@ -26,6 +27,15 @@ pub(crate) fn register<'a>(mut builder: Builder, rows: impl IntoIterator<Item = 
         };
     }
     builder
+}
+
+/// Serves what processes print.
+pub(crate) fn logs(builder: Builder, logs: Option<Logs>) -> Builder {
+    let pods = catalogue::find("", "v1", "pods").expect("Pods have a row");
+    match logs {
+        Some(logs) => builder.subresource(pods, "log", LogHook(logs)),
+        None => builder,
+    }
 }
 
 /// Serves what every cluster answers without storing it.

@@ -1,118 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Landscape time across threads that know of one another only through the API.
 
-use std::sync::{Arc, Mutex, OnceLock};
-use std::thread::JoinHandle;
+mod support;
+
+use std::sync::{Arc, Mutex};
 
 use api::kubernetes::core::ConfigMap;
 use apimachinery::meta::ObjectMeta;
 use bytes::Bytes;
-use chrono::{DateTime, DurationRound, TimeDelta, Utc};
-use clock::{Clock, Random, TimerClass};
+use chrono::{DurationRound, TimeDelta};
+use clock::TimerClass;
 use controller::{Api, ListOptions};
-use eventlog::{EventLog, MemoryLog};
-use generic_apiserver::Foundation;
-use host::Host;
-use host::clock_service::ClockService;
 use host::timekeeper::{CommandError, Mode};
 use http_body_util::{BodyExt, StreamBody};
-use process::live::{Setup, participate};
-use process::participant::ReportsOver;
-use process::{Context, Exit, Identity, Output, Tasks, Transport, User};
+use process::{Context, Exit, Transport};
+use support::{World, start};
 use tokio::sync::oneshot;
 
-fn start() -> DateTime<Utc> {
-    "2023-07-27T20:00:00Z".parse().expect("an instant")
-}
-
-struct World {
-    host: Host,
-    clock: ClockService,
-    threads: Vec<(oneshot::Sender<()>, JoinHandle<Result<Exit, String>>)>,
-}
-
-impl World {
-    fn new(mode: Mode) -> Self {
-        let tasks = Tasks::new();
-        let log: Arc<dyn EventLog> = Arc::new(MemoryLog::new());
-        let wall = Clock::wall();
-        let slot: Arc<OnceLock<Host>> = Arc::default();
-        let door = slot.clone();
-        let barriers: host::clock_service::Barriers = Arc::new(move |number| {
-            let host = door.get().cloned();
-            Box::pin(async move {
-                match host {
-                    Some(host) => host.barrier(number).await,
-                    None => false,
-                }
-            })
-        });
-        let clock = ClockService::start(start(), mode, wall.clone(), log.clone(), barriers, &tasks);
-        let foundation = Foundation { log, clock: clock.clock(), wall, random: Random::new(1), writer: 1 };
-        let host = Host::new(foundation, &tasks);
-        host.serve_clock(clock.clone());
-        slot.set(host.clone()).expect("set once");
-        Self { host, clock, threads: Vec::new() }
-    }
-
-    fn transport(&self) -> Transport {
-        let groups = vec!["system:masters".into()];
-        self.host.transport(User { name: "toy".into(), groups, component: Some(("toy".into(), "v1".into())) })
-    }
-
-    /// Runs a component on a thread of its own, and waits until it says that it is ready.
-    async fn run<F>(
-        &mut self,
-        name: &'static str,
-        transport: Transport,
-        component: impl FnOnce(Context, oneshot::Sender<()>) -> F + Send + 'static,
-    ) where
-        F: Future<Output = Exit> + Send + 'static,
-    {
-        let participant = http::HeaderValue::from_static(name);
-        let reports = ReportsOver { transport: self.transport(), participant };
-        let setup = Setup {
-            identity: Identity { component: name.into(), instance: name.into(), version: "v1".into() },
-            participant: name.to_owned(),
-            random: Random::new(1),
-            transport,
-            output: Output::new(|_| {}),
-        };
-        let (stop, stopped) = oneshot::channel();
-        let (ready, is_ready) = oneshot::channel();
-        #[expect(clippy::disallowed_methods, reason = "threads that see one another only through the API are the test")]
-        let thread = std::thread::spawn(move || {
-            let stop = async {
-                let _ = stopped.await;
-            };
-            participate(setup, reports, stop, |context| component(context, ready))
-        });
-        self.threads.push((stop, thread));
-        is_ready.await.expect("it becomes ready");
-    }
-
-    /// Stops the components in the order in which they came; each must have lived well until then.
-    fn end(self) {
-        for (stop, thread) in self.threads {
-            let _ = stop.send(());
-            assert_eq!(thread.join().expect("no panic"), Ok(Exit::default()));
-        }
-    }
-
-    /// Name and text of every ConfigMap whose name begins with `tick`.
-    async fn ticks(&self) -> Vec<(String, Option<String>)> {
-        let context = Context {
-            identity: Identity { component: "test".into(), instance: "test".into(), version: "v1".into() },
-            clock: self.clock.clock(),
-            random: Random::new(1),
-            wall: Clock::wall(),
-            transport: self.transport(),
-            tasks: Tasks::new(),
-            output: Output::new(|_| {}),
-        };
-        let (maps, _) = ticks(&context).list(&ListOptions::default()).await.expect("a list");
-        maps.into_iter().map(|map| (map.metadata.name, map.data.get("echo").cloned())).collect()
-    }
+/// Name and text of every ConfigMap whose name begins with `tick`.
+async fn seen(world: &World) -> Vec<(String, Option<String>)> {
+    let (maps, _) = ticks(&world.context()).list(&ListOptions::default()).await.expect("a list");
+    maps.into_iter().map(|map| (map.metadata.name, map.data.get("echo").cloned())).collect()
 }
 
 fn ticks(context: &Context) -> Api<ConfigMap> {
@@ -167,7 +75,7 @@ async fn time_never_overtakes_who_has_something_to_do() {
     world.run("echo", transport, echo).await;
     let to = start() + TimeDelta::days(3) + TimeDelta::seconds(30);
     assert_eq!(world.clock.advance(to).await, Ok(to));
-    let ticks = world.ticks().await;
+    let ticks = seen(&world).await;
     assert_eq!(ticks.len(), 72, "one an hour, each once");
     for (name, echo) in &ticks {
         assert!(name.ends_with("-00-00"), "{name}");
@@ -187,10 +95,10 @@ async fn eager_time_does_the_work_and_leaves_the_calendar_alone() {
     let to = start() + TimeDelta::hours(1);
     world.clock.advance(to).await.expect("forwards");
     // The echo is work of five seconds, which mode eager jumps to by itself.
-    while world.ticks().await.iter().any(|(_, echo)| echo.is_none()) {
+    while seen(&world).await.iter().any(|(_, echo)| echo.is_none()) {
         tokio::task::yield_now().await;
     }
-    assert_eq!(world.ticks().await, [("tick-27t21-00-00".to_owned(), Some("5".to_owned()))]);
+    assert_eq!(seen(&world).await, [("tick-27t21-00-00".to_owned(), Some("5".to_owned()))]);
     assert!(world.clock.now() < to + TimeDelta::minutes(30), "the next tick has not come");
     world.end();
 }
@@ -257,6 +165,6 @@ async fn who_holds_a_bookmark_back_holds_time_back() {
     assert_eq!(world.clock.waits_for().participants, ["echo"]);
     open.send_replace(true);
     assert_eq!(advanced.await.expect("no panic"), Ok(to));
-    assert_eq!(world.ticks().await.len(), 2);
+    assert_eq!(seen(&world).await.len(), 2);
     world.end();
 }

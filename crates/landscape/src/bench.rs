@@ -6,7 +6,7 @@ use std::fmt;
 use api::core::Shoot;
 use bytes::Bytes;
 use chrono::TimeDelta;
-use clock::Instant;
+use clock::{Instant, TimerClass};
 use controller::{Api, ListOptions, Patch, Reflector};
 use eventlog::{Append, EventLog, Expect, Key, MemoryLog, Revision, Sections, Verb};
 use serde::Serialize;
@@ -16,6 +16,9 @@ use crate::failure::Failure;
 use crate::landscape::Landscape;
 use crate::options::Options;
 use crate::{preset, wait};
+
+/// Fewer than the guard against live-locks lets through for one object.
+const PATCHES_PER_INSTANT: u32 = 50;
 
 /// What the process can say about itself.
 pub struct Probe<'a> {
@@ -160,21 +163,26 @@ pub fn status_patches(reflectors: usize, patches: u32, probe: &Probe<'_>) -> Res
         .collect();
     landscape.settle()?;
     let began = (probe.wall)();
-    landscape
-        .run(async {
-            for number in 0..patches {
-                let patch = json!({"status": {"lastOperation": {
-                    "description": format!("step {number}"),
-                    "lastUpdateTime": "2023-07-27T20:00:00Z",
-                    "progress": number % 100,
-                    "state": "Processing",
-                    "type": "Reconcile",
-                }}});
-                api.patch_subresource("s", "status", &Patch::Merge(patch)).await?;
+    let (first, clock) = (landscape.now(), landscape.clock());
+    let patching = async {
+        for number in 0..patches {
+            // No object may change so often at one instant.
+            if number % PATCHES_PER_INSTANT == 0 {
+                clock.sleep(TimeDelta::seconds(1), TimerClass::Work).await;
             }
-            Ok(())
-        })?
-        .map_err(refused)?;
+            let patch = json!({"status": {"lastOperation": {
+                "description": format!("step {number}"),
+                "lastUpdateTime": "2023-07-27T20:00:00Z",
+                "progress": number % 100,
+                "state": "Processing",
+                "type": "Reconcile",
+            }}});
+            api.patch_subresource("s", "status", &Patch::Merge(patch)).await?;
+        }
+        Ok(())
+    };
+    let patched = landscape.run_until_done(first + TimeDelta::days(1), patching)?;
+    patched.ok_or_else(|| landscape.stuck())?.map_err(refused)?;
     landscape.settle()?;
     let microseconds = ((probe.wall)() - began) * 1e6 / f64::from(patches.max(1));
     drop(stores);

@@ -15,6 +15,7 @@ use http::HeaderValue;
 use http_body::{Frame, SizeHint};
 use http_body_util::BodyExt;
 
+use crate::https::is_watch;
 use crate::participant::{BARRIER_ANNOTATION, PARTICIPANT_HEADER};
 use crate::transport::{Body, BodyError, Request, Transport};
 
@@ -106,7 +107,7 @@ pub fn counted(transport: Transport, activity: &Activity, participant: &HeaderVa
     Transport::new(move |mut request: Request| {
         let under_way = activity.request();
         let activity = activity.clone();
-        let is_watch = asks_for_watch(request.uri().query().unwrap_or_default());
+        let is_watch = is_watch(request.uri().query());
         request.headers_mut().insert(PARTICIPANT_HEADER, participant.clone());
         let response = transport.send(request);
         Box::pin(async move {
@@ -120,11 +121,6 @@ pub fn counted(transport: Transport, activity: &Activity, participant: &HeaderVa
         })
     })
     .sharing(&shared)
-}
-
-/// As the API server reads the parameter.
-fn asks_for_watch(query: &str) -> bool {
-    query.split('&').any(|part| matches!(part, "watch" | "watch=1" | "watch=true" | "watch=t" | "watch=True"))
 }
 
 enum Note {
@@ -181,7 +177,7 @@ impl Bookmarks {
         let mut last = None;
         while !data.is_empty() {
             let end = memchr::memchr(b'\n', data);
-            let (part, rest) = end.map_or((data, &data[data.len()..]), |end| (&data[..end], &data[end + 1..]));
+            let (part, rest) = end.map_or_else(|| (data, &data[data.len()..]), |end| (&data[..end], &data[end + 1..]));
             if !self.skips {
                 self.line.extend_from_slice(part);
                 let compared = self.line.len().min(BOOKMARK.len());

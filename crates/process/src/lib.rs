@@ -8,9 +8,10 @@
 //!
 //! **Tour.** [`Context`] and what it holds; [`transport`] requests to API servers; [`tasks`] spawning and stopping;
 //! [`watch`] values that others wait on; [`https`] the transport between processes; [`pki`] keys and certificates;
-//! [`live`] a component outside of a simulation, [`participant`] and [`activity`] its part in landscape time.
+//! [`child`] the contract of a process, [`live`] a component outside of a simulation, [`participant`] and [`activity`] its part in landscape time.
 
 pub mod activity;
+pub mod child;
 pub mod https;
 pub mod live;
 pub mod participant;

@@ -36,12 +36,12 @@ pub struct Setup {
 /// Runs a component until it ends by itself, `stop` resolves, a task of it panics, or the clock cannot be reached.
 ///
 /// # Errors
-/// The runtime cannot be made, or the clock cannot be joined.
+/// The runtime cannot be made, the clock cannot be joined, or the component refuses what it was given.
 pub fn participate<F>(
     setup: Setup,
     reports: impl Reports,
     stop: impl Future<Output = ()>,
-    component: impl FnOnce(Context) -> F,
+    component: impl FnOnce(Context) -> Result<F, String>,
 ) -> Result<Exit, String>
 where
     F: Future<Output = Exit> + Send + 'static,
@@ -74,7 +74,7 @@ where
             output: setup.output,
         };
         let (sender, ended) = tokio::sync::oneshot::channel();
-        let run = component(context);
+        let run = component(context)?;
         tasks.spawn(async move {
             let _ = sender.send(run.await);
         });
@@ -146,14 +146,16 @@ mod tests {
     #[test]
     fn time_goes_from_timer_to_timer_when_nothing_is_left_to_do() {
         let alone = Alone::default();
-        let exit = participate(setup(), alone.clone(), std::future::pending(), |context| async move {
-            let begin = context.clock.now();
-            let other = context.clone();
-            context.tasks.spawn(async move { other.clock.sleep(TimeDelta::days(1), TimerClass::Calendar).await });
-            context.clock.sleep(TimeDelta::hours(6), TimerClass::Work).await;
-            tokio::task::yield_now().await;
-            context.clock.sleep(TimeDelta::days(30), TimerClass::Work).await;
-            Exit { code: 0, last_line: (context.clock.now() - begin).num_hours().to_string() }
+        let exit = participate(setup(), alone.clone(), std::future::pending(), |context| {
+            Ok(async move {
+                let begin = context.clock.now();
+                let other = context.clone();
+                context.tasks.spawn(async move { other.clock.sleep(TimeDelta::days(1), TimerClass::Calendar).await });
+                context.clock.sleep(TimeDelta::hours(6), TimerClass::Work).await;
+                tokio::task::yield_now().await;
+                context.clock.sleep(TimeDelta::days(30), TimerClass::Work).await;
+                Exit { code: 0, last_line: (context.clock.now() - begin).num_hours().to_string() }
+            })
         });
         assert_eq!(exit, Ok(Exit { code: 0, last_line: "726".to_owned() }));
         let hours = |at: chrono::DateTime<chrono::Utc>| (at - start()).num_hours();
@@ -165,23 +167,27 @@ mod tests {
 
     #[test]
     fn a_component_that_panics_has_failed() {
-        let exit = participate(setup(), Alone::default(), std::future::pending(), |context| async move {
-            context.tasks.spawn(async { panic!("on purpose") });
-            std::future::pending::<Exit>().await
+        let exit = participate(setup(), Alone::default(), std::future::pending(), |context| {
+            Ok(async move {
+                context.tasks.spawn(async { panic!("on purpose") });
+                std::future::pending::<Exit>().await
+            })
         });
         assert_eq!(exit, Ok(Exit { code: 1, last_line: "a task panicked".to_owned() }));
     }
 
     #[test]
     fn without_its_clock_a_component_ends() {
-        let exit = participate(setup(), Alone::default(), std::future::pending(), |_| std::future::pending::<Exit>());
+        let exit =
+            participate(setup(), Alone::default(), std::future::pending(), |_| Ok(std::future::pending::<Exit>()));
         let line = "lost the landscape's clock: no timer is left".to_owned();
         assert_eq!(exit, Ok(Exit { code: 1, last_line: line }));
     }
 
     #[test]
     fn a_component_that_is_stopped_ends_well() {
-        let exit = participate(setup(), Alone::default(), std::future::ready(()), |_| std::future::pending::<Exit>());
+        let exit =
+            participate(setup(), Alone::default(), std::future::ready(()), |_| Ok(std::future::pending::<Exit>()));
         assert_eq!(exit, Ok(Exit::default()));
     }
 }

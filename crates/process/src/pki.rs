@@ -25,6 +25,7 @@ use rcgen::{
     ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose, PKCS_ECDSA_P256_SHA256, PKCS_ED25519, SanType,
 };
 use rustls_pki_types::PrivatePkcs8KeyDer;
+use serde::{Deserialize, Serialize};
 
 /// Why a key or certificate could not be made or read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -114,7 +115,7 @@ pub enum Leaf<'a> {
 }
 
 /// A certificate and its key, both as PEM.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pair {
     /// Certificate.
     pub certificate: String,

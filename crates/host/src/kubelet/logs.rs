@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What processes print, and `pods/log`.
+//!
+//! Kept are the last [`LINES`] lines of each pod's present process and of the one before. A pod that is gone takes its
+//! lines with it when a pod of the same name comes.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use api::kubernetes::core::Pod;
+use apimachinery::Status;
+use apimachinery::schema::Schema;
+use bytes::Bytes;
+use chrono::{DateTime, TimeDelta, Utc};
+use clock::Clock;
+use controller::ObjectKey;
+use futures::future::BoxFuture;
+use generic_apiserver::subresource::{Facts, Subresource, SubresourceRequest};
+use http::header::{CONTENT_TYPE, HeaderValue};
+use http_body::Frame;
+use http_body_util::{BodyExt, StreamBody};
+use process::Response;
+use process::transport::{BodyError, full};
+use process::watch;
+
+/// Lines that are kept of a process.
+const LINES: usize = 10_000;
+
+/// A line of a process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Line {
+    number: u64,
+    /// Landscape time.
+    at: DateTime<Utc>,
+    text: Arc<str>,
+}
+
+/// The lines of one process.
+#[derive(Debug, Default)]
+struct Run {
+    lines: VecDeque<Line>,
+    count: u64,
+    ended: bool,
+}
+
+#[derive(Debug)]
+struct PodLogs {
+    present: Run,
+    previous: Option<Run>,
+    /// Rises with every line and every end.
+    changed: watch::Sender<u64>,
+}
+
+/// What processes print. Cheap to clone; clones are one store.
+#[derive(Clone)]
+pub struct Logs(Arc<Inner>);
+
+struct Inner {
+    clock: Clock,
+    pods: Mutex<BTreeMap<ObjectKey, PodLogs>>,
+}
+
+impl fmt::Debug for Logs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Logs")
+    }
+}
+
+impl Logs {
+    /// An empty store; lines get the time of the clock.
+    pub fn new(clock: Clock) -> Self {
+        Self(Arc::new(Inner { clock, pods: Mutex::default() }))
+    }
+
+    /// A process of the pod begins. `is_new`: the pod has had none before.
+    pub(super) fn begin(&self, pod: &ObjectKey, is_new: bool) {
+        let mut pods = self.pods();
+        let logs = pods.entry(pod.clone()).or_insert_with(|| PodLogs {
+            present: Run::default(),
+            previous: None,
+            changed: watch::Sender::new(0),
+        });
+        let before = std::mem::take(&mut logs.present);
+        logs.previous = (!is_new).then_some(before);
+        logs.changed.send_modify(|count| *count += 1);
+    }
+
+    /// A process of the pod prints.
+    pub(super) fn line(&self, pod: &ObjectKey, text: &str) {
+        let at = self.0.clock.now();
+        if let Some(logs) = self.pods().get_mut(pod) {
+            let run = &mut logs.present;
+            run.count += 1;
+            run.lines.push_back(Line { number: run.count, at, text: text.into() });
+            if run.lines.len() > LINES {
+                run.lines.pop_front();
+            }
+            logs.changed.send_modify(|count| *count += 1);
+        }
+    }
+
+    /// The process of the pod has ended; its last lines, at most `count`.
+    pub(super) fn end(&self, pod: &ObjectKey, count: usize) -> String {
+        let mut pods = self.pods();
+        let Some(logs) = pods.get_mut(pod) else { return String::new() };
+        logs.present.ended = true;
+        logs.changed.send_modify(|count| *count += 1);
+        let skipped = logs.present.lines.len().saturating_sub(count);
+        let last: Vec<&str> = logs.present.lines.iter().skip(skipped).map(|line| &*line.text).collect();
+        last.join("\n")
+    }
+
+    /// The present lines of a pod, or those of the process before; with how the reader hears of more.
+    fn read(&self, pod: &ObjectKey, previous: bool) -> Option<(Vec<Line>, watch::Receiver<u64>)> {
+        let pods = self.pods();
+        let logs = pods.get(pod)?;
+        let run = if previous { logs.previous.as_ref()? } else { &logs.present };
+        Some((run.lines.iter().cloned().collect(), logs.changed.subscribe()))
+    }
+
+    /// Lines behind a number, and whether the process has ended.
+    fn after(&self, pod: &ObjectKey, number: u64) -> Option<(Vec<Line>, bool)> {
+        let pods = self.pods();
+        let run = &pods.get(pod)?.present;
+        if run.count < number {
+            // Another process has begun.
+            return None;
+        }
+        Some((run.lines.iter().filter(|line| line.number > number).cloned().collect(), run.ended))
+    }
+
+    fn pods(&self) -> MutexGuard<'_, BTreeMap<ObjectKey, PodLogs>> {
+        self.0.pods.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a reader asked for.
+#[derive(Clone, Copy, Debug, Default)]
+struct Wanted {
+    follow: bool,
+    previous: bool,
+    timestamps: bool,
+    tail: Option<usize>,
+    since: Option<DateTime<Utc>>,
+    bytes: Option<usize>,
+}
+
+impl Wanted {
+    fn read(query: &[(String, String)], now: DateTime<Utc>) -> Self {
+        let mut wanted = Self::default();
+        for (name, value) in query {
+            let flag = !matches!(value.as_str(), "false" | "0");
+            match name.as_str() {
+                "follow" => wanted.follow = flag,
+                "previous" => wanted.previous = flag,
+                "timestamps" => wanted.timestamps = flag,
+                "tailLines" => wanted.tail = value.parse().ok(),
+                "limitBytes" => wanted.bytes = value.parse().ok(),
+                "sinceSeconds" => wanted.since = value.parse().ok().map(|seconds| now - TimeDelta::seconds(seconds)),
+                "sinceTime" => wanted.since = value.parse().ok(),
+                _ => {}
+            }
+        }
+        wanted
+    }
+
+    fn select(&self, mut lines: Vec<Line>) -> Vec<Line> {
+        lines.retain(|line| self.since.is_none_or(|since| line.at >= since));
+        if let Some(tail) = self.tail {
+            lines.drain(..lines.len().saturating_sub(tail));
+        }
+        lines
+    }
+
+    fn text(&self, lines: &[Line]) -> String {
+        let mut text = String::new();
+        for line in lines {
+            if self.timestamps {
+                text.push_str(&line.at.to_rfc3339_opts(chrono::SecondsFormat::Nanos, true));
+                text.push(' ');
+            }
+            text.push_str(&line.text);
+            text.push('\n');
+        }
+        text
+    }
+}
+
+/// Answers `pods/log`.
+#[derive(Clone, Debug)]
+pub struct LogHook(pub Logs);
+
+impl Subresource for LogHook {
+    fn facts(&self) -> Facts {
+        Facts { group: "", version: "v1", kind: "Pod", verbs: &["get"], schema: Pod::node }
+    }
+
+    fn answer(&self, request: SubresourceRequest) -> BoxFuture<'_, Result<Response, Status>> {
+        Box::pin(async move {
+            let wanted = Wanted::read(&request.query, self.0.0.clock.now());
+            let pod = ObjectKey::new(&request.context.cluster, &request.namespace, &request.name);
+            let Some((lines, changed)) = self.0.read(&pod, wanted.previous) else {
+                if wanted.previous {
+                    let container = request.object["spec"]["containers"][0]["name"].as_str().unwrap_or_default();
+                    return Err(Status::bad_request(format!(
+                        "previous terminated container {container:?} in pod {:?} not found",
+                        request.name
+                    )));
+                }
+                return Ok(plain(full("")));
+            };
+            let last = lines.last().map_or(0, |line| line.number);
+            let mut text = wanted.text(&wanted.select(lines));
+            if let Some(limit) = wanted.bytes {
+                text.truncate(text.floor_char_boundary(limit));
+            }
+            if !wanted.follow || wanted.previous {
+                return Ok(plain(full(text)));
+            }
+            let following = Following { logs: self.0.clone(), pod, wanted, changed, last, first: Some(text) };
+            let stream = futures::stream::unfold(following, |mut following| async move {
+                let text = following.next().await?;
+                Some((Ok::<_, BodyError>(Frame::data(Bytes::from(text))), following))
+            });
+            Ok(plain(StreamBody::new(stream).boxed_unsync()))
+        })
+    }
+}
+
+struct Following {
+    logs: Logs,
+    pod: ObjectKey,
+    wanted: Wanted,
+    changed: watch::Receiver<u64>,
+    last: u64,
+    first: Option<String>,
+}
+
+impl Following {
+    /// The next piece; `None` when the process has ended and everything was read.
+    async fn next(&mut self) -> Option<String> {
+        if let Some(first) = self.first.take().filter(|text| !text.is_empty()) {
+            return Some(first);
+        }
+        loop {
+            let (lines, ended) = self.logs.after(&self.pod, self.last)?;
+            if let Some(line) = lines.last() {
+                self.last = line.number;
+                return Some(self.wanted.text(&lines));
+            }
+            if ended {
+                return None;
+            }
+            self.changed.changed().await.ok()?;
+        }
+    }
+}
+
+fn plain(body: process::Body) -> Response {
+    let mut response = Response::new(body);
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain"));
+    response
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The process kubelet: runs pods whose image is one of ours as processes of this machine.
+//!
+//! ```text
+//! Pod ──► life: start ──► ready ──► exit ──► back-off ─┐      standard input closed, pod deleted
+//!                 ▲                                    │                 ▲
+//!                 └────────────────────────────────────┘      Pod gone or to be deleted
+//! ```
+//!
+//! Which pods those are, what is run and with which identity is told by [`Options::launch`]. What a process prints is
+//! kept in [`Logs`], which `pods/log` reads. All other pods are nobody's business here.
+//!
+//! **Invariants.** At most one process for a pod's uid. A process is stopped by the end of its standard input, and has
+//! [`child::GRACE`] to go; it dies with this process (see [`process::child`]). While a process starts, landscape time is
+//! held. A back-off ends when either clock has passed it.
+
+pub(crate) mod child;
+mod life;
+mod logs;
+mod mounts;
+mod status;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use api::kubernetes::core::Pod;
+use controller::{Api, Controller, ListOptions, ObjectKey, QueueHandle, Requeue, Store};
+use process::child::{Assignment, Ready};
+use process::{Context, Exit};
+use tokio::sync::oneshot;
+
+pub use logs::{LogHook, Logs};
+
+/// How a pod becomes a process.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    /// Program.
+    pub program: PathBuf,
+    /// Its arguments: who it is to be, nothing of the pod's.
+    pub args: Vec<String>,
+    /// What it is told; pod, arguments, environment and files are added.
+    pub assignment: Assignment,
+}
+
+/// Says how a pod of a cluster becomes a process; `None`: it does not. An error is what the pod is told.
+pub type Launcher = Arc<dyn Fn(&str, &Pod) -> Option<Result<Launch, String>> + Send + Sync>;
+/// Hears of processes: `Some` when one is ready, `None` when it has gone.
+pub type Listener = Arc<dyn Fn(&ObjectKey, &Pod, Option<&Ready>) + Send + Sync>;
+
+/// Holds landscape time in somebody's name, or releases it.
+pub type Hold = Arc<dyn Fn(&str, bool) + Send + Sync>;
+
+/// What the kubelet is given.
+#[derive(Clone)]
+pub struct Options {
+    /// What becomes a process.
+    pub launch: Launcher,
+    /// Who hears of processes.
+    pub listener: Listener,
+    /// Holds landscape time while a process starts.
+    pub hold: Hold,
+    /// What processes print.
+    pub logs: Logs,
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options").finish_non_exhaustive()
+    }
+}
+
+/// Runs the kubelet until it is asked to stop, and then until its processes have ended.
+pub async fn run(context: Context, options: Options) -> Exit {
+    let mut controller = Controller::new("kubelet", &context);
+    let api = Api::<Pod>::all(&context, "*");
+    let store = controller.watch(api.clone(), ListOptions::default(), |change| vec![change.key.clone()]);
+    let queue = controller.queue();
+    let kubelet = Arc::new(Kubelet { context, options, api, store, queue, running: Mutex::default() });
+    let reconciler = kubelet.clone();
+    controller
+        .run(1, move |key| {
+            let kubelet = reconciler.clone();
+            async move {
+                kubelet.reconcile(&key);
+                Ok(Requeue::OnChange)
+            }
+        })
+        .await;
+    kubelet.stop_all().await;
+    Exit::default()
+}
+
+pub(crate) struct Kubelet {
+    pub(crate) context: Context,
+    pub(crate) options: Options,
+    pub(crate) api: Api<Pod>,
+    store: Store<Pod>,
+    queue: QueueHandle,
+    running: Mutex<BTreeMap<ObjectKey, Running>>,
+}
+
+/// A pod with a life.
+struct Running {
+    uid: String,
+    /// Dropped to end it.
+    stop: Option<oneshot::Sender<()>>,
+    ended: oneshot::Receiver<()>,
+}
+
+impl Kubelet {
+    fn reconcile(self: &Arc<Self>, key: &ObjectKey) {
+        let pod = self.store.get(key);
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let wanted = pod.filter(|pod| !pod.metadata.is_being_deleted() || running.contains_key(key));
+        if let Some(life) = running.get_mut(key) {
+            let is_wanted =
+                wanted.as_ref().is_some_and(|pod| pod.metadata.uid == life.uid && !pod.metadata.is_being_deleted());
+            if is_wanted {
+                return;
+            }
+            life.stop = None;
+            if life.ended.try_recv() == Err(oneshot::error::TryRecvError::Empty) {
+                // Its end makes the key dirty again.
+                return;
+            }
+            running.remove(key);
+        }
+        let Some(pod) = wanted.filter(|pod| !pod.metadata.is_being_deleted()) else { return };
+        let Some(launch) = (self.options.launch)(&key.cluster, &pod) else { return };
+        let (stop, stopped) = oneshot::channel();
+        let (end, ended) = oneshot::channel();
+        running.insert(key.clone(), Running { uid: pod.metadata.uid.clone(), stop: Some(stop), ended });
+        drop(running);
+        let (kubelet, key) = (self.clone(), key.clone());
+        self.context.tasks.spawn(async move {
+            life::run(&kubelet, &key, pod, launch, stopped).await;
+            let _ = end.send(());
+            kubelet.queue.add(key);
+        });
+    }
+
+    async fn stop_all(&self) {
+        let running = std::mem::take(&mut *self.running.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut ends = Vec::new();
+        for (_, Running { stop, ended, .. }) in running {
+            drop(stop);
+            ends.push(ended);
+        }
+        futures::future::join_all(ends).await;
+    }
+}

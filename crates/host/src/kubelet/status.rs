@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a pod's status says of its process, and how long a process that failed is left alone.
+//!
+//! Source: k8s.io/kubernetes pkg/kubelet/{kubelet,kubelet_pods}.go, pkg/kubelet/container/container_gc.go.
+
+use api::kubernetes::core::{
+    ContainerState, ContainerStateRunning, ContainerStateTerminated, ContainerStateWaiting, ContainerStatus, Pod,
+    PodCondition, PodIP, PodStatus,
+};
+use apimachinery::meta::Time;
+use chrono::{DateTime, TimeDelta, Utc};
+
+/// The longest back-off.
+const LONGEST_BACK_OFF: TimeDelta = TimeDelta::minutes(5);
+const FIRST_BACK_OFF: TimeDelta = TimeDelta::seconds(10);
+/// Whoever ran that long without failing starts with a clean record.
+pub(crate) const CLEAN_RECORD: TimeDelta = TimeDelta::minutes(10);
+/// The address that every process has: this machine's.
+const ADDRESS: &str = "127.0.0.1";
+
+/// What a container does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Its process starts.
+    Creating,
+    /// Its process is there, and has not said that it is ready.
+    Started(DateTime<Utc>),
+    /// Its process is ready.
+    Ready(DateTime<Utc>),
+    /// Its process failed, and will be started again.
+    BackOff(TimeDelta),
+    /// It cannot be started: why.
+    Refused(String),
+}
+
+/// How a process ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Ended {
+    pub(crate) exit_code: i32,
+    pub(crate) signal: i32,
+    pub(crate) started_at: DateTime<Utc>,
+    pub(crate) finished_at: DateTime<Utc>,
+    /// The last lines that it printed.
+    pub(crate) last_lines: String,
+}
+
+/// How long a process that failed for the `failures`th time in a row (from 1) is left alone: not at all at first, then
+/// ten seconds, doubled each time up to five minutes.
+pub(crate) fn back_off(failures: u32) -> TimeDelta {
+    match failures {
+        0 | 1 => TimeDelta::zero(),
+        _ => FIRST_BACK_OFF
+            .checked_mul(1 << (failures - 2).min(10))
+            .map_or(LONGEST_BACK_OFF, |d| d.min(LONGEST_BACK_OFF)),
+    }
+}
+
+/// The status of a pod with one container.
+pub(crate) fn status(pod: &Pod, state: &State, last: Option<&Ended>, restarts: i32, now: DateTime<Utc>) -> PodStatus {
+    let container = pod.spec.containers.first().cloned().unwrap_or_default();
+    let is_ready = matches!(state, State::Ready(_));
+    let is_pending = matches!(state, State::Creating | State::Refused(_)) && last.is_none();
+    let unready = format!("containers with unready status: [{}]", container.name);
+    let mut conditions = pod.status.conditions.clone();
+    for (type_, holds) in [
+        ("PodReadyToStartContainers", true),
+        ("Initialized", true),
+        ("Ready", is_ready),
+        ("ContainersReady", is_ready),
+        ("PodScheduled", true),
+    ] {
+        let (reason, message) = if holds { ("", "") } else { ("ContainersNotReady", unready.as_str()) };
+        set_condition(&mut conditions, type_, holds, reason, message, now);
+    }
+    let container_status = ContainerStatus {
+        state: container_state(pod, &container.name, state),
+        last_state: last.map(terminated).unwrap_or_default(),
+        ready: is_ready,
+        restart_count: restarts,
+        image_id: container.image.clone(),
+        image: container.image,
+        container_id: String::new(),
+        started: Some(matches!(state, State::Started(_) | State::Ready(_))),
+        name: container.name,
+    };
+    PodStatus {
+        phase: if is_pending { "Pending" } else { "Running" }.to_owned(),
+        host_ip: ADDRESS.to_owned(),
+        pod_ip: ADDRESS.to_owned(),
+        pod_i_ps: vec![PodIP { ip: ADDRESS.to_owned() }],
+        qos_class: "BestEffort".to_owned(),
+        start_time: Some(pod.status.start_time.unwrap_or_else(|| Time::from_instant(now))),
+        conditions,
+        container_statuses: vec![container_status],
+        ..pod.status.clone()
+    }
+}
+
+fn container_state(pod: &Pod, container: &str, state: &State) -> ContainerState {
+    let waiting = |reason: &str, message: String| ContainerState {
+        waiting: Some(ContainerStateWaiting { reason: reason.to_owned(), message }),
+        ..ContainerState::default()
+    };
+    match state {
+        State::Creating => waiting("ContainerCreating", String::new()),
+        State::Refused(reason) => waiting("CreateContainerConfigError", reason.clone()),
+        State::BackOff(duration) => {
+            let (metadata, seconds) = (&pod.metadata, duration.num_seconds());
+            let duration =
+                if seconds < 60 { format!("{seconds}s") } else { format!("{}m{}s", seconds / 60, seconds % 60) };
+            let message = format!(
+                "back-off {duration} restarting failed container={container} pod={}_{}({})",
+                metadata.name, metadata.namespace, metadata.uid
+            );
+            waiting("CrashLoopBackOff", message)
+        }
+        State::Started(at) | State::Ready(at) => ContainerState {
+            running: Some(ContainerStateRunning { started_at: Time::from_instant(*at) }),
+            ..ContainerState::default()
+        },
+    }
+}
+
+fn terminated(ended: &Ended) -> ContainerState {
+    let reason = if ended.exit_code == 0 { "Completed" } else { "Error" };
+    ContainerState {
+        terminated: Some(ContainerStateTerminated {
+            exit_code: ended.exit_code,
+            signal: ended.signal,
+            reason: reason.to_owned(),
+            message: ended.last_lines.clone(),
+            started_at: Time::from_instant(ended.started_at),
+            finished_at: Time::from_instant(ended.finished_at),
+            container_id: String::new(),
+        }),
+        ..ContainerState::default()
+    }
+}
+
+fn set_condition(
+    conditions: &mut Vec<PodCondition>,
+    type_: &str,
+    holds: bool,
+    reason: &str,
+    message: &str,
+    now: DateTime<Utc>,
+) {
+    let status = if holds { "True" } else { "False" };
+    let present = conditions.iter_mut().find(|condition| condition.r#type == type_);
+    let since = present.as_ref().filter(|present| present.status == status).map(|it| it.last_transition_time);
+    let condition = PodCondition {
+        r#type: type_.to_owned(),
+        status: status.to_owned(),
+        reason: reason.to_owned(),
+        message: message.to_owned(),
+        last_transition_time: since.unwrap_or_else(|| Time::from_instant(now)),
+        ..PodCondition::default()
+    };
+    match present {
+        Some(present) => *present = condition,
+        None => conditions.push(condition),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use api::kubernetes::core::Container;
+
+    use super::*;
+
+    fn at(seconds: i64) -> DateTime<Utc> {
+        DateTime::from_timestamp(1_690_488_000 + seconds, 0).expect("in range")
+    }
+
+    fn pod() -> Pod {
+        let mut pod = Pod::default();
+        pod.metadata.name = "gardener-scheduler-0".to_owned();
+        pod.metadata.namespace = "garden".to_owned();
+        pod.metadata.uid = "u".to_owned();
+        pod.spec.containers = vec![Container {
+            name: "scheduler".to_owned(),
+            image: "gardener-scheduler:v1.120.0".to_owned(),
+            ..Container::default()
+        }];
+        pod
+    }
+
+    #[test]
+    fn the_back_off_doubles_from_ten_seconds_to_five_minutes() {
+        let seconds: Vec<i64> = (1..9).map(|failures| back_off(failures).num_seconds()).collect();
+        assert_eq!(seconds, [0, 10, 20, 40, 80, 160, 300, 300]);
+        assert_eq!(back_off(u32::MAX), LONGEST_BACK_OFF);
+    }
+
+    #[test]
+    fn a_pod_is_pending_until_its_process_is_there_and_ready_when_it_says_so() {
+        let mut pod = pod();
+        for (state, phase, ready) in [
+            (State::Creating, "Pending", "False"),
+            (State::Started(at(1)), "Running", "False"),
+            (State::Ready(at(1)), "Running", "True"),
+        ] {
+            pod.status = status(&pod, &state, None, 0, at(1));
+            assert_eq!(pod.status.phase, phase, "{state:?}");
+            let condition = pod.status.conditions.iter().find(|it| it.r#type == "Ready").expect("there");
+            assert_eq!(condition.status, ready, "{state:?}");
+        }
+        assert_eq!(pod.status.conditions.len(), 5);
+    }
+
+    #[test]
+    fn a_process_that_failed_says_how_and_when_it_comes_back() {
+        let ended = Ended {
+            exit_code: 3,
+            signal: 0,
+            started_at: at(0),
+            finished_at: at(2),
+            last_lines: "error: skew".to_owned(),
+        };
+        let status = status(&pod(), &State::BackOff(TimeDelta::seconds(80)), Some(&ended), 4, at(2));
+        let container = &status.container_statuses[0];
+        let waiting = container.state.waiting.as_ref().expect("waiting");
+        assert_eq!(waiting.reason, "CrashLoopBackOff");
+        assert_eq!(
+            waiting.message,
+            "back-off 1m20s restarting failed container=scheduler pod=gardener-scheduler-0_garden(u)"
+        );
+        let last = container.last_state.terminated.as_ref().expect("terminated");
+        assert_eq!((last.exit_code, last.reason.as_str(), last.message.as_str()), (3, "Error", "error: skew"));
+        assert_eq!((container.restart_count, status.phase.as_str()), (4, "Running"));
+    }
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The contract between a process of a landscape and who starts it.
+//!
+//! | stream | carries |
+//! | --- | --- |
+//! | standard input | one line of JSON, the [`Assignment`]; then nothing, until its end asks the process to stop |
+//! | standard output | one line of JSON, the [`Ready`] message, when the process is ready |
+//! | standard error | everything that it has to say |
+//!
+//! The process ends within [`LAST_WORDS`] of wall time after its standard input has, whatever it is doing: no parent
+//! leaves orphans, however it died. Exit code 0: it was asked to stop; otherwise the last line says why.
+//!
+//! **Invariants.** Nothing of the environment counts: what a process is told is in its assignment, keys included, and
+//! nothing of that is in a file or in its arguments.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, Write};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clock::Random;
+use http::HeaderValue;
+use serde::{Deserialize, Serialize};
+use tokio::sync::oneshot;
+
+use crate::https::{self, Credentials, Watches};
+use crate::live::{Setup, participate};
+use crate::participant::ReportsOver;
+use crate::pki::Pair;
+use crate::{Context, Exit, Identity, Output, Transport};
+
+/// Wall time between the end of standard input and the end of the process.
+pub const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// What a process is told when it is started.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Assignment {
+    /// Name in the field, `gardener-controller-manager`.
+    pub component: String,
+    /// The pod's name.
+    pub instance: String,
+    /// The logical cluster of the pod.
+    pub cluster: String,
+    /// Emulated version, `v1.120.0`.
+    pub version: String,
+    /// Seed of the landscape's randomness.
+    pub seed: u64,
+    /// Arguments of the container.
+    pub args: Vec<String>,
+    /// Environment of the container.
+    pub env: BTreeMap<String, String>,
+    /// Content of the files that are mounted into the container, by path.
+    pub files: BTreeMap<String, String>,
+    /// `host:port` of the landscape.
+    pub server: String,
+    /// Certificates, as PEM, by which the server is known.
+    pub authorities: String,
+    /// The process's own certificate.
+    pub certificate: Pair,
+}
+
+/// What a process says when it is ready.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Ready {
+    /// Version of the program itself.
+    pub program: String,
+    /// Where it serves, if it does: `host:port`.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub address: String,
+}
+
+impl Assignment {
+    /// Who the process is.
+    pub fn identity(&self) -> Identity {
+        Identity {
+            component: self.component.as_str().into(),
+            instance: self.instance.as_str().into(),
+            version: self.version.as_str().into(),
+        }
+    }
+
+    /// Name of the process among the participants in landscape time.
+    pub fn participant(&self) -> String {
+        format!("{}/{}", self.cluster, self.instance)
+    }
+
+    /// Way to the landscape, with the process's certificate.
+    ///
+    /// # Errors
+    /// The assignment holds no certificates, or no address.
+    pub fn transport(&self) -> Result<Transport, String> {
+        let options = https::Options {
+            server: self.server.clone(),
+            authorities: self.authorities.clone(),
+            credentials: Credentials::Certificate(self.certificate.clone()),
+            watches: Watches::Shared,
+            user_agent: format!("{}/{}", self.component, self.version),
+        };
+        https::transport(&options).map_err(|error| error.to_string())
+    }
+}
+
+/// Reads the assignment, and from then on watches for the end of standard input; what is returned resolves then.
+///
+/// # Errors
+/// What is wrong with the first line.
+pub fn assignment() -> Result<(Assignment, oneshot::Receiver<()>), String> {
+    let mut line = String::new();
+    std::io::stdin().lock().read_line(&mut line).map_err(|error| error.to_string())?;
+    if line.is_empty() {
+        return Err("standard input ended before the assignment: this program is started by `terrarium up`".to_owned());
+    }
+    let assignment =
+        serde_json::from_str(&line).map_err(|error| format!("the first line is no assignment: {error}"))?;
+    let (ended, end) = oneshot::channel();
+    std::thread::Builder::new()
+        .name("standard-input".to_owned())
+        .spawn(move || watch_for_the_end(ended))
+        .map_err(|error| error.to_string())?;
+    Ok((assignment, end))
+}
+
+fn watch_for_the_end(ended: oneshot::Sender<()>) {
+    let mut rest = [0; 64];
+    let mut input = std::io::stdin().lock();
+    while std::io::Read::read(&mut input, &mut rest).is_ok_and(|count| count > 0) {}
+    let _ = ended.send(());
+    last_words();
+}
+
+/// Nothing that the component does may keep the process.
+#[expect(clippy::disallowed_methods, clippy::exit, reason = "whoever started this process is gone")]
+fn last_words() {
+    std::thread::sleep(LAST_WORDS);
+    std::process::exit(0);
+}
+
+/// Says that the process is ready.
+#[expect(clippy::print_stdout, reason = "this line is the contract")]
+pub fn ready(ready: &Ready) {
+    let line = serde_json::to_string(ready).unwrap_or_default();
+    println!("{line}");
+    // Who started the process may have gone already: then standard input ends, too.
+    let _ = std::io::stdout().flush();
+}
+
+/// Prints on standard error.
+#[expect(clippy::print_stderr, reason = "where a process says what it has to say")]
+pub fn say(line: &str) {
+    eprintln!("{line}");
+}
+
+/// Runs a component as this process. It is ready once it has joined the landscape's clock.
+pub fn run<F>(program: &str, component: impl FnOnce(Context, Assignment) -> Result<F, String>) -> ExitCode
+where
+    F: Future<Output = Exit> + Send + 'static,
+{
+    end(assignment().and_then(|(assignment, end)| live(program, assignment, end, component)))
+}
+
+/// Says how a component ended; the exit code of its process.
+pub fn end(exit: Result<Exit, String>) -> ExitCode {
+    match exit {
+        Ok(exit) => {
+            if !exit.last_line.is_empty() {
+                say(&exit.last_line);
+            }
+            ExitCode::from(exit.code)
+        }
+        Err(error) => {
+            say(&format!("error: {error}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn live<F>(
+    program: &str,
+    assignment: Assignment,
+    end: oneshot::Receiver<()>,
+    component: impl FnOnce(Context, Assignment) -> Result<F, String>,
+) -> Result<Exit, String>
+where
+    F: Future<Output = Exit> + Send + 'static,
+{
+    let participant = assignment.participant();
+    let name = HeaderValue::from_str(&participant).map_err(|error| error.to_string())?;
+    let setup = Setup {
+        identity: assignment.identity(),
+        participant,
+        random: Random::new(assignment.seed),
+        output: Output::new(say),
+        transport: assignment.transport()?,
+    };
+    let reports = ReportsOver { transport: setup.transport.clone(), participant: name };
+    let stop = async move {
+        let _ = end.await;
+    };
+    let program = program.to_owned();
+    participate(setup, reports, stop, move |context| {
+        let component = component(context, assignment)?;
+        ready(&Ready { program, ..Ready::default() });
+        Ok(component)
+    })
+}
