@@ -263,6 +263,9 @@ async fn scale_reads_and_writes_replicas() {
     world.send("POST", WIDGETS, &widget("w", 1)).await.expect_code(201);
     let read = world.get(&scale).await.expect_code(200);
     assert_eq!((&read["kind"], &read["apiVersion"]), (&json!("Scale"), &json!("autoscaling/v1")));
+    let table = [("accept", "application/json;as=Table;v=v1;g=meta.k8s.io,application/json")];
+    let table = world.raw("GET", &scale, &table, "").await.expect_code(200);
+    assert_eq!((&table["kind"], &table["rows"][0]["cells"]), (&json!("Table"), &json!(["w", 0, 0, "0s"])));
     world.patch("merge-patch+json", &scale, &json!({"spec": {"replicas": -1}})).await.expect_failure(
         422,
         "Invalid",
@@ -282,6 +285,11 @@ async fn tables_and_partial_objects_come_by_accept() {
     let names: Vec<&Value> =
         table["columnDefinitions"].as_array().expect("columns").iter().map(|column| &column["name"]).collect();
     assert_eq!(names, ["Name", "Size", "Age"]);
+    let path = format!("{WIDGETS}/w?includeObject=None");
+    let table = world.raw("GET", &path, &[("accept", accept)], "").await.expect_code(200);
+    assert_eq!(table["rows"][0].get("object"), None);
+    let path = format!("{WIDGETS}/w?includeObject=All");
+    assert_eq!(world.raw("GET", &path, &[("accept", accept)], "").await.code, 422);
     let accept = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io";
     let partial = world.raw("GET", WIDGETS, &[("accept", accept)], "").await.expect_code(200);
     assert_eq!(partial["kind"], "PartialObjectMetadataList");

@@ -2,6 +2,8 @@
 //! HTTPS: who a client is, and what becomes of its requests, over real connections.
 
 mod support;
+#[path = "support/wire.rs"]
+mod wire;
 
 use std::sync::{Arc, Mutex};
 
@@ -21,138 +23,9 @@ use process::transport::{ResponseFuture, TransportError, full};
 use process::{Request, Response, Tasks, Transport, User, wall_clock};
 use serde_json::{Value, json};
 use support::World;
+use wire::{Wire, authority, get, pair, read, send};
 
 const WIDGETS: &str = "/clusters/a/apis/example.com/v1/namespaces/n/widgets";
-
-/// An authority whose certificates are valid now.
-fn authority(name: &str) -> Authority {
-    let validity = Validity::starting(wall_clock().now() - TimeDelta::hours(1), TimeDelta::hours(2));
-    Authority::new(name, Key::transport().expect("a key"), validity).expect("an authority")
-}
-
-fn pair(authority: &Authority, leaf: Leaf<'_>) -> Pair {
-    let validity = Validity::starting(wall_clock().now() - TimeDelta::hours(1), TimeDelta::hours(2));
-    authority.issue(leaf, &Key::transport().expect("a key"), validity).expect("a certificate")
-}
-
-/// Length of a sleep, and its end.
-type Wait = (TimeDelta, oneshot::Sender<()>);
-
-/// Wall time that stands, and whose sleeps end when a test ends them by their length.
-#[derive(Clone, Debug)]
-struct Wall {
-    now: Instant,
-    sleeps: Arc<Mutex<Vec<Wait>>>,
-}
-
-impl TimeSource for Wall {
-    fn now(&self) -> Instant {
-        self.now
-    }
-
-    fn sleep_until(&self, until: Instant, _: TimerClass) -> Sleep {
-        let (end, ended) = oneshot::channel();
-        self.sleeps.lock().expect("no panic").push((until - self.now, end));
-        Box::pin(async move {
-            if ended.await.is_err() {
-                std::future::pending::<()>().await;
-            }
-        })
-    }
-}
-
-impl Wall {
-    /// Waits for a sleep of this length and ends it.
-    async fn pass(&self, length: TimeDelta) {
-        loop {
-            {
-                let mut sleeps = self.sleeps.lock().expect("no panic");
-                sleeps.retain(|(_, end)| !end.is_canceled());
-                if let Some(index) = sleeps.iter().position(|(known, _)| *known == length) {
-                    let (_, end) = sleeps.remove(index);
-                    if end.send(()).is_ok() {
-                        return;
-                    }
-                }
-            }
-            tokio::task::yield_now().await;
-        }
-    }
-}
-
-struct Wire {
-    tasks: Tasks,
-    serving: Serving,
-    host: Authority,
-    users: Authority,
-    proxies: Authority,
-    wall: Wall,
-}
-
-impl Wire {
-    /// Serves a handler to users with a certificate or the token `secret`.
-    async fn new(handler: impl Fn(Request) -> ResponseFuture + Send + Sync + 'static) -> Self {
-        Self::with(handler, |_| ()).await
-    }
-
-    async fn with(
-        handler: impl Fn(Request) -> ResponseFuture + Send + Sync + 'static,
-        change: impl FnOnce(&mut Options),
-    ) -> Self {
-        let (host, users, proxies) = (authority("host"), authority("users"), authority("proxies"));
-        let bundle =
-            |authority: &Authority| ClientAuthority::from_pem(&authority.pair().certificate).expect("a bundle");
-        let robot = User { name: "robot".into(), ..User::default() };
-        let authenticator = FixedAuthenticator {
-            users: vec![(bundle(&users), Judged::ByWallTime)],
-            front_proxies: Some((bundle(&proxies), vec!["front".to_owned()])),
-            tokens: [("secret".to_owned(), robot)].into(),
-        };
-        let wall = Wall { now: wall_clock().now(), sleeps: Arc::default() };
-        let clock = Clock::new(SimulatedClock::new(wall_clock().now()));
-        let certificate = pair(&host, Leaf::Server(&["localhost", "127.0.0.1"]));
-        let mut options = Options::new(certificate, authenticator, clock, Clock::new(wall.clone()));
-        change(&mut options);
-        let tasks = Tasks::new();
-        let serving = serve(&tasks, handler, options).await.expect("a port");
-        Self { tasks, serving, host, users, proxies, wall }
-    }
-
-    fn client(&self, credentials: Credentials, watches: Watches) -> Transport {
-        let options = https::Options {
-            server: self.serving.address().to_string(),
-            authorities: self.host.pair().certificate.clone(),
-            credentials,
-            watches,
-            user_agent: "test/v1".to_owned(),
-        };
-        https::transport(&options).expect("a transport")
-    }
-
-    fn user(&self, name: &str, groups: &[&str]) -> Transport {
-        let credentials = Credentials::Certificate(pair(&self.users, Leaf::Client(name, groups)));
-        self.client(credentials, Watches::Shared)
-    }
-}
-
-async fn send(client: &Transport, method: &str, path: &str, headers: &[(&str, &str)], body: Bytes) -> Response {
-    let mut request = http::Request::builder().method(method).uri(path);
-    for (name, value) in headers {
-        request = request.header(*name, *value);
-    }
-    client.send(request.body(full(body)).expect("a request")).await.expect("a response")
-}
-
-async fn get(client: &Transport, path: &str, headers: &[(&str, &str)]) -> (u16, Value) {
-    read(send(client, "GET", path, headers, Bytes::new()).await).await
-}
-
-async fn read(response: Response) -> (u16, Value) {
-    let code = response.status().as_u16();
-    let body = response.into_body().collect().await.expect("a body").to_bytes();
-    let text = String::from_utf8_lossy(&body).into_owned();
-    (code, serde_json::from_str(&text).unwrap_or(Value::String(text)))
-}
 
 /// Runs a future beside the test.
 fn background<T: Send + 'static>(future: impl Future<Output = T> + Send + 'static) -> oneshot::Receiver<T> {
