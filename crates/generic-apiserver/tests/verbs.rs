@@ -317,3 +317,42 @@ async fn discovery_health_and_version_are_per_cluster() {
     assert_eq!(resources["resources"][2]["name"], "widgets/status");
     assert_eq!(world.get("/clusters/a/api").await.expect_code(200)["versions"], json!(["v1"]));
 }
+
+#[tokio::test]
+async fn yaml_is_taken_and_given() {
+    let world = World::new().await;
+    let headers = [("content-type", "application/yaml; charset=utf-8"), ("accept", "application/yaml")];
+    let body = "metadata:\n  name: w\nspec:\n  size: 3\n";
+    let answer = world.raw("POST", WIDGETS, &headers, body).await;
+    assert_eq!((answer.code, answer.headers["content-type"].as_bytes()), (201, &b"application/yaml"[..]));
+    assert!(answer.text.contains("\n  size: 3\n"), "{}", answer.text);
+    let both = [("accept", "application/yaml;q=0.5,application/json")];
+    assert_eq!(world.raw("GET", WIDGETS, &both, "").await.expect_code(200)["kind"], "WidgetList");
+    let answer = world.raw("GET", &format!("{WIDGETS}/v"), &headers, "").await;
+    assert_eq!(answer.code, 404);
+    assert!(answer.text.contains("reason: NotFound\n"), "{}", answer.text);
+    assert_eq!(world.raw("GET", &format!("{WIDGETS}?watch=true"), &headers, "").await.code, 406);
+    assert_eq!(world.raw("POST", WIDGETS, &headers, "a: [").await.code, 400);
+}
+
+#[tokio::test]
+async fn a_get_waits_for_its_revision() {
+    let world = World::new().await;
+    let created = world.send("POST", WIDGETS, &widget("w", 1)).await.expect_code(201);
+    let path = format!("{WIDGETS}/w?resourceVersion=");
+    let version = created["metadata"]["resourceVersion"].as_str().expect("a version");
+    for known in ["0", version] {
+        assert_eq!(world.get(&format!("{path}{known}")).await.expect_code(200), created);
+    }
+    assert_eq!(world.get(&format!("{path}x")).await.code, 400);
+    let path = format!("{path}1000");
+    let (answer, ()) = futures::future::join(world.get(&path), async {
+        while world.wall.fire_next(None).is_none() {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    assert_eq!(answer.headers["retry-after"], "1");
+    let message = format!("Timeout: Too large resource version: 1000, current: {version}");
+    answer.expect_failure(504, "Timeout", &message);
+}

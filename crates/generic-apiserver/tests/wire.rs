@@ -5,23 +5,22 @@ mod support;
 #[path = "support/wire.rs"]
 mod wire;
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use chrono::TimeDelta;
-use clock::{Clock, Instant, SimulatedClock, Sleep, TimeSource, TimerClass};
 use futures::FutureExt;
 use futures::channel::oneshot;
-use generic_apiserver::authentication::{ClientAuthority, FixedAuthenticator, Judged, UserDetails, front_proxy};
+use generic_apiserver::authentication::{UserDetails, front_proxy};
 use generic_apiserver::authorization::Question;
-use generic_apiserver::http::{Options, Serving, serve};
+use generic_apiserver::http::Options;
 use generic_apiserver::{Authorizer, FixedClusters};
 use http_body_util::BodyExt;
-use process::https::{self, Credentials, Watches};
-use process::pki::{Authority, Key, Leaf, Pair, Validity};
+use process::https::{Credentials, Watches};
+use process::pki::{Key, Leaf, Validity};
 use process::transport::{ResponseFuture, TransportError, full};
-use process::{Request, Response, Tasks, Transport, User, wall_clock};
-use serde_json::{Value, json};
+use process::{Request, Response, Tasks, User, wall_clock};
+use serde_json::json;
 use support::World;
 use wire::{Wire, authority, get, pair, read, send};
 

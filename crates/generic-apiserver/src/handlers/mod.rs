@@ -87,7 +87,7 @@ pub(crate) async fn handle(
     }
     match verb {
         "get" if scope.path.subresource == "scale" => scope.get_scale(),
-        "get" => scope.get(),
+        "get" => scope.get().await,
         "list" => scope.list().await,
         "watch" => scope.watch().await,
         "create" if !single && !nowhere => scope.create(body).await,
