@@ -173,6 +173,26 @@ async fn an_answer_that_does_not_come_is_a_time_out() {
 }
 
 #[tokio::test]
+async fn answers_that_may_last_have_no_time_out_and_end_with_serving() {
+    let lasting = |options: &mut Options| options.lasting = Arc::new(|path| path.ends_with("/idle"));
+    let wire = Wire::with(
+        |_| {
+            let body = http_body_util::StreamBody::new(futures::stream::pending());
+            Box::pin(async move { Ok(Response::new(body.boxed_unsync())) })
+        },
+        lasting,
+    )
+    .await;
+    let client = wire.user("jane", &[]);
+    let request = http::Request::get("/clusters/a/idle").extension(process::https::Lasting).body(full(""));
+    let answer = client.send(request.expect("a request")).await.expect("a response");
+    assert!(!wire.wall.sleeps(TimeDelta::seconds(60)), "nothing ends it");
+    wire.serving.stop();
+    assert_eq!(read(answer).await, (200, json!("")));
+    wire.serving.ended().await;
+}
+
+#[tokio::test]
 async fn large_answers_are_compressed_and_watches_never() {
     let large = |bytes: usize| {
         move |_: Request| -> ResponseFuture { Box::pin(async move { Ok(Response::new(full(vec![b'x'; bytes]))) }) }

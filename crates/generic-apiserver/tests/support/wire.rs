@@ -55,6 +55,11 @@ impl TimeSource for Wall {
 }
 
 impl Wall {
+    /// Whether somebody sleeps for this length.
+    pub(crate) fn sleeps(&self, length: TimeDelta) -> bool {
+        self.sleeps.lock().expect("no panic").iter().any(|(known, end)| *known == length && !end.is_canceled())
+    }
+
     /// Waits for a sleep of this length and ends it.
     pub(crate) async fn pass(&self, length: TimeDelta) {
         loop {
