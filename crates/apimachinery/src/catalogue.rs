@@ -27,7 +27,8 @@ pub struct ResourceInfo {
     pub subresources: &'static [&'static str],
     /// Printer columns, beside Name; see [`Column`].
     pub columns: &'static [Column],
-    /// Field selectors beside `metadata.name` and `metadata.namespace`: (label, path of the value).
+    /// Field selectors beside `metadata.name` and `metadata.namespace`: (label, path of the value). A path may have
+    /// alternatives, `.a.b|.c|=x`: the first that is not empty counts, `=x` is the text x.
     pub field_selectors: &'static [(&'static str, &'static str)],
     /// Paths of heartbeat fields: an update that changes nothing else is volatile.
     pub heartbeat_fields: &'static [&'static str],

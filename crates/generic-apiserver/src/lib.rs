@@ -35,6 +35,7 @@ pub mod subresource;
 mod table;
 pub mod validator;
 pub mod views;
+mod yaml;
 
 pub use admission::{Attributes, Operation, Plugin, Reads};
 pub use authentication::Authenticator;

@@ -36,6 +36,18 @@ pub(crate) fn form(accept: &str) -> Result<Form> {
     })
 }
 
+/// Whether the first clause that can be satisfied asks for YAML.
+pub(crate) fn prefers_yaml(accept: &str) -> bool {
+    let mut clauses: Vec<(f32, &str)> = accept.split(',').map(|clause| (weight(clause), clause.trim())).collect();
+    clauses.sort_by(|left, right| right.0.total_cmp(&left.0));
+    let first = clauses.iter().find(|(_, clause)| is_yaml(clause) || satisfy(clause).is_some());
+    first.is_some_and(|(_, clause)| is_yaml(clause))
+}
+
+fn is_yaml(clause: &str) -> bool {
+    media(clause) == "application/yaml" && transform(clause).0.is_empty()
+}
+
 /// Version of `apidiscovery.k8s.io` in which discovery is wanted; `None`: the classic form.
 pub(crate) fn discovery_form(accept: &str) -> Option<&'static str> {
     let mut clauses: Vec<(f32, &str)> = accept.split(',').map(|clause| (weight(clause), clause.trim())).collect();
@@ -63,8 +75,7 @@ fn parameters(clause: &str) -> impl Iterator<Item = (&str, &str)> {
 }
 
 fn is_json(clause: &str) -> bool {
-    let media = clause.split(';').next().unwrap_or_default().trim();
-    matches!(media, "application/json" | "application/*" | "*/*")
+    matches!(media(clause), "application/json" | "application/*" | "*/*")
 }
 
 /// The parameters `as`, `g` and `v`.

@@ -2,12 +2,16 @@
 //! What a request asks for: path, query, verb.
 
 use apimachinery::field::{FieldError, Path};
+use apimachinery::selector::Fields;
 use clock::Instant;
 use http::Method;
 use process::User;
 
 use crate::authentication::UserDetails;
 use crate::status::{Failure, Result};
+
+/// Longest name of a field manager, in bytes.
+const MAX_MANAGER: usize = 128;
 
 /// A request below one cluster's prefix.
 #[derive(Clone, Debug)]
@@ -159,6 +163,13 @@ impl Query {
         }
     }
 
+    /// The name that a field selector narrows a collection to.
+    pub(crate) fn selected_name(&self) -> Option<String> {
+        let fields = Fields::parse(self.text("fieldSelector")).ok()?;
+        let mut terms = fields.terms.into_iter();
+        terms.find(|(field, _, equal)| field == "metadata.name" && *equal).map(|(_, value, _)| value)
+    }
+
     /// Names and values in their order.
     pub(crate) fn pairs(&self) -> &[(String, String)] {
         &self.0
@@ -189,7 +200,17 @@ impl Query {
         dry_run(&self.all("dryRun"), options)
     }
 
+    /// Checks the options that creations, updates and patches have in common.
     pub(crate) fn field_validation(&self, options: &str) -> Result<FieldValidation> {
+        let manager = self.text("fieldManager");
+        let path = Path::new("fieldManager");
+        if manager.len() > MAX_MANAGER {
+            return Err(Failure::options(options, FieldError::too_long(&path, MAX_MANAGER)));
+        }
+        if manager.chars().any(char::is_control) {
+            let error = FieldError::invalid(&path, manager, "should only contain printable characters");
+            return Err(Failure::options(options, error));
+        }
         match self.text("fieldValidation") {
             "" | "Warn" => Ok(FieldValidation::Warn),
             "Ignore" => Ok(FieldValidation::Ignore),

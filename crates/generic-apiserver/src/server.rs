@@ -32,6 +32,7 @@ use crate::status::{BODY_LIMIT, Failure, Result};
 use crate::storage::{CollectionId, Store};
 use crate::subresource::Subresource;
 use crate::views::{Renamed, View};
+use crate::yaml;
 
 /// What a server stands on.
 #[derive(Clone, Debug)]
@@ -349,16 +350,22 @@ impl Inner {
                 self.authorize(&call, Some(&path))?;
                 let body =
                     if matches!(call.method, Method::GET | Method::HEAD) { Bytes::new() } else { read(body).await? };
-                match served {
+                let watch = call.verb(&path) == "watch";
+                let yaml = yaml::wanted(&mut call, watch)?;
+                let body = yaml::read(&mut call, body)?;
+                let answered = match served {
                     Served::Row(row) => handlers::handle(self, call, path, row, body).await,
                     Served::Review(review) => reviews::answer(self, &call, &path, &review, &body).await,
                     Served::View(view, row) => {
-                        let watch = call.verb(&path) == "watch";
                         let body = view.enter(&mut call, &mut path, body)?;
                         let answered = handlers::handle(self, call, path, row, body).await;
                         Ok(view.leave(answered.unwrap_or_else(|failure| failure.response()), watch).await)
                     }
+                };
+                if !yaml {
+                    return answered;
                 }
+                Ok(yaml::write(answered.unwrap_or_else(|failure| failure.response())).await)
             }
         }
     }
@@ -399,15 +406,21 @@ impl Inner {
         let nothing = ResourcePath::default();
         let resource = path.unwrap_or(&nothing);
         let method = call.method.as_str().to_ascii_lowercase();
+        let verb = path.map_or(method.as_str(), |path| call.verb(path));
+        // A list of one object is allowed to who may have that object.
+        let selected = match verb {
+            "list" | "watch" | "deletecollection" => call.query.selected_name(),
+            _ => None,
+        };
         let question = Question {
             user: &call.user,
             cluster: &call.route.cluster,
-            verb: path.map_or(method.as_str(), |path| call.verb(path)),
+            verb,
             group: &resource.group,
             resource: &resource.plural,
             subresource: &resource.subresource,
             namespace: &resource.namespace,
-            name: &resource.name,
+            name: selected.as_deref().unwrap_or(&resource.name),
             path: if path.is_some() { "" } else { &call.route.path },
         };
         self.authorizer.authorize(&question).map_err(|reason| Failure::denied(&question, &reason))

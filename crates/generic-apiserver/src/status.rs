@@ -204,8 +204,9 @@ impl Failure {
         if status.code == 403 {
             headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         }
-        if status.code == 429 {
-            headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
+        let seconds = status.details.as_ref().and_then(|details| details.retry_after_seconds).unwrap_or(0);
+        if seconds > 0 {
+            headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
         response
     }

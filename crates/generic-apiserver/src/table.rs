@@ -58,6 +58,17 @@ pub(crate) fn table(
     })
 }
 
+/// A table of one object that is no stored one.
+pub(crate) fn of_tree(tree: Value, columns: &[Column], now: DateTime<Utc>, version: &str, include: Include) -> Value {
+    json!({
+        "kind": "Table",
+        "apiVersion": format!("meta.k8s.io/{version}"),
+        "metadata": { "resourceVersion": tree["metadata"]["resourceVersion"] },
+        "columnDefinitions": definitions(columns),
+        "rows": [tree_row(tree, columns, now, version, include)],
+    })
+}
+
 /// A bookmark as a table: one row of empty cells.
 pub(crate) fn bookmark(scope: &Scope, version: &str, metadata: Value, revision: Revision, first: bool) -> Value {
     let columns = scope.names().info.columns;
@@ -100,11 +111,13 @@ fn definitions(columns: &[Column]) -> Value {
 }
 
 fn row(scope: &Scope, object: &Stored, columns: &[Column], version: &str, include: Include) -> Value {
-    let tree = output::tree(scope, object);
-    let now = scope.now();
+    tree_row(output::tree(scope, object), columns, scope.now(), version, include)
+}
+
+fn tree_row(tree: Value, columns: &[Column], now: DateTime<Utc>, version: &str, include: Include) -> Value {
     let mut cells = Vec::new();
     if !names_itself(columns) {
-        cells.push(json!(&*object.name));
+        cells.push(tree["metadata"]["name"].clone());
     }
     cells.extend(columns.iter().map(|column| cell(&tree, column, now)));
     if columns.is_empty() {

@@ -435,3 +435,34 @@ async fn an_object_above_what_the_log_stores_is_refused_in_the_storages_words() 
     let answer = world.raw("POST", WIDGETS, &[], body).await;
     answer.expect_failure(500, "", "etcdserver: request is too large");
 }
+
+/// Allows reading one widget.
+#[derive(Debug)]
+struct OnlyW;
+
+impl generic_apiserver::Authorizer for OnlyW {
+    fn authorize(&self, question: &generic_apiserver::authorization::Question<'_>) -> Result<(), String> {
+        if question.resource == "namespaces" || question.name == "w" { Ok(()) } else { Err(String::new()) }
+    }
+}
+
+#[tokio::test]
+async fn a_list_of_one_name_is_allowed_to_who_may_have_that_name() {
+    let world = World::with(|builder| builder.authorizer(OnlyW)).await;
+    let list = |fields: &str| format!("/clusters/a/apis/example.com/v1/namespaces/n/widgets?fieldSelector={fields}");
+    assert_eq!(world.get(&list("metadata.name%3Dw")).await.code, 200);
+    assert_eq!(world.get(&list("spec.color%3Dgrey,metadata.name%3Dw")).await.code, 200);
+    assert_eq!(world.get(&list("metadata.name!%3Dw")).await.code, 403);
+    assert_eq!(world.get(&list("")).await.code, 403);
+}
+
+#[tokio::test]
+async fn field_managers_have_a_readable_name() {
+    let world = World::new().await;
+    let path = format!("/clusters/a/apis/example.com/v1/namespaces/n/widgets?fieldManager={}", "x".repeat(129));
+    world.send("POST", &path, &serde_json::json!({"metadata": {"name": "w"}})).await.expect_failure(
+        422,
+        "Invalid",
+        "CreateOptions.meta.k8s.io \"\" is invalid: fieldManager: Too long: may not be more than 128 bytes",
+    );
+}

@@ -263,6 +263,9 @@ async fn scale_reads_and_writes_replicas() {
     world.send("POST", WIDGETS, &widget("w", 1)).await.expect_code(201);
     let read = world.get(&scale).await.expect_code(200);
     assert_eq!((&read["kind"], &read["apiVersion"]), (&json!("Scale"), &json!("autoscaling/v1")));
+    let table = [("accept", "application/json;as=Table;v=v1;g=meta.k8s.io,application/json")];
+    let table = world.raw("GET", &scale, &table, "").await.expect_code(200);
+    assert_eq!((&table["kind"], &table["rows"][0]["cells"]), (&json!("Table"), &json!(["w", 0, 0, "0s"])));
     world.patch("merge-patch+json", &scale, &json!({"spec": {"replicas": -1}})).await.expect_failure(
         422,
         "Invalid",
@@ -282,6 +285,11 @@ async fn tables_and_partial_objects_come_by_accept() {
     let names: Vec<&Value> =
         table["columnDefinitions"].as_array().expect("columns").iter().map(|column| &column["name"]).collect();
     assert_eq!(names, ["Name", "Size", "Age"]);
+    let path = format!("{WIDGETS}/w?includeObject=None");
+    let table = world.raw("GET", &path, &[("accept", accept)], "").await.expect_code(200);
+    assert_eq!(table["rows"][0].get("object"), None);
+    let path = format!("{WIDGETS}/w?includeObject=All");
+    assert_eq!(world.raw("GET", &path, &[("accept", accept)], "").await.code, 422);
     let accept = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io";
     let partial = world.raw("GET", WIDGETS, &[("accept", accept)], "").await.expect_code(200);
     assert_eq!(partial["kind"], "PartialObjectMetadataList");
@@ -308,4 +316,43 @@ async fn discovery_health_and_version_are_per_cluster() {
     );
     assert_eq!(resources["resources"][2]["name"], "widgets/status");
     assert_eq!(world.get("/clusters/a/api").await.expect_code(200)["versions"], json!(["v1"]));
+}
+
+#[tokio::test]
+async fn yaml_is_taken_and_given() {
+    let world = World::new().await;
+    let headers = [("content-type", "application/yaml; charset=utf-8"), ("accept", "application/yaml")];
+    let body = "metadata:\n  name: w\nspec:\n  size: 3\n";
+    let answer = world.raw("POST", WIDGETS, &headers, body).await;
+    assert_eq!((answer.code, answer.headers["content-type"].as_bytes()), (201, &b"application/yaml"[..]));
+    assert!(answer.text.contains("\n  size: 3\n"), "{}", answer.text);
+    let both = [("accept", "application/yaml;q=0.5,application/json")];
+    assert_eq!(world.raw("GET", WIDGETS, &both, "").await.expect_code(200)["kind"], "WidgetList");
+    let answer = world.raw("GET", &format!("{WIDGETS}/v"), &headers, "").await;
+    assert_eq!(answer.code, 404);
+    assert!(answer.text.contains("reason: NotFound\n"), "{}", answer.text);
+    assert_eq!(world.raw("GET", &format!("{WIDGETS}?watch=true"), &headers, "").await.code, 406);
+    assert_eq!(world.raw("POST", WIDGETS, &headers, "a: [").await.code, 400);
+}
+
+#[tokio::test]
+async fn a_get_waits_for_its_revision() {
+    let world = World::new().await;
+    let created = world.send("POST", WIDGETS, &widget("w", 1)).await.expect_code(201);
+    let path = format!("{WIDGETS}/w?resourceVersion=");
+    let version = created["metadata"]["resourceVersion"].as_str().expect("a version");
+    for known in ["0", version] {
+        assert_eq!(world.get(&format!("{path}{known}")).await.expect_code(200), created);
+    }
+    assert_eq!(world.get(&format!("{path}x")).await.code, 400);
+    let path = format!("{path}1000");
+    let (answer, ()) = futures::future::join(world.get(&path), async {
+        while world.wall.fire_next(None).is_none() {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    assert_eq!(answer.headers["retry-after"], "1");
+    let message = format!("Timeout: Too large resource version: 1000, current: {version}");
+    answer.expect_failure(504, "Timeout", &message);
 }

@@ -2,157 +2,30 @@
 //! HTTPS: who a client is, and what becomes of its requests, over real connections.
 
 mod support;
+#[path = "support/wire.rs"]
+mod wire;
 
-use std::sync::{Arc, Mutex};
+use clock::Clock;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use chrono::TimeDelta;
-use clock::{Clock, Instant, SimulatedClock, Sleep, TimeSource, TimerClass};
 use futures::FutureExt;
 use futures::channel::oneshot;
-use generic_apiserver::authentication::{ClientAuthority, FixedAuthenticator, Judged, UserDetails, front_proxy};
+use generic_apiserver::authentication::{UserDetails, front_proxy};
 use generic_apiserver::authorization::Question;
-use generic_apiserver::http::{Options, Serving, serve};
+use generic_apiserver::http::Options;
 use generic_apiserver::{Authorizer, FixedClusters};
 use http_body_util::BodyExt;
-use process::https::{self, Credentials, Watches};
-use process::pki::{Authority, Key, Leaf, Pair, Validity};
+use process::https::{Credentials, Watches};
+use process::pki::{Key, Leaf, Validity};
 use process::transport::{ResponseFuture, TransportError, full};
-use process::{Request, Response, Tasks, Transport, User};
-use serde_json::{Value, json};
+use process::{Request, Response, Tasks, User};
+use serde_json::json;
 use support::World;
+use wire::{Wire, authority, get, pair, read, send};
 
 const WIDGETS: &str = "/clusters/a/apis/example.com/v1/namespaces/n/widgets";
-
-/// An authority whose certificates are valid now.
-fn authority(name: &str) -> Authority {
-    let validity = Validity::starting(Clock::wall().now() - TimeDelta::hours(1), TimeDelta::hours(2));
-    Authority::new(name, Key::transport().expect("a key"), validity).expect("an authority")
-}
-
-fn pair(authority: &Authority, leaf: Leaf<'_>) -> Pair {
-    let validity = Validity::starting(Clock::wall().now() - TimeDelta::hours(1), TimeDelta::hours(2));
-    authority.issue(leaf, &Key::transport().expect("a key"), validity).expect("a certificate")
-}
-
-/// Length of a sleep, and its end.
-type Wait = (TimeDelta, oneshot::Sender<()>);
-
-/// Wall time that stands, and whose sleeps end when a test ends them by their length.
-#[derive(Clone, Debug)]
-struct Wall {
-    now: Instant,
-    sleeps: Arc<Mutex<Vec<Wait>>>,
-}
-
-impl TimeSource for Wall {
-    fn now(&self) -> Instant {
-        self.now
-    }
-
-    fn sleep_until(&self, until: Instant, _: TimerClass) -> Sleep {
-        let (end, ended) = oneshot::channel();
-        self.sleeps.lock().expect("no panic").push((until - self.now, end));
-        Box::pin(async move {
-            if ended.await.is_err() {
-                std::future::pending::<()>().await;
-            }
-        })
-    }
-}
-
-impl Wall {
-    /// Waits for a sleep of this length and ends it.
-    async fn pass(&self, length: TimeDelta) {
-        loop {
-            {
-                let mut sleeps = self.sleeps.lock().expect("no panic");
-                sleeps.retain(|(_, end)| !end.is_canceled());
-                if let Some(index) = sleeps.iter().position(|(known, _)| *known == length) {
-                    let (_, end) = sleeps.remove(index);
-                    if end.send(()).is_ok() {
-                        return;
-                    }
-                }
-            }
-            tokio::task::yield_now().await;
-        }
-    }
-}
-
-struct Wire {
-    tasks: Tasks,
-    serving: Serving,
-    host: Authority,
-    users: Authority,
-    proxies: Authority,
-    wall: Wall,
-}
-
-impl Wire {
-    /// Serves a handler to users with a certificate or the token `secret`.
-    async fn new(handler: impl Fn(Request) -> ResponseFuture + Send + Sync + 'static) -> Self {
-        Self::with(handler, |_| ()).await
-    }
-
-    async fn with(
-        handler: impl Fn(Request) -> ResponseFuture + Send + Sync + 'static,
-        change: impl FnOnce(&mut Options),
-    ) -> Self {
-        let (host, users, proxies) = (authority("host"), authority("users"), authority("proxies"));
-        let bundle =
-            |authority: &Authority| ClientAuthority::from_pem(&authority.pair().certificate).expect("a bundle");
-        let robot = User { name: "robot".into(), ..User::default() };
-        let authenticator = FixedAuthenticator {
-            users: vec![(bundle(&users), Judged::ByWallTime)],
-            front_proxies: Some((bundle(&proxies), vec!["front".to_owned()])),
-            tokens: [("secret".to_owned(), robot)].into(),
-        };
-        let wall = Wall { now: Clock::wall().now(), sleeps: Arc::default() };
-        let clock = Clock::new(SimulatedClock::new(Clock::wall().now()));
-        let certificate = pair(&host, Leaf::Server(&["localhost", "127.0.0.1"]));
-        let mut options = Options::new(certificate, authenticator, clock, Clock::new(wall.clone()));
-        change(&mut options);
-        let tasks = Tasks::new();
-        let serving = serve(&tasks, handler, options).await.expect("a port");
-        Self { tasks, serving, host, users, proxies, wall }
-    }
-
-    fn client(&self, credentials: Credentials, watches: Watches) -> Transport {
-        let options = https::Options {
-            server: self.serving.address().to_string(),
-            authorities: self.host.pair().certificate.clone(),
-            credentials,
-            watches,
-            user_agent: "test/v1".to_owned(),
-        };
-        https::transport(&options).expect("a transport")
-    }
-
-    fn user(&self, name: &str, groups: &[&str]) -> Transport {
-        let credentials = Credentials::Certificate(pair(&self.users, Leaf::Client(name, groups)));
-        self.client(credentials, Watches::Shared)
-    }
-}
-
-async fn send(client: &Transport, method: &str, path: &str, headers: &[(&str, &str)], body: Bytes) -> Response {
-    let mut request = http::Request::builder().method(method).uri(path);
-    for (name, value) in headers {
-        request = request.header(*name, *value);
-    }
-    client.send(request.body(full(body)).expect("a request")).await.expect("a response")
-}
-
-async fn get(client: &Transport, path: &str, headers: &[(&str, &str)]) -> (u16, Value) {
-    read(send(client, "GET", path, headers, Bytes::new()).await).await
-}
-
-async fn read(response: Response) -> (u16, Value) {
-    let code = response.status().as_u16();
-    let body = response.into_body().collect().await.expect("a body").to_bytes();
-    let text = String::from_utf8_lossy(&body).into_owned();
-    (code, serde_json::from_str(&text).unwrap_or(Value::String(text)))
-}
 
 /// Runs a future beside the test.
 fn background<T: Send + 'static>(future: impl Future<Output = T> + Send + 'static) -> oneshot::Receiver<T> {
@@ -298,6 +171,26 @@ async fn an_answer_that_does_not_come_is_a_time_out() {
         assert_eq!((code, &status["reason"]), (504, &json!("Timeout")));
         assert_eq!(status["message"], "Timeout: request did not complete within the allotted timeout");
     }
+}
+
+#[tokio::test]
+async fn answers_that_may_last_have_no_time_out_and_end_with_serving() {
+    let lasting = |options: &mut Options| options.lasting = Arc::new(|path| path.ends_with("/idle"));
+    let wire = Wire::with(
+        |_| {
+            let body = http_body_util::StreamBody::new(futures::stream::pending());
+            Box::pin(async move { Ok(Response::new(body.boxed_unsync())) })
+        },
+        lasting,
+    )
+    .await;
+    let client = wire.user("jane", &[]);
+    let request = http::Request::get("/clusters/a/idle").extension(process::https::Lasting).body(full(""));
+    let answer = client.send(request.expect("a request")).await.expect("a response");
+    assert!(!wire.wall.sleeps(TimeDelta::seconds(60)), "nothing ends it");
+    wire.serving.stop();
+    assert_eq!(read(answer).await, (200, json!("")));
+    wire.serving.ended().await;
 }
 
 #[tokio::test]

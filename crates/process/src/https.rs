@@ -2,7 +2,7 @@
 //! The transport of a landscape: HTTPS to one server.
 //!
 //! Requests share a connection of HTTP/2; watches may have HTTP/1.1 connections of their own, so that a slow one holds
-//! up nobody else. Bodies of responses are streams; bodies of requests are read whole before they are sent.
+//! up nobody else. Bodies are streams in both directions.
 //!
 //! **Invariants.** The server's certificate is verified against the given authorities only, on wall time; no proxy, no
 //! redirect and nothing else of the environment is taken into account. Nothing is retried: whoever sends knows whether
@@ -12,21 +12,26 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::HeaderValue;
 use http::header::{AUTHORIZATION, USER_AGENT};
+use http::uri::{Authority, PathAndQuery, Scheme};
+use http::{HeaderValue, Uri};
 use http_body_util::BodyExt;
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls::ClientConfig;
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
 use crate::pki::Pair;
-use crate::transport::{BodyError, Request, Response, Transport, TransportError};
+use crate::transport::{Body, BodyError, Request, Response, Transport, TransportError};
 
 /// How long a connection may take to come up.
 const CONNECT: Duration = Duration::from_secs(10);
 /// After how long a silent connection is asked whether it lives, and how long it has to answer.
 const PING: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(15));
-/// How long a request that is no watch waits for its response to be complete.
+/// How long a request that is not [`Lasting`] waits for its response to begin.
 const PATIENCE: Duration = Duration::from_secs(90);
 
 /// Who the client is.
@@ -50,6 +55,11 @@ impl fmt::Debug for Credentials {
         })
     }
 }
+
+/// Extension of a request whose answer may let wait, as that of a long poll: it has no time-out, and runs over what
+/// watches run over.
+#[derive(Clone, Copy, Debug)]
+pub struct Lasting;
 
 /// What a connection of a watch looks like.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -92,6 +102,7 @@ pub struct OptionsError {
 /// Certificates, keys, or header values that cannot be used.
 pub fn transport(options: &Options) -> Result<Transport, OptionsError> {
     let fail = |reason: String| OptionsError { server: options.server.clone(), reason };
+    let server: Authority = options.server.parse().map_err(|error: http::uri::InvalidUri| fail(error.to_string()))?;
     let shared = client(options, false).map_err(fail)?;
     let watching = match options.watches {
         Watches::Shared => shared.clone(),
@@ -108,7 +119,7 @@ pub fn transport(options: &Options) -> Result<Transport, OptionsError> {
         "" => None,
         text => Some(HeaderValue::try_from(text).map_err(|error| fail(error.to_string()))?),
     };
-    let sender = Arc::new(Sender { server: options.server.clone(), shared, watching, authorization, agent });
+    let sender = Arc::new(Sender { server, shared, watching, authorization, agent });
     Ok(Transport::new(move |request| {
         let sender = sender.clone();
         Box::pin(async move { sender.send(request).await })
@@ -116,34 +127,40 @@ pub fn transport(options: &Options) -> Result<Transport, OptionsError> {
 }
 
 struct Sender {
-    server: String,
-    shared: reqwest::Client,
-    watching: reqwest::Client,
+    server: Authority,
+    shared: HttpsClient,
+    watching: HttpsClient,
     authorization: Option<HeaderValue>,
     agent: Option<HeaderValue>,
 }
 
+type HttpsClient = Client<HttpsConnector<HttpConnector>, Body>;
+
 impl Sender {
-    async fn send(&self, request: Request) -> Result<Response, TransportError> {
-        let (parts, body) = request.into_parts();
-        let path = parts.uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
-        let watch = is_watch(parts.uri.query());
-        let client = if watch { &self.watching } else { &self.shared };
-        let body = body.collect().await.map_err(|error| TransportError::Broken(error.to_string()))?.to_bytes();
-        let mut headers = parts.headers;
+    async fn send(&self, mut request: Request) -> Result<Response, TransportError> {
+        let lasting = request.extensions().get::<Lasting>().is_some();
+        let client = if lasting || is_watch(request.uri().query()) { &self.watching } else { &self.shared };
+        let path = request.uri().path_and_query().cloned().unwrap_or_else(|| PathAndQuery::from_static("/"));
+        let mut uri = http::uri::Parts::default();
+        (uri.scheme, uri.authority, uri.path_and_query) = (Some(Scheme::HTTPS), Some(self.server.clone()), Some(path));
+        *request.uri_mut() = Uri::from_parts(uri).map_err(|error| TransportError::Broken(error.to_string()))?;
+        // The connection chooses its version.
+        *request.version_mut() = http::Version::default();
+        let headers = request.headers_mut();
         if let Some(value) = &self.authorization {
             headers.insert(AUTHORIZATION, value.clone());
         }
         if let Some(value) = &self.agent {
             headers.entry(USER_AGENT).or_insert_with(|| value.clone());
         }
-        let mut request =
-            client.request(parts.method, format!("https://{}{path}", self.server)).headers(headers).body(body);
-        if !watch {
-            request = request.timeout(PATIENCE);
-        }
-        let response = request.send().await.map_err(|error| failure(&error))?;
-        let response: http::Response<reqwest::Body> = response.into();
+        let response = client.request(request);
+        let response = if lasting {
+            response.await
+        } else {
+            let silent = |_| TransportError::Broken(format!("no answer within {} s", PATIENCE.as_secs()));
+            tokio::time::timeout(PATIENCE, response).await.map_err(silent)?
+        };
+        let response = response.map_err(|error| failure(&error))?;
         Ok(response.map(|body| body.map_err(|error| BodyError(reason(&error))).boxed_unsync()))
     }
 }
@@ -156,22 +173,24 @@ pub(crate) fn is_watch(query: Option<&str>) -> bool {
     })
 }
 
-fn client(options: &Options, http1: bool) -> Result<reqwest::Client, String> {
-    let mut tls = tls(options)?;
-    tls.alpn_protocols = if http1 { vec![b"http/1.1".to_vec()] } else { vec![b"h2".to_vec(), b"http/1.1".to_vec()] };
-    let mut builder = reqwest::Client::builder()
-        .tls_backend_preconfigured(tls)
-        .no_proxy()
-        .redirect(reqwest::redirect::Policy::none())
-        .connect_timeout(CONNECT)
-        .tcp_keepalive(PING.0)
+fn client(options: &Options, http1: bool) -> Result<HttpsClient, String> {
+    let mut tcp = HttpConnector::new();
+    tcp.enforce_http(false);
+    tcp.set_nodelay(true);
+    tcp.set_connect_timeout(Some(CONNECT));
+    tcp.set_keepalive(Some(PING.0));
+    let connector = HttpsConnectorBuilder::new().with_tls_config(tls(options)?).https_only();
+    let connector =
+        if http1 { connector.enable_http1().wrap_connector(tcp) } else { connector.enable_http2().wrap_connector(tcp) };
+    let client = Client::builder(TokioExecutor::new())
+        .timer(TokioTimer::new())
+        .pool_timer(TokioTimer::new())
+        .http2_only(!http1)
         .http2_keep_alive_interval(PING.0)
         .http2_keep_alive_timeout(PING.1)
-        .http2_keep_alive_while_idle(true);
-    if http1 {
-        builder = builder.http1_only();
-    }
-    builder.build().map_err(|error| reason(&error))
+        .http2_keep_alive_while_idle(true)
+        .build(connector);
+    Ok(client)
 }
 
 fn tls(options: &Options) -> Result<ClientConfig, String> {
@@ -201,7 +220,7 @@ fn tls(options: &Options) -> Result<ClientConfig, String> {
     }
 }
 
-fn failure(error: &reqwest::Error) -> TransportError {
+fn failure(error: &hyper_util::client::legacy::Error) -> TransportError {
     if error.is_connect() { TransportError::Unreachable(reason(error)) } else { TransportError::Broken(reason(error)) }
 }
 

@@ -131,7 +131,7 @@ const EVENT_SELECTORS: &[(&str, &str)] = &[
     ("involvedObject.fieldPath", ".involvedObject.fieldPath"),
     ("reason", ".reason"),
     ("reportingComponent", ".reportingComponent"),
-    ("source", ".source.component"),
+    ("source", ".source.component|.reportingComponent"),
     ("type", ".type"),
 ];
 
@@ -141,7 +141,7 @@ const POD_SELECTORS: &[(&str, &str)] = &[
     ("spec.restartPolicy", ".spec.restartPolicy"),
     ("spec.schedulerName", ".spec.schedulerName"),
     ("spec.serviceAccountName", ".spec.serviceAccountName"),
-    ("spec.hostNetwork", ".spec.hostNetwork"),
+    ("spec.hostNetwork", ".spec.hostNetwork|=false"),
     ("status.phase", ".status.phase"),
     ("status.podIP", ".status.podIP"),
     ("status.nominatedNodeName", ".status.nominatedNodeName"),
@@ -213,7 +213,7 @@ pub(super) fn rows() -> Vec<ResourceInfo> {
         },
         ResourceInfo {
             subresources: STATUS,
-            field_selectors: &[("spec.unschedulable", ".spec.unschedulable")],
+            field_selectors: &[("spec.unschedulable", ".spec.unschedulable|=false")],
             heartbeat_fields: &[".status.conditions[].lastHeartbeatTime"],
             ..own!("", "core", "Node", "nodes", false, &["no"], NODE)
         },

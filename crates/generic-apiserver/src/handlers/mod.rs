@@ -30,6 +30,7 @@ use crate::status::{Failure, Result, json_response};
 use crate::storage::stored::{self, Stored};
 use crate::storage::{Change, CollectionId};
 use crate::subresource::{Subresource, SubresourceRequest};
+use crate::table::Include;
 
 /// How often admission runs again because what it rested on has changed.
 const ATTEMPTS: usize = 5;
@@ -70,6 +71,9 @@ pub(crate) async fn handle(
     }
     let nowhere = names.info.namespaced && path.namespace.is_empty();
     let form = negotiation::form(call.header(ACCEPT))?;
+    if matches!(form, Form::Table(_)) {
+        Include::parse(call.query.text("includeObject"))?;
+    }
     let context = RequestContext {
         cluster: call.route.cluster.as_str().into(),
         now: call.now,
@@ -83,7 +87,7 @@ pub(crate) async fn handle(
     }
     match verb {
         "get" if scope.path.subresource == "scale" => scope.get_scale(),
-        "get" => scope.get(),
+        "get" => scope.get().await,
         "list" => scope.list().await,
         "watch" => scope.watch().await,
         "create" if !single && !nowhere => scope.create(body).await,

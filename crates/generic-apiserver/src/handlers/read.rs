@@ -39,7 +39,15 @@ struct Continue {
 const TOKEN_VERSION: &str = "meta.k8s.io/v1";
 
 impl Scope {
-    pub(super) fn get(&self) -> Result<Response> {
+    pub(super) async fn get(&self) -> Result<Response> {
+        let query = &self.call.query;
+        if query.flag("export") == Some(true) {
+            let text = "the export parameter, deprecated since v1.14, is no longer supported";
+            return Err(Failure::BadRequest(text.to_owned()));
+        }
+        if let Some(revision) = list_revision(query.text("resourceVersion"))? {
+            self.wait_for(revision).await?;
+        }
         let stored = self.stored(&self.path.name)?;
         Ok(self.answer(200, &stored))
     }

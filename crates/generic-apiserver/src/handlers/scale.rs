@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Subresource `scale`: `autoscaling/v1` Scale over `spec.replicas`.
 
+use apimachinery::catalogue::{Cell, Column};
 use apimachinery::field::{FieldError, Path};
 use apimachinery::{GroupKind, patch};
 use process::Response;
@@ -8,13 +9,35 @@ use serde_json::{Value, json};
 
 use super::Scope;
 use super::update::Source;
+use crate::negotiation::Form;
 use crate::status::{Failure, Result, json_response};
 use crate::storage::stored::Stored;
+use crate::table::{self, Include};
+
+/// Source: k8s.io/kubernetes pkg/printers/internalversion/printers.go.
+const COLUMNS: &[Column] = &[
+    Column { name: "Desired", type_: "integer", cell: Cell::Path(".spec.replicas"), priority: 0 },
+    Column { name: "Available", type_: "integer", cell: Cell::Path(".status.replicas"), priority: 0 },
+    Column { name: "Age", type_: "date", cell: Cell::Path(".metadata.creationTimestamp"), priority: 0 },
+];
 
 impl Scope {
     pub(super) fn get_scale(&self) -> Result<Response> {
         let stored = self.stored(&self.path.name)?;
-        Ok(json_response(200, scale(&stored)?.to_string()))
+        let tree = scale(&stored)?;
+        let shown = match self.form {
+            Form::Object => tree,
+            Form::Table(version) => {
+                let include = Include::parse(self.call.query.text("includeObject"))?;
+                table::of_tree(tree, COLUMNS, self.now(), version, include)
+            }
+            Form::Partial(version) => json!({
+                "kind": "PartialObjectMetadata",
+                "apiVersion": format!("meta.k8s.io/{version}"),
+                "metadata": tree["metadata"],
+            }),
+        };
+        Ok(json_response(200, format!("{shown}\n")))
     }
 
     pub(super) async fn update_scale(self, body: &[u8]) -> Result<Response> {

@@ -43,6 +43,7 @@ pub(super) async fn answer(
     let query = Query::parse(parts.uri.query());
     let route = Route::parse(parts.uri.path());
     let (labels, lasts) = describe(&parts.method, route.as_ref(), &query);
+    let lasts = lasts || (options.lasting)(parts.uri.path());
     let zipped = !lasts && gzip::is_wanted(&parts.headers);
 
     let answered = if route.is_none()

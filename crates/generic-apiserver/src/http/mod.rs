@@ -42,6 +42,9 @@ use crate::authorization::{Authenticated, Authorizer};
 pub use health::Health;
 pub use metrics::Metrics;
 
+/// Whether answers to a path may last although they are no watches.
+pub type Lasting = Arc<dyn Fn(&str) -> bool + Send + Sync>;
+
 /// What answers requests: `Server::call` or the like.
 pub type Handler = Arc<dyn Fn(Request) -> ResponseFuture + Send + Sync>;
 
@@ -94,6 +97,9 @@ pub struct Options {
     pub wall: Clock,
     /// For audit ids.
     pub random: Random,
+    /// Paths whose answers may last beside watches, long polls or streams: they have no time-out, and are ended with
+    /// serving.
+    pub lasting: Lasting,
     /// What is counted; served at `/metrics` outside of all clusters, and wherever else somebody is given it.
     pub metrics: Metrics,
     /// Checks behind `/livez` and `/readyz` outside of all clusters.
@@ -113,6 +119,7 @@ impl Options {
             clock,
             wall,
             random: Random::new(0),
+            lasting: Arc::new(|_| false),
             metrics: Metrics::default(),
             health: Health::default(),
             limits: Limits::default(),

@@ -130,9 +130,12 @@ fn write_revision(out: &mut Vec<u8>, revision: Revision) {
     let _ = write!(out, ",\"resourceVersion\":\"{revision}\"");
 }
 
-/// The scalar at `a.b.c` as text; of several alternatives `a.b|c` the first that is not empty.
+/// The scalar at `a.b.c` as text; of several alternatives `a.b|c` the first that is not empty; `=x` is the text x.
 fn text_at(tree: &Value, paths: &str) -> String {
     for path in paths.split('|') {
+        if let Some(text) = path.strip_prefix('=') {
+            return text.to_owned();
+        }
         let mut node = tree;
         for name in path.split('.').filter(|name| !name.is_empty()) {
             node = &node[name];
