@@ -5,10 +5,11 @@
 //! chooses HTTP codes. A read never returns data older than the log's head at the request's arrival.
 //!
 //! **Tour.** [`server`] the server and its builder; [`registry`] the hooks of a kind; [`admission`] the chain of checks;
-//! [`clusters`] logical clusters; [`authorization`] who may do what; [`validator`] what must hold of every watch.
+//! [`clusters`] logical clusters; [`authorization`] who may do what; [`openapi`] what clients learn about kinds;
+//! [`protobuf`] bodies that are no JSON; [`validator`] what must hold of every watch.
 //!
-//! Two things have their place and are not there yet: managed fields (the section of stored objects is kept, requests
-//! cannot fill it, apply patches answer 415) and OpenAPI (the schema trees that it is made from are in the rows).
+//! Managed fields have their place and are not there yet: the section of stored objects is kept, requests cannot fill
+//! it, apply patches answer 415.
 
 pub mod admission;
 pub mod authorization;
@@ -19,7 +20,9 @@ mod heartbeat;
 mod kind;
 mod meta;
 mod negotiation;
+pub mod openapi;
 mod output;
+pub mod protobuf;
 pub mod registry;
 mod request;
 mod selection;

@@ -21,6 +21,7 @@ use crate::clusters::{Cluster, Clusters, FixedClusters};
 use crate::discovery;
 use crate::handlers;
 use crate::kind::{Kind, Typed};
+use crate::openapi::{self, Documents};
 use crate::registry::{Generic, Strategy};
 use crate::request::{Call, Query, ResourcePath, Route, Target};
 use crate::snapshot::View;
@@ -46,6 +47,7 @@ pub struct Foundation {
 pub struct Builder {
     foundation: Foundation,
     kinds: Vec<(Arc<dyn Kind>, bool)>,
+    described: Vec<ResourceInfo>,
     plugins: Vec<Arc<dyn Plugin>>,
     authorizer: Arc<dyn Authorizer>,
     clusters: Arc<dyn Clusters>,
@@ -64,6 +66,7 @@ impl Builder {
         Self {
             foundation,
             kinds: Vec::new(),
+            described: Vec::new(),
             plugins: Vec::new(),
             authorizer: Arc::new(AllowAll),
             clusters: Arc::new(FixedClusters::default()),
@@ -81,6 +84,13 @@ impl Builder {
     /// Folds a resource that somebody else serves, so that admission and namespace checks can read it.
     pub fn known<O: Object>(mut self, info: &ResourceInfo) -> Self {
         self.kinds.push((Arc::new(Typed::<O, _>::new(info, Generic)), false));
+        self
+    }
+
+    /// Describes a resource that somebody else serves behind this server in the OpenAPI documents of the clusters that
+    /// serve it.
+    pub fn described(mut self, info: &ResourceInfo) -> Self {
+        self.described.push(info.clone());
         self
     }
 
@@ -136,11 +146,14 @@ impl Builder {
         }
         let store = Store::new(self.foundation.log.clone(), self.foundation.writer, kinds);
         let namespaces = store.collection("", "namespaces");
+        let served = rows.values().map(|row: &Row| row.kind.names().info.clone());
+        let documents = Documents::new(served.chain(self.described));
         Server(Arc::new(Inner {
             store: Arc::new(store),
             namespaces,
             foundation: self.foundation,
             rows,
+            documents,
             plugins: self.plugins,
             authorizer: self.authorizer,
             clusters: self.clusters,
@@ -160,6 +173,7 @@ pub(crate) struct Inner {
     pub(crate) foundation: Foundation,
     pub(crate) store: Arc<Store>,
     pub(crate) rows: BTreeMap<(&'static str, &'static str, &'static str), Row>,
+    pub(crate) documents: Documents,
     pub(crate) namespaces: Option<CollectionId>,
     pub(crate) plugins: Vec<Arc<dyn Plugin>>,
     pub(crate) authorizer: Arc<dyn Authorizer>,
@@ -249,6 +263,9 @@ impl Inner {
         match call.route.target.clone() {
             Target::Other => {
                 self.authorize(&call, None)?;
+                if let Some(response) = openapi::answer(self, &call)? {
+                    return Ok(response);
+                }
                 match discovery::answer(self, &call, cluster.as_ref()) {
                     Some(response) => Ok(response),
                     None => Err(Failure::NoSuchPath),

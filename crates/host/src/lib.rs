@@ -72,6 +72,9 @@ impl Host {
             .clusters(clusters::ByObject::new(RUNTIME_VERSION))
             .cluster_annotation(CLUSTER_ANNOTATION)
             .admission(namespaces::PermanentNamespaces);
+        // Who asks for OpenAPI hears of all kinds, whether or not somebody serves the aggregated ones just now.
+        let aggregated = catalogue::all().iter().filter(|row| catalogue::is_aggregated(row));
+        let builder = aggregated.fold(builder, Builder::described);
         let server = rows::register(builder, own.chain(rows)).build();
         server.start(tasks);
         Self { inner: Arc::new(Inner { server, aggregated: Mutex::new(None), born: AtomicBool::new(false) }) }

@@ -4,6 +4,7 @@
 mod create;
 mod delete;
 mod draft;
+mod protobuf;
 mod read;
 mod scale;
 mod update;
