@@ -282,7 +282,11 @@ impl Definitions {
             text.push_str("Deprecated.");
         }
         let mut schema = self.described(&field.node, &text, union);
-        let mut extend = |name: &str, value: Value| schema[format!("x-kubernetes-{name}")] = value;
+        let dialect = self.dialect;
+        let mut extend = |name: &str, value: Value| {
+            beside_reference(dialect, &mut schema);
+            schema[format!("x-kubernetes-{name}")] = value;
+        };
         match (&field.node, field.topology) {
             (Node::List(_), Topology::Atomic) => extend("list-type", json!("atomic")),
             (Node::List(_), Topology::Set) => extend("list-type", json!("set")),
@@ -312,12 +316,16 @@ impl Definitions {
         if text.is_empty() {
             return schema;
         }
-        // In OpenAPI 3.0 nothing may stand beside a reference.
-        if self.dialect == Dialect::V3 && schema.get("$ref").is_some() {
-            schema = json!({ "allOf": [schema] });
-        }
+        beside_reference(self.dialect, &mut schema);
         schema["description"] = json!(text);
         schema
+    }
+}
+
+/// Makes room for more: in OpenAPI 3.0 nothing may stand beside a reference.
+fn beside_reference(dialect: Dialect, schema: &mut Value) {
+    if dialect == Dialect::V3 && schema.get("$ref").is_some() {
+        *schema = json!({ "allOf": [schema.take()] });
     }
 }
 
