@@ -5,7 +5,7 @@
 //! chooses HTTP codes. A read never returns data older than the log's head at the request's arrival.
 //!
 //! **Tour.** [`server`] the server and its builder; [`registry`] the hooks of a kind; [`admission`] the chain of checks;
-//! [`clusters`] logical clusters; [`authorization`] who may do what; [`openapi`] what clients learn about kinds;
+//! [`clusters`] logical clusters; [`authorization`] who may do what; `openapi` what clients learn about kinds;
 //! [`protobuf`] bodies that are no JSON; [`validator`] what must hold of every watch.
 //!
 //! Managed fields have their place and are not there yet: the section of stored objects is kept, requests cannot fill
@@ -20,7 +20,7 @@ mod heartbeat;
 mod kind;
 mod meta;
 mod negotiation;
-pub mod openapi;
+mod openapi;
 mod output;
 pub mod protobuf;
 pub mod registry;

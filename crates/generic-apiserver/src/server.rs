@@ -22,6 +22,7 @@ use crate::discovery;
 use crate::handlers;
 use crate::kind::{Kind, Typed};
 use crate::openapi::{self, Documents};
+use crate::protobuf;
 use crate::registry::{Generic, Strategy};
 use crate::request::{Call, Query, ResourcePath, Route, Target};
 use crate::snapshot::View;
@@ -147,7 +148,7 @@ impl Builder {
         let store = Store::new(self.foundation.log.clone(), self.foundation.writer, kinds);
         let namespaces = store.collection("", "namespaces");
         let served = rows.values().map(|row: &Row| row.kind.names().info.clone());
-        let documents = Documents::new(served.chain(self.described));
+        let documents = Documents::new(served.chain(self.described), []);
         Server(Arc::new(Inner {
             store: Arc::new(store),
             namespaces,
@@ -256,7 +257,7 @@ impl Inner {
         let (mut parts, body) = request.into_parts();
         let route = Route::parse(parts.uri.path()).ok_or(Failure::NoSuchPath)?;
         let user = parts.extensions.remove::<User>().unwrap_or_else(anonymous);
-        let call =
+        let mut call =
             Call { method: parts.method, query: Query::parse(parts.uri.query()), route, headers: parts.headers, user };
         self.store.fresh().await?;
         let cluster = self.cluster(&call.route.cluster)?;
@@ -276,6 +277,7 @@ impl Inner {
                 self.authorize(&call, Some(&path))?;
                 let body =
                     if matches!(call.method, Method::GET | Method::HEAD) { Bytes::new() } else { read(body).await? };
+                let body = protobuf::body::read(&mut call, || (&row.kind.names().info).into(), body)?;
                 handlers::handle(self, call, path, row, body).await
             }
         }

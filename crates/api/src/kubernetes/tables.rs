@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Schema trees of Kubernetes' own kinds, from tables of field facts.
 //!
-//! The tables hold names, types, emit rules, merge keys and protobuf numbers of the public API, one struct a line. A
-//! table is read when a struct is first asked for, a struct is resolved when it is first walked.
+//! The tables hold names, types, emit rules, merge keys and protobuf numbers of the public API, one struct a line; what
+//! structs and fields are is told in a file of its own. A table is read when a struct is first asked for, a struct is
+//! resolved when it is first walked.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -34,6 +35,34 @@ const FILES: [(&str, &str); 17] = [
     ("scheduling", include_str!("fields/scheduling.json")),
     ("storage", include_str!("fields/storage.json")),
 ];
+
+/// What structs and fields are; see its head for the form.
+const DESCRIPTIONS: &str = include_str!("fields/descriptions.txt");
+
+/// Descriptions of the fields of each `GROUP/STRUCT`; that of the struct itself is under the empty name.
+static TEXTS: LazyLock<BTreeMap<&'static str, BTreeMap<&'static str, &'static str>>> = LazyLock::new(|| {
+    let mut texts = BTreeMap::<_, BTreeMap<_, _>>::new();
+    let mut current = "";
+    for line in DESCRIPTIONS.lines().filter(|line| !line.starts_with('#')) {
+        let (word, text) = line.split_once(' ').unwrap_or((line, ""));
+        let field = match word.strip_prefix('@') {
+            Some(name) => {
+                current = name;
+                ""
+            }
+            None => word,
+        };
+        texts.entry(current).or_default().insert(field, text);
+    }
+    texts
+});
+
+/// What a field of a struct is; the empty name stands for the struct.
+fn told(group: &str, name: &str, field: &str) -> &'static str {
+    let own = TEXTS.get(format!("{group}/{name}").as_str()).and_then(|texts| texts.get(field));
+    let common = || TEXTS.get("*").and_then(|texts| texts.get(field)).filter(|_| !field.is_empty());
+    own.or_else(common).copied().unwrap_or_default()
+}
 
 static TABLES: LazyLock<Vec<(&'static str, Lazy<Table>)>> = LazyLock::new(|| {
     FILES
@@ -124,7 +153,7 @@ impl Table {
                 let make: Make<ObjectSchema> = Box::new(move || ObjectSchema {
                     name,
                     package,
-                    description: "",
+                    description: told(group, name, ""),
                     fields: fields(group, facts, name),
                 });
                 let lazy: &'static Lazy<ObjectSchema> = Box::leak(Box::new(LazyLock::new(make)));
@@ -135,9 +164,9 @@ impl Table {
     }
 }
 
-fn fields(group: &'static str, facts: &'static Facts, name: &str) -> Vec<Field> {
+fn fields(group: &'static str, facts: &'static Facts, object: &str) -> Vec<Field> {
     let mut out = Vec::new();
-    for (name, fact) in facts.get(name).into_iter().flatten() {
+    for (name, fact) in facts.get(object).into_iter().flatten() {
         if fact.inline {
             // The fields of an embedded struct are served in its place; on the protobuf wire they are a message.
             let embedded = fields(group, facts, fact.r#type).into_iter().map(|field| {
@@ -147,7 +176,7 @@ fn fields(group: &'static str, facts: &'static Facts, name: &str) -> Vec<Field> 
             });
             out.extend(embedded);
         } else {
-            out.push(field(group, name, fact));
+            out.push(Field { description: told(group, object, name), ..field(group, name, fact) });
         }
     }
     out
@@ -267,6 +296,24 @@ mod tests {
             }
         }
         assert!(structs > 350, "{structs}");
+    }
+
+    /// A text that describes nothing is a mistake in its name.
+    #[test]
+    fn every_description_belongs_to_a_field() {
+        for (object, texts) in TEXTS.iter().filter(|(object, _)| **object != "*") {
+            let (group, name) = object.split_once('/').expect("group and struct");
+            let node = node(group, name).unwrap_or_else(|| panic!("no table has {object}"));
+            let object = node.as_object().expect("a struct");
+            for field in texts.keys().filter(|field| !field.is_empty()) {
+                assert!(object.field(field).is_some(), "{group}/{name} has no {field}");
+            }
+        }
+        let pod = node("core", "Pod").expect("there is a table");
+        assert_eq!(
+            pod.as_object().expect("a struct").description,
+            "A group of containers that run together on a node."
+        );
     }
 
     #[test]

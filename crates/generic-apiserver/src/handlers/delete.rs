@@ -72,9 +72,7 @@ impl Scope {
     fn delete_options(&mut self, body: &[u8]) -> Result<DeleteOptions> {
         let query = &self.call.query;
         let mut options = DeleteOptions::default();
-        if self.is_protobuf() && !body.is_empty() {
-            options = Self::protobuf_options(body)?;
-        } else if body.iter().any(|byte| !byte.is_ascii_whitespace()) {
+        if body.iter().any(|byte| !byte.is_ascii_whitespace()) {
             options = serde_json::from_slice(body).map_err(|error| Failure::BadRequest(error.to_string()))?;
         } else {
             options.grace_period_seconds = query.number("gracePeriodSeconds")?;

@@ -24,9 +24,6 @@ pub(super) struct Draft {
 impl Scope {
     /// Reads the body of a POST or PUT.
     pub(super) fn draft(&self, body: &[u8], validation: FieldValidation) -> Result<Draft> {
-        if self.is_protobuf() {
-            return self.protobuf_draft(body);
-        }
         if input(self.call.header(CONTENT_TYPE)) != Input::Json {
             return Err(Failure::UnsupportedMediaType(vec!["application/json"]));
         }
@@ -119,12 +116,12 @@ fn patched(tree: &Value, text: &str) -> Failure {
     Failure::field(&GroupKind::default(), "", FieldError::invalid(&Path::new("patch"), shown, text))
 }
 
-pub(super) fn cannot_be_handled(names: &Names, error: &str) -> String {
+fn cannot_be_handled(names: &Names, error: &str) -> String {
     let (kind, version) = (names.info.kind, names.info.version);
     format!("{kind} in version {version:?} cannot be handled as a {kind}: {error}")
 }
 
-pub(super) fn unrecognized(names: &Names, body: &[u8], error: &str) -> String {
+fn unrecognized(names: &Names, body: &[u8], error: &str) -> String {
     let mut summary = String::new();
     for byte in body.iter().take(30) {
         let _ = write!(summary, "{byte:02x}");

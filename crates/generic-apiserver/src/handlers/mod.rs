@@ -4,7 +4,6 @@
 mod create;
 mod delete;
 mod draft;
-mod protobuf;
 mod read;
 mod scale;
 mod update;

@@ -51,7 +51,7 @@ const KEEP: chrono::TimeDelta = chrono::TimeDelta::days(365);
 ///
 /// Shape: `{"openapi", "info", "paths", "components": {"schemas"}}`; every `$ref` is resolved within it. Rows of other
 /// groups or versions are mixed in as they come.
-pub fn v3<'a>(rows: impl IntoIterator<Item = &'a ResourceInfo>) -> Value {
+fn v3<'a>(rows: impl IntoIterator<Item = &'a Described>) -> Value {
     let (paths, schemas) = assemble(Dialect::V3, rows);
     json!({
         "openapi": "3.0.0",
@@ -64,7 +64,7 @@ pub fn v3<'a>(rows: impl IntoIterator<Item = &'a ResourceInfo>) -> Value {
 /// One document of all rows in OpenAPI 2.0.
 ///
 /// Shape: `{"swagger", "info", "paths", "definitions"}`; every `$ref` is resolved within it.
-pub fn v2<'a>(rows: impl IntoIterator<Item = &'a ResourceInfo>) -> Value {
+fn v2<'a>(rows: impl IntoIterator<Item = &'a Described>) -> Value {
     let (paths, definitions) = assemble(Dialect::V2, rows);
     json!({
         "swagger": "2.0",
@@ -75,7 +75,7 @@ pub fn v2<'a>(rows: impl IntoIterator<Item = &'a ResourceInfo>) -> Value {
 }
 
 /// A document of [`v2`] as the message `openapi.v2.Document`.
-pub fn v2_protobuf(document: &Value) -> Vec<u8> {
+fn v2_protobuf(document: &Value) -> Vec<u8> {
     gnostic::document(document)
 }
 
@@ -83,11 +83,11 @@ fn info() -> Value {
     json!({ "title": "Kubernetes", "version": "unversioned" })
 }
 
-fn assemble<'a>(dialect: Dialect, rows: impl IntoIterator<Item = &'a ResourceInfo>) -> (Value, Value) {
+fn assemble<'a>(dialect: Dialect, rows: impl IntoIterator<Item = &'a Described>) -> (Value, Value) {
     let mut definitions = Definitions::new(dialect);
     let mut paths = Map::new();
     for row in rows {
-        paths::add(&mut paths, &mut definitions, row);
+        paths::add(&mut paths, &mut definitions, &row.info, row.created_only);
     }
     (Value::Object(paths), Value::Object(definitions.finish()))
 }
@@ -120,9 +120,16 @@ enum Which {
 /// Documents by the rows in them.
 type Made = BTreeMap<(Which, Vec<usize>), Arc<Document>>;
 
+/// A row, and what can be done with its objects.
+struct Described {
+    info: ResourceInfo,
+    /// Whether objects are created and never stored.
+    created_only: bool,
+}
+
 /// The documents of a server.
 pub(crate) struct Documents {
-    rows: Vec<ResourceInfo>,
+    rows: Vec<Described>,
     made: Mutex<Made>,
 }
 
@@ -136,19 +143,25 @@ impl fmt::Debug for Documents {
 type Versions = BTreeMap<(&'static str, &'static str), Vec<usize>>;
 
 impl Documents {
-    /// Documents of rows, which may be served by somebody else.
-    pub(crate) fn new(rows: impl IntoIterator<Item = ResourceInfo>) -> Self {
+    /// Documents of rows, which may be served by somebody else: of those with objects, and of those whose objects are
+    /// created and never stored.
+    pub(crate) fn new(
+        stored: impl IntoIterator<Item = ResourceInfo>,
+        created: impl IntoIterator<Item = ResourceInfo>,
+    ) -> Self {
+        let stored = stored.into_iter().map(|info| Described { info, created_only: false });
+        let created = created.into_iter().map(|info| Described { info, created_only: true });
         let mut unique = BTreeMap::new();
-        for row in rows {
-            unique.entry((row.group, row.version, row.plural)).or_insert(row);
+        for row in stored.chain(created) {
+            unique.entry((row.info.group, row.info.version, row.info.plural)).or_insert(row);
         }
         Self { rows: unique.into_values().collect(), made: Mutex::default() }
     }
 
     fn versions(&self, served: impl Fn(&ResourceInfo) -> bool) -> Versions {
         let mut versions = Versions::new();
-        for (index, row) in self.rows.iter().enumerate().filter(|(_, row)| served(row)) {
-            versions.entry((row.group, row.version)).or_default().push(index);
+        for (index, row) in self.rows.iter().enumerate().filter(|(_, row)| served(&row.info)) {
+            versions.entry((row.info.group, row.info.version)).or_default().push(index);
         }
         versions
     }
@@ -292,5 +305,47 @@ fn moved(location: &str) -> Response {
 fn set(response: &mut Response, name: HeaderName, value: &str) {
     if let Ok(value) = HeaderValue::from_str(value) {
         response.headers_mut().insert(name, value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(plural: &'static str) -> ResourceInfo {
+        ResourceInfo {
+            group: "example.com",
+            version: "v1",
+            kind: "Thing",
+            plural,
+            singular: "",
+            short_names: &[],
+            categories: &[],
+            namespaced: false,
+            subresources: &[],
+            columns: &[],
+            field_selectors: &[],
+            heartbeat_fields: &[],
+            custom: false,
+            schema: || apimachinery::schema::Node::Raw,
+        }
+    }
+
+    #[test]
+    fn what_is_never_stored_can_only_be_created() {
+        let documents = Documents::new([row("things")], [row("reviews"), row("things")]);
+        let tree = v3(&documents.rows);
+        let methods = |path: &str| tree["paths"][path].as_object().expect("a path").keys().cloned().collect::<Vec<_>>();
+        assert_eq!(methods("/apis/example.com/v1/reviews"), ["post"]);
+        assert_eq!(methods("/apis/example.com/v1/things"), ["delete", "get", "post"]);
+        assert!(tree["paths"].get("/apis/example.com/v1/reviews/{name}").is_none());
+    }
+
+    #[test]
+    fn a_document_is_made_once() {
+        let documents = Documents::new([row("things")], []);
+        let first = documents.get(Which::V3, vec![0]);
+        assert!(Arc::ptr_eq(&first, &documents.get(Which::V3, vec![0])));
+        assert_ne!(first.hash, documents.get(Which::V3, Vec::new()).hash);
     }
 }

@@ -96,7 +96,14 @@ struct Operation<'a> {
 }
 
 /// Adds the paths of a kind, and to the definitions what they need.
-pub(super) fn add(paths: &mut Map<String, Value>, definitions: &mut Definitions, info: &ResourceInfo) {
+///
+/// `created_only`: its objects are never stored, so that nothing but creation is there.
+pub(super) fn add(
+    paths: &mut Map<String, Value>,
+    definitions: &mut Definitions,
+    info: &ResourceInfo,
+    created_only: bool,
+) {
     let dialect = definitions.dialect;
     let names = definitions.kind(info);
     let (patch, status) = (definitions.patch(), definitions.status());
@@ -131,13 +138,17 @@ pub(super) fn add(paths: &mut Map<String, Value>, definitions: &mut Definitions,
 
     let mut item = PathItem::new(dialect, &["namespace"][..usize::from(info.namespaced)]);
     item.add(Operation {
-        answers: vec![(200, &names.list)],
-        ..operation("get", "list", id("list", ""), format!("Lists or watches {plural}."), LIST)
-    });
-    item.add(Operation {
         body: Some((&names.object, &[], true)),
         answers: vec![(200, &names.object), (201, &names.object), (202, &names.object)],
         ..operation("post", "post", id("create", ""), format!("Creates a {kind}."), WRITE)
+    });
+    if created_only {
+        paths.insert(collection, item.finish());
+        return;
+    }
+    item.add(Operation {
+        answers: vec![(200, &names.list)],
+        ..operation("get", "list", id("list", ""), format!("Lists or watches {plural}."), LIST)
     });
     item.add(Operation {
         body: Some((&options, &[], false)),

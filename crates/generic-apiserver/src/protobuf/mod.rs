@@ -14,6 +14,7 @@
 //! Source: apimachinery pkg/runtime/serializer/protobuf, pkg/runtime/generated.proto, the `generated.proto` of each
 //! group.
 
+pub(crate) mod body;
 mod wire;
 
 use std::collections::BTreeSet;
@@ -110,7 +111,7 @@ impl<'a> Envelope<'a> {
 
 /// Whether every field of a kind, however deep, has a number: without that a body would lose what has none.
 pub fn is_known(schema: &Node) -> bool {
-    known(schema, &mut BTreeSet::new())
+    schema.as_object().is_some() && known(schema, &mut BTreeSet::new())
 }
 
 fn known(node: &Node, seen: &mut BTreeSet<usize>) -> bool {
