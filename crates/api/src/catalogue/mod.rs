@@ -8,6 +8,7 @@ mod cells;
 mod custom;
 mod gardener;
 mod kubernetes;
+mod unread;
 
 use std::sync::LazyLock;
 
@@ -18,6 +19,7 @@ static ALL: LazyLock<Vec<ResourceInfo>> = LazyLock::new(|| {
     let mut rows = gardener::rows();
     rows.extend(custom::rows());
     rows.extend(kubernetes::rows());
+    rows.extend(unread::rows());
     rows
 });
 
