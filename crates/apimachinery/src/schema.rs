@@ -197,7 +197,26 @@ pub struct Field {
     /// Whether upstream marks it as deprecated.
     pub deprecated: bool,
     /// Number in the protobuf message, where one is known.
-    pub protobuf: Option<u32>,
+    pub protobuf: Option<Protobuf>,
+}
+
+/// Where a field stands in the protobuf form of its struct.
+///
+/// A struct that Go embeds is served with its fields in the place of the embedding; on the protobuf wire it is a message
+/// of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Protobuf {
+    /// Number of the message that holds the field, for fields of an embedded struct.
+    pub embedded_in: Option<u32>,
+    /// Number of the field in its message.
+    pub number: u32,
+}
+
+impl Protobuf {
+    /// A field of the struct's own message.
+    pub const fn of(number: u32) -> Self {
+        Self { embedded_in: None, number }
+    }
 }
 
 impl<T: Schema> Schema for Option<T> {

@@ -6,10 +6,11 @@
 //!
 //! **Tour.** [`server`] the server and its builder; [`registry`] the hooks of a kind; [`admission`] the chain of checks;
 //! [`clusters`] logical clusters; [`authentication`] who asks; [`authorization`] who may do what; [`http`] HTTPS in
-//! front; [`validator`] what must hold of every watch.
+//! front; `openapi` what clients learn about kinds; [`protobuf`] bodies that are no JSON; [`validator`] what must hold of
+//! every watch.
 //!
-//! Two things have their place and are not there yet: managed fields (the section of stored objects is kept, requests
-//! cannot fill it, apply patches answer 415) and OpenAPI (the schema trees that it is made from are in the rows).
+//! Managed fields have their place and are not there yet: the section of stored objects is kept, requests cannot fill
+//! it, apply patches answer 415.
 
 pub mod admission;
 pub mod authentication;
@@ -22,7 +23,9 @@ pub mod http;
 mod kind;
 mod meta;
 mod negotiation;
+mod openapi;
 mod output;
+pub mod protobuf;
 pub mod registry;
 mod request;
 mod reviews;

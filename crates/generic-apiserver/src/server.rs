@@ -24,6 +24,8 @@ use crate::discovery;
 use crate::handlers;
 use crate::http::{Health, Metrics};
 use crate::kind::{Kind, Typed};
+use crate::openapi::{self, Documents};
+use crate::protobuf;
 use crate::registry::{Generic, Strategy};
 use crate::request::{Call, Query, ResourcePath, Route, Target};
 use crate::reviews::{self, Review};
@@ -53,6 +55,7 @@ pub struct Foundation {
 pub struct Builder {
     foundation: Foundation,
     kinds: Vec<(Arc<dyn Kind>, bool)>,
+    described: Vec<ResourceInfo>,
     plugins: Vec<Arc<dyn Plugin>>,
     authorizer: Arc<dyn Authorizer>,
     clusters: Arc<dyn Clusters>,
@@ -77,6 +80,7 @@ impl Builder {
         Self {
             foundation,
             kinds: Vec::new(),
+            described: Vec::new(),
             plugins: Vec::new(),
             authorizer: Arc::new(AllowAll),
             clusters: Arc::new(FixedClusters::default()),
@@ -140,6 +144,13 @@ impl Builder {
         self
     }
 
+    /// Describes a resource that somebody else serves behind this server in the OpenAPI documents of the clusters that
+    /// serve it.
+    pub fn described(mut self, info: &ResourceInfo) -> Self {
+        self.described.push(info.clone());
+        self
+    }
+
     /// Adds a plugin at the end of the admission chain.
     pub fn admission(mut self, plugin: impl Plugin) -> Self {
         self.plugins.push(Arc::new(plugin));
@@ -192,11 +203,15 @@ impl Builder {
         }
         let store = Store::new(self.foundation.log.clone(), self.foundation.writer, kinds);
         let namespaces = store.collection("", "namespaces");
+        let served = rows.values().map(|row: &Row| row.kind.names().info.clone());
+        let views = self.views.iter().map(|view| view.info.clone());
+        let documents = Documents::new(served.chain(views).chain(self.described), self.reviews.iter().cloned());
         Server(Arc::new(Inner {
             store: Arc::new(store),
             namespaces,
             foundation: self.foundation,
             rows,
+            documents,
             plugins: self.plugins,
             authorizer: self.authorizer,
             clusters: self.clusters,
@@ -240,6 +255,7 @@ pub(crate) struct Inner {
     pub(crate) authenticator: Option<Arc<dyn Authenticator>>,
     pub(crate) health: Health,
     pub(crate) metrics: Option<Metrics>,
+    pub(crate) documents: Documents,
     pub(crate) namespaces: Option<CollectionId>,
     pub(crate) plugins: Vec<Arc<dyn Plugin>>,
     pub(crate) authorizer: Arc<dyn Authorizer>,
@@ -340,6 +356,9 @@ impl Inner {
         match call.route.target.clone() {
             Target::Other => {
                 self.authorize(&call, None)?;
+                if let Some(response) = openapi::answer(self, &call)? {
+                    return Ok(response);
+                }
                 match discovery::answer(self, &call, cluster.as_ref()) {
                     Some(response) => Ok(response),
                     None => Err(Failure::NoSuchPath),
@@ -353,6 +372,7 @@ impl Inner {
                 let watch = call.verb(&path) == "watch";
                 let yaml = yaml::wanted(&mut call, watch)?;
                 let body = yaml::read(&mut call, body)?;
+                let body = protobuf::body::read(&mut call, || (&served.info()).into(), body)?;
                 let answered = match served {
                     Served::Row(row) => handlers::handle(self, call, path, row, body).await,
                     Served::Review(review) => reviews::answer(self, &call, &path, &review, &body).await,
@@ -432,6 +452,17 @@ enum Served {
     Row(Row),
     View(Arc<View>, Row),
     Review(Arc<Review>),
+}
+
+impl Served {
+    /// The kind that clients speak of.
+    fn info(&self) -> ResourceInfo {
+        match self {
+            Self::Row(row) => row.kind.names().info.clone(),
+            Self::View(view, _) => view.info.clone(),
+            Self::Review(review) => review.info.clone(),
+        }
+    }
 }
 
 async fn read(body: Body) -> Result<Bytes> {

@@ -88,6 +88,9 @@ impl Host {
             .clusters(clusters::ByObject::new(RUNTIME_VERSION))
             .cluster_annotation(CLUSTER_ANNOTATION)
             .admission(namespaces::PermanentNamespaces);
+        // Who asks for OpenAPI hears of all kinds, whether or not somebody serves the aggregated ones just now.
+        let aggregated = catalogue::all().iter().filter(|row| catalogue::is_aggregated(row));
+        let builder = aggregated.fold(builder, Builder::described);
         let server = rows::unstored(rows::register(builder, own.chain(parts.rows)));
         let server = rows::logs(server, parts.logs).build();
         server.start(tasks);

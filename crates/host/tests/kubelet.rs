@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Pods whose processes are real.
 
-mod support;
+mod threads;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -14,7 +14,7 @@ use controller::{Api, ObjectKey};
 use host::kubelet::{self, Launch};
 use host::timekeeper::Mode;
 use process::child::{Assignment, Ready};
-use support::World;
+use threads::World;
 
 /// What a toy does once it has its assignment.
 const WELL: &str = r#"read assignment; echo '{"program":"toy"}'; echo "hello" >&2; echo "$assignment" >&2;
@@ -163,7 +163,7 @@ async fn a_process_that_fails_is_started_again_and_then_left_alone_for_a_while()
     assert_eq!(kubelet.log("toy-1", "?previous=true").await, "one\nerror: no such flag\n");
 
     // Landscape time ends the back-off as well as wall time does.
-    let to = support::start() + TimeDelta::seconds(30);
+    let to = threads::start() + TimeDelta::seconds(30);
     kubelet.world.clock.advance(to).await.expect("forwards");
     let again = |pod: Option<&Pod>| pod.is_some_and(|pod| pod.status.container_statuses[0].restart_count >= 2);
     kubelet.until("toy-1", again).await;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Landscape time across threads that know of one another only through the API.
 
-mod support;
+mod threads;
 
 use std::sync::{Arc, Mutex};
 
@@ -14,7 +14,7 @@ use controller::{Api, ListOptions};
 use host::timekeeper::{CommandError, Mode};
 use http_body_util::{BodyExt, StreamBody};
 use process::{Context, Exit, Transport};
-use support::{World, start};
+use threads::{World, start};
 use tokio::sync::oneshot;
 
 /// Name and text of every ConfigMap whose name begins with `tick`.

@@ -94,7 +94,11 @@ fn field(field: &syn::Field) -> syn::Result<proc_macro2::TokenStream> {
     let topology = syn::Ident::new(facts.topology.unwrap_or("Default"), proc_macro2::Span::call_site());
     let keys = &facts.list_map_keys;
     let (preserve_unknown, deprecated) = (facts.preserve_unknown, facts.deprecated);
-    let protobuf = if let Some(number) = facts.protobuf { quote!(Some(#number)) } else { quote!(None) };
+    let protobuf = if let Some(number) = facts.protobuf {
+        quote!(Some(apimachinery::schema::Protobuf::of(#number)))
+    } else {
+        quote!(None)
+    };
     Ok(quote! {
         apimachinery::schema::Field {
             name: #name,

@@ -13,9 +13,12 @@ use crate::impl_resource;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ViewerKubeconfigRequest {
+    /// Metadata of the object.
     pub metadata: ObjectMeta,
+    /// What is wanted.
     #[schema(required)]
     pub spec: ViewerKubeconfigRequestSpec,
+    /// What is there.
     #[schema(required)]
     pub status: ViewerKubeconfigRequestStatus,
 }
@@ -24,6 +27,7 @@ pub struct ViewerKubeconfigRequest {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ViewerKubeconfigRequestSpec {
+    /// Seconds for which the kubeconfig is valid; at least 10 minutes. Default: 1 hour.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expiration_seconds: Option<i64>,
 }
@@ -32,8 +36,10 @@ pub struct ViewerKubeconfigRequestSpec {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ViewerKubeconfigRequestStatus {
+    /// The kubeconfig.
     #[schema(required)]
     pub kubeconfig: ByteString,
+    /// Until when the kubeconfig is valid.
     #[schema(required)]
     pub expiration_timestamp: Time,
 }

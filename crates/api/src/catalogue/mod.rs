@@ -8,6 +8,7 @@ mod cells;
 mod custom;
 mod gardener;
 mod kubernetes;
+mod unread;
 mod unstored;
 
 use std::sync::LazyLock;
@@ -19,6 +20,7 @@ static ALL: LazyLock<Vec<ResourceInfo>> = LazyLock::new(|| {
     let mut rows = gardener::rows();
     rows.extend(custom::rows());
     rows.extend(kubernetes::rows());
+    rows.extend(unread::rows());
     rows
 });
 

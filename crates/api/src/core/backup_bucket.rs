@@ -15,19 +15,25 @@ use crate::impl_resource;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct BackupBucket {
+    /// Metadata of the object.
     #[schema(required)]
     pub metadata: ObjectMeta,
+    /// What is wanted.
     #[schema(required)]
     pub spec: BackupBucketSpec,
+    /// What is there.
     #[schema(required)]
     pub status: BackupBucketStatus,
 }
 
+/// Where a bucket is.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct BackupBucketProvider {
+    /// Provider of the bucket.
     #[schema(required)]
     pub r#type: String,
+    /// Region of the bucket.
     #[schema(required)]
     pub region: String,
 }
@@ -36,14 +42,19 @@ pub struct BackupBucketProvider {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct BackupBucketSpec {
+    /// Provider and region of the bucket.
     #[schema(required)]
     pub provider: BackupBucketProvider,
+    /// Settings for the bucket, in the provider's format.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provider_config: Option<RawExtension>,
+    /// Seed whose gardenlet manages the bucket.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed_name: Option<String>,
+    /// Credentials for the bucket.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub credentials_ref: Option<crate::kubernetes::core::ObjectReference>,
+    /// Secret with the credentials for the bucket.
     #[schema(required, deprecated)]
     pub secret_ref: crate::kubernetes::core::SecretReference,
 }
@@ -52,14 +63,19 @@ pub struct BackupBucketSpec {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct BackupBucketStatus {
+    /// What the provider's extension tells of the bucket, in its own format.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provider_status: Option<RawExtension>,
+    /// The operation that runs, or the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_operation: Option<LastOperation>,
+    /// The last error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_error: Option<LastError>,
+    /// Generation of the specification that was acted on last.
     #[serde(skip_serializing_if = "is_zero")]
     pub observed_generation: i64,
+    /// Secret with credentials that the provider's extension made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub generated_secret_ref: Option<crate::kubernetes::core::SecretReference>,
 }

@@ -15,9 +15,12 @@ use crate::impl_resource;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct BackupEntry {
+    /// Metadata of the object.
     #[schema(required)]
     pub metadata: ObjectMeta,
+    /// What is wanted.
     pub spec: BackupEntrySpec,
+    /// What is there.
     pub status: BackupEntryStatus,
 }
 
@@ -25,8 +28,10 @@ pub struct BackupEntry {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct BackupEntrySpec {
+    /// BackupBucket that holds the entry.
     #[schema(required)]
     pub bucket_name: String,
+    /// Seed whose gardenlet manages the entry.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed_name: Option<String>,
 }
@@ -35,14 +40,19 @@ pub struct BackupEntrySpec {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct BackupEntryStatus {
+    /// The operation that runs, or the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_operation: Option<LastOperation>,
+    /// The last error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_error: Option<LastError>,
+    /// Generation of the specification that was acted on last.
     #[serde(skip_serializing_if = "is_zero")]
     pub observed_generation: i64,
+    /// Seed that manages the entry at present; differs from the specification during a migration.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed_name: Option<String>,
+    /// When the migration to another Seed began.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub migration_start_time: Option<Time>,
 }

@@ -13,11 +13,15 @@ use crate::impl_resource;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ControllerDeployment {
+    /// Metadata of the object.
     pub metadata: ObjectMeta,
+    /// How the controller is deployed: helm.
     #[schema(required)]
     pub r#type: String,
+    /// Chart and values.
     #[schema(required)]
     pub provider_config: RawExtension,
+    /// Whether the controller gets a kubeconfig for the garden cluster.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inject_garden_kubeconfig: Option<bool>,
 }

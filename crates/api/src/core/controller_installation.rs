@@ -14,8 +14,11 @@ use crate::impl_resource;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ControllerInstallation {
+    /// Metadata of the object.
     pub metadata: ObjectMeta,
+    /// What is wanted.
     pub spec: ControllerInstallationSpec,
+    /// What is there.
     pub status: ControllerInstallationStatus,
 }
 
@@ -23,10 +26,13 @@ pub struct ControllerInstallation {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ControllerInstallationSpec {
+    /// ControllerRegistration that is installed.
     #[schema(required)]
     pub registration_ref: crate::kubernetes::core::ObjectReference,
+    /// Seed in which it is installed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed_ref: Option<crate::kubernetes::core::ObjectReference>,
+    /// ControllerDeployment with the chart.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deployment_ref: Option<crate::kubernetes::core::ObjectReference>,
 }
@@ -35,9 +41,11 @@ pub struct ControllerInstallationSpec {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ControllerInstallationStatus {
+    /// Valid, Installed, Healthy and Progressing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(merge_key = "type", patch_strategy = "merge")]
     pub conditions: Vec<Condition>,
+    /// What the deployment tells of itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provider_status: Option<RawExtension>,
 }

@@ -14,18 +14,24 @@ use crate::impl_resource;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ExposureClass {
+    /// Metadata of the object.
     pub metadata: ObjectMeta,
+    /// Name of the handler, which gardenlet's configuration maps to an ingress gateway. Cannot be changed.
     #[schema(required)]
     pub handler: String,
+    /// Which Seeds are eligible for Shoots of this class.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheduling: Option<ExposureClassScheduling>,
 }
 
+/// Which Seeds are eligible for Shoots of an ExposureClass.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ExposureClassScheduling {
+    /// Labels that the Seed must have.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed_selector: Option<SeedSelector>,
+    /// Taints of Seeds that are tolerated.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(merge_key = "key", patch_strategy = "merge")]
     pub tolerations: Vec<Toleration>,

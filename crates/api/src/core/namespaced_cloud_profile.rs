@@ -15,8 +15,11 @@ use crate::impl_resource;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct NamespacedCloudProfile {
+    /// Metadata of the object.
     pub metadata: ObjectMeta,
+    /// What is wanted.
     pub spec: NamespacedCloudProfileSpec,
+    /// What is there.
     pub status: NamespacedCloudProfileStatus,
 }
 
@@ -24,23 +27,31 @@ pub struct NamespacedCloudProfile {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct NamespacedCloudProfileSpec {
+    /// Certificates that every node trusts, in place of the parent's, in PEM.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ca_bundle: Option<String>,
+    /// Later expiration dates for versions of the parent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kubernetes: Option<KubernetesSettings>,
+    /// Further machine images, or later expiration dates for those of the parent.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(merge_key = "name", patch_strategy = "merge")]
     pub machine_images: Vec<MachineImage>,
+    /// Further machine types.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(merge_key = "name", patch_strategy = "merge")]
     pub machine_types: Vec<MachineType>,
+    /// Further volume types.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(merge_key = "name", patch_strategy = "merge")]
     pub volume_types: Vec<VolumeType>,
+    /// CloudProfile that this one extends. Cannot be changed.
     #[schema(required)]
     pub parent: CloudProfileReference,
+    /// Settings of the provider, in its own format.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provider_config: Option<RawExtension>,
+    /// Limits for Shoots of this profile, in place of the parent's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limits: Option<Limits>,
 }
@@ -49,7 +60,9 @@ pub struct NamespacedCloudProfileSpec {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct NamespacedCloudProfileStatus {
+    /// Parent and specification taken together: what Shoots see.
     pub cloud_profile_spec: CloudProfileSpec,
+    /// Generation of the specification that was acted on last.
     #[serde(skip_serializing_if = "is_zero")]
     pub observed_generation: i64,
 }

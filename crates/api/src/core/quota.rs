@@ -15,7 +15,9 @@ use crate::impl_resource;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Quota {
+    /// Metadata of the object.
     pub metadata: ObjectMeta,
+    /// What is wanted.
     pub spec: QuotaSpec,
 }
 
@@ -23,10 +25,13 @@ pub struct Quota {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct QuotaSpec {
+    /// Days after which Shoots are deleted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster_lifetime_days: Option<i32>,
+    /// Most of each resource: cpu, gpu, memory, storage.standard, storage.premium, loadbalancer.
     #[schema(required)]
     pub metrics: BTreeMap<String, Quantity>,
+    /// What is counted together: a Project or a Secret.
     #[schema(required)]
     pub scope: crate::kubernetes::core::ObjectReference,
 }

@@ -13,18 +13,24 @@ use crate::impl_resource;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct SecretBinding {
+    /// Metadata of the object.
     pub metadata: ObjectMeta,
+    /// Secret with the credentials. Cannot be changed.
     #[schema(required)]
     pub secret_ref: crate::kubernetes::core::SecretReference,
+    /// Quotas that Shoots with these credentials count against.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub quotas: Vec<crate::kubernetes::core::ObjectReference>,
+    /// Provider that the credentials are for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provider: Option<SecretBindingProvider>,
 }
 
+/// Provider that credentials are for.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct SecretBindingProvider {
+    /// Types of providers, separated by commas.
     #[schema(required)]
     pub r#type: String,
 }

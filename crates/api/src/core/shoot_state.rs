@@ -16,47 +16,65 @@ use crate::impl_resource;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ShootState {
+    /// Metadata of the object.
     pub metadata: ObjectMeta,
+    /// What is wanted.
     pub spec: ShootStateSpec,
 }
 
+/// State of one resource of an extension.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ExtensionResourceState {
+    /// Kind of the resource.
     #[schema(required)]
     pub kind: String,
+    /// Name of the resource.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+    /// Purpose of the resource, for kinds that have one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub purpose: Option<String>,
+    /// State, in the extension's format.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<RawExtension>,
+    /// Objects that the state refers to, by names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub resources: Vec<NamedResourceReference>,
 }
 
+/// Something that gardenlet must not lose.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct GardenerResourceData {
+    /// Name of it.
     #[schema(required)]
     pub name: String,
+    /// Type of it: secret, machine-state and the like.
     #[schema(required)]
     pub r#type: String,
+    /// The data.
     #[schema(required)]
     pub data: RawExtension,
+    /// Labels by which it is found.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
 }
 
+/// An object that the state of an extension refers to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ResourceData {
+    /// Kind of the object.
     #[schema(required)]
     pub kind: String,
+    /// Name of the object.
     #[schema(required)]
     pub name: String,
+    /// Version of the object's kind.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub api_version: String,
+    /// The object's content.
     #[schema(required)]
     pub data: RawExtension,
 }
@@ -65,11 +83,14 @@ pub struct ResourceData {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ShootStateSpec {
+    /// What gardenlet must not lose: secrets and the like.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(merge_key = "name", patch_strategy = "merge")]
     pub gardener: Vec<GardenerResourceData>,
+    /// State of the extensions' resources.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub extensions: Vec<ExtensionResourceState>,
+    /// Objects that these states refer to.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub resources: Vec<ResourceData>,
 }

@@ -14,15 +14,20 @@ use crate::impl_resource;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Bastion {
+    /// Metadata of the object.
     pub metadata: ObjectMeta,
+    /// What is wanted.
     #[schema(required)]
     pub spec: BastionSpec,
+    /// What is there.
     pub status: BastionStatus,
 }
 
+/// Who may reach a bastion.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct BastionIngressPolicy {
+    /// Network that may reach it.
     #[schema(required)]
     pub ip_block: crate::kubernetes::networking::IPBlock,
 }
@@ -31,15 +36,20 @@ pub struct BastionIngressPolicy {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct BastionSpec {
+    /// Type: which extension is responsible.
     #[schema(required)]
     pub r#type: String,
+    /// Class of the extension: shoot, seed or garden.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub class: Option<String>,
+    /// Settings in the format of the provider's extension.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(preserve_unknown)]
     pub provider_config: Option<RawExtension>,
+    /// Script that the machine runs at its start.
     #[schema(required)]
     pub user_data: ByteString,
+    /// Who may reach the bastion.
     #[schema(required)]
     pub ingress: Vec<BastionIngressPolicy>,
 }
@@ -48,22 +58,30 @@ pub struct BastionSpec {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct BastionStatus {
+    /// What the extension tells of the object, in its own format.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(preserve_unknown)]
     pub provider_status: Option<RawExtension>,
+    /// Conditions of the object, one of each type.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<crate::core::Condition>,
+    /// The last error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_error: Option<crate::core::LastError>,
+    /// The operation that runs, or the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_operation: Option<crate::core::LastOperation>,
+    /// Generation of the specification that was acted on last.
     #[serde(skip_serializing_if = "is_zero")]
     pub observed_generation: i64,
+    /// State that must not be lost, in the extension's format.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(preserve_unknown)]
     pub state: Option<RawExtension>,
+    /// Objects that the state refers to, by names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub resources: Vec<crate::core::NamedResourceReference>,
+    /// Address of the bastion.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ingress: Option<crate::kubernetes::core::LoadBalancerIngress>,
 }

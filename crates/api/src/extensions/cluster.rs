@@ -13,7 +13,9 @@ use crate::impl_resource;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Cluster {
+    /// Metadata of the object.
     pub metadata: ObjectMeta,
+    /// What is wanted.
     #[schema(required)]
     pub spec: ClusterSpec,
 }
@@ -22,11 +24,14 @@ pub struct Cluster {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ClusterSpec {
+    /// The CloudProfile, as it is in the garden cluster.
     #[schema(required, preserve_unknown)]
     pub cloud_profile: RawExtension,
+    /// The Seed, as it is in the garden cluster.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(preserve_unknown)]
     pub seed: Option<RawExtension>,
+    /// The Shoot, as it is in the garden cluster.
     #[schema(required, preserve_unknown)]
     pub shoot: RawExtension,
 }

@@ -14,9 +14,12 @@ use crate::impl_resource;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ContainerRuntime {
+    /// Metadata of the object.
     pub metadata: ObjectMeta,
+    /// What is wanted.
     #[schema(required)]
     pub spec: ContainerRuntimeSpec,
+    /// What is there.
     pub status: ContainerRuntimeStatus,
 }
 
@@ -24,15 +27,20 @@ pub struct ContainerRuntime {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ContainerRuntimeSpec {
+    /// Type: which extension is responsible.
     #[schema(required)]
     pub r#type: String,
+    /// Class of the extension: shoot, seed or garden.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub class: Option<String>,
+    /// Settings in the format of the provider's extension.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(preserve_unknown)]
     pub provider_config: Option<RawExtension>,
+    /// Where the runtime's programs are on the node.
     #[schema(required)]
     pub binary_path: String,
+    /// Pool whose nodes get the runtime.
     #[schema(required)]
     pub worker_pool: ContainerRuntimeWorkerPool,
 }
@@ -41,29 +49,39 @@ pub struct ContainerRuntimeSpec {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ContainerRuntimeStatus {
+    /// What the extension tells of the object, in its own format.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(preserve_unknown)]
     pub provider_status: Option<RawExtension>,
+    /// Conditions of the object, one of each type.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<crate::core::Condition>,
+    /// The last error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_error: Option<crate::core::LastError>,
+    /// The operation that runs, or the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_operation: Option<crate::core::LastOperation>,
+    /// Generation of the specification that was acted on last.
     #[serde(skip_serializing_if = "is_zero")]
     pub observed_generation: i64,
+    /// State that must not be lost, in the extension's format.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(preserve_unknown)]
     pub state: Option<RawExtension>,
+    /// Objects that the state refers to, by names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub resources: Vec<crate::core::NamedResourceReference>,
 }
 
+/// Pool whose nodes get a container runtime.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ContainerRuntimeWorkerPool {
+    /// Name of the pool.
     #[schema(required)]
     pub name: String,
+    /// Labels of the nodes.
     #[schema(required)]
     pub selector: LabelSelector,
 }

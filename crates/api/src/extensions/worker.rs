@@ -16,23 +16,32 @@ use crate::impl_resource;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Worker {
+    /// Metadata of the object.
     pub metadata: ObjectMeta,
+    /// What is wanted.
     #[schema(required)]
     pub spec: WorkerSpec,
+    /// What is there.
     pub status: WorkerStatus,
 }
 
+/// Settings of the cluster autoscaler for one pool.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ClusterAutoscalerOptions {
+    /// Share of a node's resources in use below which it may be removed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scale_down_utilization_threshold: Option<String>,
+    /// Share of a node's GPUs in use below which it may be removed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scale_down_gpu_utilization_threshold: Option<String>,
+    /// How long a node must be unneeded before it is removed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scale_down_unneeded_time: Option<Duration>,
+    /// How long an unready node must be unneeded before it is removed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scale_down_unready_time: Option<Duration>,
+    /// How long a new node may take.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_node_provision_time: Option<Duration>,
 }
@@ -41,19 +50,25 @@ pub struct ClusterAutoscalerOptions {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct DataVolume {
+    /// Name of the volume.
     #[schema(required)]
     pub name: String,
+    /// Type of the volume.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub r#type: Option<String>,
+    /// Size of the volume.
     #[schema(required)]
     pub size: String,
+    /// Whether the volume is encrypted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub encrypted: Option<bool>,
 }
 
+/// How far in-place updates are.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct InPlaceUpdatesWorkerStatus {
+    /// Hash of the configuration that each pool's nodes have.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub worker_pool_to_hash_map: BTreeMap<String, String>,
 }
@@ -62,12 +77,16 @@ pub struct InPlaceUpdatesWorkerStatus {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct MachineDeployment {
+    /// Name of the MachineDeployment.
     #[schema(required)]
     pub name: String,
+    /// Least machines.
     #[schema(required)]
     pub minimum: i32,
+    /// Most machines.
     #[schema(required)]
     pub maximum: i32,
+    /// Which grows first under expander `priority`: the highest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<i32>,
 }
@@ -76,17 +95,22 @@ pub struct MachineDeployment {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct MachineImage {
+    /// Name of the image.
     #[schema(required)]
     pub name: String,
+    /// Version of the image.
     #[schema(required)]
     pub version: String,
 }
 
+/// What a node of a pool would have, for pools without nodes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct NodeTemplate {
+    /// Resources of the node.
     #[schema(required)]
     pub capacity: BTreeMap<String, Quantity>,
+    /// Resources that are no part of the machine.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub virtual_capacity: BTreeMap<String, Quantity>,
 }
@@ -95,67 +119,97 @@ pub struct NodeTemplate {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Volume {
+    /// Name of the volume.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+    /// Type of the volume.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub r#type: Option<String>,
+    /// Size of the volume.
     #[schema(required)]
     pub size: String,
+    /// Whether the volume is encrypted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub encrypted: Option<bool>,
 }
 
+/// A pool of nodes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct WorkerPool {
+    /// Machine type.
     #[schema(required)]
     pub machine_type: String,
+    /// Most nodes.
     #[schema(required)]
     pub maximum: i32,
+    /// How many nodes may be added beyond the wanted number during a roll-out.
     #[schema(required)]
     pub max_surge: IntOrString,
+    /// How many nodes may be missing during a roll-out.
     #[schema(required)]
     pub max_unavailable: IntOrString,
+    /// Annotations of the nodes.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub annotations: BTreeMap<String, String>,
+    /// Labels of the nodes.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
+    /// Taints of the nodes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub taints: Vec<crate::kubernetes::core::Taint>,
+    /// Image of the machines.
     pub machine_image: MachineImage,
+    /// Least nodes.
     #[schema(required)]
     pub minimum: i32,
+    /// Name of the pool.
     #[schema(required)]
     pub name: String,
+    /// Secret with the configuration of gardener-node-agent; its name follows from what must replace nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node_agent_secret_name: Option<String>,
+    /// Settings for the pool's machines, in the provider's format.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(preserve_unknown)]
     pub provider_config: Option<RawExtension>,
+    /// Secret with the script with which a machine starts.
     #[schema(required)]
     pub user_data_secret_ref: crate::kubernetes::core::SecretKeySelector,
+    /// Root volume.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub volume: Option<Volume>,
+    /// Further volumes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub data_volumes: Vec<DataVolume>,
+    /// Data volume on which the kubelet keeps its data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kubelet_data_volume_name: Option<String>,
+    /// Availability zones over which the nodes are spread.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub zones: Vec<String>,
+    /// How the pool's machines are looked after.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub machine_controller_manager: Option<crate::core::MachineControllerManagerSettings>,
+    /// Version of the kubelet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kubernetes_version: Option<String>,
+    /// Settings of the kubelet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kubelet_config: Option<crate::core::KubeletConfig>,
+    /// What a node would have, for pools without nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node_template: Option<NodeTemplate>,
+    /// CPU architecture.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub architecture: Option<String>,
+    /// Settings of the cluster autoscaler for this pool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster_autoscaler: Option<ClusterAutoscalerOptions>,
+    /// Which pool grows first under expander `priority`: the highest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<i32>,
+    /// How nodes are updated: AutoRollingUpdate, AutoInPlaceUpdate or ManualInPlaceUpdate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub update_strategy: Option<String>,
 }
@@ -164,22 +218,30 @@ pub struct WorkerPool {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct WorkerSpec {
+    /// Type: which extension is responsible.
     #[schema(required)]
     pub r#type: String,
+    /// Class of the extension: shoot, seed or garden.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub class: Option<String>,
+    /// Settings in the format of the provider's extension.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(preserve_unknown)]
     pub provider_config: Option<RawExtension>,
+    /// What the Infrastructure's extension tells of it, in its own format.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(preserve_unknown)]
     pub infrastructure_provider_status: Option<RawExtension>,
+    /// Region of the infrastructure.
     #[schema(required)]
     pub region: String,
+    /// Secret with the credentials of the infrastructure.
     #[schema(required)]
     pub secret_ref: crate::kubernetes::core::SecretReference,
+    /// Public key for access to the machines.
     #[serde(skip_serializing_if = "is_zero")]
     pub ssh_public_key: ByteString,
+    /// Pools of nodes.
     #[schema(required, merge_key = "name", patch_strategy = "merge")]
     pub pools: Vec<WorkerPool>,
 }
@@ -188,27 +250,37 @@ pub struct WorkerSpec {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct WorkerStatus {
+    /// What the extension tells of the object, in its own format.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(preserve_unknown)]
     pub provider_status: Option<RawExtension>,
+    /// Conditions of the object, one of each type.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<crate::core::Condition>,
+    /// The last error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_error: Option<crate::core::LastError>,
+    /// The operation that runs, or the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_operation: Option<crate::core::LastOperation>,
+    /// Generation of the specification that was acted on last.
     #[serde(skip_serializing_if = "is_zero")]
     pub observed_generation: i64,
+    /// State that must not be lost, in the extension's format.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(preserve_unknown)]
     pub state: Option<RawExtension>,
+    /// Objects that the state refers to, by names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub resources: Vec<crate::core::NamedResourceReference>,
+    /// MachineDeployments that belong to the Worker.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(merge_key = "name", patch_strategy = "merge")]
     pub machine_deployments: Vec<MachineDeployment>,
+    /// When the list of MachineDeployments changed last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub machine_deployments_last_update_time: Option<Time>,
+    /// How far in-place updates are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub in_place_updates: Option<InPlaceUpdatesWorkerStatus>,
 }

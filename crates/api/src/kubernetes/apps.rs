@@ -10,379 +10,505 @@ use serde::{Deserialize, Serialize};
 use crate::encoding::is_zero;
 use crate::impl_resource;
 
+/// A pod on every node.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct DaemonSet {
+    /// Metadata of the object.
     #[schema(protobuf = 1)]
     pub metadata: ObjectMeta,
+    /// What is wanted.
     #[schema(protobuf = 2)]
     pub spec: DaemonSetSpec,
+    /// What is there.
     #[schema(protobuf = 3)]
     pub status: DaemonSetStatus,
 }
 
+/// One aspect of a DaemonSet's state.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct DaemonSetCondition {
+    /// Type.
     #[schema(required, protobuf = 1)]
     pub r#type: String,
+    /// True, False or Unknown.
     #[schema(required, protobuf = 2)]
     pub status: String,
+    /// When the status changed last.
     #[schema(protobuf = 3)]
     pub last_transition_time: Time,
+    /// Reason in one word.
     #[serde(skip_serializing_if = "String::is_empty")]
     #[schema(protobuf = 4)]
     pub reason: String,
+    /// Reason in sentences.
     #[serde(skip_serializing_if = "String::is_empty")]
     #[schema(protobuf = 5)]
     pub message: String,
 }
 
+/// What a DaemonSet is to be.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct DaemonSetSpec {
+    /// Labels of the pods. Cannot be changed.
     #[schema(protobuf = 1)]
     pub selector: Option<LabelSelector>,
+    /// Pods to be made.
     #[schema(required, protobuf = 2)]
     pub template: super::core::PodTemplateSpec,
+    /// How pods are replaced.
     #[schema(protobuf = 3)]
     pub update_strategy: DaemonSetUpdateStrategy,
+    /// Seconds for which a pod must be ready to count as available.
     #[serde(skip_serializing_if = "is_zero")]
     #[schema(protobuf = 4)]
     pub min_ready_seconds: i32,
+    /// How many old revisions are kept. Default: 10.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(protobuf = 6)]
     pub revision_history_limit: Option<i32>,
 }
 
+/// What is known of a DaemonSet.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct DaemonSetStatus {
+    /// Nodes that run the pod and should.
     #[schema(required, protobuf = 1)]
     pub current_number_scheduled: i32,
+    /// Nodes that run the pod and should not.
     #[schema(required, protobuf = 2)]
     pub number_misscheduled: i32,
+    /// Nodes that should run the pod.
     #[schema(required, protobuf = 3)]
     pub desired_number_scheduled: i32,
+    /// Nodes whose pod is ready.
     #[schema(required, protobuf = 4)]
     pub number_ready: i32,
+    /// Generation of the specification that was acted on last.
     #[serde(skip_serializing_if = "is_zero")]
     #[schema(protobuf = 5)]
     pub observed_generation: i64,
+    /// Nodes whose pod follows the present template.
     #[serde(skip_serializing_if = "is_zero")]
     #[schema(protobuf = 6)]
     pub updated_number_scheduled: i32,
+    /// Nodes whose pod has been ready for long enough.
     #[serde(skip_serializing_if = "is_zero")]
     #[schema(protobuf = 7)]
     pub number_available: i32,
+    /// Nodes whose pod is missing or not available.
     #[serde(skip_serializing_if = "is_zero")]
     #[schema(protobuf = 8)]
     pub number_unavailable: i32,
+    /// How many generated names clashed.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(protobuf = 9)]
     pub collision_count: Option<i32>,
+    /// Conditions of the object, one of each type.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(merge_key = "type", patch_strategy = "merge", list_type = "map", list_map_key = "type", protobuf = 10)]
     pub conditions: Vec<DaemonSetCondition>,
 }
 
+/// How pods are replaced.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct DaemonSetUpdateStrategy {
+    /// RollingUpdate or OnDelete. Default: RollingUpdate.
     #[serde(skip_serializing_if = "String::is_empty")]
     #[schema(protobuf = 1)]
     pub r#type: String,
+    /// Settings of RollingUpdate.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(protobuf = 2)]
     pub rolling_update: Option<RollingUpdateDaemonSet>,
 }
 
+/// Pods that are replaced step by step when their template changes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Deployment {
+    /// Metadata of the object.
     #[schema(protobuf = 1)]
     pub metadata: ObjectMeta,
+    /// What is wanted.
     #[schema(protobuf = 2)]
     pub spec: DeploymentSpec,
+    /// What is there.
     #[schema(protobuf = 3)]
     pub status: DeploymentStatus,
 }
 
+/// One aspect of a Deployment's state.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct DeploymentCondition {
+    /// Available, Progressing or ReplicaFailure.
     #[schema(required, protobuf = 1)]
     pub r#type: String,
+    /// True, False or Unknown.
     #[schema(required, protobuf = 2)]
     pub status: String,
+    /// When it was looked at last.
     #[schema(protobuf = 6)]
     pub last_update_time: Time,
+    /// When the status changed last.
     #[schema(protobuf = 7)]
     pub last_transition_time: Time,
+    /// Reason in one word.
     #[serde(skip_serializing_if = "String::is_empty")]
     #[schema(protobuf = 4)]
     pub reason: String,
+    /// Reason in sentences.
     #[serde(skip_serializing_if = "String::is_empty")]
     #[schema(protobuf = 5)]
     pub message: String,
 }
 
+/// What a Deployment is to be.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct DeploymentSpec {
+    /// Wanted number of pods. Default: 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(protobuf = 1)]
     pub replicas: Option<i32>,
+    /// Labels of the pods. Cannot be changed.
     #[schema(protobuf = 2)]
     pub selector: Option<LabelSelector>,
+    /// Pods to be made.
     #[schema(required, protobuf = 3)]
     pub template: super::core::PodTemplateSpec,
+    /// How pods are replaced.
     #[schema(patch_strategy = "retainKeys", protobuf = 4)]
     pub strategy: DeploymentStrategy,
+    /// Seconds for which a pod must be ready to count as available.
     #[serde(skip_serializing_if = "is_zero")]
     #[schema(protobuf = 5)]
     pub min_ready_seconds: i32,
+    /// How many old ReplicaSets are kept. Default: 10.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(protobuf = 6)]
     pub revision_history_limit: Option<i32>,
+    /// Whether changes are not rolled out.
     #[serde(skip_serializing_if = "is_zero")]
     #[schema(protobuf = 7)]
     pub paused: bool,
+    /// Seconds after which a roll-out without progress counts as failed. Default: 600.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(protobuf = 9)]
     pub progress_deadline_seconds: Option<i32>,
 }
 
+/// What is known of a Deployment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct DeploymentStatus {
+    /// Generation of the specification that was acted on last.
     #[serde(skip_serializing_if = "is_zero")]
     #[schema(protobuf = 1)]
     pub observed_generation: i64,
+    /// Number of pods.
     #[serde(skip_serializing_if = "is_zero")]
     #[schema(protobuf = 2)]
     pub replicas: i32,
+    /// Number of pods that follow the present template.
     #[serde(skip_serializing_if = "is_zero")]
     #[schema(protobuf = 3)]
     pub updated_replicas: i32,
+    /// Number of pods that are ready.
     #[serde(skip_serializing_if = "is_zero")]
     #[schema(protobuf = 7)]
     pub ready_replicas: i32,
+    /// Number of pods that have been ready for long enough.
     #[serde(skip_serializing_if = "is_zero")]
     #[schema(protobuf = 4)]
     pub available_replicas: i32,
+    /// Number of pods that are missing or not available.
     #[serde(skip_serializing_if = "is_zero")]
     #[schema(protobuf = 5)]
     pub unavailable_replicas: i32,
+    /// Conditions of the object, one of each type.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(merge_key = "type", patch_strategy = "merge", list_type = "map", list_map_key = "type", protobuf = 6)]
     pub conditions: Vec<DeploymentCondition>,
+    /// How many generated names clashed.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(protobuf = 8)]
     pub collision_count: Option<i32>,
 }
 
+/// How pods are replaced.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct DeploymentStrategy {
+    /// RollingUpdate or Recreate. Default: RollingUpdate.
     #[serde(skip_serializing_if = "String::is_empty")]
     #[schema(protobuf = 1)]
     pub r#type: String,
+    /// Settings of RollingUpdate.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(protobuf = 2)]
     pub rolling_update: Option<RollingUpdateDeployment>,
 }
 
+/// Keeps a number of pods.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ReplicaSet {
+    /// Metadata of the object.
     #[schema(protobuf = 1)]
     pub metadata: ObjectMeta,
+    /// What is wanted.
     #[schema(protobuf = 2)]
     pub spec: ReplicaSetSpec,
+    /// What is there.
     #[schema(protobuf = 3)]
     pub status: ReplicaSetStatus,
 }
 
+/// One aspect of a ReplicaSet's state.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ReplicaSetCondition {
+    /// Type.
     #[schema(required, protobuf = 1)]
     pub r#type: String,
+    /// True, False or Unknown.
     #[schema(required, protobuf = 2)]
     pub status: String,
+    /// When the status changed last.
     #[schema(protobuf = 3)]
     pub last_transition_time: Time,
+    /// Reason in one word.
     #[serde(skip_serializing_if = "String::is_empty")]
     #[schema(protobuf = 4)]
     pub reason: String,
+    /// Reason in sentences.
     #[serde(skip_serializing_if = "String::is_empty")]
     #[schema(protobuf = 5)]
     pub message: String,
 }
 
+/// What a ReplicaSet keeps.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ReplicaSetSpec {
+    /// Wanted number of pods. Default: 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(protobuf = 1)]
     pub replicas: Option<i32>,
+    /// Seconds for which a pod must be ready to count as available.
     #[serde(skip_serializing_if = "is_zero")]
     #[schema(protobuf = 4)]
     pub min_ready_seconds: i32,
+    /// Labels of the pods. Cannot be changed.
     #[schema(protobuf = 2)]
     pub selector: Option<LabelSelector>,
+    /// Pods to be made.
     #[schema(protobuf = 3)]
     pub template: super::core::PodTemplateSpec,
 }
 
+/// What is known of a ReplicaSet.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ReplicaSetStatus {
+    /// Number of pods.
     #[schema(required, protobuf = 1)]
     pub replicas: i32,
+    /// Number of pods with all labels of the template.
     #[serde(skip_serializing_if = "is_zero")]
     #[schema(protobuf = 2)]
     pub fully_labeled_replicas: i32,
+    /// Number of pods that are ready.
     #[serde(skip_serializing_if = "is_zero")]
     #[schema(protobuf = 4)]
     pub ready_replicas: i32,
+    /// Number of pods that have been ready for long enough.
     #[serde(skip_serializing_if = "is_zero")]
     #[schema(protobuf = 5)]
     pub available_replicas: i32,
+    /// Generation of the specification that was acted on last.
     #[serde(skip_serializing_if = "is_zero")]
     #[schema(protobuf = 3)]
     pub observed_generation: i64,
+    /// Conditions of the object, one of each type.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(merge_key = "type", patch_strategy = "merge", list_type = "map", list_map_key = "type", protobuf = 6)]
     pub conditions: Vec<ReplicaSetCondition>,
 }
 
+/// Bounds of a rolling update.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct RollingUpdateDaemonSet {
+    /// How many pods may be missing. Default: 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(protobuf = 1)]
     pub max_unavailable: Option<IntOrString>,
+    /// How many nodes may run an old and a new pod. Default: 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(protobuf = 2)]
     pub max_surge: Option<IntOrString>,
 }
 
+/// Bounds of a rolling update.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct RollingUpdateDeployment {
+    /// How many pods may be missing. Default: 25%.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(protobuf = 1)]
     pub max_unavailable: Option<IntOrString>,
+    /// How many pods may be added beyond the wanted number. Default: 25%.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(protobuf = 2)]
     pub max_surge: Option<IntOrString>,
 }
 
+/// Bounds of a rolling update.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct RollingUpdateStatefulSetStrategy {
+    /// Number from which on pods are replaced. Default: 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(protobuf = 1)]
     pub partition: Option<i32>,
+    /// How many pods may be missing. Default: 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(protobuf = 2)]
     pub max_unavailable: Option<IntOrString>,
 }
 
+/// Pods with lasting names and storage.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct StatefulSet {
+    /// Metadata of the object.
     #[schema(protobuf = 1)]
     pub metadata: ObjectMeta,
+    /// What is wanted.
     #[schema(protobuf = 2)]
     pub spec: StatefulSetSpec,
+    /// What is there.
     #[schema(protobuf = 3)]
     pub status: StatefulSetStatus,
 }
 
+/// One aspect of a StatefulSet's state.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct StatefulSetCondition {
+    /// Type.
     #[schema(required, protobuf = 1)]
     pub r#type: String,
+    /// True, False or Unknown.
     #[schema(required, protobuf = 2)]
     pub status: String,
+    /// When the status changed last.
     #[schema(protobuf = 3)]
     pub last_transition_time: Time,
+    /// Reason in one word.
     #[serde(skip_serializing_if = "String::is_empty")]
     #[schema(protobuf = 4)]
     pub reason: String,
+    /// Reason in sentences.
     #[serde(skip_serializing_if = "String::is_empty")]
     #[schema(protobuf = 5)]
     pub message: String,
 }
 
+/// What a StatefulSet is to be.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct StatefulSetSpec {
+    /// Wanted number of pods. Default: 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(protobuf = 1)]
     pub replicas: Option<i32>,
+    /// Labels of the pods. Cannot be changed.
     #[schema(protobuf = 2)]
     pub selector: Option<LabelSelector>,
+    /// Pods to be made.
     #[schema(required, protobuf = 3)]
     pub template: super::core::PodTemplateSpec,
+    /// Service that gives the pods their names.
     #[schema(required, protobuf = 5)]
     pub service_name: String,
+    /// OrderedReady or Parallel.
     #[serde(skip_serializing_if = "String::is_empty")]
     #[schema(protobuf = 6)]
     pub pod_management_policy: String,
+    /// How pods are replaced.
     #[schema(protobuf = 7)]
     pub update_strategy: StatefulSetUpdateStrategy,
+    /// How many old revisions are kept. Default: 10.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(protobuf = 8)]
     pub revision_history_limit: Option<i32>,
+    /// Seconds for which a pod must be ready to count as available.
     #[serde(skip_serializing_if = "is_zero")]
     #[schema(protobuf = 9)]
     pub min_ready_seconds: i32,
 }
 
+/// What is known of a StatefulSet.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct StatefulSetStatus {
+    /// Generation of the specification that was acted on last.
     #[serde(skip_serializing_if = "is_zero")]
     #[schema(protobuf = 1)]
     pub observed_generation: i64,
+    /// Number of pods.
     #[schema(required, protobuf = 2)]
     pub replicas: i32,
+    /// Number of pods that are ready.
     #[serde(skip_serializing_if = "is_zero")]
     #[schema(protobuf = 3)]
     pub ready_replicas: i32,
+    /// Number of pods of the current revision.
     #[serde(skip_serializing_if = "is_zero")]
     #[schema(protobuf = 4)]
     pub current_replicas: i32,
+    /// Number of pods of the update revision.
     #[serde(skip_serializing_if = "is_zero")]
     #[schema(protobuf = 5)]
     pub updated_replicas: i32,
+    /// Revision before the roll-out.
     #[serde(skip_serializing_if = "String::is_empty")]
     #[schema(protobuf = 6)]
     pub current_revision: String,
+    /// Revision that is rolled out.
     #[serde(skip_serializing_if = "String::is_empty")]
     #[schema(protobuf = 7)]
     pub update_revision: String,
+    /// How many generated names clashed.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(protobuf = 9)]
     pub collision_count: Option<i32>,
+    /// Conditions of the object, one of each type.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(merge_key = "type", patch_strategy = "merge", list_type = "map", list_map_key = "type", protobuf = 10)]
     pub conditions: Vec<StatefulSetCondition>,
+    /// Number of pods that have been ready for long enough.
     #[schema(protobuf = 11)]
     pub available_replicas: i32,
 }
 
+/// How pods are replaced.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct StatefulSetUpdateStrategy {
+    /// RollingUpdate or OnDelete. Default: RollingUpdate.
     #[serde(skip_serializing_if = "String::is_empty")]
     #[schema(protobuf = 1)]
     pub r#type: String,
+    /// Settings of RollingUpdate.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(protobuf = 2)]
     pub rolling_update: Option<RollingUpdateStatefulSetStrategy>,

@@ -6,11 +6,14 @@
 use api_derive::Schema;
 use serde::{Deserialize, Serialize};
 
+/// A network, but for parts of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct IPBlock {
+    /// The network, in CIDR form.
     #[schema(required)]
     pub cidr: String,
+    /// Parts that do not belong to it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(list_type = "atomic")]
     pub except: Vec<String>,

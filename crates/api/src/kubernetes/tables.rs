@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Schema trees of Kubernetes' own kinds, from tables of field facts.
 //!
-//! The tables hold names, types, emit rules, merge keys and protobuf numbers of the public API, one struct a line. A
-//! table is read when a struct is first asked for, a struct is resolved when it is first walked.
+//! The tables hold names, types, emit rules, merge keys and protobuf numbers of the public API, one struct a line; what
+//! structs and fields are is told in a file of its own. A table is read when a struct is first asked for, a struct is
+//! resolved when it is first walked.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,21 +11,58 @@ use std::marker::PhantomData;
 use std::sync::LazyLock;
 
 use apimachinery::meta;
-use apimachinery::schema::{Emit, Field, Node, ObjectRef, ObjectSchema, Schema, Topology};
+use apimachinery::schema::{Emit, Field, Node, ObjectRef, ObjectSchema, Protobuf, Schema, Topology};
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 
 /// The files, by the name that Go code gives their package.
-const FILES: [(&str, &str); 8] = [
+const FILES: [(&str, &str); 17] = [
     ("apiextensions", include_str!("fields/apiextensions.json")),
     ("apiregistration", include_str!("fields/apiregistration.json")),
     ("apps", include_str!("fields/apps.json")),
+    ("authentication", include_str!("fields/authentication.json")),
+    ("authorization", include_str!("fields/authorization.json")),
+    ("autoscaling", include_str!("fields/autoscaling.json")),
+    ("batch", include_str!("fields/batch.json")),
     ("certificates", include_str!("fields/certificates.json")),
     ("coordination", include_str!("fields/coordination.json")),
     ("core", include_str!("fields/core.json")),
+    ("discovery", include_str!("fields/discovery.json")),
+    ("events", include_str!("fields/events.json")),
+    ("networking", include_str!("fields/networking.json")),
     ("policy", include_str!("fields/policy.json")),
     ("rbac", include_str!("fields/rbac.json")),
+    ("scheduling", include_str!("fields/scheduling.json")),
+    ("storage", include_str!("fields/storage.json")),
 ];
+
+/// What structs and fields are; see its head for the form.
+const DESCRIPTIONS: &str = include_str!("fields/descriptions.txt");
+
+/// Descriptions of the fields of each `GROUP/STRUCT`; that of the struct itself is under the empty name.
+static TEXTS: LazyLock<BTreeMap<&'static str, BTreeMap<&'static str, &'static str>>> = LazyLock::new(|| {
+    let mut texts = BTreeMap::<_, BTreeMap<_, _>>::new();
+    let mut current = "";
+    for line in DESCRIPTIONS.lines().filter(|line| !line.starts_with('#')) {
+        let (word, text) = line.split_once(' ').unwrap_or((line, ""));
+        let field = match word.strip_prefix('@') {
+            Some(name) => {
+                current = name;
+                ""
+            }
+            None => word,
+        };
+        texts.entry(current).or_default().insert(field, text);
+    }
+    texts
+});
+
+/// What a field of a struct is; the empty name stands for the struct.
+fn told(group: &str, name: &str, field: &str) -> &'static str {
+    let own = TEXTS.get(format!("{group}/{name}").as_str()).and_then(|texts| texts.get(field));
+    let common = || TEXTS.get("*").and_then(|texts| texts.get(field)).filter(|_| !field.is_empty());
+    own.or_else(common).copied().unwrap_or_default()
+}
 
 static TABLES: LazyLock<Vec<(&'static str, Lazy<Table>)>> = LazyLock::new(|| {
     FILES
@@ -115,7 +153,7 @@ impl Table {
                 let make: Make<ObjectSchema> = Box::new(move || ObjectSchema {
                     name,
                     package,
-                    description: "",
+                    description: told(group, name, ""),
                     fields: fields(group, facts, name),
                 });
                 let lazy: &'static Lazy<ObjectSchema> = Box::leak(Box::new(LazyLock::new(make)));
@@ -126,15 +164,19 @@ impl Table {
     }
 }
 
-fn fields(group: &'static str, facts: &'static Facts, name: &str) -> Vec<Field> {
+fn fields(group: &'static str, facts: &'static Facts, object: &str) -> Vec<Field> {
     let mut out = Vec::new();
-    for (name, fact) in facts.get(name).into_iter().flatten() {
+    for (name, fact) in facts.get(object).into_iter().flatten() {
         if fact.inline {
             // The fields of an embedded struct are served in its place; on the protobuf wire they are a message.
-            let embedded = fields(group, facts, fact.r#type);
-            out.extend(embedded.into_iter().map(|field| Field { protobuf: None, ..field }));
+            let embedded = fields(group, facts, fact.r#type).into_iter().map(|field| {
+                let inner = field.protobuf.filter(|inner| inner.embedded_in.is_none()).zip(fact.protobuf);
+                let protobuf = inner.map(|(inner, outer)| Protobuf { embedded_in: Some(outer), ..inner });
+                Field { protobuf, ..field }
+            });
+            out.extend(embedded);
         } else {
-            out.push(field(group, name, fact));
+            out.push(Field { description: told(group, object, name), ..field(group, name, fact) });
         }
     }
     out
@@ -174,8 +216,17 @@ fn field(group: &'static str, name: &'static str, fact: &'static Fact<'static>) 
         list_map_keys: &fact.list_map_keys,
         preserve_unknown: fact.preserve_unknown,
         deprecated: fact.deprecated,
-        protobuf: fact.protobuf,
+        // Messages that no tree describes have no numbers that could be used.
+        protobuf: fact.protobuf.filter(|_| !is_union(fact.r#type)).map(Protobuf::of),
     }
+}
+
+/// Whether JSON has several shapes for a type, and protobuf a message of its own.
+fn is_union(type_: &str) -> bool {
+    type_.ends_with("OrArray")
+        || type_.ends_with("OrBool")
+        || type_.ends_with("OrStringArray")
+        || type_ == "CustomResourceSubresourceStatus"
 }
 
 /// The node of a Go type as a package writes it.
@@ -202,6 +253,7 @@ fn resolve(group: &'static str, type_: &'static str) -> Node {
         "metav1.MicroTime" => Node::MicroTime,
         "metav1.ObjectMeta" => meta::ObjectMeta::node(),
         "metav1.LabelSelector" => meta::LabelSelector::node(),
+        "metav1.LabelSelectorRequirement" => meta::LabelSelectorRequirement::node(),
         "metav1.Condition" => meta::MetaCondition::node(),
         "metav1.DeleteOptions" => meta::DeleteOptions::node(),
         "metav1.OwnerReference" => meta::OwnerReference::node(),
@@ -213,7 +265,7 @@ fn resolve(group: &'static str, type_: &'static str) -> Node {
         | "CustomResourceSubresourceStatus" => Node::Raw,
         other => {
             let (group, name) = match other.split_once('.') {
-                Some(("v1" | "corev1", name)) => ("core", name),
+                Some(("v1" | "corev1" | "apiv1", name)) => ("core", name),
                 _ => (group, other),
             };
             named(group, name).unwrap_or_else(|| panic!("no table has type {other}"))
@@ -243,7 +295,25 @@ mod tests {
                 assert!(lazy.fields.iter().all(|field| !field.name.is_empty()), "{}", lazy.name);
             }
         }
-        assert!(structs > 250, "{structs}");
+        assert!(structs > 350, "{structs}");
+    }
+
+    /// A text that describes nothing is a mistake in its name.
+    #[test]
+    fn every_description_belongs_to_a_field() {
+        for (object, texts) in TEXTS.iter().filter(|(object, _)| **object != "*") {
+            let (group, name) = object.split_once('/').expect("group and struct");
+            let node = node(group, name).unwrap_or_else(|| panic!("no table has {object}"));
+            let object = node.as_object().expect("a struct");
+            for field in texts.keys().filter(|field| !field.is_empty()) {
+                assert!(object.field(field).is_some(), "{group}/{name} has no {field}");
+            }
+        }
+        let pod = node("core", "Pod").expect("there is a table");
+        assert_eq!(
+            pod.as_object().expect("a struct").description,
+            "A group of containers that run together on a node."
+        );
     }
 
     #[test]
@@ -254,7 +324,7 @@ mod tests {
         assert_eq!((containers.merge_key, containers.patch_strategy), (Some("name"), Some("merge")));
         assert_eq!(
             (containers.topology, containers.list_map_keys, containers.protobuf),
-            (Topology::Map, &["name"][..], Some(2))
+            (Topology::Map, &["name"][..], Some(Protobuf::of(2)))
         );
         let volume = node("core", "Volume").expect("there is a table");
         assert!(volume.as_object().expect("a struct").field("emptyDir").is_some(), "embedded structs are flat");

@@ -13,16 +13,21 @@ use crate::impl_resource;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Bastion {
+    /// Metadata of the object.
     #[schema(required)]
     pub metadata: ObjectMeta,
+    /// What is wanted.
     #[schema(required)]
     pub spec: BastionSpec,
+    /// What is there.
     pub status: BastionStatus,
 }
 
+/// Who may reach a bastion.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct BastionIngressPolicy {
+    /// Network that may reach it.
     #[schema(required)]
     pub ip_block: crate::kubernetes::networking::IPBlock,
 }
@@ -31,14 +36,19 @@ pub struct BastionIngressPolicy {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct BastionSpec {
+    /// Shoot to whose nodes the bastion leads. Cannot be changed.
     #[schema(required)]
     pub shoot_ref: crate::kubernetes::core::LocalObjectReference,
+    /// Seed of the Shoot; set by the server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed_name: Option<String>,
+    /// Provider of the Shoot; set by the server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provider_type: Option<String>,
+    /// Public key of the user who logs in. Cannot be changed.
     #[schema(required)]
     pub ssh_public_key: String,
+    /// Who may reach the bastion.
     #[schema(required)]
     pub ingress: Vec<BastionIngressPolicy>,
 }
@@ -47,15 +57,20 @@ pub struct BastionSpec {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct BastionStatus {
+    /// Address of the bastion.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ingress: Option<crate::kubernetes::core::LoadBalancerIngress>,
+    /// Conditions of the object, one of each type.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(merge_key = "type", patch_strategy = "merge")]
     pub conditions: Vec<crate::core::Condition>,
+    /// When somebody said last that the bastion is still needed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_heartbeat_timestamp: Option<Time>,
+    /// When the bastion is deleted if nobody says so again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expiration_timestamp: Option<Time>,
+    /// Generation of the specification that was acted on last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
 }

@@ -13,18 +13,24 @@ use crate::impl_resource;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct CredentialsBinding {
+    /// Metadata of the object.
     pub metadata: ObjectMeta,
+    /// Provider that the credentials are for. Cannot be changed.
     #[schema(required)]
     pub provider: CredentialsBindingProvider,
+    /// The credentials: a Secret or a WorkloadIdentity. Cannot be changed.
     #[schema(required)]
     pub credentials_ref: crate::kubernetes::core::ObjectReference,
+    /// Quotas that Shoots with these credentials count against.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub quotas: Vec<crate::kubernetes::core::ObjectReference>,
 }
 
+/// Provider that credentials are for.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct CredentialsBindingProvider {
+    /// Type of the provider.
     #[schema(required)]
     pub r#type: String,
 }

@@ -13,18 +13,24 @@ use crate::impl_resource;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct WorkloadIdentity {
+    /// Metadata of the object.
     pub metadata: ObjectMeta,
+    /// What is wanted.
     #[schema(required)]
     pub spec: WorkloadIdentitySpec,
+    /// What is there.
     #[schema(required)]
     pub status: WorkloadIdentityStatus,
 }
 
+/// System that a workload identity is for.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct TargetSystem {
+    /// Type of the system. Cannot be changed.
     #[schema(required)]
     pub r#type: String,
+    /// Settings for the system, in its extension's format.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provider_config: Option<RawExtension>,
 }
@@ -33,8 +39,10 @@ pub struct TargetSystem {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct WorkloadIdentitySpec {
+    /// Who the tokens are for.
     #[schema(required)]
     pub audiences: Vec<String>,
+    /// System that trusts the tokens.
     #[schema(required)]
     pub target_system: TargetSystem,
 }
@@ -43,6 +51,7 @@ pub struct WorkloadIdentitySpec {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct WorkloadIdentityStatus {
+    /// Subject of the tokens; set by the server.
     #[schema(required)]
     pub sub: String,
 }

@@ -15,8 +15,11 @@ use crate::impl_resource;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ManagedSeed {
+    /// Metadata of the object.
     pub metadata: ObjectMeta,
+    /// What is wanted.
     pub spec: ManagedSeedSpec,
+    /// What is there.
     pub status: ManagedSeedStatus,
 }
 
@@ -24,9 +27,11 @@ pub struct ManagedSeed {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ManagedSeedStatus {
+    /// ShootReconciled, SeedRegistered.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(merge_key = "type", patch_strategy = "merge")]
     pub conditions: Vec<crate::core::Condition>,
+    /// Generation of the specification that was acted on last.
     #[serde(skip_serializing_if = "is_zero")]
     pub observed_generation: i64,
 }

@@ -14,7 +14,9 @@ use crate::impl_resource;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ClusterOpenIDConnectPreset {
+    /// Metadata of the object.
     pub metadata: ObjectMeta,
+    /// What is wanted.
     #[schema(required)]
     pub spec: ClusterOpenIDConnectPresetSpec,
 }
@@ -23,15 +25,20 @@ pub struct ClusterOpenIDConnectPreset {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ClusterOpenIDConnectPresetSpec {
+    /// What the API server is told.
     #[schema(required)]
     pub server: KubeAPIServerOpenIDConnect,
+    /// What clients are told.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(deprecated)]
     pub client: Option<OpenIDConnectClientAuthentication>,
+    /// Labels of the Shoots that get the settings. Default: all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shoot_selector: Option<LabelSelector>,
+    /// Which preset wins when several fit: the one with the highest weight; 1 to 100.
     #[schema(required)]
     pub weight: i32,
+    /// Labels of the projects whose Shoots get the settings. Default: all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project_selector: Option<LabelSelector>,
 }

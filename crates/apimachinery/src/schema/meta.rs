@@ -3,7 +3,7 @@
 
 use std::sync::OnceLock;
 
-use super::{Emit, Field, Node, ObjectRef, ObjectSchema, Schema, Topology};
+use super::{Emit, Field, Node, ObjectRef, ObjectSchema, Protobuf, Schema, Topology};
 use crate::meta::{
     DeleteOptions, LabelSelector, LabelSelectorRequirement, ListMeta, ManagedFieldsEntry, MetaCondition, ObjectMeta,
     OwnerReference, Preconditions,
@@ -23,7 +23,7 @@ fn empty(name: &'static str, protobuf: u32, node: Node, description: &'static st
         list_map_keys: &[],
         preserve_unknown: false,
         deprecated: false,
-        protobuf: Some(protobuf),
+        protobuf: Some(Protobuf::of(protobuf)),
     }
 }
 

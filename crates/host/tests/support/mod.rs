@@ -1,124 +1,81 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A host with a clock, and components on threads of their own.
-#![allow(dead_code, reason = "not every test uses everything")]
+//! A host on a memory log, and raw requests into it.
+#![allow(dead_code, reason = "each test file uses its part")]
 
-use std::sync::{Arc, OnceLock};
-use std::thread::JoinHandle;
+use std::sync::Arc;
 
-use chrono::{DateTime, Utc};
-use clock::{Clock, Random};
-use eventlog::{EventLog, MemoryLog};
+use bytes::Bytes;
+use clock::{Clock, Random, SimulatedClock};
+use eventlog::MemoryLog;
 use generic_apiserver::Foundation;
-use host::clock_service::{Barriers, ClockService};
-use host::kubelet::Logs;
-use host::timekeeper::Mode;
-use host::{Host, Parts};
+use host::Host;
 use http_body_util::BodyExt;
-use process::live::{Setup, participate};
-use process::participant::ReportsOver;
 use process::transport::full;
-use process::{Context, Exit, Identity, Output, Tasks, Transport, User};
-use tokio::sync::oneshot;
+use process::{Tasks, User};
+use serde_json::{Value, json};
 
-pub(crate) fn start() -> DateTime<Utc> {
-    "2023-07-27T20:00:00Z".parse().expect("an instant")
+pub(crate) struct Answer {
+    pub(crate) code: u16,
+    pub(crate) headers: http::HeaderMap,
+    pub(crate) body: Bytes,
 }
 
-pub(crate) struct World {
-    pub(crate) host: Host,
-    pub(crate) clock: ClockService,
-    pub(crate) logs: Logs,
-    threads: Vec<(oneshot::Sender<()>, JoinHandle<Result<Exit, String>>)>,
+impl Answer {
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {:?}", self.body))
+    }
+
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().expect("text"))
+    }
+
+    /// Code, reason and message of a failure.
+    #[track_caller]
+    pub(crate) fn expect_failure(&self, code: u16, reason: &str, message: &str) {
+        let status = self.json();
+        let found = (self.code, status["reason"].as_str(), status["message"].as_str());
+        assert_eq!(found, (code, Some(reason), Some(message)));
+    }
 }
 
-impl World {
-    pub(crate) fn new(mode: Mode) -> Self {
-        let tasks = Tasks::new();
-        let log: Arc<dyn EventLog> = Arc::new(MemoryLog::new());
-        let wall = Clock::wall();
-        let slot: Arc<OnceLock<Host>> = Arc::default();
-        let door = slot.clone();
-        let barriers: Barriers = Arc::new(move |number| {
-            let host = door.get().cloned();
-            Box::pin(async move {
-                match host {
-                    Some(host) => host.barrier(number).await,
-                    None => false,
-                }
-            })
-        });
-        let clock = ClockService::start(start(), mode, wall.clone(), log.clone(), barriers, &tasks);
-        let foundation = Foundation { log, clock: clock.clock(), wall, random: Random::new(1), writer: 1 };
-        let logs = Logs::new(clock.clock());
-        let host = Host::with(foundation, &tasks, Parts { logs: Some(logs.clone()), ..Parts::default() });
-        host.serve_clock(clock.clone());
-        slot.set(host.clone()).expect("set once");
-        Self { host, clock, logs, threads: Vec::new() }
+/// A host with clusters `runtime`, `garden`, `seed--a`, `shoot--p--a` and `shoot--p--b`.
+pub(crate) async fn host() -> Host {
+    let start = "2023-07-27T20:00:00Z".parse().expect("an instant");
+    let foundation = Foundation {
+        log: Arc::new(MemoryLog::new()),
+        clock: Clock::new(SimulatedClock::new(start)),
+        wall: Clock::new(SimulatedClock::new(start)),
+        random: Random::new(1),
+        writer: 1,
+    };
+    let host = Host::new(foundation, &Tasks::new());
+    for name in ["garden", "seed--a", "shoot--p--a", "shoot--p--b"] {
+        let cluster = json!({"metadata": {"name": name}, "spec": {"kubernetesVersion": "1.27.1"}});
+        let path = "/clusters/runtime/apis/terrarium.dev/v1alpha1/clusters";
+        assert_eq!(send(&host, "POST", path, &[], cluster.to_string()).await.code, 201);
     }
+    host
+}
 
-    pub(crate) fn transport(&self) -> Transport {
-        let groups = vec!["system:masters".into()];
-        self.host.transport(User { name: "toy".into(), groups, component: Some(("toy".into(), "v1".into())) })
+pub(crate) async fn send(
+    host: &Host,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: impl Into<Bytes>,
+) -> Answer {
+    let mut request = http::Request::builder().method(method).uri(path);
+    for (name, value) in headers {
+        request = request.header(*name, *value);
     }
+    let user = User { name: "admin".into(), groups: vec!["system:masters".into()], component: None };
+    let request = request.body(full(body.into())).expect("a request");
+    let response = host.transport(user).send(request).await.expect("a response");
+    let (parts, body) = response.into_parts();
+    let body = body.collect().await.expect("a body").to_bytes();
+    Answer { code: parts.status.as_u16(), headers: parts.headers, body }
+}
 
-    /// Runs a component on a thread of its own, and waits until it says that it is ready.
-    pub(crate) async fn run<F>(
-        &mut self,
-        name: &'static str,
-        transport: Transport,
-        component: impl FnOnce(Context, oneshot::Sender<()>) -> F + Send + 'static,
-    ) where
-        F: Future<Output = Exit> + Send + 'static,
-    {
-        let participant = http::HeaderValue::from_static(name);
-        let reports = ReportsOver { transport: self.transport(), participant };
-        let setup = Setup {
-            identity: Identity { component: name.into(), instance: name.into(), version: "v1".into() },
-            participant: name.to_owned(),
-            random: Random::new(1),
-            transport,
-            output: Output::new(|_| {}),
-        };
-        let (stop, stopped) = oneshot::channel();
-        let (ready, is_ready) = oneshot::channel();
-        #[expect(clippy::disallowed_methods, reason = "threads that see one another only through the API are the test")]
-        let thread = std::thread::spawn(move || {
-            let stop = async {
-                let _ = stopped.await;
-            };
-            participate(setup, reports, stop, |context| Ok(component(context, ready)))
-        });
-        self.threads.push((stop, thread));
-        is_ready.await.expect("it becomes ready");
-    }
-
-    /// Stops the components in the order in which they came; each must have lived well until then.
-    pub(crate) fn end(self) {
-        for (stop, thread) in self.threads {
-            let _ = stop.send(());
-            assert_eq!(thread.join().expect("no panic"), Ok(Exit::default()));
-        }
-    }
-
-    /// What a path answers, as text.
-    pub(crate) async fn text(&self, path: &str) -> String {
-        let request = http::Request::get(path).body(full("")).expect("a request");
-        let response = self.transport().send(request).await.expect("a response");
-        assert_eq!(response.status(), 200);
-        let body = response.into_body().collect().await.expect("a whole body").to_bytes();
-        String::from_utf8(body.to_vec()).expect("text")
-    }
-
-    /// A context for requests of the test itself.
-    pub(crate) fn context(&self) -> Context {
-        Context {
-            identity: Identity { component: "test".into(), instance: "test".into(), version: "v1".into() },
-            clock: self.clock.clock(),
-            random: Random::new(1),
-            wall: Clock::wall(),
-            transport: self.transport(),
-            tasks: Tasks::new(),
-            output: Output::new(|_| {}),
-        }
-    }
+pub(crate) async fn get(host: &Host, path: &str) -> Answer {
+    send(host, "GET", path, &[], "").await
 }

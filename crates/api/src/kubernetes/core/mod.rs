@@ -15,6 +15,7 @@ mod secret;
 mod service;
 mod service_account;
 mod volume;
+mod volume_storage;
 
 pub use self::common::*;
 pub use self::config_map::*;
@@ -28,3 +29,4 @@ pub use self::secret::*;
 pub use self::service::*;
 pub use self::service_account::*;
 pub use self::volume::*;
+pub use self::volume_storage::*;

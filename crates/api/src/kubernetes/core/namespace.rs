@@ -9,48 +9,63 @@ use serde::{Deserialize, Serialize};
 
 use crate::impl_resource;
 
+/// A space for names.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Namespace {
+    /// Metadata of the object.
     #[schema(protobuf = 1)]
     pub metadata: ObjectMeta,
+    /// What is wanted.
     #[schema(protobuf = 2)]
     pub spec: NamespaceSpec,
+    /// What is there.
     #[schema(protobuf = 3)]
     pub status: NamespaceStatus,
 }
 
+/// One aspect of a namespace's deletion.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct NamespaceCondition {
+    /// Type.
     #[schema(required, protobuf = 1)]
     pub r#type: String,
+    /// True, False or Unknown.
     #[schema(required, protobuf = 2)]
     pub status: String,
+    /// When the status changed last.
     #[schema(protobuf = 4)]
     pub last_transition_time: Time,
+    /// Reason in one word.
     #[serde(skip_serializing_if = "String::is_empty")]
     #[schema(protobuf = 5)]
     pub reason: String,
+    /// Reason in sentences.
     #[serde(skip_serializing_if = "String::is_empty")]
     #[schema(protobuf = 6)]
     pub message: String,
 }
 
+/// What a namespace is to be.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct NamespaceSpec {
+    /// Who must agree before the namespace is removed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(list_type = "atomic", protobuf = 1)]
     pub finalizers: Vec<String>,
 }
 
+/// What is known of a namespace.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct NamespaceStatus {
+    /// Active or Terminating.
     #[serde(skip_serializing_if = "String::is_empty")]
     #[schema(protobuf = 1)]
     pub phase: String,
+    /// Conditions of the object, one of each type.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(merge_key = "type", patch_strategy = "merge", list_type = "map", list_map_key = "type", protobuf = 2)]
     pub conditions: Vec<NamespaceCondition>,

@@ -12,294 +12,153 @@ use serde::{Deserialize, Serialize};
 use super::*;
 use crate::encoding::is_zero;
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
-pub struct AWSElasticBlockStoreVolumeSource {
-    #[serde(rename = "volumeID")]
-    #[schema(required)]
-    pub volume_id: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub fs_type: String,
-    #[serde(skip_serializing_if = "is_zero")]
-    pub partition: i32,
-    #[serde(skip_serializing_if = "is_zero")]
-    pub read_only: bool,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
-pub struct AzureDiskVolumeSource {
-    #[schema(required)]
-    pub disk_name: String,
-    #[serde(rename = "diskURI")]
-    #[schema(required)]
-    pub disk_uri: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub caching_mode: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub fs_type: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub read_only: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub kind: Option<String>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
-pub struct AzureFileVolumeSource {
-    #[schema(required)]
-    pub secret_name: String,
-    #[schema(required)]
-    pub share_name: String,
-    #[serde(skip_serializing_if = "is_zero")]
-    pub read_only: bool,
-}
-
+/// A volume of a driver.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct CSIVolumeSource {
+    /// Name of the driver.
     #[schema(required)]
     pub driver: String,
+    /// Whether it is mounted for reading only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_only: Option<bool>,
+    /// Type of the file system.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fs_type: Option<String>,
+    /// Settings for the driver.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub volume_attributes: BTreeMap<String, String>,
+    /// Secret for the driver.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node_publish_secret_ref: Option<LocalObjectReference>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
-pub struct CephFSVolumeSource {
-    #[schema(required, list_type = "atomic")]
-    pub monitors: Vec<String>,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub path: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub user: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub secret_file: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub secret_ref: Option<LocalObjectReference>,
-    #[serde(skip_serializing_if = "is_zero")]
-    pub read_only: bool,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
-pub struct CinderVolumeSource {
-    #[serde(rename = "volumeID")]
-    #[schema(required)]
-    pub volume_id: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub fs_type: String,
-    #[serde(skip_serializing_if = "is_zero")]
-    pub read_only: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub secret_ref: Option<LocalObjectReference>,
-}
-
+/// Certificates as a file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ClusterTrustBundleProjection {
+    /// Name of the bundle.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+    /// Bundles of this signer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signer_name: Option<String>,
+    /// Labels of the bundles.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label_selector: Option<LabelSelector>,
+    /// Whether it may be missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub optional: Option<bool>,
+    /// Path of the file.
     #[schema(required)]
     pub path: String,
 }
 
+/// A ConfigMap as files.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ConfigMapProjection {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
+    /// Keys to show, and where. Default: all.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(list_type = "atomic")]
     pub items: Vec<KeyToPath>,
+    /// Whether it may be missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub optional: Option<bool>,
 }
 
+/// A ConfigMap as files.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ConfigMapVolumeSource {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
+    /// Keys to show, and where. Default: all.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(list_type = "atomic")]
     pub items: Vec<KeyToPath>,
+    /// Permissions of the files. Default: 0644.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default_mode: Option<i32>,
+    /// Whether it may be missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub optional: Option<bool>,
 }
 
+/// Fields of the pod as files.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct DownwardAPIProjection {
+    /// The files.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(list_type = "atomic")]
     pub items: Vec<DownwardAPIVolumeFile>,
 }
 
+/// A field of the pod as a file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct DownwardAPIVolumeFile {
+    /// Path of the file.
     #[schema(required)]
     pub path: String,
+    /// A field of the pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub field_ref: Option<ObjectFieldSelector>,
+    /// A request or limit of a container.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resource_field_ref: Option<ResourceFieldSelector>,
+    /// Permissions of the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<i32>,
 }
 
+/// Fields of the pod as files.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct DownwardAPIVolumeSource {
+    /// The files.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(list_type = "atomic")]
     pub items: Vec<DownwardAPIVolumeFile>,
+    /// Permissions of the files. Default: 0644.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default_mode: Option<i32>,
 }
 
+/// An empty directory.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct EmptyDirVolumeSource {
+    /// Memory, or the node's disk.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub medium: String,
+    /// Most that it may hold.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size_limit: Option<Quantity>,
 }
 
+/// A claim for storage made for the pod.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct EphemeralVolumeSource {
+    /// The claim to be made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub volume_claim_template: Option<PersistentVolumeClaimTemplate>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
-pub struct FCVolumeSource {
-    #[serde(rename = "targetWWNs", skip_serializing_if = "Vec::is_empty")]
-    #[schema(list_type = "atomic")]
-    pub target_ww_ns: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub lun: Option<i32>,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub fs_type: String,
-    #[serde(skip_serializing_if = "is_zero")]
-    pub read_only: bool,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schema(list_type = "atomic")]
-    pub wwids: Vec<String>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
-pub struct FlexVolumeSource {
-    #[schema(required)]
-    pub driver: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub fs_type: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub secret_ref: Option<LocalObjectReference>,
-    #[serde(skip_serializing_if = "is_zero")]
-    pub read_only: bool,
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub options: BTreeMap<String, String>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
-pub struct FlockerVolumeSource {
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub dataset_name: String,
-    #[serde(rename = "datasetUUID", skip_serializing_if = "String::is_empty")]
-    pub dataset_uuid: String,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
-pub struct GCEPersistentDiskVolumeSource {
-    #[schema(required)]
-    pub pd_name: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub fs_type: String,
-    #[serde(skip_serializing_if = "is_zero")]
-    pub partition: i32,
-    #[serde(skip_serializing_if = "is_zero")]
-    pub read_only: bool,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
-pub struct GitRepoVolumeSource {
-    #[schema(required)]
-    pub repository: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub revision: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub directory: String,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
-pub struct GlusterfsVolumeSource {
-    #[schema(required)]
-    pub endpoints: String,
-    #[schema(required)]
-    pub path: String,
-    #[serde(skip_serializing_if = "is_zero")]
-    pub read_only: bool,
-}
-
+/// A path on the node.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct HostPathVolumeSource {
+    /// The path.
     #[schema(required)]
     pub path: String,
+    /// What must be there: Directory, File, Socket and the like.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub r#type: Option<String>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
-pub struct ISCSIVolumeSource {
-    #[schema(required)]
-    pub target_portal: String,
-    #[schema(required)]
-    pub iqn: String,
-    #[schema(required)]
-    pub lun: i32,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub iscsi_interface: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub fs_type: String,
-    #[serde(skip_serializing_if = "is_zero")]
-    pub read_only: bool,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schema(list_type = "atomic")]
-    pub portals: Vec<String>,
-    #[serde(skip_serializing_if = "is_zero")]
-    pub chap_auth_discovery: bool,
-    #[serde(skip_serializing_if = "is_zero")]
-    pub chap_auth_session: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub secret_ref: Option<LocalObjectReference>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub initiator_name: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
@@ -311,47 +170,65 @@ pub struct ImageVolumeSource {
     pub pull_policy: String,
 }
 
+/// A key as a file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct KeyToPath {
+    /// The key.
     #[schema(required)]
     pub key: String,
+    /// Path of the file.
     #[schema(required)]
     pub path: String,
+    /// Permissions of the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<i32>,
 }
 
+/// A directory of an NFS server.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct NFSVolumeSource {
+    /// The server.
     #[schema(required)]
     pub server: String,
+    /// The directory.
     #[schema(required)]
     pub path: String,
+    /// Whether it is mounted for reading only.
     #[serde(skip_serializing_if = "is_zero")]
     pub read_only: bool,
 }
 
+/// What storage is claimed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct PersistentVolumeClaimSpec {
+    /// How it can be mounted: ReadWriteOnce, ReadOnlyMany, ReadWriteMany, ReadWriteOncePod.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(list_type = "atomic")]
     pub access_modes: Vec<String>,
+    /// Labels of the volume.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selector: Option<LabelSelector>,
+    /// How much is claimed.
     pub resources: VolumeResourceRequirements,
+    /// Name of the volume.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub volume_name: String,
+    /// StorageClass.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub storage_class_name: Option<String>,
+    /// Filesystem or Block.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub volume_mode: Option<String>,
+    /// What the volume is filled with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data_source: Option<TypedLocalObjectReference>,
+    /// What the volume is filled with, of any kind.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data_source_ref: Option<TypedObjectReference>,
+    /// VolumeAttributesClass.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub volume_attributes_class_name: Option<String>,
 }
@@ -359,163 +236,84 @@ pub struct PersistentVolumeClaimSpec {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct PersistentVolumeClaimTemplate {
+    /// Metadata of the object.
     pub metadata: ObjectMeta,
+    /// What is wanted.
     #[schema(required)]
     pub spec: PersistentVolumeClaimSpec,
 }
 
+/// A claim for storage as a volume.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct PersistentVolumeClaimVolumeSource {
+    /// Name of the claim.
     #[schema(required)]
     pub claim_name: String,
+    /// Whether it is mounted for reading only.
     #[serde(skip_serializing_if = "is_zero")]
     pub read_only: bool,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
-pub struct PhotonPersistentDiskVolumeSource {
-    #[serde(rename = "pdID")]
-    #[schema(required)]
-    pub pd_id: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub fs_type: String,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
-pub struct PortworxVolumeSource {
-    #[serde(rename = "volumeID")]
-    #[schema(required)]
-    pub volume_id: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub fs_type: String,
-    #[serde(skip_serializing_if = "is_zero")]
-    pub read_only: bool,
-}
-
+/// Several sources in one directory.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ProjectedVolumeSource {
+    /// The sources.
     #[schema(list_type = "atomic")]
     pub sources: Vec<VolumeProjection>,
+    /// Permissions of the files. Default: 0644.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default_mode: Option<i32>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
-pub struct QuobyteVolumeSource {
-    #[schema(required)]
-    pub registry: String,
-    #[schema(required)]
-    pub volume: String,
-    #[serde(skip_serializing_if = "is_zero")]
-    pub read_only: bool,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub user: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub group: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub tenant: String,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
-pub struct RBDVolumeSource {
-    #[schema(required, list_type = "atomic")]
-    pub monitors: Vec<String>,
-    #[schema(required)]
-    pub image: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub fs_type: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub pool: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub user: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub keyring: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub secret_ref: Option<LocalObjectReference>,
-    #[serde(skip_serializing_if = "is_zero")]
-    pub read_only: bool,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
-pub struct ScaleIOVolumeSource {
-    #[schema(required)]
-    pub gateway: String,
-    #[schema(required)]
-    pub system: String,
-    pub secret_ref: Option<LocalObjectReference>,
-    #[serde(skip_serializing_if = "is_zero")]
-    pub ssl_enabled: bool,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub protection_domain: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub storage_pool: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub storage_mode: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub volume_name: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub fs_type: String,
-    #[serde(skip_serializing_if = "is_zero")]
-    pub read_only: bool,
-}
-
+/// A Secret as files.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct SecretProjection {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
+    /// Keys to show, and where. Default: all.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(list_type = "atomic")]
     pub items: Vec<KeyToPath>,
+    /// Whether it may be missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub optional: Option<bool>,
 }
 
+/// A Secret as files.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct SecretVolumeSource {
+    /// Name of the Secret.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub secret_name: String,
+    /// Keys to show, and where. Default: all.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(list_type = "atomic")]
     pub items: Vec<KeyToPath>,
+    /// Permissions of the files. Default: 0644.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default_mode: Option<i32>,
+    /// Whether it may be missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub optional: Option<bool>,
 }
 
+/// A token as a file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ServiceAccountTokenProjection {
+    /// Who the token is for.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub audience: String,
+    /// Seconds for which the token is valid.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expiration_seconds: Option<i64>,
+    /// Path of the file.
     #[schema(required)]
     pub path: String,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
-pub struct StorageOSVolumeSource {
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub volume_name: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub volume_namespace: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub fs_type: String,
-    #[serde(skip_serializing_if = "is_zero")]
-    pub read_only: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub secret_ref: Option<LocalObjectReference>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
@@ -540,9 +338,11 @@ pub struct TypedObjectReference {
     pub namespace: Option<String>,
 }
 
+/// A volume of a pod.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Volume {
+    /// Name of the volume.
     #[schema(required)]
     pub name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -607,17 +407,23 @@ pub struct Volume {
     pub image: Option<ImageVolumeSource>,
 }
 
+/// One of several sources.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct VolumeProjection {
+    /// A Secret.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secret: Option<SecretProjection>,
+    /// Fields of the pod.
     #[serde(rename = "downwardAPI", skip_serializing_if = "Option::is_none")]
     pub downward_api: Option<DownwardAPIProjection>,
+    /// A ConfigMap.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub config_map: Option<ConfigMapProjection>,
+    /// A token of the pod's ServiceAccount.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service_account_token: Option<ServiceAccountTokenProjection>,
+    /// Certificates.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster_trust_bundle: Option<ClusterTrustBundleProjection>,
 }
@@ -629,17 +435,4 @@ pub struct VolumeResourceRequirements {
     pub limits: BTreeMap<String, Quantity>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub requests: BTreeMap<String, Quantity>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
-pub struct VsphereVirtualDiskVolumeSource {
-    #[schema(required)]
-    pub volume_path: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub fs_type: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub storage_policy_name: String,
-    #[serde(rename = "storagePolicyID", skip_serializing_if = "String::is_empty")]
-    pub storage_policy_id: String,
 }

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0
+//! OpenAPI: the schemas and operations of what a cluster serves, as clients ask for them.
+//!
+//! ```text
+//! /openapi/v3                        index: group and version → path with the hash of its document
+//! /openapi/v3/api/v1, …/apis/G/V     one document each, complete in itself
+//! /openapi/v2                        everything in one document, as protobuf or JSON
+//! ```
+//!
+//! Documents are made from the schema trees of the rows, once per set of rows and not once per cluster, when they are
+//! first asked for; they live as long as the server. A document's hash is the SHA-512 of its bytes.
+//!
+//! **Deliberately absent**: documents of the discovery paths, OpenAPI v3 as protobuf (nobody asks for it: 406), and
+//! server-side apply among the patches, as long as it is not served.
+//!
+//! Source: kube-openapi pkg/handler, pkg/handler3; kube-api 5.
+
+mod definitions;
+mod gnostic;
+mod paths;
+
+use std::collections::BTreeMap;
+use std::fmt::{self, Write as _};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use apimachinery::catalogue::ResourceInfo;
+use bytes::Bytes;
+use http::Method;
+use http::header::{
+    ACCEPT, CACHE_CONTROL, CONTENT_TYPE, ETAG, EXPIRES, HeaderName, HeaderValue, IF_NONE_MATCH, LOCATION, VARY,
+};
+use process::Response;
+use process::transport::full;
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha512};
+
+use self::definitions::{Definitions, Dialect};
+use crate::request::Call;
+use crate::server::Inner;
+use crate::status::{Failure, Result};
+
+const JSON: &str = "application/json";
+/// What clients ask for; `@` is illegal in a media type, so the answer is called [`PROTOBUF`].
+const PROTOBUF_ASKED: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+const PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+
+/// How long a document with its hash in the URL may be kept.
+const KEEP: chrono::TimeDelta = chrono::TimeDelta::days(365);
+
+/// The document of one group and version in OpenAPI 3.0.
+///
+/// Shape: `{"openapi", "info", "paths", "components": {"schemas"}}`; every `$ref` is resolved within it. Rows of other
+/// groups or versions are mixed in as they come.
+fn v3<'a>(rows: impl IntoIterator<Item = &'a Described>) -> Value {
+    let (paths, schemas) = assemble(Dialect::V3, rows);
+    json!({
+        "openapi": "3.0.0",
+        "info": info(),
+        "paths": paths,
+        "components": { "schemas": schemas },
+    })
+}
+
+/// One document of all rows in OpenAPI 2.0.
+///
+/// Shape: `{"swagger", "info", "paths", "definitions"}`; every `$ref` is resolved within it.
+fn v2<'a>(rows: impl IntoIterator<Item = &'a Described>) -> Value {
+    let (paths, definitions) = assemble(Dialect::V2, rows);
+    json!({
+        "swagger": "2.0",
+        "info": info(),
+        "paths": paths,
+        "definitions": definitions,
+    })
+}
+
+/// A document of [`v2`] as the message `openapi.v2.Document`.
+fn v2_protobuf(document: &Value) -> Vec<u8> {
+    gnostic::document(document)
+}
+
+fn info() -> Value {
+    json!({ "title": "Kubernetes", "version": "unversioned" })
+}
+
+fn assemble<'a>(dialect: Dialect, rows: impl IntoIterator<Item = &'a Described>) -> (Value, Value) {
+    let mut definitions = Definitions::new(dialect);
+    let mut paths = Map::new();
+    for row in rows {
+        paths::add(&mut paths, &mut definitions, &row.info, row.created_only);
+    }
+    (Value::Object(paths), Value::Object(definitions.finish()))
+}
+
+/// The bytes of a document and their hash.
+#[derive(Debug)]
+struct Document {
+    bytes: Bytes,
+    hash: String,
+}
+
+impl Document {
+    fn new(bytes: Vec<u8>) -> Arc<Self> {
+        let mut hash = String::with_capacity(128);
+        for byte in Sha512::digest(&bytes) {
+            let _ = write!(hash, "{byte:02X}");
+        }
+        Arc::new(Self { bytes: bytes.into(), hash })
+    }
+}
+
+/// Which document of a set of rows.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Which {
+    V2Json,
+    V2Protobuf,
+    V3,
+}
+
+/// Documents by the rows in them.
+type Made = BTreeMap<(Which, Vec<usize>), Arc<Document>>;
+
+/// A row, and what can be done with its objects.
+struct Described {
+    info: ResourceInfo,
+    /// Whether objects are created and never stored.
+    created_only: bool,
+}
+
+/// The documents of a server.
+pub(crate) struct Documents {
+    rows: Vec<Described>,
+    made: Mutex<Made>,
+}
+
+impl fmt::Debug for Documents {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Documents").field("rows", &self.rows.len()).finish_non_exhaustive()
+    }
+}
+
+/// Rows of a server by group and version; rows are named by their place in [`Documents::rows`].
+type Versions = BTreeMap<(&'static str, &'static str), Vec<usize>>;
+
+impl Documents {
+    /// Documents of rows, which may be served by somebody else: of those with objects, and of those whose objects are
+    /// created and never stored.
+    pub(crate) fn new(
+        stored: impl IntoIterator<Item = ResourceInfo>,
+        created: impl IntoIterator<Item = ResourceInfo>,
+    ) -> Self {
+        let stored = stored.into_iter().map(|info| Described { info, created_only: false });
+        let created = created.into_iter().map(|info| Described { info, created_only: true });
+        let mut unique = BTreeMap::new();
+        for row in stored.chain(created) {
+            unique.entry((row.info.group, row.info.version, row.info.plural)).or_insert(row);
+        }
+        Self { rows: unique.into_values().collect(), made: Mutex::default() }
+    }
+
+    fn versions(&self, served: impl Fn(&ResourceInfo) -> bool) -> Versions {
+        let mut versions = Versions::new();
+        for (index, row) in self.rows.iter().enumerate().filter(|(_, row)| served(&row.info)) {
+            versions.entry((row.info.group, row.info.version)).or_default().push(index);
+        }
+        versions
+    }
+
+    fn get(&self, which: Which, indexes: Vec<usize>) -> Arc<Document> {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(document) = made.get(&(which, indexes.clone())) {
+            return document.clone();
+        }
+        let rows = indexes.iter().filter_map(|index| self.rows.get(*index));
+        let bytes = match which {
+            Which::V2Json => v2(rows).to_string().into_bytes(),
+            Which::V2Protobuf => v2_protobuf(&v2(rows)),
+            Which::V3 => v3(rows).to_string().into_bytes(),
+        };
+        let document = Document::new(bytes);
+        made.insert((which, indexes), document.clone());
+        document
+    }
+
+    fn index(&self, versions: &Versions) -> Arc<Document> {
+        let paths: Map<String, Value> = versions
+            .iter()
+            .map(|((group, version), rows)| {
+                let key = key(group, version);
+                let hash = &self.get(Which::V3, rows.clone()).hash;
+                let url = format!("/openapi/v3/{key}?hash={hash}");
+                (key, json!({ "serverRelativeURL": url }))
+            })
+            .collect();
+        Document::new(json!({ "paths": paths }).to_string().into_bytes())
+    }
+}
+
+/// How the index names a group and version.
+fn key(group: &str, version: &str) -> String {
+    if group.is_empty() { format!("api/{version}") } else { format!("apis/{group}/{version}") }
+}
+
+/// `None` for a path that is not OpenAPI's, or a group and version that are not served.
+///
+/// # Errors
+/// Another method than GET or HEAD; 406 when no clause of `Accept` can be satisfied.
+pub(crate) fn answer(server: &Inner, call: &Call) -> Result<Option<Response>> {
+    let Some(rest) = call.route.path.strip_prefix("/openapi/") else { return Ok(None) };
+    let documents = &server.documents;
+    let versions = documents.versions(|row| server.clusters.serves(&call.route.cluster, row));
+    let segments: Vec<&str> = rest.split('/').collect();
+    let wanted = match segments.as_slice() {
+        ["v2"] => None,
+        ["v3"] => Some(None),
+        ["v3", "api", version] => Some(Some(("", *version))),
+        ["v3", "apis", group, version] => Some(Some((*group, *version))),
+        _ => return Ok(None),
+    };
+    if !matches!(call.method, Method::GET | Method::HEAD) {
+        return Err(Failure::NoSuchMethod);
+    }
+    let Some(version) = wanted else {
+        let all: Vec<usize> = versions.into_values().flatten().collect();
+        let (which, media) = v2_form(call)?;
+        return Ok(Some(respond(call, &documents.get(which, all), media)));
+    };
+    if accepts(call, &[JSON]).is_none() {
+        return Err(not_acceptable());
+    }
+    let Some(version) = version else { return Ok(Some(respond(call, &documents.index(&versions), JSON))) };
+    let Some(rows) = versions.into_iter().find_map(|(known, rows)| (known == version).then_some(rows)) else {
+        return Ok(None);
+    };
+    let document = documents.get(Which::V3, rows);
+    let asked = call.query.text("hash");
+    if asked.is_empty() {
+        return Ok(Some(respond(call, &document, JSON)));
+    }
+    if asked != document.hash {
+        let (cluster, path) = (&call.route.cluster, &call.route.path);
+        return Ok(Some(moved(&format!("/clusters/{cluster}{path}?hash={}", document.hash))));
+    }
+    let mut response = respond(call, &document, JSON);
+    let until = server.foundation.wall.now() + KEEP;
+    set(&mut response, CACHE_CONTROL, "public, immutable");
+    set(&mut response, EXPIRES, &until.format("%a, %d %b %Y %H:%M:%S GMT").to_string());
+    Ok(Some(response))
+}
+
+fn v2_form(call: &Call) -> Result<(Which, &'static str)> {
+    match accepts(call, &[JSON, PROTOBUF, PROTOBUF_ASKED]) {
+        Some(JSON) => Ok((Which::V2Json, JSON)),
+        Some(_) => Ok((Which::V2Protobuf, PROTOBUF)),
+        None => Err(not_acceptable()),
+    }
+}
+
+fn not_acceptable() -> Failure {
+    Failure::NotAcceptable("only the following media types are accepted: application/json".to_owned())
+}
+
+/// The media type of `offered` that the first clause of `Accept` to match any takes; the first of `offered` for a wish
+/// for anything. Weights are not looked at: no client sends any here.
+fn accepts(call: &Call, offered: &[&'static str]) -> Option<&'static str> {
+    let accept = call.header(ACCEPT);
+    if accept.trim().is_empty() {
+        return offered.first().copied();
+    }
+    accept.split(',').find_map(|clause| {
+        let media = clause.split(';').next().unwrap_or_default().trim();
+        match media {
+            "*/*" | "application/*" => offered.first().copied(),
+            media => offered.iter().find(|offered| **offered == media).copied(),
+        }
+    })
+}
+
+fn respond(call: &Call, document: &Document, media: &str) -> Response {
+    let tag = format!("\"{}\"", document.hash);
+    let known = call.header(IF_NONE_MATCH);
+    let same = known.split(',').any(|known| known.trim().trim_start_matches("W/") == tag);
+    let mut response = if same {
+        let mut response = Response::new(full(""));
+        *response.status_mut() = http::StatusCode::NOT_MODIFIED;
+        response
+    } else {
+        Response::new(full(document.bytes.clone()))
+    };
+    set(&mut response, CONTENT_TYPE, media);
+    set(&mut response, ETAG, &tag);
+    set(&mut response, VARY, "Accept");
+    set(&mut response, CACHE_CONTROL, "no-cache, private");
+    response
+}
+
+/// 301 to the URL with the present hash, for a client that asks for an outdated one.
+fn moved(location: &str) -> Response {
+    let mut response = Response::new(full(""));
+    *response.status_mut() = http::StatusCode::MOVED_PERMANENTLY;
+    set(&mut response, LOCATION, location);
+    response
+}
+
+fn set(response: &mut Response, name: HeaderName, value: &str) {
+    if let Ok(value) = HeaderValue::from_str(value) {
+        response.headers_mut().insert(name, value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(plural: &'static str) -> ResourceInfo {
+        ResourceInfo {
+            group: "example.com",
+            version: "v1",
+            kind: "Thing",
+            plural,
+            singular: "",
+            short_names: &[],
+            categories: &[],
+            namespaced: false,
+            subresources: &[],
+            columns: &[],
+            field_selectors: &[],
+            heartbeat_fields: &[],
+            custom: false,
+            schema: || apimachinery::schema::Node::Raw,
+        }
+    }
+
+    #[test]
+    fn what_is_never_stored_can_only_be_created() {
+        let documents = Documents::new([row("things")], [row("reviews"), row("things")]);
+        let tree = v3(&documents.rows);
+        let methods = |path: &str| tree["paths"][path].as_object().expect("a path").keys().cloned().collect::<Vec<_>>();
+        assert_eq!(methods("/apis/example.com/v1/reviews"), ["post"]);
+        assert_eq!(methods("/apis/example.com/v1/things"), ["delete", "get", "post"]);
+        assert!(tree["paths"].get("/apis/example.com/v1/reviews/{name}").is_none());
+    }
+
+    #[test]
+    fn a_document_is_made_once() {
+        let documents = Documents::new([row("things")], []);
+        let first = documents.get(Which::V3, vec![0]);
+        assert!(Arc::ptr_eq(&first, &documents.get(Which::V3, vec![0])));
+        assert_ne!(first.hash, documents.get(Which::V3, Vec::new()).hash);
+    }
+}

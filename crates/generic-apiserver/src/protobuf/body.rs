@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Protobuf at the edge: bodies become JSON before anybody reads them.
+
+use std::fmt::Write as _;
+
+use apimachinery::catalogue::ResourceInfo;
+use apimachinery::meta::DeleteOptions;
+use apimachinery::schema::{Node, Schema as _};
+use bytes::Bytes;
+use http::Method;
+use http::header::{CONTENT_TYPE, HeaderValue};
+use serde_json::json;
+
+use super::{Envelope, MEDIA_TYPE, is_known};
+use crate::negotiation::media;
+use crate::request::Call;
+use crate::status::{Failure, Result};
+
+/// The kind that a body must be of.
+#[derive(Clone, Debug)]
+pub(crate) struct Expected {
+    pub(crate) kind: &'static str,
+    pub(crate) version: &'static str,
+    pub(crate) schema: Node,
+}
+
+impl From<&ResourceInfo> for Expected {
+    fn from(info: &ResourceInfo) -> Self {
+        Self { kind: info.kind, version: info.version, schema: (info.schema)() }
+    }
+}
+
+/// The body as JSON, if it is protobuf; headers say then what it has become. The body of a DELETE is its options,
+/// whatever is expected otherwise.
+///
+/// # Errors
+/// 415 for a kind that has no message; 400 for what is none, in upstream's words.
+pub(crate) fn read(call: &mut Call, expected: impl FnOnce() -> Expected, body: Bytes) -> Result<Bytes> {
+    if media(call.header(CONTENT_TYPE)) != MEDIA_TYPE || matches!(call.method, Method::GET | Method::HEAD) {
+        return Ok(body);
+    }
+    let expected = if call.method == Method::DELETE {
+        Expected { kind: "DeleteOptions", version: "v1", schema: DeleteOptions::node() }
+    } else {
+        expected()
+    };
+    if !is_known(&expected.schema) || call.method == Method::PATCH {
+        return Err(Failure::UnsupportedMediaType(vec!["application/json"]));
+    }
+    if call.method == Method::DELETE && body.is_empty() {
+        return Ok(body);
+    }
+    let kind = expected.kind;
+    let envelope = Envelope::open(&body).map_err(|error| {
+        let summary = summary(&body);
+        Failure::BadRequest(format!(
+            "the object provided is unrecognized (must be of type {kind}): {error} ({summary})"
+        ))
+    })?;
+    let tree = if envelope.kind.is_empty() || envelope.kind == kind {
+        envelope.tree(&expected.schema).map_err(|error| {
+            let version = expected.version;
+            Failure::BadRequest(format!("{kind} in version {version:?} cannot be handled as a {kind}: {error}"))
+        })?
+    } else if call.method == Method::DELETE {
+        return Err(Failure::BadRequest("decoded object cannot be converted to DeleteOptions".to_owned()));
+    } else {
+        // Who reads the body refuses it for its kind.
+        json!({ "apiVersion": envelope.api_version, "kind": envelope.kind })
+    };
+    call.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    Ok(tree.to_string().into())
+}
+
+/// The beginning of a body.
+fn summary(body: &[u8]) -> String {
+    if body.is_empty() {
+        return "<empty>".to_owned();
+    }
+    let mut summary = String::new();
+    for byte in body.iter().take(30) {
+        let _ = write!(summary, "{byte:02x}");
+    }
+    if body.len() > 30 {
+        summary.push_str(" ...");
+    }
+    summary
+}
