@@ -14,6 +14,9 @@ pub(crate) enum Failure {
         /// What to do; empty when there is nothing to say.
         hint: String,
     },
+    /// The landscape or its directory is held by another process: exit code 4.
+    #[error("{0}")]
+    Held(String),
     /// Something did not happen that should have: exit code 1.
     #[error("{0}")]
     Failed(String),
@@ -33,6 +36,7 @@ impl Failure {
         match self {
             Self::Input { .. } => 2,
             Self::Failed(_) => 1,
+            Self::Held(_) => 4,
             Self::OutputClosed => 0,
         }
     }
@@ -41,7 +45,7 @@ impl Failure {
     pub(crate) fn hint(&self) -> &str {
         match self {
             Self::Input { hint, .. } => hint,
-            Self::Failed(_) | Self::OutputClosed => "",
+            Self::Failed(_) | Self::Held(_) | Self::OutputClosed => "",
         }
     }
 }

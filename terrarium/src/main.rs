@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `terrarium`: the command line of the landscape in a jar.
 //!
-//! **Tour.** [`simulate`] a whole landscape in one process; [`manifests`] what people give it; [`output`] the one door to
+//! **Tour.** [`live`] landscapes of processes; [`simulate`] a whole landscape in one process; [`manifests`] what people give it; [`output`] the one door to
 //! the terminal.
 
 mod failure;
+mod live;
 mod manifests;
 mod output;
 mod simulate;
@@ -33,7 +34,21 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Up(live::up::Arguments),
+    Down(live::down::Arguments),
+    Status(live::status::Arguments),
+    Kubeconfig(live::kubeconfig_command::Arguments),
+    Clock(live::clock::Arguments),
     Simulate(simulate::Arguments),
+    /// Be a process of a landscape: started by `up` and by the process kubelet
+    #[command(hide = true)]
+    Component {
+        /// Which
+        name: String,
+        /// Directory of the landscape, for the host
+        #[command(flatten)]
+        which: live::Which,
+    },
     /// Print the version of Terrarium and of the Gardener that it emulates
     Version,
 }
@@ -42,6 +57,12 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let mut output = Output::standard();
     let outcome = match &arguments.command {
+        Command::Up(arguments) => live::up::run(arguments, &mut output),
+        Command::Down(arguments) => live::down::run(arguments, &mut output),
+        Command::Status(arguments) => live::status::run(arguments, &mut output),
+        Command::Kubeconfig(arguments) => live::kubeconfig_command::run(arguments, &mut output),
+        Command::Clock(arguments) => live::clock::run(arguments, &mut output),
+        Command::Component { name, which } => return component(name, which),
         Command::Simulate(arguments) => simulate::run(arguments, &mut output),
         Command::Version => output.line(&format!(
             "terrarium {} (emulates Gardener {})",
@@ -54,6 +75,25 @@ fn main() -> ExitCode {
         Err(failure) => {
             output.failure(&failure);
             ExitCode::from(failure.exit_code())
+        }
+    }
+}
+
+fn component(name: &str, which: &live::Which) -> ExitCode {
+    if name == "host" {
+        return match which.directory() {
+            Ok(directory) => live::host::run(&directory),
+            Err(failure) => {
+                process::child::say(&format!("error: {failure}"));
+                ExitCode::from(failure.exit_code())
+            }
+        };
+    }
+    match live::components::Program::named(name) {
+        Some(program) => live::components::run(program),
+        None => {
+            process::child::say(&format!("error: there is no component {name}"));
+            ExitCode::from(2)
         }
     }
 }

@@ -4,9 +4,12 @@
 //! ```text
 //! POST /terrarium/clock/join   {}       → Grant                        a participant has come
 //! POST /terrarium/clock/idle   Idle     → Grant                        answers when time has moved; 204: ask again
+//! GET  /terrarium/clock/               → ClockState
+//! POST /terrarium/clock/advance {to}   → 202; the state's `target` is there until time has come
+//! POST /terrarium/clock/mode {mode, rate?} · pause · resume · cancel → ClockState
 //! ```
 //!
-//! Both carry the participant's name in a header. A participant whose request is dropped while it waits has not left:
+//! The first two are for components and carry the participant's name in a header; the rest is for administrators. A participant whose request is dropped while it waits has not left:
 //! it reports again, or is dropped for its silence; who starts and ends processes says when one has gone.
 //!
 //! **Invariants.** One driver decides; a grant reaches every participant, at the latest as the answer to its next
@@ -24,7 +27,8 @@ use http::{Method, StatusCode};
 use http_body_util::BodyExt;
 use process::participant::{CLOCK_PATH, Grant, Idle, PARTICIPANT_HEADER};
 use process::transport::full;
-use process::{Request, Response, Tasks};
+use process::{Request, Response, Tasks, User};
+use serde::{Deserialize, Serialize};
 use tokio::sync::{Notify, oneshot};
 
 use crate::timekeeper::{CommandError, Decision, Mode, Timekeeper, WaitsFor};
@@ -168,11 +172,18 @@ impl ClockService {
 
     /// Answers a request below [`CLOCK_PATH`].
     pub async fn answer(&self, request: Request) -> Response {
-        let name = request.headers().get(PARTICIPANT_HEADER).and_then(|name| name.to_str().ok());
-        let Some(name) = name.map(str::to_owned) else {
-            return plain(StatusCode::BAD_REQUEST, "a participant names itself");
-        };
         let place = request.uri().path().strip_prefix(CLOCK_PATH).unwrap_or_default().to_owned();
+        let user = request.extensions().get::<User>().cloned().unwrap_or_default();
+        if !matches!(place.as_str(), "join" | "idle") {
+            if !user.groups.iter().any(|group| **group == *"system:masters") {
+                return plain(StatusCode::FORBIDDEN, "landscape time is for administrators");
+            }
+            return self.command(&place, request).await;
+        }
+        let name = request.headers().get(PARTICIPANT_HEADER).and_then(|name| name.to_str().ok());
+        let Some(name) = name.map(str::to_owned).filter(|_| user.component.is_some()) else {
+            return plain(StatusCode::FORBIDDEN, "only components take part in landscape time");
+        };
         match (request.method(), place.as_str()) {
             (&Method::POST, "join") => grant(Some(&self.join(&name))),
             (&Method::POST, "idle") => {
@@ -185,6 +196,54 @@ impl ClockService {
                 }
             }
             _ => plain(StatusCode::NOT_FOUND, "404 page not found"),
+        }
+    }
+
+    /// Answers a request of an administrator.
+    async fn command(&self, place: &str, request: Request) -> Response {
+        let method = request.method().clone();
+        let body = request.into_body().collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
+        match (method, place) {
+            (Method::GET, "") => {}
+            (Method::POST, "advance") => {
+                let Ok(Advance { to }) = serde_json::from_slice(&body) else {
+                    return plain(StatusCode::BAD_REQUEST, "expected {\"to\": INSTANT}");
+                };
+                if let Err(error) = self.with(|keeper, wall| keeper.advance(to, wall)) {
+                    let mut response = Response::new(full(error.to_string()));
+                    *response.status_mut() = StatusCode::CONFLICT;
+                    return response;
+                }
+            }
+            (Method::POST, "mode") => {
+                let Ok(mode) = serde_json::from_slice::<Mode>(&body) else {
+                    return plain(StatusCode::BAD_REQUEST, "expected {\"mode\": eager | rate | stepped | auto}");
+                };
+                self.with(|keeper, wall| keeper.set_mode(mode, wall));
+            }
+            (Method::POST, "pause") => self.with(Timekeeper::pause),
+            (Method::POST, "resume") => self.with(Timekeeper::resume),
+            (Method::POST, "cancel") => self.cancel(),
+            _ => return plain(StatusCode::NOT_FOUND, "404 page not found"),
+        }
+        Response::new(full(serde_json::json!(self.state()).to_string()))
+    }
+
+    /// The clock as an administrator sees it.
+    pub fn state(&self) -> ClockState {
+        let (head, wall) = (self.0.log.head(), self.0.wall.now());
+        let state = self.0.state();
+        let keeper = &state.keeper;
+        ClockState {
+            now: keeper.now(wall),
+            mode: keeper.mode(),
+            paused: keeper.is_paused(),
+            target: keeper.target(),
+            next: keeper.next_timer(),
+            settled: keeper.is_settled(head),
+            waits_for: keeper.waits_for(),
+            participants: keeper.participants().map(|(name, next)| (name.to_owned(), next)).collect(),
+            dropped: keeper.dropped().map(str::to_owned).collect(),
         }
     }
 
@@ -232,6 +291,36 @@ impl ClockService {
             }
         }
     }
+}
+
+#[derive(Deserialize)]
+struct Advance {
+    to: Instant,
+}
+
+/// The clock as an administrator sees it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ClockState {
+    /// Landscape time.
+    pub now: Instant,
+    /// Mode.
+    #[serde(flatten)]
+    pub mode: Mode,
+    /// Whether it is paused.
+    pub paused: bool,
+    /// Where the command at work goes to.
+    pub target: Option<Instant>,
+    /// Instant of the next timer.
+    pub next: Option<Instant>,
+    /// Whether everything that can be done now has been done, as far as was reported.
+    pub settled: bool,
+    /// What time waits for.
+    pub waits_for: WaitsFor,
+    /// Participants and their next timers.
+    pub participants: BTreeMap<String, Option<Instant>>,
+    /// Participants that were dropped for their silence.
+    pub dropped: Vec<String>,
 }
 
 /// The participant has not joined, or was dropped for its silence.

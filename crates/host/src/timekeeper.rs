@@ -25,6 +25,7 @@ use chrono::TimeDelta;
 use clock::Instant;
 use eventlog::Revision;
 use process::participant::{Grant, Idle};
+use serde::{Deserialize, Serialize};
 
 /// Wall time after which a participant that owes an answer is dropped.
 pub const SILENCE: TimeDelta = TimeDelta::seconds(30);
@@ -36,7 +37,8 @@ const EAGER_HORIZON: TimeDelta = TimeDelta::hours(1);
 const TICK: TimeDelta = TimeDelta::seconds(1);
 
 /// How landscape time goes when nobody commands it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "mode", content = "rate", rename_all = "camelCase")]
 pub enum Mode {
     /// Jumps to work timers that are less than an hour away, calendar timers on the way included; else runs at rate 1.
     Eager,
@@ -76,7 +78,7 @@ pub enum Decision {
 }
 
 /// Why time stands although it should move.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WaitsFor {
     /// Participants that work, or have not yet seen the barrier.
     pub participants: Vec<String>,

@@ -17,7 +17,7 @@ use crate::options::Options;
 use crate::start::DEFAULT_DOMAIN;
 
 /// Creates the clusters, the namespace `garden`, the domain secrets and the registrations of extensions.
-pub(crate) async fn run(admin: &Context, options: &Options) -> Result<(), Failure> {
+pub async fn prepare(admin: &Context, options: &Options) -> Result<(), Failure> {
     let seeds = options.seeds.iter().map(|seed| format!("seed--{}", seed.metadata.name));
     for name in std::iter::once(GARDEN_CLUSTER.to_owned()).chain(seeds) {
         let spec = ClusterSpec { kubernetes_version: options.kubernetes_version.clone() };

@@ -76,7 +76,7 @@ impl Landscape {
         landscape.start_component(Component::Apiserver);
         let admin = landscape.client("admin");
         let options = landscape.options.clone();
-        landscape.run(async move { crate::bootstrap::run(&admin, &options).await })??;
+        landscape.run(async move { crate::bootstrap::prepare(&admin, &options).await })??;
         for component in landscape.other_components() {
             landscape.start_component(component);
         }

@@ -23,7 +23,9 @@ mod served;
 mod start;
 pub mod wait;
 
+pub use bootstrap::prepare;
 pub use component::Component;
 pub use failure::Failure;
 pub use landscape::{Counts, Landscape, Line};
 pub use options::{GARDENER_VERSION, Options, Sync};
+pub use start::DEFAULT_DOMAIN;

@@ -8,7 +8,7 @@ use crate::landscape::Landscape;
 use crate::options::Sync;
 
 /// Domain under which Shoots without a domain of their own get one.
-pub(crate) const DEFAULT_DOMAIN: &str = "sandbox.example.org";
+pub const DEFAULT_DOMAIN: &str = "sandbox.example.org";
 
 /// Shoots that a seed takes: more than anybody simulates on one.
 const SHOOTS_PER_SEED: u32 = 100_000;

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The authority of a landscape's certificates, and who shows them.
+//!
+//! One authority signs the host's server certificate, those of users, and those of components. It lives in the
+//! landscape's directory, so that a kubeconfig stays good when the host is started again.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use chrono::TimeDelta;
+use clock::Clock;
+use futures::future::BoxFuture;
+use generic_apiserver::authentication::{
+    Authenticator, ClientAuthority, Credentials, FixedAuthenticator, Identity, Judged, Unauthorized,
+};
+use process::User;
+use process::pki::{Authority, Key, Leaf, Pair, Validity};
+
+use super::directory::Directory;
+use crate::failure::Failure;
+
+const LIFETIME: TimeDelta = TimeDelta::days(3650);
+/// Clocks of machines differ.
+const BEFORE: TimeDelta = TimeDelta::hours(1);
+
+/// The authority. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct LandscapeAuthority {
+    authority: Arc<Authority>,
+    validity: Validity,
+}
+
+impl fmt::Debug for LandscapeAuthority {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("LandscapeAuthority")
+    }
+}
+
+impl LandscapeAuthority {
+    /// The authority of a directory; made when there is none yet.
+    pub(crate) fn of(directory: &Directory) -> Result<Self, Failure> {
+        let now = Clock::wall().now();
+        let validity = Validity { not_before: now - BEFORE, not_after: now + LIFETIME };
+        let failed = |error: process::pki::PkiError| Failure::Failed(error.to_string());
+        let (certificate, key) = (directory.text("pki/ca.crt")?, directory.text("pki/ca.key")?);
+        let authority = if let (Some(certificate), Some(key)) = (certificate, key) {
+            Authority::from_pem(&certificate, &key).map_err(failed)?
+        } else {
+            let key = Key::transport().map_err(failed)?;
+            let authority = Authority::new("terrarium", key, validity).map_err(failed)?;
+            directory.write("pki/ca.crt", &authority.pair().certificate)?;
+            directory.write("pki/ca.key", &authority.pair().key)?;
+            authority
+        };
+        Ok(Self { authority: Arc::new(authority), validity })
+    }
+
+    /// Its certificate, as PEM.
+    pub(crate) fn certificate(&self) -> &str {
+        &self.authority.pair().certificate
+    }
+
+    /// A certificate for the host.
+    pub(crate) fn server(&self, names: &[&str]) -> Result<Pair, Failure> {
+        self.issue(Leaf::Server(names)).map_err(Failure::Failed)
+    }
+
+    /// A certificate for a user.
+    pub(crate) fn client(&self, user: &str, groups: &[&str]) -> Result<Pair, String> {
+        self.issue(Leaf::Client(user, groups))
+    }
+
+    fn issue(&self, leaf: Leaf<'_>) -> Result<Pair, String> {
+        let key = Key::transport().map_err(|error| error.to_string())?;
+        self.authority.issue(leaf, &key, self.validity).map_err(|error| error.to_string())
+    }
+}
+
+/// Who shows a certificate of the landscape, and which component that is.
+#[derive(Debug)]
+pub(crate) struct LandscapeAuthenticator {
+    fixed: FixedAuthenticator,
+    components: Components,
+}
+
+/// Component and version of the users that are components. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Components(Arc<Mutex<BTreeMap<String, (Arc<str>, Arc<str>)>>>);
+
+impl Components {
+    /// Notes that a user is a component.
+    pub(crate) fn insert(&self, user: &str, component: &str, version: &str) {
+        let mut components = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        components.insert(user.to_owned(), (component.into(), version.into()));
+    }
+
+    fn get(&self, user: &str) -> Option<(Arc<str>, Arc<str>)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(user).cloned()
+    }
+}
+
+impl LandscapeAuthenticator {
+    /// Believes certificates of the authority.
+    pub(crate) fn new(authority: &LandscapeAuthority, components: Components) -> Result<Self, Failure> {
+        let users = ClientAuthority::from_pem(authority.certificate())
+            .map_err(|error| Failure::Failed(format!("the landscape's authority cannot be used: {error}")))?;
+        let fixed = FixedAuthenticator { users: vec![(users, Judged::ByWallTime)], ..FixedAuthenticator::default() };
+        Ok(Self { fixed, components })
+    }
+}
+
+impl Authenticator for LandscapeAuthenticator {
+    fn authenticate<'a>(&'a self, credentials: Credentials<'a>) -> BoxFuture<'a, Result<Identity, Unauthorized>> {
+        Box::pin(async move {
+            let identity = self.fixed.authenticate(credentials).await?;
+            Ok(match identity {
+                Identity::User(user) => {
+                    let component = self.components.get(&user.name);
+                    Identity::User(User { component, ..user })
+                }
+                other => other,
+            })
+        })
+    }
+}

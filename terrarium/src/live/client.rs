@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The commands' own way to a landscape: as its administrator, over HTTPS.
+
+use chrono::{DateTime, Utc};
+use clock::{Clock, Random};
+use host::clock_service::ClockState;
+use host::timekeeper::Mode;
+use http::{Method, StatusCode};
+use http_body_util::BodyExt;
+use process::https::{self, Credentials};
+use process::participant::CLOCK_PATH;
+use process::pki::Pair;
+use process::transport::full;
+use process::{Context, Identity, Output, Tasks, Transport};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::authority::LandscapeAuthority;
+use super::directory::{Directory, Facts, HostFile};
+use crate::failure::Failure;
+
+/// A landscape that runs, seen by its administrator.
+#[derive(Clone, Debug)]
+pub(crate) struct Client {
+    pub(crate) facts: Facts,
+    pub(crate) host: HostFile,
+    pub(crate) authorities: String,
+    pub(crate) certificate: Pair,
+    transport: Transport,
+}
+
+impl Client {
+    /// The landscape of a directory.
+    ///
+    /// # Errors
+    /// It does not exist, or does not run.
+    pub(crate) fn of(directory: &Directory) -> Result<Self, Failure> {
+        let missing = || {
+            Failure::input(
+                format!("there is no landscape in {}", directory.path().display()),
+                "`terrarium up` starts one",
+            )
+        };
+        let facts = directory.facts()?.ok_or_else(missing)?;
+        let stopped = || Failure::Failed(format!("landscape {} does not run: `terrarium up` resumes it", facts.name));
+        let host = directory.host()?.ok_or_else(stopped)?;
+        let authority = LandscapeAuthority::of(directory)?;
+        let certificate = authority.client("admin", &["system:masters"]).map_err(Failure::Failed)?;
+        let authorities = authority.certificate().to_owned();
+        let options = https::Options {
+            server: host.address.clone(),
+            authorities: authorities.clone(),
+            credentials: Credentials::Certificate(certificate.clone()),
+            user_agent: format!("terrarium/{}", env!("CARGO_PKG_VERSION")),
+            ..https::Options::default()
+        };
+        let transport = https::transport(&options).map_err(|error| Failure::Failed(error.to_string()))?;
+        Ok(Self { facts, host, authorities, certificate, transport })
+    }
+
+    /// A context for typed requests, on wall time.
+    pub(crate) fn context(&self) -> Context {
+        Context {
+            identity: Identity {
+                component: "terrarium".into(),
+                instance: "terrarium".into(),
+                version: self.facts.gardener_version.as_str().into(),
+            },
+            clock: Clock::wall(),
+            random: Random::new(self.facts.seed),
+            wall: Clock::wall(),
+            transport: self.transport.clone(),
+            tasks: Tasks::new(),
+            output: Output::new(process::child::say),
+        }
+    }
+
+    /// The clock.
+    pub(crate) async fn clock(&self) -> Result<ClockState, Failure> {
+        self.send(Method::GET, CLOCK_PATH, None).await
+    }
+
+    /// Begins to advance the clock.
+    pub(crate) async fn advance(&self, to: DateTime<Utc>) -> Result<ClockState, Failure> {
+        self.send(Method::POST, &format!("{CLOCK_PATH}advance"), Some(json!({ "to": to }))).await
+    }
+
+    /// Sets the clock's mode.
+    pub(crate) async fn set_mode(&self, mode: Mode) -> Result<ClockState, Failure> {
+        self.send(Method::POST, &format!("{CLOCK_PATH}mode"), Some(json!(mode))).await
+    }
+
+    /// `pause`, `resume` or `cancel`.
+    pub(crate) async fn command(&self, command: &str) -> Result<ClockState, Failure> {
+        self.send(Method::POST, &format!("{CLOCK_PATH}{command}"), None).await
+    }
+
+    async fn send<T: DeserializeOwned>(&self, method: Method, path: &str, body: Option<Value>) -> Result<T, Failure> {
+        let failed = |error: String| Failure::Failed(format!("landscape {}: {error}", self.facts.name));
+        let body = body.map(|body| body.to_string()).unwrap_or_default();
+        let request = http::Request::builder()
+            .method(method)
+            .uri(path)
+            .header(http::header::CONTENT_TYPE, "application/json")
+            .body(full(body))
+            .map_err(|error| failed(error.to_string()))?;
+        let response = self.transport.send(request).await.map_err(|error| failed(error.to_string()))?;
+        let status = response.status();
+        let body = response.into_body().collect().await.map_err(|error| failed(error.to_string()))?.to_bytes();
+        if status != StatusCode::OK {
+            return Err(failed(String::from_utf8_lossy(&body).trim().to_owned()));
+        }
+        serde_json::from_slice(&body).map_err(|error| failed(error.to_string()))
+    }
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The components of a landscape as processes: their images, their Deployments, and how each one runs.
+
+use std::process::ExitCode;
+
+use api::kubernetes::apps::Deployment;
+use api::kubernetes::core::Pod;
+use domain::profile::Profile;
+use futures::future::BoxFuture;
+use gardenlet_sim::{gardenlet, provider_local};
+use landscape::Component;
+use process::child::{self, Assignment};
+use process::{Context, Exit};
+use serde_json::{Value, json};
+
+/// Namespace of the components' Deployments, in `runtime` and in the clusters of seeds.
+pub(crate) const NAMESPACE: &str = "garden";
+
+/// A component that is a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Program {
+    ControllerManager,
+    Scheduler,
+    Gardenlet,
+    ProviderLocal,
+}
+
+impl Program {
+    /// All of them.
+    pub(crate) const ALL: [Self; 4] = [Self::ControllerManager, Self::Scheduler, Self::Gardenlet, Self::ProviderLocal];
+
+    /// Name in the field, and of its Deployment.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::ControllerManager => "gardener-controller-manager",
+            Self::Scheduler => "gardener-scheduler",
+            Self::Gardenlet => "gardenlet",
+            Self::ProviderLocal => "gardener-extension-provider-local",
+        }
+    }
+
+    /// Its image, without tag.
+    pub(crate) const fn image(self) -> &'static str {
+        match self {
+            Self::ControllerManager => "gardener/controller-manager",
+            Self::Scheduler => "gardener/scheduler",
+            Self::Gardenlet => "gardener/gardenlet",
+            Self::ProviderLocal => "gardener/extensions/provider-local",
+        }
+    }
+
+    /// Whether each seed has one.
+    pub(crate) const fn is_of_seed(self) -> bool {
+        matches!(self, Self::Gardenlet | Self::ProviderLocal)
+    }
+
+    /// By name.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|program| program.name() == name)
+    }
+
+    /// What a pod runs, and in which version, if it is one of these.
+    pub(crate) fn of(pod: &Pod) -> Option<(Self, String)> {
+        let image = &pod.spec.containers.first()?.image;
+        let (name, tag) = image.rsplit_once(':')?;
+        let program = Self::ALL
+            .into_iter()
+            .find(|program| name == program.image() || name.ends_with(&format!("/{}", program.image())))?;
+        Some((program, tag.to_owned()))
+    }
+
+    /// The component, in a cluster: `runtime` or `seed--NAME`.
+    pub(crate) fn component(self, cluster: &str) -> Component {
+        let seed = || seed_of(cluster).to_owned();
+        match self {
+            Self::ControllerManager => Component::ControllerManager,
+            Self::Scheduler => Component::Scheduler,
+            Self::Gardenlet => Component::Gardenlet(seed()),
+            Self::ProviderLocal => Component::ProviderLocal(seed()),
+        }
+    }
+
+    /// Its Deployment.
+    pub(crate) fn deployment(self, version: &str, profile: &str) -> Deployment {
+        let name = self.name();
+        let labels = json!({ "app": "gardener", "role": name });
+        let config = format!("{name}-config");
+        let container = json!({
+            "name": name,
+            "image": format!("{}:{version}", self.image()),
+            "args": [format!("--config=/etc/{name}/config/config.yaml"), format!("--profile={profile}")],
+            "volumeMounts": [{ "name": "config", "mountPath": format!("/etc/{name}/config") }],
+        });
+        let tree = json!({
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": { "name": name, "namespace": NAMESPACE, "labels": labels },
+            "spec": {
+                "replicas": 1,
+                "revisionHistoryLimit": 2,
+                "selector": { "matchLabels": labels },
+                "template": {
+                    "metadata": { "labels": labels },
+                    "spec": {
+                        "containers": [container],
+                        "volumes": [{ "name": "config", "configMap": { "name": config } }],
+                    },
+                },
+            },
+        });
+        serde_json::from_value(tree).expect("it is a Deployment")
+    }
+
+    /// Kind and version of its configuration file.
+    pub(crate) const fn configuration(self) -> (&'static str, &'static str) {
+        match self {
+            Self::ControllerManager => {
+                ("controllermanager.config.gardener.cloud/v1alpha1", "ControllerManagerConfiguration")
+            }
+            Self::Scheduler => ("scheduler.config.gardener.cloud/v1alpha1", "SchedulerConfiguration"),
+            Self::Gardenlet => ("gardenlet.config.gardener.cloud/v1alpha1", "GardenletConfiguration"),
+            Self::ProviderLocal => ("local.provider.extensions.gardener.cloud/v1alpha1", "ControllerConfiguration"),
+        }
+    }
+}
+
+/// Name of the seed of a cluster `seed--NAME`.
+pub(crate) fn seed_of(cluster: &str) -> &str {
+    cluster.strip_prefix("seed--").unwrap_or(cluster)
+}
+
+/// Runs a component as this process: `terrarium component NAME`.
+pub(crate) fn run(program: Program) -> ExitCode {
+    child::run(env!("CARGO_PKG_VERSION"), move |context, assignment| start(program, context, &assignment))
+}
+
+fn start(program: Program, context: Context, assignment: &Assignment) -> Result<BoxFuture<'static, Exit>, String> {
+    let flags = Flags::read(assignment)?;
+    let profile = flags.profile;
+    let seed_name = seed_of(&assignment.cluster).to_owned();
+    Ok(match program {
+        Program::ControllerManager => {
+            let options = controller_manager::Options { profile, ..controller_manager::Options::default() };
+            Box::pin(controller_manager::run(context, options))
+        }
+        Program::Scheduler => Box::pin(scheduler::run(context, scheduler::Options::default())),
+        Program::Gardenlet => {
+            let mut config = gardenlet::Configuration::default();
+            let shoot = &flags.config["controllers"]["shoot"];
+            if let Some(only) = shoot["reconcileInMaintenanceOnly"].as_bool() {
+                config.reconcile_in_maintenance_only = only;
+            }
+            let seed_template = serde_json::from_value(flags.config["seedConfig"].clone())
+                .map_err(|error| format!("seedConfig: {error}"))?;
+            Box::pin(gardenlet::run(context, gardenlet::Options { seed_name, seed_template, profile, config }))
+        }
+        Program::ProviderLocal => {
+            let options = provider_local::Options { seed_name, profile, ..provider_local::Options::default() };
+            Box::pin(provider_local::run(context, options))
+        }
+    })
+}
+
+/// What the arguments of the container say.
+struct Flags {
+    profile: Profile,
+    /// The configuration file.
+    config: Value,
+}
+
+impl Flags {
+    fn read(assignment: &Assignment) -> Result<Self, String> {
+        let mut flags = Self { profile: Profile::default(), config: Value::Null };
+        for arg in &assignment.args {
+            match arg.split_once('=') {
+                Some(("--config", path)) => {
+                    let text =
+                        assignment.files.get(path).ok_or_else(|| format!("open {path}: no such file or directory"))?;
+                    flags.config = serde_yaml_ng::from_str(text).map_err(|error| format!("{path}: {error}"))?;
+                }
+                Some(("--profile", "documents")) => flags.profile = Profile::Documents,
+                Some(("--profile", "upstream")) => flags.profile = Profile::Upstream,
+                _ => return Err(format!("unknown flag: {arg}")),
+            }
+        }
+        Ok(flags)
+    }
+}

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The directory of a landscape.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `landscape.json` | [`Facts`]: what the landscape was created with; never changed |
+//! | `host.json` | [`HostFile`]: which process runs it and where it listens; gone when it was stopped |
+//! | `lock` | held by the process that runs it |
+//! | `pki/` | the authority of the landscape's certificates |
+//! | `log/` | the event log |
+//! | `host.log` | what the host process says |
+
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use chrono::{DateTime, Utc};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::failure::Failure;
+
+/// What a landscape was created with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Facts {
+    /// Name.
+    pub(crate) name: String,
+    /// Emulated version of Gardener, with `v`.
+    pub(crate) gardener_version: String,
+    /// `documents` or `upstream`.
+    pub(crate) profile: String,
+    /// Seed of all randomness.
+    pub(crate) seed: u64,
+    /// Number of Seeds.
+    pub(crate) seeds: u32,
+    /// Landscape time at the beginning.
+    pub(crate) start_time: DateTime<Utc>,
+    /// `sled` or `memory`.
+    pub(crate) log: String,
+    /// Whether acknowledged writes are synced.
+    pub(crate) durable: bool,
+    /// The host's port; 0 until it was chosen.
+    pub(crate) port: u16,
+}
+
+/// Which process runs a landscape.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct HostFile {
+    /// Process id.
+    pub(crate) pid: u32,
+    /// `host:port`.
+    pub(crate) address: String,
+    /// Version of the program.
+    pub(crate) program: String,
+}
+
+/// The directory of a landscape.
+#[derive(Clone, Debug)]
+pub(crate) struct Directory {
+    path: PathBuf,
+}
+
+/// Shows that this process runs the landscape, for as long as it lives.
+#[derive(Debug)]
+pub(crate) struct Held(#[expect(dead_code, reason = "held by being open")] File);
+
+impl Directory {
+    /// The directory of the landscape with this name: `data_dir`, or a folder of the user's data home.
+    pub(crate) fn of(name: &str, data_dir: Option<&Path>, data_home: Option<&Path>) -> Result<Self, Failure> {
+        if let Some(path) = data_dir {
+            return Ok(Self { path: path.to_owned() });
+        }
+        Ok(Self { path: Self::parent(data_home)?.join(name) })
+    }
+
+    /// Where landscapes are, each in a folder of its name.
+    pub(crate) fn parent(data_home: Option<&Path>) -> Result<PathBuf, Failure> {
+        let home = match data_home.filter(|path| path.is_absolute()) {
+            Some(path) => path.to_owned(),
+            None => std::env::home_dir()
+                .ok_or_else(|| Failure::input("there is no home directory", "name a folder with --data-dir"))?
+                .join(".local/share"),
+        };
+        Ok(home.join("terrarium"))
+    }
+
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A file or folder in it.
+    pub(crate) fn join(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// Makes it, for its owner only.
+    pub(crate) fn make(&self) -> Result<(), Failure> {
+        let made = fs::create_dir_all(self.join("pki"))
+            .and_then(|()| fs::set_permissions(&self.path, fs::Permissions::from_mode(0o700)));
+        made.map_err(|error| self.failed("make", &error))
+    }
+
+    /// What the landscape was created with; `None`: there is none.
+    pub(crate) fn facts(&self) -> Result<Option<Facts>, Failure> {
+        self.read("landscape.json")
+    }
+
+    /// Says what the landscape is created with.
+    pub(crate) fn write_facts(&self, facts: &Facts) -> Result<(), Failure> {
+        self.write_json("landscape.json", facts)
+    }
+
+    /// The process that runs the landscape, if its file is there and it holds the lock.
+    pub(crate) fn host(&self) -> Result<Option<HostFile>, Failure> {
+        let host = self.read::<HostFile>("host.json")?;
+        Ok(if self.is_held()? { host } else { None })
+    }
+
+    /// Says which process runs the landscape.
+    pub(crate) fn write_host(&self, host: &HostFile) -> Result<(), Failure> {
+        self.write_json("host.json", host)
+    }
+
+    /// Whether a process runs the landscape, ready or not.
+    pub(crate) fn is_held(&self) -> Result<bool, Failure> {
+        match File::open(self.join("lock")) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(self.failed("open the lock of", &error)),
+            Ok(file) => match file.try_lock_shared() {
+                Ok(()) => Ok(false),
+                Err(TryLockError::WouldBlock) => Ok(true),
+                Err(TryLockError::Error(error)) => Err(self.failed("lock", &error)),
+            },
+        }
+    }
+
+    /// Takes the landscape for this process.
+    pub(crate) fn hold(&self) -> Result<Held, Failure> {
+        let file = File::options()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .mode(0o600)
+            .open(self.join("lock"))
+            .map_err(|error| self.failed("open the lock of", &error))?;
+        match file.try_lock() {
+            Ok(()) => {
+                let _ = fs::remove_file(self.join("host.json"));
+                Ok(Held(file))
+            }
+            Err(TryLockError::WouldBlock) => {
+                let by = self.read::<HostFile>("host.json")?.map(|host| format!(" (process {})", host.pid));
+                Err(Failure::Held(format!(
+                    "{} is held by another process{}",
+                    self.path.display(),
+                    by.unwrap_or_default()
+                )))
+            }
+            Err(TryLockError::Error(error)) => Err(self.failed("lock", &error)),
+        }
+    }
+
+    /// Removes it with everything in it.
+    pub(crate) fn purge(&self) -> Result<(), Failure> {
+        match fs::remove_dir_all(&self.path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(self.failed("remove", &error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// A text file in it; `None`: there is none.
+    pub(crate) fn text(&self, name: &str) -> Result<Option<String>, Failure> {
+        match fs::read_to_string(self.join(name)) {
+            Ok(text) => Ok(Some(text)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(self.failed(&format!("read {name} in"), &error)),
+        }
+    }
+
+    /// Writes a file that only its owner may read, whole or not at all.
+    pub(crate) fn write(&self, name: &str, text: &str) -> Result<(), Failure> {
+        write_private(&self.join(name), text).map_err(|error| self.failed(&format!("write {name} in"), &error))
+    }
+
+    fn read<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, Failure> {
+        let Some(text) = self.text(name)? else { return Ok(None) };
+        serde_json::from_str(&text).map(Some).map_err(|error| {
+            Failure::input(
+                format!("{}: {error}", self.join(name).display()),
+                "the landscape was made by another version, or damaged; `terrarium down --purge` removes it",
+            )
+        })
+    }
+
+    fn write_json(&self, name: &str, value: &impl Serialize) -> Result<(), Failure> {
+        let text = serde_json::to_string_pretty(value).map_err(|error| Failure::Failed(error.to_string()))?;
+        self.write(name, &format!("{text}\n"))
+    }
+
+    fn failed(&self, what: &str, error: &io::Error) -> Failure {
+        Failure::Failed(format!("cannot {what} {}: {error}", self.path.display()))
+    }
+}
+
+/// Writes a file that only its owner may read, whole or not at all.
+pub(crate) fn write_private(path: &Path, text: &str) -> io::Result<()> {
+    let aside = path.with_extension("new");
+    let mut file = File::options().create(true).truncate(true).write(true).mode(0o600).open(&aside)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    fs::rename(aside, path)
+}

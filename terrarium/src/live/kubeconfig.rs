@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Kubeconfigs: the landscape's contexts, and merging them into a file without touching anything else.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Map, Value, json};
+
+use super::client::Client;
+use super::directory::write_private;
+use crate::failure::Failure;
+
+const LISTS: [&str; 3] = ["clusters", "contexts", "users"];
+
+/// Names of the contexts of a landscape: garden, runtime, and each seed.
+pub(crate) fn names(landscape: &str, seeds: &[String]) -> Vec<String> {
+    let mut names = vec![format!("terrarium-{landscape}"), format!("terrarium-{landscape}-runtime")];
+    names.extend(seeds.iter().map(|seed| format!("terrarium-{landscape}-seed-{seed}")));
+    names
+}
+
+/// The kubeconfig of a landscape, with a context for each of its clusters; the first is the current one.
+pub(crate) fn of(client: &Client, seeds: &[String]) -> Value {
+    let clusters = ["garden".to_owned(), "runtime".to_owned()].into_iter();
+    let clusters = clusters.chain(seeds.iter().map(|seed| format!("seed--{seed}")));
+    let names = names(&client.facts.name, seeds);
+    let user = format!("terrarium-{}", client.facts.name);
+    let encode = |text: &str| STANDARD.encode(text);
+    let (mut cluster_list, mut context_list) = (Vec::new(), Vec::new());
+    for (name, cluster) in names.iter().zip(clusters) {
+        cluster_list.push(json!({ "name": name, "cluster": {
+            "server": format!("https://{}/clusters/{cluster}", client.host.address),
+            "certificate-authority-data": encode(&client.authorities),
+        }}));
+        context_list.push(json!({ "name": name, "context": { "cluster": name, "user": user } }));
+    }
+    json!({
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": cluster_list,
+        "contexts": context_list,
+        "current-context": names[0],
+        "users": [{ "name": user, "user": {
+            "client-certificate-data": encode(&client.certificate.certificate),
+            "client-key-data": encode(&client.certificate.key),
+        }}],
+    })
+}
+
+/// As YAML.
+pub(crate) fn yaml(config: &Value) -> Result<String, Failure> {
+    serde_yaml_ng::to_string(config).map_err(|error| Failure::Failed(error.to_string()))
+}
+
+/// Puts the entries of `config` into a file. `current-context` is set if there is none, or if `switch` says so.
+pub(crate) fn merge(path: &Path, config: &Value, switch: bool) -> Result<(), Failure> {
+    let mut file = read(path)?;
+    for list in LISTS {
+        let ours = config[list].as_array().cloned().unwrap_or_default();
+        let entries = entries(&mut file, list);
+        entries.retain(|entry| !ours.iter().any(|our| our["name"] == entry["name"]));
+        entries.extend(ours);
+    }
+    let has_current = file.get("current-context").and_then(Value::as_str).is_some_and(|name| !name.is_empty());
+    if switch || !has_current {
+        file.insert("current-context".to_owned(), config["current-context"].clone());
+    }
+    write(path, file)
+}
+
+/// Takes every entry of a landscape out of a file.
+pub(crate) fn unmerge(path: &Path, landscape: &str) -> Result<(), Failure> {
+    if !path.exists() {
+        return Ok(());
+    }
+    let mut file = read(path)?;
+    let own = format!("terrarium-{landscape}");
+    let is_ours = |name: &str| {
+        let rest = name.strip_prefix(&own);
+        rest.is_some_and(|rest| rest.is_empty() || rest == "-runtime" || rest.starts_with("-seed-"))
+    };
+    let mut found = false;
+    for list in LISTS {
+        let entries = entries(&mut file, list);
+        let before = entries.len();
+        entries.retain(|entry| !entry["name"].as_str().is_some_and(is_ours));
+        found |= entries.len() != before;
+    }
+    if !found {
+        return Ok(());
+    }
+    if file.get("current-context").and_then(Value::as_str).is_some_and(is_ours) {
+        file.insert("current-context".to_owned(), Value::String(String::new()));
+    }
+    write(path, file)
+}
+
+fn entries<'a>(file: &'a mut Map<String, Value>, list: &str) -> &'a mut Vec<Value> {
+    let entry = file.entry(list).or_insert_with(|| json!([]));
+    if !entry.is_array() {
+        *entry = json!([]);
+    }
+    entry.as_array_mut().expect("made a list above")
+}
+
+fn read(path: &Path) -> Result<Map<String, Value>, Failure> {
+    let text = match fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(Failure::Failed(format!("cannot read {}: {error}", path.display()))),
+    };
+    if text.trim().is_empty() {
+        let empty = json!({ "apiVersion": "v1", "kind": "Config" });
+        return Ok(empty.as_object().cloned().unwrap_or_default());
+    }
+    match serde_yaml_ng::from_str(&text) {
+        Ok(Value::Object(file)) => Ok(file),
+        Ok(_) => Err(unreadable(path, "it is no mapping")),
+        Err(error) => Err(unreadable(path, &error.to_string())),
+    }
+}
+
+fn unreadable(path: &Path, why: &str) -> Failure {
+    Failure::input(
+        format!("{} is no kubeconfig: {why}", path.display()),
+        "name another file with --kubeconfig, or none with --kubeconfig ''",
+    )
+}
+
+fn write(path: &Path, file: Map<String, Value>) -> Result<(), Failure> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)
+            .map_err(|error| Failure::Failed(format!("cannot make {}: {error}", folder.display())))?;
+    }
+    let text = yaml(&Value::Object(file))?;
+    write_private(path, &text).map_err(|error| Failure::Failed(format!("cannot write {}: {error}", path.display())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(name: &str) -> Value {
+        json!({
+            "clusters": [{ "name": name, "cluster": { "server": "https://127.0.0.1:1" } }],
+            "contexts": [{ "name": name, "context": { "cluster": name, "user": name } }],
+            "users": [{ "name": name, "user": {} }],
+            "current-context": name,
+        })
+    }
+
+    #[test]
+    fn merging_touches_nothing_else_and_unmerging_leaves_nothing() {
+        let folder = std::env::temp_dir().join(format!("terrarium-kubeconfig-{}", std::process::id()));
+        let path = folder.join("config");
+        merge(&path, &config("mine"), false).expect("written");
+        let before = fs::read_to_string(&path).expect("there");
+        for switch in [false, true] {
+            merge(&path, &config("terrarium-a"), switch).expect("written");
+            let file = read(&path).expect("readable");
+            assert_eq!(file["clusters"].as_array().map(Vec::len), Some(2), "replaced, not added twice");
+            let current = if switch { "terrarium-a" } else { "mine" };
+            assert_eq!(file["current-context"], current);
+        }
+        merge(&path, &config("terrarium-ab"), false).expect("written");
+        unmerge(&path, "a").expect("written");
+        let file = read(&path).expect("readable");
+        assert_eq!(file["users"].as_array().map(Vec::len), Some(2), "another landscape's are another's");
+        assert_eq!(file["current-context"], "");
+        merge(&path, &config("mine"), true).expect("written");
+        unmerge(&path, "ab").expect("written");
+        assert_eq!(fs::read_to_string(&path).expect("there"), before);
+        fs::remove_dir_all(folder).expect("removed");
+    }
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A landscape of processes: starting, stopping and asking it.
+//!
+//! **Tour.** [`up`], [`down`], [`status`], [`clock`] the commands; [`host`] the process behind a landscape, and
+//! [`components`] those that it starts; [`directory`] where it lives; [`authority`] its certificates; [`bootstrap`] what
+//! it has from the beginning; [`client`] and [`kubeconfig`] ways to it.
+
+mod authority;
+mod bootstrap;
+mod client;
+pub(crate) mod clock;
+pub(crate) mod components;
+mod directory;
+pub(crate) mod down;
+pub(crate) mod host;
+mod kubeconfig;
+pub(crate) mod kubeconfig_command;
+pub(crate) mod status;
+pub(crate) mod up;
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+pub(crate) use directory::Directory;
+
+use crate::failure::Failure;
+
+/// Which landscape.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Which {
+    /// Name of the landscape
+    #[arg(long, global = true, env = "TERRARIUM_LANDSCAPE", default_value = "default", value_name = "NAME")]
+    pub(crate) landscape: String,
+    /// Its directory [default: a folder per landscape under the user's data home]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) data_dir: Option<PathBuf>,
+    #[arg(long, global = true, env = "XDG_DATA_HOME", hide = true, hide_env = true)]
+    data_home: Option<PathBuf>,
+}
+
+impl Which {
+    /// Its directory.
+    ///
+    /// # Errors
+    /// A name that is no DNS label, or nowhere to put it.
+    pub(crate) fn directory(&self) -> Result<Directory, Failure> {
+        let name = &self.landscape;
+        let is_label = !name.is_empty()
+            && name.len() <= 40
+            && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
+            && !name.starts_with('-')
+            && !name.ends_with('-');
+        if !is_label {
+            return Err(Failure::input(
+                format!("`{name}` is no name for a landscape"),
+                "use lower case letters, digits and `-`, at most 40",
+            ));
+        }
+        Directory::of(name, self.data_dir.as_deref(), self.data_home.as_deref())
+    }
+}
+
+/// Where contexts are written to.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct KubeconfigFile {
+    /// Kubeconfig for the landscape's contexts; '' for none [default: the first file of KUBECONFIG, else
+    /// ~/.kube/config]
+    #[arg(long, value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+    #[arg(long, env = "KUBECONFIG", hide = true, hide_env = true)]
+    kubeconfig_env: Option<String>,
+}
+
+impl KubeconfigFile {
+    /// The file; `None`: nowhere.
+    pub(crate) fn path(&self) -> Option<PathBuf> {
+        if let Some(path) = &self.kubeconfig {
+            return (!path.as_os_str().is_empty()).then(|| path.clone());
+        }
+        let first = self.kubeconfig_env.as_deref().and_then(|files| files.split(':').find(|file| !file.is_empty()));
+        first.map(PathBuf::from).or_else(|| Some(std::env::home_dir()?.join(".kube/config")))
+    }
+}
+
+/// Runs a command's requests on this thread.
+///
+/// # Errors
+/// The command's own, or no runtime can be made.
+pub(crate) fn block_on<T>(command: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::Failed(format!("cannot make a runtime: {error}")))?;
+    runtime.block_on(command)
+}
