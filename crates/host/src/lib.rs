@@ -24,7 +24,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use api::catalogue;
 use apimachinery::catalogue::ResourceInfo;
 use bytes::Bytes;
-use generic_apiserver::{Builder, Foundation, Server};
+use generic_apiserver::{Authenticated, Builder, Foundation, Server};
 use http::Method;
 use http_body_util::BodyExt;
 use process::transport::{ResponseFuture, full};
@@ -71,6 +71,7 @@ impl Host {
         let builder = Builder::new(foundation)
             .clusters(clusters::ByObject::new(RUNTIME_VERSION))
             .cluster_annotation(CLUSTER_ANNOTATION)
+            .authorizer(Authenticated)
             .admission(namespaces::PermanentNamespaces);
         let server = rows::unstored(rows::register(builder, own.chain(rows))).build();
         server.start(tasks);

@@ -202,3 +202,21 @@ async fn every_cluster_answers_reviews() {
         groups["groups"].as_array().expect("groups").iter().filter_map(|group| group["name"].as_str()).collect();
     assert_eq!(&names[..4], ["apiregistration.k8s.io", "apps", "events.k8s.io", "authentication.k8s.io"]);
 }
+
+#[tokio::test]
+async fn who_says_nothing_of_himself_hears_of_version_and_health_only() {
+    let host = host();
+    garden(&host).await;
+    let nobody = generic_apiserver::authentication::anonymous();
+    for (path, expected) in [
+        ("version", 200),
+        ("readyz", 200),
+        ("api", 403),
+        ("api/v1/namespaces", 403),
+        ("apis/core.gardener.cloud/v1beta1/projects", 503),
+    ] {
+        let request = http::Request::get(format!("/clusters/garden/{path}")).body(full("")).expect("a request");
+        let answer = host.transport(nobody.clone()).send(request).await.expect("a response");
+        assert_eq!(answer.status(), expected, "{path}");
+    }
+}
