@@ -21,7 +21,7 @@ use chrono::TimeDelta;
 use clock::Random;
 use domain::profile::Profile;
 use domain::validation::shoot::Gates;
-use generic_apiserver::{Builder, FixedClusters, Foundation, Server};
+use generic_apiserver::{Authenticated, Builder, FixedClusters, Foundation, Server};
 
 /// Logical cluster whose Gardener groups this server answers for.
 pub const CLUSTER: &str = "garden";
@@ -58,6 +58,7 @@ pub fn service(foundation: Foundation, options: &Options) -> Server {
     let random = foundation.random.clone();
     let builder = Builder::new(foundation)
         .clusters(FixedClusters::new([CLUSTER], &options.kubernetes_version))
+        .authorizer(Authenticated)
         .cluster_annotation("terrarium.dev/cluster");
     register(builder, options, random).build()
 }

@@ -2,6 +2,7 @@
 //! Hooks of Kubernetes' own kinds, as far as clients can see them.
 
 use apimachinery::DynamicObject;
+use apimachinery::field::{FieldError, Path};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use generic_apiserver::registry::Generation;
@@ -23,6 +24,8 @@ pub(crate) struct CoreStrategy {
     pub(crate) keeps_status: bool,
     /// Whether `stringData` is merged over `data` and the type defaults to `Opaque`.
     pub(crate) secret: bool,
+    /// Whether it is about an object, in whose namespace it has to be.
+    pub(crate) event: bool,
 }
 
 impl CoreStrategy {
@@ -37,6 +40,7 @@ impl CoreStrategy {
                 && matches!(plural, "pods" | "serviceaccounts" | "services" | "persistentvolumes" | "nodes"),
             keeps_status: group.is_empty() && plural == "nodes",
             secret: group.is_empty() && plural == "secrets",
+            event: group.is_empty() && plural == "events",
         }
     }
 }
@@ -66,6 +70,20 @@ impl Strategy<DynamicObject> for CoreStrategy {
         if object.kind == "Pod" {
             object.fields.insert("status".to_owned(), json!({ "phase": "Pending" }));
         }
+    }
+
+    /// Source: k8s.io/kubernetes pkg/apis/core/validation/events.go.
+    fn validate_create(&self, object: &DynamicObject, _: &RequestContext) -> Vec<FieldError> {
+        if !self.event {
+            return Vec::new();
+        }
+        let about = object.get(&["involvedObject", "namespace"]).and_then(Value::as_str).unwrap_or_default();
+        let expected = if about.is_empty() { "default" } else { about };
+        if object.metadata.namespace == expected {
+            return Vec::new();
+        }
+        let path = Path::new("involvedObject").child("namespace");
+        vec![FieldError::invalid(&path, about, "does not match event.namespace")]
     }
 
     fn generation(&self) -> Generation {

@@ -29,7 +29,7 @@ use crate::kubelet::Logs;
 use api::catalogue;
 use apimachinery::catalogue::ResourceInfo;
 use bytes::Bytes;
-use generic_apiserver::{Builder, Foundation, Server};
+use generic_apiserver::{Authenticated, Builder, Foundation, Server};
 use http::Method;
 use http_body_util::BodyExt;
 use process::participant::{CLOCK_PATH, PARTICIPANT_HEADER};
@@ -87,6 +87,7 @@ impl Host {
         let builder = Builder::new(foundation)
             .clusters(clusters::ByObject::new(RUNTIME_VERSION))
             .cluster_annotation(CLUSTER_ANNOTATION)
+            .authorizer(Authenticated)
             .admission(namespaces::PermanentNamespaces);
         // Who asks for OpenAPI hears of all kinds, whether or not somebody serves the aggregated ones just now.
         let aggregated = catalogue::all().iter().filter(|row| catalogue::is_aggregated(row));

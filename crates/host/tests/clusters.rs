@@ -168,3 +168,55 @@ async fn an_aggregated_server_answers_behind_the_host() {
     host.aggregate(None);
     assert_eq!(send(&host, "GET", quotas, Value::Null).await.0, 503);
 }
+
+#[tokio::test]
+async fn events_are_where_their_object_is_in_both_groups() {
+    let host = host();
+    let core = |namespace: &str| format!("/clusters/runtime/api/v1/namespaces/{namespace}/events");
+    let event = |name: &str, about: &str| json!({"metadata": {"name": name}, "involvedObject": {"kind": "Pod", "name": "p", "namespace": about}});
+    for (namespace, about, code) in
+        [("kube-system", "kube-system", 201), ("default", "", 201), ("kube-system", "", 422), ("default", "x", 422)]
+    {
+        let (answered, status) = send(&host, "POST", &core(namespace), event("e", about)).await;
+        assert_eq!(answered, code, "{namespace} {about}");
+        if code == 422 {
+            let message = format!(
+                "Event \"e\" is invalid: involvedObject.namespace: Invalid value: {about:?}: does not match event.namespace"
+            );
+            assert_eq!(status["message"], message);
+        }
+    }
+    let path = "/clusters/runtime/apis/events.k8s.io/v1/namespaces/kube-system/events/e";
+    let (code, event) = send(&host, "GET", path, Value::Null).await;
+    assert_eq!((code, &event["regarding"]["namespace"]), (200, &json!("kube-system")));
+}
+
+#[tokio::test]
+async fn every_cluster_answers_reviews() {
+    let host = host();
+    let path = "/clusters/runtime/apis/authentication.k8s.io/v1beta1/selfsubjectreviews";
+    let (code, review) = send(&host, "POST", path, json!({})).await;
+    assert_eq!((code, &review["status"]["userInfo"]["username"]), (201, &json!("admin")));
+    let (_, groups) = send(&host, "GET", "/clusters/runtime/apis", Value::Null).await;
+    let names: Vec<&str> =
+        groups["groups"].as_array().expect("groups").iter().filter_map(|group| group["name"].as_str()).collect();
+    assert_eq!(&names[..4], ["apiregistration.k8s.io", "apps", "events.k8s.io", "authentication.k8s.io"]);
+}
+
+#[tokio::test]
+async fn who_says_nothing_of_himself_hears_of_version_and_health_only() {
+    let host = host();
+    garden(&host).await;
+    let nobody = generic_apiserver::authentication::anonymous();
+    for (path, expected) in [
+        ("version", 200),
+        ("readyz", 200),
+        ("api", 403),
+        ("api/v1/namespaces", 403),
+        ("apis/core.gardener.cloud/v1beta1/projects", 503),
+    ] {
+        let request = http::Request::get(format!("/clusters/garden/{path}")).body(full("")).expect("a request");
+        let answer = host.transport(nobody.clone()).send(request).await.expect("a response");
+        assert_eq!(answer.status(), expected, "{path}");
+    }
+}
