@@ -17,6 +17,7 @@ pub mod kubernetes;
 pub mod machine;
 pub mod operations;
 pub mod operator;
+pub mod resources;
 pub mod security;
 pub mod seedmanagement;
 pub mod settings;
@@ -35,6 +36,7 @@ pub(crate) fn go_package(module: &str) -> &'static str {
         ("machine", _) => "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1",
         ("operations", _) => "github.com/gardener/gardener/pkg/apis/operations/v1alpha1",
         ("operator", _) => "github.com/gardener/gardener/pkg/apis/operator/v1alpha1",
+        ("resources", _) => "github.com/gardener/gardener/pkg/apis/resources/v1alpha1",
         ("security", _) => "github.com/gardener/gardener/pkg/apis/security/v1alpha1",
         ("seedmanagement", _) => "github.com/gardener/gardener/pkg/apis/seedmanagement/v1alpha1",
         ("settings", _) => "github.com/gardener/gardener/pkg/apis/settings/v1alpha1",

@@ -9,7 +9,7 @@ use apimachinery::catalogue::Cell::Path;
 use apimachinery::catalogue::{Column, ResourceInfo};
 
 use super::{AGE, integer, path, row};
-use crate::{extensions, machine, operator, terrarium};
+use crate::{extensions, machine, operator, resources, terrarium};
 
 const STATUS: &[&str] = &["status"];
 
@@ -34,6 +34,14 @@ const OPERATOR_EXTENSION: &[Column] = &[
     path("Installed", r#".status.conditions[?(@.type=="Installed")].status"#),
     path("Required Runtime", r#".status.conditions[?(@.type=="RequiredRuntime")].status"#),
     path("Required Virtual", r#".status.conditions[?(@.type=="RequiredVirtual")].status"#),
+    AGE,
+];
+
+const MANAGED_RESOURCE: &[Column] = &[
+    path("Class", ".spec.class"),
+    path("Applied", r#".status.conditions[?(@.type=="ResourcesApplied")].status"#),
+    path("Healthy", r#".status.conditions[?(@.type=="ResourcesHealthy")].status"#),
+    path("Progressing", r#".status.conditions[?(@.type=="ResourcesProgressing")].status"#),
     AGE,
 ];
 
@@ -94,6 +102,7 @@ pub(super) fn rows() -> Vec<ResourceInfo> {
         ),
         custom::<extensions::OperatingSystemConfig>(&["osc"], const { &[TYPE, PURPOSE, STATUS_STATE, AGE] }),
         custom::<extensions::Worker>(&[], const { &[TYPE, REGION, STATUS_STATE, AGE] }),
+        custom::<resources::ManagedResource>(&["mr"], MANAGED_RESOURCE),
         custom::<machine::Machine>(&["mc"], MACHINE),
         ResourceInfo { subresources: SCALE, ..custom::<machine::MachineSet>(&["mcs"], MACHINE_SET) },
         ResourceInfo { subresources: SCALE, ..custom::<machine::MachineDeployment>(&["mcd"], MACHINE_DEPLOYMENT) },

@@ -81,7 +81,7 @@ pub fn is_aggregated(row: &ResourceInfo) -> bool {
 /// |---|---|
 /// | Gardener's aggregated groups | `garden` |
 /// | `operator.gardener.cloud`, `terrarium.dev` | `runtime` |
-/// | `extensions.gardener.cloud` | `runtime`, `seed--NAME` |
+/// | `extensions.gardener.cloud`, `resources.gardener.cloud` | `runtime`, `seed--NAME` |
 /// | `machine.sapcloud.io` | `seed--NAME` |
 /// | Kubernetes' own | every one |
 pub fn serves(cluster: &str, row: &ResourceInfo) -> bool {
@@ -91,7 +91,9 @@ pub fn serves(cluster: &str, row: &ResourceInfo) -> bool {
     match row.group {
         group if AGGREGATED_GROUPS.contains(&group) => cluster == "garden",
         "operator.gardener.cloud" | "terrarium.dev" => cluster == "runtime",
-        "extensions.gardener.cloud" => cluster == "runtime" || cluster.starts_with("seed--"),
+        "extensions.gardener.cloud" | "resources.gardener.cloud" => {
+            cluster == "runtime" || cluster.starts_with("seed--")
+        }
         "machine.sapcloud.io" => cluster.starts_with("seed--"),
         _ => true,
     }

@@ -349,10 +349,10 @@ pub struct ShootSpec {
     /// Networks and network plugin. Needed for Shoots with workers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub networking: Option<Networking>,
-    /// When and what Gardener may update by itself.
+    /// Maintenance of the cluster: the daily time window and what is updated in it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub maintenance: Option<Maintenance>,
-    /// Settings of monitoring.
+    /// Monitoring of the cluster.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub monitoring: Option<Monitoring>,
     /// Infrastructure and worker pools.
@@ -421,7 +421,7 @@ pub struct SystemComponents {
     /// The cluster's DNS server.
     #[serde(rename = "coreDNS", skip_serializing_if = "Option::is_none")]
     pub core_dns: Option<CoreDNS>,
-    /// A DNS cache on every node.
+    /// Cache of DNS answers close to the pods.
     #[serde(rename = "nodeLocalDNS", skip_serializing_if = "Option::is_none")]
     pub node_local_dns: Option<NodeLocalDNS>,
 }

@@ -288,10 +288,10 @@ pub struct ShootStatus {
     /// When a schedule put the cluster to sleep or woke it up last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_hibernation_trigger_time: Option<Time>,
-    /// What the last maintenance did.
+    /// The last maintenance and how it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_maintenance: Option<LastMaintenance>,
-    /// Networks as they are in use.
+    /// Networks of the cluster, as the infrastructure and network extensions made them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub networking: Option<NetworkingStatus>,
     /// What in-place updates of nodes still wait for.
