@@ -11,12 +11,16 @@
 //! bytes; [`replay`] state from entries; [`conformance`] the suite that every implementation passes; [`validator`] what
 //! must hold of every subscription.
 
+pub mod codec;
 pub mod conformance;
 pub mod entry;
 pub mod log;
 pub mod memory;
 pub mod replay;
+#[cfg(feature = "sled")]
+pub mod sled;
 pub mod splice;
+mod subscribers;
 pub mod validator;
 
 pub use entry::{Actor, Entry, Key, Revision, Sections, Verb};
