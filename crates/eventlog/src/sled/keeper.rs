@@ -121,7 +121,7 @@ pub(super) fn run(shared: &Shared, jobs: &mpsc::Receiver<Job>, busy: &AtomicBool
 }
 
 /// Removes checkpoints that are neither the base nor the last.
-fn prune(shared: &Shared, last: Revision) -> io::Result<()> {
+pub(super) fn prune(shared: &Shared, last: Revision) -> io::Result<()> {
     let base = shared.published().base.revision();
     for revision in shared.directory.revisions(CHECKPOINT)? {
         if revision != base && revision < last {

@@ -276,7 +276,7 @@ impl Fold {
         if live.is_none() {
             self.deleted.remove(key);
         }
-        let changes = if whole { 0 } else { live.map_or(0, |live| live.changes) + 1 };
+        let changes = if whole { 0 } else { live.map_or(0, |live| live.changes).saturating_add(1) };
         self.objects.insert_mut(key.clone(), Arc::new(Live { revision, sections: object, ordinary: None, changes }));
     }
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The conformance suite, and what only a log on disk can do.
 
+mod power_loss;
+mod restart;
+
 use std::fs;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -33,6 +36,20 @@ impl Deref for Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Everything in a directory, copied to another.
+pub(super) fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("a directory");
+    for file in fs::read_dir(from).expect("readable").map(|file| file.expect("readable")) {
+        let target = to.join(file.file_name());
+        if file.file_type().expect("a type").is_dir() {
+            copy(&file.path(), &target);
+        } else if let Err(error) = fs::copy(file.path(), target) {
+            // The keeper may have removed it meanwhile.
+            assert_eq!(error.kind(), std::io::ErrorKind::NotFound, "{error}");
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use crate::log::{Append, AppendError, Appended};
 
 use super::directory::Lock;
 use super::journal::Journal;
-use super::keeper::{Image, Job};
+use super::keeper::{Image, Job, prune};
 use super::record::Record;
 use super::shared::Shared;
 use super::state::{Decision, Fold};
@@ -211,6 +211,7 @@ impl Writer {
             self.fold.ceiling = head;
             self.journal.rotate(directory, head, head).map_err(io)?;
             Image::of(&self.fold).write(directory).map_err(io)?;
+            prune(&self.shared, head).map_err(io)?;
         }
         self.store.flush(&directory.path(STORE), directory.durability() == Durability::Durable)?;
         directory.replace(CLEAN, self.fold.link.to_string().as_bytes()).map_err(io)
