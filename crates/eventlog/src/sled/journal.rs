@@ -16,7 +16,7 @@ use crate::codec::{Decoder, FRAME_OVERHEAD, put_bytes, put_frame, put_number, ta
 use crate::entry::Revision;
 
 use super::directory::{Directory, name_of};
-use super::{Durability, OpenError};
+use super::{Durability, History, OpenError};
 
 const PREFIX: &str = "journal";
 const KIND: u8 = 1;
@@ -99,9 +99,13 @@ impl Journal {
         if self.durable { self.file.sync_data() } else { Ok(()) }
     }
 
-    /// Whether the file is long enough to be ended.
-    pub(super) fn is_long(&self) -> bool {
-        self.length >= FILE_BYTES
+    /// Whether the file is long enough to be ended. What history may take is a limit too: only whole files go.
+    pub(super) fn is_long(&self, history: History) -> bool {
+        let limit = match history {
+            History::Bytes(keep) => (keep / 8).min(FILE_BYTES),
+            History::All | History::Entries(_) => FILE_BYTES,
+        };
+        self.length > limit
     }
 
     /// Ends the file and starts another.

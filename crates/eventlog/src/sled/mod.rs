@@ -217,7 +217,7 @@ impl SledLog {
         let keeper_busy = Arc::new(AtomicBool::new(false));
         let keeper_thread = {
             let (shared, busy) = (shared.clone(), keeper_busy.clone());
-            thread("log-keeper", move || keeper::run(&shared, &todo, &busy))
+            thread("log-keeper", shared.clone(), move || keeper::run(&shared, &todo, &busy))
         };
         let (commands, queue) = mpsc::channel(options.queue.max(1));
         let writer = Writer {
@@ -228,11 +228,12 @@ impl SledLog {
             options,
             lock,
             checkpoint: opened.checkpoint,
+            measured: opened.checkpoint,
             keeper: jobs.clone(),
             keeper_thread: Some(keeper_thread.map_err(|error| OpenError::io(shared.directory.root(), &error))?),
             keeper_busy,
         };
-        thread("log-writer", move || writer.run(queue))
+        thread("log-writer", shared.clone(), move || writer.run(queue))
             .map_err(|error| OpenError::io(shared.directory.root(), &error))?;
         let (jobs, facts) = (Mutex::new(jobs), Mutex::new(facts));
         Ok(Self(Arc::new(Handle { shared, commands, jobs, facts, recovery: opened.recovery })))
@@ -351,8 +352,19 @@ impl SledLog {
     }
 }
 
-/// A thread of this log's own: syncs block, and would hold up whoever shares the thread.
-fn thread(name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<std::thread::JoinHandle<()>> {
+/// A thread of this log's own: syncs block, and would hold up whoever shares the thread. If it panics, which sled does on
+/// some errors, the storage has failed.
+fn thread(
+    name: &'static str,
+    shared: Arc<Shared>,
+    run: impl FnOnce() + Send + 'static,
+) -> io::Result<std::thread::JoinHandle<()>> {
+    let run = move || {
+        if std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_err() {
+            shared.fail(&format!("the thread {name} ended with a panic"));
+            shared.close();
+        }
+    };
     std::thread::Builder::new().name(name.to_owned()).spawn(run)
 }
 

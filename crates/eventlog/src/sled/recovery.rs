@@ -16,7 +16,7 @@ use super::journal::{self, Journal};
 use super::keeper::{BASE, CHECKPOINT, forget};
 use super::record::Record;
 use super::state::Fold;
-use super::store::{Broken, Store};
+use super::store::{Broken, Store, index_sum};
 use super::{CLEAN, OpenError, Recovery, STORE};
 
 /// Records that are put back into the store at once.
@@ -141,6 +141,7 @@ fn compare(directory: &Directory, store: &Store, base: Revision) -> Result<Vec<(
     let mut held = store.range(base, Revision(u64::MAX - 1));
     let mut missing = Vec::new();
     let mut trouble = Ok(());
+    let (mut last, mut sum) = (base, 0_u64);
     let mut one = |bytes: &[u8]| -> Result<(), Broken> {
         let record = Record::decode(bytes)?;
         if record.revision <= base {
@@ -149,9 +150,8 @@ fn compare(directory: &Directory, store: &Store, base: Revision) -> Result<Vec<(
         let next: Option<(Revision, Bytes)> = if missing.is_empty() { held.next().transpose()? } else { None };
         match next {
             Some((revision, found)) if revision == record.revision && found == bytes => {
-                if !store.is_indexed(&record)? {
-                    return Err(Broken(format!("revision {revision} is not in the index")));
-                }
+                last = revision;
+                sum = sum.wrapping_add(index_sum(&record));
             }
             Some(_) => return Err(Broken(format!("revision {} is missing or damaged", record.revision))),
             None => missing.push((record, bytes.to_vec())),
@@ -166,6 +166,9 @@ fn compare(directory: &Directory, store: &Store, base: Revision) -> Result<Vec<(
     });
     read.map_err(Trouble::Directory)?;
     trouble.map_err(Trouble::Store)?;
+    if store.sum_of_index(base, last).map_err(Trouble::Store)? != sum {
+        return Err(Trouble::Store(Broken("the index does not fit the records".to_owned())));
+    }
     Ok(missing)
 }
 

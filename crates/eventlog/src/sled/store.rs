@@ -17,6 +17,7 @@ use sled::{Batch, Db, IVec};
 
 use crate::codec::{verb_byte, verb_of};
 use crate::entry::{Key, Revision, Verb};
+use crate::splice::checksum;
 
 use super::record::Record;
 
@@ -140,9 +141,17 @@ impl Store {
         Ok(Some((prefix, last.transpose()?)))
     }
 
-    /// Whether the index knows a record.
-    pub(super) fn is_indexed(&self, record: &Record) -> Result<bool> {
-        Ok(self.0.contains_key(index_key(&record.key, record.revision))?)
+    /// A sum over the index of records with `from < revision <= to`; see [`index_sum`].
+    pub(super) fn sum_of_index(&self, from: Revision, to: Revision) -> Result<u64> {
+        let mut sum = 0_u64;
+        for found in self.0.scan_prefix([b'i']) {
+            let (key, verb) = found?;
+            let (revision, _) = change(&key, &verb)?;
+            if from < revision && revision <= to {
+                sum = sum.wrapping_add(checksum(&key));
+            }
+        }
+        Ok(sum)
     }
 
     /// Forgets records up to a revision.
@@ -241,6 +250,11 @@ fn with_revision(prefix: &[u8], revision: Revision) -> Vec<u8> {
 
 fn index_key(key: &Key, revision: Revision) -> Vec<u8> {
     with_revision(&ordered(key), revision)
+}
+
+/// What a record adds to the sum over the index.
+pub(super) fn index_sum(record: &Record) -> u64 {
+    checksum(&index_key(&record.key, record.revision))
 }
 
 fn is_change_of(prefix: &[u8], key: &[u8]) -> bool {

@@ -26,6 +26,12 @@ const GROUP: usize = 256;
 /// Bytes of objects that one group takes; the append that goes over it still belongs to it.
 const GROUP_BYTES: usize = 1 << 20;
 
+/// Revisions that are kept however much they take.
+const KEPT: u64 = 512;
+
+/// Revisions between two looks at how much history takes.
+const MEASURED: u64 = 128;
+
 pub(super) type Answer = oneshot::Sender<Result<Appended, AppendError>>;
 
 /// What the writer is asked to do.
@@ -47,6 +53,8 @@ pub(super) struct Writer {
     pub(super) lock: Lock,
     /// The last checkpoint, and the one before it.
     pub(super) checkpoint: Revision,
+    /// When the journals were measured.
+    pub(super) measured: Revision,
     pub(super) keeper: jobs::Sender<Job>,
     pub(super) keeper_thread: Option<JoinHandle<()>>,
     /// Whether the keeper works on a job that the writer gave it.
@@ -152,7 +160,7 @@ impl Writer {
             self.fold.raise_floor(self.checkpoint);
             self.checkpoint = head;
             let _ = self.keeper.send(Job::Checkpoint(Image::of(&self.fold)));
-        } else if self.journal.is_long()
+        } else if self.journal.is_long(self.options.history)
             && let Err(error) = self.rotate()
         {
             self.shared.fail(&error.0);
@@ -165,7 +173,7 @@ impl Writer {
     }
 
     /// Up to where history is to be forgotten, if there is too much of it.
-    fn retained(&self) -> Option<Revision> {
+    fn retained(&mut self) -> Option<Revision> {
         let head = self.fold.head;
         let base = self.shared.published().base.revision();
         let length = head.0 - base.0;
@@ -174,9 +182,12 @@ impl Writer {
             History::Entries(keep) => (length > keep.saturating_mul(2)).then(|| Revision(head.0 - keep)),
             History::Bytes(keep) => {
                 // Old journals are the measure: sled's file never shrinks, what is freed in it is used again.
+                if length <= KEPT || head.0 - self.measured.0 < MEASURED {
+                    return None;
+                }
+                self.measured = head;
                 let size = super::directory::size_of(&self.shared.directory, "journal");
-                let has_much = length > 1024 && size > keep;
-                has_much.then(|| Revision(head.0 - length / 2))
+                (size > keep).then(|| Revision(head.0 - (length / 2).max(KEPT)))
             }
         }
     }

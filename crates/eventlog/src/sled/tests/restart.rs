@@ -186,6 +186,29 @@ fn history_is_kept_up_to_twice_its_length_and_its_files_go() {
 }
 
 #[test]
+fn history_is_kept_up_to_a_size() {
+    let directory = Scratch::new();
+    let keep = 100_000;
+    let log = SledLog::open(&*directory, Options { history: History::Bytes(keep), ..Options::default() });
+    let log = log.expect("a new log");
+    for _ in 0..10 {
+        fill(&log, 60);
+        // What the keeper is doing at the moment is behind this.
+        block_on(log.compact(log.compacted())).expect("retained");
+        let size = directory::size_of(&log.0.shared.directory, "journal");
+        assert!(size < 2 * keep, "{size} bytes");
+        block_on(async {
+            let state = log.state_at(log.head()).await.expect("the head");
+            for (key, at, _) in state {
+                done(&log, delete(&key.name, at, 1)).await;
+            }
+        });
+    }
+    assert!(log.compacted() > Revision(0));
+    close(log);
+}
+
+#[test]
 fn an_export_is_where_another_log_goes_on() {
     let (directory, other, file) = (Scratch::new(), Scratch::new(), Scratch::new());
     let log = open(&directory);
