@@ -29,7 +29,14 @@ impl Directory {
     /// Opens a directory, or makes one of an empty or missing one.
     pub(super) fn open(root: &Path, durability: Durability) -> Result<(Self, Lock), OpenError> {
         let failed = |error: io::Error| OpenError::io(root, &error);
-        fs::create_dir_all(root).map_err(failed)?;
+        if !root.exists() {
+            fs::create_dir_all(root).map_err(failed)?;
+            // The new directory's own name is to survive too.
+            if let Some(parent) = root.parent().filter(|_| durability == Durability::Durable) {
+                let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+                File::open(parent).and_then(|parent| parent.sync_all()).map_err(failed)?;
+            }
+        }
         let format = root.join("FORMAT");
         match fs::read_to_string(&format) {
             Ok(text) if text == FORMAT => {}

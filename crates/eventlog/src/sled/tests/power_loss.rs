@@ -205,12 +205,12 @@ fn last_revision(mut journal: &[u8]) -> Revision {
 
 #[test]
 fn a_power_failure_takes_nothing_that_was_acknowledged_in_small_groups() {
-    explore(1, 40, 6, 3);
+    explore(1, 30, 6, 2);
 }
 
 #[test]
 fn a_power_failure_takes_nothing_that_was_acknowledged_in_large_groups() {
-    explore(2, 25, 250, 4);
+    explore(2, 20, 250, 4);
 }
 
 #[test]

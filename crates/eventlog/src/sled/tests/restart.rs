@@ -411,6 +411,29 @@ fn a_closed_log_refuses_everything_and_ends_subscriptions() {
 }
 
 #[test]
+fn a_log_whose_storage_failed_refuses_appends_and_says_why() {
+    let directory = Scratch::new();
+    let log = SledLog::open(&*directory, Options { checkpoint_after: 1, ..Options::default() }).expect("a new log");
+    block_on(async {
+        let created = done(&log, put("a", 1)).await;
+        fs::remove_dir_all(&*directory).expect("removed");
+        let mut at = created;
+        // What was accepted before the next file could not be made is in a file that is still open.
+        let error = loop {
+            match log.append(update("a", at, 2)).await {
+                Ok(done) => at = done.revision,
+                Err(error) => break error,
+            }
+        };
+        let message = "cannot start a journal: No such file or directory (os error 2)".to_owned();
+        assert_eq!(error, AppendError::Storage(message.clone()));
+        assert_eq!(log.failure().await, message);
+        assert_eq!(log.append(put("b", 1)).await, Err(error));
+        assert_eq!(log.close().await, Err(message));
+    });
+}
+
+#[test]
 fn facts_are_kept_beside_the_log() {
     let directory = Scratch::new();
     let log = open(&directory);
