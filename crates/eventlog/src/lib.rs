@@ -7,16 +7,23 @@
 //! **Invariants.** Knows bytes: no JSON, no kind, no HTTP. A revision is never used twice. An entry is acknowledged only
 //! when it is as durable as the implementation promises. Volatile entries reach subscribers and are not history.
 //!
-//! **Tour.** [`entry`] what is stored; [`log`] the trait; [`memory`] the log of a simulation; [`splice`] changes of
-//! bytes; [`replay`] state from entries; [`conformance`] the suite that every implementation passes; [`validator`] what
-//! must hold of every subscription.
+//! **Tour.** [`entry`] what is stored; [`log`] the trait; [`memory`] the log of a simulation; `sled` (a feature of that
+//! name) the log of a landscape on disk; `eventlog-remote`, a crate beside this one, the log of those who are not its
+//! host; [`splice`] changes of bytes; [`codec`] values as bytes; [`replay`] state from entries; [`conformance`] the suite
+//! that every implementation passes; [`validator`] what must hold of every subscription; [`bench`](mod@bench) what a log
+//! takes.
 
+pub mod bench;
+pub mod codec;
 pub mod conformance;
 pub mod entry;
 pub mod log;
 pub mod memory;
 pub mod replay;
+#[cfg(feature = "sled")]
+pub mod sled;
 pub mod splice;
+mod subscribers;
 pub mod validator;
 
 pub use entry::{Actor, Entry, Key, Revision, Sections, Verb};

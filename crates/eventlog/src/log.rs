@@ -83,6 +83,12 @@ pub enum AppendError {
     /// The log is closed.
     #[error("the log is closed")]
     Closed,
+    /// More appends wait than the log takes: try again in a moment.
+    #[error("the log has too much to do")]
+    Busy,
+    /// No answer came, however often it was asked: the change may have been made or not. Read the object.
+    #[error("whether the change was made is not known: {0}")]
+    Unknown(String),
     /// The storage failed; fatal.
     #[error("the storage failed: {0}")]
     Storage(String),

@@ -2,7 +2,6 @@
 //! The log of a simulation: everything in memory, appends complete at once.
 
 mod history;
-mod subscribers;
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,8 +17,8 @@ use crate::log::{
 use crate::replay::{Canonical, canonical_head};
 use crate::splice;
 
+use crate::subscribers::Subscribers;
 use history::{Content, History, Record};
-use subscribers::Subscribers;
 
 /// A log in memory. Cheap to clone; clones share it.
 #[derive(Clone, Default)]

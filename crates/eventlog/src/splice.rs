@@ -119,7 +119,7 @@ pub(crate) fn push_varint(out: &mut Vec<u8>, value: usize) {
     out.push((value & 0x7f) as u8);
 }
 
-fn varint(from: &mut &[u8]) -> Result<usize, Corrupt> {
+pub(crate) fn varint(from: &mut &[u8]) -> Result<usize, Corrupt> {
     let mut value = 0u64;
     for shift in (0..64).step_by(7) {
         let &byte = from.split_off_first().ok_or(Corrupt)?;

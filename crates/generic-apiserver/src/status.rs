@@ -100,7 +100,13 @@ impl Failure {
                 Self::Modified(resource.clone(), name.to_owned())
             }
             AppendError::TooLarge => Self::ObjectTooLarge,
-            AppendError::Closed => Self::Unavailable("the event log cannot be reached".to_owned()),
+            AppendError::Closed | AppendError::Unknown(_) => {
+                Self::Unavailable("the event log cannot be reached".to_owned())
+            }
+            AppendError::Busy => {
+                let status = Status::too_many_requests("the event log has too much to do, please try again later");
+                status.retry_after(1).into()
+            }
             AppendError::Storage(message) => Self::Internal(message.clone()),
         }
     }

@@ -15,11 +15,15 @@ const TABLE: &[(&str, &[&str])] = &[
     ("domain", &["api", "apimachinery"]),
     ("clock", &[]),
     ("eventlog", &["clock"]),
+    ("eventlog-remote", &["eventlog", "clock"]),
     ("process", &["apimachinery", "clock"]),
     ("generic-apiserver", &["apimachinery", "eventlog", "clock", "process"]),
     ("controller", &["process", "apimachinery", "api", "clock"]),
     ("kube-controllers", &["controller", "process", "api", "apimachinery", "clock"]),
-    ("gardener-apiserver", &["generic-apiserver", "process", "domain", "api", "apimachinery", "clock", "eventlog"]),
+    (
+        "gardener-apiserver",
+        &["generic-apiserver", "process", "domain", "api", "apimachinery", "clock", "eventlog", "eventlog-remote"],
+    ),
     ("gardener-controller-manager", COMPONENT),
     ("gardener-scheduler", COMPONENT),
     ("gardener-admission-controller", COMPONENT),
@@ -36,6 +40,7 @@ const TABLE: &[(&str, &[&str])] = &[
             "api",
             "apimachinery",
             "eventlog",
+            "eventlog-remote",
             "clock",
         ],
     ),
@@ -64,6 +69,7 @@ const BANNED: &[(&str, &[&str])] = &[
     ("domain", &["tokio", "futures", "tracing", "rand", "http"]),
     ("clock", &["serde_json", "http"]),
     ("eventlog", &["serde_json", "http", "axum"]),
+    ("eventlog-remote", &["serde_json", "axum", "hyper", "reqwest"]),
 ];
 
 pub(super) fn check(metadata: &Value, findings: &mut Findings) {

@@ -13,7 +13,7 @@ use crate::log::{Message, Subscription};
 const LAG: usize = 1 << 18;
 
 #[derive(Default)]
-pub(super) struct Subscribers(Vec<Arc<Subscriber>>);
+pub(crate) struct Subscribers(Vec<Arc<Subscriber>>);
 
 struct Subscriber {
     cluster: Option<Arc<str>>,
@@ -31,11 +31,11 @@ struct Queue {
 }
 
 impl Subscribers {
-    pub(super) fn any(&self) -> bool {
+    pub(crate) fn any(&self) -> bool {
         !self.0.is_empty()
     }
 
-    pub(super) fn subscribe(
+    pub(crate) fn subscribe(
         &mut self,
         backlog: Vec<Arc<Entry>>,
         head: Revision,
@@ -50,7 +50,7 @@ impl Subscribers {
     }
 
     /// Hands an entry, and the position behind it, to everybody whom it concerns; the position to everybody.
-    pub(super) fn publish(&mut self, entry: &Arc<Entry>) {
+    pub(crate) fn publish(&mut self, entry: &Arc<Entry>) {
         self.0.retain(|subscriber| {
             let matches = subscriber.cluster.as_ref().is_none_or(|cluster| *cluster == entry.key.cluster);
             let mut queue = subscriber.queue();
@@ -76,7 +76,7 @@ impl Subscribers {
         });
     }
 
-    pub(super) fn close(&mut self) {
+    pub(crate) fn close(&mut self) {
         for subscriber in self.0.drain(..) {
             let mut queue = subscriber.queue();
             queue.cut = true;

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The directory of a log: names, the lock, whole files that are replaced at once, facts.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use crate::codec::{Decoder, put_bytes, put_frame, take_frame};
+use crate::entry::Revision;
+
+use super::{Durability, OpenError};
+
+/// What the file `FORMAT` holds.
+const FORMAT: &str = "terrarium event log 1\n";
+
+/// An open directory.
+#[derive(Clone, Debug)]
+pub(super) struct Directory {
+    root: PathBuf,
+    durability: Durability,
+}
+
+/// Keeps others out of a directory until it is dropped.
+#[derive(Debug)]
+pub(super) struct Lock(#[expect(dead_code, reason = "held, not used")] File);
+
+impl Directory {
+    /// Opens a directory, or makes one of an empty or missing one.
+    pub(super) fn open(root: &Path, durability: Durability) -> Result<(Self, Lock), OpenError> {
+        let failed = |error: io::Error| OpenError::io(root, &error);
+        if !root.exists() {
+            fs::create_dir_all(root).map_err(failed)?;
+            // The new directory's own name is to survive too.
+            if let Some(parent) = root.parent().filter(|_| durability == Durability::Durable) {
+                let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+                File::open(parent).and_then(|parent| parent.sync_all()).map_err(failed)?;
+            }
+        }
+        let format = root.join("FORMAT");
+        match fs::read_to_string(&format) {
+            Ok(text) if text == FORMAT => {}
+            Ok(text) => {
+                let first = text.lines().next().unwrap_or_default().chars().take(60).collect();
+                return Err(OpenError::Format { directory: root.to_owned(), found: first });
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let is_ours = |name: &str| name == "LOCK" || name.starts_with("FORMAT");
+                let mut files = fs::read_dir(root).map_err(failed)?.filter_map(Result::ok);
+                if files.any(|file| !is_ours(&file.file_name().to_string_lossy())) {
+                    return Err(OpenError::Foreign { directory: root.to_owned() });
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                return Err(OpenError::Format { directory: root.to_owned(), found: "no text".to_owned() });
+            }
+            Err(error) => return Err(failed(error)),
+        }
+        let lock = File::options().create(true).truncate(false).write(true).open(root.join("LOCK")).map_err(failed)?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(OpenError::Locked { directory: root.to_owned() }),
+            Err(TryLockError::Error(error)) => return Err(failed(error)),
+        }
+        let directory = Self { root: root.to_owned(), durability };
+        if !format.exists() {
+            directory.replace("FORMAT", FORMAT.as_bytes()).map_err(failed)?;
+        }
+        Ok((directory, Lock(lock)))
+    }
+
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub(super) fn durability(&self) -> Durability {
+        self.durability
+    }
+
+    pub(super) fn path(&self, name: &str) -> PathBuf {
+        self.root.join(name)
+    }
+
+    /// Makes what was created, renamed and removed in the directory durable.
+    pub(super) fn sync(&self) -> io::Result<()> {
+        match self.durability {
+            Durability::Durable => File::open(&self.root)?.sync_all(),
+            Durability::Fast => Ok(()),
+        }
+    }
+
+    /// Writes a whole file aside, syncs it and renames it.
+    pub(super) fn replace(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        self.replace_with(name, |file| file.write_all(bytes))
+    }
+
+    /// As [`Directory::replace`], written by a function.
+    pub(super) fn replace_with(
+        &self,
+        name: &str,
+        write: impl FnOnce(&mut io::BufWriter<&File>) -> io::Result<()>,
+    ) -> io::Result<()> {
+        write_aside(&self.path(name), self.durability == Durability::Durable, write)?;
+        self.sync()
+    }
+
+    /// Removes a file, if it is there.
+    pub(super) fn remove(&self, name: &str) -> io::Result<()> {
+        match fs::remove_file(self.path(name)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Revisions in the names `PREFIX-REVISION` of files, lowest first.
+    pub(super) fn revisions(&self, prefix: &str) -> io::Result<Vec<Revision>> {
+        let mut revisions = Vec::new();
+        for file in fs::read_dir(&self.root)? {
+            let name = file?.file_name();
+            let number = name.to_str().and_then(|name| name.strip_prefix(prefix)?.strip_prefix('-'));
+            // What was written aside and never renamed has a longer name.
+            if let Some(number) = number.filter(|number| number.len() == 20).and_then(|number| number.parse().ok()) {
+                revisions.push(Revision(number));
+            }
+        }
+        revisions.sort_unstable();
+        Ok(revisions)
+    }
+
+    /// The landscape's facts; none if the file is missing.
+    pub(super) fn facts(&self) -> Result<BTreeMap<String, Vec<u8>>, OpenError> {
+        let path = self.path("facts");
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
+            Err(error) => return Err(OpenError::io(&path, &error)),
+        };
+        facts_of(&bytes).ok_or_else(|| OpenError::corrupt(&path, "its checksum is wrong"))
+    }
+
+    pub(super) fn put_facts(&self, facts: &BTreeMap<String, Vec<u8>>) -> io::Result<()> {
+        let mut payload = Vec::new();
+        for (name, value) in facts {
+            put_bytes(&mut payload, name.as_bytes());
+            put_bytes(&mut payload, value);
+        }
+        let mut out = Vec::new();
+        put_frame(&mut out, 0, &payload);
+        self.replace("facts", &out)
+    }
+}
+
+fn facts_of(mut bytes: &[u8]) -> Option<BTreeMap<String, Vec<u8>>> {
+    let (_, payload) = take_frame(&mut bytes)?;
+    let mut from = Decoder::new(payload);
+    let mut facts = BTreeMap::new();
+    while from.end().is_err() {
+        facts.insert(from.text().ok()?.to_owned(), from.bytes().ok()?.to_owned());
+    }
+    Some(facts)
+}
+
+/// Name of a file that belongs to a revision: `PREFIX-` and 20 digits.
+pub(super) fn name_of(prefix: &str, revision: Revision) -> String {
+    format!("{prefix}-{:020}", revision.0)
+}
+
+/// Writes a file under another name, syncs it if asked to, and gives it its name.
+pub(super) fn write_aside(
+    path: &Path,
+    sync: bool,
+    write: impl FnOnce(&mut io::BufWriter<&File>) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut aside = path.as_os_str().to_owned();
+    aside.push(".writing");
+    let file = File::create(&aside)?;
+    let mut out = io::BufWriter::with_capacity(1 << 16, &file);
+    write(&mut out)?;
+    out.flush()?;
+    drop(out);
+    if sync {
+        file.sync_all()?;
+    }
+    fs::rename(&aside, path)
+}
+
+/// Bytes of the files whose names begin with `PREFIX-`.
+pub(super) fn size_of(directory: &Directory, prefix: &str) -> u64 {
+    let revisions = directory.revisions(prefix).unwrap_or_default();
+    let size = |revision: &Revision| fs::metadata(directory.path(&name_of(prefix, *revision))).map(|file| file.len());
+    revisions.iter().filter_map(|revision| size(revision).ok()).sum()
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The journal: every commit group as one frame at the end of a plain file, synced before it is acknowledged.
+//!
+//! ```text
+//! journal-REVISION   first revision that may be in it: a new file with every checkpoint
+//! frame              number of the frame (8 bytes), which rises by one · ceiling · records, each behind its length
+//! ```
+//!
+//! A group is synced before the next one is written. So at most the last frame can be torn, and what follows an
+//! acknowledged frame never touches its bytes. That is what sled's file does not promise (docs/adr/0005).
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+
+use crate::codec::{Decoder, FRAME_OVERHEAD, put_bytes, put_frame, put_number, take_frame};
+use crate::entry::Revision;
+
+use super::directory::{Directory, name_of};
+use super::{Durability, History, OpenError};
+
+const PREFIX: &str = "journal";
+const KIND: u8 = 1;
+
+/// Bytes after which a file is ended without waiting for a checkpoint.
+const FILE_BYTES: u64 = 64 << 20;
+
+/// The end of the journal, for writing.
+#[derive(Debug)]
+pub(super) struct Journal {
+    file: File,
+    length: u64,
+    number: u64,
+    durable: bool,
+    scratch: Vec<u8>,
+}
+
+/// A commit group, or what opens a file.
+#[derive(Debug)]
+pub(super) struct Frame<'a> {
+    /// No revision above this one is given out without a later frame.
+    pub(super) ceiling: Revision,
+    /// Encoded records.
+    pub(super) records: Vec<&'a [u8]>,
+}
+
+/// Where reading ended.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct End {
+    /// Number of the last frame; 0 if there is none.
+    number: u64,
+    /// Bytes of the last file that are frames.
+    length: u64,
+    /// Bytes behind them, which were never acknowledged.
+    pub(super) torn: u64,
+}
+
+impl Journal {
+    /// Starts a new file for what comes after a revision. It opens with a frame, so that number and ceiling are known
+    /// when older files are gone.
+    pub(super) fn create(directory: &Directory, after: Revision, number: u64, ceiling: Revision) -> io::Result<Self> {
+        let path = directory.path(&name_of(PREFIX, Revision(after.0 + 1)));
+        let file = File::options().create(true).append(true).open(path)?;
+        let length = file.metadata()?.len();
+        let durable = directory.durability() == Durability::Durable;
+        let mut journal = Self { file, length, number, durable, scratch: Vec::new() };
+        journal.append(std::iter::empty(), ceiling)?;
+        directory.sync()?;
+        Ok(journal)
+    }
+
+    /// Goes on where reading ended; what is torn is cut off.
+    pub(super) fn resume(directory: &Directory, after: Revision, end: End, ceiling: Revision) -> io::Result<Self> {
+        let Some(last) = directory.revisions(PREFIX)?.pop() else {
+            return Self::create(directory, after, end.number, ceiling);
+        };
+        let file = File::options().append(true).open(directory.path(&name_of(PREFIX, last)))?;
+        if end.torn > 0 {
+            file.set_len(end.length)?;
+            file.sync_all()?;
+        }
+        let durable = directory.durability() == Durability::Durable;
+        Ok(Self { file, length: end.length, number: end.number, durable, scratch: Vec::new() })
+    }
+
+    /// Appends a group and makes it as durable as was asked for.
+    pub(super) fn append<'a>(&mut self, records: impl Iterator<Item = &'a [u8]>, ceiling: Revision) -> io::Result<()> {
+        self.number += 1;
+        let mut payload = Vec::with_capacity(1024);
+        payload.extend_from_slice(&self.number.to_le_bytes());
+        put_number(&mut payload, ceiling.0);
+        for record in records {
+            put_bytes(&mut payload, record);
+        }
+        self.scratch.clear();
+        put_frame(&mut self.scratch, KIND, &payload);
+        self.file.write_all(&self.scratch)?;
+        self.length += self.scratch.len() as u64;
+        self.scratch.shrink_to(1 << 20);
+        if self.durable { self.file.sync_data() } else { Ok(()) }
+    }
+
+    /// Whether the file is long enough to be ended. What history may take is a limit too: only whole files go.
+    pub(super) fn is_long(&self, history: History) -> bool {
+        let limit = match history {
+            History::Bytes(keep) => (keep / 8).min(FILE_BYTES),
+            History::All | History::Entries(_) => FILE_BYTES,
+        };
+        self.length > limit
+    }
+
+    /// Ends the file and starts another.
+    pub(super) fn rotate(&mut self, directory: &Directory, head: Revision, ceiling: Revision) -> io::Result<()> {
+        *self = Self::create(directory, head, self.number, ceiling)?;
+        Ok(())
+    }
+}
+
+/// Reads the frames of all files that may hold revisions after `from`, in order.
+///
+/// # Errors
+/// What `each` refuses; a frame that is damaged although later ones were written, which was acknowledged therefore.
+pub(super) fn read(
+    directory: &Directory,
+    from: Revision,
+    mut each: impl FnMut(Frame<'_>) -> Result<(), OpenError>,
+) -> Result<End, OpenError> {
+    let files = directory.revisions(PREFIX).map_err(|error| OpenError::io(directory.root(), &error))?;
+    let first = files.iter().rposition(|file| file.0 <= from.0 + 1).unwrap_or(0);
+    let mut end = End::default();
+    for (index, file) in files.iter().enumerate().skip(first) {
+        let path = directory.path(&name_of(PREFIX, *file));
+        let bytes = fs::read(&path).map_err(|error| OpenError::io(&path, &error))?;
+        let mut rest = &bytes[..];
+        while let Some((number, frame)) = take(&mut rest) {
+            if end.number != 0 && number != end.number + 1 {
+                return Err(OpenError::corrupt(&path, format!("frame {} is missing", end.number + 1)));
+            }
+            end.number = number;
+            each(frame)?;
+        }
+        end.length = (bytes.len() - rest.len()) as u64;
+        end.torn = rest.len() as u64;
+        if !rest.is_empty() && (index + 1 < files.len() || later_frame(rest, end.number)) {
+            let at = end.length;
+            return Err(OpenError::corrupt(&path, format!("the frame at byte {at} is damaged, later ones are not")));
+        }
+    }
+    Ok(end)
+}
+
+/// A whole frame with its number.
+fn take<'a>(bytes: &mut &'a [u8]) -> Option<(u64, Frame<'a>)> {
+    let mut rest = *bytes;
+    let (_, payload) = take_frame(&mut rest).filter(|(kind, _)| *kind == KIND)?;
+    let mut from = Decoder::new(payload);
+    let number = from.fixed().ok()?;
+    let mut frame = Frame { ceiling: from.revision().ok()?, records: Vec::new() };
+    while from.end().is_err() {
+        frame.records.push(from.bytes().ok()?);
+    }
+    *bytes = rest;
+    Some((number, frame))
+}
+
+/// Whether a whole frame with a later number stands anywhere in bytes.
+fn later_frame(bytes: &[u8], last: u64) -> bool {
+    let later = |at: usize| {
+        let mut rest = &bytes[at..];
+        take(&mut rest).is_some_and(|(number, _)| number > last + 1)
+    };
+    (1..bytes.len().saturating_sub(FRAME_OVERHEAD)).any(|at| bytes[at] == KIND && later(at))
+}
+
+/// Removes the files of which every revision is at or below `to`.
+pub(super) fn drop_up_to(directory: &Directory, to: Revision) -> io::Result<()> {
+    let files = directory.revisions(PREFIX)?;
+    for pair in files.windows(2) {
+        if pair[1].0 <= to.0 + 1 {
+            directory.remove(&name_of(PREFIX, pair[0]))?;
+        }
+    }
+    directory.sync()
+}

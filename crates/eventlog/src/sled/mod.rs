@@ -1,0 +1,487 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The log of a landscape on disk: a journal that is synced, a store in sled that is read, checkpoints to start from.
+//!
+//! ```text
+//! append ─► queue ─► writer: judge · journal · fdatasync · sled · show to subscribers ─► acknowledge
+//!                      │ a group shares one sync: what comes while one is written is the next group
+//!                      ▼
+//!                    keeper: checkpoints, compaction, exports
+//!
+//! DIRECTORY/ FORMAT · LOCK · CLEAN (left cleanly) · BASE (history starts here) · facts
+//!            journal-REVISION…     commit groups in order; what is acknowledged is here
+//!            store/                sled: records by revision, by object and revision; made anew from the journals if
+//!                                  a crash damaged it
+//!            checkpoint-REVISION…  every object at a revision: the base and the last
+//! ```
+//!
+//! **Start-up** is the last checkpoint and the journal behind it; a log that was not left cleanly compares its store
+//! with the journals first. **Heartbeats** (volatile entries) are not written: they are in memory and, after a clean
+//! stop, in the checkpoint. So that their revisions are not given out again after a crash, some thousand of them are
+//! reserved with one write; a crash skips the rest.
+//!
+//! **Invariants.** An entry is acknowledged, and shown, when its frame of the journal is synced. Only the writer's
+//! thread gives out revisions and writes the journal. No value in sled is above 4 KiB. Two threads of its own (writer and
+//! keeper) and sled's: this log is for landscapes, never for a simulation, whose time would run past them.
+//!
+//! **Tour.** [`SledLog`] the handle; `writer` and `keeper` the threads; `state` what expectations and guards are judged
+//! by; `journal`, `store`, `checkpoint`, `record`, `directory` what is on the disk; `recovery` opening; `history`
+//! reading; `shared` what readers see.
+
+mod checkpoint;
+mod directory;
+mod history;
+mod journal;
+mod keeper;
+mod record;
+mod recovery;
+mod shared;
+mod state;
+mod store;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::{mpsc, oneshot};
+
+use crate::entry::{Entry, Key, Revision};
+use crate::log::{Append, AppendError, Appended, BoxFuture, EventLog, ReadError, Snapshot, Subscription};
+
+use directory::{Directory, name_of};
+use history::{Cursor, States, Step};
+use keeper::Job;
+use shared::Shared;
+use writer::{Command, Writer};
+
+const STORE: &str = "store";
+const CLEAN: &str = "CLEAN";
+
+/// What is known of a landscape beside its log: seed, profile, start time, position of the clock. Names are the
+/// landscape's; values are bytes.
+pub type Facts = BTreeMap<String, Vec<u8>>;
+
+/// What an acknowledgement promises.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// The entry survives a power failure.
+    #[default]
+    Durable,
+    /// Nothing is synced: the entry survives the end of the process, not that of the machine.
+    Fast,
+}
+
+/// How much of the past is kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum History {
+    /// All of it.
+    #[default]
+    All,
+    /// At least so many of the last revisions, and at most twice as many.
+    Entries(u64),
+    /// So that the journals have at most about so many bytes; always the last 512 revisions.
+    Bytes(u64),
+}
+
+/// How a log is opened.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// What an acknowledgement promises.
+    pub durability: Durability,
+    /// How much of the past is kept.
+    pub history: History,
+    /// Appends that may wait for the writer; more are refused as [`AppendError::Busy`].
+    pub queue: usize,
+    /// Revisions after which a checkpoint is written, if there are not more objects than that.
+    pub checkpoint_after: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { durability: Durability::Durable, history: History::All, queue: 8192, checkpoint_after: 65_536 }
+    }
+}
+
+/// What opening found. All zero and none after a clean stop.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Recovery {
+    /// Bytes of a commit group that was never acknowledged, cut off the journal's end.
+    pub torn: u64,
+    /// Entries of the journal that the store did not have yet.
+    pub put_back: u64,
+    /// Entries that only the store had.
+    pub from_store: u64,
+    /// Why the store was made anew from the journals.
+    pub rebuilt: Option<String>,
+}
+
+/// Why a log cannot be opened.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OpenError {
+    /// Another process has it open.
+    #[error("the log in `{}` is in use by another process", directory.display())]
+    Locked {
+        /// The log's directory.
+        directory: PathBuf,
+    },
+    /// The directory is not empty and holds no log.
+    #[error("`{}` is not empty and holds no event log", directory.display())]
+    Foreign {
+        /// The directory.
+        directory: PathBuf,
+    },
+    /// A log of another version.
+    #[error("the log in `{}` has a format that this version does not know: {found}", directory.display())]
+    Format {
+        /// The log's directory.
+        directory: PathBuf,
+        /// The format as it is written there.
+        found: String,
+    },
+    /// What was acknowledged cannot be read.
+    #[error("`{}` is damaged: {reason}", path.display())]
+    Corrupt {
+        /// File or directory.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The file system refused.
+    #[error("cannot use `{}`: {message}", path.display())]
+    Io {
+        /// File or directory.
+        path: PathBuf,
+        /// What it said.
+        message: String,
+    },
+}
+
+impl OpenError {
+    fn io(path: &Path, error: &io::Error) -> Self {
+        Self::Io { path: path.to_owned(), message: error.to_string() }
+    }
+
+    fn corrupt(path: &Path, reason: impl Into<String>) -> Self {
+        Self::Corrupt { path: path.to_owned(), reason: reason.into() }
+    }
+}
+
+/// Why an export failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ExportError {
+    /// The revision cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// The file cannot be written.
+    #[error("cannot export to `{}`: {message}", path.display())]
+    Failed {
+        /// The file.
+        path: PathBuf,
+        /// What was said.
+        message: String,
+    },
+}
+
+/// A log on disk. Cheap to clone; clones share it. When the last is dropped the log is left cleanly, in the background:
+/// [`SledLog::close`] waits for that.
+#[derive(Clone)]
+pub struct SledLog(Arc<Handle>);
+
+struct Handle {
+    shared: Arc<Shared>,
+    commands: mpsc::Sender<Command>,
+    jobs: Mutex<std::sync::mpsc::Sender<Job>>,
+    facts: Mutex<Facts>,
+    recovery: Recovery,
+}
+
+impl SledLog {
+    /// Opens the log in a directory; one that is missing or empty becomes a new log. Blocks: reads the last checkpoint
+    /// and what follows it.
+    ///
+    /// # Errors
+    /// Every [`OpenError`]; nothing in the directory is changed by one, except that a store which sled damaged may have
+    /// been removed.
+    pub fn open(directory: impl AsRef<Path>, options: Options) -> Result<Self, OpenError> {
+        let (directory, lock) = Directory::open(directory.as_ref(), options.durability)?;
+        let facts = directory.facts()?;
+        let opened = recovery::open(&directory)?;
+        let shared = Arc::new(Shared::new(directory, &opened.fold, opened.base, opened.store.clone()));
+        let (jobs, todo) = std::sync::mpsc::channel();
+        let keeper_busy = Arc::new(AtomicBool::new(false));
+        let keeper_thread = {
+            let (shared, busy) = (shared.clone(), keeper_busy.clone());
+            thread("log-keeper", shared.clone(), move || keeper::run(&shared, &todo, &busy))
+        };
+        let (commands, queue) = mpsc::channel(options.queue.max(1));
+        let writer = Writer {
+            shared: shared.clone(),
+            fold: opened.fold,
+            journal: opened.journal,
+            store: opened.store,
+            options,
+            lock,
+            checkpoint: opened.checkpoint,
+            measured: opened.checkpoint,
+            keeper: jobs.clone(),
+            keeper_thread: Some(keeper_thread.map_err(|error| OpenError::io(shared.directory.root(), &error))?),
+            keeper_busy,
+        };
+        thread("log-writer", shared.clone(), move || writer.run(queue))
+            .map_err(|error| OpenError::io(shared.directory.root(), &error))?;
+        let (jobs, facts) = (Mutex::new(jobs), Mutex::new(facts));
+        Ok(Self(Arc::new(Handle { shared, commands, jobs, facts, recovery: opened.recovery })))
+    }
+
+    /// Makes a log in a new directory that goes on from an export, and opens it. Head and start of its history are the
+    /// export's revision; its facts are the export's.
+    ///
+    /// # Errors
+    /// [`OpenError::Foreign`] if the directory holds anything, a log included; [`OpenError::Corrupt`] for the export.
+    pub fn create_from(directory: impl AsRef<Path>, export: &Path, options: Options) -> Result<Self, OpenError> {
+        let root = directory.as_ref();
+        let failed = |error: io::Error| OpenError::io(root, &error);
+        if std::fs::read_dir(root).is_ok_and(|mut files| files.next().is_some()) {
+            return Err(OpenError::Foreign { directory: root.to_owned() });
+        }
+        let contents = checkpoint::read(export, |_, _, _| {})?;
+        let (directory, lock) = Directory::open(root, options.durability)?;
+        let name = name_of(keeper::CHECKPOINT, contents.head.revision);
+        let mut source = std::fs::File::open(export).map_err(|error| OpenError::io(export, &error))?;
+        directory.replace_with(&name, |out| io::copy(&mut source, out).map(drop)).map_err(failed)?;
+        directory.put_facts(&contents.facts).map_err(failed)?;
+        directory.replace(keeper::BASE, contents.head.revision.to_string().as_bytes()).map_err(failed)?;
+        drop(lock);
+        Self::open(root, options)
+    }
+
+    /// What opening found.
+    pub fn recovery(&self) -> &Recovery {
+        &self.0.recovery
+    }
+
+    /// Revision up to which history is forgotten; 0 for none.
+    pub fn compacted(&self) -> Revision {
+        self.0.shared.published().base.revision()
+    }
+
+    /// How many objects there are.
+    pub fn objects(&self) -> usize {
+        self.0.shared.published().objects.size()
+    }
+
+    /// Bytes on disk: journals, store and checkpoints.
+    pub fn size_on_disk(&self) -> u64 {
+        let shared = &self.0.shared;
+        let head = self.head();
+        let store = shared.store(head).map_or(0, |(store, _)| store.size());
+        store
+            + directory::size_of(&shared.directory, "journal")
+            + directory::size_of(&shared.directory, keeper::CHECKPOINT)
+    }
+
+    /// A fact of the landscape.
+    pub fn fact(&self, name: &str) -> Option<Vec<u8>> {
+        self.facts().get(name).cloned()
+    }
+
+    /// All facts of the landscape.
+    pub fn facts(&self) -> Facts {
+        self.0.facts.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Sets facts of the landscape, all of them or none; durable when it returns. Blocks for one sync.
+    ///
+    /// # Errors
+    /// The file system's.
+    pub fn set_facts(&self, facts: impl IntoIterator<Item = (String, Vec<u8>)>) -> io::Result<()> {
+        let mut held = self.0.facts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut new = held.clone();
+        new.extend(facts);
+        if new != *held {
+            self.0.shared.directory.put_facts(&new)?;
+            *held = new;
+        }
+        Ok(())
+    }
+
+    /// Writes the state at a retained revision, and the facts, to a file: what a fork or an export starts from. `keep`
+    /// says which objects; heartbeats are left out.
+    pub fn export(
+        &self,
+        at: Revision,
+        path: impl Into<PathBuf>,
+        keep: impl Fn(&Key) -> bool + Send + 'static,
+    ) -> BoxFuture<Result<(), ExportError>> {
+        let (answer, done) = oneshot::channel();
+        self.job(Job::Export { at, path: path.into(), keep: Box::new(keep), facts: self.facts(), answer });
+        Box::pin(async move { done.await.unwrap_or(Err(ExportError::Read(ReadError::Closed))) })
+    }
+
+    /// Waits until the storage fails, which it may never do. The log refuses everything from then on: the process that
+    /// owns it should end.
+    pub fn failure(&self) -> BoxFuture<String> {
+        let shared = self.0.shared.clone();
+        Box::pin(async move { shared.failure().await })
+    }
+
+    /// Leaves the log cleanly: what was accepted is written, a checkpoint of the head too, subscriptions end. When it is
+    /// done the directory can be opened again. The message of the storage's failure, if it failed.
+    pub fn close(&self) -> BoxFuture<Result<(), String>> {
+        let shared = self.0.shared.clone();
+        let commands = self.0.commands.clone();
+        Box::pin(async move {
+            let (done, closed) = oneshot::channel();
+            if commands.send(Command::Close(done)).await.is_ok() {
+                let _ = closed.await;
+            }
+            commands.closed().await;
+            shared.failed().map_or(Ok(()), |message| Err(message.to_owned()))
+        })
+    }
+
+    fn job(&self, job: Job) {
+        // Who waits for the answer of a keeper that has ended learns that the log is closed.
+        let _ = self.0.jobs.lock().unwrap_or_else(PoisonError::into_inner).send(job);
+    }
+}
+
+/// A thread of this log's own: syncs block, and would hold up whoever shares the thread. If it panics, which sled does on
+/// some errors, the storage has failed.
+fn thread(
+    name: &'static str,
+    shared: Arc<Shared>,
+    run: impl FnOnce() + Send + 'static,
+) -> io::Result<std::thread::JoinHandle<()>> {
+    let run = move || {
+        if std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_err() {
+            shared.fail(&format!("the thread {name} ended with a panic"));
+            shared.close();
+        }
+    };
+    std::thread::Builder::new().name(name.to_owned()).spawn(run)
+}
+
+impl fmt::Debug for SledLog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SledLog({}, head {})", self.0.shared.directory.root().display(), self.head())
+    }
+}
+
+impl EventLog for SledLog {
+    fn append(&self, append: Append) -> BoxFuture<Result<Appended, AppendError>> {
+        let (answer, done) = oneshot::channel();
+        let queued = self.0.commands.try_send(Command::Append(Box::new(append), answer));
+        let refused = queued.err().map(|error| match error {
+            mpsc::error::TrySendError::Full(_) => AppendError::Busy,
+            mpsc::error::TrySendError::Closed(_) => AppendError::Closed,
+        });
+        Box::pin(async move {
+            match refused {
+                Some(error) => Err(error),
+                None => done.await.unwrap_or(Err(AppendError::Closed)),
+            }
+        })
+    }
+
+    fn head(&self) -> Revision {
+        self.0.shared.published().head
+    }
+
+    fn read(
+        &self,
+        from: Revision,
+        to: Revision,
+        cluster: Option<&str>,
+    ) -> BoxFuture<Result<Vec<Arc<Entry>>, ReadError>> {
+        let shared = self.0.shared.clone();
+        let cursor = {
+            let published = shared.published();
+            let checked = published.check(from).and_then(|()| published.check(to.max(from)));
+            checked.map(|()| Cursor::new(from, to, cluster, &published.heartbeats))
+        };
+        Box::pin(async move {
+            let mut cursor = cursor?;
+            let mut entries = Vec::new();
+            while !cursor.is_done() {
+                entries.extend(cursor.next(&shared)?);
+                tokio::task::yield_now().await;
+            }
+            Ok(entries)
+        })
+    }
+
+    fn subscribe(&self, from: Revision, cluster: Option<&str>) -> Result<Subscription, ReadError> {
+        let shared = &self.0.shared;
+        let mut published = shared.published();
+        published.check(from)?;
+        let past = Cursor::new(from, published.head, cluster, &published.heartbeats);
+        let head = published.head;
+        let live = published.subscribers.subscribe(Vec::new(), head, cluster);
+        drop(published);
+        Ok(history::follow(shared.clone(), past, live))
+    }
+
+    fn state_at(&self, revision: Revision) -> BoxFuture<Result<Snapshot, ReadError>> {
+        let shared = self.0.shared.clone();
+        Box::pin(async move {
+            let (head, objects, heartbeats) = {
+                let published = shared.published();
+                published.check(revision)?;
+                (published.head, published.objects.clone(), published.heartbeats.clone())
+            };
+            let mut snapshot = Vec::new();
+            if revision == head {
+                snapshot.reserve(objects.size());
+                for (key, live) in &objects {
+                    snapshot.push(((**key).clone(), live.revision, live.sections.clone()));
+                }
+                return Ok(snapshot);
+            }
+            let beats: BTreeMap<&Key, &Arc<Entry>> =
+                heartbeats.range(..=revision).map(|(_, entry)| (&entry.key, entry)).collect();
+            let (_, mut base) = shared.store(revision)?;
+            let mut states = States::new(&base, revision);
+            for step in 0_u64.. {
+                // Asked for each time: nobody keeps the store while the log is closed.
+                let (store, now) = shared.store(revision)?;
+                if now.revision() != base.revision() {
+                    // What was compacted meanwhile may be missing in what was read.
+                    states = States::new(&now, revision);
+                    snapshot.clear();
+                    base = now;
+                }
+                let stepped = states.step(&store, &base);
+                if shared.store(revision)?.1.revision() != base.revision() {
+                    continue;
+                }
+                match stepped.map_err(|error| shared.fail_read(&error))? {
+                    Step::More => {}
+                    Step::Object(object) => {
+                        let (key, at, sections) = *object;
+                        let beat = beats.get(&key).map(|entry| (entry.revision, entry.object.clone()));
+                        let (at, sections) = beat.unwrap_or((at, sections));
+                        snapshot.push((key, at, sections));
+                    }
+                    Step::End => break,
+                }
+                if step % 64 == 63 {
+                    tokio::task::yield_now().await;
+                }
+            }
+            Ok(snapshot)
+        })
+    }
+
+    fn compact(&self, revision: Revision) -> BoxFuture<Result<(), ReadError>> {
+        let (answer, done) = oneshot::channel();
+        self.job(Job::Compact(revision, Some(answer)));
+        Box::pin(async move { done.await.unwrap_or(Err(ReadError::Closed)) })
+    }
+}

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The store in sled: records by revision, and by object and revision.
+//!
+//! ```text
+//! e · revision (8) · part (2)        a piece of a record, at most 4 KiB; part 0 opens with the number of parts (2)
+//! i · key, ordered · revision (8)    verb (1)                                        numbers: big endian
+//! key, ordered = cluster · resource · namespace · name, each with 0 written as 0 255 and ended by 0 0
+//! ```
+//!
+//! One tree, because a batch is atomic within one tree only. No value is above 4 KiB: sled keeps larger pages in files
+//! of their own, which it never syncs.
+
+use std::path::Path;
+
+use bytes::Bytes;
+use sled::{Batch, Db, IVec};
+
+use crate::codec::{verb_byte, verb_of};
+use crate::entry::{Key, Revision, Verb};
+use crate::splice::checksum;
+
+use super::record::Record;
+
+/// Bytes of a value at most.
+pub(super) const MAX_VALUE: usize = 4096;
+
+/// More parts than a record ever has.
+const MAX_PARTS: usize = u16::MAX as usize;
+
+/// Bytes that sled may keep in memory.
+const CACHE: u64 = 64 << 20;
+
+/// Why the store cannot be used: sled's error, or content that cannot be what was written.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub(super) struct Broken(pub(super) String);
+
+impl From<sled::Error> for Broken {
+    fn from(error: sled::Error) -> Self {
+        Self(error.to_string())
+    }
+}
+
+impl From<crate::splice::Corrupt> for Broken {
+    fn from(error: crate::splice::Corrupt) -> Self {
+        Self(error.to_string())
+    }
+}
+
+type Result<T> = std::result::Result<T, Broken>;
+
+/// An object of the index: where it stands, and a change of it.
+pub(super) type Indexed = (Vec<u8>, Option<(Revision, Verb)>);
+
+/// The open store. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(super) struct Store(Db);
+
+impl Store {
+    pub(super) fn open(path: &Path) -> Result<Self> {
+        Ok(Self(sled::Config::new().path(path).cache_capacity(CACHE).open()?))
+    }
+
+    /// Adds a group of records, whole or not at all.
+    pub(super) fn apply<'a>(&self, records: impl Iterator<Item = (&'a Record, &'a [u8])>) -> Result<()> {
+        let mut batch = Batch::default();
+        for (record, bytes) in records {
+            let parts = parts(bytes);
+            for (number, part) in parts.into_iter().enumerate() {
+                batch.insert(&entry_key(record.revision, number)[..], part);
+            }
+            batch.insert(index_key(&record.key, record.revision), &[verb_byte(record.verb)]);
+        }
+        Ok(self.0.apply_batch(batch)?)
+    }
+
+    /// Writes what is in memory; with `sync` down to the disk, which sled's own flush does not do.
+    pub(super) fn flush(&self, path: &Path, sync: bool) -> Result<()> {
+        self.0.flush()?;
+        if sync {
+            let synced = std::fs::File::open(path.join("db")).and_then(|file| file.sync_all());
+            synced.map_err(|error| Broken(format!("cannot sync sled's file: {error}")))?;
+        }
+        Ok(())
+    }
+
+    /// Revision of the last record at or before a revision; 0 without any.
+    pub(super) fn last(&self, at: Revision) -> Result<Revision> {
+        let last = self.0.get_lt(entry_key(Revision(at.0.saturating_add(1)), 0))?;
+        Ok(last.and_then(|(key, _)| revision_of_entry(&key)).unwrap_or_default())
+    }
+
+    /// Bytes of the record at a revision.
+    pub(super) fn get(&self, revision: Revision) -> Result<Option<Bytes>> {
+        let Some(first) = self.0.get(entry_key(revision, 0))? else { return Ok(None) };
+        let mut part = 0;
+        join(first, || {
+            part += 1;
+            Ok(self.0.get(entry_key(revision, part))?)
+        })
+        .map(Some)
+    }
+
+    /// The record at a revision.
+    pub(super) fn record(&self, revision: Revision) -> Result<Record> {
+        let bytes = self.get(revision)?.ok_or_else(|| Broken(format!("revision {revision} is missing")))?;
+        Ok(Record::decode(&bytes)?)
+    }
+
+    /// Records with `from < revision <= to`, in order.
+    pub(super) fn range(&self, from: Revision, to: Revision) -> impl Iterator<Item = Result<(Revision, Bytes)>> {
+        let last = entry_key(to, MAX_PARTS);
+        let mut pieces = self.0.range(entry_key(Revision(from.0 + 1), 0)..=last);
+        std::iter::from_fn(move || {
+            let (key, first) = match pieces.next()? {
+                Ok(piece) => piece,
+                Err(error) => return Some(Err(error.into())),
+            };
+            let Some(revision) = revision_of_entry(&key) else { return Some(Err(Broken("a key is malformed".into()))) };
+            let joined = join(first, || match pieces.next() {
+                Some(piece) => {
+                    let (key, piece) = piece?;
+                    Ok(Some(piece).filter(|_| revision_of_entry(&key) == Some(revision)))
+                }
+                None => Ok(None),
+            });
+            Some(joined.map(|bytes| (revision, bytes)))
+        })
+    }
+
+    /// Every object of the index after a position, in key order: its position, and its last change at or before a
+    /// revision, if there is one.
+    pub(super) fn next_object(&self, after: &[u8], at: Revision) -> Result<Option<Indexed>> {
+        let from = if after.is_empty() { vec![b'i'] } else { with_revision(after, Revision(u64::MAX)) };
+        let Some((found, _)) = self.0.get_gt(from)?.filter(|(key, _)| key.first() == Some(&b'i')) else {
+            return Ok(None);
+        };
+        let prefix = found[..found.len().saturating_sub(8)].to_vec();
+        let last = self.0.get_lt(with_revision(&prefix, Revision(at.0.saturating_add(1))))?;
+        let last = last.filter(|(found, _)| is_change_of(&prefix, found)).map(|(found, verb)| change(&found, &verb));
+        Ok(Some((prefix, last.transpose()?)))
+    }
+
+    /// A sum over the index of records with `from < revision <= to`; see [`index_sum`].
+    pub(super) fn sum_of_index(&self, from: Revision, to: Revision) -> Result<u64> {
+        let mut sum = 0_u64;
+        for found in self.0.scan_prefix([b'i']) {
+            let (key, verb) = found?;
+            let (revision, _) = change(&key, &verb)?;
+            if from < revision && revision <= to {
+                sum = sum.wrapping_add(checksum(&key));
+            }
+        }
+        Ok(sum)
+    }
+
+    /// Forgets records up to a revision.
+    pub(super) fn drop_up_to(&self, to: Revision) -> Result<()> {
+        loop {
+            let (mut batch, mut count) = (Batch::default(), 0);
+            for found in self.range(Revision(0), to).take(256) {
+                let (revision, bytes) = found?;
+                for part in 0..parts(&bytes).len() {
+                    batch.remove(&entry_key(revision, part)[..]);
+                }
+                batch.remove(index_key(&Record::decode(&bytes)?.key, revision));
+                count += 1;
+            }
+            if count == 0 {
+                return Ok(());
+            }
+            self.0.apply_batch(batch)?;
+        }
+    }
+
+    /// Bytes on disk.
+    pub(super) fn size(&self) -> u64 {
+        self.0.size_on_disk().unwrap_or_default()
+    }
+}
+
+/// A record in pieces, the first with their number in front.
+fn parts(record: &[u8]) -> Vec<Vec<u8>> {
+    let (first, rest) = record.split_at(record.len().min(MAX_VALUE - 2));
+    let rest = rest.chunks(MAX_VALUE);
+    let count = u16::try_from(1 + rest.len()).expect("an object is limited to 1.5 MiB");
+    let mut parts = vec![[&count.to_be_bytes()[..], first].concat()];
+    parts.extend(rest.map(<[u8]>::to_vec));
+    parts
+}
+
+fn join(first: IVec, mut next: impl FnMut() -> Result<Option<IVec>>) -> Result<Bytes> {
+    let (count, bytes) = first.split_first_chunk::<2>().ok_or(crate::splice::Corrupt)?;
+    let mut joined = bytes.to_vec();
+    for _ in 1..u16::from_be_bytes(*count) {
+        joined.extend_from_slice(&next()?.ok_or(crate::splice::Corrupt)?);
+    }
+    Ok(joined.into())
+}
+
+fn entry_key(revision: Revision, part: usize) -> [u8; 11] {
+    let part = u16::try_from(part).expect("an object is limited to 1.5 MiB");
+    let mut key = [b'e'; 11];
+    key[1..9].copy_from_slice(&revision.0.to_be_bytes());
+    key[9..].copy_from_slice(&part.to_be_bytes());
+    key
+}
+
+fn revision_of_entry(key: &[u8]) -> Option<Revision> {
+    let (&kind, rest) = key.split_first()?;
+    let (revision, _) = rest.split_first_chunk::<8>()?;
+    (kind == b'e').then(|| Revision(u64::from_be_bytes(*revision)))
+}
+
+/// The key of which [`ordered`] made this.
+pub(super) fn key_of(prefix: &[u8]) -> Result<Key> {
+    let mut texts: [Vec<u8>; 4] = Default::default();
+    let mut bytes = prefix.iter().skip(1);
+    for text in &mut texts {
+        loop {
+            match *bytes.next().ok_or(crate::splice::Corrupt)? {
+                0 if bytes.next() == Some(&0) => break,
+                byte => text.push(byte),
+            }
+        }
+    }
+    let text = |text: &[u8]| std::str::from_utf8(text).map(str::to_owned).map_err(|_| crate::splice::Corrupt);
+    let [cluster, resource, namespace, name] = &texts;
+    Ok(Key::new(&text(cluster)?, &text(resource)?, &text(namespace)?, &text(name)?))
+}
+
+/// What keys of the index about an object begin with.
+pub(super) fn ordered(key: &Key) -> Vec<u8> {
+    let mut out = vec![b'i'];
+    for text in [&key.cluster, &key.resource, &key.namespace, &key.name] {
+        for &byte in text.as_bytes() {
+            out.push(byte);
+            if byte == 0 {
+                out.push(255);
+            }
+        }
+        out.extend_from_slice(&[0, 0]);
+    }
+    out
+}
+
+fn with_revision(prefix: &[u8], revision: Revision) -> Vec<u8> {
+    [prefix, &revision.0.to_be_bytes()].concat()
+}
+
+fn index_key(key: &Key, revision: Revision) -> Vec<u8> {
+    with_revision(&ordered(key), revision)
+}
+
+/// What a record adds to the sum over the index.
+pub(super) fn index_sum(record: &Record) -> u64 {
+    checksum(&index_key(&record.key, record.revision))
+}
+
+fn is_change_of(prefix: &[u8], key: &[u8]) -> bool {
+    key.len() == prefix.len() + 8 && key.starts_with(prefix)
+}
+
+fn change(key: &[u8], verb: &[u8]) -> Result<(Revision, Verb)> {
+    let (_, revision) = key.split_last_chunk::<8>().ok_or(crate::splice::Corrupt)?;
+    let &verb = verb.first().ok_or(crate::splice::Corrupt)?;
+    Ok((Revision(u64::from_be_bytes(*revision)), verb_of(verb)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn keys_are_ordered_as_objects_are(
+            a in proptest::array::uniform4("[\0\u{1}ab]{0,3}"), b in proptest::array::uniform4("[\0\u{1}ab]{0,3}"),
+        ) {
+            let key = |t: &[String; 4]| Key::new(&t[0], &t[1], &t[2], &t[3]);
+            prop_assert_eq!(key(&a).cmp(&key(&b)), ordered(&key(&a)).cmp(&ordered(&key(&b))));
+            prop_assert_eq!(key_of(&ordered(&key(&a))), Ok(key(&a)));
+        }
+
+        #[test]
+        fn a_record_in_pieces_is_the_record(length in 0_usize..20_000) {
+            let bytes: Vec<u8> = (0..length).map(|at| at.to_le_bytes()[0]).collect();
+            let pieces = parts(&bytes);
+            prop_assert!(pieces.iter().all(|piece| piece.len() <= MAX_VALUE));
+            let mut pieces = pieces.into_iter().map(IVec::from);
+            let first = pieces.next().expect("a first piece");
+            prop_assert_eq!(join(first, || Ok(pieces.next())).expect("whole"), bytes);
+        }
+    }
+}

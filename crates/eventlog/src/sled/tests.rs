@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The conformance suite, and what only a log on disk can do.
+
+mod power_loss;
+mod restart;
+
+use std::fs;
+use std::ops::Deref;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::*;
+use crate::conformance::block_on;
+
+/// A directory that is gone after the test.
+#[derive(Debug)]
+pub(super) struct Scratch(PathBuf);
+
+impl Scratch {
+    pub(super) fn new() -> Self {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("eventlog-{}-{number}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        Self(path)
+    }
+}
+
+impl Deref for Scratch {
+    type Target = Path;
+
+    fn deref(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Everything in a directory, copied to another.
+pub(super) fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("a directory");
+    for file in fs::read_dir(from).expect("readable").map(|file| file.expect("readable")) {
+        let target = to.join(file.file_name());
+        if file.file_type().expect("a type").is_dir() {
+            copy(&file.path(), &target);
+        } else if let Err(error) = fs::copy(file.path(), target) {
+            // The keeper may have removed it meanwhile.
+            assert_eq!(error.kind(), std::io::ErrorKind::NotFound, "{error}");
+        }
+    }
+}
+
+/// A log in a directory of its own; closed when it is dropped.
+#[derive(Debug)]
+struct Temporary {
+    log: SledLog,
+    _directory: Scratch,
+}
+
+impl Temporary {
+    fn new(options: Options) -> Self {
+        let directory = Scratch::new();
+        Self { log: SledLog::open(&*directory, options).expect("a new log"), _directory: directory }
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let _ = block_on(self.log.close());
+    }
+}
+
+impl EventLog for Temporary {
+    fn append(&self, append: Append) -> BoxFuture<Result<Appended, AppendError>> {
+        self.log.append(append)
+    }
+
+    fn head(&self) -> Revision {
+        self.log.head()
+    }
+
+    fn read(
+        &self,
+        from: Revision,
+        to: Revision,
+        cluster: Option<&str>,
+    ) -> BoxFuture<Result<Vec<Arc<Entry>>, ReadError>> {
+        self.log.read(from, to, cluster)
+    }
+
+    fn subscribe(&self, from: Revision, cluster: Option<&str>) -> Result<Subscription, ReadError> {
+        self.log.subscribe(from, cluster)
+    }
+
+    fn state_at(&self, revision: Revision) -> BoxFuture<Result<Snapshot, ReadError>> {
+        self.log.state_at(revision)
+    }
+
+    fn compact(&self, revision: Revision) -> BoxFuture<Result<(), ReadError>> {
+        self.log.compact(revision)
+    }
+}
+
+mod durable {
+    crate::conformance!(super::Temporary::new(super::Options::default()));
+}
+
+mod fast_with_many_checkpoints {
+    use super::*;
+
+    crate::conformance!(Temporary::new(Options {
+        durability: Durability::Fast,
+        checkpoint_after: 10,
+        ..Options::default()
+    }));
+}

@@ -1,0 +1,525 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A log that is opened again: after a clean stop, without one, damaged, elsewhere.
+
+use futures::StreamExt;
+
+use super::*;
+use crate::conformance::{delete, put, update, update_status};
+use crate::log::{Expect, Guard};
+use crate::{Replay, Sections, Verb, WatchValidator};
+
+fn open(directory: &Path) -> SledLog {
+    SledLog::open(directory, Options::default()).expect("a log that can be opened")
+}
+
+fn close(log: SledLog) {
+    block_on(log.close()).expect("no failure of the storage");
+}
+
+async fn done(log: &SledLog, append: Append) -> Revision {
+    log.append(append).await.expect("an append that holds").revision
+}
+
+fn heartbeat(name: &str, at: Revision, status: u64) -> Append {
+    Append { volatile: true, ..update_status(name, at, status) }
+}
+
+/// A history of some objects; about `rounds` times eight entries.
+fn fill(log: &SledLog, rounds: u64) {
+    block_on(async {
+        for round in 0..rounds {
+            let name = |letter: &str| format!("{letter}-{}", round % 7);
+            if round >= 7 {
+                let state = log.state_at(log.head()).await.expect("the head");
+                for (key, at, _) in state.iter().filter(|(key, _, _)| key.name.ends_with(&format!("-{}", round % 7))) {
+                    done(log, delete(&key.name, *at, 1)).await;
+                }
+            }
+            let mut at = done(log, put(&name("a"), round)).await;
+            let b = done(log, put(&name("b"), round)).await;
+            for number in 0..3 {
+                at = done(log, update_status(&name("a"), at, round * 10 + number)).await;
+            }
+            done(log, update(&name("b"), b, round)).await;
+        }
+    });
+}
+
+/// What a log shows: head, entries, state.
+fn shown(log: &SledLog) -> (Revision, Vec<Arc<Entry>>, Snapshot) {
+    block_on(async {
+        let head = log.head();
+        let entries = log.read(log.compacted(), head, None).await.expect("retained");
+        (head, entries, log.state_at(head).await.expect("the head"))
+    })
+}
+
+fn files(directory: &Path, prefix: &str) -> Vec<String> {
+    let names = fs::read_dir(directory).expect("readable").map(|file| file.expect("readable").file_name());
+    let mut names: Vec<_> = names.map(|name| name.to_string_lossy().into_owned()).collect();
+    names.retain(|name| name.starts_with(prefix));
+    names.sort();
+    names
+}
+
+#[test]
+fn what_was_left_cleanly_is_found_as_it_was() {
+    let directory = Scratch::new();
+    let log = open(&directory);
+    fill(&log, 30);
+    let first = put("repeated", 1);
+    let (created, beat) = block_on(async {
+        let created = done(&log, first.clone()).await;
+        (created, done(&log, heartbeat("repeated", created, 2)).await)
+    });
+    let before = shown(&log);
+    close(log);
+    for _ in 0..2 {
+        let log = open(&directory);
+        assert_eq!(*log.recovery(), Recovery::default());
+        assert_eq!(shown(&log), before);
+        assert_eq!(before.1.last().map(|entry| (entry.revision, entry.volatile)), Some((beat, true)));
+        assert_eq!(block_on(log.append(first.clone())), Ok(Appended { revision: created }));
+        close(log);
+    }
+    let log = open(&directory);
+    let next = block_on(done(&log, update("repeated", beat, 3)));
+    assert_eq!(next, Revision(before.0.0 + 1));
+    close(log);
+}
+
+#[test]
+fn what_was_acknowledged_is_found_without_a_clean_stop() {
+    let (directory, other) = (Scratch::new(), Scratch::new());
+    let log = SledLog::open(&*directory, Options { checkpoint_after: 50, ..Options::default() }).expect("a new log");
+    fill(&log, 40);
+    let first = put("last", 1);
+    let created = block_on(done(&log, first.clone()));
+    let before = shown(&log);
+    copy(&directory, &other);
+    let copied = open(&other);
+    assert_eq!(shown(&copied), before);
+    assert_eq!(block_on(copied.append(first)), Ok(Appended { revision: created }));
+    close(copied);
+    assert_eq!(shown(&open(&other)), before);
+    close(log);
+}
+
+#[test]
+fn revisions_of_lost_heartbeats_are_not_used_again() {
+    let (directory, other) = (Scratch::new(), Scratch::new());
+    let log = open(&directory);
+    let (created, last) = block_on(async {
+        let created = done(&log, put("a", 1)).await;
+        let mut last = created;
+        for number in 0..10 {
+            last = done(&log, heartbeat("a", last, number)).await;
+        }
+        (created, last)
+    });
+    copy(&directory, &other);
+    let copied = open(&other);
+    assert!(copied.head() >= last, "{last} was seen");
+    let state = block_on(copied.state_at(copied.head())).expect("the head");
+    assert_eq!(state.iter().map(|(_, at, _)| *at).collect::<Vec<_>>(), [created]);
+    let subscribed = copied.subscribe(last, None);
+    assert!(subscribed.is_ok(), "who saw a heartbeat can go on");
+    drop(subscribed);
+    let next = block_on(done(&copied, update("a", created, 5)));
+    assert!(next > last);
+    close(copied);
+    close(log);
+}
+
+#[test]
+fn guards_hold_over_a_restart_for_who_has_read_since() {
+    let directory = Scratch::new();
+    let log = open(&directory);
+    let mut a = block_on(async {
+        let a = done(&log, put("a", 1)).await;
+        let b = done(&log, put("b", 1)).await;
+        done(&log, delete("b", b, 1)).await;
+        a
+    });
+    close(log);
+    let log = open(&directory);
+    let guards = |since: Revision| {
+        let b = crate::Key::new("garden", "example/things", "ns", "b");
+        [Guard::Key(b, since), Guard::Collection("garden".into(), "example/things".into(), since)]
+    };
+    for guard in guards(log.head()) {
+        a = block_on(done(&log, Append { guards: vec![guard], ..update_status("a", a, 2) }));
+    }
+    for guard in guards(Revision(2)) {
+        let append = Append { guards: vec![guard], ..update_status("a", a, 2) };
+        assert_eq!(block_on(log.append(append)), Err(AppendError::GuardFailed));
+    }
+    let own = Guard::Key(crate::Key::new("garden", "example/things", "ns", "a"), a);
+    block_on(done(&log, Append { guards: vec![own], ..put("c", 2) }));
+    close(log);
+}
+
+#[test]
+fn history_is_kept_up_to_twice_its_length_and_its_files_go() {
+    let directory = Scratch::new();
+    let options = Options { checkpoint_after: 40, history: History::Entries(100), ..Options::default() };
+    let log = SledLog::open(&*directory, options.clone()).expect("a new log");
+    fill(&log, 150);
+    let base = log.compacted();
+    assert!(base > Revision(0));
+    // What the keeper is doing at the moment is behind this.
+    block_on(log.compact(base)).expect("retained");
+    let before = shown(&log);
+    assert_eq!(before.1.first().map(|entry| entry.revision > log.compacted()), Some(true));
+    close(log);
+    assert!(files(&directory, "checkpoint").len() <= 2, "{:?}", files(&directory, "checkpoint"));
+    let first: u64 = files(&directory, "journal")[0][8..].parse().expect("a revision");
+    assert!(before.0.0 - first < 600, "journals go back to {first} of {}", before.0);
+    let log = SledLog::open(&*directory, options).expect("a log");
+    assert_eq!(log.head(), before.0);
+    let mut replay = Replay::starting_at(block_on(log.state_at(log.compacted())).expect("the base"));
+    for entry in shown(&log).1 {
+        replay.push(&entry);
+    }
+    assert_eq!(replay.difference(&shown(&log).2), None);
+    close(log);
+}
+
+#[test]
+fn history_is_kept_up_to_a_size() {
+    let directory = Scratch::new();
+    let keep = 100_000;
+    let log = SledLog::open(&*directory, Options { history: History::Bytes(keep), ..Options::default() });
+    let log = log.expect("a new log");
+    for _ in 0..10 {
+        fill(&log, 60);
+        // What the keeper is doing at the moment is behind this.
+        block_on(log.compact(log.compacted())).expect("retained");
+        let size = directory::size_of(&log.0.shared.directory, "journal");
+        assert!(size < 2 * keep, "{size} bytes");
+        block_on(async {
+            let state = log.state_at(log.head()).await.expect("the head");
+            for (key, at, _) in state {
+                done(&log, delete(&key.name, at, 1)).await;
+            }
+        });
+    }
+    assert!(log.compacted() > Revision(0));
+    close(log);
+}
+
+#[test]
+fn an_export_is_where_another_log_goes_on() {
+    let (directory, other, file) = (Scratch::new(), Scratch::new(), Scratch::new());
+    let log = open(&directory);
+    fill(&log, 20);
+    block_on(log.compact(Revision(30))).expect("retained");
+    log.set_facts([("seed".to_owned(), b"7".to_vec())]).expect("written");
+    let at = Revision(70);
+    block_on(log.export(at, &*file, |key| &*key.name != "a-1")).expect("exported");
+    let fork = SledLog::create_from(&*other, &file, Options::default()).expect("a log from the export");
+    let mut expected = block_on(log.state_at(at)).expect("retained");
+    expected.retain(|(key, _, _)| &*key.name != "a-1");
+    assert!(!expected.is_empty());
+    assert_eq!((fork.head(), fork.compacted(), fork.fact("seed")), (at, at, Some(b"7".to_vec())));
+    assert_eq!(block_on(fork.state_at(at)).expect("the base"), expected);
+    let (key, revision, _) = expected[0].clone();
+    block_on(done(&fork, update_status(&key.name, revision, 99)));
+    close(fork);
+    let fork = open(&other);
+    let entries = shown(&fork).1;
+    assert_eq!(entries.len(), 1);
+    assert_eq!(entries[0].previous.as_ref().map(|(at, _)| *at), Some(revision));
+    close(fork);
+    let refused = SledLog::create_from(&*other, &file, Options::default()).err();
+    assert_eq!(refused, Some(OpenError::Foreign { directory: other.to_path_buf() }));
+    let future = block_on(log.export(Revision(100_000), &*file, |_| true)).err();
+    assert_eq!(future, Some(ExportError::Read(ReadError::Future(log.head()))));
+    close(log);
+    let _ = fs::remove_file(&*file);
+}
+
+#[test]
+fn a_directory_that_cannot_be_used_is_refused_and_left_alone() {
+    let directory = Scratch::new();
+    let log = open(&directory);
+    let refused = |directory: &Path| SledLog::open(directory, Options::default()).expect_err("refused");
+    assert_eq!(refused(&directory), OpenError::Locked { directory: directory.to_path_buf() });
+    let text = refused(&directory).to_string();
+    assert!(text.starts_with("the log in `") && text.ends_with("` is in use by another process"), "{text}");
+    close(log);
+
+    fs::write(directory.join("FORMAT"), "terrarium event log 9\n").expect("written");
+    let found = "terrarium event log 9".to_owned();
+    assert_eq!(refused(&directory), OpenError::Format { directory: directory.to_path_buf(), found });
+
+    let foreign = Scratch::new();
+    fs::create_dir_all(&*foreign).expect("a directory");
+    fs::write(foreign.join("photo.jpg"), "x").expect("written");
+    assert_eq!(refused(&foreign), OpenError::Foreign { directory: foreign.to_path_buf() });
+    assert_eq!(files(&foreign, ""), ["photo.jpg"]);
+}
+
+#[test]
+fn a_store_that_is_damaged_is_made_anew() {
+    let directory = Scratch::new();
+    let log = open(&directory);
+    fill(&log, 60);
+    let before = shown(&log);
+    close(log);
+    let original = fs::read(directory.join("store/db")).expect("sled's file");
+    let damages: [fn(&mut Vec<u8>); 4] = [
+        |bytes| bytes.clear(),
+        |bytes| bytes.truncate(bytes.len() / 2),
+        |bytes| bytes.fill(0),
+        |bytes| bytes.iter_mut().step_by(977).for_each(|byte| *byte ^= 0x55),
+    ];
+    for (number, damage) in damages.into_iter().enumerate() {
+        // A power failure leaves no mark of a clean stop.
+        let _ = fs::remove_file(directory.join(CLEAN));
+        let mut bytes = original.clone();
+        damage(&mut bytes);
+        fs::write(directory.join("store/db"), bytes).expect("written");
+        let log = open(&directory);
+        let recovery = log.recovery().clone();
+        assert!(recovery.rebuilt.is_some() || recovery.put_back > 0, "damage {number}: {recovery:?}");
+        assert_eq!(shown(&log), before, "damage {number}");
+        close(log);
+    }
+}
+
+#[test]
+fn a_journal_that_lost_its_tail_gets_it_back_from_the_store() {
+    let directory = Scratch::new();
+    let log = open(&directory);
+    fill(&log, 10);
+    close(log);
+    let log = open(&directory);
+    block_on(done(&log, put("late", 1)));
+    block_on(done(&log, put("later", 1)));
+    let before = shown(&log);
+    close(log);
+    let _ = fs::remove_file(directory.join(CLEAN));
+    let last = files(&directory, "checkpoint").pop().expect("a checkpoint");
+    fs::remove_file(directory.join(last)).expect("removed");
+    // The last but one journal holds the two entries, the last one nothing.
+    let mut journals = files(&directory, "journal");
+    fs::remove_file(directory.join(journals.pop().expect("a journal"))).expect("removed");
+    let path = directory.join(journals.pop().expect("a journal"));
+    let length = fs::metadata(&path).expect("there").len();
+    fs::File::options().write(true).open(&path).and_then(|file| file.set_len(length - 20)).expect("cut");
+    let log = open(&directory);
+    assert!(log.recovery().torn > 0 && log.recovery().from_store == 1, "{:?}", log.recovery());
+    assert_eq!(shown(&log), before);
+    close(log);
+}
+
+#[test]
+fn a_journal_that_is_damaged_in_its_middle_is_refused() {
+    let (directory, copied) = (Scratch::new(), Scratch::new());
+    let log = open(&directory);
+    fill(&log, 10);
+    copy(&directory, &copied);
+    close(log);
+    let path = copied.join(&files(&copied, "journal")[0]);
+    let mut bytes = fs::read(&path).expect("a journal");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&path, bytes).expect("written");
+    match SledLog::open(&*copied, Options::default()) {
+        Err(OpenError::Corrupt { path: named, reason }) => {
+            assert_eq!(named, path);
+            assert!(reason.ends_with("is damaged, later ones are not"), "{reason}");
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn no_value_is_above_four_kilobytes_and_none_gets_a_file_of_its_own() {
+    let directory = Scratch::new();
+    let log = open(&directory);
+    block_on(async {
+        for number in 0..4_u8 {
+            let mut object = Sections::default();
+            let noise = (0..1_500_000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 13).to_le_bytes()[0] ^ number);
+            object.parts[3] = noise.collect::<Vec<_>>().into();
+            done(&log, Append { object, ..put(&format!("large-{number}"), 1) }).await;
+        }
+    });
+    let before = shown(&log);
+    close(log);
+    let blobs = fs::read_dir(directory.join("store/blobs")).map_or(0, Iterator::count);
+    assert_eq!(blobs, 0);
+    let log = open(&directory);
+    assert_eq!(shown(&log), before);
+    close(log);
+}
+
+#[test]
+fn an_object_is_kept_whole_at_least_every_sixty_fourth_time() {
+    let directory = Scratch::new();
+    let log = open(&directory);
+    block_on(async {
+        let mut at = done(&log, put("a", 0)).await;
+        for number in 1..300 {
+            at = done(&log, update_status("a", at, number)).await;
+        }
+    });
+    let (store, _) = log.0.shared.store(Revision(0)).expect("open");
+    let mut since = 0;
+    for found in store.range(Revision(0), log.head()) {
+        let (_, bytes) = found.expect("readable");
+        let record = record::Record::decode(&bytes).expect("a record");
+        since = if matches!(record.content, record::Content::Whole(_)) { 0 } else { since + 1 };
+        assert!(since < 64);
+    }
+    drop(store);
+    close(log);
+}
+
+#[test]
+fn more_appends_than_the_queue_takes_are_refused() {
+    let directory = Scratch::new();
+    let log = SledLog::open(&*directory, Options { queue: 1, ..Options::default() }).expect("a new log");
+    // While somebody looks at what is published the writer waits; it has one group at most in its hands.
+    let published = log.0.shared.published();
+    let waiting: Vec<_> = (0..300).map(|number| log.append(put(&format!("{number}"), 1))).collect();
+    drop(published);
+    let results = block_on(futures::future::join_all(waiting));
+    let refused = results.iter().filter(|result| **result == Err(AppendError::Busy)).count();
+    let accepted = results.iter().filter(|result| result.is_ok()).count();
+    assert!(refused >= 300 - 257, "{refused} refused");
+    assert_eq!((accepted + refused, log.head()), (300, Revision(accepted as u64)));
+    close(log);
+}
+
+#[test]
+fn a_closed_log_refuses_everything_and_ends_subscriptions() {
+    let directory = Scratch::new();
+    let log = open(&directory);
+    fill(&log, 2);
+    let mut subscription = log.subscribe(Revision(0), None).expect("retained");
+    let again = log.clone();
+    close(log);
+    assert_eq!(block_on(again.append(put("x", 1))), Err(AppendError::Closed));
+    assert_eq!(block_on(again.read(Revision(0), Revision(1), None)), Err(ReadError::Closed));
+    assert_eq!(block_on(again.state_at(Revision(1))), Err(ReadError::Closed));
+    assert_eq!(block_on(again.compact(Revision(1))), Err(ReadError::Closed));
+    block_on(async { while subscription.messages.next().await.is_some() {} });
+    close(again);
+}
+
+#[test]
+fn a_log_whose_storage_failed_refuses_appends_and_says_why() {
+    let directory = Scratch::new();
+    let log = SledLog::open(&*directory, Options { checkpoint_after: 1, ..Options::default() }).expect("a new log");
+    block_on(async {
+        let created = done(&log, put("a", 1)).await;
+        fs::remove_dir_all(&*directory).expect("removed");
+        let mut at = created;
+        // What was accepted before the next file could not be made is in a file that is still open.
+        let error = loop {
+            match log.append(update("a", at, 2)).await {
+                Ok(done) => at = done.revision,
+                Err(error) => break error,
+            }
+        };
+        let message = "cannot start a journal: No such file or directory (os error 2)".to_owned();
+        assert_eq!(error, AppendError::Storage(message.clone()));
+        assert_eq!(log.failure().await, message);
+        assert_eq!(log.append(put("b", 1)).await, Err(error));
+        assert_eq!(log.close().await, Err(message));
+    });
+}
+
+#[test]
+fn facts_are_kept_beside_the_log() {
+    let directory = Scratch::new();
+    let log = open(&directory);
+    assert_eq!(log.fact("seed"), None);
+    let facts = |pairs: &[(&str, &str)]| -> Vec<(String, Vec<u8>)> {
+        pairs.iter().map(|(name, value)| ((*name).to_owned(), value.as_bytes().to_vec())).collect()
+    };
+    log.set_facts(facts(&[("seed", "1"), ("profile", "documents")])).expect("written");
+    log.set_facts(facts(&[("clock", "2023-07-27T20:00:00Z")])).expect("written");
+    close(log);
+    let log = open(&directory);
+    assert_eq!(log.facts().keys().collect::<Vec<_>>(), ["clock", "profile", "seed"]);
+    assert_eq!(log.fact("profile"), Some(b"documents".to_vec()));
+    close(log);
+}
+
+/// Threads that write and delete, subscribers that start anywhere and are cut, history that is forgotten meanwhile.
+#[test]
+fn subscriptions_are_complete_while_many_threads_write() {
+    let directory = Scratch::new();
+    let options = Options { checkpoint_after: 100, durability: Durability::Fast, ..Options::default() };
+    let log = SledLog::open(&*directory, options).expect("a new log");
+    let mut validators = Vec::new();
+    std::thread::scope(|scope| {
+        let writers: Vec<_> = (0..4)
+            .map(|writer| {
+                let log = &log;
+                scope.spawn(move || {
+                    block_on(async {
+                        for round in 0..60 {
+                            let name = format!("w{writer}");
+                            let mut at = done(log, put(&name, round)).await;
+                            for number in 0..5 {
+                                at = done(log, update_status(&name, at, number)).await;
+                                at = done(log, heartbeat(&name, at, number)).await;
+                            }
+                            done(log, delete(&name, at, 4)).await;
+                        }
+                    });
+                })
+            })
+            .collect();
+        let readers: Vec<_> = [None, Some("garden"), Some("other")]
+            .into_iter()
+            .map(|cluster| {
+                let log = &log;
+                scope.spawn(move || {
+                    let mut validator = WatchValidator::new(Revision(0), cluster);
+                    block_on(async {
+                        for cut in 1_usize.. {
+                            let mut subscription = log.subscribe(validator.position(), cluster).expect("retained");
+                            for _ in 0..cut * 3 {
+                                let message = subscription.messages.next().await.expect("not cut by the log");
+                                validator.push(&message).expect("a subscription without fault");
+                                if validator.position() >= Revision(4 * 60 * 12) {
+                                    return;
+                                }
+                            }
+                        }
+                    });
+                    validator
+                })
+            })
+            .collect();
+        for thread in writers {
+            thread.join().expect("a writer");
+        }
+        validators.extend(readers.into_iter().map(|thread| thread.join().expect("a reader")));
+    });
+    assert_eq!(log.head(), Revision(4 * 60 * 12));
+    for validator in validators {
+        block_on(validator.finish(&log)).expect("retained").expect("a subscription without gap");
+    }
+    close(log);
+}
+
+#[test]
+fn an_append_says_what_it_expects_over_a_restart() {
+    let directory = Scratch::new();
+    let log = open(&directory);
+    let at = block_on(done(&log, put("a", 1)));
+    close(log);
+    let log = open(&directory);
+    assert_eq!(block_on(log.append(put("a", 1))), Err(AppendError::Conflict { actual: Some(at) }));
+    let wrong = Append { expect: Expect::Revision(Revision(9)), verb: Verb::Update, ..put("a", 2) };
+    assert_eq!(block_on(log.append(wrong)), Err(AppendError::Conflict { actual: Some(at) }));
+    block_on(done(&log, update("a", at, 2)));
+    close(log);
+}

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The writer: the one thread that gives out revisions, and writes, syncs, shows and answers them group by group.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc as jobs;
+use std::thread::JoinHandle;
+
+use tokio::sync::{mpsc, oneshot};
+
+use crate::entry::{Entry, Revision};
+use crate::log::{Append, AppendError, Appended};
+
+use super::directory::Lock;
+use super::journal::Journal;
+use super::keeper::{Image, Job, prune};
+use super::record::Record;
+use super::shared::Shared;
+use super::state::{Decision, Fold};
+use super::store::{Broken, Store};
+use super::{CLEAN, Durability, History, Options, STORE};
+
+/// Appends that one group takes, at most.
+const GROUP: usize = 256;
+
+/// Bytes of objects that one group takes; the append that goes over it still belongs to it.
+const GROUP_BYTES: usize = 1 << 20;
+
+/// Revisions that are kept however much they take.
+const KEPT: u64 = 512;
+
+/// Revisions between two looks at how much history takes.
+const MEASURED: u64 = 128;
+
+pub(super) type Answer = oneshot::Sender<Result<Appended, AppendError>>;
+
+/// What the writer is asked to do.
+#[derive(Debug)]
+pub(super) enum Command {
+    Append(Box<Append>, Answer),
+    /// Ends the log, and tells when everything is on the disk and the lock is free.
+    Close(oneshot::Sender<()>),
+}
+
+/// Everything that the writer's thread owns.
+#[derive(Debug)]
+pub(super) struct Writer {
+    pub(super) shared: Arc<Shared>,
+    pub(super) fold: Fold,
+    pub(super) journal: Journal,
+    pub(super) store: Store,
+    pub(super) options: Options,
+    pub(super) lock: Lock,
+    /// The last checkpoint, and the one before it.
+    pub(super) checkpoint: Revision,
+    /// When the journals were measured.
+    pub(super) measured: Revision,
+    pub(super) keeper: jobs::Sender<Job>,
+    pub(super) keeper_thread: Option<JoinHandle<()>>,
+    /// Whether the keeper works on a job that the writer gave it.
+    pub(super) keeper_busy: Arc<AtomicBool>,
+}
+
+impl Writer {
+    /// Works until the log is closed or every handle is dropped.
+    pub(super) fn run(mut self, mut commands: mpsc::Receiver<Command>) {
+        let mut closing = None;
+        while closing.is_none()
+            && let Some(first) = commands.blocking_recv()
+        {
+            let mut group = Vec::new();
+            let mut bytes = 0;
+            let mut next = Some(first);
+            while let Some(command) = next {
+                match command {
+                    Command::Append(append, answer) => {
+                        bytes += append.object.parts.iter().map(bytes::Bytes::len).sum::<usize>();
+                        group.push((append, answer));
+                    }
+                    Command::Close(done) => {
+                        closing = Some(done);
+                        break;
+                    }
+                }
+                next = if group.len() < GROUP && bytes < GROUP_BYTES { commands.try_recv().ok() } else { None };
+            }
+            self.group(group);
+            self.maintain();
+        }
+        self.stop();
+        if let Some(done) = closing {
+            let _ = done.send(());
+        }
+        // Who still waits in the queue finds the log closed.
+        drop(commands);
+    }
+
+    /// Judges, writes, shows and answers one group.
+    fn group(&mut self, group: Vec<(Box<Append>, Answer)>) {
+        let mut answers = Vec::with_capacity(group.len());
+        let mut entries: Vec<Arc<Entry>> = Vec::new();
+        let mut records: Vec<(Record, Vec<u8>)> = Vec::new();
+        for (append, answer) in group {
+            if let Some(message) = self.shared.failed() {
+                answers.push((answer, Err(AppendError::Storage(message.to_owned()))));
+                continue;
+            }
+            let decided = self.fold.decide(*append).map(|decision| match decision {
+                Decision::Repeated(revision) => revision,
+                Decision::Entry(entry, record) => {
+                    let revision = entry.revision;
+                    entries.push(entry);
+                    records.extend(record.map(|record| *record));
+                    revision
+                }
+            });
+            answers.push((answer, decided.map(|revision| Appended { revision })));
+        }
+        let written = if entries.is_empty() { Ok(()) } else { self.write(&records) };
+        match written {
+            Ok(()) => self.shared.publish(&self.fold, &entries),
+            Err(error) => {
+                // After a failed sync nobody knows what is on the disk: nothing of the group is acknowledged.
+                let failed = self.shared.fail(&error.0);
+                for (_, result) in &mut answers {
+                    *result = Err(failed.clone());
+                }
+            }
+        }
+        for (answer, result) in answers {
+            let _ = answer.send(result);
+        }
+    }
+
+    fn write(&mut self, records: &[(Record, Vec<u8>)]) -> Result<(), Broken> {
+        let reserved = self.fold.reserve(!records.is_empty());
+        if !records.is_empty() || reserved.is_some() {
+            let bytes = records.iter().map(|(_, bytes)| &bytes[..]);
+            let written = self.journal.append(bytes, self.fold.ceiling);
+            written.map_err(|error| Broken(format!("cannot write the journal: {error}")))?;
+        }
+        if records.is_empty() {
+            return Ok(());
+        }
+        self.store.apply(records.iter().map(|(record, bytes)| (record, &bytes[..])))
+    }
+
+    /// Asks the keeper for what is due.
+    fn maintain(&mut self) {
+        if self.shared.failed().is_some() {
+            return;
+        }
+        let head = self.fold.head;
+        let due = self.options.checkpoint_after.max(self.fold.objects.size() as u64);
+        if head.0 - self.checkpoint.0 > due && !self.keeper_busy.swap(true, Ordering::Acquire) {
+            if let Err(error) = self.rotate() {
+                self.shared.fail(&error.0);
+                return;
+            }
+            self.fold.raise_floor(self.checkpoint);
+            self.checkpoint = head;
+            let _ = self.keeper.send(Job::Checkpoint(Image::of(&self.fold)));
+        } else if self.journal.is_long(self.options.history)
+            && let Err(error) = self.rotate()
+        {
+            self.shared.fail(&error.0);
+        }
+        if let Some(to) = self.retained()
+            && !self.keeper_busy.swap(true, Ordering::Acquire)
+        {
+            let _ = self.keeper.send(Job::Compact(to, None));
+        }
+    }
+
+    /// Up to where history is to be forgotten, if there is too much of it.
+    fn retained(&mut self) -> Option<Revision> {
+        let head = self.fold.head;
+        let base = self.shared.published().base.revision();
+        let length = head.0 - base.0;
+        match self.options.history {
+            History::All => None,
+            History::Entries(keep) => (length > keep.saturating_mul(2)).then(|| Revision(head.0 - keep)),
+            History::Bytes(keep) => {
+                // Old journals are the measure: sled's file never shrinks, what is freed in it is used again.
+                if length <= KEPT || head.0 - self.measured.0 < MEASURED {
+                    return None;
+                }
+                self.measured = head;
+                let size = super::directory::size_of(&self.shared.directory, "journal");
+                (size > keep).then(|| Revision(head.0 - (length / 2).max(KEPT)))
+            }
+        }
+    }
+
+    fn rotate(&mut self) -> Result<(), Broken> {
+        let rotated = self.journal.rotate(&self.shared.directory, self.fold.head, self.fold.ceiling);
+        rotated.map_err(|error| Broken(format!("cannot start a journal: {error}")))
+    }
+
+    /// A clean stop: the checkpoint of the head, everything on the disk, and the mark that says so.
+    fn stop(mut self) {
+        let _ = self.keeper.send(Job::End);
+        if let Some(thread) = self.keeper_thread.take()
+            && thread.join().is_err()
+        {
+            self.shared.fail("the keeper of the log ended with a panic");
+        }
+        let stopped = if self.shared.failed().is_some() { Ok(()) } else { self.leave() };
+        if let Err(error) = stopped {
+            self.shared.fail(&error.0);
+        }
+        drop(self.shared.close());
+        drop(self.store);
+        drop(self.lock);
+    }
+
+    fn leave(&mut self) -> Result<(), Broken> {
+        let io = |error: std::io::Error| Broken(format!("cannot stop cleanly: {error}"));
+        let directory = &self.shared.directory;
+        let head = self.fold.head;
+        if head > self.checkpoint {
+            self.fold.ceiling = head;
+            self.journal.rotate(directory, head, head).map_err(io)?;
+            Image::of(&self.fold).write(directory).map_err(io)?;
+            prune(&self.shared, head).map_err(io)?;
+        }
+        self.store.flush(&directory.path(STORE), directory.durability() == Durability::Durable)?;
+        directory.replace(CLEAN, self.fold.link.to_string().as_bytes()).map_err(io)
+    }
+}
