@@ -22,6 +22,8 @@ pub(crate) struct CoreStrategy {
     pub(crate) returns_deleted: bool,
     /// Whether a new object brings its status along: kubelets register Nodes with theirs.
     pub(crate) keeps_status: bool,
+    /// Whether it is a pod: its status comes from who runs it, and it may take its time to end.
+    pub(crate) pod: bool,
     /// Whether `stringData` is merged over `data` and the type defaults to `Opaque`.
     pub(crate) secret: bool,
     /// Whether it is about an object, in whose namespace it has to be.
@@ -38,11 +40,17 @@ impl CoreStrategy {
             create_on_update: matches!((group, plural), ("coordination.k8s.io", "leases") | ("", "events")),
             returns_deleted: group.is_empty()
                 && matches!(plural, "pods" | "serviceaccounts" | "services" | "persistentvolumes" | "nodes"),
-            keeps_status: group.is_empty() && plural == "nodes",
+            keeps_status: group.is_empty() && matches!(plural, "nodes" | "pods"),
+            pod: group.is_empty() && plural == "pods",
             secret: group.is_empty() && plural == "secrets",
             event: group.is_empty() && plural == "events",
         }
     }
+}
+
+/// Whether a request comes from the component that runs simulated pods.
+fn is_kube_controllers(request: &RequestContext) -> bool {
+    request.user.component.as_ref().is_some_and(|(name, _)| &**name == "kube-controller-manager")
 }
 
 impl Strategy<DynamicObject> for CoreStrategy {
@@ -66,8 +74,10 @@ impl Strategy<DynamicObject> for CoreStrategy {
         }
     }
 
-    fn prepare_for_create(&self, object: &mut DynamicObject, _: &RequestContext) {
-        if object.kind == "Pod" {
+    fn prepare_for_create(&self, object: &mut DynamicObject, request: &RequestContext) {
+        // Unlike upstream: a simulated pod may be born running, to save a write.
+        let runs = is_kube_controllers(request) && object.fields.contains_key("status");
+        if self.pod && !runs {
             object.fields.insert("status".to_owned(), json!({ "phase": "Pending" }));
         }
     }
@@ -84,6 +94,21 @@ impl Strategy<DynamicObject> for CoreStrategy {
         }
         let path = Path::new("involvedObject").child("namespace");
         vec![FieldError::invalid(&path, about, "does not match event.namespace")]
+    }
+
+    /// Source: k8s.io/kubernetes pkg/registry/core/pod/strategy.go (CheckGracefulDelete).
+    fn deletion_grace_seconds(&self, object: &DynamicObject, asked: Option<i64>) -> i64 {
+        let text = |path: &[&str]| {
+            let mut fields = path.iter();
+            let first = fields.next().and_then(|field| object.fields.get(*field));
+            fields.fold(first, |value, field| value?.get(*field)).and_then(Value::as_str).unwrap_or_default()
+        };
+        let is_over = matches!(text(&["status", "phase"]), "Succeeded" | "Failed");
+        if !self.pod || is_over || text(&["spec", "nodeName"]).is_empty() {
+            return 0;
+        }
+        let own = object.fields.get("spec").and_then(|spec| spec.get("terminationGracePeriodSeconds"));
+        asked.or_else(|| own.and_then(Value::as_i64)).unwrap_or(30)
     }
 
     fn generation(&self) -> Generation {

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What kube-controller-manager does, for every logical cluster at once: namespaces go away with their content, and
-//! objects with their owners.
+//! What kube-controller-manager does, for every logical cluster at once: namespaces go away with their content, objects
+//! with their owners, and Deployments get their ReplicaSets and pods.
 //!
 //! One instance serves all clusters: it watches across them (`/clusters/*/…`) and acts in each by its own path, as a
 //! client like everybody, through admission.
 //!
 //! **Invariants.** No polling and no timers but back-off: an object is looked at again when it, its owner, or what is
-//! below it changed. Knows no kind by name but Namespace; everything else comes from discovery.
+//! below it changed. But for workload, no kind is known by name except Namespace; everything else comes from discovery.
 //!
-//! **Tour.** [`run`]; `graph` what is known of all objects; `garbage_collector` owners and dependents; `namespaces`.
+//! **Tour.** [`run`]; `graph` what is known of all objects; `garbage_collector` owners and dependents; `namespaces`;
+//! [`workload`] Deployments, ReplicaSets and pods.
 
 mod garbage_collector;
 mod graph;
 mod namespaces;
+pub mod workload;
 
 use std::sync::Arc;
 
@@ -26,14 +28,22 @@ use crate::graph::Graph;
 
 /// How to run.
 #[derive(Clone, Debug, Default)]
-pub struct Options {}
+pub struct Options {
+    /// How pods run; `None`: Deployments, ReplicaSets and pods are left alone.
+    pub workload: Option<workload::Options>,
+}
 
 /// Runs the controllers until the component is asked to stop.
 pub async fn run(context: Context, options: Options) -> Exit {
-    let Options {} = options;
+    let Options { workload } = options;
+    let workload = async {
+        if let Some(options) = workload {
+            workload::run(&context, options).await;
+        }
+    };
     let resources = resources(&context).await;
     let graph = Arc::new(Graph::start(&context, resources));
-    future::join(garbage_collector::run(&context, graph.clone()), namespaces::run(&context, graph)).await;
+    future::join3(garbage_collector::run(&context, graph.clone()), namespaces::run(&context, graph), workload).await;
     Exit::default()
 }
 

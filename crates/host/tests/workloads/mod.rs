@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A host with its controllers on one thread, whose clock moves when nothing is runnable.
+
+use std::sync::{Arc, Mutex};
+use std::task::{Poll, Waker};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use clock::{Clock, Random, SimulatedClock};
+use eventlog::{EventLog, MemoryLog};
+use futures::future::poll_fn;
+use generic_apiserver::Foundation;
+use host::Host;
+use http_body_util::BodyExt;
+use kube_controllers::workload;
+use process::transport::full;
+use process::{Context, Identity, Output, Tasks, User};
+use serde_json::Value;
+
+/// What the hook of the runtime and the main task share.
+#[derive(Default)]
+struct Driver {
+    limit: Option<DateTime<Utc>>,
+    idle: bool,
+    main: Option<Waker>,
+}
+
+pub(crate) struct World {
+    runtime: tokio::runtime::Runtime,
+    driver: Arc<Mutex<Driver>>,
+    clock: SimulatedClock,
+    log: Arc<MemoryLog>,
+    host: Host,
+}
+
+impl World {
+    /// A host with cluster `runtime`, and kube-controllers with workload.
+    pub(crate) fn new(options: workload::Options) -> Self {
+        let clock = SimulatedClock::new("2023-07-27T20:00:00Z".parse().expect("an instant"));
+        let driver = Arc::<Mutex<Driver>>::default();
+        let hook = (driver.clone(), clock.clone());
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .on_thread_park(move || {
+                let mut driver = hook.0.lock().expect("no panic");
+                driver.idle = driver.limit.is_none_or(|limit| hook.1.fire_next(Some(limit)).is_none());
+                if let Some(main) = driver.main.take() {
+                    main.wake();
+                }
+            })
+            .build()
+            .expect("a runtime");
+        let log = Arc::new(MemoryLog::new());
+        let wall = Clock::new(SimulatedClock::new(clock_now(&clock)));
+        let foundation = Foundation {
+            log: log.clone(),
+            clock: Clock::new(clock.clone()),
+            wall: wall.clone(),
+            random: Random::new(1),
+            writer: 1,
+        };
+        let tasks = Tasks::on(runtime.handle().clone(), None);
+        let host = Host::new(foundation, &tasks);
+        let name: Arc<str> = "kube-controller-manager".into();
+        let groups = vec!["system:masters".into()];
+        let user = User { name: name.clone(), groups, component: Some((name.clone(), "v1".into())) };
+        let context = Context {
+            identity: Identity { component: name.clone(), instance: name, version: "v1".into() },
+            clock: Clock::new(clock.clone()),
+            random: Random::new(1),
+            wall,
+            transport: host.transport(user),
+            tasks: Tasks::on(runtime.handle().clone(), None),
+            output: Output::new(|_| {}),
+        };
+        let options = kube_controllers::Options { workload: Some(options) };
+        let controllers = context.tasks.clone();
+        controllers.spawn(async move {
+            kube_controllers::run(context, options).await;
+        });
+        let world = Self { runtime, driver, clock, log, host };
+        world.settle(0);
+        world
+    }
+
+    /// Runs everything that is runnable, and every timer of the next seconds; the clock ends at the last of them.
+    pub(crate) fn settle(&self, seconds: i64) {
+        let until = self.now() + TimeDelta::seconds(seconds);
+        {
+            let mut driver = self.driver.lock().expect("no panic");
+            driver.limit = Some(until);
+            driver.idle = false;
+        }
+        self.runtime.block_on(poll_fn(|context| {
+            let mut driver = self.driver.lock().expect("no panic");
+            if driver.idle {
+                return Poll::Ready(());
+            }
+            driver.main = Some(context.waker().clone());
+            Poll::Pending
+        }));
+        self.driver.lock().expect("no panic").limit = None;
+    }
+
+    pub(crate) fn now(&self) -> DateTime<Utc> {
+        clock_now(&self.clock)
+    }
+
+    /// How many timers wait.
+    pub(crate) fn timers(&self) -> usize {
+        self.clock.pending()
+    }
+
+    /// How many entries there are.
+    pub(crate) fn entries(&self) -> u64 {
+        self.log.head().0
+    }
+
+    pub(crate) fn send(&self, method: &str, path: &str, body: Value) -> (u16, Value) {
+        let patch = if method == "PATCH" { "application/strategic-merge-patch+json" } else { "application/json" };
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        let request = http::Request::builder().method(method).uri(format!("/clusters/runtime{path}"));
+        let request = request.header("Content-Type", patch).body(full(body)).expect("a request");
+        let user = User { name: "admin".into(), groups: vec!["system:masters".into()], component: None };
+        self.runtime.block_on(async {
+            let response = self.host.transport(user).send(request).await.expect("a response");
+            let code = response.status().as_u16();
+            let body = response.into_body().collect().await.expect("a body").to_bytes();
+            let text = String::from_utf8(body.to_vec()).expect("text");
+            (code, serde_json::from_str(&text).unwrap_or(Value::String(text)))
+        })
+    }
+
+    /// As [`World::send`]; it must succeed.
+    #[track_caller]
+    pub(crate) fn ask(&self, method: &str, path: &str, body: Value) -> Value {
+        let (code, answer) = self.send(method, path, body);
+        assert!((200..300).contains(&code), "{method} {path}: {code} {answer}");
+        answer
+    }
+
+    #[track_caller]
+    pub(crate) fn get(&self, path: &str) -> Value {
+        self.ask("GET", path, Value::Null)
+    }
+
+    /// The items of a list.
+    #[track_caller]
+    pub(crate) fn list(&self, path: &str) -> Vec<Value> {
+        self.get(path)["items"].as_array().cloned().unwrap_or_default()
+    }
+}
+
+fn clock_now(clock: &SimulatedClock) -> DateTime<Utc> {
+    Clock::new(clock.clone()).now()
+}

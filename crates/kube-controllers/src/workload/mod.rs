@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Deployments, ReplicaSets and pods, in every cluster at once.
+//!
+//! ```text
+//! Deployment ──sizes──► ReplicaSets ──creates, deletes──► pods ──run by──► a kubelet that starts processes,
+//!     ▲                     ▲                                              or the simulated one of this module
+//!     └──── status ─────────┴──── status ─────────────────────┘
+//! ```
+//!
+//! **Invariants.** Controllers are thin: how many, which and in what words is decided by functions without I/O
+//! ([`sizes`], [`pods`], [`conditions`], [`template`], [`pod_status`]). Everything that is known is in objects, so that a
+//! new process goes on where the last one ended. A workload that has reached its goal has no timer and gets no write.
+
+mod claim;
+mod conditions;
+mod deployment;
+mod expectations;
+mod history;
+mod kubelet;
+mod objects;
+mod pod_status;
+mod pods;
+mod replica_set;
+mod sizes;
+mod template;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use api::kubernetes::core::{Node, Pod};
+use apimachinery::Resource;
+use chrono::TimeDelta;
+use controller::{
+    Api, CLUSTER_ANNOTATION, EventType, Index, ListOptions, ObjectKey, ObjectRef, Recorder, Reflector, Store,
+};
+use futures::future;
+use process::Context;
+
+use self::expectations::Expectations;
+use self::objects::{Deployment, ReplicaSet, controller_uid};
+
+type IsProcess = Arc<dyn Fn(&str) -> bool + Send + Sync>;
+type NodeOf = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
+
+/// How pods run.
+#[derive(Clone)]
+pub struct Options {
+    /// Whether pods with this image are run by somebody else, as processes. All others are simulated.
+    pub is_process: IsProcess,
+    /// How long a simulated pod takes from its creation until it is ready, in landscape time (work). A pod that
+    /// replaces one that was available is ready at once.
+    pub pod_start: TimeDelta,
+    /// Name of the node that the pods of a cluster without Node objects run on; `None`: they wait for a Node.
+    pub node_of: NodeOf,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            is_process: Arc::new(|_| false),
+            pod_start: TimeDelta::seconds(2),
+            node_of: Arc::new(|_| Some("terrarium".to_owned())),
+        }
+    }
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options").field("pod_start", &self.pod_start).finish_non_exhaustive()
+    }
+}
+
+/// Runs the controllers until the component stops.
+pub(crate) async fn run(context: &Context, options: Options) {
+    let workload = Arc::new(Workload::start(context, options));
+    future::join3(deployment::run(workload.clone()), replica_set::run(workload.clone()), kubelet::run(workload)).await;
+}
+
+/// What the controllers share: local copies, and the way to tell users.
+struct Workload {
+    context: Context,
+    options: Options,
+    deployments: Store<Deployment>,
+    sets: Store<ReplicaSet>,
+    pods: Store<Pod>,
+    nodes: Store<Node>,
+    /// By uid of the controller.
+    sets_by_owner: Index<ReplicaSet>,
+    /// By uid of the controller.
+    pods_by_owner: Index<Pod>,
+    /// Active pods by [`place`].
+    pods_by_place: Index<Pod>,
+    expectations: Expectations,
+    recorders: Mutex<BTreeMap<(Arc<str>, &'static str), Recorder>>,
+}
+
+/// Cluster and node of a pod; the node is empty while it has none.
+fn place(cluster: &str, node: &str) -> String {
+    format!("{cluster}/{node}")
+}
+
+/// The cluster that an object of the wildcard path is of.
+fn cluster_of<K: Resource>(object: &K) -> &str {
+    object.metadata().annotation(CLUSTER_ANNOTATION).unwrap_or_default()
+}
+
+/// An answer of a cluster's own path as the wildcard path would show it.
+fn placed<K: Resource>(mut object: K, cluster: &str) -> K {
+    object.metadata_mut().annotations.insert(CLUSTER_ANNOTATION.to_owned(), cluster.to_owned());
+    object
+}
+
+fn owner_of<K: Resource>(object: &K) -> Vec<String> {
+    controller_uid(object.metadata()).map(str::to_owned).into_iter().collect()
+}
+
+impl Workload {
+    fn start(context: &Context, options: Options) -> Self {
+        let expectations = Expectations::default();
+        let observed = expectations.clone();
+        let pods = Reflector::new(Api::<Pod>::all(context, "*"), ListOptions::default())
+            .on_change(move |change| observed.observe(change));
+        let sets = Reflector::new(Api::<ReplicaSet>::all(context, "*"), ListOptions::default());
+        let pods_by_owner = pods.store().index(owner_of);
+        let pods_by_place = pods.store().index(|pod: &Pod| {
+            let is_active = pods::is_active(pod);
+            is_active.then(|| place(cluster_of(pod), &pod.spec.node_name)).into_iter().collect()
+        });
+        let sets_by_owner = sets.store().index(owner_of);
+        Self {
+            context: context.clone(),
+            options,
+            deployments: Reflector::new(Api::all(context, "*"), ListOptions::default()).start(),
+            sets: sets.start(),
+            pods: pods.start(),
+            nodes: Reflector::new(Api::all(context, "*"), ListOptions::default()).start(),
+            sets_by_owner,
+            pods_by_owner,
+            pods_by_place,
+            expectations,
+            recorders: Mutex::default(),
+        }
+    }
+
+    /// A kind in all clusters.
+    fn api<K: Resource>(&self) -> Api<K> {
+        Api::all(&self.context, "*")
+    }
+
+    /// Writes an Event. That one is lost is no reason to fail.
+    async fn event<K: Resource>(&self, source: &'static str, about: &K, type_: EventType, reason: &str, message: &str) {
+        let cluster: Arc<str> = cluster_of(about).into();
+        let recorder = {
+            let mut recorders = self.recorders.lock().unwrap_or_else(PoisonError::into_inner);
+            let make = || Recorder::named(&self.context, &cluster, source);
+            recorders.entry((cluster.clone(), source)).or_insert_with(make).clone()
+        };
+        if let Err(error) = recorder.publish(&ObjectRef::of(about), type_, reason, message).await {
+            tracing::debug!(%cluster, reason, %error, "an Event is lost");
+        }
+    }
+
+    /// The key of the managing controller, if it is of kind `K`.
+    fn owner_key<O: Resource, K: Resource>(key: &ObjectKey, object: &K) -> Option<ObjectKey> {
+        let owner = object.metadata().owner_references.iter().find(|owner| owner.controller == Some(true))?;
+        (owner.kind == O::KIND && owner.api_version == O::api_version()).then(|| key.sibling(&owner.name))
+    }
+
+    /// Where a new pod runs: the fitting node with the fewest pods, or what stands for nodes in a cluster that has
+    /// none. `None`: nowhere yet.
+    fn choose_node(&self, cluster: &str, selector: &BTreeMap<String, String>) -> Option<String> {
+        let nodes = self.nodes.list_in_cluster(cluster);
+        if nodes.is_empty() {
+            return (self.options.node_of)(cluster);
+        }
+        let fits = |node: &&Arc<Node>| {
+            let is_ready = |it: &api::kubernetes::core::NodeCondition| it.r#type == "Ready" && it.status == "True";
+            !node.spec.unschedulable
+                && !node.metadata.is_being_deleted()
+                && node.status.conditions.iter().any(is_ready)
+                && selector.iter().all(|(key, value)| node.metadata.label(key) == Some(value))
+        };
+        let count = |node: &&Arc<Node>| self.pods_by_place.count(&place(cluster, &node.metadata.name));
+        nodes.iter().filter(fits).min_by_key(count).map(|node| node.metadata.name.clone())
+    }
+
+    /// Whether somebody else runs the pod.
+    fn is_process<'a>(&self, mut images: impl Iterator<Item = &'a str>) -> bool {
+        images.any(|image| (self.options.is_process)(image))
+    }
+}

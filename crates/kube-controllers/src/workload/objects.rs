@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Kinds as these controllers see them: the pod template is kept as it came, so that a pod gets all of it, whatever
+//! this version knows of it.
+
+use api::kubernetes::apps::{DeploymentStatus, DeploymentStrategy, ReplicaSetStatus};
+use api::kubernetes::core::PodStatus;
+use api::kubernetes::tables;
+use apimachinery::Resource;
+use apimachinery::meta::{LabelSelector, ObjectMeta};
+use apimachinery::schema::{Node, Schema};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// A Deployment.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Deployment {
+    pub(crate) metadata: ObjectMeta,
+    pub(crate) spec: DeploymentSpec,
+    pub(crate) status: DeploymentStatus,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct DeploymentSpec {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) replicas: Option<i32>,
+    pub(crate) selector: Option<LabelSelector>,
+    pub(crate) template: Value,
+    pub(crate) strategy: DeploymentStrategy,
+    pub(crate) min_ready_seconds: i32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) revision_history_limit: Option<i32>,
+    pub(crate) paused: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) progress_deadline_seconds: Option<i32>,
+}
+
+/// A ReplicaSet.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct ReplicaSet {
+    pub(crate) metadata: ObjectMeta,
+    pub(crate) spec: ReplicaSetSpec,
+    pub(crate) status: ReplicaSetStatus,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct ReplicaSetSpec {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) replicas: Option<i32>,
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) min_ready_seconds: i32,
+    pub(crate) selector: Option<LabelSelector>,
+    pub(crate) template: Value,
+}
+
+/// A Pod as it is created.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct NewPod {
+    pub(crate) metadata: ObjectMeta,
+    pub(crate) spec: Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) status: Option<PodStatus>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "what serde calls")]
+fn is_zero(value: &i32) -> bool {
+    *value == 0
+}
+
+macro_rules! view {
+    ($type:ty, $group:literal, $package:literal, $kind:literal, $plural:literal) => {
+        impl Resource for $type {
+            const GROUP: &'static str = $group;
+            const VERSION: &'static str = "v1";
+            const KIND: &'static str = $kind;
+            const PLURAL: &'static str = $plural;
+            const NAMESPACED: bool = true;
+
+            fn metadata(&self) -> &ObjectMeta {
+                &self.metadata
+            }
+
+            fn metadata_mut(&mut self) -> &mut ObjectMeta {
+                &mut self.metadata
+            }
+        }
+
+        impl Schema for $type {
+            fn node() -> Node {
+                tables::node($package, $kind).expect("the tables hold every kind of Kubernetes that is served")
+            }
+        }
+    };
+}
+
+view!(Deployment, "apps", "apps", "Deployment", "deployments");
+view!(ReplicaSet, "apps", "apps", "ReplicaSet", "replicasets");
+view!(NewPod, "", "core", "Pod", "pods");
+
+impl Deployment {
+    pub(crate) fn replicas(&self) -> i32 {
+        self.spec.replicas.unwrap_or(1)
+    }
+
+    pub(crate) fn is_rolling(&self) -> bool {
+        self.spec.strategy.r#type != "Recreate"
+    }
+
+    /// `spec.progressDeadlineSeconds`; `None`: without end, which is written as the largest number.
+    pub(crate) fn progress_deadline(&self) -> Option<chrono::TimeDelta> {
+        let seconds = self.spec.progress_deadline_seconds.unwrap_or(600);
+        (seconds != i32::MAX).then(|| chrono::TimeDelta::seconds(i64::from(seconds)))
+    }
+}
+
+impl ReplicaSet {
+    pub(crate) fn replicas(&self) -> i32 {
+        self.spec.replicas.unwrap_or(1)
+    }
+}
+
+/// The uid of the object's controller.
+pub(crate) fn controller_uid(metadata: &ObjectMeta) -> Option<&str> {
+    metadata.owner_references.iter().find(|owner| owner.controller == Some(true)).map(|owner| owner.uid.as_str())
+}

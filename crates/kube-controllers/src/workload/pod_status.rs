@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The status of a simulated pod, as a kubelet and a container runtime would report it.
+//!
+//! Two annotations of a pod (usually set in its template) change what becomes of it:
+//!
+//! | annotation | value |
+//! | --- | --- |
+//! | `terrarium.dev/pod-start` | a duration such as `30s`: how long it takes to become ready |
+//! | `terrarium.dev/pod-fault` | `Pending`: it never starts; `NotReady`: it runs and is not ready; any other text: the reason why its containers wait, such as `CrashLoopBackOff` or `ImagePullBackOff` |
+
+use api::kubernetes::core::{
+    Container, ContainerState, ContainerStateRunning, ContainerStateWaiting, ContainerStatus, Pod, PodCondition, PodIP,
+    PodSpec, PodStatus,
+};
+use apimachinery::meta::{Duration, ObjectMeta, Time};
+use chrono::{DateTime, TimeDelta, Utc};
+
+const START: &str = "terrarium.dev/pod-start";
+const FAULT: &str = "terrarium.dev/pod-fault";
+
+/// What a pod's annotations ask for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    /// How long it takes to become ready.
+    pub(crate) start: Option<TimeDelta>,
+    /// What is wrong with it.
+    pub(crate) fault: Option<String>,
+}
+
+/// Reads the annotations; a duration that is none counts as absent.
+pub(crate) fn annotations(metadata: &ObjectMeta) -> Wanted {
+    let start = metadata.annotation(START).and_then(|text| text.parse::<Duration>().ok()).map(Duration::to_chrono);
+    Wanted { start, fault: metadata.annotation(FAULT).filter(|fault| !fault.is_empty()).map(str::to_owned) }
+}
+
+/// The images of a pod.
+pub(crate) fn images(spec: &PodSpec) -> impl Iterator<Item = &str> {
+    spec.init_containers.iter().chain(&spec.containers).map(|container| container.image.as_str())
+}
+
+fn fold(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+/// An IPv4 address below a prefix of two bytes, made of a text. Equal texts have equal addresses; different ones mostly
+/// have different ones.
+pub(crate) fn address(prefix: &str, text: &str) -> String {
+    let hash = fold(text);
+    format!("{prefix}.{}.{}", (hash >> 8) & 0xff, hash % 254 + 1)
+}
+
+/// 64 hexadecimal digits made of a text.
+fn digest(text: &str) -> String {
+    let [a, b, c, d] = [0, 1, 2, 3].map(|part| fold(&format!("{part}/{text}")));
+    format!("{a:016x}{b:016x}{c:016x}{d:016x}")
+}
+
+/// The quality of service class.
+///
+/// Source: pkg/apis/core/v1/helper/qos/qos.go.
+fn qos_class(spec: &PodSpec) -> &'static str {
+    let containers = || spec.init_containers.iter().chain(&spec.containers);
+    let names = ["cpu", "memory"];
+    let is_bound = |container: &Container| {
+        names.iter().all(|name| {
+            let (limit, request) = (container.resources.limits.get(*name), container.resources.requests.get(*name));
+            limit.is_some() && request.is_none_or(|request| Some(request) == limit)
+        })
+    };
+    let is_free = |container: &Container| {
+        let resources = &container.resources;
+        names.iter().all(|name| !resources.limits.contains_key(*name) && !resources.requests.contains_key(*name))
+    };
+    if containers().all(is_free) {
+        "BestEffort"
+    } else if containers().all(is_bound) {
+        "Guaranteed"
+    } else {
+        "Burstable"
+    }
+}
+
+/// The status of a pod whose containers have started at `now`; with a fault, what they do instead. `seed` tells pods
+/// apart: addresses and container ids are made of it.
+pub(crate) fn running(spec: &PodSpec, host: &str, seed: &str, fault: Option<&str>, now: DateTime<Utc>) -> PodStatus {
+    let now = Time::from_instant(now);
+    let is_ready = fault.is_none();
+    let waiting = fault.filter(|fault| *fault != "NotReady");
+    // What has never had its image has never run.
+    let has_run = !waiting.is_some_and(|reason| reason.contains("Image"));
+    let ip = if spec.host_network { host.to_owned() } else { address(&format!("100.{}", 96 + fold(seed) % 32), seed) };
+    let containers = spec.containers.iter().map(|container| {
+        let state = match waiting {
+            Some(reason) => ContainerState {
+                waiting: Some(ContainerStateWaiting { reason: reason.to_owned(), message: String::new() }),
+                ..ContainerState::default()
+            },
+            None => {
+                let running = Some(ContainerStateRunning { started_at: now });
+                ContainerState { running, ..ContainerState::default() }
+            }
+        };
+        let id = digest(&format!("{seed}/{}", container.name));
+        ContainerStatus {
+            name: container.name.clone(),
+            state,
+            ready: is_ready,
+            restart_count: i32::from(waiting.is_some() && has_run),
+            image: container.image.clone(),
+            image_id: if has_run {
+                format!("{}@sha256:{}", container.image, digest(&container.image))
+            } else {
+                String::new()
+            },
+            container_id: if has_run { format!("containerd://{id}") } else { String::new() },
+            started: Some(waiting.is_none()),
+            ..ContainerStatus::default()
+        }
+    });
+    let container_statuses: Vec<ContainerStatus> = containers.collect();
+    let names: Vec<&str> = spec.containers.iter().map(|container| container.name.as_str()).collect();
+    let condition = |type_: &str, holds: bool| PodCondition {
+        r#type: type_.to_owned(),
+        status: if holds { "True" } else { "False" }.to_owned(),
+        last_transition_time: now,
+        reason: if holds { "" } else { "ContainersNotReady" }.to_owned(),
+        message: if holds { String::new() } else { format!("containers with unready status: [{}]", names.join(" ")) },
+        ..PodCondition::default()
+    };
+    PodStatus {
+        phase: if has_run { "Running" } else { "Pending" }.to_owned(),
+        conditions: vec![
+            condition("PodReadyToStartContainers", true),
+            condition("Initialized", true),
+            condition("Ready", is_ready),
+            condition("ContainersReady", is_ready),
+            condition("PodScheduled", true),
+        ],
+        host_ip: host.to_owned(),
+        pod_i_ps: vec![PodIP { ip: ip.clone() }],
+        pod_ip: ip,
+        start_time: Some(now),
+        container_statuses,
+        qos_class: qos_class(spec).to_owned(),
+        ..PodStatus::default()
+    }
+}
+
+/// The status after a change of what is wrong with the pod: what has not changed keeps its times and counts.
+pub(crate) fn changed(pod: &Pod, host: &str, seed: &str, fault: Option<&str>, now: DateTime<Utc>) -> PodStatus {
+    let mut new = running(&pod.spec, host, seed, fault, now);
+    let old = &pod.status;
+    for condition in &mut new.conditions {
+        let same = |known: &&PodCondition| known.r#type == condition.r#type && known.status == condition.status;
+        if let Some(known) = old.conditions.iter().find(same) {
+            condition.last_transition_time = known.last_transition_time;
+        }
+    }
+    for container in &mut new.container_statuses {
+        let Some(known) = old.container_statuses.iter().find(|known| known.name == container.name) else { continue };
+        let crashed = container.state.waiting.is_some() && known.state.running.is_some();
+        container.restart_count = known.restart_count + i32::from(crashed && container.restart_count > 0);
+        if let (Some(running), Some(before)) = (&mut container.state.running, &known.state.running) {
+            running.started_at = before.started_at;
+        }
+    }
+    new.start_time = old.start_time.or(new.start_time);
+    if !old.pod_ip.is_empty() {
+        new.pod_ip.clone_from(&old.pod_ip);
+        new.pod_i_ps.clone_from(&old.pod_i_ps);
+    }
+    if !old.host_ip.is_empty() {
+        new.host_ip.clone_from(&old.host_ip);
+    }
+    new
+}
+
+/// Whether the stored status says what [`changed`] would say, times aside.
+pub(crate) fn says(pod: &Pod, fault: Option<&str>) -> bool {
+    let ready = pod.status.conditions.iter().any(|it| it.r#type == "Ready" && it.status == "True");
+    let waiting = fault.filter(|fault| *fault != "NotReady");
+    let reason =
+        pod.status.container_statuses.first().and_then(|it| it.state.waiting.as_ref()).map(|it| it.reason.as_str());
+    !pod.status.container_statuses.is_empty() && ready == fault.is_none() && reason == waiting
+}
+
+#[cfg(test)]
+mod tests {
+    use apimachinery::meta::Quantity;
+
+    use super::*;
+
+    fn spec() -> PodSpec {
+        let container =
+            |name: &str| Container { name: name.into(), image: format!("{name}:1"), ..Container::default() };
+        PodSpec { containers: vec![container("a"), container("b")], ..PodSpec::default() }
+    }
+
+    fn instant(seconds: i64) -> DateTime<Utc> {
+        DateTime::from_timestamp(1_690_488_000 + seconds, 0).expect("a valid instant")
+    }
+
+    #[test]
+    fn a_running_pod_shows_what_kubectl_prints() {
+        let status = running(&spec(), "10.250.0.1", "x", None, instant(0));
+        assert_eq!((status.phase.as_str(), status.host_ip.as_str()), ("Running", "10.250.0.1"));
+        assert_eq!(status.pod_i_ps[0].ip, status.pod_ip);
+        assert!(status.conditions.iter().all(|condition| condition.status == "True"));
+        let container = &status.container_statuses[1];
+        assert_eq!((container.name.as_str(), container.image.as_str(), container.ready), ("b", "b:1", true));
+        assert_eq!(container.container_id.len(), "containerd://".len() + 64);
+        assert!(container.state.running.is_some());
+        assert_eq!(status.qos_class, "BestEffort");
+        let host = PodSpec { host_network: true, ..spec() };
+        assert_eq!(running(&host, "10.250.0.1", "x", None, instant(0)).pod_ip, "10.250.0.1");
+    }
+
+    #[test]
+    fn faults_show_as_what_they_are() {
+        for (fault, phase, restarts, is_waiting) in [
+            ("NotReady", "Running", 0, false),
+            ("CrashLoopBackOff", "Running", 1, true),
+            ("ImagePullBackOff", "Pending", 0, true),
+        ] {
+            let status = running(&spec(), "h", "x", Some(fault), instant(0));
+            let container = &status.container_statuses[0];
+            let found = (status.phase.as_str(), container.restart_count, container.state.waiting.is_some());
+            assert_eq!(found, (phase, restarts, is_waiting), "{fault}");
+            assert!(!container.ready);
+            let ready = status.conditions.iter().find(|it| it.r#type == "Ready").expect("set");
+            assert_eq!(ready.message, "containers with unready status: [a b]");
+        }
+    }
+
+    #[test]
+    fn a_fault_that_ends_leaves_what_did_not_change() {
+        let mut pod = Pod { spec: spec(), ..Pod::default() };
+        assert!(!says(&pod, None));
+        pod.status = running(&pod.spec, "h", "x", None, instant(0));
+        assert!(says(&pod, None) && !says(&pod, Some("NotReady")));
+        pod.status = changed(&pod, "h", "x", Some("CrashLoopBackOff"), instant(5));
+        assert!(says(&pod, Some("CrashLoopBackOff")));
+        pod.status = changed(&pod, "h", "x", None, instant(9));
+        assert_eq!(pod.status.container_statuses[0].restart_count, 1);
+        let since = |type_: &str| {
+            let condition = pod.status.conditions.iter().find(|it| it.r#type == type_).expect("set");
+            condition.last_transition_time.0
+        };
+        assert_eq!((since("Ready"), since("PodScheduled")), (instant(9), instant(0)));
+        assert_eq!(pod.status.start_time.map(|time| time.0), Some(instant(0)));
+    }
+
+    #[test]
+    fn quality_of_service_follows_requests_and_limits() {
+        let quantity = |text: &str| text.parse::<Quantity>().expect("a quantity");
+        let mut spec = spec();
+        assert_eq!(qos_class(&spec), "BestEffort");
+        spec.containers[0].resources.requests.insert("cpu".into(), quantity("1"));
+        assert_eq!(qos_class(&spec), "Burstable");
+        for container in &mut spec.containers {
+            container.resources.limits = [("cpu".into(), quantity("1")), ("memory".into(), quantity("1Gi"))].into();
+        }
+        assert_eq!(qos_class(&spec), "Guaranteed");
+        spec.containers[0].resources.requests.insert("cpu".into(), quantity("500m"));
+        assert_eq!(qos_class(&spec), "Burstable");
+    }
+
+    #[test]
+    fn annotations_are_read_or_left_alone() {
+        let mut metadata = ObjectMeta::default();
+        assert_eq!(annotations(&metadata), Wanted::default());
+        metadata.annotations.insert(START.to_owned(), "1m30s".to_owned());
+        metadata.annotations.insert(FAULT.to_owned(), "NotReady".to_owned());
+        let wanted = Wanted { start: Some(TimeDelta::seconds(90)), fault: Some("NotReady".to_owned()) };
+        assert_eq!(annotations(&metadata), wanted);
+        metadata.annotations.insert(START.to_owned(), "soon".to_owned());
+        assert_eq!(annotations(&metadata).start, None);
+    }
+}
