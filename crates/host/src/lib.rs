@@ -10,13 +10,16 @@
 //! **Invariants.** No rules of Gardener. An aggregated group is never served from the host's own fold: while nobody
 //! serves it, requests for it are answered with 503.
 //!
-//! **Tour.** [`Host`] the front door; [`catalogue::AGGREGATED_GROUPS`] what is handed on.
+//! **Tour.** [`Host`] the front door; [`live`] a host that lives; [`clock_service`] landscape time, [`timekeeper`] when it
+//! moves; [`kubelet`] pods as processes; [`identity`] who asks; [`catalogue::AGGREGATED_GROUPS`] what is handed on.
 
 mod aggregation;
 pub mod clock_service;
 mod clusters;
 mod core_kinds;
+pub mod identity;
 pub mod kubelet;
+pub mod live;
 mod namespaces;
 mod rows;
 pub mod timekeeper;

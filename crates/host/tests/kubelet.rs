@@ -11,7 +11,7 @@ use apimachinery::meta::{DeleteOptions, ObjectMeta};
 use chrono::TimeDelta;
 use clock::TimerClass;
 use controller::{Api, ObjectKey};
-use host::kubelet::{self, Launch};
+use host::kubelet::{self, Launch, Program};
 use host::timekeeper::Mode;
 use process::child::{Assignment, Ready};
 use threads::World;
@@ -20,6 +20,25 @@ use threads::World;
 const WELL: &str = r#"read assignment; echo '{"program":"toy"}'; echo "hello" >&2; echo "$assignment" >&2;
 while read line; do :; done; echo "good bye" >&2"#;
 const BADLY: &str = r#"read assignment; echo "one" >&2; echo "error: no such flag" >&2; exit 3"#;
+
+/// Runs scripts as `toy:NAME`.
+struct Toys;
+
+impl Launch for Toys {
+    fn names(&self, image: &str) -> bool {
+        image.starts_with("toy:")
+    }
+
+    fn launch(&self, _: &str, pod: &Pod) -> Result<Program, String> {
+        let script = match pod.spec.containers[0].image.trim_start_matches("toy:") {
+            "well" => WELL,
+            "badly" => BADLY,
+            other => return Err(format!("there is no image {other}")),
+        };
+        let args = vec!["-c".to_owned(), script.to_owned()];
+        Ok(Program { path: PathBuf::from("/bin/sh"), args, assignment: Assignment::default() })
+    }
+}
 
 struct Kubelet {
     world: World,
@@ -33,16 +52,7 @@ impl Kubelet {
         let heard: Arc<Mutex<Vec<Option<Ready>>>> = Arc::default();
         let (ears, clock) = (heard.clone(), world.clock.clone());
         let options = kubelet::Options {
-            launch: Arc::new(|_, pod| {
-                let image = pod.spec.containers.first()?.image.strip_prefix("toy:")?.to_owned();
-                let script = match image.as_str() {
-                    "well" => WELL,
-                    "badly" => BADLY,
-                    other => return Some(Err(format!("there is no image {other}"))),
-                };
-                let args = vec!["-c".to_owned(), script.to_owned()];
-                Some(Ok(Launch { program: PathBuf::from("/bin/sh"), args, assignment: Assignment::default() }))
-            }),
+            launch: Arc::new(Toys),
             listener: Arc::new(move |_: &ObjectKey, _, ready| ears.lock().expect("no panic").push(ready.cloned())),
             hold: Arc::new(move |name, holds| {
                 clock.with(|keeper, wall| if holds { keeper.hold(name, wall) } else { keeper.release(name) });

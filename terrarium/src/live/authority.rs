@@ -1,20 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The authority of a landscape's certificates, and who shows them.
+//! The authority of a landscape's certificates.
 //!
 //! One authority signs the host's server certificate, those of users, and those of components. It lives in the
 //! landscape's directory, so that a kubeconfig stays good when the host is started again.
 
-use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use chrono::TimeDelta;
 use clock::Clock;
-use futures::future::BoxFuture;
-use generic_apiserver::authentication::{
-    Authenticator, ClientAuthority, Credentials, FixedAuthenticator, Identity, Judged, Unauthorized,
-};
-use process::User;
 use process::pki::{Authority, Key, Leaf, Pair, Validity};
 
 use super::directory::Directory;
@@ -74,53 +68,5 @@ impl LandscapeAuthority {
     fn issue(&self, leaf: Leaf<'_>) -> Result<Pair, String> {
         let key = Key::transport().map_err(|error| error.to_string())?;
         self.authority.issue(leaf, &key, self.validity).map_err(|error| error.to_string())
-    }
-}
-
-/// Who shows a certificate of the landscape, and which component that is.
-#[derive(Debug)]
-pub(crate) struct LandscapeAuthenticator {
-    fixed: FixedAuthenticator,
-    components: Components,
-}
-
-/// Component and version of the users that are components. Cheap to clone.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Components(Arc<Mutex<BTreeMap<String, (Arc<str>, Arc<str>)>>>);
-
-impl Components {
-    /// Notes that a user is a component.
-    pub(crate) fn insert(&self, user: &str, component: &str, version: &str) {
-        let mut components = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        components.insert(user.to_owned(), (component.into(), version.into()));
-    }
-
-    fn get(&self, user: &str) -> Option<(Arc<str>, Arc<str>)> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(user).cloned()
-    }
-}
-
-impl LandscapeAuthenticator {
-    /// Believes certificates of the authority.
-    pub(crate) fn new(authority: &LandscapeAuthority, components: Components) -> Result<Self, Failure> {
-        let users = ClientAuthority::from_pem(authority.certificate())
-            .map_err(|error| Failure::Failed(format!("the landscape's authority cannot be used: {error}")))?;
-        let fixed = FixedAuthenticator { users: vec![(users, Judged::ByWallTime)], ..FixedAuthenticator::default() };
-        Ok(Self { fixed, components })
-    }
-}
-
-impl Authenticator for LandscapeAuthenticator {
-    fn authenticate<'a>(&'a self, credentials: Credentials<'a>) -> BoxFuture<'a, Result<Identity, Unauthorized>> {
-        Box::pin(async move {
-            let identity = self.fixed.authenticate(credentials).await?;
-            Ok(match identity {
-                Identity::User(user) => {
-                    let component = self.components.get(&user.name);
-                    Identity::User(User { component, ..user })
-                }
-                other => other,
-            })
-        })
     }
 }

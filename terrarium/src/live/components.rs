@@ -4,7 +4,6 @@
 use std::process::ExitCode;
 
 use api::kubernetes::apps::Deployment;
-use api::kubernetes::core::Pod;
 use domain::profile::Profile;
 use futures::future::BoxFuture;
 use gardenlet_sim::{gardenlet, provider_local};
@@ -59,14 +58,14 @@ impl Program {
         Self::ALL.into_iter().find(|program| program.name() == name)
     }
 
-    /// What a pod runs, and in which version, if it is one of these.
-    pub(crate) fn of(pod: &Pod) -> Option<(Self, String)> {
-        let image = &pod.spec.containers.first()?.image;
+    /// What an image is, and in which version, if it is one of these.
+    pub(crate) fn of(image: &str) -> Option<(Self, String)> {
         let (name, tag) = image.rsplit_once(':')?;
-        let program = Self::ALL
-            .into_iter()
-            .find(|program| name == program.image() || name.ends_with(&format!("/{}", program.image())))?;
-        Some((program, tag.to_owned()))
+        let is_it = |program: &Self| {
+            let rest = name.strip_suffix(program.image());
+            rest.is_some_and(|registry| registry.is_empty() || registry.ends_with('/'))
+        };
+        Some((Self::ALL.into_iter().find(is_it)?, tag.to_owned()))
     }
 
     /// The component, in a cluster: `runtime` or `seed--NAME`.

@@ -1,42 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The host process: log, API, clock, kube-controllers and process kubelet of one landscape.
-//!
-//! ```text
-//! main thread     a runtime of several threads: HTTPS, host, gardener-apiserver's groups, clock service
-//! own threads     kube-controllers and kubelet, as participants in landscape time, over the router in process
-//! processes       the other components, started by the kubelet
-//! ```
+//! The host process of one landscape.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::{Arc, OnceLock};
-use std::thread::JoinHandle;
+use std::sync::Arc;
 
-use chrono::TimeDelta;
+use api::kubernetes::core::Pod;
+use chrono::{DateTime, TimeDelta, Utc};
 use clock::{Clock, Random, TimerClass};
-use controller::ObjectKey;
+use eventlog::sled::{Durability, OpenError, SledLog};
 use eventlog::{EventLog, MemoryLog};
-use generic_apiserver::Foundation;
-use generic_apiserver::http::{self, Health};
-use host::clock_service::{Barriers, ClockService};
-use host::kubelet::{self, Launch, Logs};
+use host::clock_service::ClockService;
+use host::identity::Components;
+use host::kubelet::{Launch, Program};
+use host::live::{Live, Options};
 use host::timekeeper::Mode;
-use host::{Host, Parts};
 use process::child::Assignment;
-use process::live::{Setup, participate};
-use process::participant::ReportsOver;
-use process::{Context, Exit, Identity, Output, Tasks, Transport, User};
-use tokio::sync::oneshot;
 
-use super::authority::{Components, LandscapeAuthenticator, LandscapeAuthority};
+use super::authority::LandscapeAuthority;
 use super::bootstrap;
-use super::components::Program;
+use super::components;
 use super::directory::{Directory, Facts, HostFile};
 use crate::failure::Failure;
 
-/// Wall time between two looks at whether the landscape is to end.
-const LAST_STEP: TimeDelta = TimeDelta::seconds(12);
+/// Wall time between two notes of where the clock stands.
+const NOTE: TimeDelta = TimeDelta::seconds(1);
+/// File with where the clock stands.
+const CLOCK: &str = "clock";
 
 /// Runs the landscape of a directory until a signal ends it.
 pub(crate) fn run(directory: &Directory) -> ExitCode {
@@ -57,10 +48,19 @@ fn live(directory: &Directory) -> Result<(), Failure> {
         .enable_all()
         .build()
         .map_err(|error| Failure::Failed(format!("cannot make a runtime: {error}")))?;
-    let running = runtime.block_on(Running::start(directory, facts))?;
-    runtime.block_on(end_signal());
-    runtime.block_on(running.stop());
-    Ok(())
+    let log = Log::open(directory, &facts)?;
+    runtime.block_on(async {
+        let live = start(directory, facts, &log).await?;
+        tokio::select! {
+            biased;
+            () = end_signal() => {}
+            failure = log.failure() => process::child::say(&format!("error: the event log failed: {failure}")),
+            () = note_time(directory, live.clock()) => {}
+        }
+        write_time(directory, live.clock().now());
+        live.stop().await;
+        log.close().await
+    })
 }
 
 async fn end_signal() {
@@ -74,223 +74,156 @@ async fn end_signal() {
     }
 }
 
-/// A landscape that runs.
-struct Running {
-    tasks: Tasks,
-    serving: http::Serving,
-    threads: Vec<(oneshot::Sender<()>, JoinHandle<()>)>,
+/// The event log of a landscape.
+enum Log {
+    Memory(MemoryLog),
+    Sled(SledLog),
 }
 
-impl Running {
-    async fn start(directory: &Directory, mut facts: Facts) -> Result<Self, Failure> {
-        let tasks = Tasks::new();
-        let wall = Clock::wall();
-        let log: Arc<dyn EventLog> = Arc::new(MemoryLog::new());
-        let authority = LandscapeAuthority::of(directory)?;
-        let components = Components::default();
-        let door: Arc<OnceLock<Host>> = Arc::default();
-        let clock =
-            ClockService::start(facts.start_time, Mode::Eager, wall.clone(), log.clone(), barriers(&door), &tasks);
-        let random = Random::new(facts.seed);
-        let foundation = |writer| Foundation {
-            log: log.clone(),
-            clock: clock.clock(),
-            wall: wall.clone(),
-            random: random.clone(),
-            writer,
+impl Log {
+    fn open(directory: &Directory, facts: &Facts) -> Result<Self, Failure> {
+        if facts.log == "memory" {
+            return Ok(Self::Memory(MemoryLog::new()));
+        }
+        let options = eventlog::sled::Options {
+            durability: if facts.durable { Durability::Durable } else { Durability::Fast },
+            ..eventlog::sled::Options::default()
         };
-        let logs = Logs::new(clock.clock());
-        let host = Host::with(foundation(1), &tasks, Parts { logs: Some(logs.clone()), ..Parts::default() });
-        host.serve_clock(clock.clone());
-        let _ = door.set(host.clone());
-        let apiserver = apiserver::service(foundation(2), &bootstrap::apiserver_options(&facts)?);
-        apiserver.start(&tasks);
-        host.aggregate(Some(apiserver));
+        match SledLog::open(directory.join("log"), options) {
+            Ok(log) => Ok(Self::Sled(log)),
+            Err(error @ OpenError::Locked { .. }) => Err(Failure::Held(error.to_string())),
+            Err(error) => Err(Failure::Failed(error.to_string())),
+        }
+    }
 
-        let authenticator = LandscapeAuthenticator::new(&authority, components.clone())?;
-        let certificate = authority.server(&["localhost", "127.0.0.1", "::1"])?;
-        let serving = http::serve(&tasks, handler(&host), {
-            let mut options = http::Options::new(certificate, authenticator, clock.clock(), wall.clone());
-            options.listen = SocketAddr::from(([127, 0, 0, 1], facts.port));
-            options.random = random.clone();
-            options.health = Health::default();
-            options
-        })
+    fn events(&self) -> Arc<dyn EventLog> {
+        match self {
+            Self::Memory(log) => Arc::new(log.clone()),
+            Self::Sled(log) => Arc::new(log.clone()),
+        }
+    }
+
+    /// Counts the starts of the landscape; the number of this one.
+    fn start(&self) -> Result<u64, Failure> {
+        let Self::Sled(log) = self else { return Ok(1) };
+        let last = log.fact("starts").and_then(|text| String::from_utf8(text).ok()?.parse::<u64>().ok());
+        let start = last.unwrap_or(0) + 1;
+        log.set_facts([("starts".to_owned(), start.to_string().into_bytes())])
+            .map_err(|error| Failure::Failed(format!("cannot write to the log: {error}")))?;
+        Ok(start)
+    }
+
+    async fn failure(&self) -> String {
+        match self {
+            Self::Memory(_) => std::future::pending().await,
+            Self::Sled(log) => log.failure().await,
+        }
+    }
+
+    async fn close(&self) -> Result<(), Failure> {
+        match self {
+            Self::Memory(_) => Ok(()),
+            Self::Sled(log) => log.close().await.map_err(|error| Failure::Failed(format!("the event log: {error}"))),
+        }
+    }
+}
+
+async fn start(directory: &Directory, mut facts: Facts, log: &Log) -> Result<Live, Failure> {
+    let authority = LandscapeAuthority::of(directory)?;
+    let components = Components::default();
+    let apiserver = bootstrap::apiserver_options(&facts)?;
+    let launcher = Launcher { seed: facts.seed, authority: authority.clone(), components: components.clone() };
+    let options = Options {
+        log: log.events(),
+        start: log.start()?,
+        now: time(directory)?.unwrap_or(facts.start_time).max(facts.start_time),
+        mode: Mode::Eager,
+        random: Random::new(facts.seed),
+        version: facts.gardener_version.clone(),
+        listen: SocketAddr::from(([127, 0, 0, 1], facts.port)),
+        certificate: authority.server(&["localhost", "127.0.0.1", "::1"])?,
+        authorities: authority.certificate().to_owned(),
+        components,
+        aggregated: Box::new(move |foundation| apiserver::service(foundation, &apiserver)),
+        launcher: Box::new(move |address| Arc::new(Launching { launcher, address })),
+    };
+    let live = Live::start(options)
         .await
-        .map_err(|error| Failure::Failed(format!("cannot listen on port {}: {error}", facts.port)))?;
-        let address = serving.address();
-        if facts.port == 0 {
-            facts.port = address.port();
-            directory.write_facts(&facts)?;
-        }
-        let mut running = Self { tasks, serving, threads: Vec::new() };
-        let parts = Threads { host, random, facts: facts.clone(), wall };
-        running.spawn(&parts, "kube-controller-manager", |context| {
-            kube_controllers::run(context, kube_controllers::Options::default())
-        })?;
-        let launcher = launcher(&facts, &authority, &components, address);
-        let holding = clock.clone();
-        let options = kubelet::Options {
-            launch: launcher,
-            listener: Arc::new(|_: &ObjectKey, _, _| {}),
-            hold: Arc::new(move |name, holds| {
-                holding.with(|keeper, wall| if holds { keeper.hold(name, wall) } else { keeper.release(name) });
-            }),
-            logs,
-        };
-        running.spawn(&parts, "kubelet", |context| kubelet::run(context, options))?;
-        bootstrap::run(&parts.context("terrarium", &running.tasks), &facts).await?;
-        directory.write_host(&HostFile {
-            pid: std::process::id(),
-            address: address.to_string(),
-            program: env!("CARGO_PKG_VERSION").to_owned(),
-        })?;
-        Ok(running)
+        .map_err(|error| Failure::Failed(format!("cannot serve on port {}: {error}", facts.port)))?;
+    let address = live.address();
+    if facts.port == 0 {
+        facts.port = address.port();
+        directory.write_facts(&facts)?;
     }
+    bootstrap::run(&live.context("terrarium"), &facts).await?;
+    let program = env!("CARGO_PKG_VERSION").to_owned();
+    directory.write_host(&HostFile { pid: std::process::id(), address: address.to_string(), program })?;
+    Ok(live)
+}
 
-    /// Runs a component of the host on a thread of its own.
-    fn spawn<F>(
-        &mut self,
-        parts: &Threads,
-        name: &'static str,
-        component: impl FnOnce(Context) -> F + Send + 'static,
-    ) -> Result<(), Failure>
-    where
-        F: Future<Output = Exit> + Send + 'static,
-    {
-        let transport = parts.transport(name);
-        let setup = Setup {
-            identity: parts.identity(name),
-            participant: name.to_owned(),
-            random: parts.random.clone(),
-            transport: transport.clone(),
-            output: Output::new(process::child::say),
-        };
-        let reports = ReportsOver { transport, participant: ::http::HeaderValue::from_static(name) };
-        let (stop, stopped) = oneshot::channel();
-        let thread = std::thread::Builder::new()
-            .name(name.to_owned())
-            .spawn(move || {
-                let stop = async {
-                    let _ = stopped.await;
-                };
-                match participate(setup, reports, stop, |context| Ok(component(context))) {
-                    Ok(Exit { code: 0, .. }) => {}
-                    Ok(exit) => process::child::say(&format!("{name}: {}", exit.last_line)),
-                    Err(error) => process::child::say(&format!("{name}: {error}")),
-                }
-            })
-            .map_err(|error| Failure::Failed(format!("cannot start a thread: {error}")))?;
-        self.threads.push((stop, thread));
-        Ok(())
-    }
-
-    /// Ends everything: first the processes, then the rest of the host.
-    async fn stop(self) {
-        let Self { tasks, serving, threads } = self;
-        // The kubelet came last and goes first: its processes still need everything else.
-        for (stop, thread) in threads.into_iter().rev() {
-            drop(stop);
-            while !thread.is_finished() {
-                Clock::wall().sleep(TimeDelta::milliseconds(5), TimerClass::Work).await;
-            }
-        }
-        serving.stop();
-        let ended = async {
-            serving.ended().await;
-            tasks.stop();
-            tasks.ended().await;
-        };
-        tokio::select! {
-            biased;
-            () = ended => {}
-            () = Clock::wall().sleep(LAST_STEP, TimerClass::Work) => {}
+/// Notes where the clock stands, for as long as it goes.
+async fn note_time(directory: &Directory, clock: &ClockService) {
+    let wall = Clock::wall();
+    let mut noted = clock.now();
+    loop {
+        wall.sleep(NOTE, TimerClass::Calendar).await;
+        let now = clock.now();
+        if now != noted {
+            write_time(directory, now);
+            noted = now;
         }
     }
 }
 
-/// What the host's own components are made of.
-struct Threads {
-    host: Host,
-    random: Random,
-    facts: Facts,
-    wall: Clock,
-}
-
-impl Threads {
-    fn identity(&self, name: &str) -> Identity {
-        Identity { component: name.into(), instance: name.into(), version: self.facts.gardener_version.as_str().into() }
-    }
-
-    fn transport(&self, name: &str) -> Transport {
-        let user = User {
-            name: format!("system:{name}").into(),
-            groups: vec!["system:masters".into(), "system:authenticated".into()],
-            component: Some((name.into(), self.facts.gardener_version.as_str().into())),
-        };
-        self.host.transport(user)
-    }
-
-    /// A context for requests of the host itself, which takes no part in landscape time.
-    fn context(&self, name: &str, tasks: &Tasks) -> Context {
-        Context {
-            identity: self.identity(name),
-            clock: self.wall.clone(),
-            random: self.random.clone(),
-            wall: self.wall.clone(),
-            transport: self.transport(name),
-            tasks: tasks.clone(),
-            output: Output::new(process::child::say),
-        }
+fn write_time(directory: &Directory, now: DateTime<Utc>) {
+    if let Err(failure) = directory.write(CLOCK, &format!("{}\n", now.to_rfc3339())) {
+        process::child::say(&format!("warning: {failure}"));
     }
 }
 
-fn barriers(door: &Arc<OnceLock<Host>>) -> Barriers {
-    let door = door.clone();
-    Arc::new(move |number| {
-        let host = door.get().cloned();
-        Box::pin(async move {
-            match host {
-                Some(host) => host.barrier(number).await,
-                None => false,
-            }
-        })
-    })
+/// Where the clock stood.
+fn time(directory: &Directory) -> Result<Option<DateTime<Utc>>, Failure> {
+    let Some(text) = directory.text(CLOCK)? else { return Ok(None) };
+    let wrong = |error: chrono::ParseError| Failure::Failed(format!("{}: {error}", directory.join(CLOCK).display()));
+    text.trim().parse().map(Some).map_err(wrong)
 }
 
-fn handler(host: &Host) -> impl Fn(process::Request) -> process::transport::ResponseFuture + Send + Sync + 'static {
-    let host = host.clone();
-    move |request| host.call(request)
+/// Makes pods processes: this program, as the component that the image names.
+struct Launcher {
+    seed: u64,
+    authority: LandscapeAuthority,
+    components: Components,
 }
 
-/// Says how a pod becomes a process: this program, as the component that its image names.
-fn launcher(
-    facts: &Facts,
-    authority: &LandscapeAuthority,
-    components: &Components,
+struct Launching {
+    launcher: Launcher,
     address: SocketAddr,
-) -> kubelet::Launcher {
-    let (seed, authority, components) = (facts.seed, authority.clone(), components.clone());
-    Arc::new(move |cluster, pod| {
-        let (program, version) = Program::of(pod)?;
-        let launch = || -> Result<Launch, String> {
-            let component = program.component(cluster);
-            let user = component.user(&version);
-            components.insert(&user.name, program.name(), &version);
-            let groups: Vec<&str> =
-                user.groups.iter().map(|group| &**group).filter(|group| *group != "system:authenticated").collect();
-            let assignment = Assignment {
-                component: program.name().to_owned(),
-                version: version.clone(),
-                seed,
-                server: address.to_string(),
-                authorities: authority.certificate().to_owned(),
-                certificate: authority.client(&user.name, &groups)?,
-                ..Assignment::default()
-            };
-            let this: PathBuf = std::env::current_exe().map_err(|error| error.to_string())?;
-            Ok(Launch { program: this, args: vec!["component".to_owned(), program.name().to_owned()], assignment })
+}
+
+impl Launch for Launching {
+    fn names(&self, image: &str) -> bool {
+        components::Program::of(image).is_some()
+    }
+
+    fn launch(&self, cluster: &str, pod: &Pod) -> Result<Program, String> {
+        let image = pod.spec.containers.first().map_or("", |container| container.image.as_str());
+        let (program, version) = components::Program::of(image).ok_or_else(|| format!("there is no image {image}"))?;
+        let Launcher { seed, authority, components } = &self.launcher;
+        let user = program.component(cluster).user(&version);
+        components.insert(&user.name, program.name(), &version);
+        // Whoever shows a certificate is in this group anyway.
+        let groups: Vec<&str> =
+            user.groups.iter().map(|group| &**group).filter(|group| *group != "system:authenticated").collect();
+        let assignment = Assignment {
+            component: program.name().to_owned(),
+            version: version.clone(),
+            seed: *seed,
+            server: self.address.to_string(),
+            authorities: authority.certificate().to_owned(),
+            certificate: authority.client(&user.name, &groups)?,
+            ..Assignment::default()
         };
-        Some(launch())
-    })
+        let path: PathBuf = std::env::current_exe().map_err(|error| error.to_string())?;
+        Ok(Program { path, args: vec!["component".to_owned(), program.name().to_owned()], assignment })
+    }
 }

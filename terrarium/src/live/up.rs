@@ -51,6 +51,12 @@ pub(crate) struct Arguments {
     /// Where the requirements documents and upstream's code differ: which of them holds [default: documents]
     #[arg(long, value_parser = ["documents", "upstream"])]
     profile: Option<String>,
+    /// Where the event log is [default: sled]
+    #[arg(long, value_parser = ["sled", "memory"])]
+    log: Option<String>,
+    /// Whether an acknowledged write survives a power failure [default: durable]
+    #[arg(long, value_parser = ["durable", "fast"])]
+    durability: Option<String>,
     /// Port of the landscape [default: a free one, then kept]
     #[arg(long, value_name = "P")]
     port: Option<u16>,
@@ -92,8 +98,8 @@ impl Arguments {
             seed: self.seed.unwrap_or(1),
             seeds: self.seeds.unwrap_or(1),
             start_time,
-            log: "memory".to_owned(),
-            durable: false,
+            log: self.log.clone().unwrap_or_else(|| "sled".to_owned()),
+            durable: self.durability.as_deref() != Some("fast"),
             port: self.port.unwrap_or(0),
         };
         directory.write_facts(&facts)?;
@@ -108,6 +114,8 @@ impl Arguments {
             ("--seed", self.seed.is_some_and(|it| it != facts.seed)),
             ("--seeds", self.seeds.is_some_and(|it| it != facts.seeds)),
             ("--start-time", self.start_time.is_some_and(|it| it != facts.start_time)),
+            ("--log", self.log.as_ref().is_some_and(|it| *it != facts.log)),
+            ("--durability", self.durability.as_ref().is_some_and(|it| (it == "durable") != facts.durable)),
             ("--port", self.port.is_some_and(|it| it != facts.port)),
         ];
         match flags.into_iter().find(|(_, contradicts)| *contradicts) {
@@ -212,8 +220,9 @@ fn tell(
 ) -> Result<(), Failure> {
     let Facts { name, gardener_version, profile, seed, seeds, log, .. } = facts;
     output.line(&format!(
-        "Terrarium {} · Gardener {gardener_version} (emulated) · profile {profile} · log {log} · seed {seed} · https://{}",
+        "Terrarium {} · Gardener {gardener_version} (emulated) · profile {profile} · log {log}{} · seed {seed} · https://{}",
         env!("CARGO_PKG_VERSION"),
+        if log == "memory" { "" } else if facts.durable { ", durable" } else { ", fast: nothing is synced" },
         client.host.address,
     ))?;
     let plural = if *seeds == 1 { "" } else { "s" };

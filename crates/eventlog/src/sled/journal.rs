@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A group is synced before the next one is written. So at most the last frame can be torn, and what follows an
-//! acknowledged frame never touches its bytes. That is what sled's file does not promise (docs/adr/0005).
+//! acknowledged frame never touches its bytes. That is what sled's file does not promise (docs/adr/0006).
 
 use std::fs::{self, File};
 use std::io::{self, Write};

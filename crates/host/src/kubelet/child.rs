@@ -9,7 +9,7 @@ use process::child::Ready;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
-use super::Launch;
+use super::Program;
 
 /// Wall time that a process has to end after its standard input has ended; then it is killed.
 pub(crate) const GRACE: Duration = Duration::from_secs(10);
@@ -37,8 +37,8 @@ pub(super) enum News {
 
 impl Process {
     /// Starts a process in a group of its own and gives it its assignment.
-    pub(super) async fn start(launch: &Launch) -> io::Result<Self> {
-        let mut child = Command::new(&launch.program)
+    pub(super) async fn start(launch: &Program) -> io::Result<Self> {
+        let mut child = Command::new(&launch.path)
             .args(&launch.args)
             .env_clear()
             .stdin(Stdio::piped())

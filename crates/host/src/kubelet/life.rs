@@ -15,7 +15,7 @@ use tokio::sync::oneshot;
 
 use super::child::{GRACE, News, Process};
 use super::status::{self, Ended, State};
-use super::{Kubelet, Launch, mounts};
+use super::{Kubelet, Program, mounts};
 
 /// Lines of a failed process that its pod's status shows.
 const LAST_LINES: usize = 5;
@@ -28,7 +28,7 @@ pub(super) async fn run(
     kubelet: &Kubelet,
     key: &ObjectKey,
     pod: Arc<Pod>,
-    launch: Result<Launch, String>,
+    launch: Result<Program, String>,
     stopped: oneshot::Receiver<()>,
 ) {
     let mut life = Life {
@@ -93,7 +93,7 @@ struct Life<'a> {
 
 impl Life<'_> {
     /// Until the life is to end.
-    async fn go_on(&mut self, launch: Result<Launch, String>) {
+    async fn go_on(&mut self, launch: Result<Program, String>) {
         let launch = match launch {
             Ok(launch) => launch,
             Err(reason) => {
@@ -144,13 +144,13 @@ impl Life<'_> {
     }
 
     /// Runs its process once, to its end.
-    async fn once(&mut self, launch: &Launch) -> Ended {
+    async fn once(&mut self, launch: &Program) -> Ended {
         let started_at = self.kubelet.context.clock.now();
         self.kubelet.options.logs.begin(self.key, self.restarts == 0);
         let mut process = match Process::start(launch).await {
             Ok(process) => process,
             Err(error) => {
-                let reason = format!("cannot start {}: {error}", launch.program.display());
+                let reason = format!("cannot start {}: {error}", launch.path.display());
                 self.kubelet.options.logs.line(self.key, &reason);
                 return self.ended(started_at, None);
             }

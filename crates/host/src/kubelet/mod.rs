@@ -7,7 +7,7 @@
 //!                 └────────────────────────────────────┘      Pod gone or to be deleted
 //! ```
 //!
-//! Which pods those are, what is run and with which identity is told by [`Options::launch`]. What a process prints is
+//! Which pods those are, what is run and with which identity is told by [`Launch`]. What a process prints is
 //! kept in [`Logs`], which `pods/log` reads. All other pods are nobody's business here.
 //!
 //! **Invariants.** At most one process for a pod's uid. A process is stopped by the end of its standard input, and has
@@ -33,19 +33,31 @@ use tokio::sync::oneshot;
 
 pub use logs::{LogHook, Logs};
 
-/// How a pod becomes a process.
+/// What a pod becomes.
 #[derive(Clone, Debug)]
-pub struct Launch {
-    /// Program.
-    pub program: PathBuf,
+pub struct Program {
+    /// The executable.
+    pub path: PathBuf,
     /// Its arguments: who it is to be, nothing of the pod's.
     pub args: Vec<String>,
     /// What it is told; pod, arguments, environment and files are added.
     pub assignment: Assignment,
 }
 
-/// Says how a pod of a cluster becomes a process; `None`: it does not. An error is what the pod is told.
-pub type Launcher = Arc<dyn Fn(&str, &Pod) -> Option<Result<Launch, String>> + Send + Sync>;
+/// What becomes of pods.
+pub trait Launch: Send + Sync + 'static {
+    /// Whether pods with this image become processes.
+    fn names(&self, image: &str) -> bool;
+
+    /// How a pod of a cluster, with such an image, becomes a process.
+    ///
+    /// # Errors
+    /// What the pod is told instead.
+    fn launch(&self, cluster: &str, pod: &Pod) -> Result<Program, String>;
+}
+
+/// Says what becomes of pods.
+pub type Launcher = Arc<dyn Launch>;
 /// Hears of processes: `Some` when one is ready, `None` when it has gone.
 pub type Listener = Arc<dyn Fn(&ObjectKey, &Pod, Option<&Ready>) + Send + Sync>;
 
@@ -128,7 +140,11 @@ impl Kubelet {
             running.remove(key);
         }
         let Some(pod) = wanted.filter(|pod| !pod.metadata.is_being_deleted()) else { return };
-        let Some(launch) = (self.options.launch)(&key.cluster, &pod) else { return };
+        let image = pod.spec.containers.first().map_or("", |container| container.image.as_str());
+        if !self.options.launch.names(image) {
+            return;
+        }
+        let launch = self.options.launch.launch(&key.cluster, &pod);
         let (stop, stopped) = oneshot::channel();
         let (end, ended) = oneshot::channel();
         running.insert(key.clone(), Running { uid: pod.metadata.uid.clone(), stop: Some(stop), ended });

@@ -220,5 +220,5 @@ fn a_power_failure_takes_nothing_that_was_acknowledged_with_many_seeds() {
     for seed in 10..40 {
         rebuilt += explore(seed, 25, 250, 10) + explore(seed, 40, 6, 5);
     }
-    assert!(rebuilt > 0, "sled has learned to keep its word: see docs/adr/0005");
+    assert!(rebuilt > 0, "sled has learned to keep its word: see docs/adr/0006");
 }

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A host that lives: over a log, on a port, with its clock, and with its own components on threads.
+//!
+//! ```text
+//! runtime         HTTPS, the host's server, an aggregated server, the clock service
+//! own threads     kube-controllers and kubelet, as participants in landscape time, over the router in process
+//! processes       everything else, started by the kubelet
+//! ```
+
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, OnceLock};
+use std::thread::JoinHandle;
+
+use chrono::TimeDelta;
+use clock::{Clock, Instant, Random, TimerClass};
+use controller::ObjectKey;
+use eventlog::EventLog;
+use generic_apiserver::http::{self, Health};
+use generic_apiserver::{Foundation, Server};
+use kube_controllers::workload;
+use process::live::{Setup, participate};
+use process::participant::ReportsOver;
+use process::pki::Pair;
+use process::{Context, Exit, Identity, Output, Tasks, Transport, User};
+use tokio::sync::oneshot;
+
+use crate::clock_service::{Barriers, ClockService};
+use crate::identity::{CertificateAuthenticator, Components};
+use crate::kubelet::{self, Launcher, Logs};
+use crate::timekeeper::Mode;
+use crate::{Host, Parts};
+
+/// Wall time that connections have to end.
+const LAST_STEP: TimeDelta = TimeDelta::seconds(12);
+const LOOK: TimeDelta = TimeDelta::milliseconds(5);
+
+/// What a host lives on.
+pub struct Options {
+    /// The state.
+    pub log: Arc<dyn EventLog>,
+    /// Number of the host's start: writers of different starts must not be taken for one.
+    pub start: u64,
+    /// Where landscape time stands.
+    pub now: Instant,
+    /// How it goes on.
+    pub mode: Mode,
+    /// Keyed randomness of the landscape.
+    pub random: Random,
+    /// Emulated version, of the host's own components.
+    pub version: String,
+    /// Where to listen; port 0: any that is free.
+    pub listen: SocketAddr,
+    /// The host's certificate.
+    pub certificate: Pair,
+    /// Authorities of users and components, as PEM.
+    pub authorities: String,
+    /// Which users are components.
+    pub components: Components,
+    /// Makes the server of the aggregated groups.
+    pub aggregated: Box<dyn FnOnce(Foundation) -> Server + Send>,
+    /// Given the address, says how pods become processes.
+    pub launcher: Box<dyn FnOnce(SocketAddr) -> Launcher + Send>,
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options").field("listen", &self.listen).finish_non_exhaustive()
+    }
+}
+
+/// A host that lives.
+#[derive(Debug)]
+pub struct Live {
+    host: Host,
+    clock: ClockService,
+    random: Random,
+    version: String,
+    tasks: Tasks,
+    serving: http::Serving,
+    threads: Vec<(oneshot::Sender<()>, JoinHandle<()>)>,
+}
+
+impl Live {
+    /// Starts everything. The future must run on a runtime with drivers.
+    ///
+    /// # Errors
+    /// The address is in use, a certificate cannot be used, or the system has no thread left.
+    pub async fn start(options: Options) -> io::Result<Self> {
+        let Options { log, start, now, mode, random, version, listen, certificate, authorities, components, .. } =
+            options;
+        let (tasks, wall) = (Tasks::new(), Clock::wall());
+        let door: Arc<OnceLock<Host>> = Arc::default();
+        let clock = ClockService::start(now, mode, wall.clone(), log.clone(), barriers(&door), &tasks);
+        let foundation = |writer| Foundation {
+            log: log.clone(),
+            clock: clock.clock(),
+            wall: wall.clone(),
+            random: random.clone(),
+            writer: start << 8 | writer,
+        };
+        let logs = Logs::new(clock.clock());
+        let host = Host::with(foundation(1), &tasks, Parts { logs: Some(logs.clone()), ..Parts::default() });
+        host.serve_clock(clock.clone());
+        let _ = door.set(host.clone());
+        let aggregated = (options.aggregated)(foundation(2));
+        aggregated.start(&tasks);
+        host.aggregate(Some(aggregated));
+
+        let authenticator = CertificateAuthenticator::new(&authorities, components)
+            .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error.to_string()))?;
+        let mut serve = http::Options::new(certificate, authenticator, clock.clock(), wall);
+        serve.listen = listen;
+        serve.random = random.clone();
+        serve.health = Health::default();
+        let door = host.clone();
+        let serving = http::serve(&tasks, move |request| door.call(request), serve).await?;
+        let launch = (options.launcher)(serving.address());
+
+        let mut live = Self { host, clock, random, version, tasks, serving, threads: Vec::new() };
+        let is_process = launch.clone();
+        let workload = workload::Options {
+            is_process: Arc::new(move |image| is_process.names(image)),
+            ..workload::Options::default()
+        };
+        live.spawn("kube-controller-manager", |context| {
+            kube_controllers::run(context, kube_controllers::Options { workload: Some(workload) })
+        })?;
+        let holding = live.clock.clone();
+        let options = kubelet::Options {
+            launch,
+            listener: Arc::new(|_: &ObjectKey, _, _| {}),
+            hold: Arc::new(move |name, holds| {
+                holding.with(|keeper, wall| if holds { keeper.hold(name, wall) } else { keeper.release(name) });
+            }),
+            logs,
+        };
+        live.spawn("kubelet", |context| kubelet::run(context, options))?;
+        Ok(live)
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.serving.address()
+    }
+
+    /// The clock.
+    pub fn clock(&self) -> &ClockService {
+        &self.clock
+    }
+
+    /// A context for requests of the host itself, which takes no part in landscape time.
+    pub fn context(&self, name: &str) -> Context {
+        Context {
+            identity: self.identity(name),
+            clock: self.clock.clock(),
+            random: self.random.clone(),
+            wall: Clock::wall(),
+            transport: self.transport(name),
+            tasks: self.tasks.clone(),
+            output: Output::new(process::child::say),
+        }
+    }
+
+    /// Runs a component of the host on a thread of its own.
+    fn spawn<F>(&mut self, name: &'static str, component: impl FnOnce(Context) -> F + Send + 'static) -> io::Result<()>
+    where
+        F: Future<Output = Exit> + Send + 'static,
+    {
+        let transport = self.transport(name);
+        let setup = Setup {
+            identity: self.identity(name),
+            participant: name.to_owned(),
+            random: self.random.clone(),
+            transport: transport.clone(),
+            output: Output::new(process::child::say),
+        };
+        let reports = ReportsOver { transport, participant: ::http::HeaderValue::from_static(name) };
+        let (stop, stopped) = oneshot::channel();
+        let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
+            let stop = async {
+                let _ = stopped.await;
+            };
+            match participate(setup, reports, stop, |context| Ok(component(context))) {
+                Ok(Exit { code: 0, .. }) => {}
+                Ok(exit) => process::child::say(&format!("{name}: {}", exit.last_line)),
+                Err(error) => process::child::say(&format!("{name}: {error}")),
+            }
+        })?;
+        self.threads.push((stop, thread));
+        Ok(())
+    }
+
+    fn identity(&self, name: &str) -> Identity {
+        Identity { component: name.into(), instance: name.into(), version: self.version.as_str().into() }
+    }
+
+    fn transport(&self, name: &str) -> Transport {
+        let groups = vec!["system:masters".into(), "system:authenticated".into()];
+        let component = Some((name.into(), self.version.as_str().into()));
+        self.host.transport(User { name: format!("system:{name}").into(), groups, component })
+    }
+
+    /// Ends everything: first the processes, then the rest of the host.
+    pub async fn stop(self) {
+        let Self { tasks, serving, threads, .. } = self;
+        // The kubelet came last and goes first: its processes still need everything else.
+        for (stop, thread) in threads.into_iter().rev() {
+            drop(stop);
+            while !thread.is_finished() {
+                Clock::wall().sleep(LOOK, TimerClass::Work).await;
+            }
+        }
+        serving.stop();
+        let ended = async {
+            serving.ended().await;
+            tasks.stop();
+            tasks.ended().await;
+        };
+        tokio::select! {
+            biased;
+            () = ended => {}
+            () = Clock::wall().sleep(LAST_STEP, TimerClass::Work) => {}
+        }
+    }
+}
+
+fn barriers(door: &Arc<OnceLock<Host>>) -> Barriers {
+    let door = door.clone();
+    Arc::new(move |number| {
+        let host = door.get().cloned();
+        Box::pin(async move {
+            match host {
+                Some(host) => host.barrier(number).await,
+                None => false,
+            }
+        })
+    })
+}
