@@ -18,6 +18,12 @@ use crate::registry::{Generation, RequestContext, Strategy};
 /// An object whose type only its [`Kind`] knows.
 pub(crate) type AnyObject = dyn Any + Send + Sync;
 
+/// Whether a subresource is a part of its object, or the whole of it by another door. All others exist only where a hook
+/// answers for them.
+pub(crate) fn is_part(subresource: &str) -> bool {
+    matches!(subresource, "approval" | "binding" | "finalize" | "scale" | "status")
+}
+
 /// Names of a kind, made once.
 pub(crate) struct Names {
     pub(crate) info: ResourceInfo,
@@ -44,6 +50,11 @@ impl Names {
             },
             info: info.clone(),
         }
+    }
+
+    /// Whether the resource has a subresource that is read and written like its object.
+    pub(crate) fn has_part(&self, name: &str) -> bool {
+        self.has_subresource(name) && is_part(name)
     }
 
     pub(crate) fn has_subresource(&self, name: &str) -> bool {

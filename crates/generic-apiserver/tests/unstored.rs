@@ -53,8 +53,11 @@ fn rich(builder: Builder) -> Builder {
     let robot = User { name: "robot".into(), groups: vec!["machines".into()], component: None };
     let authenticator =
         FixedAuthenticator { tokens: [("secret".to_owned(), robot)].into(), ..FixedAuthenticator::default() };
-    let gizmos =
-        ResourceInfo { subresources: &["polish"], namespaced: true, ..row("example.com", "v1", "Gizmo", "gizmos") };
+    let gizmos = ResourceInfo {
+        subresources: &["polish", "paint"],
+        namespaced: true,
+        ..row("example.com", "v1", "Gizmo", "gizmos")
+    };
     authentication
         .iter()
         .chain(&others)
@@ -342,6 +345,7 @@ async fn a_subresource_may_have_a_hook() {
     let refused = world.send("POST", &polish, &json!({"with": "sand"})).await;
     refused.expect_failure(400, "BadRequest", "sand scratches");
     assert_eq!(world.get(&polish).await.code, 405);
+    assert_eq!(world.get(&format!("{gizmos}/g/paint")).await.code, 404, "nobody answers for it");
 }
 
 #[tokio::test]

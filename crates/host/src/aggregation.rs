@@ -4,7 +4,7 @@
 use api::catalogue::AGGREGATED_GROUPS;
 use generic_apiserver::{Server, discovery};
 use http::Method;
-use http::header::{CONTENT_TYPE, HeaderValue, IF_NONE_MATCH};
+use http::header::{ACCEPT_ENCODING, CONTENT_TYPE, HeaderValue, IF_NONE_MATCH};
 use process::transport::full;
 use process::{Request, Response, TransportError, User};
 
@@ -56,6 +56,7 @@ pub(crate) async fn groups(
         *again.headers_mut() = parts.headers.clone();
         // What the client knows is the whole, not a part.
         again.headers_mut().remove(IF_NONE_MATCH);
+        again.headers_mut().remove(ACCEPT_ENCODING);
         if let Some(user) = parts.extensions.get::<User>() {
             again.extensions_mut().insert(user.clone());
         }

@@ -3,6 +3,7 @@
 
 use apimachinery::catalogue::ResourceInfo;
 
+use crate::kind::is_part;
 use crate::server::Inner;
 
 const VERBS: &[&str] = &["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
@@ -112,7 +113,8 @@ fn subresources<'a>(server: &'a Inner, info: &'a ResourceInfo) -> Vec<Subresourc
         verbs,
     };
     let mut all: Vec<Subresource<'a>> = Vec::new();
-    for name in info.subresources {
+    let served = |name: &&&str| server.subresource(info, name).is_some() || is_part(name);
+    for name in info.subresources.iter().filter(served) {
         all.push(match server.subresource(info, name) {
             Some(hook) => {
                 let facts = hook.facts();

@@ -54,7 +54,8 @@ pub(crate) async fn handle(
     body: Bytes,
 ) -> Result<Response> {
     let names = row.kind.names();
-    if !path.subresource.is_empty() && !names.has_subresource(&path.subresource) {
+    let hook = server.subresource(&names.info, &path.subresource);
+    if !path.subresource.is_empty() && hook.is_none() && !names.has_part(&path.subresource) {
         return Err(Failure::NoSuchPath);
     }
     if !names.info.namespaced && !path.namespace.is_empty() {
@@ -82,7 +83,7 @@ pub(crate) async fn handle(
         dry_run: false,
     };
     let scope = Scope { server: server.clone(), call, path, id: row.id, kind: row.kind, context, form };
-    if let Some(hook) = server.subresource(&scope.names().info, &scope.path.subresource) {
+    if let Some(hook) = hook {
         return scope.hooked(hook, verb, &body).await;
     }
     match verb {

@@ -59,8 +59,7 @@ async fn run(shared: Arc<Shared>, acceptor: TlsAcceptor, stream: TcpStream) {
     });
     let timer = WallTimer(options.wall.clone());
     let mut builder = auto::Builder::new(OnTasks(shared.tasks.clone()));
-    let header = options.limits.handshake.to_std().unwrap_or(Duration::from_secs(10));
-    builder.http1().timer(timer.clone()).header_read_timeout(header);
+    builder.http1().timer(timer.clone()).header_read_timeout(options.limits.idle.to_std().ok());
     builder.http2().timer(timer).keep_alive_interval(PING).max_concurrent_streams(options.limits.streams);
     let builder = if http2 { builder.http2_only() } else { builder.http1_only() };
     let mut connection = std::pin::pin!(builder.serve_connection(TokioIo::new(tls), service));

@@ -51,8 +51,11 @@ pub type Handler = Arc<dyn Fn(Request) -> ResponseFuture + Send + Sync>;
 /// How long and how much.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Until the handshake of a connection is done, and until the header of a request is there.
+    /// Until the handshake of a connection is done.
     pub handshake: TimeDelta,
+    /// Until the header of the next request of a connection of HTTP/1.1 is there. Longer than clients keep idle
+    /// connections, or they would now and then send into one that is just being closed.
+    pub idle: TimeDelta,
     /// Until a request that is no watch is answered; a client may ask for less with `timeout`.
     pub request: TimeDelta,
     /// As `request`, for requests that write.
@@ -66,11 +69,12 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// kube-apiserver's times; 2,000 streams, since clients with many informers stall silently above the limit; 8,000
+    /// kube-apiserver's times, but for idle connections, which Go's clients keep for 90 s; 2,000 streams, since clients with many informers stall silently above the limit; 8,000
     /// watches, since each may be a file descriptor.
     fn default() -> Self {
         Self {
             handshake: TimeDelta::seconds(10),
+            idle: TimeDelta::seconds(120),
             request: TimeDelta::seconds(60),
             write: TimeDelta::seconds(34),
             grace: TimeDelta::seconds(10),
