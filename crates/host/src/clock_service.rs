@@ -6,10 +6,10 @@
 //! POST /terrarium/clock/idle   Idle     → Grant                        answers when time has moved; 204: ask again
 //! GET  /terrarium/clock/               → ClockState
 //! POST /terrarium/clock/advance {to}   → 202; the state's `target` is there until time has come
-//! POST /terrarium/clock/mode {mode, rate?} · pause · resume · cancel → ClockState
+//! POST /terrarium/clock/mode {mode, rate?} · pause · resume · cancel · leave {participant} → ClockState
 //! ```
 //!
-//! The first two are for components and carry the participant's name in a header; the rest is for administrators. A participant whose request is dropped while it waits has not left:
+//! The first two are for components and administrators, and carry the participant's name in a header; the rest is for administrators. A participant whose request is dropped while it waits has not left:
 //! it reports again, or is dropped for its silence; who starts and ends processes says when one has gone.
 //!
 //! **Invariants.** One driver decides; a grant reaches every participant, at the latest as the answer to its next
@@ -174,15 +174,16 @@ impl ClockService {
     pub async fn answer(&self, request: Request) -> Response {
         let place = request.uri().path().strip_prefix(CLOCK_PATH).unwrap_or_default().to_owned();
         let user = request.extensions().get::<User>().cloned().unwrap_or_default();
+        let is_administrator = user.groups.iter().any(|group| **group == *"system:masters");
         if !matches!(place.as_str(), "join" | "idle") {
-            if !user.groups.iter().any(|group| **group == *"system:masters") {
+            if !is_administrator {
                 return plain(StatusCode::FORBIDDEN, "landscape time is for administrators");
             }
             return self.command(&place, request).await;
         }
         let name = request.headers().get(PARTICIPANT_HEADER).and_then(|name| name.to_str().ok());
-        let Some(name) = name.map(str::to_owned).filter(|_| user.component.is_some()) else {
-            return plain(StatusCode::FORBIDDEN, "only components take part in landscape time");
+        let Some(name) = name.map(str::to_owned).filter(|_| is_administrator || user.component.is_some()) else {
+            return plain(StatusCode::FORBIDDEN, "only components and administrators take part in landscape time");
         };
         match (request.method(), place.as_str()) {
             (&Method::POST, "join") => grant(Some(&self.join(&name))),
@@ -220,6 +221,12 @@ impl ClockService {
                     return plain(StatusCode::BAD_REQUEST, "expected {\"mode\": eager | rate | stepped | auto}");
                 };
                 self.with(|keeper, wall| keeper.set_mode(mode, wall));
+            }
+            (Method::POST, "leave") => {
+                let Ok(Leave { participant }) = serde_json::from_slice(&body) else {
+                    return plain(StatusCode::BAD_REQUEST, "expected {\"participant\": NAME}");
+                };
+                self.leave(&participant);
             }
             (Method::POST, "pause") => self.with(Timekeeper::pause),
             (Method::POST, "resume") => self.with(Timekeeper::resume),
@@ -291,6 +298,11 @@ impl ClockService {
             }
         }
     }
+}
+
+#[derive(Deserialize)]
+struct Leave {
+    participant: String,
 }
 
 #[derive(Deserialize)]

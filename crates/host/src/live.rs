@@ -20,8 +20,9 @@ use eventlog::EventLog;
 use generic_apiserver::http::{self, Health};
 use generic_apiserver::{Foundation, Server};
 use kube_controllers::workload;
+use process::child;
 use process::live::{Setup, participate};
-use process::participant::ReportsOver;
+use process::participant::{CLOCK_PATH, ReportsOver};
 use process::pki::Pair;
 use process::{Context, Exit, Identity, Output, Tasks, Transport, User};
 use tokio::sync::oneshot;
@@ -114,6 +115,7 @@ impl Live {
         serve.listen = listen;
         serve.random = random.clone();
         serve.health = Health::default();
+        serve.lasting = Arc::new(|path| path.starts_with(CLOCK_PATH));
         let door = host.clone();
         let serving = http::serve(&tasks, move |request| door.call(request), serve).await?;
         let launch = (options.launcher)(serving.address());
@@ -127,10 +129,14 @@ impl Live {
         live.spawn("kube-controller-manager", |context| {
             kube_controllers::run(context, kube_controllers::Options { workload: Some(workload) })
         })?;
-        let holding = live.clock.clone();
+        let (holding, leaving) = (live.clock.clone(), live.clock.clone());
         let options = kubelet::Options {
             launch,
-            listener: Arc::new(|_: &ObjectKey, _, _| {}),
+            listener: Arc::new(move |pod: &ObjectKey, _, ready| {
+                if ready.is_none() {
+                    leaving.leave(&child::participant(&pod.cluster, &pod.name));
+                }
+            }),
             hold: Arc::new(move |name, holds| {
                 holding.with(|keeper, wall| if holds { keeper.hold(name, wall) } else { keeper.release(name) });
             }),
@@ -159,7 +165,7 @@ impl Live {
             wall: Clock::wall(),
             transport: self.transport(name),
             tasks: self.tasks.clone(),
-            output: Output::new(process::child::say),
+            output: Output::new(child::say),
         }
     }
 
@@ -174,7 +180,7 @@ impl Live {
             participant: name.to_owned(),
             random: self.random.clone(),
             transport: transport.clone(),
-            output: Output::new(process::child::say),
+            output: Output::new(child::say),
         };
         let reports = ReportsOver { transport, participant: ::http::HeaderValue::from_static(name) };
         let (stop, stopped) = oneshot::channel();
@@ -184,8 +190,8 @@ impl Live {
             };
             match participate(setup, reports, stop, |context| Ok(component(context))) {
                 Ok(Exit { code: 0, .. }) => {}
-                Ok(exit) => process::child::say(&format!("{name}: {}", exit.last_line)),
-                Err(error) => process::child::say(&format!("{name}: {error}")),
+                Ok(exit) => child::say(&format!("{name}: {}", exit.last_line)),
+                Err(error) => child::say(&format!("{name}: {error}")),
             }
         })?;
         self.threads.push((stop, thread));

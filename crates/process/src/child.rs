@@ -71,6 +71,11 @@ pub struct Ready {
     pub address: String,
 }
 
+/// Name among the participants in landscape time of the process of a pod.
+pub fn participant(cluster: &str, pod: &str) -> String {
+    format!("{cluster}/{pod}")
+}
+
 impl Assignment {
     /// Who the process is.
     pub fn identity(&self) -> Identity {
@@ -83,7 +88,7 @@ impl Assignment {
 
     /// Name of the process among the participants in landscape time.
     pub fn participant(&self) -> String {
-        format!("{}/{}", self.cluster, self.instance)
+        participant(&self.cluster, &self.instance)
     }
 
     /// Way to the landscape, with the process's certificate.

@@ -75,6 +75,23 @@ impl Client {
         }
     }
 
+    /// Its way there.
+    pub(crate) fn transport(&self) -> Transport {
+        self.transport.clone()
+    }
+
+    /// Head of the log.
+    pub(crate) async fn head(&self) -> Result<u64, Failure> {
+        let namespaces: Value = self.send(Method::GET, "/clusters/runtime/api/v1/namespaces?limit=1", None).await?;
+        let version = namespaces["metadata"]["resourceVersion"].as_str().and_then(|version| version.parse().ok());
+        version.ok_or_else(|| Failure::Failed("the landscape's lists have no resourceVersion".to_owned()))
+    }
+
+    /// Takes a participant out of landscape time.
+    pub(crate) async fn leave(&self, participant: &str) -> Result<ClockState, Failure> {
+        self.send(Method::POST, &format!("{CLOCK_PATH}leave"), Some(json!({ "participant": participant }))).await
+    }
+
     /// The clock.
     pub(crate) async fn clock(&self) -> Result<ClockState, Failure> {
         self.send(Method::GET, CLOCK_PATH, None).await

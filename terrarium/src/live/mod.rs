@@ -10,6 +10,7 @@ mod bootstrap;
 mod client;
 pub(crate) mod clock;
 pub(crate) mod components;
+mod demo;
 mod directory;
 pub(crate) mod down;
 pub(crate) mod host;

@@ -17,7 +17,7 @@ use serde_json::json;
 
 use super::client::Client;
 use super::directory::{Directory, Facts};
-use super::{KubeconfigFile, Which, block_on, kubeconfig};
+use super::{KubeconfigFile, Which, block_on, demo, kubeconfig};
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -33,6 +33,9 @@ pub(crate) struct Arguments {
     pub(crate) which: Which,
     #[command(flatten)]
     pub(crate) kubeconfig: KubeconfigFile,
+    /// Play the demo: a cluster on a version that expires at midnight, whose owner opted out of updates
+    #[arg(long)]
+    demo: bool,
     /// Make the landscape's garden the current context
     #[arg(long)]
     switch_context: bool,
@@ -80,7 +83,12 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         Ok(client)
     })?;
     let seconds = (Clock::wall().now() - began).as_seconds_f64();
-    tell(&client, &facts, runs_already, seconds, arguments, output)
+    tell(&client, &facts, runs_already, seconds, arguments, output)?;
+    if arguments.demo {
+        output.line("")?;
+        return demo::play(&directory, |line| output.line(line));
+    }
+    Ok(())
 }
 
 impl Arguments {
@@ -90,7 +98,8 @@ impl Arguments {
             self.contradiction(&facts)?;
             return Ok(facts);
         }
-        let start_time = self.start_time.unwrap_or_else(|| Clock::wall().now());
+        let start = || if self.demo { demo::start() } else { Clock::wall().now() };
+        let start_time = self.start_time.unwrap_or_else(start);
         let facts = Facts {
             name: self.which.landscape.clone(),
             gardener_version: self.gardener_version.clone().unwrap_or_else(|| landscape::GARDENER_VERSION.to_owned()),
@@ -241,7 +250,11 @@ fn tell(
             seeds.join(", -seed-"),
             path.display()
         ))?;
-        output.line(&format!("  Look around:  kubectl --context terrarium-{name} get cloudprofiles,seeds,projects"))?;
+        if !arguments.demo {
+            output.line(&format!(
+                "  Look around:  kubectl --context terrarium-{name} get cloudprofiles,seeds,projects"
+            ))?;
+        }
     }
     Ok(())
 }

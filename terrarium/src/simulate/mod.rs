@@ -4,7 +4,7 @@
 //! **Tour.** [`run`] the command; [`complete`] what manifests leave out; [`apply`] applying objects; [`story`] the
 //! client that watches and tells; [`layout`] how a line looks.
 
-mod apply;
+pub(crate) mod apply;
 mod complete;
 mod layout;
 mod story;
@@ -23,7 +23,7 @@ use process::Context;
 use serde_json::json;
 
 use self::complete::Plan;
-use self::story::Story;
+pub(crate) use self::story::Story;
 use crate::failure::Failure;
 use crate::manifests::{self, Manifest, Origin};
 use crate::output::Output;
@@ -302,7 +302,7 @@ fn told(plan: &Plan) -> Vec<String> {
 }
 
 /// The demo's objects.
-fn demo(shoots: u32) -> Vec<Manifest> {
+pub(crate) fn demo(shoots: u32) -> Vec<Manifest> {
     let core = "core.gardener.cloud/v1beta1";
     let mut manifests = vec![
         manifest_of(&preset::cloud_profile(), "CloudProfile", core),
@@ -315,7 +315,7 @@ fn demo(shoots: u32) -> Vec<Manifest> {
     manifests
 }
 
-fn manifest_of<O: Object>(object: &O, kind: &str, api_version: &str) -> Manifest {
+pub(crate) fn manifest_of<O: Object>(object: &O, kind: &str, api_version: &str) -> Manifest {
     let mut object = object.to_tree();
     object["kind"] = kind.into();
     object["apiVersion"] = api_version.into();
@@ -326,12 +326,12 @@ fn manifest_of<O: Object>(object: &O, kind: &str, api_version: &str) -> Manifest
 }
 
 /// Thursday evening of the demo.
-fn demo_start() -> DateTime<Utc> {
+pub(crate) fn demo_start() -> DateTime<Utc> {
     instant("2023-07-27T20:00:00Z")
 }
 
 /// When Kubernetes 1.26.4 of the demo expires.
-fn demo_expiration() -> DateTime<Utc> {
+pub(crate) fn demo_expiration() -> DateTime<Utc> {
     instant("2023-07-28T00:00:00Z")
 }
 
