@@ -190,7 +190,8 @@ impl Scheduler {
         let mut bound = Shoot::clone(&shoot);
         bound.spec.seed_name = Some(seed.clone());
         if let Err(error) = self.api.replace_subresource("binding", &bound).await {
-            if !matches!(error, Error::Transport(_)) {
+            // A Shoot that somebody else wrote meanwhile is looked at again; there is nothing to tell about that.
+            if !matches!(error, Error::Transport(_)) && !error.is_conflict() {
                 self.report_failure(&shoot, &error.to_string()).await?;
             }
             return Err(error);

@@ -104,6 +104,9 @@ impl Demo {
             shoot.status.last_operation.as_ref().is_some_and(|operation| operation.state == "Succeeded")
         });
         self.telling(&story, self.within("Create Succeeded (100%)", created)).await?;
+        // What was waited for was seen by a watch of its own: the story's may be behind.
+        let now = self.client.clock().await?.now;
+        self.until(&story, now + TimeDelta::seconds(1)).await?;
 
         self.say("2/5  Midnight: 1.26.4 expires. The cluster runs on, but nobody gets a new one");
         self.until(&story, simulate::demo_expiration() + TimeDelta::seconds(1)).await?;
