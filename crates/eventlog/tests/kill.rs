@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A process that writes is killed with SIGKILL, many times: what it acknowledged is there, whole, and no revision was
-//! given out twice.
+//! A process that writes is killed with SIGKILL, many times, or gets no more room on its disk: what it acknowledged is
+//! there, whole, and no revision was given out twice.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -64,15 +64,19 @@ async fn write(log: &SledLog, process: u64, number: u64) {
         let expect = at.map_or(Expect::Absent, Expect::Revision);
         let revision = match log.append(append(&name, expect, verb, writer, volatile)).await {
             Ok(done) => done.revision,
-            Err(AppendError::Closed) => return,
+            Err(AppendError::Storage(message)) => return say(&format!("failed {message}\n")),
             Err(error) => panic!("{error}"),
         };
         let line = format!("ack {revision} {} {} {}\n", writer.0, writer.1, u8::from(volatile));
-        // One write: a line that was not written whole is not said.
-        std::io::stdout().write_all(line.as_bytes()).expect("a reader");
-        std::io::stdout().flush().expect("a reader");
+        say(&line);
         at = (verb != Verb::Delete).then_some(revision);
     }
+}
+
+/// One write: a line that was not written whole is not said.
+fn say(line: &str) {
+    std::io::stdout().write_all(line.as_bytes()).expect("a reader");
+    std::io::stdout().flush().expect("a reader");
 }
 
 #[test]
@@ -94,17 +98,32 @@ fn writes_until_it_is_killed() {
     runtime.block_on(futures::future::join_all((0..WRITERS).map(|number| write(&log, process, number))));
 }
 
-fn start(directory: &Path, process: u64) -> Child {
-    let mut child = Command::new(std::env::current_exe().expect("this test"))
+/// Starts the process below a shell command, which is to end with `"$@"`.
+fn start(directory: &Path, process: u64, durability: &str, shell: &str) -> Child {
+    let mut child = Command::new("sh")
+        .args(["-c", shell, "sh"])
+        .arg(std::env::current_exe().expect("this test"))
         .args(["--ignored", "--exact", "--nocapture", "writes_until_it_is_killed"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
         .expect("a process");
-    let durability = if process % 4 == 3 { "fast" } else { "durable" };
     let mut stdin = child.stdin.take().expect("piped");
     writeln!(stdin, "{process} {durability} {}", directory.display()).expect("an order");
     child
+}
+
+/// What was acknowledged, by revision: writer and sequence, and whether it is a heartbeat.
+type Acknowledged = BTreeMap<u64, ((u64, u64), bool)>;
+
+/// Takes note of what a line says, if it is an acknowledgement that was written whole.
+fn note(line: &str, acknowledged: &mut Acknowledged) -> bool {
+    let Some(words) = line.strip_prefix("ack ") else { return false };
+    let numbers: Option<Vec<u64>> = words.split(' ').map(|word| word.parse().ok()).collect();
+    let Some([revision, writer, sequence, volatile]) = numbers.as_deref() else { return false };
+    let before = acknowledged.insert(*revision, ((*writer, *sequence), *volatile == 1));
+    assert_eq!(before, None, "revision {revision} was given out twice");
+    true
 }
 
 fn copy(from: &Path, to: &Path) {
@@ -120,7 +139,7 @@ fn copy(from: &Path, to: &Path) {
 }
 
 /// What is found in a copy of the directory, so that the next process starts from what the kill left.
-fn check(directory: &Path, acknowledged: &BTreeMap<u64, ((u64, u64), bool)>, kill: u64) {
+fn check(directory: &Path, acknowledged: &Acknowledged, kill: u64) {
     let copied = directory.with_extension("copy");
     let _ = fs::remove_dir_all(&copied);
     copy(directory, &copied);
@@ -155,18 +174,16 @@ fn a_killed_process_takes_nothing_that_it_acknowledged() {
     let directory: PathBuf = std::env::temp_dir().join(format!("eventlog-kill-{}", std::process::id()));
     let _ = fs::remove_dir_all(&directory);
     let random = Random::new(3);
-    let mut acknowledged: BTreeMap<u64, ((u64, u64), bool)> = BTreeMap::new();
+    let mut acknowledged = Acknowledged::new();
     for kill in 0..KILLS {
-        let mut child = start(&directory, kill);
+        let mut child = start(&directory, kill, if kill % 4 == 3 { "fast" } else { "durable" }, "exec \"$@\"");
         let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
         // A moment that depends on what it has said, which is random enough and needs no clock.
         let mut left = 1 + random.below(400, "kill", "", kill);
         while let Some(Ok(line)) = lines.next() {
-            let Some(words) = line.strip_prefix("ack ") else { continue };
-            let numbers: Option<Vec<u64>> = words.split(' ').map(|word| word.parse().ok()).collect();
-            let Some([revision, writer, sequence, volatile]) = numbers.as_deref() else { continue };
-            let before = acknowledged.insert(*revision, ((*writer, *sequence), *volatile == 1));
-            assert_eq!(before, None, "kill {kill}: revision {revision} was given out twice");
+            if !note(&line, &mut acknowledged) {
+                continue;
+            }
             left = left.saturating_sub(1);
             if left == 0 {
                 // Again for each line that comes: it is dead already then.
@@ -177,5 +194,28 @@ fn a_killed_process_takes_nothing_that_it_acknowledged() {
         check(&directory, &acknowledged, kill);
     }
     assert!(acknowledged.len() as u64 > KILLS * 50, "{} entries in all", acknowledged.len());
+    let _ = fs::remove_dir_all(&directory);
+}
+
+#[test]
+fn a_full_disk_takes_nothing_that_was_acknowledged() {
+    let directory: PathBuf = std::env::temp_dir().join(format!("eventlog-full-{}", std::process::id()));
+    for (round, blocks) in [300, 1100, 2000, 3000].into_iter().enumerate() {
+        let _ = fs::remove_dir_all(&directory);
+        let mut acknowledged = Acknowledged::new();
+        // No file may become longer: what a full disk says, too, comes out of a write.
+        let shell = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$@\"");
+        let mut child = start(&directory, 1, "durable", &shell);
+        let mut failed = Vec::new();
+        for line in BufReader::new(child.stdout.take().expect("piped")).lines() {
+            let line = line.expect("text");
+            if !note(&line, &mut acknowledged) && line.starts_with("failed ") {
+                failed.push(line);
+            }
+        }
+        child.wait().expect("it ended");
+        assert_eq!(failed.len() as u64, WRITERS, "{blocks} blocks: {failed:?}");
+        check(&directory, &acknowledged, round as u64);
+    }
     let _ = fs::remove_dir_all(&directory);
 }

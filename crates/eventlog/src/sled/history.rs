@@ -163,14 +163,11 @@ impl States {
         if let Some(position) = &mut self.position {
             match store.next_object(position, self.at)? {
                 Some((next, change)) => {
-                    match change {
-                        // Not there yet, or as the base has it.
+                    // What is at or before the base is in the base already, whatever is left of it here.
+                    match change.filter(|(revision, _)| *revision > base.revision()) {
                         None => {}
                         Some((_, Verb::Delete)) => drop(self.last.remove(&key_of(&next)?)),
-                        Some((revision, _)) if revision > base.revision() => {
-                            self.last.insert(key_of(&next)?, revision);
-                        }
-                        Some(_) => {}
+                        Some((revision, _)) => drop(self.last.insert(key_of(&next)?, revision)),
                     }
                     *position = next;
                 }

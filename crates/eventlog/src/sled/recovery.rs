@@ -60,8 +60,22 @@ pub(super) fn open(directory: &Directory) -> Result<Opened, OpenError> {
             rebuild(directory, base.revision())?
         }
     };
-    recovery.from_store = surplus(directory, &store, &mut fold, &mut journal)?;
-    forget(directory, &store, base.revision()).map_err(|error| OpenError::corrupt(directory.root(), error.0))?;
+    let tidied = catch_unwind(AssertUnwindSafe(|| {
+        let io = surplus(&store, &mut fold, &mut journal, &mut recovery.from_store)?;
+        forget(directory, &store, base.revision())?;
+        Ok(io)
+    }));
+    let store = match tidied.unwrap_or_else(|_| Err(Broken("sled gave up".to_owned()))) {
+        Ok(written) => {
+            written.map_err(io)?;
+            store
+        }
+        Err(reason) => {
+            recovery.rebuilt = Some(reason.0);
+            drop(store);
+            rebuild(directory, base.revision())?
+        }
+    };
     // What heartbeats may have used is not used again.
     fold.head = fold.head.max(fold.ceiling);
     Ok(Opened { fold, journal, store, base, checkpoint, recovery })
@@ -184,7 +198,8 @@ fn put(store: &Store, records: impl Iterator<Item = (Record, Vec<u8>)>) -> Resul
 /// A new store from the journal.
 fn rebuild(directory: &Directory, base: Revision) -> Result<Store, OpenError> {
     let path = directory.path(STORE);
-    let failed = |error: Broken| OpenError::corrupt(&path, error.0);
+    // A full disk, say; the journal was read before.
+    let failed = |error: Broken| OpenError::Io { path: path.clone(), message: error.0 };
     fs::remove_dir_all(&path).map_err(|error| OpenError::io(&path, &error))?;
     let store = Store::open(&path).map_err(failed)?;
     let mut group = Vec::new();
@@ -204,20 +219,17 @@ fn rebuild(directory: &Directory, base: Revision) -> Result<Store, OpenError> {
     Ok(store)
 }
 
-/// Entries that the store has and the journal lost: they go on where the journal ends, or are no entries of this log.
-fn surplus(directory: &Directory, store: &Store, fold: &mut Fold, journal: &mut Journal) -> Result<u64, OpenError> {
-    let failed = |error: Broken| OpenError::corrupt(&directory.path(STORE), error.0);
-    let mut count = 0;
+/// Entries that the store has and the journal lost go on where the journal ends; others are no entries of this log. The
+/// inner result is the journal's, the outer one the store's.
+fn surplus(store: &Store, fold: &mut Fold, journal: &mut Journal, count: &mut u64) -> Result<io::Result<()>, Broken> {
     for found in store.range(fold.link, Revision(u64::MAX - 1)) {
-        let (_, bytes) = found.map_err(failed)?;
-        let record = Record::decode(&bytes).map_err(|error| failed(error.into()))?;
-        if let Err(error) = fold.replay(&record) {
-            return Err(failed(error.into()));
-        }
+        let (_, bytes) = found?;
+        fold.replay(&Record::decode(&bytes)?)?;
         fold.ceiling = fold.ceiling.max(fold.head);
-        let written = journal.append(std::iter::once(&bytes[..]), fold.ceiling);
-        written.map_err(|error| OpenError::io(directory.root(), &error))?;
-        count += 1;
+        if let Err(error) = journal.append(std::iter::once(&bytes[..]), fold.ceiling) {
+            return Ok(Err(error));
+        }
+        *count += 1;
     }
-    Ok(count)
+    Ok(Ok(()))
 }

@@ -288,6 +288,37 @@ fn a_store_that_is_damaged_is_made_anew() {
     }
 }
 
+/// A power failure may bring back pages of sled's that hold what compaction had dropped, and not all of it.
+#[test]
+fn what_comes_back_from_before_the_base_is_no_trouble() {
+    let directory = Scratch::new();
+    let log = open(&directory);
+    fill(&log, 20);
+    block_on(log.compact(Revision(60))).expect("retained");
+    let before = shown(&log);
+    let base = block_on(log.state_at(Revision(60))).expect("the base");
+    let past = block_on(log.state_at(Revision(61))).expect("retained");
+    close(log);
+    for with_record in [true, false] {
+        let _ = fs::remove_file(directory.join(CLEAN));
+        let sled = ::sled::open(directory.join(STORE)).expect("sled's directory");
+        if with_record {
+            sled.insert([&b"e"[..], &7_u64.to_be_bytes(), &[0, 0]].concat(), &b"\0\x03the first of three"[..])
+                .expect("written");
+        }
+        // An object of the base, as if it had been deleted before.
+        let key = [&store::ordered(&base[0].0)[..], &8_u64.to_be_bytes()].concat();
+        sled.insert(key, &[3]).expect("written");
+        drop(sled);
+        let log = open(&directory);
+        assert_eq!(log.recovery().rebuilt.is_some(), with_record);
+        assert_eq!(shown(&log), before);
+        assert_eq!(block_on(log.state_at(Revision(60))).expect("the base"), base);
+        assert_eq!(block_on(log.state_at(Revision(61))).expect("retained"), past);
+        close(log);
+    }
+}
+
 #[test]
 fn a_journal_that_lost_its_tail_gets_it_back_from_the_store() {
     let directory = Scratch::new();
