@@ -19,6 +19,7 @@ mod core_kinds;
 mod namespaces;
 mod rows;
 pub mod timekeeper;
+mod workload_defaults;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};

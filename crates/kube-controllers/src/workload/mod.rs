@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Deployments, ReplicaSets and pods, in every cluster at once.
+//! Deployments, ReplicaSets, StatefulSets, DaemonSets and pods, in every cluster at once.
 //!
 //! ```text
-//! Deployment ──sizes──► ReplicaSets ──creates, deletes──► pods ──run by──► a kubelet that starts processes,
-//!     ▲                     ▲                                              or the simulated one of this module
-//!     └──── status ─────────┴──── status ─────────────────────┘
+//! Deployment ──sizes──► ReplicaSets ──create, delete──► pods ──run by──► a kubelet that starts processes,
+//!     ▲                     ▲                            ▲ │             or the simulated one of this module
+//!     └──── status ─────────┴──── status ────────────────┼─┘
+//!                       StatefulSets, DaemonSets ────────┘
 //! ```
 //!
 //! **Invariants.** Controllers are thin: how many, which and in what words is decided by functions without I/O
@@ -13,15 +14,18 @@
 
 mod claim;
 mod conditions;
+mod daemon_set;
 mod deployment;
 mod expectations;
 mod history;
 mod kubelet;
 mod objects;
+mod pod_control;
 mod pod_status;
 mod pods;
 mod replica_set;
 mod sizes;
+mod stateful_set;
 mod template;
 
 use std::collections::BTreeMap;
@@ -38,7 +42,7 @@ use futures::future;
 use process::Context;
 
 use self::expectations::Expectations;
-use self::objects::{Deployment, ReplicaSet, controller_uid};
+use self::objects::{DaemonSet, Deployment, ReplicaSet, StatefulSet, controller_uid};
 
 type IsProcess = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 type NodeOf = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
@@ -74,7 +78,9 @@ impl fmt::Debug for Options {
 /// Runs the controllers until the component stops.
 pub(crate) async fn run(context: &Context, options: Options) {
     let workload = Arc::new(Workload::start(context, options));
-    future::join3(deployment::run(workload.clone()), replica_set::run(workload.clone()), kubelet::run(workload)).await;
+    let deployments = future::join(deployment::run(workload.clone()), replica_set::run(workload.clone()));
+    let others = future::join(stateful_set::run(workload.clone()), daemon_set::run(workload.clone()));
+    future::join3(deployments, others, kubelet::run(workload)).await;
 }
 
 /// What the controllers share: local copies, and the way to tell users.
@@ -83,6 +89,8 @@ struct Workload {
     options: Options,
     deployments: Store<Deployment>,
     sets: Store<ReplicaSet>,
+    stateful_sets: Store<StatefulSet>,
+    daemon_sets: Store<DaemonSet>,
     pods: Store<Pod>,
     nodes: Store<Node>,
     /// By uid of the controller.
@@ -133,6 +141,8 @@ impl Workload {
             options,
             deployments: Reflector::new(Api::all(context, "*"), ListOptions::default()).start(),
             sets: sets.start(),
+            stateful_sets: Reflector::new(Api::all(context, "*"), ListOptions::default()).start(),
+            daemon_sets: Reflector::new(Api::all(context, "*"), ListOptions::default()).start(),
             pods: pods.start(),
             nodes: Reflector::new(Api::all(context, "*"), ListOptions::default()).start(),
             sets_by_owner,
