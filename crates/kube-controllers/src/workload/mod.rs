@@ -36,7 +36,7 @@ use api::kubernetes::core::{Node, Pod};
 use apimachinery::Resource;
 use chrono::TimeDelta;
 use controller::{
-    Api, CLUSTER_ANNOTATION, EventType, Index, ListOptions, ObjectKey, ObjectRef, Recorder, Reflector, Store,
+    Api, CLUSTER_ANNOTATION, Error, EventType, Index, ListOptions, ObjectKey, ObjectRef, Recorder, Reflector, Store,
 };
 use futures::future;
 use process::Context;
@@ -113,6 +113,12 @@ fn cluster_of<K: Resource>(object: &K) -> &str {
     object.metadata().annotation(CLUSTER_ANNOTATION).unwrap_or_default()
 }
 
+/// Whether a request was refused because its namespace is going away: then there is no point in asking again.
+fn is_terminating(error: &Error) -> bool {
+    let details = error.status().and_then(|status| status.details.as_ref());
+    details.is_some_and(|details| details.causes.iter().any(|cause| cause.reason == "NamespaceTerminating"))
+}
+
 /// An answer of a cluster's own path as the wildcard path would show it.
 fn placed<K: Resource>(mut object: K, cluster: &str) -> K {
     object.metadata_mut().annotations.insert(CLUSTER_ANNOTATION.to_owned(), cluster.to_owned());
@@ -178,8 +184,13 @@ impl Workload {
     }
 
     /// Where a new pod runs: the fitting node with the fewest pods, or what stands for nodes in a cluster that has
-    /// none. `None`: nowhere yet.
-    fn choose_node(&self, cluster: &str, selector: &BTreeMap<String, String>) -> Option<String> {
+    /// none. `None`: nowhere yet. `more`: how many pods each node has beside those that are seen.
+    fn choose_node(
+        &self,
+        cluster: &str,
+        selector: &BTreeMap<String, String>,
+        more: &BTreeMap<String, usize>,
+    ) -> Option<String> {
         let nodes = self.nodes.list_in_cluster(cluster);
         if nodes.is_empty() {
             return (self.options.node_of)(cluster);
@@ -191,8 +202,18 @@ impl Workload {
                 && node.status.conditions.iter().any(is_ready)
                 && selector.iter().all(|(key, value)| node.metadata.label(key) == Some(value))
         };
-        let count = |node: &&Arc<Node>| self.pods_by_place.count(&place(cluster, &node.metadata.name));
+        let count = |node: &&Arc<Node>| {
+            let name = &node.metadata.name;
+            self.pods_by_place.count(&place(cluster, name)) + more.get(name).copied().unwrap_or_default()
+        };
         nodes.iter().filter(fits).min_by_key(count).map(|node| node.metadata.name.clone())
+    }
+
+    /// Whether a node is there that pods can run on.
+    fn has_node(&self, cluster: &str, name: &str) -> bool {
+        self.nodes.get(&ObjectKey::new(cluster, "", name)).is_some()
+            || (self.nodes.list_in_cluster(cluster).is_empty()
+                && (self.options.node_of)(cluster).is_some_and(|node| node == name))
     }
 
     /// Whether somebody else runs the pod.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What all controllers of pods do alike: make a pod of a template, create and delete, find out whom a pod concerns.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use api::kubernetes::core::{Pod, PodSpec};
@@ -11,7 +12,7 @@ use controller::{Change, Error, EventType, ObjectKey, Requeue, Store};
 use serde_json::{Value, json};
 
 use super::objects::{NewPod, controller_uid};
-use super::{Workload, claim, cluster_of, place, pod_status, pods, template};
+use super::{Workload, claim, cluster_of, is_terminating, place, pod_status, pods, template};
 
 /// A kind whose objects own pods.
 pub(crate) trait Owner: Resource {
@@ -43,6 +44,15 @@ pub(crate) struct Draft {
     pub(crate) at_once: bool,
 }
 
+/// What a pass has created that no local copy shows yet.
+#[derive(Debug)]
+struct CreationPass {
+    now: DateTime<Utc>,
+    created: usize,
+    /// How many pods by node.
+    nodes: BTreeMap<String, usize>,
+}
+
 /// When counts of `pods` change by time alone: the next of them has been ready for long enough.
 pub(crate) fn next_available(pods: &[Arc<Pod>], min_ready: TimeDelta, now: DateTime<Utc>) -> Requeue {
     let available = pods.iter().filter_map(|pod| pods::available_at(pod, min_ready));
@@ -72,8 +82,8 @@ impl Workload {
         keys
     }
 
-    /// A pod of the owner's template; `number` tells pods of one pass apart.
-    fn make_pod<O: Owner>(&self, owner: &O, draft: Draft, number: usize, now: DateTime<Utc>) -> NewPod {
+    /// A pod of the owner's template.
+    fn make_pod<O: Owner>(&self, owner: &O, draft: Draft, pass: &CreationPass) -> NewPod {
         let cluster = cluster_of(owner);
         let (from, template) = (owner.metadata(), owner.template());
         let mut spec = template["spec"].clone();
@@ -92,7 +102,7 @@ impl Workload {
         metadata.owner_references.push(claim::reference(owner));
         let node = match (draft.node, known.node_name.as_str()) {
             (Some(node), _) => Some(node),
-            (None, "") => self.choose_node(cluster, &known.node_selector),
+            (None, "") => self.choose_node(cluster, &known.node_selector, &pass.nodes),
             (None, name) => Some(name.to_owned()),
         };
         if let (Some(node), true) = (&node, spec.is_object()) {
@@ -100,17 +110,18 @@ impl Workload {
         }
         let is_at_once = draft.at_once || self.options.pod_start <= TimeDelta::zero();
         let mut status = None;
-        if let Some(node) = node.filter(|_| is_at_once && !self.is_process(pod_status::images(&known))) {
+        let is_chosen = known.node_name.is_empty();
+        if let Some(node) = node.filter(|_| is_at_once && is_chosen && !self.is_process(pod_status::images(&known))) {
             let own = pod_status::annotations(&metadata);
             if own.start.is_none() && own.fault.is_none() {
-                let seed = format!("{cluster}/{}/{number}/{}", from.uid, now.timestamp_micros());
-                status = Some(pod_status::running(&known, &self.host_address(cluster, &node), &seed, None, now));
+                let seed = format!("{cluster}/{}/{}/{}", from.uid, pass.created, pass.now.timestamp_micros());
+                status = Some(pod_status::running(&known, &self.host_address(cluster, &node), &seed, None, pass.now));
             }
         }
         NewPod { metadata, spec, status }
     }
 
-    /// Creates pods, until one fails; how many were created. Until they are seen, nothing is said of the owner's pods.
+    /// Creates pods, until one fails; how many were created (none counts in a namespace that is going away). Until they are seen, nothing is said of the owner's pods.
     pub(crate) async fn create_pods<O: Owner>(
         &self,
         owner: &O,
@@ -121,11 +132,20 @@ impl Workload {
         let ObjectMeta { uid, namespace, .. } = owner.metadata();
         let api = self.api::<NewPod>().within(cluster_of(owner), namespace);
         self.expectations.expect(uid, count, &[], now);
+        let mut pass = CreationPass { now, created: 0, nodes: BTreeMap::new() };
         for (done, draft) in drafts.into_iter().enumerate() {
-            match api.create(&self.make_pod(owner, draft, done, now)).await {
+            let pod = self.make_pod(owner, draft, &pass);
+            let node = pod.spec["nodeName"].as_str().unwrap_or_default().to_owned();
+            match api.create(&pod).await {
                 Ok(pod) => {
+                    pass.created += 1;
+                    *pass.nodes.entry(node).or_default() += 1;
                     let message = owner.message(true, &pod.metadata.name);
                     self.event(O::SOURCE, owner, EventType::Normal, "SuccessfulCreate", &message).await;
+                }
+                Err(error) if is_terminating(&error) => {
+                    self.expectations.forget_creations(uid, count - done);
+                    return Ok(0);
                 }
                 Err(error) => {
                     self.expectations.forget_creations(uid, count - done);

@@ -51,6 +51,8 @@ pub(crate) async fn run(workload: Arc<Workload>) {
     });
     let known = workload.clone();
     controller.watch_store(&workload.pods, move |change| Workload::owners_of(&known.stateful_sets, change));
+    // Only read, to choose a node.
+    controller.watch_store(&workload.nodes, |_| Vec::new());
     controller
         .run(CONCURRENCY, move |key| {
             let workload = workload.clone();
