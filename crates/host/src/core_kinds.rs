@@ -9,6 +9,8 @@ use generic_apiserver::registry::Generation;
 use generic_apiserver::{RequestContext, Strategy};
 use serde_json::{Value, json};
 
+use crate::workload_defaults;
+
 /// How a kind of Kubernetes behaves.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CoreStrategy {
@@ -24,6 +26,8 @@ pub(crate) struct CoreStrategy {
     pub(crate) keeps_status: bool,
     /// Whether it is a pod: its status comes from who runs it, and it may take its time to end.
     pub(crate) pod: bool,
+    /// Plural name of a kind of `apps`.
+    pub(crate) workload: Option<&'static str>,
     /// Whether `stringData` is merged over `data` and the type defaults to `Opaque`.
     pub(crate) secret: bool,
     /// Whether it is about an object, in whose namespace it has to be.
@@ -32,7 +36,7 @@ pub(crate) struct CoreStrategy {
 
 impl CoreStrategy {
     /// The behaviour of a resource.
-    pub(crate) fn of(group: &str, plural: &str) -> Self {
+    pub(crate) fn of(group: &str, plural: &'static str) -> Self {
         let workload = matches!(group, "apps" | "policy" | "networking.k8s.io" | "batch" | "autoscaling");
         Self {
             generation: workload,
@@ -42,6 +46,7 @@ impl CoreStrategy {
                 && matches!(plural, "pods" | "serviceaccounts" | "services" | "persistentvolumes" | "nodes"),
             keeps_status: group.is_empty() && matches!(plural, "nodes" | "pods"),
             pod: group.is_empty() && plural == "pods",
+            workload: (group == "apps").then_some(plural),
             secret: group.is_empty() && plural == "secrets",
             event: group.is_empty() && plural == "events",
         }
@@ -55,6 +60,9 @@ fn is_kube_controllers(request: &RequestContext) -> bool {
 
 impl Strategy<DynamicObject> for CoreStrategy {
     fn default(&self, object: &mut DynamicObject) {
+        if let Some(plural) = self.workload {
+            workload_defaults::fill(plural, &mut object.fields);
+        }
         if !self.secret {
             return;
         }

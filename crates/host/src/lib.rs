@@ -23,6 +23,7 @@ pub mod live;
 mod namespaces;
 mod rows;
 pub mod timekeeper;
+mod workload_defaults;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};

@@ -5,6 +5,7 @@ mod workloads;
 
 use std::sync::Arc;
 
+use eventlog::Verb;
 use kube_controllers::workload::Options;
 use serde_json::{Value, json};
 
@@ -345,4 +346,162 @@ fn a_client_cannot_create_a_running_pod() {
     let gone = world.ask("DELETE", &format!("{PODS}/p"), Value::Null);
     assert_eq!(gone["metadata"]["name"], "p");
     assert_eq!(world.send("GET", &format!("{PODS}/p"), Value::Null).0, 404, "without a node nothing has to stop");
+}
+
+#[test]
+fn pods_move_when_their_node_goes_and_not_before_another_is_there() {
+    let world = World::new(Options { node_of: Arc::new(|_| None), ..Options::default() });
+    let node = |name: &str| {
+        let ready = json!({"conditions": [{"type": "Ready", "status": "True"}]});
+        json!({"metadata": {"name": name}, "status": ready})
+    };
+    for name in ["a", "b"] {
+        world.ask("POST", "/api/v1/nodes", node(name));
+    }
+    world.settle(0);
+    world.ask("POST", DEPLOYMENTS, web(4));
+    world.settle(60);
+    let nodes = |world: &World| {
+        let mut nodes: Vec<String> = world.list(PODS).iter().map(|pod| text(&pod["spec"]["nodeName"])).collect();
+        nodes.sort();
+        nodes
+    };
+    assert_eq!(nodes(&world).iter().filter(|node| *node == "a").count(), 2, "{:?}", nodes(&world));
+    world.ask("PATCH", "/api/v1/nodes/a", json!({"spec": {"unschedulable": true}}));
+    world.ask("DELETE", "/api/v1/nodes/a", Value::Null);
+    world.settle(60);
+    assert_eq!(nodes(&world), ["b"; 4]);
+    assert_eq!(world.counts(), [4; 4]);
+    world.ask("DELETE", "/api/v1/nodes/b", Value::Null);
+    world.settle(60);
+    assert_eq!(nodes(&world), [""; 4]);
+    assert_eq!(world.counts(), [4, 4, 0, 0]);
+    assert_eq!(world.timers(), 0);
+}
+
+#[test]
+fn nothing_is_created_in_a_namespace_that_goes() {
+    let world = World::new(Options::default());
+    world.ask("POST", "/api/v1/namespaces", json!({"metadata": {"name": "n"}}));
+    world.ask("POST", "/apis/apps/v1/namespaces/n/deployments", web(2));
+    world.settle(60);
+    assert_eq!(world.list("/api/v1/namespaces/n/pods").len(), 2);
+    world.ask("DELETE", "/api/v1/namespaces/n", Value::Null);
+    world.settle(60);
+    assert_eq!(world.send("GET", "/api/v1/namespaces/n", Value::Null).0, 404);
+    assert_eq!(world.timers(), 0);
+}
+
+/// Whatever comes first: "Deployment ensures that only a certain number of Pods are down while they are being updated",
+/// and "that only a certain number of Pods are created above the desired number of Pods."
+#[test]
+fn in_every_schedule_a_rollout_keeps_its_promises() {
+    for seed in 0..20 {
+        let world = World::scheduled(Options::default(), Some(seed));
+        world.ask("POST", DEPLOYMENTS, web(5));
+        world.settle(60);
+        assert_eq!((world.counts(), world.list(PODS).len()), ([5; 4], 5), "seed {seed}");
+        let before = world.entries();
+        world.set_image("web:2");
+        world.settle(60);
+        assert_eq!(world.sets(), [set("1", "web:1", 0), set("2", "web:2", 5)], "seed {seed}");
+        assert_eq!((world.counts(), world.list(PODS).len()), ([5; 4], 5), "seed {seed}");
+        let mut pods = 5;
+        let mut ready = 5;
+        for (verb, name) in world.pod_entries(before) {
+            match verb {
+                Verb::Create => pods += 1,
+                Verb::UpdateStatus => ready += 1,
+                Verb::Delete => (pods, ready) = (pods - 1, ready - 1),
+                Verb::Update => panic!("seed {seed}: {name} was changed"),
+            }
+            assert!(pods <= 7, "seed {seed}: {pods} pods at {name}");
+            assert!(ready >= 4, "seed {seed}: {ready} pods ready at {name}");
+        }
+        assert_eq!((pods, ready, world.timers()), (5, 5, 0), "seed {seed}");
+    }
+}
+
+/// A workload of another kind than Deployment, with the same template.
+fn of_kind(spec: Value) -> Value {
+    let mut object = web(3);
+    object["spec"].as_object_mut().expect("a map").extend(spec.as_object().expect("a map").clone());
+    object
+}
+
+#[test]
+fn a_stateful_set_numbers_its_pods_and_updates_them_from_the_last() {
+    let world = World::new(Options::default());
+    let sets = "/apis/apps/v1/namespaces/default/statefulsets";
+    world.ask("POST", sets, of_kind(json!({"serviceName": "web"})));
+    world.settle(0);
+    assert_eq!(world.list(PODS).len(), 1, "one after the other");
+    world.settle(60);
+    let names = |world: &World| world.list(PODS).iter().map(|pod| text(&pod["metadata"]["name"])).collect::<Vec<_>>();
+    assert_eq!(names(&world), ["web-0", "web-1", "web-2"]);
+    let path = format!("{sets}/web");
+    let status = world.get(&path)["status"].clone();
+    for field in ["replicas", "readyReplicas", "availableReplicas", "currentReplicas", "updatedReplicas"] {
+        assert_eq!(status[field], 3, "{field}");
+    }
+    assert_eq!(status["currentRevision"], status["updateRevision"]);
+    assert_eq!(world.events("SuccessfulCreate")[0], "create Pod web-0 in StatefulSet web successful");
+    assert_eq!(world.timers(), 0);
+
+    let image = json!({"spec": {"template": {"spec": {"containers": [{"name": "c", "image": "web:2"}]}}}});
+    world.ask("PATCH", &path, image);
+    world.settle(0);
+    let images = |world: &World| -> Vec<String> {
+        world.list(PODS).iter().map(|pod| text(&pod["spec"]["containers"][0]["image"])).collect()
+    };
+    assert_eq!(images(&world), ["web:1", "web:1", "web:2"]);
+    world.settle(60);
+    assert_eq!(images(&world), ["web:2"; 3]);
+    let new = world.get(&path)["status"].clone();
+    assert_eq!((&new["currentRevision"], &new["updatedReplicas"]), (&new["updateRevision"], &json!(3)));
+    assert_ne!(new["currentRevision"], status["currentRevision"]);
+    world.ask("PATCH", &format!("{path}/scale"), json!({"spec": {"replicas": 1}}));
+    world.settle(60);
+    assert_eq!(names(&world), ["web-0"]);
+    assert_eq!(world.timers(), 0);
+}
+
+#[test]
+fn a_daemon_set_has_a_pod_on_each_node() {
+    let world = World::new(Options { node_of: Arc::new(|_| None), ..Options::default() });
+    let node = |name: &str, pool: &str| {
+        let ready = json!({"conditions": [{"type": "Ready", "status": "True"}]});
+        json!({"metadata": {"name": name, "labels": {"pool": pool}}, "status": ready})
+    };
+    world.ask("POST", "/api/v1/nodes", node("a", "x"));
+    world.ask("POST", "/api/v1/nodes", node("b", "y"));
+    let sets = "/apis/apps/v1/namespaces/default/daemonsets";
+    let mut set = of_kind(json!({}));
+    set["spec"]["template"]["spec"]["nodeSelector"] = json!({"pool": "x"});
+    set["spec"].as_object_mut().expect("a map").remove("replicas");
+    world.ask("POST", sets, set);
+    world.settle(60);
+    let nodes = |world: &World| world.list(PODS).iter().map(|pod| text(&pod["spec"]["nodeName"])).collect::<Vec<_>>();
+    assert_eq!(nodes(&world), ["a"]);
+    world.ask("POST", "/api/v1/nodes", node("c", "x"));
+    world.settle(60);
+    let mut found = nodes(&world);
+    found.sort();
+    assert_eq!(found, ["a", "c"]);
+    let path = format!("{sets}/web");
+    let image = json!({"spec": {"template": {"spec": {"containers": [{"name": "c", "image": "web:2"}]}}}});
+    world.ask("PATCH", &path, image);
+    world.settle(60);
+    assert!(world.list(PODS).iter().all(|pod| pod["spec"]["containers"][0]["image"] == "web:2"));
+    let status = world.get(&path)["status"].clone();
+    for field in
+        ["desiredNumberScheduled", "currentNumberScheduled", "numberReady", "updatedNumberScheduled", "numberAvailable"]
+    {
+        assert_eq!(status[field], 2, "{field}");
+    }
+    world.ask("DELETE", "/api/v1/nodes/c", Value::Null);
+    world.settle(60);
+    assert_eq!(nodes(&world), ["a"]);
+    assert_eq!(world.get(&path)["status"]["desiredNumberScheduled"], 1);
+    assert_eq!(world.timers(), 0);
 }

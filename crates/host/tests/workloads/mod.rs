@@ -6,7 +6,7 @@ use std::task::{Poll, Waker};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use clock::{Clock, Random, SimulatedClock};
-use eventlog::{EventLog, MemoryLog};
+use eventlog::{EventLog, MemoryLog, Revision, Verb};
 use futures::future::poll_fn;
 use generic_apiserver::Foundation;
 use host::Host;
@@ -35,7 +35,14 @@ pub(crate) struct World {
 impl World {
     /// A host with cluster `runtime`, and kube-controllers with workload.
     pub(crate) fn new(options: workload::Options) -> Self {
-        let clock = SimulatedClock::new("2023-07-27T20:00:00Z".parse().expect("an instant"));
+        Self::scheduled(options, None)
+    }
+
+    /// As [`World::new`]; the order of what could happen in any order is drawn from a seed.
+    pub(crate) fn scheduled(options: workload::Options, seed: Option<u64>) -> Self {
+        let schedule = seed.map(Random::new);
+        let start = "2023-07-27T20:00:00Z".parse().expect("an instant");
+        let clock = SimulatedClock::with_schedule(start, schedule.clone());
         let driver = Arc::<Mutex<Driver>>::default();
         let hook = (driver.clone(), clock.clone());
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -68,7 +75,7 @@ impl World {
             random: Random::new(1),
             wall,
             transport: host.transport(user),
-            tasks: Tasks::on(runtime.handle().clone(), None),
+            tasks: Tasks::on(runtime.handle().clone(), schedule),
             output: Output::new(|_| {}),
         };
         let options = kube_controllers::Options { workload: Some(options) };
@@ -112,6 +119,14 @@ impl World {
     /// How many entries there are.
     pub(crate) fn entries(&self) -> u64 {
         self.log.head().0
+    }
+
+    /// Verb and name of each entry about a pod since a number of entries.
+    pub(crate) fn pod_entries(&self, since: u64) -> Vec<(Verb, String)> {
+        let read = self.log.read(Revision(since), self.log.head(), None);
+        let entries = self.runtime.block_on(read).expect("retained");
+        let pods = entries.iter().filter(|entry| &*entry.key.resource == "/pods");
+        pods.map(|entry| (entry.verb, entry.key.name.to_string())).collect()
     }
 
     pub(crate) fn send(&self, method: &str, path: &str, body: Value) -> (u16, Value) {

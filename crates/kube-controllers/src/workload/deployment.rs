@@ -13,7 +13,7 @@ use controller::{Change, Controller, Error, EventType, ObjectKey, Requeue};
 
 use super::objects::{Deployment, ReplicaSet, controller_uid};
 use super::sizes::{Set, Wish};
-use super::{Workload, claim, cluster_of, conditions, history, placed, pods, template};
+use super::{Workload, claim, cluster_of, conditions, history, is_terminating, placed, pods, template};
 
 const CONCURRENCY: usize = 5;
 const SOURCE: &str = "deployment-controller";
@@ -242,6 +242,7 @@ impl Pass<'_> {
                 self.take_revision();
                 return Ok(Step::Scaled);
             }
+            Err(error) if is_terminating(&error) => return Ok(Step::Scaled),
             Err(error) => {
                 let message = format!("Failed to create new replica set \"{}\": {error}", set.metadata.name);
                 self.report("False", "ReplicaSetCreateError", &error.to_string());

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The simulated kubelet: pods that nobody runs as a process run here, as a status and nothing else.
 //!
-//! A pod without a node gets one first. A pod costs one write of its status (none if it was created running), and one
+//! A pod without a node gets one first; a pod whose node is gone is deleted. A pod costs one write of its status (none if it was created running), and one
 //! more for each change of what is wrong with it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use api::kubernetes::core::{Pod, PodCondition};
@@ -20,8 +21,9 @@ pub(crate) async fn run(workload: Arc<Workload>) {
     controller.watch_store(&workload.pods, |change| change.new.iter().map(|_| change.key.clone()).collect());
     let known = workload.clone();
     controller.watch_store(&workload.nodes, move |change| {
-        // Pods that wait for a node.
-        known.pods_by_place.keys(&place(&change.key.cluster, ""))
+        // Pods that wait for a node, or whose node is gone.
+        let name = if change.new.is_some() { "" } else { &*change.key.name };
+        known.pods_by_place.keys(&place(&change.key.cluster, name))
     });
     controller
         .run(CONCURRENCY, move |key| {
@@ -39,6 +41,11 @@ impl Workload {
         }
         if pod.metadata.is_being_deleted() {
             return self.end(key, &pod).await;
+        }
+        if !pod.spec.node_name.is_empty() && !self.has_node(&key.cluster, &pod.spec.node_name) {
+            // What ran there is gone with the node; what never did waits for a node of that name.
+            let has_run = !pod.status.container_statuses.is_empty();
+            return if has_run { self.remove(key, &pod).await } else { Ok(Requeue::OnChange) };
         }
         if pods::is_terminal(&pod) {
             return Ok(Requeue::OnChange);
@@ -69,6 +76,11 @@ impl Workload {
         if pod.metadata.deletion_grace_period_seconds.unwrap_or(0) == 0 {
             return Ok(Requeue::OnChange);
         }
+        self.remove(key, pod).await
+    }
+
+    /// Deletes a pod that has nothing to stop.
+    async fn remove(&self, key: &ObjectKey, pod: &Pod) -> Result<Requeue, Error> {
         let options = DeleteOptions {
             grace_period_seconds: Some(0),
             preconditions: Some(Preconditions { uid: Some(pod.metadata.uid.clone()), resource_version: None }),
@@ -83,7 +95,7 @@ impl Workload {
     /// Puts the pod on a node, or says why it waits for one.
     async fn schedule(&self, key: &ObjectKey, pod: &Pod) -> Result<Requeue, Error> {
         let mut new = pod.clone();
-        if let Some(node) = self.choose_node(&key.cluster, &pod.spec.node_selector) {
+        if let Some(node) = self.choose_node(&key.cluster, &pod.spec.node_selector, &BTreeMap::new()) {
             new.spec.node_name = node;
             self.api().update(pod, &new).await?;
             return Ok(Requeue::OnChange);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Deployments, ReplicaSets and pods, in every cluster at once.
+//! Deployments, ReplicaSets, StatefulSets, DaemonSets and pods, in every cluster at once.
 //!
 //! ```text
-//! Deployment ──sizes──► ReplicaSets ──creates, deletes──► pods ──run by──► a kubelet that starts processes,
-//!     ▲                     ▲                                              or the simulated one of this module
-//!     └──── status ─────────┴──── status ─────────────────────┘
+//! Deployment ──sizes──► ReplicaSets ──create, delete──► pods ──run by──► a kubelet that starts processes,
+//!     ▲                     ▲                            ▲ │             or the simulated one of this module
+//!     └──── status ─────────┴──── status ────────────────┼─┘
+//!                       StatefulSets, DaemonSets ────────┘
 //! ```
 //!
 //! **Invariants.** Controllers are thin: how many, which and in what words is decided by functions without I/O
@@ -13,15 +14,18 @@
 
 mod claim;
 mod conditions;
+mod daemon_set;
 mod deployment;
 mod expectations;
 mod history;
 mod kubelet;
 mod objects;
+mod pod_control;
 mod pod_status;
 mod pods;
 mod replica_set;
 mod sizes;
+mod stateful_set;
 mod template;
 
 use std::collections::BTreeMap;
@@ -32,13 +36,13 @@ use api::kubernetes::core::{Node, Pod};
 use apimachinery::Resource;
 use chrono::TimeDelta;
 use controller::{
-    Api, CLUSTER_ANNOTATION, EventType, Index, ListOptions, ObjectKey, ObjectRef, Recorder, Reflector, Store,
+    Api, CLUSTER_ANNOTATION, Error, EventType, Index, ListOptions, ObjectKey, ObjectRef, Recorder, Reflector, Store,
 };
 use futures::future;
 use process::Context;
 
 use self::expectations::Expectations;
-use self::objects::{Deployment, ReplicaSet, controller_uid};
+use self::objects::{DaemonSet, Deployment, ReplicaSet, StatefulSet, controller_uid};
 
 type IsProcess = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 type NodeOf = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
@@ -74,7 +78,9 @@ impl fmt::Debug for Options {
 /// Runs the controllers until the component stops.
 pub(crate) async fn run(context: &Context, options: Options) {
     let workload = Arc::new(Workload::start(context, options));
-    future::join3(deployment::run(workload.clone()), replica_set::run(workload.clone()), kubelet::run(workload)).await;
+    let deployments = future::join(deployment::run(workload.clone()), replica_set::run(workload.clone()));
+    let others = future::join(stateful_set::run(workload.clone()), daemon_set::run(workload.clone()));
+    future::join3(deployments, others, kubelet::run(workload)).await;
 }
 
 /// What the controllers share: local copies, and the way to tell users.
@@ -83,6 +89,8 @@ struct Workload {
     options: Options,
     deployments: Store<Deployment>,
     sets: Store<ReplicaSet>,
+    stateful_sets: Store<StatefulSet>,
+    daemon_sets: Store<DaemonSet>,
     pods: Store<Pod>,
     nodes: Store<Node>,
     /// By uid of the controller.
@@ -103,6 +111,12 @@ fn place(cluster: &str, node: &str) -> String {
 /// The cluster that an object of the wildcard path is of.
 fn cluster_of<K: Resource>(object: &K) -> &str {
     object.metadata().annotation(CLUSTER_ANNOTATION).unwrap_or_default()
+}
+
+/// Whether a request was refused because its namespace is going away: then there is no point in asking again.
+fn is_terminating(error: &Error) -> bool {
+    let details = error.status().and_then(|status| status.details.as_ref());
+    details.is_some_and(|details| details.causes.iter().any(|cause| cause.reason == "NamespaceTerminating"))
 }
 
 /// An answer of a cluster's own path as the wildcard path would show it.
@@ -133,6 +147,8 @@ impl Workload {
             options,
             deployments: Reflector::new(Api::all(context, "*"), ListOptions::default()).start(),
             sets: sets.start(),
+            stateful_sets: Reflector::new(Api::all(context, "*"), ListOptions::default()).start(),
+            daemon_sets: Reflector::new(Api::all(context, "*"), ListOptions::default()).start(),
             pods: pods.start(),
             nodes: Reflector::new(Api::all(context, "*"), ListOptions::default()).start(),
             sets_by_owner,
@@ -168,8 +184,13 @@ impl Workload {
     }
 
     /// Where a new pod runs: the fitting node with the fewest pods, or what stands for nodes in a cluster that has
-    /// none. `None`: nowhere yet.
-    fn choose_node(&self, cluster: &str, selector: &BTreeMap<String, String>) -> Option<String> {
+    /// none. `None`: nowhere yet. `more`: how many pods each node has beside those that are seen.
+    fn choose_node(
+        &self,
+        cluster: &str,
+        selector: &BTreeMap<String, String>,
+        more: &BTreeMap<String, usize>,
+    ) -> Option<String> {
         let nodes = self.nodes.list_in_cluster(cluster);
         if nodes.is_empty() {
             return (self.options.node_of)(cluster);
@@ -181,8 +202,18 @@ impl Workload {
                 && node.status.conditions.iter().any(is_ready)
                 && selector.iter().all(|(key, value)| node.metadata.label(key) == Some(value))
         };
-        let count = |node: &&Arc<Node>| self.pods_by_place.count(&place(cluster, &node.metadata.name));
+        let count = |node: &&Arc<Node>| {
+            let name = &node.metadata.name;
+            self.pods_by_place.count(&place(cluster, name)) + more.get(name).copied().unwrap_or_default()
+        };
         nodes.iter().filter(fits).min_by_key(count).map(|node| node.metadata.name.clone())
+    }
+
+    /// Whether a node is there that pods can run on.
+    fn has_node(&self, cluster: &str, name: &str) -> bool {
+        self.nodes.get(&ObjectKey::new(cluster, "", name)).is_some()
+            || (self.nodes.list_in_cluster(cluster).is_empty()
+                && (self.options.node_of)(cluster).is_some_and(|node| node == name))
     }
 
     /// Whether somebody else runs the pod.

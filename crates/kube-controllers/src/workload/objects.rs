@@ -2,7 +2,10 @@
 //! Kinds as these controllers see them: the pod template is kept as it came, so that a pod gets all of it, whatever
 //! this version knows of it.
 
-use api::kubernetes::apps::{DeploymentStatus, DeploymentStrategy, ReplicaSetStatus};
+use api::kubernetes::apps::{
+    DaemonSetStatus, DaemonSetUpdateStrategy, DeploymentStatus, DeploymentStrategy, ReplicaSetStatus,
+    StatefulSetStatus, StatefulSetUpdateStrategy,
+};
 use api::kubernetes::core::PodStatus;
 use api::kubernetes::tables;
 use apimachinery::Resource;
@@ -56,6 +59,48 @@ pub(crate) struct ReplicaSetSpec {
     pub(crate) template: Value,
 }
 
+/// A DaemonSet.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct DaemonSet {
+    pub(crate) metadata: ObjectMeta,
+    pub(crate) spec: DaemonSetSpec,
+    pub(crate) status: DaemonSetStatus,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct DaemonSetSpec {
+    pub(crate) selector: Option<LabelSelector>,
+    pub(crate) template: Value,
+    pub(crate) update_strategy: DaemonSetUpdateStrategy,
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) min_ready_seconds: i32,
+}
+
+/// A StatefulSet.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct StatefulSet {
+    pub(crate) metadata: ObjectMeta,
+    pub(crate) spec: StatefulSetSpec,
+    pub(crate) status: StatefulSetStatus,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct StatefulSetSpec {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) replicas: Option<i32>,
+    pub(crate) selector: Option<LabelSelector>,
+    pub(crate) template: Value,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(crate) pod_management_policy: String,
+    pub(crate) update_strategy: StatefulSetUpdateStrategy,
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) min_ready_seconds: i32,
+}
+
 /// A Pod as it is created.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -99,6 +144,8 @@ macro_rules! view {
 
 view!(Deployment, "apps", "apps", "Deployment", "deployments");
 view!(ReplicaSet, "apps", "apps", "ReplicaSet", "replicasets");
+view!(DaemonSet, "apps", "apps", "DaemonSet", "daemonsets");
+view!(StatefulSet, "apps", "apps", "StatefulSet", "statefulsets");
 view!(NewPod, "", "core", "Pod", "pods");
 
 impl Deployment {

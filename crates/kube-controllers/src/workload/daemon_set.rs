@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The DaemonSet controller: one pod on each node that the template's node selector selects.
+//!
+//! There are no ControllerRevisions and no surge: an update deletes the old pod first.
+//!
+//! Source: k8s.io/kubernetes pkg/controller/daemon/{daemon_controller,update}.go.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use api::kubernetes::apps::DaemonSetStatus;
+use api::kubernetes::core::{Pod, PodSpec};
+use apimachinery::meta::{IntOrString, LabelSelector};
+use chrono::TimeDelta;
+use controller::{Controller, Error, ObjectKey, Requeue};
+use serde_json::Value;
+
+use super::objects::DaemonSet;
+use super::pod_control::{Draft, Owner, REVISION_LABEL, count, next_available};
+use super::{Workload, claim, pods, template};
+
+const CONCURRENCY: usize = 5;
+
+impl Owner for DaemonSet {
+    const SOURCE: &'static str = "daemonset-controller";
+
+    fn selector(&self) -> Option<&LabelSelector> {
+        self.spec.selector.as_ref()
+    }
+
+    fn template(&self) -> &Value {
+        &self.spec.template
+    }
+}
+
+/// Runs the controller until the component stops.
+pub(crate) async fn run(workload: Arc<Workload>) {
+    let mut controller = Controller::new("daemonset", &workload.context);
+    let known = workload.clone();
+    controller.watch_store(&workload.daemon_sets, move |change| {
+        if let (Some(old), None) = (&change.old, &change.new) {
+            known.expectations.forget(&old.metadata.uid);
+        }
+        vec![change.key.clone()]
+    });
+    let known = workload.clone();
+    controller.watch_store(&workload.pods, move |change| Workload::owners_of(&known.daemon_sets, change));
+    let known = workload.clone();
+    controller.watch_store(&workload.nodes, move |change| {
+        // Which sets select the node, a pass finds out; a heartbeat concerns none.
+        if !change.differs(|node| (node.metadata.labels.clone(), node.metadata.is_being_deleted())) {
+            return Vec::new();
+        }
+        let cluster = &change.key.cluster;
+        let sets = known.daemon_sets.list_in_cluster(cluster);
+        sets.iter().map(|set| ObjectKey::new(cluster, &set.metadata.namespace, &set.metadata.name)).collect()
+    });
+    controller
+        .run(CONCURRENCY, move |key| {
+            let workload = workload.clone();
+            async move { workload.reconcile_daemon_set(&key).await }
+        })
+        .await;
+}
+
+/// A pod of a set.
+#[derive(Clone, Copy, Debug)]
+struct Fact<'a> {
+    node: &'a str,
+    is_updated: bool,
+    is_available: bool,
+}
+
+/// What is to be done.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Plan {
+    /// Nodes that get a pod.
+    create: Vec<String>,
+    /// Positions of the pods that go.
+    delete: Vec<usize>,
+}
+
+/// One pod on each node, the first that is there; of those of an old template, as many go as may be missing, and those
+/// that are not available anyway. `max_unavailable`: `None` for strategy OnDelete.
+fn plan(nodes: &[String], pods: &[Fact<'_>], max_unavailable: Option<usize>) -> Plan {
+    let mut plan = Plan::default();
+    let mut by_node: BTreeMap<&str, usize> = BTreeMap::new();
+    for (position, pod) in pods.iter().enumerate() {
+        let belongs = nodes.iter().any(|node| node == pod.node);
+        if !belongs || by_node.contains_key(pod.node) {
+            plan.delete.push(position);
+        } else {
+            by_node.insert(pod.node, position);
+        }
+    }
+    plan.create = nodes.iter().filter(|node| !by_node.contains_key(node.as_str())).cloned().collect();
+    let Some(max_unavailable) = max_unavailable else { return plan };
+    let available = by_node.values().filter(|position| pods[**position].is_available).count();
+    let mut unavailable = nodes.len() - available;
+    for position in by_node.into_values().filter(|position| !pods[*position].is_updated) {
+        if !pods[position].is_available {
+            plan.delete.push(position);
+        } else if unavailable < max_unavailable {
+            unavailable += 1;
+            plan.delete.push(position);
+        }
+    }
+    plan
+}
+
+impl Workload {
+    /// The nodes that a DaemonSet is meant for.
+    fn nodes_for(&self, cluster: &str, spec: &PodSpec) -> Vec<String> {
+        let nodes = self.nodes.list_in_cluster(cluster);
+        if nodes.is_empty() {
+            return (self.options.node_of)(cluster).into_iter().collect();
+        }
+        let fits = nodes.iter().filter(|node| {
+            let mut selector = spec.node_selector.iter();
+            !node.metadata.is_being_deleted() && selector.all(|(key, value)| node.metadata.label(key) == Some(value))
+        });
+        fits.map(|node| node.metadata.name.clone()).collect()
+    }
+
+    async fn reconcile_daemon_set(&self, key: &ObjectKey) -> Result<Requeue, Error> {
+        let Some(set) = self.daemon_sets.get(key) else { return Ok(Requeue::OnChange) };
+        let now = self.context.clock.now();
+        if let Some(until) = self.expectations.pending(&set.metadata.uid, now) {
+            return Ok(Requeue::At(until));
+        }
+        let Some(selector) = claim::selector(set.selector()) else { return Ok(Requeue::OnChange) };
+        let near = self.pods.list_in(&key.cluster, &key.namespace);
+        let active = near.into_iter().filter(|pod| pods::is_active(pod)).collect();
+        let mut pods = claim::claim(&self.api(), &*set, &selector, &self.api(), active).await?;
+        pods.sort_by_key(|pod| pod.metadata.creation_timestamp.0);
+        if set.metadata.is_being_deleted() {
+            return Ok(Requeue::OnChange);
+        }
+        let spec: PodSpec = serde_json::from_value(set.spec.template["spec"].clone()).unwrap_or_default();
+        let nodes = self.nodes_for(&key.cluster, &spec);
+        let hash = template::hash(&set.spec.template, set.status.collision_count);
+        let min_ready = TimeDelta::seconds(i64::from(set.spec.min_ready_seconds));
+        let is_updated = |pod: &Pod| pod.metadata.label(REVISION_LABEL) == Some(&hash);
+        let is_available = |pod: &Pod| pods::available_at(pod, min_ready).is_some_and(|at| at <= now);
+        let facts: Vec<Fact<'_>> = pods
+            .iter()
+            .map(|pod| Fact { node: &pod.spec.node_name, is_updated: is_updated(pod), is_available: is_available(pod) })
+            .collect();
+        let plan = plan(&nodes, &facts, max_unavailable(&set, nodes.len()));
+        let desired = i32::try_from(nodes.len()).unwrap_or(i32::MAX);
+        let is_idle = plan == Plan::default();
+        if !plan.delete.is_empty() {
+            let gone: Vec<&Pod> = plan.delete.iter().map(|position| &*pods[*position]).collect();
+            self.delete_pods(&*set, &gone, now).await?;
+        } else if !plan.create.is_empty() {
+            let was = &set.status;
+            let at_once = was.observed_generation == set.metadata.generation
+                && was.updated_number_scheduled >= desired
+                && was.number_available >= desired;
+            let draft = |node| Draft {
+                node: Some(node),
+                labels: vec![(REVISION_LABEL, hash.clone())],
+                at_once,
+                ..Draft::default()
+            };
+            self.create_pods(&*set, plan.create.into_iter().map(draft).collect(), now).await?;
+        }
+        if !is_idle {
+            return Ok(Requeue::OnChange);
+        }
+        let mut changed = DaemonSet::clone(&set);
+        let available = count(&pods, is_available);
+        changed.status = DaemonSetStatus {
+            current_number_scheduled: count(&pods, |_| true),
+            number_misscheduled: 0,
+            desired_number_scheduled: desired,
+            number_ready: count(&pods, |pod| pods::ready_since(pod).is_some()),
+            observed_generation: set.metadata.generation,
+            updated_number_scheduled: count(&pods, is_updated),
+            number_available: available,
+            number_unavailable: desired - available,
+            ..set.status.clone()
+        };
+        self.api::<DaemonSet>().update_status(&set, &changed).await?;
+        Ok(next_available(&pods, min_ready, now))
+    }
+}
+
+/// How many pods may be missing during an update, at least one; `None`: pods are replaced only by who deletes them.
+fn max_unavailable(set: &DaemonSet, nodes: usize) -> Option<usize> {
+    let strategy = &set.spec.update_strategy;
+    if strategy.r#type == "OnDelete" {
+        return None;
+    }
+    let wanted = strategy.rolling_update.as_ref().and_then(|it| it.max_unavailable.as_ref());
+    let nodes = i32::try_from(nodes).unwrap_or(i32::MAX);
+    let number = wanted.unwrap_or(&IntOrString::Int(1)).scaled(nodes, true).unwrap_or(1);
+    Some(usize::try_from(number).unwrap_or(0).max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pod(node: &str, is_updated: bool, is_available: bool) -> Fact<'_> {
+        Fact { node, is_updated, is_available }
+    }
+
+    #[track_caller]
+    fn check(pods: &[Fact<'_>], max_unavailable: Option<usize>, create: &[&str], delete: &[usize]) {
+        let nodes = ["a", "b", "c"].map(str::to_owned);
+        let found = plan(&nodes, pods, max_unavailable);
+        let create = create.iter().map(|node| (*node).to_owned()).collect();
+        assert_eq!(found, Plan { create, delete: delete.to_vec() });
+    }
+
+    /// "A DaemonSet ensures that all (or some) Nodes run a copy of a Pod. As nodes are added to the cluster, Pods are
+    /// added to them. As nodes are removed from the cluster, those Pods are garbage collected."
+    #[test]
+    fn each_node_has_one_pod() {
+        check(&[], Some(1), &["a", "b", "c"], &[]);
+        check(&[pod("a", true, true), pod("b", true, false)], Some(1), &["c"], &[]);
+        let all = [pod("a", true, true), pod("a", true, true), pod("b", true, true), pod("c", true, true)];
+        check(&all, Some(1), &[], &[1]);
+        check(
+            &[pod("gone", true, true), pod("a", true, true), pod("b", true, true), pod("c", true, true)],
+            None,
+            &[],
+            &[0],
+        );
+    }
+
+    /// "after you update a DaemonSet template, old DaemonSet pods will be killed, and new DaemonSet pods will be created
+    /// automatically, in a controlled fashion. At most one pod of the DaemonSet will be running on each node."
+    #[test]
+    fn an_update_takes_as_many_pods_as_may_be_missing() {
+        let old = [pod("a", false, true), pod("b", false, true), pod("c", false, true)];
+        check(&old, Some(1), &[], &[0]);
+        check(&old, Some(2), &[], &[0, 1]);
+        check(&old, None, &[], &[]);
+        check(&[pod("a", true, false), pod("b", false, true), pod("c", false, true)], Some(1), &[], &[]);
+        check(&[pod("a", true, true), pod("b", false, false), pod("c", false, true)], Some(1), &[], &[1]);
+    }
+}

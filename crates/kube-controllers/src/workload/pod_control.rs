@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What all controllers of pods do alike: make a pod of a template, create and delete, find out whom a pod concerns.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use api::kubernetes::core::{Pod, PodSpec};
+use apimachinery::Resource;
+use apimachinery::meta::{DeleteOptions, LabelSelector, ObjectMeta, Preconditions};
+use chrono::{DateTime, TimeDelta, Utc};
+use controller::{Change, Error, EventType, ObjectKey, Requeue, Store};
+use serde_json::{Value, json};
+
+use super::objects::{NewPod, controller_uid};
+use super::{Workload, claim, cluster_of, is_terminating, place, pod_status, pods, template};
+
+/// A kind whose objects own pods.
+pub(crate) trait Owner: Resource {
+    /// Who its Events come from.
+    const SOURCE: &'static str;
+    /// Its selector.
+    fn selector(&self) -> Option<&LabelSelector>;
+    /// Its pod template.
+    fn template(&self) -> &Value;
+    /// Text of the Event about a pod that was created, or deleted.
+    fn message(&self, created: bool, pod: &str) -> String {
+        format!("{} pod: {pod}", if created { "Created" } else { "Deleted" })
+    }
+}
+
+/// Label with the revision of the template that a pod of a DaemonSet or StatefulSet was made of.
+pub(crate) const REVISION_LABEL: &str = "controller-revision-hash";
+
+/// What a new pod is to be.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Draft {
+    /// Its name; without one the server makes one of the owner's.
+    pub(crate) name: Option<String>,
+    /// Its node; without one a node is chosen.
+    pub(crate) node: Option<String>,
+    /// Labels beside the template's.
+    pub(crate) labels: Vec<(&'static str, String)>,
+    /// Whether it runs at once, if it is simulated: it takes the place of one that was available.
+    pub(crate) at_once: bool,
+}
+
+/// What a pass has created that no local copy shows yet.
+#[derive(Debug)]
+struct CreationPass {
+    now: DateTime<Utc>,
+    created: usize,
+    /// How many pods by node.
+    nodes: BTreeMap<String, usize>,
+}
+
+/// When counts of `pods` change by time alone: the next of them has been ready for long enough.
+pub(crate) fn next_available(pods: &[Arc<Pod>], min_ready: TimeDelta, now: DateTime<Utc>) -> Requeue {
+    let available = pods.iter().filter_map(|pod| pods::available_at(pod, min_ready));
+    available.filter(|at| *at > now).min().map_or(Requeue::OnChange, Requeue::WorkAt)
+}
+
+/// How many pods count, as a status says it.
+pub(crate) fn count(pods: &[Arc<Pod>], counts: impl Fn(&Pod) -> bool) -> i32 {
+    i32::try_from(pods.iter().filter(|pod| counts(pod)).count()).unwrap_or(i32::MAX)
+}
+
+impl Workload {
+    /// Which owners a change of a pod concerns: those that it has or had, or those that may adopt an orphan.
+    pub(crate) fn owners_of<O: Owner>(store: &Store<O>, change: &Change<Pod>) -> Vec<ObjectKey> {
+        let states = [&change.old, &change.new].into_iter().flatten();
+        let mut keys: Vec<ObjectKey> = states.filter_map(|pod| Self::owner_key::<O, _>(&change.key, &**pod)).collect();
+        keys.dedup();
+        let orphan = change.new.as_ref().filter(|pod| controller_uid(&pod.metadata).is_none());
+        if let Some(pod) = orphan.filter(|pod| !pod.metadata.is_being_deleted() && !pod.metadata.labels.is_empty()) {
+            let near = store.list_in(&change.key.cluster, &change.key.namespace);
+            let selects = |owner: &&Arc<O>| {
+                let selector = claim::selector(owner.selector());
+                selector.is_some_and(|selector| selector.matches(&pod.metadata.labels))
+            };
+            keys.extend(near.iter().filter(selects).map(|found| change.key.sibling(&found.metadata().name)));
+        }
+        keys
+    }
+
+    /// A pod of the owner's template.
+    fn make_pod<O: Owner>(&self, owner: &O, draft: Draft, pass: &CreationPass) -> NewPod {
+        let cluster = cluster_of(owner);
+        let (from, template) = (owner.metadata(), owner.template());
+        let mut spec = template["spec"].clone();
+        let known: PodSpec = serde_json::from_value(spec.clone()).unwrap_or_default();
+        let mut metadata = ObjectMeta {
+            namespace: from.namespace.clone(),
+            labels: template::texts(template, "labels"),
+            annotations: template::texts(template, "annotations"),
+            ..ObjectMeta::default()
+        };
+        match draft.name {
+            Some(name) => metadata.name = name,
+            None => metadata.generate_name = format!("{}-", from.name),
+        }
+        metadata.labels.extend(draft.labels.into_iter().map(|(key, value)| (key.to_owned(), value)));
+        metadata.owner_references.push(claim::reference(owner));
+        let node = match (draft.node, known.node_name.as_str()) {
+            (Some(node), _) => Some(node),
+            (None, "") => self.choose_node(cluster, &known.node_selector, &pass.nodes),
+            (None, name) => Some(name.to_owned()),
+        };
+        if let (Some(node), true) = (&node, spec.is_object()) {
+            spec["nodeName"] = json!(node);
+        }
+        let is_at_once = draft.at_once || self.options.pod_start <= TimeDelta::zero();
+        let mut status = None;
+        let is_chosen = known.node_name.is_empty();
+        if let Some(node) = node.filter(|_| is_at_once && is_chosen && !self.is_process(pod_status::images(&known))) {
+            let own = pod_status::annotations(&metadata);
+            if own.start.is_none() && own.fault.is_none() {
+                let seed = format!("{cluster}/{}/{}/{}", from.uid, pass.created, pass.now.timestamp_micros());
+                status = Some(pod_status::running(&known, &self.host_address(cluster, &node), &seed, None, pass.now));
+            }
+        }
+        NewPod { metadata, spec, status }
+    }
+
+    /// Creates pods, until one fails; how many were created (none counts in a namespace that is going away). Until they are seen, nothing is said of the owner's pods.
+    pub(crate) async fn create_pods<O: Owner>(
+        &self,
+        owner: &O,
+        drafts: Vec<Draft>,
+        now: DateTime<Utc>,
+    ) -> Result<usize, Error> {
+        let count = drafts.len();
+        let ObjectMeta { uid, namespace, .. } = owner.metadata();
+        let api = self.api::<NewPod>().within(cluster_of(owner), namespace);
+        self.expectations.expect(uid, count, &[], now);
+        let mut pass = CreationPass { now, created: 0, nodes: BTreeMap::new() };
+        for (done, draft) in drafts.into_iter().enumerate() {
+            let pod = self.make_pod(owner, draft, &pass);
+            let node = pod.spec["nodeName"].as_str().unwrap_or_default().to_owned();
+            match api.create(&pod).await {
+                Ok(pod) => {
+                    pass.created += 1;
+                    *pass.nodes.entry(node).or_default() += 1;
+                    let message = owner.message(true, &pod.metadata.name);
+                    self.event(O::SOURCE, owner, EventType::Normal, "SuccessfulCreate", &message).await;
+                }
+                Err(error) if is_terminating(&error) => {
+                    self.expectations.forget_creations(uid, count - done);
+                    return Ok(0);
+                }
+                Err(error) => {
+                    self.expectations.forget_creations(uid, count - done);
+                    let message = format!("Error creating: {error}");
+                    self.event(O::SOURCE, owner, EventType::Warning, "FailedCreate", &message).await;
+                    return Err(error);
+                }
+            }
+        }
+        Ok(count)
+    }
+
+    /// Deletes pods; how many. Until they are seen to go, nothing is said of the owner's pods.
+    pub(crate) async fn delete_pods<O: Owner>(
+        &self,
+        owner: &O,
+        pods: &[&Pod],
+        now: DateTime<Utc>,
+    ) -> Result<usize, Error> {
+        let metadata = owner.metadata();
+        let uids: Vec<&str> = pods.iter().map(|pod| pod.metadata.uid.as_str()).collect();
+        self.expectations.expect(&metadata.uid, 0, &uids, now);
+        let api = self.api::<Pod>().within(cluster_of(owner), &metadata.namespace);
+        let mut result = Ok(pods.len());
+        for pod in pods {
+            let ObjectMeta { name, uid, .. } = &pod.metadata;
+            // Nothing has to stop for a simulated pod, so that it goes at once.
+            let simulated = !self.is_process(pod_status::images(&pod.spec));
+            let options = DeleteOptions {
+                grace_period_seconds: simulated.then_some(0),
+                preconditions: Some(Preconditions { uid: Some(uid.clone()), resource_version: None }),
+                ..DeleteOptions::default()
+            };
+            match api.delete(name, &options).await {
+                Ok(()) => {
+                    let message = owner.message(false, name);
+                    self.event(O::SOURCE, owner, EventType::Normal, "SuccessfulDelete", &message).await;
+                }
+                Err(error) if error.is_not_found() => self.expectations.forget_deletion(&metadata.uid, uid),
+                Err(error) => {
+                    self.expectations.forget_deletion(&metadata.uid, uid);
+                    let message = format!("Error deleting: {error}");
+                    self.event(O::SOURCE, owner, EventType::Warning, "FailedDelete", &message).await;
+                    result = Err(error);
+                }
+            }
+        }
+        result
+    }
+
+    /// The address of a node: its own, or one made of its name.
+    pub(crate) fn host_address(&self, cluster: &str, node: &str) -> String {
+        let known = self.nodes.get(&ObjectKey::new(cluster, "", node));
+        let internal = known.and_then(|node| {
+            let address = node.status.addresses.iter().find(|address| address.r#type == "InternalIP")?;
+            Some(address.address.clone())
+        });
+        internal.unwrap_or_else(|| pod_status::address("10.250", &place(cluster, node)))
+    }
+}

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The StatefulSet controller: pods with ordinals, one after the other.
+//!
+//! There are no ControllerRevisions and no claims for volumes. Unlike upstream, a pod below the update's partition that
+//! is lost comes back with the new template.
+//!
+//! Source: k8s.io/kubernetes pkg/controller/statefulset/{stateful_set_control,stateful_set_utils}.go.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use api::kubernetes::apps::StatefulSetStatus;
+use api::kubernetes::core::Pod;
+use apimachinery::meta::LabelSelector;
+use chrono::TimeDelta;
+use controller::{Controller, Error, ObjectKey, Requeue};
+use serde_json::Value;
+
+use super::objects::StatefulSet;
+use super::pod_control::{Draft, Owner, REVISION_LABEL, count, next_available};
+use super::{Workload, claim, pods, template};
+
+const CONCURRENCY: usize = 5;
+
+impl Owner for StatefulSet {
+    const SOURCE: &'static str = "statefulset-controller";
+
+    fn selector(&self) -> Option<&LabelSelector> {
+        self.spec.selector.as_ref()
+    }
+
+    fn template(&self) -> &Value {
+        &self.spec.template
+    }
+
+    fn message(&self, created: bool, pod: &str) -> String {
+        let verb = if created { "create" } else { "delete" };
+        format!("{verb} Pod {pod} in StatefulSet {} successful", self.metadata.name)
+    }
+}
+
+/// Runs the controller until the component stops.
+pub(crate) async fn run(workload: Arc<Workload>) {
+    let mut controller = Controller::new("statefulset", &workload.context);
+    let known = workload.clone();
+    controller.watch_store(&workload.stateful_sets, move |change| {
+        if let (Some(old), None) = (&change.old, &change.new) {
+            known.expectations.forget(&old.metadata.uid);
+        }
+        vec![change.key.clone()]
+    });
+    let known = workload.clone();
+    controller.watch_store(&workload.pods, move |change| Workload::owners_of(&known.stateful_sets, change));
+    // Only read, to choose a node.
+    controller.watch_store(&workload.nodes, |_| Vec::new());
+    controller
+        .run(CONCURRENCY, move |key| {
+            let workload = workload.clone();
+            async move { workload.reconcile_stateful_set(&key).await }
+        })
+        .await;
+}
+
+/// A pod of a set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Fact {
+    is_updated: bool,
+    /// Available, and not being deleted.
+    is_healthy: bool,
+    is_terminating: bool,
+    /// It has ended for good and makes room for its successor.
+    is_terminal: bool,
+}
+
+/// What a set wishes for.
+#[derive(Clone, Copy, Debug)]
+struct Wish {
+    replicas: i32,
+    /// Policy Parallel: nobody waits for anybody when pods come and go.
+    is_parallel: bool,
+    /// The lowest ordinal that an update reaches; `None` for strategy OnDelete.
+    partition: Option<i32>,
+}
+
+/// What is to be done: ordinals.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Plan {
+    create: Vec<i32>,
+    delete: Vec<i32>,
+}
+
+/// Pods come in the order of their ordinals, go and are updated in the reverse order, one at a time.
+fn plan(wish: Wish, pods: &BTreeMap<i32, Fact>) -> Plan {
+    let mut plan = Plan::default();
+    let ended = pods.iter().filter(|(_, pod)| pod.is_terminal && !pod.is_terminating).map(|(ordinal, _)| *ordinal);
+    plan.delete.extend(ended);
+    if !plan.delete.is_empty() {
+        return plan;
+    }
+    for ordinal in 0..wish.replicas {
+        match pods.get(&ordinal) {
+            None => {
+                plan.create.push(ordinal);
+                if !wish.is_parallel {
+                    return plan;
+                }
+            }
+            Some(pod) if !pod.is_healthy && !wish.is_parallel => return plan,
+            Some(_) => {}
+        }
+    }
+    if !plan.create.is_empty() {
+        return plan;
+    }
+    for (ordinal, pod) in pods.range(wish.replicas..).rev() {
+        if !pod.is_terminating {
+            plan.delete.push(*ordinal);
+        }
+        if !wish.is_parallel {
+            return plan;
+        }
+    }
+    let Some(partition) = wish.partition.filter(|_| plan == Plan::default()) else { return plan };
+    for ordinal in (partition.max(0)..wish.replicas).rev() {
+        let Some(pod) = pods.get(&ordinal) else { return plan };
+        if !pod.is_updated && !pod.is_terminating {
+            plan.delete.push(ordinal);
+            return plan;
+        }
+        if !pod.is_healthy {
+            return plan;
+        }
+    }
+    plan
+}
+
+/// The ordinal in the name of a pod.
+fn ordinal(set: &str, pod: &str) -> Option<i32> {
+    let digits = pod.strip_prefix(set)?.strip_prefix('-')?;
+    digits.parse().ok().filter(|ordinal: &i32| *ordinal >= 0 && ordinal.to_string() == digits)
+}
+
+impl Workload {
+    async fn reconcile_stateful_set(&self, key: &ObjectKey) -> Result<Requeue, Error> {
+        let Some(set) = self.stateful_sets.get(key) else { return Ok(Requeue::OnChange) };
+        let now = self.context.clock.now();
+        if let Some(until) = self.expectations.pending(&set.metadata.uid, now) {
+            return Ok(Requeue::At(until));
+        }
+        let Some(selector) = claim::selector(set.selector()) else { return Ok(Requeue::OnChange) };
+        let name = &set.metadata.name;
+        let mut near = self.pods.list_in(&key.cluster, &key.namespace);
+        near.retain(|pod| ordinal(name, &pod.metadata.name).is_some());
+        let pods = claim::claim(&self.api(), &*set, &selector, &self.api(), near).await?;
+        if set.metadata.is_being_deleted() {
+            return Ok(Requeue::OnChange);
+        }
+        let replicas = set.spec.replicas.unwrap_or(1);
+        let revision = format!("{name}-{}", template::hash(&set.spec.template, set.status.collision_count));
+        let min_ready = TimeDelta::seconds(i64::from(set.spec.min_ready_seconds));
+        let has = |pod: &Pod, revision: &str| pod.metadata.label(REVISION_LABEL) == Some(revision);
+        let is_available = |pod: &Pod| pods::available_at(pod, min_ready).is_some_and(|at| at <= now);
+        let facts = pods.iter().filter_map(|pod| {
+            let is_terminating = pod.metadata.is_being_deleted();
+            let fact = Fact {
+                is_updated: has(pod, &revision),
+                is_healthy: is_available(pod) && !is_terminating,
+                is_terminating,
+                is_terminal: pods::is_terminal(pod),
+            };
+            Some((ordinal(name, &pod.metadata.name)?, fact))
+        });
+        let plan = plan(wish(&set, replicas), &facts.collect());
+        let is_idle = plan == Plan::default();
+        if !plan.delete.is_empty() {
+            let goes = |pod: &&Arc<Pod>| ordinal(name, &pod.metadata.name).is_some_and(|it| plan.delete.contains(&it));
+            let gone: Vec<&Pod> = pods.iter().filter(goes).map(|pod| &**pod).collect();
+            self.delete_pods(&*set, &gone, now).await?;
+        } else if !plan.create.is_empty() {
+            let was = &set.status;
+            let at_once = was.observed_generation == set.metadata.generation
+                && was.updated_replicas >= replicas
+                && was.available_replicas >= replicas;
+            let draft = |ordinal: i32| {
+                let pod = format!("{name}-{ordinal}");
+                let labels = vec![
+                    (REVISION_LABEL, revision.clone()),
+                    ("apps.kubernetes.io/pod-index", ordinal.to_string()),
+                    ("statefulset.kubernetes.io/pod-name", pod.clone()),
+                ];
+                Draft { name: Some(pod), labels, at_once, ..Draft::default() }
+            };
+            self.create_pods(&*set, plan.create.iter().copied().map(draft).collect(), now).await?;
+        }
+        if !is_idle {
+            return Ok(Requeue::OnChange);
+        }
+        let active: Vec<Arc<Pod>> = pods.into_iter().filter(|pod| pods::is_active(pod)).collect();
+        let mut status = StatefulSetStatus {
+            observed_generation: set.metadata.generation,
+            replicas: count(&active, |_| true),
+            ready_replicas: count(&active, |pod| pods::ready_since(pod).is_some()),
+            available_replicas: count(&active, is_available),
+            updated_replicas: count(&active, |pod| has(pod, &revision)),
+            update_revision: revision.clone(),
+            collision_count: Some(set.status.collision_count.unwrap_or(0)),
+            ..set.status.clone()
+        };
+        let is_updated = status.updated_replicas == replicas && status.ready_replicas == replicas;
+        if status.current_revision.is_empty() || is_updated {
+            status.current_revision = revision;
+        }
+        status.current_replicas = count(&active, |pod| has(pod, &status.current_revision));
+        let mut changed = StatefulSet::clone(&set);
+        changed.status = status;
+        self.api::<StatefulSet>().update_status(&set, &changed).await?;
+        Ok(next_available(&active, min_ready, now))
+    }
+}
+
+fn wish(set: &StatefulSet, replicas: i32) -> Wish {
+    let strategy = &set.spec.update_strategy;
+    let partition = strategy.rolling_update.as_ref().and_then(|it| it.partition).unwrap_or(0);
+    Wish {
+        replicas,
+        is_parallel: set.spec.pod_management_policy == "Parallel",
+        partition: (strategy.r#type != "OnDelete").then_some(partition),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OLD: Fact = Fact { is_updated: false, is_healthy: true, is_terminating: false, is_terminal: false };
+    const NEW: Fact = Fact { is_updated: true, ..OLD };
+    const STARTING: Fact = Fact { is_healthy: false, ..NEW };
+    const ENDING: Fact = Fact { is_healthy: false, is_terminating: true, ..OLD };
+    const ENDED: Fact = Fact { is_healthy: false, is_terminal: true, ..OLD };
+
+    #[track_caller]
+    fn check(wish: Wish, pods: &[Fact], create: &[i32], delete: &[i32]) {
+        let pods = (0..).zip(pods.iter().copied()).collect();
+        assert_eq!(plan(wish, &pods), Plan { create: create.to_vec(), delete: delete.to_vec() });
+    }
+
+    fn ordered(replicas: i32) -> Wish {
+        Wish { replicas, is_parallel: false, partition: Some(0) }
+    }
+
+    /// "when Pods are being deployed, they are created sequentially, in order from {0..N-1}. … Before a scaling operation
+    /// is applied to a Pod, all of its predecessors must be Running and Ready. … When Pods are being deleted, they are
+    /// terminated in reverse order, from {N-1..0}."
+    #[test]
+    fn pods_come_in_order_and_go_in_reverse_order() {
+        check(ordered(3), &[], &[0], &[]);
+        check(ordered(3), &[STARTING], &[], &[]);
+        check(ordered(3), &[NEW], &[1], &[]);
+        check(ordered(1), &[NEW, NEW, NEW], &[], &[2]);
+        check(ordered(1), &[NEW, NEW, ENDING], &[], &[]);
+        check(ordered(2), &[ENDED, NEW], &[], &[0]);
+        check(ordered(1), &[ENDING], &[], &[]);
+    }
+
+    /// "Parallel pod management tells the StatefulSet controller to launch or terminate all Pods in parallel".
+    #[test]
+    fn parallel_pods_do_not_wait_for_each_other() {
+        let parallel = |replicas| Wish { is_parallel: true, ..ordered(replicas) };
+        check(parallel(3), &[], &[0, 1, 2], &[]);
+        check(parallel(3), &[STARTING], &[1, 2], &[]);
+        check(parallel(0), &[NEW, STARTING, NEW], &[], &[2, 1, 0]);
+    }
+
+    /// "It will proceed in the same order as Pod termination (from the largest ordinal to the smallest), updating each
+    /// Pod one at a time. … If a partition is specified, all Pods with an ordinal that is greater than or equal to the
+    /// partition will be updated".
+    #[test]
+    fn an_update_goes_from_the_last_pod_to_the_partition() {
+        check(ordered(3), &[OLD, OLD, OLD], &[], &[2]);
+        check(ordered(3), &[OLD, OLD, STARTING], &[], &[]);
+        check(ordered(3), &[OLD, OLD, NEW], &[], &[1]);
+        check(ordered(3), &[NEW, NEW, NEW], &[], &[]);
+        check(Wish { partition: Some(2), ..ordered(3) }, &[OLD, OLD, NEW], &[], &[]);
+        check(Wish { partition: None, ..ordered(3) }, &[OLD, OLD, OLD], &[], &[]);
+    }
+
+    #[test]
+    fn ordinals_are_read_from_names() {
+        assert_eq!(ordinal("web", "web-12"), Some(12));
+        for other in ["web-", "web-x", "web-01", "web--1", "webs-1", "1"] {
+            assert_eq!(ordinal("web", other), None, "{other}");
+        }
+    }
+}
