@@ -9,6 +9,8 @@
 //!
 //! **Invariants.** No fixed ports, no sleeping, no order between scripts.
 
+pub mod sandbox;
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;

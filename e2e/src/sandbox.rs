@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A landscape of real processes with a home of its own, and real kubectl.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A landscape in a folder of its own. Dropping it stops what runs and removes it.
+#[derive(Debug)]
+pub struct Sandbox {
+    binaries: PathBuf,
+    folder: PathBuf,
+}
+
+/// Which kubectl: the oldest or the newest that is there, or the one on the PATH.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kubectl {
+    /// The oldest beside the one on the PATH.
+    Oldest,
+    /// The newest beside the one on the PATH.
+    Newest,
+}
+
+impl Sandbox {
+    /// A sandbox in a folder, which is replaced.
+    ///
+    /// # Panics
+    /// The folder cannot be made.
+    pub fn new(binaries: &Path, folder: &Path) -> Self {
+        let sandbox = Self { binaries: binaries.to_owned(), folder: folder.to_owned() };
+        if folder.join("data").exists() {
+            // What an earlier test left behind when it was killed.
+            sandbox.command("terrarium", &["down", "--purge"]).output().expect("our own program");
+        }
+        let _ = std::fs::remove_dir_all(folder);
+        std::fs::create_dir_all(folder).expect("the target folder is writable");
+        sandbox
+    }
+
+    fn command(&self, program: &str, words: &[&str]) -> Command {
+        let mut command = match program {
+            "terrarium" => Command::new(self.binaries.join(program)),
+            other => Command::new(other),
+        };
+        command
+            .args(words)
+            .current_dir(&self.folder)
+            .env("NO_COLOR", "1")
+            .env("HOME", &self.folder)
+            .env("XDG_DATA_HOME", self.folder.join("data"))
+            .env("KUBECONFIG", self.kubeconfig())
+            .env_remove("TERRARIUM_LANDSCAPE");
+        command
+    }
+
+    /// The kubeconfig that the landscape's contexts are written to.
+    pub fn kubeconfig(&self) -> PathBuf {
+        self.folder.join("kubeconfig")
+    }
+
+    /// The landscape's directory.
+    pub fn directory(&self) -> PathBuf {
+        self.folder.join("data/terrarium/default")
+    }
+
+    /// Runs `terrarium` and gives its standard output.
+    ///
+    /// # Panics
+    /// It fails.
+    #[track_caller]
+    pub fn terrarium(&self, words: &[&str]) -> String {
+        let output = self.command("terrarium", words).output().expect("our own program");
+        succeeded("terrarium", words, &output)
+    }
+
+    /// Runs kubectl on a context of the landscape (`garden`, `runtime`, `seed-local`) and gives its standard output.
+    ///
+    /// # Panics
+    /// It fails, or warns.
+    #[track_caller]
+    pub fn kubectl(&self, version: Kubectl, context: &str, words: &[&str]) -> String {
+        let output = self.run_kubectl(version, context, words);
+        let warnings = String::from_utf8_lossy(&output.stderr);
+        assert!(!warnings.contains("Warning"), "kubectl {words:?}: {warnings}");
+        succeeded("kubectl", words, &output)
+    }
+
+    /// Runs kubectl, which is to be refused, and gives its standard error.
+    ///
+    /// # Panics
+    /// It does not fail.
+    #[track_caller]
+    pub fn kubectl_refused(&self, version: Kubectl, context: &str, words: &[&str]) -> String {
+        let output = self.run_kubectl(version, context, words);
+        assert!(!output.status.success(), "kubectl {words:?}: {}", String::from_utf8_lossy(&output.stdout));
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    }
+
+    fn run_kubectl(&self, version: Kubectl, context: &str, words: &[&str]) -> Output {
+        let context = match context {
+            "garden" => "terrarium-default".to_owned(),
+            other => format!("terrarium-default-{other}"),
+        };
+        let path = version.path();
+        let mut all = vec!["--context", context.as_str()];
+        all.extend(words);
+        self.command(&path.to_string_lossy(), &all).output().expect("a kubectl that can be run")
+    }
+
+    /// Processes of the landscape.
+    pub fn processes(&self) -> Vec<u32> {
+        let host = std::fs::read_to_string(self.directory().join("host.json")).unwrap_or_default();
+        let host: serde_json::Value = serde_json::from_str(&host).unwrap_or_default();
+        let Some(host) = host["pid"].as_u64().and_then(|pid| u32::try_from(pid).ok()) else { return Vec::new() };
+        let mut all = Vec::new();
+        for entry in std::fs::read_dir("/proc").expect("a Linux system").filter_map(Result::ok) {
+            let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
+            let stat = std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
+            // Behind the name, which ends with the last bracket: state, parent.
+            let parent = stat.rsplit(") ").next().and_then(|rest| rest.split(' ').nth(1)?.parse::<u32>().ok());
+            if pid == host || parent == Some(host) {
+                all.push(pid);
+            }
+        }
+        all
+    }
+
+    /// Kills every process of the landscape at once, the host first, and waits until they are gone.
+    ///
+    /// # Panics
+    /// `kill` cannot be run.
+    pub fn kill_all(&self) {
+        let processes = self.processes();
+        let words: Vec<String> = std::iter::once("-9".to_owned()).chain(processes.iter().map(u32::to_string)).collect();
+        let killed = Command::new("kill").args(words).status().expect("every system has kill");
+        assert!(killed.success(), "kill {processes:?}");
+        for pid in processes {
+            // The host is no child of this process: its entry goes when it is reaped.
+            while is_alive(pid) {
+                std::thread::yield_now();
+            }
+        }
+    }
+}
+
+fn is_alive(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit(") ").next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with(['Z', 'X']))
+}
+
+impl Drop for Sandbox {
+    fn drop(&mut self) {
+        let _ = self.command("terrarium", &["down", "--purge"]).output();
+    }
+}
+
+impl Kubectl {
+    /// The program.
+    ///
+    /// # Panics
+    /// There is no kubectl on the PATH.
+    pub fn path(self) -> PathBuf {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let found = std::env::split_paths(&path).map(|folder| folder.join("kubectl")).find(|file| file.is_file());
+        let found = found
+            .expect("no kubectl on the PATH: the end-to-end tests need one (https://kubernetes.io/docs/tasks/tools/)");
+        let real = found.canonicalize().unwrap_or_else(|_| found.clone());
+        let minor =
+            |file: &PathBuf| -> Option<u32> { file.file_name()?.to_str()?.strip_prefix("kubectl.1.")?.parse().ok() };
+        let mut versions: Vec<PathBuf> = real
+            .parent()
+            .and_then(|folder| std::fs::read_dir(folder).ok())
+            .map(|files| {
+                files.filter_map(Result::ok).map(|file| file.path()).filter(|file| minor(file).is_some()).collect()
+            })
+            .unwrap_or_default();
+        versions.sort_by_key(|file| minor(file));
+        let chosen = match self {
+            Self::Oldest => versions.first(),
+            Self::Newest => versions.last(),
+        };
+        chosen.cloned().unwrap_or(found)
+    }
+}
+
+#[track_caller]
+fn succeeded(program: &str, words: &[&str], output: &Output) -> String {
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{program} {words:?}: {}\n{out}\n{err}", output.status);
+    out.into_owned()
+}

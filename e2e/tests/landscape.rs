@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A landscape of real processes, driven by real kubectl, the oldest and the newest at hand.
+
+use std::path::{Path, PathBuf};
+
+use terrarium_e2e::sandbox::{Kubectl, Sandbox};
+
+fn binaries() -> PathBuf {
+    let test = std::env::current_exe().expect("a test knows its path");
+    test.ancestors().nth(2).expect("two levels below the profile's folder").to_owned()
+}
+
+fn sandbox(name: &str) -> Sandbox {
+    Sandbox::new(&binaries(), &Path::new(env!("CARGO_TARGET_TMPDIR")).join(name))
+}
+
+fn manifest(name: &str) -> String {
+    format!("{}/landscape/{name}.yaml", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Asserts that texts come one behind the other.
+#[track_caller]
+fn in_order(output: &str, texts: &[&str]) {
+    let mut rest = output;
+    for text in texts {
+        let place = rest.find(text).unwrap_or_else(|| panic!("`{text}` does not come where it should in\n{output}"));
+        rest = &rest[place + text.len()..];
+    }
+}
+
+#[test]
+fn the_demo_tells_the_requirements_story() {
+    let sandbox = sandbox("demo");
+    let output = sandbox.terrarium(&["up", "--demo"]);
+    in_order(
+        &output,
+        &[
+            "log sled, durable",
+            "1/5  Thursday evening",
+            "Create Processing (0%)",
+            "Create Succeeded (100%)",
+            "3 nodes: v1.26.4, gardenlinux 934.8.0",
+            "2/5  Midnight",
+            "create Shoot late (1.26.4)  403 Forbidden",
+            "3/5  The maintenance window opens",
+            "lastMaintenance Succeeded",
+            "4/5  Both changes roll the nodes once",
+            "Reconcile Succeeded (100%)",
+            "3 nodes: v1.27.1, gardenlinux 1096.1.0",
+            "5/5  14 h 0 min of landscape time",
+        ],
+    );
+    assert!(output.contains("KubernetesVersionMaintenance"));
+    assert!(output.contains("MachineImageVersionMaintenance"));
+    let again = sandbox.terrarium(&["up", "--demo"]);
+    in_order(&again, &["runs already", "The demo has been played in this landscape"]);
+
+    let processes = sandbox.processes();
+    assert!(processes.len() > 4, "host and components: {processes:?}");
+    sandbox.terrarium(&["down", "--purge"]);
+    assert!(!sandbox.directory().exists());
+    let left: Vec<_> = processes.iter().filter(|pid| Path::new(&format!("/proc/{pid}/exe")).exists()).collect();
+    assert!(left.is_empty(), "{left:?} are left");
+    let kubeconfig = std::fs::read_to_string(sandbox.kubeconfig()).expect("a kubeconfig");
+    assert!(!kubeconfig.contains("terrarium-default"), "{kubeconfig}");
+    in_order(&sandbox.terrarium(&["down"]), &["landscape default does not run"]);
+}
+
+#[test]
+fn the_oldest_kubectl_works() {
+    a_shoot_is_force_updated(Kubectl::Oldest, &sandbox("oldest-kubectl"));
+}
+
+#[test]
+fn the_newest_kubectl_works() {
+    let sandbox = sandbox("newest-kubectl");
+    a_shoot_is_force_updated(Kubectl::Newest, &sandbox);
+    components_are_deployments(Kubectl::Newest, &sandbox);
+    nothing_is_lost_when_everything_is_killed(Kubectl::Newest, &sandbox);
+}
+
+fn a_shoot_is_force_updated(kubectl: Kubectl, sandbox: &Sandbox) {
+    sandbox.terrarium(&["up", "--start-time", "2023-07-27T20:00:00Z"]);
+    let garden = |words: &[&str]| sandbox.kubectl(kubectl, "garden", words);
+    let demo = |words: &[&str]| garden(&[&["-n", "garden-demo"], words].concat());
+    assert_eq!(
+        garden(&["apply", "-f", &manifest("garden")]),
+        "cloudprofile.core.gardener.cloud/local created\nproject.core.gardener.cloud/demo created\n"
+    );
+    garden(&["wait", "--for=jsonpath={.status.phase}=Ready", "project/demo", "--timeout=30s"]);
+    demo(&["apply", "-f", &manifest("shoot")]);
+    demo(&["wait", "--for=jsonpath={.status.lastOperation.state}=Succeeded", "shoot/local", "--timeout=30s"]);
+    assert!(demo(&["apply", "-f", &manifest("shoot")]).contains("shoot.core.gardener.cloud/local unchanged"));
+    in_order(&demo(&["get", "shoots", "-o", "wide"]), &["CLOUDPROFILE", "local", "1.26.4", "Create Succeeded (100%)"]);
+    let explained = garden(&["explain", "shoot.spec.maintenance", "--recursive"]);
+    in_order(&explained, &["autoUpdate", "kubernetesVersion", "timeWindow", "begin"]);
+
+    sandbox.terrarium(&["clock", "until", "2023-07-28T00:00:01Z"]);
+    let refused = sandbox.kubectl_refused(kubectl, "garden", &["create", "-f", &manifest("late")]);
+    in_order(
+        &refused,
+        &["shoots.core.gardener.cloud \"late\" is forbidden: spec.kubernetes.version: Unsupported value: \"1.26.4\": \
+           supported values: \"1.27.1\""],
+    );
+    in_order(&sandbox.terrarium(&["clock", "until", "2023-07-28T10:00:00Z"]), &["2023-07-28T10:00:00Z"]);
+    assert_eq!(
+        demo(&["get", "shoot", "local", "-o", "jsonpath={.spec.kubernetes.version} {.status.lastMaintenance.state}"]),
+        "1.27.1 Succeeded"
+    );
+    let described = demo(&["describe", "shoot", "local"]);
+    in_order(
+        &described,
+        &[
+            "Control Plane: Updated Kubernetes version from \"1.26.4\" to \"1.27.1\". Reason: Kubernetes version expired \
+             - force update required, Worker pool \"local\": Updated machine image \"gardenlinux\" from \"934.8.0\" to \
+             \"1096.1.0\".",
+            "Events:",
+            "KubernetesVersionMaintenance",
+            "MachineImageVersionMaintenance",
+        ],
+    );
+    demo(&["label", "shoot", "local", "team=a"]);
+    demo(&["annotate", "shoot", "local", "gardener.cloud/operation=reconcile"]);
+    let refused = sandbox.kubectl_refused(kubectl, "garden", &["-n", "garden-demo", "delete", "shoot", "local"]);
+    in_order(&refused, &["confirmation.gardener.cloud/deletion"]);
+
+    // Thirty days: one maintenance a day, none of which has anything to do.
+    sandbox.terrarium(&["clock", "advance", "30d"]);
+    let state = demo(&["get", "shoot", "local", "-o", "jsonpath={.status.lastOperation.state}"]);
+    assert_eq!(state, "Succeeded");
+}
+
+fn components_are_deployments(kubectl: Kubectl, sandbox: &Sandbox) {
+    let runtime = |words: &[&str]| sandbox.kubectl(kubectl, "runtime", &[&["-n", "garden"], words].concat());
+    let deployments = runtime(&["get", "deployments"]);
+    in_order(&deployments, &["gardener-controller-manager   1/1", "gardener-scheduler            1/1"]);
+    runtime(&["delete", "pods", "-l", "role=gardener-scheduler"]);
+    runtime(&["rollout", "status", "deployment/gardener-scheduler", "--timeout=30s"]);
+    runtime(&["rollout", "restart", "deployment/gardener-controller-manager"]);
+    runtime(&["rollout", "status", "deployment/gardener-controller-manager", "--timeout=30s"]);
+    runtime(&["logs", "-l", "role=gardener-controller-manager"]);
+    let pods = sandbox.kubectl(kubectl, "seed-local", &["-n", "shoot--demo--local", "get", "pods"]);
+    in_order(&pods, &["kube-apiserver-", "1/1", "Running"]);
+    in_order(&sandbox.terrarium(&["status"]), &["gardener-controller-manager-", "Running", "ready true"]);
+}
+
+fn nothing_is_lost_when_everything_is_killed(kubectl: Kubectl, sandbox: &Sandbox) {
+    let versions = || {
+        let path = "jsonpath={range .items[*]}{.kind} {.metadata.namespace}/{.metadata.name} {.metadata.resourceVersion}{\"\\n\"}{end}";
+        sandbox.kubectl(kubectl, "garden", &["get", "shoots,projects,cloudprofiles,secrets", "-A", "-o", path])
+    };
+    sandbox.terrarium(&["clock", "pause"]);
+    let clock = sandbox.terrarium(&["clock"]);
+    let before = versions();
+    assert!(before.contains("Shoot garden-demo/local"), "{before}");
+    sandbox.kill_all();
+    sandbox.terrarium(&["up"]);
+    assert_eq!(versions(), before);
+    let (time, _) = clock.split_once(' ').expect("time and mode");
+    let after = sandbox.terrarium(&["clock"]);
+    assert!(after.as_str() >= time && after[..16] == time[..16], "the clock stood at {time}, and stands at {after}");
+    in_order(&sandbox.terrarium(&["clock", "advance", "24h"]), &["next timer"]);
+}
