@@ -302,6 +302,20 @@ fn pods_become_available_when_they_have_been_ready_long_enough() {
 }
 
 #[test]
+fn wall_time_makes_pods_available_too() {
+    let mut deployment = web(1);
+    deployment["spec"]["minReadySeconds"] = json!(10);
+    let world = World::new(Options::default());
+    world.ask("POST", DEPLOYMENTS, deployment);
+    world.settle(5);
+    world.pass_wall_time(9);
+    assert_eq!(world.counts(), [1, 1, 1, 0]);
+    world.pass_wall_time(1);
+    assert_eq!(world.counts(), [1; 4]);
+    assert_eq!(world.timers(), 0);
+}
+
+#[test]
 fn pods_of_processes_are_left_to_who_runs_them() {
     let options = Options { is_process: Arc::new(|image| image.starts_with("web:")), ..Options::default() };
     let world = World::new(options);
