@@ -108,7 +108,8 @@ impl ClockService {
         let ended = self.0.state().commands_ended;
         self.with(|keeper, wall| keeper.advance(to, wall))?;
         loop {
-            let moved = self.0.moved.notified();
+            let mut moved = std::pin::pin!(self.0.moved.notified());
+            moved.as_mut().enable();
             if self.0.state().commands_ended > ended {
                 return Ok(self.now());
             }
@@ -125,6 +126,19 @@ impl ClockService {
         }
         drop(state);
         self.0.moved.notify_waiters();
+    }
+
+    /// Resolves with the instant that was granted last, when it is another than `known`.
+    pub async fn granted_after(&self, known: Instant) -> Instant {
+        loop {
+            let mut moved = std::pin::pin!(self.0.moved.notified());
+            moved.as_mut().enable();
+            let granted = self.0.state().keeper.granted();
+            if granted != known {
+                return granted;
+            }
+            moved.await;
+        }
     }
 
     /// What time waits for.
@@ -362,7 +376,8 @@ impl TimeSource for ClockService {
         let service = self.clone();
         Box::pin(async move {
             loop {
-                let moved = service.0.moved.notified();
+                let mut moved = std::pin::pin!(service.0.moved.notified());
+                moved.as_mut().enable();
                 if service.now() >= until {
                     return;
                 }

@@ -124,6 +124,7 @@ impl Live {
         let is_process = launch.clone();
         let workload = workload::Options {
             is_process: Arc::new(move |image| is_process.names(image)),
+            node_of: Arc::new(|cluster| (!cluster.starts_with("shoot--")).then(|| "terrarium".to_owned())),
             ..workload::Options::default()
         };
         live.spawn("kube-controller-manager", |context| {

@@ -163,6 +163,11 @@ impl Timekeeper {
         self.now.max(drift.min(next))
     }
 
+    /// Landscape time as it was granted last: what it reads as may have run ahead of it.
+    pub fn granted(&self) -> Instant {
+        self.now
+    }
+
     /// Mode.
     pub fn mode(&self) -> Mode {
         self.mode

@@ -302,6 +302,20 @@ fn pods_become_available_when_they_have_been_ready_long_enough() {
 }
 
 #[test]
+fn wall_time_makes_pods_available_too() {
+    let mut deployment = web(1);
+    deployment["spec"]["minReadySeconds"] = json!(10);
+    let world = World::new(Options::default());
+    world.ask("POST", DEPLOYMENTS, deployment);
+    world.settle(5);
+    world.pass_wall_time(9);
+    assert_eq!(world.counts(), [1, 1, 1, 0]);
+    world.pass_wall_time(1);
+    assert_eq!(world.counts(), [1; 4]);
+    assert_eq!(world.timers(), 0);
+}
+
+#[test]
 fn pods_of_processes_are_left_to_who_runs_them() {
     let options = Options { is_process: Arc::new(|image| image.starts_with("web:")), ..Options::default() };
     let world = World::new(options);
@@ -314,6 +328,45 @@ fn pods_of_processes_are_left_to_who_runs_them() {
     world.settle(60);
     assert_eq!(world.get(&path)["metadata"]["deletionGracePeriodSeconds"], 30, "a process may take its time to end");
     assert_eq!(world.list(PODS).len(), 2);
+}
+
+#[test]
+fn recreate_waits_for_processes_to_end() {
+    let options = Options { is_process: Arc::new(|image| image.starts_with("web:")), ..Options::default() };
+    let world = World::new(options);
+    let mut deployment = web(1);
+    deployment["spec"]["strategy"] = json!({"type": "Recreate"});
+    world.ask("POST", DEPLOYMENTS, deployment);
+    world.settle(0);
+    let old = text(&world.list(PODS)[0]["metadata"]["name"]);
+    world.set_image("web:2");
+    world.settle(0);
+    assert_eq!(world.sets(), [set("1", "web:1", 0)]);
+    world.ask("DELETE", &format!("{PODS}/{old}"), json!({"gracePeriodSeconds": 0}));
+    world.settle(0);
+    assert_eq!(world.sets(), [set("1", "web:1", 0), set("2", "web:2", 1)]);
+    let pods = world.list(PODS);
+    assert_eq!((pods.len(), &pods[0]["spec"]["containers"][0]["image"]), (1, &json!("web:2")));
+}
+
+#[test]
+fn a_name_that_is_taken_makes_another_hash() {
+    let world = world_with(web(1));
+    let name = text(&world.list(SETS)[0]["metadata"]["name"]);
+    world.ask("DELETE", WEB, Value::Null);
+    world.settle(60);
+    let mut other = web(0);
+    other["metadata"]["name"] = json!(name);
+    for labels in ["/spec/selector/matchLabels", "/spec/template/metadata/labels"] {
+        *other.pointer_mut(labels).expect("a map") = json!({"app": "other"});
+    }
+    world.ask("POST", SETS, other);
+    world.ask("POST", DEPLOYMENTS, web(1));
+    world.settle(60);
+    assert_eq!(world.counts(), [1; 4]);
+    assert_eq!(world.get(WEB)["status"]["collisionCount"], 1);
+    let names: Vec<String> = world.list(SETS).iter().map(|set| text(&set["metadata"]["name"])).collect();
+    assert!(names.len() == 2 && names.contains(&name), "{names:?}");
 }
 
 #[test]

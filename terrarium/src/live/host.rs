@@ -7,10 +7,10 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use api::kubernetes::core::Pod;
-use chrono::{DateTime, TimeDelta, Utc};
-use clock::{Clock, Random, TimerClass};
+use chrono::{DateTime, Utc};
+use clock::Random;
 use eventlog::sled::{Durability, OpenError, SledLog};
-use eventlog::{EventLog, MemoryLog};
+use eventlog::{EventLog, MemoryLog, Revision};
 use host::clock_service::ClockService;
 use host::identity::Components;
 use host::kubelet::{Launch, Program};
@@ -24,8 +24,6 @@ use super::components;
 use super::directory::{Directory, Facts, HostFile};
 use crate::failure::Failure;
 
-/// Wall time between two notes of where the clock stands.
-const NOTE: TimeDelta = TimeDelta::seconds(1);
 /// File with where the clock stands.
 const CLOCK: &str = "clock";
 
@@ -113,6 +111,15 @@ impl Log {
         Ok(start)
     }
 
+    /// Landscape time of the last entry: time never goes back behind it.
+    async fn last_time(&self) -> Result<DateTime<Utc>, Failure> {
+        let log = self.events();
+        let head = log.head();
+        let before = Revision(head.0.saturating_sub(1));
+        let last = log.read(before, head, None).await.map_err(|error| Failure::Failed(error.to_string()))?;
+        Ok(last.last().map_or(DateTime::<Utc>::MIN_UTC, |entry| entry.time))
+    }
+
     async fn failure(&self) -> String {
         match self {
             Self::Memory(_) => std::future::pending().await,
@@ -136,7 +143,7 @@ async fn start(directory: &Directory, mut facts: Facts, log: &Log) -> Result<Liv
     let options = Options {
         log: log.events(),
         start: log.start()?,
-        now: time(directory)?.unwrap_or(facts.start_time).max(facts.start_time),
+        now: time(directory)?.unwrap_or(facts.start_time).max(facts.start_time).max(log.last_time().await?),
         mode: Mode::Eager,
         random: Random::new(facts.seed),
         version: facts.gardener_version.clone(),
@@ -163,15 +170,10 @@ async fn start(directory: &Directory, mut facts: Facts, log: &Log) -> Result<Liv
 
 /// Notes where the clock stands, for as long as it goes.
 async fn note_time(directory: &Directory, clock: &ClockService) {
-    let wall = Clock::wall();
-    let mut noted = clock.now();
+    let mut noted = DateTime::<Utc>::MIN_UTC;
     loop {
-        wall.sleep(NOTE, TimerClass::Calendar).await;
-        let now = clock.now();
-        if now != noted {
-            write_time(directory, now);
-            noted = now;
-        }
+        noted = clock.granted_after(noted).await;
+        write_time(directory, noted);
     }
 }
 

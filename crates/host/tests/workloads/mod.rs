@@ -28,6 +28,7 @@ pub(crate) struct World {
     runtime: tokio::runtime::Runtime,
     driver: Arc<Mutex<Driver>>,
     clock: SimulatedClock,
+    wall: SimulatedClock,
     log: Arc<MemoryLog>,
     host: Host,
 }
@@ -56,7 +57,8 @@ impl World {
             .build()
             .expect("a runtime");
         let log = Arc::new(MemoryLog::new());
-        let wall = Clock::new(SimulatedClock::new(clock_now(&clock)));
+        let wall_time = SimulatedClock::new(clock_now(&clock));
+        let wall = Clock::new(wall_time.clone());
         let foundation = Foundation {
             log: log.clone(),
             clock: Clock::new(clock.clone()),
@@ -83,7 +85,7 @@ impl World {
         controllers.spawn(async move {
             kube_controllers::run(context, options).await;
         });
-        let world = Self { runtime, driver, clock, log, host };
+        let world = Self { runtime, driver, clock, wall: wall_time, log, host };
         world.settle(0);
         world
     }
@@ -109,6 +111,15 @@ impl World {
 
     pub(crate) fn now(&self) -> DateTime<Utc> {
         clock_now(&self.clock)
+    }
+
+    /// Lets wall time pass, and nothing else.
+    pub(crate) fn pass_wall_time(&self, seconds: i64) {
+        let until = clock_now(&self.wall) + TimeDelta::seconds(seconds);
+        while self.wall.fire_next(Some(until)).is_some() {
+            self.settle(0);
+        }
+        self.wall.advance_to(until);
     }
 
     /// How many timers wait.

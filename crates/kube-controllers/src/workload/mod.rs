@@ -9,7 +9,7 @@
 //! ```
 //!
 //! **Invariants.** Controllers are thin: how many, which and in what words is decided by functions without I/O
-//! ([`sizes`], [`pods`], [`conditions`], [`template`], [`pod_status`]). Everything that is known is in objects, so that a
+//! (`sizes`, `pods`, `conditions`, `template`, `pod_status`). Everything that is known is in objects, so that a
 //! new process goes on where the last one ended. A workload that has reached its goal has no timer and gets no write.
 
 mod claim;
@@ -27,6 +27,7 @@ mod replica_set;
 mod sizes;
 mod stateful_set;
 mod template;
+mod wall_waits;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -43,6 +44,7 @@ use process::Context;
 
 use self::expectations::Expectations;
 use self::objects::{DaemonSet, Deployment, ReplicaSet, StatefulSet, controller_uid};
+use self::wall_waits::WallWaits;
 
 type IsProcess = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 type NodeOf = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
@@ -100,6 +102,7 @@ struct Workload {
     /// Active pods by [`place`].
     pods_by_place: Index<Pod>,
     expectations: Expectations,
+    wall_waits: WallWaits,
     recorders: Mutex<BTreeMap<(Arc<str>, &'static str), Recorder>>,
 }
 
@@ -132,9 +135,16 @@ fn owner_of<K: Resource>(object: &K) -> Vec<String> {
 impl Workload {
     fn start(context: &Context, options: Options) -> Self {
         let expectations = Expectations::default();
-        let observed = expectations.clone();
-        let pods = Reflector::new(Api::<Pod>::all(context, "*"), ListOptions::default())
-            .on_change(move |change| observed.observe(change));
+        let wall_waits = WallWaits::default();
+        let (observed, waits) = (expectations.clone(), wall_waits.clone());
+        let pods = Reflector::new(Api::<Pod>::all(context, "*"), ListOptions::default()).on_change(move |change| {
+            observed.observe(change);
+            if let Some(old) = &change.old
+                && change.new.as_ref().is_none_or(|new| pods::ready_since(new).is_none())
+            {
+                waits.forget(&old.metadata.uid);
+            }
+        });
         let sets = Reflector::new(Api::<ReplicaSet>::all(context, "*"), ListOptions::default());
         let pods_by_owner = pods.store().index(owner_of);
         let pods_by_place = pods.store().index(|pod: &Pod| {
@@ -155,6 +165,7 @@ impl Workload {
             pods_by_owner,
             pods_by_place,
             expectations,
+            wall_waits,
             recorders: Mutex::default(),
         }
     }

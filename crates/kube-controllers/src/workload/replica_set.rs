@@ -6,7 +6,7 @@
 //!
 //! Source: k8s.io/kubernetes pkg/controller/replicaset/{replica_set,replica_set_utils}.go.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use api::kubernetes::apps::{ReplicaSetCondition, ReplicaSetStatus};
@@ -14,7 +14,8 @@ use api::kubernetes::core::Pod;
 use apimachinery::Resource;
 use apimachinery::meta::{LabelSelector, Time};
 use chrono::{DateTime, TimeDelta, Utc};
-use controller::{Controller, Error, ObjectKey, Requeue};
+use clock::TimerClass;
+use controller::{Controller, Error, ObjectKey, QueueHandle, Requeue};
 use serde_json::Value;
 
 use super::conditions::REPLICA_FAILURE;
@@ -41,10 +42,11 @@ pub(crate) async fn run(workload: Arc<Workload>) {
     controller.watch_store(&workload.pods, move |change| Workload::owners_of(&known.sets, change));
     // Only read, to choose a node.
     controller.watch_store(&workload.nodes, |_| Vec::new());
+    let queue = controller.queue();
     controller
         .run(CONCURRENCY, move |key| {
-            let workload = workload.clone();
-            async move { workload.reconcile_set(&key).await }
+            let (workload, queue) = (workload.clone(), queue.clone());
+            async move { workload.reconcile_set(&key, &queue).await }
         })
         .await;
 }
@@ -65,7 +67,7 @@ impl Owner for ReplicaSet {
 type Failure = Option<(&'static str, String)>;
 
 impl Workload {
-    async fn reconcile_set(&self, key: &ObjectKey) -> Result<Requeue, Error> {
+    async fn reconcile_set(&self, key: &ObjectKey, queue: &QueueHandle) -> Result<Requeue, Error> {
         let Some(set) = self.sets.get(key) else { return Ok(Requeue::OnChange) };
         let now = self.context.clock.now();
         if let Some(until) = self.expectations.pending(&set.metadata.uid, now) {
@@ -74,7 +76,7 @@ impl Workload {
         let Some(selector) = claim::selector(set.spec.selector.as_ref()) else { return Ok(Requeue::OnChange) };
         let near = self.pods.list_in(&key.cluster, &key.namespace);
         let active = near.into_iter().filter(|pod| pods::is_active(pod)).collect();
-        let pods = claim::claim(&self.api(), &*set, &selector, &self.api(), active).await?;
+        let mut pods = claim::claim(&self.api(), &*set, &selector, &self.api(), active).await?;
         let mut failure = None;
         let mut error = None;
         if !set.metadata.is_being_deleted() {
@@ -97,12 +99,41 @@ impl Workload {
         }
         let min_ready = TimeDelta::seconds(i64::from(set.spec.min_ready_seconds));
         let mut changed = ReplicaSet::clone(&set);
-        changed.status = status(&set, &pods, min_ready, failure, now);
+        let passed = self.wait_on_wall_time(key, &pods, min_ready, queue);
+        let is_available = |pod: &Pod| {
+            passed.contains(&pod.metadata.uid) || pods::available_at(pod, min_ready).is_some_and(|at| at <= now)
+        };
+        changed.status = status(&set, &pods, is_available, failure, now);
         self.api::<ReplicaSet>().update_status(&set, &changed).await?;
         if let Some(error) = error {
             return Err(error);
         }
+        pods.retain(|pod| !passed.contains(&pod.metadata.uid));
         Ok(next_available(&pods, min_ready, now))
+    }
+
+    /// The pods that are available by wall time; for the next one, the owner is looked at again then.
+    fn wait_on_wall_time(
+        &self,
+        key: &ObjectKey,
+        pods: &[Arc<Pod>],
+        min_ready: TimeDelta,
+        queue: &QueueHandle,
+    ) -> BTreeSet<String> {
+        if min_ready <= TimeDelta::zero() {
+            return BTreeSet::new();
+        }
+        let wall = self.context.wall.clone();
+        let (passed, next) = self.wall_waits.passed(pods, min_ready, wall.now());
+        if let Some(next) = next.filter(|_| self.wall_waits.begin(key)) {
+            let (waits, queue, key) = (self.wall_waits.clone(), queue.clone(), key.clone());
+            self.context.tasks.spawn(async move {
+                wall.sleep_until(next, TimerClass::Work).await;
+                waits.end(&key);
+                queue.add(key);
+            });
+        }
+        passed
     }
 
     /// Creates pods; how many. Those that take the place of pods that were available run at once.
@@ -151,7 +182,7 @@ impl Workload {
 fn status(
     set: &ReplicaSet,
     pods: &[Arc<Pod>],
-    min_ready: TimeDelta,
+    is_available: impl Fn(&Pod) -> bool,
     failure: Failure,
     now: DateTime<Utc>,
 ) -> ReplicaSetStatus {
@@ -174,7 +205,7 @@ fn status(
         replicas: count(pods, |_| true),
         fully_labeled_replicas: count(pods, has_all),
         ready_replicas: count(pods, |pod| pods::ready_since(pod).is_some()),
-        available_replicas: count(pods, |pod| pods::available_at(pod, min_ready).is_some_and(|at| at <= now)),
+        available_replicas: count(pods, is_available),
         observed_generation: set.metadata.generation,
         conditions,
     }
