@@ -31,7 +31,7 @@ use process::{Request, Response, Tasks, User};
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Notify, oneshot};
 
-use crate::timekeeper::{CommandError, Decision, Mode, Timekeeper, WaitsFor};
+use crate::timekeeper::{CommandError, Decision, Mode, Report, Timekeeper, WaitsFor};
 
 /// Wall time after which a report is answered even if time stands, lest the connection counts as dead.
 const LONGEST_POLL: TimeDelta = TimeDelta::seconds(30);
@@ -164,8 +164,10 @@ impl ClockService {
     pub async fn idle(&self, name: &str, idle: Idle) -> Result<Option<Grant>, NotJoined> {
         let answer = {
             let mut state = self.0.state();
-            if !state.keeper.report(name, idle) {
-                return Err(NotJoined);
+            match state.keeper.report(name, idle) {
+                Report::Taken => {}
+                Report::Overtaken => return Ok(None),
+                Report::NotJoined => return Err(NotJoined),
             }
             if let Some(grant) = state.keeper.owed(name) {
                 return Ok(Some(grant));

@@ -77,6 +77,17 @@ pub enum Decision {
     },
 }
 
+/// What becomes of a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Report {
+    /// It is what is known of the participant now.
+    Taken,
+    /// A later one has come before it.
+    Overtaken,
+    /// Nobody of this name has joined.
+    NotJoined,
+}
+
 /// Why time stands although it should move.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WaitsFor {
@@ -246,16 +257,19 @@ impl Timekeeper {
         self.participants.remove(name);
     }
 
-    /// A participant has nothing to do. False: nobody of this name has joined.
-    pub fn report(&mut self, name: &str, idle: Idle) -> bool {
-        let Some(participant) = self.participants.get_mut(name) else { return false };
+    /// A participant has nothing to do.
+    pub fn report(&mut self, name: &str, idle: Idle) -> Report {
+        let Some(participant) = self.participants.get_mut(name) else { return Report::NotJoined };
+        if participant.idle.as_ref().is_some_and(|known| known.sequence > idle.sequence) {
+            return Report::Overtaken;
+        }
         let is_current =
             idle.grant >= participant.granted && (idle.barrier.is_none_or(|seen| seen >= self.barrier.number));
         participant.idle = Some(idle);
         if is_current {
             participant.owes_since = None;
         }
-        true
+        Report::Taken
     }
 
     /// The grant that a participant was given and has not carried out, as far as it has reported.
@@ -512,6 +526,7 @@ mod tests {
 
         fn idle(&self, grant: u64, barrier: u64) -> Idle {
             Idle {
+                sequence: 0,
                 grant,
                 barrier: Some(barrier),
                 next: self.timers.first().map(|(due, _)| at(*due)),
@@ -649,7 +664,18 @@ mod tests {
         let (_, grants) = drive(&mut keeper, &mut answering, wall(30_000));
         assert_eq!(grants, [5]);
         assert_eq!(keeper.dropped().collect::<Vec<_>>(), ["mute"]);
-        assert!(!keeper.report("mute", Idle::default()), "it has to join again");
+        assert_eq!(keeper.report("mute", Idle::default()), Report::NotJoined, "it has to join again");
+    }
+
+    #[test]
+    fn a_report_that_was_overtaken_counts_for_nothing() {
+        let mut keeper = Timekeeper::new(at(0), Mode::Stepped, wall(0));
+        let grant = keeper.join("a", wall(0)).number;
+        let report = |sequence| Idle { sequence, grant, next: Some(at(60)), ..Idle::default() };
+        assert_eq!(keeper.report("a", Idle { next: None, ..report(2) }), Report::Taken);
+        assert_eq!(keeper.report("a", report(1)), Report::Overtaken);
+        assert_eq!(keeper.next_timer(), None);
+        assert_eq!(keeper.report("a", Idle { next: None, ..report(2) }), Report::Taken, "it may be repeated");
     }
 
     #[test]

@@ -41,6 +41,8 @@ pub const BARRIER_ANNOTATION: &str = "terrarium.dev/barrier";
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Idle {
+    /// Number of the report: the network may turn the order of two around.
+    pub sequence: u64,
     /// Number of the grant that it has carried out.
     pub grant: u64,
     /// The barrier that all its watches have reached, 0 if one has seen none; absent if it has no watch.
@@ -88,13 +90,15 @@ struct State {
     found: Option<Idle>,
     /// What was found before that.
     known: Option<Idle>,
+    /// Reports that were found so far.
+    sequence: u64,
 }
 
 impl Participant {
     /// A participant that was granted its first instant.
     pub fn new(grant: Grant, activity: Activity) -> Arc<Self> {
         let clock = SimulatedClock::new(grant.now);
-        let state = Mutex::new(State { grant, found: None, known: None });
+        let state = Mutex::new(State { grant, found: None, known: None, sequence: 0 });
         Arc::new(Self { clock, activity, state, is_idle: Notify::new() })
     }
 
@@ -117,14 +121,18 @@ impl Participant {
         // What is reported must be what is true now: by the time the reporting task runs, a grant may have come.
         let mut state = self.state();
         let idle = Some(Idle {
+            // Not counted until it is known that there is something new.
+            sequence: state.sequence,
             grant: state.grant.number,
             barrier: self.activity.barrier(),
             next: self.clock.next_timer().map(|(due, _)| due),
             work: self.clock.next_work_timer(),
         });
         if state.known != idle {
-            state.known.clone_from(&idle);
-            state.found = idle;
+            state.sequence += 1;
+            let found = idle.map(|idle| Idle { sequence: state.sequence, ..idle });
+            state.known.clone_from(&found);
+            state.found = found;
             drop(state);
             self.is_idle.notify_one();
         }
