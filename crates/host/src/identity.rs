@@ -17,9 +17,12 @@ pub struct CertificateAuthenticator {
     components: Components,
 }
 
+/// A component and its version.
+type Named = (Arc<str>, Arc<str>);
+
 /// Component and version of the users that are components. Cheap to clone.
 #[derive(Clone, Debug, Default)]
-pub struct Components(Arc<Mutex<BTreeMap<String, (Arc<str>, Arc<str>)>>>);
+pub struct Components(Arc<Mutex<BTreeMap<String, Named>>>);
 
 impl Components {
     /// Notes that a user is a component.
@@ -28,7 +31,7 @@ impl Components {
         components.insert(user.to_owned(), (component.into(), version.into()));
     }
 
-    fn get(&self, user: &str) -> Option<(Arc<str>, Arc<str>)> {
+    fn get(&self, user: &str) -> Option<Named> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(user).cloned()
     }
 }

@@ -138,7 +138,7 @@ impl Gate {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[expect(clippy::disallowed_types, reason = "one waiter, whose order cannot show")]
+#[expect(clippy::disallowed_methods, reason = "a task of the test itself")]
 async fn who_holds_a_bookmark_back_holds_time_back() {
     let mut world = World::new(Mode::Stepped);
     let gate = Gate::default();

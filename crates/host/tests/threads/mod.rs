@@ -24,11 +24,14 @@ pub(crate) fn start() -> DateTime<Utc> {
     "2023-07-27T20:00:00Z".parse().expect("an instant")
 }
 
+/// A component's thread, and how it ended.
+type Thread = JoinHandle<Result<Exit, String>>;
+
 pub(crate) struct World {
     pub(crate) host: Host,
     pub(crate) clock: ClockService,
     pub(crate) logs: Logs,
-    threads: Vec<(oneshot::Sender<()>, JoinHandle<Result<Exit, String>>)>,
+    threads: Vec<(oneshot::Sender<()>, Thread)>,
 }
 
 impl World {

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The timekeeper with toys for participants.
+
+use super::*;
+
+fn at(seconds: i64) -> Instant {
+    Instant::from_timestamp(1_690_488_000 + seconds, 0).expect("in range")
+}
+
+/// Wall time at the start: another day than landscape time, so that nobody mixes them up.
+fn wall(milliseconds: i64) -> Instant {
+    Instant::from_timestamp(1_800_000_000, 0).expect("in range") + TimeDelta::milliseconds(milliseconds)
+}
+
+const HEAD: Revision = Revision(10);
+
+/// A participant that has timers at these seconds, and answers every grant at once.
+struct Toy {
+    name: &'static str,
+    timers: Vec<(i64, bool)>,
+    fired: Vec<i64>,
+}
+
+impl Toy {
+    fn new(name: &'static str, work: &[i64], calendar: &[i64]) -> Self {
+        let mut timers: Vec<_> = work.iter().map(|s| (*s, true)).chain(calendar.iter().map(|s| (*s, false))).collect();
+        timers.sort_unstable();
+        Self { name, timers, fired: Vec::new() }
+    }
+
+    fn take(&mut self, keeper: &mut Timekeeper, grant: &Grant, barrier: u64) {
+        while self.timers.first().is_some_and(|(due, _)| at(*due) <= grant.now) {
+            self.fired.push(self.timers.remove(0).0);
+        }
+        keeper.report(self.name, self.idle(grant.number, barrier));
+    }
+
+    fn idle(&self, grant: u64, barrier: u64) -> Idle {
+        Idle {
+            sequence: 0,
+            grant,
+            barrier: Some(barrier),
+            next: self.timers.first().map(|(due, _)| at(*due)),
+            work: self.timers.iter().find(|(_, work)| *work).map(|(due, _)| at(*due)),
+        }
+    }
+}
+
+/// Drives a timekeeper while the wall clock stands; answers what ended it and the grants on the way, in seconds.
+fn drive(keeper: &mut Timekeeper, toys: &mut [Toy], now: Instant) -> (Decision, Vec<i64>) {
+    let (mut grants, mut barrier) = (Vec::new(), 0);
+    for _ in 0..1000 {
+        match keeper.decide(HEAD, now) {
+            Decision::Barrier { number, .. } => {
+                barrier = number;
+                keeper.barrier_stands(number, now);
+                for toy in &mut *toys {
+                    keeper.report(toy.name, toy.idle(keeper.grants, barrier));
+                }
+            }
+            Decision::Grant { grant, to } => {
+                if grants.last() != Some(&(grant.now - at(0)).num_seconds()) {
+                    grants.push((grant.now - at(0)).num_seconds());
+                }
+                for toy in toys.iter_mut().filter(|toy| to.iter().any(|name| name == toy.name)) {
+                    toy.take(keeper, &grant, barrier);
+                }
+            }
+            end => return (end, grants),
+        }
+    }
+    panic!("it does not come to an end: {grants:?}");
+}
+
+fn joined(mode: Mode, toys: &mut [Toy]) -> Timekeeper {
+    let mut keeper = Timekeeper::new(at(0), mode, wall(0));
+    for toy in toys {
+        let grant = keeper.join(toy.name, wall(0));
+        toy.take(&mut keeper, &grant, 0);
+    }
+    keeper
+}
+
+#[test]
+fn an_advance_goes_through_every_timer_of_everybody_and_ends_where_it_was_told() {
+    let mut toys = [Toy::new("a", &[5, 30], &[60]), Toy::new("b", &[7], &[30, 900])];
+    let mut keeper = joined(Mode::Stepped, &mut toys);
+    keeper.advance(at(100), wall(0)).expect("nothing is at work");
+    assert_eq!(keeper.advance(at(200), wall(0)), Err(CommandError::Busy(at(100))));
+    let (end, grants) = drive(&mut keeper, &mut toys, wall(0));
+    assert_eq!((end, grants), (Decision::Done, vec![5, 7, 30, 60, 100]));
+    assert_eq!(toys[0].fired, [5, 30, 60]);
+    assert_eq!(toys[1].fired, [7, 30]);
+    assert_eq!(keeper.now(wall(99_000)), at(100), "stepped time stands");
+    assert_eq!(keeper.advance(at(99), wall(0)), Err(CommandError::Backwards(at(100))));
+}
+
+#[test]
+fn eager_jumps_to_work_that_is_near_and_waits_for_the_calendar() {
+    let mut toys = [Toy::new("a", &[90, 120], &[100, 7200]), Toy::new("b", &[], &[95])];
+    let mut keeper = joined(Mode::Eager, &mut toys);
+    let (end, grants) = drive(&mut keeper, &mut toys, wall(0));
+    assert_eq!(grants, [90, 95, 100, 120]);
+    assert_eq!(end, Decision::Wait { until: Some(wall(1000)) }, "then time runs at rate 1");
+    assert_eq!(keeper.now(wall(400)), at(120) + TimeDelta::milliseconds(400));
+    assert_eq!(drive(&mut keeper, &mut toys, wall(2000)).1, [122], "everybody is told the time");
+}
+
+#[test]
+fn work_that_is_an_hour_away_is_not_jumped_to() {
+    let mut toys = [Toy::new("a", &[3601], &[])];
+    let mut keeper = joined(Mode::Eager, &mut toys);
+    assert_eq!(drive(&mut keeper, &mut toys, wall(0)).1, [0; 0]);
+}
+
+#[test]
+fn auto_goes_on_as_long_as_there_is_a_timer() {
+    let mut toys = [Toy::new("a", &[1], &[86_400])];
+    let mut keeper = joined(Mode::Auto, &mut toys);
+    assert_eq!(drive(&mut keeper, &mut toys, wall(0)), (Decision::Wait { until: None }, vec![1, 86_400]));
+}
+
+#[test]
+fn scaled_time_never_passes_a_timer_before_its_owner_acted() {
+    let mut toys = [Toy::new("a", &[], &[600])];
+    let mut keeper = joined(Mode::Rate(3600.0), &mut toys);
+    assert_eq!(keeper.now(wall(1000)), at(600), "an hour has passed, but not the timer");
+    assert_eq!(drive(&mut keeper, &mut toys, wall(1000)).1, [600, 3600]);
+    assert_eq!(toys[0].fired, [600]);
+}
+
+#[test]
+fn time_stands_while_somebody_works_or_lags_behind_the_log() {
+    let mut toys = [Toy::new("a", &[5], &[])];
+    let mut keeper = joined(Mode::Auto, &mut toys);
+    let Decision::Barrier { number, at: head } = keeper.decide(HEAD, wall(0)) else { panic!("a barrier first") };
+    assert_eq!((number, head), (1, HEAD));
+    let patience = Decision::Wait { until: None };
+    assert_eq!(keeper.decide(HEAD, wall(0)), patience, "the API servers have not answered");
+    keeper.barrier_stands(1, wall(0));
+    assert_eq!(keeper.decide(HEAD, wall(0)), Decision::Wait { until: Some(wall(30_000)) }, "it has not seen it");
+    assert_eq!(keeper.waits_for().participants, ["a"]);
+    keeper.report("a", toys[0].idle(0, 1));
+    // Its last act was a write: the log has moved on.
+    let Decision::Barrier { number, .. } = keeper.decide(Revision(11), wall(0)) else { panic!("again") };
+    keeper.barrier_stands(number, wall(0));
+    keeper.report("a", toys[0].idle(0, 2));
+    let Decision::Grant { to, .. } = keeper.decide(Revision(11), wall(0)) else { panic!("time moves") };
+    assert_eq!(to, [""; 0], "nobody is without a timer");
+    let Decision::Grant { grant, to } = keeper.decide(Revision(11), wall(0)) else { panic!("time moves") };
+    assert_eq!((grant.number, to), (1, vec!["a".to_owned()]));
+    assert_eq!(keeper.decide(Revision(11), wall(10)), Decision::Wait { until: Some(wall(30_000)) });
+}
+
+#[test]
+fn a_watch_that_was_opened_needs_a_barrier_of_its_own() {
+    let mut toys = [Toy::new("a", &[], &[])];
+    let mut keeper = joined(Mode::Stepped, &mut toys);
+    keeper.advance(at(0), wall(0)).expect("nothing is at work");
+    assert_eq!(drive(&mut keeper, &mut toys, wall(0)).0, Decision::Done);
+    assert!(keeper.is_settled(HEAD));
+    keeper.disturb();
+    assert!(!keeper.is_settled(HEAD));
+    keeper.advance(at(0), wall(0)).expect("nothing is at work");
+    assert!(matches!(keeper.decide(HEAD, wall(0)), Decision::Barrier { number: 2, .. }));
+}
+
+#[test]
+fn whoever_is_silent_for_thirty_seconds_is_dropped_and_named() {
+    let mut toys = [Toy::new("a", &[5], &[]), Toy::new("mute", &[5], &[])];
+    let mut keeper = joined(Mode::Auto, &mut toys);
+    let mut answering = [toys.into_iter().next().expect("two toys")];
+    let (end, _) = drive(&mut keeper, &mut answering, wall(0));
+    assert_eq!(end, Decision::Wait { until: Some(wall(30_000)) });
+    let (_, grants) = drive(&mut keeper, &mut answering, wall(30_000));
+    assert_eq!(grants, [5]);
+    assert_eq!(keeper.dropped().collect::<Vec<_>>(), ["mute"]);
+    assert_eq!(keeper.report("mute", Idle::default()), Report::NotJoined, "it has to join again");
+}
+
+#[test]
+fn a_report_that_was_overtaken_counts_for_nothing() {
+    let mut keeper = Timekeeper::new(at(0), Mode::Stepped, wall(0));
+    let grant = keeper.join("a", wall(0)).number;
+    let report = |sequence| Idle { sequence, grant, next: Some(at(60)), ..Idle::default() };
+    assert_eq!(keeper.report("a", Idle { next: None, ..report(2) }), Report::Taken);
+    assert_eq!(keeper.report("a", report(1)), Report::Overtaken);
+    assert_eq!(keeper.next_timer(), None);
+    assert_eq!(keeper.report("a", Idle { next: None, ..report(2) }), Report::Taken, "it may be repeated");
+}
+
+#[test]
+fn a_hold_ends_after_ten_seconds_at_the_latest() {
+    let mut toys = [Toy::new("a", &[5], &[])];
+    let mut keeper = joined(Mode::Auto, &mut toys);
+    keeper.hold("pod gardenlet", wall(0));
+    assert_eq!(drive(&mut keeper, &mut toys, wall(0)), (Decision::Wait { until: Some(wall(10_000)) }, vec![]));
+    assert_eq!(keeper.waits_for().holds, ["pod gardenlet"]);
+    assert_eq!(drive(&mut keeper, &mut toys, wall(10_001)).1, [5]);
+}
+
+#[test]
+fn a_pause_stops_time_and_a_command_still_moves_it() {
+    let mut toys = [Toy::new("a", &[5], &[])];
+    let mut keeper = joined(Mode::Eager, &mut toys);
+    keeper.pause(wall(500));
+    assert_eq!(drive(&mut keeper, &mut toys, wall(5000)).1, [0; 0]);
+    keeper.advance(at(6), wall(5000)).expect("nothing is at work");
+    assert_eq!(drive(&mut keeper, &mut toys, wall(5000)).1, [5, 6]);
+    assert_eq!(keeper.now(wall(9000)), at(6));
+    keeper.resume(wall(10_000));
+    assert_eq!(keeper.now(wall(10_500)), at(6) + TimeDelta::milliseconds(500), "the pause itself did not pass");
+}
