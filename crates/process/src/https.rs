@@ -2,7 +2,7 @@
 //! The transport of a landscape: HTTPS to one server.
 //!
 //! Requests share a connection of HTTP/2; watches may have HTTP/1.1 connections of their own, so that a slow one holds
-//! up nobody else. Bodies are streams in both directions.
+//! up nobody else. Bodies of responses are streams; bodies of requests are read whole before they are sent.
 //!
 //! **Invariants.** The server's certificate is verified against the given authorities only, on wall time; no proxy, no
 //! redirect and nothing else of the environment is taken into account. Nothing is retried: whoever sends knows whether
@@ -12,20 +12,16 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::HeaderValue;
 use http::header::{AUTHORIZATION, USER_AGENT};
-use http::uri::{Authority, PathAndQuery, Scheme};
-use http::{HeaderValue, Uri};
+use http::uri::{Authority, PathAndQuery};
 use http_body_util::BodyExt;
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls::ClientConfig;
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
 use crate::pki::Pair;
-use crate::transport::{Body, BodyError, Request, Response, Transport, TransportError};
+use crate::transport::{BodyError, Request, Response, Transport, TransportError};
 
 /// How long a connection may take to come up.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -128,39 +124,35 @@ pub fn transport(options: &Options) -> Result<Transport, OptionsError> {
 
 struct Sender {
     server: Authority,
-    shared: HttpsClient,
-    watching: HttpsClient,
+    shared: reqwest::Client,
+    watching: reqwest::Client,
     authorization: Option<HeaderValue>,
     agent: Option<HeaderValue>,
 }
 
-type HttpsClient = Client<HttpsConnector<HttpConnector>, Body>;
-
 impl Sender {
-    async fn send(&self, mut request: Request) -> Result<Response, TransportError> {
-        let lasting = request.extensions().get::<Lasting>().is_some();
-        let client = if lasting || is_watch(request.uri().query()) { &self.watching } else { &self.shared };
-        let path = request.uri().path_and_query().cloned().unwrap_or_else(|| PathAndQuery::from_static("/"));
-        let mut uri = http::uri::Parts::default();
-        (uri.scheme, uri.authority, uri.path_and_query) = (Some(Scheme::HTTPS), Some(self.server.clone()), Some(path));
-        *request.uri_mut() = Uri::from_parts(uri).map_err(|error| TransportError::Broken(error.to_string()))?;
-        // The connection chooses its version.
-        *request.version_mut() = http::Version::default();
-        let headers = request.headers_mut();
+    async fn send(&self, request: Request) -> Result<Response, TransportError> {
+        let (parts, body) = request.into_parts();
+        let lasting = parts.extensions.get::<Lasting>().is_some();
+        let client = if lasting || is_watch(parts.uri.query()) { &self.watching } else { &self.shared };
+        let path = parts.uri.path_and_query().map_or("/", PathAndQuery::as_str);
+        let body = body.collect().await.map_err(|error| TransportError::Broken(error.to_string()))?.to_bytes();
+        let mut headers = parts.headers;
         if let Some(value) = &self.authorization {
             headers.insert(AUTHORIZATION, value.clone());
         }
         if let Some(value) = &self.agent {
             headers.entry(USER_AGENT).or_insert_with(|| value.clone());
         }
-        let response = client.request(request);
+        let url = format!("https://{}{path}", self.server);
+        let response = client.request(parts.method, url).headers(headers).body(body).send();
         let response = if lasting {
             response.await
         } else {
             let silent = |_| TransportError::Broken(format!("no answer within {} s", PATIENCE.as_secs()));
             tokio::time::timeout(PATIENCE, response).await.map_err(silent)?
         };
-        let response = response.map_err(|error| failure(&error))?;
+        let response: http::Response<reqwest::Body> = response.map_err(|error| failure(&error))?.into();
         Ok(response.map(|body| body.map_err(|error| BodyError(reason(&error))).boxed_unsync()))
     }
 }
@@ -173,24 +165,22 @@ pub(crate) fn is_watch(query: Option<&str>) -> bool {
     })
 }
 
-fn client(options: &Options, http1: bool) -> Result<HttpsClient, String> {
-    let mut tcp = HttpConnector::new();
-    tcp.enforce_http(false);
-    tcp.set_nodelay(true);
-    tcp.set_connect_timeout(Some(CONNECT));
-    tcp.set_keepalive(Some(PING.0));
-    let connector = HttpsConnectorBuilder::new().with_tls_config(tls(options)?).https_only();
-    let connector =
-        if http1 { connector.enable_http1().wrap_connector(tcp) } else { connector.enable_http2().wrap_connector(tcp) };
-    let client = Client::builder(TokioExecutor::new())
-        .timer(TokioTimer::new())
-        .pool_timer(TokioTimer::new())
-        .http2_only(!http1)
+fn client(options: &Options, http1: bool) -> Result<reqwest::Client, String> {
+    let mut tls = tls(options)?;
+    tls.alpn_protocols = vec![if http1 { b"http/1.1".to_vec() } else { b"h2".to_vec() }];
+    let builder = reqwest::Client::builder()
+        .tls_backend_preconfigured(tls)
+        .https_only(true)
+        .no_proxy()
+        .redirect(reqwest::redirect::Policy::none())
+        .retry(reqwest::retry::never())
+        .tcp_nodelay(true)
+        .connect_timeout(CONNECT)
         .http2_keep_alive_interval(PING.0)
         .http2_keep_alive_timeout(PING.1)
-        .http2_keep_alive_while_idle(true)
-        .build(connector);
-    Ok(client)
+        .http2_keep_alive_while_idle(true);
+    let builder = if http1 { builder.http1_only() } else { builder.http2_prior_knowledge() };
+    builder.build().map_err(|error| reason(&error))
 }
 
 fn tls(options: &Options) -> Result<ClientConfig, String> {
@@ -220,7 +210,7 @@ fn tls(options: &Options) -> Result<ClientConfig, String> {
     }
 }
 
-fn failure(error: &hyper_util::client::legacy::Error) -> TransportError {
+fn failure(error: &reqwest::Error) -> TransportError {
     if error.is_connect() { TransportError::Unreachable(reason(error)) } else { TransportError::Broken(reason(error)) }
 }
 

@@ -32,6 +32,8 @@ const LICENCES: &[&str] = &[
     "CC0-1.0",
     "BSL-1.0",
     "MPL-2.0",
+    // The root certificates that come with reqwest, and are not used.
+    "CDLA-Permissive-2.0",
 ];
 
 pub(super) fn check(metadata: &Value, findings: &mut Findings) {

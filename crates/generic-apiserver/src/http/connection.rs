@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One connection: handshake, requests, end.
 
-use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,10 +10,9 @@ use std::time::{Duration, Instant};
 use chrono::TimeDelta;
 use clock::{Clock, TimerClass};
 use futures::future::{Either, select};
-use hyper::body::Incoming;
-use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use hyper_util::server::conn::auto;
+use hyper_util::service::TowerToHyperService;
 use process::Tasks;
 use rustls_pki_types::CertificateDer;
 use tokio::net::TcpStream;
@@ -53,10 +51,7 @@ async fn run(shared: Arc<Shared>, acceptor: TlsAcceptor, stream: TcpStream) {
     let certificates: Arc<[CertificateDer<'static>]> =
         session.peer_certificates().unwrap_or_default().iter().cloned().collect();
 
-    let service = service_fn(|request: http::Request<Incoming>| {
-        let answer = exchange::answer(shared.clone(), certificates.clone(), request);
-        async move { Ok::<_, Infallible>(answer.await) }
-    });
+    let service = TowerToHyperService::new(router(shared.clone(), certificates));
     let timer = WallTimer(options.wall.clone());
     let mut builder = auto::Builder::new(OnTasks(shared.tasks.clone()));
     builder.http1().timer(timer.clone()).header_read_timeout(options.limits.idle.to_std().ok());
@@ -71,6 +66,13 @@ async fn run(shared: Arc<Shared>, acceptor: TlsAcceptor, stream: TcpStream) {
         // Whatever is not over by then is cut by dropping it.
         select(connection, options.wall.sleep(options.limits.grace, TimerClass::Calendar)).await;
     }
+}
+
+/// What a connection's requests are handed to. All paths are the API's: it reads them itself.
+fn router(shared: Arc<Shared>, certificates: Arc<[CertificateDer<'static>]>) -> axum::Router {
+    axum::Router::new().fallback(|request: axum::extract::Request| async move {
+        exchange::answer(shared, certificates, request).await.map(axum::body::Body::new)
+    })
 }
 
 /// A task that is asked to stop and not dropped: answers in flight are to be finished.

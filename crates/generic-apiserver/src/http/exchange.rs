@@ -12,7 +12,6 @@ use futures::future::{Either, select};
 use http::Method;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use http_body_util::BodyExt;
-use hyper::body::Incoming;
 use process::transport::{BodyError, TransportError};
 use process::{Request, Response};
 use rustls_pki_types::CertificateDer;
@@ -33,7 +32,7 @@ static REQUESTS: AtomicU64 = AtomicU64::new(0);
 pub(super) async fn answer(
     shared: Arc<Shared>,
     certificates: Arc<[CertificateDer<'static>]>,
-    request: http::Request<Incoming>,
+    request: axum::extract::Request,
 ) -> Response {
     let options = &shared.options;
     let running = options.metrics.begin();
