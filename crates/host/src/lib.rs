@@ -11,7 +11,7 @@
 //! serves it, requests for it are answered with 503.
 //!
 //! **Tour.** [`Host`] the front door; [`live`] a host that lives; [`clock_service`] landscape time, [`timekeeper`] when it
-//! moves; [`kubelet`] pods as processes; [`identity`] who asks; [`catalogue::AGGREGATED_GROUPS`] what is handed on.
+//! moves; [`kubelet`] pods as processes; [`identity`] who asks; `log_service` who may read the log; [`catalogue::AGGREGATED_GROUPS`] what is handed on.
 
 mod aggregation;
 pub mod clock_service;
@@ -20,6 +20,7 @@ mod core_kinds;
 pub mod identity;
 pub mod kubelet;
 pub mod live;
+mod log_service;
 mod namespaces;
 mod rows;
 pub mod timekeeper;
@@ -33,6 +34,7 @@ use crate::kubelet::Logs;
 use api::catalogue;
 use apimachinery::catalogue::ResourceInfo;
 use bytes::Bytes;
+use eventlog::EventLog;
 use generic_apiserver::{Authenticated, Builder, Foundation, Server};
 use http::Method;
 use http_body_util::BodyExt;
@@ -74,6 +76,7 @@ struct Inner {
     server: Server,
     aggregated: Mutex<Option<Server>>,
     clock: OnceLock<ClockService>,
+    log: OnceLock<eventlog_remote::Server>,
     /// Whether cluster `runtime` has its namespaces.
     born: AtomicBool,
 }
@@ -104,6 +107,7 @@ impl Host {
                 server,
                 aggregated: Mutex::new(None),
                 clock: OnceLock::new(),
+                log: OnceLock::new(),
                 born: AtomicBool::new(false),
             }),
         }
@@ -132,6 +136,11 @@ impl Host {
     /// Serves landscape time from now on; once.
     pub fn serve_clock(&self, clock: ClockService) {
         let _ = self.inner.clock.set(clock);
+    }
+
+    /// Serves the log below [`eventlog_remote::PREFIX`] from now on; once.
+    pub fn serve_log(&self, log: Arc<dyn EventLog>) {
+        let _ = self.inner.log.set(log_service::server(log));
     }
 
     fn aggregated(&self) -> Option<Server> {
@@ -163,6 +172,9 @@ impl Host {
             self.furnish(RUNTIME_CLUSTER).await?;
         }
         let path = request.uri().path();
+        if let Some(log) = self.inner.log.get().filter(|_| path.starts_with(eventlog_remote::PREFIX)) {
+            return Ok(log_service::answer(log, request).await);
+        }
         let Some(clock) = self.inner.clock.get() else { return self.serve(request).await };
         if path.starts_with(CLOCK_PATH) {
             return Ok(clock.answer(request).await);

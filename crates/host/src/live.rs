@@ -28,13 +28,15 @@ use process::{Context, Exit, Identity, Output, Tasks, Transport, User};
 use tokio::sync::oneshot;
 
 use crate::clock_service::{Barriers, ClockService};
-use crate::identity::{CertificateAuthenticator, Components};
+use crate::identity::CertificateAuthenticator;
 use crate::kubelet::{self, Launcher, Logs};
 use crate::timekeeper::Mode;
 use crate::{Host, Parts};
 
 /// Wall time that connections have to end.
 const LAST_STEP: TimeDelta = TimeDelta::seconds(12);
+/// Where the log is followed.
+const LOG_WATCH_PATH: &str = "/log/v1/watch";
 const LOOK: TimeDelta = TimeDelta::milliseconds(5);
 
 /// What a host lives on.
@@ -57,8 +59,6 @@ pub struct Options {
     pub certificate: Pair,
     /// Authorities of users and components, as PEM.
     pub authorities: String,
-    /// Which users are components.
-    pub components: Components,
     /// Makes the server of the aggregated groups.
     pub aggregated: Box<dyn FnOnce(Foundation) -> Server + Send>,
     /// Given the address, says how pods become processes.
@@ -89,8 +89,7 @@ impl Live {
     /// # Errors
     /// The address is in use, a certificate cannot be used, or the system has no thread left.
     pub async fn start(options: Options) -> io::Result<Self> {
-        let Options { log, start, now, mode, random, version, listen, certificate, authorities, components, .. } =
-            options;
+        let Options { log, start, now, mode, random, version, listen, certificate, authorities, .. } = options;
         let (tasks, wall) = (Tasks::new(), Clock::wall());
         let door: Arc<OnceLock<Host>> = Arc::default();
         let clock = ClockService::start(now, mode, wall.clone(), log.clone(), barriers(&door), &tasks);
@@ -104,18 +103,19 @@ impl Live {
         let logs = Logs::new(clock.clock());
         let host = Host::with(foundation(1), &tasks, Parts { logs: Some(logs.clone()), ..Parts::default() });
         host.serve_clock(clock.clone());
+        host.serve_log(log.clone());
         let _ = door.set(host.clone());
         let aggregated = (options.aggregated)(foundation(2));
         aggregated.start(&tasks);
         host.aggregate(Some(aggregated));
 
-        let authenticator = CertificateAuthenticator::new(&authorities, components)
+        let authenticator = CertificateAuthenticator::new(&authorities, start)
             .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error.to_string()))?;
         let mut serve = http::Options::new(certificate, authenticator, clock.clock(), wall);
         serve.listen = listen;
         serve.random = random.clone();
         serve.health = Health::default();
-        serve.lasting = Arc::new(|path| path.starts_with(CLOCK_PATH));
+        serve.lasting = Arc::new(|path| path.starts_with(CLOCK_PATH) || path == LOG_WATCH_PATH);
         let door = host.clone();
         let serving = http::serve(&tasks, move |request| door.call(request), serve).await?;
         let launch = (options.launcher)(serving.address());

@@ -17,6 +17,7 @@
 
 use std::fmt;
 use std::net::IpAddr;
+use std::str::FromStr;
 use std::time::Duration;
 
 use clock::{Instant, Random};
@@ -39,6 +40,9 @@ pub enum PkiError {
     /// An instant before 1970.
     #[error("a certificate cannot be valid before 1970: {0}")]
     TooEarly(Instant),
+    /// An organisational unit that says nothing of a component.
+    #[error("expected START/COMPONENT/VERSION, not {0:?}")]
+    NoBadge(String),
 }
 
 /// Most groups that a client certificate carries: the library keeps one value for each type of an attribute, and the
@@ -112,6 +116,38 @@ pub enum Leaf<'a> {
     Server(&'a [&'a str]),
     /// A client: user name and groups, at most [`MAX_GROUPS`].
     Client(&'a str, &'a [&'a str]),
+    /// A client that is a component: as above, and what its certificate says beside.
+    Component(&'a str, &'a [&'a str], &'a Badge),
+}
+
+/// What the certificate of a component says beside its user, as the organisational unit `START/COMPONENT/VERSION`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Badge {
+    /// Number of the start of the host that issued it: processes of an earlier start are nobody's.
+    pub start: u64,
+    /// Name in the field.
+    pub component: String,
+    /// Emulated version.
+    pub version: String,
+}
+
+impl fmt::Display for Badge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { start, component, version } = self;
+        write!(f, "{start}/{component}/{version}")
+    }
+}
+
+impl FromStr for Badge {
+    type Err = PkiError;
+
+    fn from_str(text: &str) -> Result<Self, PkiError> {
+        let mut parts = text.splitn(3, '/');
+        let mut part = || parts.next().filter(|part| !part.is_empty());
+        let badge = part().and_then(|start| start.parse().ok()).zip(part()).zip(part());
+        let ((start, component), version) = badge.ok_or_else(|| PkiError::NoBadge(text.to_owned()))?;
+        Ok(Self { start, component: component.to_owned(), version: version.to_owned() })
+    }
 }
 
 /// A certificate and its key, both as PEM.
@@ -183,6 +219,11 @@ impl Authority {
             }
             Leaf::Client(user, groups) => {
                 put_groups(&mut params.distinguished_name, groups)?;
+                (user, ExtendedKeyUsagePurpose::ClientAuth)
+            }
+            Leaf::Component(user, groups, badge) => {
+                put_groups(&mut params.distinguished_name, groups)?;
+                params.distinguished_name.push(DnType::OrganizationalUnitName, badge.to_string());
                 (user, ExtendedKeyUsagePurpose::ClientAuth)
             }
         };
@@ -300,6 +341,15 @@ mod tests {
         let leaf = Leaf::Client("system:node:a", &["system:nodes"]);
         assert_eq!(signed, authority.issue(leaf, &key, validity()).expect("a certificate").certificate);
         assert!(authority.sign_request("nothing", validity()).is_err());
+    }
+
+    #[test]
+    fn badges_are_read_as_they_are_written() {
+        let badge = Badge { start: 7, component: "scheduler".to_owned(), version: "v1.2.3-dev/x".to_owned() };
+        assert_eq!(badge.to_string().parse(), Ok(badge));
+        for text in ["", "7", "7/scheduler", "7/scheduler/", "x/scheduler/v1"] {
+            assert_eq!(text.parse::<Badge>(), Err(PkiError::NoBadge(text.to_owned())));
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use chrono::TimeDelta;
 use clock::Clock;
-use process::pki::{Authority, Key, Leaf, Pair, Validity};
+use process::pki::{Authority, Badge, Key, Leaf, Pair, Validity};
 
 use super::directory::Directory;
 use crate::failure::Failure;
@@ -63,6 +63,11 @@ impl LandscapeAuthority {
     /// A certificate for a user.
     pub(crate) fn client(&self, user: &str, groups: &[&str]) -> Result<Pair, String> {
         self.issue(Leaf::Client(user, groups))
+    }
+
+    /// A certificate for a component.
+    pub(crate) fn component(&self, user: &str, groups: &[&str], badge: &Badge) -> Result<Pair, String> {
+        self.issue(Leaf::Component(user, groups, badge))
     }
 
     fn issue(&self, leaf: Leaf<'_>) -> Result<Pair, String> {

@@ -12,11 +12,11 @@ use clock::Random;
 use eventlog::sled::{Durability, OpenError, SledLog};
 use eventlog::{EventLog, MemoryLog, Revision};
 use host::clock_service::ClockService;
-use host::identity::Components;
 use host::kubelet::{Launch, Program};
 use host::live::{Live, Options};
 use host::timekeeper::Mode;
 use process::child::Assignment;
+use process::pki::Badge;
 
 use super::authority::LandscapeAuthority;
 use super::bootstrap;
@@ -137,12 +137,12 @@ impl Log {
 
 async fn start(directory: &Directory, mut facts: Facts, log: &Log) -> Result<Live, Failure> {
     let authority = LandscapeAuthority::of(directory)?;
-    let components = Components::default();
+    let start = log.start()?;
     let apiserver = bootstrap::apiserver_options(&facts)?;
-    let launcher = Launcher { seed: facts.seed, authority: authority.clone(), components: components.clone() };
+    let launcher = Launcher { seed: facts.seed, start, authority: authority.clone() };
     let options = Options {
         log: log.events(),
-        start: log.start()?,
+        start,
         now: time(directory)?.unwrap_or(facts.start_time).max(facts.start_time).max(log.last_time().await?),
         mode: Mode::Eager,
         random: Random::new(facts.seed),
@@ -150,7 +150,6 @@ async fn start(directory: &Directory, mut facts: Facts, log: &Log) -> Result<Liv
         listen: SocketAddr::from(([127, 0, 0, 1], facts.port)),
         certificate: authority.server(&["localhost", "127.0.0.1", "::1"])?,
         authorities: authority.certificate().to_owned(),
-        components,
         aggregated: Box::new(move |foundation| apiserver::service(foundation, &apiserver)),
         launcher: Box::new(move |address| Arc::new(Launching { launcher, address })),
     };
@@ -193,8 +192,8 @@ fn time(directory: &Directory) -> Result<Option<DateTime<Utc>>, Failure> {
 /// Makes pods processes: this program, as the component that the image names.
 struct Launcher {
     seed: u64,
+    start: u64,
     authority: LandscapeAuthority,
-    components: Components,
 }
 
 struct Launching {
@@ -210,9 +209,9 @@ impl Launch for Launching {
     fn launch(&self, cluster: &str, pod: &Pod) -> Result<Program, String> {
         let image = pod.spec.containers.first().map_or("", |container| container.image.as_str());
         let (program, version) = components::Program::of(image).ok_or_else(|| format!("there is no image {image}"))?;
-        let Launcher { seed, authority, components } = &self.launcher;
+        let Launcher { seed, start, authority } = &self.launcher;
         let user = program.component(cluster).user(&version);
-        components.insert(&user.name, program.name(), &version);
+        let badge = Badge { start: *start, component: program.name().to_owned(), version: version.clone() };
         // Whoever shows a certificate is in this group anyway.
         let groups: Vec<&str> =
             user.groups.iter().map(|group| &**group).filter(|group| *group != "system:authenticated").collect();
@@ -222,7 +221,7 @@ impl Launch for Launching {
             seed: *seed,
             server: self.address.to_string(),
             authorities: authority.certificate().to_owned(),
-            certificate: authority.client(&user.name, &groups)?,
+            certificate: authority.component(&user.name, &groups, &badge)?,
             ..Assignment::default()
         };
         let path: PathBuf = std::env::current_exe().map_err(|error| error.to_string())?;

@@ -61,6 +61,13 @@ impl fmt::Debug for ClientAuthority {
     }
 }
 
+/// The organisational unit that a certificate names, the last if there are several. Says nothing of what the
+/// certificate is worth.
+pub fn organizational_unit(certificate: &CertificateDer<'_>) -> Option<String> {
+    let (_, parsed) = X509Certificate::from_der(certificate).ok()?;
+    parsed.subject().iter_organizational_unit().last().and_then(|unit| unit.as_str().ok()).map(str::to_owned)
+}
+
 fn user(certificate: &CertificateDer<'_>) -> Result<User, CertificateError> {
     let (_, parsed) = X509Certificate::from_der(certificate).map_err(|error| CertificateError(error.to_string()))?;
     let subject = parsed.subject();
@@ -75,7 +82,7 @@ fn user(certificate: &CertificateDer<'_>) -> Result<User, CertificateError> {
 #[cfg(test)]
 mod tests {
     use chrono::TimeDelta;
-    use process::pki::{Authority, Key, Leaf, Validity};
+    use process::pki::{Authority, Badge, Key, Leaf, Validity};
 
     use super::*;
 
@@ -101,6 +108,17 @@ mod tests {
         let chain = chain(&authority, Leaf::Client("jane", &["a", "b"]));
         let user = judge.judge(&chain, noon()).expect("a user");
         assert_eq!((&*user.name, user.groups), ("jane", vec!["a".into(), "b".into()]));
+    }
+
+    #[test]
+    fn a_certificate_may_name_a_unit() {
+        let authority = authority();
+        let badge = Badge { start: 3, component: "toy".to_owned(), version: "v1".to_owned() };
+        let badged = chain(&authority, Leaf::Component("jane", &["a"], &badge));
+        assert_eq!(organizational_unit(&badged[0]).as_deref(), Some("3/toy/v1"));
+        let judge = ClientAuthority::from_pem(&authority.pair().certificate).expect("a bundle");
+        assert_eq!(&*judge.judge(&badged, noon()).expect("a user").name, "jane");
+        assert_eq!(organizational_unit(&chain(&authority, Leaf::Client("jane", &["a"]))[0]), None);
     }
 
     #[test]

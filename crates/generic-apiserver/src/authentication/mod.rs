@@ -24,7 +24,7 @@ use futures::future::BoxFuture;
 use process::User;
 use rustls_pki_types::CertificateDer;
 
-pub use certificates::{CertificateError, ClientAuthority};
+pub use certificates::{CertificateError, ClientAuthority, organizational_unit};
 
 /// Group of everybody who said who he is.
 pub const AUTHENTICATED: &str = "system:authenticated";
