@@ -12,6 +12,24 @@ pub enum Profile {
 }
 
 impl Profile {
+    /// Row 1: how many minors a gardenlet may be behind the newest gardener-apiserver.
+    pub const fn gardenlet_minors_behind(self) -> i128 {
+        match self {
+            Self::Documents => 1,
+            Self::Upstream => 2,
+        }
+    }
+
+    /// Row 2: whether a gardenlet is newer than a gardener-apiserver by its patch alone.
+    pub const fn gardenlet_newness_counts_patches(self) -> bool {
+        matches!(self, Self::Upstream)
+    }
+
+    /// Row 3: whether every component refuses to start out of skew, not only those that do upstream.
+    pub const fn checks_every_start(self) -> bool {
+        matches!(self, Self::Documents)
+    }
+
     /// Row 5: whether adding a version that is expired already is refused (else dropped on create, taken on update).
     pub const fn refuses_new_expired_versions(self) -> bool {
         matches!(self, Self::Documents)

@@ -17,6 +17,8 @@ mod admission;
 mod maintenance;
 #[path = "vectors/objects.rs"]
 mod objects;
+#[path = "vectors/skew.rs"]
+mod skew;
 #[path = "vectors/validation.rs"]
 mod validation;
 #[allow(dead_code, reason = "only the rules are needed here; roll-outs are told in their own test")]
@@ -52,6 +54,7 @@ fn run(family: &str, vector: &Value) -> Verdict {
             }
         }
         "rollout" => world::trace::play(vector).map_or(Verdict::Skipped, Verdict::Compared),
+        "skew" => skew::run(vector),
         _ => Verdict::Skipped,
     }
 }

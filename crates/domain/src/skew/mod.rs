@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Which versions of Gardener's components may run beside each other.
+//!
+//! A [`Landscape`] is the versions that run; [`violations`] judges it as it is, [`transition::check`] judges one step,
+//! [`start_up`] what a component that starts is told, [`releases`] what a release of Gardener knows: Kubernetes versions
+//! and its own feature gates. Nothing here knows a process, an address or a Lease, and nobody is refused for what was
+//! wrong before: a landscape that is out of skew can be healed step by step.
+//!
+//! ```text
+//! newest gardener-apiserver   ─ A1 ─  oldest gardener-apiserver       one minor
+//!         │ C2, G2                          │ C1, G1
+//!         ▼ not older than one minor        ▼ not newer
+//!         controller-manager, scheduler, admission-controller; gardenlet (G2: profile)
+//! gardenlets ─ E1 ─ extensions: no library newer than the oldest gardenlet
+//! ```
+//!
+//! Pre-release and build metadata never count. Majors are never within any distance.
+//!
+//! Source: docs/deployment/version_skew_policy.md @ v1.80.0 and v1.120.0.
+
+pub mod releases;
+pub mod start_up;
+pub mod transition;
+
+use std::cmp::Ordering;
+use std::fmt;
+
+use crate::profile::Profile;
+use crate::versions;
+
+/// A version of Gardener: three numbers for comparison, and the text that is shown.
+#[derive(Clone, Debug)]
+pub struct GardenerVersion {
+    major: u64,
+    minor: u64,
+    patch: u64,
+    text: String,
+}
+
+impl GardenerVersion {
+    /// Reads `[v]MAJOR.MINOR[.PATCH]` with an optional suffix after `-`, `+` or `~`; `None` for anything else.
+    pub fn parse(text: &str) -> Option<Self> {
+        let shown = text.strip_prefix('v').unwrap_or(text);
+        let suffix = shown.find(['-', '+', '~']).unwrap_or(shown.len());
+        let (release, rest) = shown.split_at(suffix);
+        if !release.contains('.') || release.starts_with('v') {
+            return None;
+        }
+        // The suffix has to be well formed, too; `~` begins one as `-` does.
+        let read = versions::Version::parse(&format!("{release}{}", rest.replacen('~', "-", 1))).ok()?;
+        Some(Self { major: read.major, minor: read.minor, patch: read.patch, text: shown.to_owned() })
+    }
+
+    /// Major and minor, by which distance is counted.
+    pub const fn minor(&self) -> (u64, u64) {
+        (self.major, self.minor)
+    }
+
+    /// All three numbers, by which downgrades are told.
+    pub const fn full(&self) -> (u64, u64, u64) {
+        (self.major, self.minor, self.patch)
+    }
+}
+
+/// Without `v`, with the pre-release.
+impl fmt::Display for GardenerVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// Versions are equal if their three numbers are.
+impl PartialEq for GardenerVersion {
+    fn eq(&self, other: &Self) -> bool {
+        self.full() == other.full()
+    }
+}
+
+impl Eq for GardenerVersion {}
+
+impl PartialOrd for GardenerVersion {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for GardenerVersion {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.full().cmp(&other.full())
+    }
+}
+
+/// How many minors one version is above another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Distance {
+    /// An older major: below everything.
+    OlderMajor,
+    /// Minors of the same major; negative below.
+    Minors(i128),
+    /// A newer major: above everything.
+    NewerMajor,
+}
+
+impl Distance {
+    /// From `lower` up to `upper`.
+    pub fn between(upper: &GardenerVersion, lower: &GardenerVersion) -> Self {
+        match upper.major.cmp(&lower.major) {
+            Ordering::Greater => Self::NewerMajor,
+            Ordering::Less => Self::OlderMajor,
+            Ordering::Equal => Self::Minors(i128::from(upper.minor) - i128::from(lower.minor)),
+        }
+    }
+
+    /// By how much a bound is missed; `None` if it is kept.
+    fn above(self, bound: i128) -> Option<Self> {
+        match self {
+            Self::Minors(minors) if minors > bound => Some(Self::Minors(minors - bound)),
+            Self::NewerMajor => Some(self),
+            Self::Minors(_) | Self::OlderMajor => None,
+        }
+    }
+}
+
+/// A component of Gardener.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Component {
+    /// gardener-apiserver
+    Apiserver,
+    /// gardener-controller-manager
+    ControllerManager,
+    /// gardener-scheduler
+    Scheduler,
+    /// gardener-admission-controller
+    AdmissionController,
+    /// gardenlet, one or more for a seed
+    Gardenlet,
+    /// gardener-operator
+    Operator,
+    /// an extension; its version is that of the library that it is built with
+    Extension,
+}
+
+impl Component {
+    /// All components.
+    pub const ALL: [Self; 7] = [
+        Self::Apiserver,
+        Self::ControllerManager,
+        Self::Scheduler,
+        Self::AdmissionController,
+        Self::Gardenlet,
+        Self::Operator,
+        Self::Extension,
+    ];
+
+    /// The name of its binary; `extension` for an extension.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Apiserver => "gardener-apiserver",
+            Self::ControllerManager => "gardener-controller-manager",
+            Self::Scheduler => "gardener-scheduler",
+            Self::AdmissionController => "gardener-admission-controller",
+            Self::Gardenlet => "gardenlet",
+            Self::Operator => "gardener-operator",
+            Self::Extension => "extension",
+        }
+    }
+
+    /// Whether it is one of those that rules C1 and C2 are about.
+    const fn is_control_plane(self) -> bool {
+        matches!(self, Self::ControllerManager | Self::Scheduler | Self::AdmissionController)
+    }
+}
+
+/// One running instance.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Instance {
+    /// What runs.
+    pub component: Component,
+    /// The seed of a gardenlet, the name of an extension; empty for the others.
+    pub owner: String,
+    /// Its version as it says it.
+    pub version: String,
+}
+
+impl Instance {
+    /// An instance of a component that there is once in a landscape.
+    pub fn new(component: Component, version: &str) -> Self {
+        Self { component, owner: String::new(), version: version.to_owned() }
+    }
+
+    /// A gardenlet of a seed, or an extension of a name.
+    pub fn owned(component: Component, owner: &str, version: &str) -> Self {
+        Self { component, owner: owner.to_owned(), version: version.to_owned() }
+    }
+}
+
+/// The highest version that ever ran, of a component or of one seed's or extension's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HighWaterMark {
+    /// What ran.
+    pub component: Component,
+    /// Whose; `None` for all instances of the component.
+    pub owner: Option<String>,
+    /// The version.
+    pub version: String,
+}
+
+/// The versions that run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Landscape {
+    /// Every instance.
+    pub instances: Vec<Instance>,
+    /// `status.gardener.version` of the Garden, once an operator reconciled it.
+    pub garden: Option<String>,
+    /// What ran before.
+    pub high_water_marks: Vec<HighWaterMark>,
+}
+
+impl Landscape {
+    /// The versions of a component that parse.
+    fn versions(&self, component: Component) -> impl Iterator<Item = GardenerVersion> {
+        let own = self.instances.iter().filter(move |instance| instance.component == component);
+        own.filter_map(|instance| GardenerVersion::parse(&instance.version))
+    }
+}
+
+/// A rule about versions, in the order in which they are reported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Rule {
+    /// A version does not parse.
+    V0,
+    /// gardener-apiserver instances are more than one minor apart.
+    A1,
+    /// A control plane component is newer than the oldest gardener-apiserver.
+    C1,
+    /// A control plane component is more than one minor older than the newest gardener-apiserver.
+    C2,
+    /// A gardenlet is newer than the oldest gardener-apiserver.
+    G1,
+    /// A gardenlet is too much older than the newest gardener-apiserver.
+    G2,
+    /// gardener-operator instances are more than one minor apart.
+    O1,
+    /// gardener-operator and gardener-apiserver instances are more than one minor apart.
+    O2,
+    /// An extension's library is newer than the oldest gardenlet.
+    E1,
+    /// A downgrade.
+    T1,
+    /// A skipped minor.
+    T2,
+    /// A gardener-operator older than the one that last operated the Garden.
+    O3a,
+    /// A gardener-operator that skips a minor since the one that last operated the Garden.
+    O3b,
+    /// A gardener-operator whose gardener-apiserver would leave others behind.
+    P1,
+}
+
+/// Its id: `C1`.
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self, f)
+    }
+}
+
+/// A rule that a landscape violates.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// The rule.
+    pub rule: Rule,
+    /// Who violates it; `None` for a rule about distances within a set.
+    pub offender: Option<Instance>,
+    /// By how much the bound is missed.
+    pub severity: Distance,
+    /// What the offender was compared with, or the oldest and the newest of the set.
+    pub against: Vec<GardenerVersion>,
+}
+
+impl Violation {
+    /// Whether two violations are about the same: gardenlets of different seeds are, if their version is the same.
+    fn is_about_the_same(&self, other: &Self) -> bool {
+        let key = |violation: &Self| {
+            violation.offender.as_ref().map(|offender| {
+                let version = GardenerVersion::parse(&offender.version);
+                let name = (offender.component == Component::Extension).then(|| offender.owner.clone());
+                let text = version.is_none().then(|| offender.version.clone());
+                (offender.component, name, version.map(|version| version.full()), text)
+            })
+        };
+        self.rule == other.rule && key(self) == key(other)
+    }
+}
+
+/// Every rule that a landscape violates, in the order of the rules; a version that does not parse hides all others.
+pub fn violations(landscape: &Landscape, profile: Profile) -> Vec<Violation> {
+    let unparsable = unparsable(landscape);
+    if !unparsable.is_empty() {
+        return unparsable;
+    }
+    let extremes = |component| {
+        let versions: Vec<GardenerVersion> = landscape.versions(component).collect();
+        Some((versions.iter().min()?.clone(), versions.iter().max()?.clone()))
+    };
+    let apiservers = extremes(Component::Apiserver);
+    let mut found = Vec::new();
+    let mut add = |rule, offender: Option<&Instance>, severity: Option<Distance>, against: &[&GardenerVersion]| {
+        if let Some(severity) = severity {
+            let against = against.iter().map(|version| (*version).clone()).collect();
+            found.push(Violation { rule, offender: offender.cloned(), severity, against });
+        }
+    };
+
+    if let Some((oldest, newest)) = &apiservers {
+        add(Rule::A1, None, Distance::between(newest, oldest).above(1), &[oldest, newest]);
+        for instance in &landscape.instances {
+            let Some(version) = GardenerVersion::parse(&instance.version) else { continue };
+            let (newer, older) = (Distance::between(&version, oldest), Distance::between(newest, &version));
+            if instance.component.is_control_plane() {
+                add(Rule::C1, Some(instance), newer.above(0), &[oldest]);
+                add(Rule::C2, Some(instance), older.above(1), &[newest]);
+            } else if instance.component == Component::Gardenlet {
+                let by_patch = (profile.gardenlet_newness_counts_patches() && version > *oldest).then_some(newer);
+                add(Rule::G1, Some(instance), newer.above(0).or(by_patch), &[oldest]);
+                add(Rule::G2, Some(instance), older.above(profile.gardenlet_minors_behind()), &[newest]);
+            }
+        }
+    }
+    if let Some((oldest, newest)) = extremes(Component::Operator) {
+        add(Rule::O1, None, Distance::between(&newest, &oldest).above(1), &[&oldest, &newest]);
+        let (first, last) = apiservers.unwrap_or_else(|| (oldest.clone(), newest.clone()));
+        let (oldest, newest) = (oldest.min(first), newest.max(last));
+        add(Rule::O2, None, Distance::between(&newest, &oldest).above(1), &[&oldest, &newest]);
+    }
+    if let Some((oldest, _)) = extremes(Component::Gardenlet) {
+        for instance in landscape.instances.iter().filter(|instance| instance.component == Component::Extension) {
+            let Some(version) = GardenerVersion::parse(&instance.version) else { continue };
+            add(Rule::E1, Some(instance), Distance::between(&version, &oldest).above(0), &[&oldest]);
+        }
+    }
+    found.sort_by_key(|violation| violation.rule);
+    found
+}
+
+/// Versions that do not parse, the Garden's included.
+fn unparsable(landscape: &Landscape) -> Vec<Violation> {
+    let garden = landscape.garden.as_ref().map(|version| Instance::owned(Component::Operator, "Garden", version));
+    let instances = landscape.instances.iter().cloned().chain(garden);
+    instances
+        .filter(|instance| GardenerVersion::parse(&instance.version).is_none())
+        .map(|offender| Violation {
+            rule: Rule::V0,
+            offender: Some(offender),
+            severity: Distance::Minors(0),
+            against: Vec::new(),
+        })
+        .collect()
+}
+
+/// The rules of violations, each once.
+pub fn rules(violations: &[Violation]) -> Vec<Rule> {
+    let mut rules: Vec<Rule> = violations.iter().map(|violation| violation.rule).collect();
+    rules.sort_unstable();
+    rules.dedup();
+    rules
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Text, and the three numbers it stands for.
+    const TEXTS: &str = "
+v1.120.0               => 1 120 0
+1.37                   => 1 37 0
+v1.38.0-dev            => 1 38 0
+v1.121.0-dev-afe3775a02 => 1 121 0
+1.38.2+abc             => 1 38 2
+1.38.2~rc1             => 1 38 2
+latest                 => -
+1                      => -
+vv1.38.0               => -
+1.38.0.1               => -
+1.x                    => -
+1.38.0-                => -
+";
+
+    #[test]
+    fn versions_are_read_strictly_and_suffixes_do_not_count() {
+        for row in TEXTS.lines().filter(|row| !row.is_empty()) {
+            let (text, expected) = row.split_once("=>").expect("row has an arrow");
+            let read = GardenerVersion::parse(text.trim()).map(|version| version.full());
+            let actual =
+                read.map_or_else(|| "-".to_owned(), |(major, minor, patch)| format!("{major} {minor} {patch}"));
+            assert_eq!(actual, expected.trim(), "row: {row}");
+        }
+    }
+
+    /// The truth tables of the policy: apiservers, profile, and the rule for minors 34 to 38 of a gardenlet.
+    const GARDENLETS: &str = "
+37    | documents | G2 G2 -  -  G1
+37    | upstream  | G2 -  -  -  G1
+37,38 | documents | G2 G2 G2 -  G1
+37,38 | upstream  | G2 G2 -  -  G1
+38    | documents | G2 G2 G2 -  -
+38    | upstream  | G2 G2 -  -  -
+";
+
+    #[test]
+    fn gardenlets_are_judged_by_the_oldest_and_the_newest_apiserver() {
+        for row in GARDENLETS.lines().filter(|row| !row.is_empty()) {
+            let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+            let profile = if cells[1] == "upstream" { Profile::Upstream } else { Profile::Documents };
+            for (minor, expected) in (34..).zip(cells[2].split_whitespace()) {
+                let apiservers = cells[0].split(',').map(|minor| format!("1.{minor}.0"));
+                let mut instances: Vec<Instance> =
+                    apiservers.map(|version| Instance::new(Component::Apiserver, &version)).collect();
+                instances.push(Instance::owned(Component::Gardenlet, "s", &format!("1.{minor}.0")));
+                let landscape = Landscape { instances, ..Landscape::default() };
+                let found: Vec<String> =
+                    rules(&violations(&landscape, profile)).iter().map(ToString::to_string).collect();
+                let expected: Vec<&str> = Some(expected).into_iter().filter(|rule| *rule != "-").collect();
+                assert_eq!(found, expected, "gardenlet 1.{minor}, row: {row}");
+            }
+        }
+    }
+}

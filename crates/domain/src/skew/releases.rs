@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a release of Gardener knows: Kubernetes versions and its own feature gates.
+//!
+//! Source: pkg/utils/validation/kubernetesversion/version.go and pkg/features at v1.106.0 to v1.149.0.
+
+use super::GardenerVersion;
+use crate::versions::{Version, normalize};
+
+/// From which minor of Gardener on which minors of Kubernetes 1.x are supported, both bounds included. Releases before
+/// the first row are taken like it, releases after the last like that one.
+const KUBERNETES: [(u64, u64, u64); 11] = [
+    (106, 25, 31),
+    (113, 25, 32),
+    (114, 27, 32),
+    (122, 27, 33),
+    (127, 29, 33),
+    (132, 29, 34),
+    (133, 30, 34),
+    (136, 30, 35),
+    (141, 31, 35),
+    (142, 32, 35),
+    (145, 32, 36),
+];
+
+/// The oldest and the newest minor of Kubernetes 1.x that a release supports for gardens, seeds and shoots.
+pub fn kubernetes_minors(gardener: &GardenerVersion) -> (u64, u64) {
+    let known = KUBERNETES.iter().rev().find(|(since, _, _)| gardener.minor() >= (1, *since));
+    let (_, oldest, newest) = known.unwrap_or(&KUBERNETES[0]);
+    (*oldest, *newest)
+}
+
+/// Whether a release supports a Kubernetes version; suffixes of the version do not count.
+pub fn supports_kubernetes(gardener: &GardenerVersion, kubernetes: &str) -> bool {
+    let (oldest, newest) = kubernetes_minors(gardener);
+    Version::parse(&normalize(kubernetes))
+        .is_ok_and(|version| version.major == 1 && (oldest..=newest).contains(&version.minor))
+}
+
+/// What a release makes of a feature gate of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gate {
+    /// Whether it is on if nothing is said.
+    pub default: bool,
+    /// Whether it cannot be changed.
+    pub is_locked: bool,
+    /// The components that know it, as in the table: `apiserver`, `gardenlet`, `operator`, joined by commas.
+    pub components: &'static str,
+}
+
+/// A feature gate of a release; `None` if the release does not know it.
+pub fn feature_gate(gardener: &GardenerVersion, name: &str) -> Option<Gate> {
+    include_str!("gates.txt").lines().find_map(|line| {
+        let mut words = line.split_whitespace();
+        let components = words.next().filter(|word| *word == name).and_then(|_| words.next())?;
+        let mut reached = || {
+            let minor: Option<u64> = words.next().and_then(|word| word.parse().ok());
+            minor.is_some_and(|minor| gardener.minor() >= (1, minor))
+        };
+        let (is_alpha, is_beta, is_ga, is_removed) = (reached(), reached(), reached(), reached());
+        (is_alpha && !is_removed).then_some(Gate { default: is_beta || is_ga, is_locked: is_ga, components })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn version(text: &str) -> GardenerVersion {
+        GardenerVersion::parse(text).expect("a version of Gardener")
+    }
+
+    #[test]
+    fn releases_support_a_range_of_kubernetes_minors() {
+        for (gardener, expected) in [
+            ("v1.80.0", (25, 31)),
+            ("v1.112.9", (25, 31)),
+            ("v1.113.0", (25, 32)),
+            ("v1.120.0", (27, 32)),
+            ("v1.121.0-dev", (27, 32)),
+            ("v1.126.0", (27, 33)),
+            ("v1.150.0-dev", (32, 36)),
+        ] {
+            assert_eq!(kubernetes_minors(&version(gardener)), expected, "{gardener}");
+        }
+        assert!(supports_kubernetes(&version("v1.120.0"), "v1.32.3-gke.100"));
+        assert!(!supports_kubernetes(&version("v1.120.0"), "2.32.0"));
+        assert!(!supports_kubernetes(&version("v1.120.0"), "newest"));
+    }
+
+    #[test]
+    fn gates_come_are_locked_and_go() {
+        let gate = |gardener: &str| {
+            feature_gate(&version(gardener), "NewWorkerPoolHash").map(|gate| (gate.default, gate.is_locked))
+        };
+        assert_eq!(gate("v1.97.9"), None);
+        assert_eq!(gate("v1.120.0"), Some((false, false)));
+        assert_eq!(gate("v1.126.0"), Some((true, false)));
+        assert_eq!(gate("v1.142.0"), Some((true, true)));
+        assert_eq!(gate("v1.143.0"), None);
+        assert_eq!(feature_gate(&version("v1.120.0"), "#"), None);
+        assert_eq!(feature_gate(&version("v1.120.0"), "Nonsense"), None);
+    }
+}

@@ -1,0 +1,482 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a component that starts is told by the versions that run.
+//!
+//! [`decide`] is the check of this landscape, against every live instance; [`operator`] and [`gardenlet`] are the checks
+//! that the real binaries make, against one recorded version. [`refusal_line`] words the last line of a component that
+//! does not start.
+//!
+//! A component looks at its own rules, also at those that it violated before it stopped: a restart is not refused as a
+//! step, but it does not excuse. A gardener-apiserver looks at what its coming changes for everybody.
+//!
+//! Source: pkg/operator/bootstrappers/verify_version.go @ v1.120.0, pkg/gardenlet/bootstrappers/verify_version.go
+//! @ v1.127.0.
+
+use super::transition::{Step, against_garden, against_previous, below_high_water_mark, check};
+use super::{Component, GardenerVersion, Instance, Landscape, Rule, Violation, violations};
+use crate::profile::Profile;
+use crate::versions::{self, ParseError, Version};
+
+/// Who wants to start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// The instance; it is not among those that run.
+    pub instance: Instance,
+    /// The version that ran in its place, where that is known: of a gardenlet the Seed's `status.gardener.version`.
+    pub previous: Option<String>,
+    /// Whether an operator looks ahead to what its gardener-apiserver would leave behind.
+    pub looks_ahead: bool,
+}
+
+/// What a component that starts is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// It starts.
+    Starts,
+    /// It waits for a live gardener-apiserver.
+    Waits,
+    /// It ends with exit code 3.
+    Refused(Refused),
+}
+
+/// Why a component does not start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// The rule.
+    pub rule: Rule,
+    /// The rule's text, as Events and Leases say it, too.
+    pub text: String,
+    /// Which versions the component was compared with.
+    pub against: Vec<String>,
+}
+
+/// The first release of gardenlet that checks anything, as its minor.
+const GARDENLET_CHECKS_SINCE: (u64, u64) = (1, 127);
+
+/// Whether a component may start beside those that run.
+///
+/// In profile `upstream` gardener-operator alone is judged here, by the Garden; for gardenlets there see [`gardenlet`].
+pub fn decide(landscape: &Landscape, candidate: &Candidate, profile: Profile) -> Decision {
+    let instance = &candidate.instance;
+    let component = instance.component;
+    if !profile.checks_every_start() && component != Component::Operator {
+        return Decision::Starts;
+    }
+    let Some(version) = GardenerVersion::parse(&instance.version) else {
+        return Decision::Refused(Refused {
+            rule: Rule::V0,
+            text: format!(
+                "failed parsing version of {} {:?}: {}",
+                component.name(),
+                instance.version,
+                ParseError::Invalid
+            ),
+            against: Vec::new(),
+        });
+    };
+    let refuse =
+        |rule, against: &[GardenerVersion]| Decision::Refused(refused(rule, instance, &version, against, profile));
+    if component == Component::Operator {
+        return decide_operator(landscape, candidate, &version, profile);
+    }
+    if component == Component::Extension {
+        return match violated(landscape, instance, &[Rule::E1], profile) {
+            Some(violation) => extension_refused(landscape, instance, &violation),
+            None => Decision::Starts,
+        };
+    }
+    if component != Component::Apiserver && landscape.versions(Component::Apiserver).next().is_none() {
+        return Decision::Waits;
+    }
+    if let Some(previous) = candidate.previous.as_deref().and_then(GardenerVersion::parse) {
+        if let Some(rule) = against_previous(component, &version, &previous, profile) {
+            return refuse(rule, &[previous]);
+        }
+    } else if let Some(mark) = below_high_water_mark(landscape, instance, &version) {
+        return refuse(Rule::T1, &[mark]);
+    }
+    let found = match component {
+        // What is wrong without this instance is not its fault.
+        Component::Apiserver => {
+            let unmarked = Landscape { high_water_marks: Vec::new(), ..landscape.clone() };
+            let new = check(&unmarked, &Step::Add(instance.clone()), profile).err();
+            new.and_then(|refusal| refusal.violations.into_iter().next())
+        }
+        Component::Gardenlet => violated(landscape, instance, &[Rule::G1, Rule::G2], profile),
+        _ => violated(landscape, instance, &[Rule::C1, Rule::C2], profile),
+    };
+    match found {
+        None => Decision::Starts,
+        Some(violation) => {
+            let offender = violation.offender.as_ref().unwrap_or(instance);
+            let offending = GardenerVersion::parse(&offender.version).unwrap_or(version);
+            Decision::Refused(refused(violation.rule, offender, &offending, &violation.against, profile))
+        }
+    }
+}
+
+/// The first of some rules that the instance itself violates once it runs.
+fn violated(landscape: &Landscape, instance: &Instance, rules: &[Rule], profile: Profile) -> Option<Violation> {
+    // What does not parse elsewhere hides nothing here: somebody else is told about it.
+    let mut with = landscape.clone();
+    with.instances.retain(|known| GardenerVersion::parse(&known.version).is_some());
+    with.garden = None;
+    with.instances.push(instance.clone());
+    violations(&with, profile).into_iter().find(|violation| {
+        rules.contains(&violation.rule) && violation.offender.as_ref().is_none_or(|who| who == instance)
+    })
+}
+
+fn decide_operator(
+    landscape: &Landscape,
+    candidate: &Candidate,
+    version: &GardenerVersion,
+    profile: Profile,
+) -> Decision {
+    let instance = &candidate.instance;
+    if let Err(error) = operator(landscape.garden.as_deref(), &instance.version) {
+        let against = landscape.garden.iter().cloned().collect();
+        return Decision::Refused(Refused { rule: error.rule(), text: error.to_string(), against });
+    }
+    if !profile.checks_every_start() {
+        return Decision::Starts;
+    }
+    if let Some(violation) = violated(landscape, instance, &[Rule::O1, Rule::O2], profile) {
+        return Decision::Refused(refused(violation.rule, instance, version, &violation.against, profile));
+    }
+    if !candidate.looks_ahead {
+        return Decision::Starts;
+    }
+    // The operator brings gardener-apiserver to its own version: who would be left behind then?
+    let mut rolled = landscape.clone();
+    rolled.instances.retain(|known| GardenerVersion::parse(&known.version).is_some());
+    rolled.garden = None;
+    rolled.instances.push(Instance::new(Component::Apiserver, &instance.version));
+    let behind = violations(&rolled, profile).into_iter().find(|one| matches!(one.rule, Rule::C2 | Rule::G2));
+    match behind.and_then(|violation| violation.offender) {
+        None => Decision::Starts,
+        Some(left) => Decision::Refused(Refused {
+            rule: Rule::P1,
+            text: format!(
+                "cannot roll out gardener-apiserver {version}: {} {} would be too old",
+                left.component.name(),
+                left.version.trim_start_matches('v')
+            ),
+            against: vec![left.version.clone()],
+        }),
+    }
+}
+
+fn extension_refused(landscape: &Landscape, instance: &Instance, violation: &Violation) -> Decision {
+    let oldest = violation.against.first();
+    let seed = landscape.instances.iter().find(|known| {
+        known.component == Component::Gardenlet && GardenerVersion::parse(&known.version).as_ref() == oldest
+    });
+    let against: Vec<String> = oldest.iter().map(ToString::to_string).collect();
+    let text = format!(
+        "extension {:?} depends on extensions library {}, which is newer than gardenlet {} on seed {:?}",
+        instance.owner,
+        instance.version.trim_start_matches('v'),
+        against.concat(),
+        seed.map(|seed| seed.owner.as_str()).unwrap_or_default()
+    );
+    Decision::Refused(Refused { rule: Rule::E1, text, against })
+}
+
+/// Where the policy is explained, as the operator's texts say.
+const OPERATOR_HINT: &str =
+    "please consult https://github.com/gardener/gardener/blob/master/docs/deployment/version_skew_policy.md";
+/// Where the policy is explained, as gardenlet's texts say.
+const GARDENLET_HINT: &str =
+    "please consult https://gardener.cloud/docs/gardener/deployment/version_skew_policy/#version-skew-policy";
+
+fn refused(
+    rule: Rule,
+    offender: &Instance,
+    version: &GardenerVersion,
+    against: &[GardenerVersion],
+    profile: Profile,
+) -> Refused {
+    let name = offender.component.name();
+    let shown: Vec<String> = against.iter().map(ToString::to_string).collect();
+    let first = shown.first().map(String::as_str).unwrap_or_default();
+    let last = shown.last().map(String::as_str).unwrap_or_default();
+    let raw = &offender.version;
+    let text = match rule {
+        Rule::V0 => format!("failed parsing version of {name} {raw:?}: {}", ParseError::Invalid),
+        Rule::T1 => format!("downgrading {name} is not supported (old version was {first}, my version is {raw})"),
+        Rule::T2 => format!("skipping {name} versions is unsupported (old version was {first}, my version is {raw})"),
+        Rule::A1 => format!(
+            "newest and oldest gardener-apiserver instances must be within one minor version (oldest: {first}, newest: \
+             {last})"
+        ),
+        Rule::C1 => format!(
+            "{name} version must not be newer than gardener-apiserver version (gardener-apiserver version: {first}, \
+             {name} version: {version})"
+        ),
+        Rule::C2 => format!(
+            "{name} version must not be older than one minor gardener-apiserver version (gardener-apiserver version: \
+             {first}, {name} version: {version})"
+        ),
+        Rule::G1 => GardenletError::TooNew { apiserver: first.to_owned(), gardenlet: version.to_string() }.to_string(),
+        Rule::G2 if profile.gardenlet_minors_behind() == 1 => format!(
+            "gardenlet version must not be older than one minor gardener-apiserver version (gardener-apiserver version: \
+             {first}, gardenlet version: {version})"
+        ),
+        Rule::G2 => GardenletError::TooOld { apiserver: first.to_owned(), gardenlet: version.to_string() }.to_string(),
+        Rule::O1 | Rule::O2 => format!(
+            "gardener-operator and gardener-apiserver instances must be within one minor version (oldest: {first}, \
+             newest: {last})"
+        ),
+        Rule::O3a => OperatorError::Downgrade { old: first.to_owned(), own: raw.clone() }.to_string(),
+        Rule::O3b => OperatorError::Skip { old: first.to_owned(), own: raw.clone() }.to_string(),
+        // Worded where they are found, with whom they are about.
+        Rule::E1 | Rule::P1 => format!("{name} {version} is out of skew with {}", shown.join(", ")),
+    };
+    Refused { rule, text, against: shown }
+}
+
+/// The last line of a component that does not start.
+pub fn refusal_line(instance: &Instance, refused: &Refused) -> String {
+    format!(
+        "Error: failed verifying Gardener version: {} [rule={}, component={}, version={}, against={}]",
+        refused.text,
+        refused.rule,
+        instance.component.name(),
+        instance.version,
+        refused.against.join(",")
+    )
+}
+
+/// Why the real gardener-operator does not start.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OperatorError {
+    /// The Garden's version does not parse.
+    #[error("failed parsing old Garden version {raw:?}: {error}")]
+    ParseOld {
+        /// As the Garden says it.
+        raw: String,
+        /// The parser's words.
+        error: ParseError,
+    },
+    /// The own version does not parse.
+    #[error("failed comparing versions for downgrade check: {0}")]
+    Compare(ParseError),
+    /// Older than the Garden's.
+    #[error("downgrading Gardener is not supported (old version was {old}, my version is {own}), {OPERATOR_HINT}")]
+    Downgrade {
+        /// The Garden's version, parsed.
+        old: String,
+        /// The own version as built.
+        own: String,
+    },
+    /// Two minors or more above the Garden's.
+    #[error("skipping Gardener versions is unsupported (old version was {old}, my version is {own}), {OPERATOR_HINT}")]
+    Skip {
+        /// The Garden's version, parsed.
+        old: String,
+        /// The own version as built.
+        own: String,
+    },
+}
+
+impl OperatorError {
+    /// The rule behind it.
+    pub const fn rule(&self) -> Rule {
+        match self {
+            Self::ParseOld { .. } | Self::Compare(_) => Rule::V0,
+            Self::Downgrade { .. } => Rule::O3a,
+            Self::Skip { .. } => Rule::O3b,
+        }
+    }
+}
+
+fn comparable(release: &Version, text: &str) -> GardenerVersion {
+    GardenerVersion { major: release.major, minor: release.minor, patch: release.patch, text: text.to_owned() }
+}
+
+/// The check of gardener-operator: its version against the one that last operated the Garden, if any did.
+///
+/// # Errors
+/// When it must not start.
+pub fn operator(garden: Option<&str>, own: &str) -> Result<(), OperatorError> {
+    let Some(raw) = garden else { return Ok(()) };
+    let old = Version::parse(raw).map_err(|error| OperatorError::ParseOld { raw: raw.to_owned(), error })?;
+    let shown = old.to_string();
+    let release = Version::parse(&versions::normalize(own)).map_err(OperatorError::Compare)?;
+    match against_garden(&comparable(&release, own), &comparable(&old.release(), &shown)) {
+        Some(Rule::O3a) => Err(OperatorError::Downgrade { old: shown, own: own.to_owned() }),
+        Some(_) => Err(OperatorError::Skip { old: shown, own: own.to_owned() }),
+        None => Ok(()),
+    }
+}
+
+/// Why the real gardenlet does not start, from v1.127 on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum GardenletError {
+    /// There is no ConfigMap that says the gardener-apiserver's version.
+    #[error(
+        "failed reading ConfigMap gardener-system-public/gardener-info from garden cluster: configmaps \
+         \"gardener-info\" not found"
+    )]
+    ConfigMapMissing,
+    /// The gardener-apiserver's version does not parse.
+    #[error("failed parsing version of gardener-apiserver {raw:?}: {error}")]
+    ParseApiserver {
+        /// As the ConfigMap says it.
+        raw: String,
+        /// The parser's words.
+        error: ParseError,
+    },
+    /// The own version does not parse.
+    #[error("failed parsing version of gardenlet {raw:?}: {error}")]
+    ParseGardenlet {
+        /// As built.
+        raw: String,
+        /// The parser's words.
+        error: ParseError,
+    },
+    /// Newer than the gardener-apiserver.
+    #[error(
+        "gardenlet version must not be newer than gardener-apiserver version (gardener-apiserver version: {apiserver}, \
+         gardenlet version: {gardenlet}), {GARDENLET_HINT}"
+    )]
+    TooNew {
+        /// The gardener-apiserver's version.
+        apiserver: String,
+        /// The own version.
+        gardenlet: String,
+    },
+    /// More than two minors older than the gardener-apiserver.
+    #[error(
+        "gardenlet version must not be older than two minor gardener-apiserver versions (gardener-apiserver version: \
+         {apiserver}, gardenlet version: {gardenlet}), {GARDENLET_HINT}"
+    )]
+    TooOld {
+        /// The gardener-apiserver's version.
+        apiserver: String,
+        /// The own version.
+        gardenlet: String,
+    },
+}
+
+impl GardenletError {
+    /// The rule behind it.
+    pub const fn rule(&self) -> Rule {
+        match self {
+            Self::ConfigMapMissing | Self::ParseApiserver { .. } | Self::ParseGardenlet { .. } => Rule::V0,
+            Self::TooNew { .. } => Rule::G1,
+            Self::TooOld { .. } => Rule::G2,
+        }
+    }
+}
+
+/// Whether a release of gardenlet checks anything at start by itself.
+pub fn gardenlet_checks(version: &GardenerVersion) -> bool {
+    version.minor() >= GARDENLET_CHECKS_SINCE
+}
+
+/// The check of gardenlet from v1.127 on: its version against the one that ConfigMap `gardener-info` says.
+///
+/// # Errors
+/// When it must not start.
+pub fn gardenlet(gardener_info: Option<&str>, own: &str) -> Result<(), GardenletError> {
+    let raw = gardener_info.ok_or(GardenletError::ConfigMapMissing)?;
+    let apiserver =
+        Version::parse(raw).map_err(|error| GardenletError::ParseApiserver { raw: raw.to_owned(), error })?;
+    let gardenlet =
+        Version::parse(own).map_err(|error| GardenletError::ParseGardenlet { raw: own.to_owned(), error })?;
+    let shown = || (apiserver.to_string(), gardenlet.to_string());
+    if gardenlet.release() > apiserver.release() {
+        let (apiserver, gardenlet) = shown();
+        return Err(GardenletError::TooNew { apiserver, gardenlet });
+    }
+    if (gardenlet.major, gardenlet.minor.saturating_add(2)) < (apiserver.major, apiserver.minor) {
+        let (apiserver, gardenlet) = shown();
+        return Err(GardenletError::TooOld { apiserver, gardenlet });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Short names of who runs, who starts, the version before it; what it is told in profile `documents`.
+    const STARTS: &str = "
+api 1.37.0                         | gcm 1.37.0 | -      => starts
+api 1.37.0 api 1.38.0              | gcm 1.38.0 | -      => C1 gardener-controller-manager version must not be newer than gardener-apiserver version (gardener-apiserver version: 1.37.0, gardener-controller-manager version: 1.38.0)
+api 1.38.0                         | sch 1.36.4 | -      => C2 gardener-scheduler version must not be older than one minor gardener-apiserver version (gardener-apiserver version: 1.38.0, gardener-scheduler version: 1.36.4)
+                                   | adm 1.37.0 | -      => waits
+api 1.37.0                         | let v1.38.0-dev | - => G1 gardenlet version must not be newer than gardener-apiserver version (gardener-apiserver version: 1.37.0, gardenlet version: 1.38.0-dev), please consult https://gardener.cloud/docs/gardener/deployment/version_skew_policy/#version-skew-policy
+api 1.38.0                         | let 1.36.0 | -      => G2 gardenlet version must not be older than one minor gardener-apiserver version (gardener-apiserver version: 1.38.0, gardenlet version: 1.36.0)
+api 1.37.0                         | let v1.36.0 | 1.37.0 => T1 downgrading gardenlet is not supported (old version was 1.37.0, my version is v1.36.0)
+api 1.39.0                         | let 1.39.0 | 1.37.0 => T2 skipping gardenlet versions is unsupported (old version was 1.37.0, my version is 1.39.0)
+api 1.37.0 gcm 1.36.0              | api 1.38.0 | -      => C2 gardener-controller-manager version must not be older than one minor gardener-apiserver version (gardener-apiserver version: 1.38.0, gardener-controller-manager version: 1.36.0)
+api 1.36.0                         | api 1.38.0 | -      => A1 newest and oldest gardener-apiserver instances must be within one minor version (oldest: 1.36.0, newest: 1.38.0)
+                                   | api 1.37.0 | -      => starts
+api 1.37.0                         | gcm latest | -      => V0 failed parsing version of gardener-controller-manager \"latest\": Invalid Semantic Version
+api 1.37.0                         | op 1.39.0  | -      => O2 gardener-operator and gardener-apiserver instances must be within one minor version (oldest: 1.37.0, newest: 1.39.0)
+api 1.37.0 let 1.36.0              | op 1.38.0  | -      => P1 cannot roll out gardener-apiserver 1.38.0: gardenlet 1.36.0 would be too old
+let 1.37.0 let 1.36.0              | ext v1.37.1 | -     => E1 extension \"ext\" depends on extensions library 1.37.1, which is newer than gardenlet 1.36.0 on seed \"let\"
+api 1.37.0 gcm odd                 | sch 1.37.0 | -      => starts
+";
+
+    fn instance(name: &str, version: &str) -> Instance {
+        let component = match name {
+            "api" => Component::Apiserver,
+            "gcm" => Component::ControllerManager,
+            "sch" => Component::Scheduler,
+            "adm" => Component::AdmissionController,
+            "let" => Component::Gardenlet,
+            "op" => Component::Operator,
+            "ext" => Component::Extension,
+            other => panic!("no such component: {other}"),
+        };
+        Instance::owned(component, name, version)
+    }
+
+    #[test]
+    fn components_start_beside_what_they_may_run_with() {
+        for row in STARTS.lines().filter(|row| !row.is_empty()) {
+            let (given, expected) = row.split_once("=>").expect("row has an arrow");
+            let cells: Vec<Vec<&str>> = given.split('|').map(|cell| cell.split_whitespace().collect()).collect();
+            let instances = cells[0].chunks(2).map(|words| instance(words[0], words[1])).collect();
+            let landscape = Landscape { instances, ..Landscape::default() };
+            let candidate = Candidate {
+                instance: instance(cells[1][0], cells[1][1]),
+                previous: Some(cells[2][0]).filter(|text| *text != "-").map(str::to_owned),
+                looks_ahead: true,
+            };
+            let actual = match decide(&landscape, &candidate, Profile::Documents) {
+                Decision::Starts => "starts".to_owned(),
+                Decision::Waits => "waits".to_owned(),
+                Decision::Refused(refused) => format!("{} {}", refused.rule, refused.text),
+            };
+            assert_eq!(actual, expected.trim(), "row: {row}");
+            if candidate.instance.component != Component::Operator {
+                assert_eq!(decide(&landscape, &candidate, Profile::Upstream), Decision::Starts, "row: {row}");
+            }
+        }
+    }
+
+    #[test]
+    fn refusals_fit_on_one_line_that_names_rule_and_versions() {
+        let landscape = Landscape {
+            instances: vec![instance("api", "v1.37.0"), instance("api", "v1.38.0")],
+            garden: Some("v1.37.3".to_owned()),
+            ..Landscape::default()
+        };
+        let own = instance("op", "v1.37.2");
+        let candidate = Candidate { instance: own.clone(), previous: None, looks_ahead: true };
+        for profile in [Profile::Documents, Profile::Upstream] {
+            let Decision::Refused(refused) = decide(&landscape, &candidate, profile) else { panic!("refused") };
+            assert_eq!(
+                refusal_line(&own, &refused),
+                "Error: failed verifying Gardener version: downgrading Gardener is not supported (old version was \
+                 1.37.3, my version is v1.37.2), please consult \
+                 https://github.com/gardener/gardener/blob/master/docs/deployment/version_skew_policy.md [rule=O3a, \
+                 component=gardener-operator, version=v1.37.2, against=v1.37.3]"
+            );
+        }
+    }
+}

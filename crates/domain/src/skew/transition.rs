@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One step of an upgrade: one instance comes, goes or is replaced.
+
+use super::{Component, Distance, GardenerVersion, Instance, Landscape, Rule, Violation, violations};
+use crate::profile::Profile;
+
+/// A change of exactly one instance. A rolling update with surge adds first and removes then.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// A new instance starts.
+    Add(Instance),
+    /// An instance ends.
+    Remove(Instance),
+    /// An instance is replaced by one of another version.
+    Replace {
+        /// The instance that ends.
+        from: Instance,
+        /// The version of the one that takes its place.
+        to: String,
+    },
+}
+
+/// Why a step is refused: what it brings that was not wrong before, or not as much.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// In the order of the rules; a downgrade or a skipped minor stands alone.
+    pub violations: Vec<Violation>,
+}
+
+/// The landscape after a step.
+///
+/// Order: a version that does not parse, then downgrade and skipped minor (for an operator of a Garden: what the Garden
+/// says), then the rules about the landscape as it is after the step. What was violated as badly before refuses nothing,
+/// and neither does a removal or a plain restart.
+///
+/// # Errors
+/// When the step is refused.
+pub fn check(landscape: &Landscape, step: &Step, profile: Profile) -> Result<Landscape, Refusal> {
+    let mut after = landscape.clone();
+    let alone = |rule, offender: &Instance, against: Option<&GardenerVersion>| {
+        let offender = Some(offender.clone());
+        let against = against.into_iter().cloned().collect();
+        Err(Refusal { violations: vec![Violation { rule, offender, severity: Distance::Minors(0), against }] })
+    };
+    match step {
+        Step::Remove(instance) => {
+            remove(&mut after, instance);
+            return Ok(after);
+        }
+        Step::Add(instance) => {
+            let Some(version) = GardenerVersion::parse(&instance.version) else {
+                return alone(Rule::V0, instance, None);
+            };
+            if let Some(garden) = operated(landscape, instance.component) {
+                if let Some(rule) = against_garden(&version, &garden) {
+                    return alone(rule, instance, Some(&garden));
+                }
+            } else if let Some(mark) = below_high_water_mark(landscape, instance, &version) {
+                return alone(Rule::T1, instance, Some(&mark));
+            }
+            after.instances.push(instance.clone());
+        }
+        Step::Replace { from, to } => {
+            let instance = Instance { version: to.clone(), ..from.clone() };
+            let Some(version) = GardenerVersion::parse(to) else { return alone(Rule::V0, &instance, None) };
+            if let Some(old) = GardenerVersion::parse(&from.version) {
+                if version == old {
+                    return Ok(after);
+                }
+                let (rule, against) = match operated(landscape, from.component) {
+                    Some(garden) => (against_garden(&version, &garden), garden),
+                    None => (against_previous(from.component, &version, &old, profile), old),
+                };
+                if let Some(rule) = rule {
+                    return alone(rule, &instance, Some(&against));
+                }
+            }
+            remove(&mut after, from);
+            after.instances.push(instance);
+        }
+    }
+    let before = violations(landscape, profile);
+    let was_as_bad = |violation: &Violation| {
+        before.iter().any(|known| known.is_about_the_same(violation) && known.severity >= violation.severity)
+    };
+    let new: Vec<Violation> =
+        violations(&after, profile).into_iter().filter(|violation| !was_as_bad(violation)).collect();
+    if new.is_empty() { Ok(after) } else { Err(Refusal { violations: new }) }
+}
+
+fn remove(landscape: &mut Landscape, instance: &Instance) {
+    if let Some(at) = landscape.instances.iter().position(|known| known == instance) {
+        landscape.instances.remove(at);
+    }
+}
+
+/// The version that last operated the Garden, if the component is the operator.
+fn operated(landscape: &Landscape, component: Component) -> Option<GardenerVersion> {
+    if component == Component::Operator { GardenerVersion::parse(landscape.garden.as_deref()?) } else { None }
+}
+
+/// What an operator is refused for by the version that last operated the Garden.
+pub(super) fn against_garden(version: &GardenerVersion, garden: &GardenerVersion) -> Option<Rule> {
+    if version < garden {
+        return Some(Rule::O3a);
+    }
+    let limit = (garden.major, garden.minor.saturating_add(2), 0);
+    (version.full() >= limit).then_some(Rule::O3b)
+}
+
+/// What an instance is refused for by the version that ran in its place.
+pub(super) fn against_previous(
+    component: Component,
+    version: &GardenerVersion,
+    previous: &GardenerVersion,
+    profile: Profile,
+) -> Option<Rule> {
+    if version < previous {
+        return Some(Rule::T1);
+    }
+    let skips = match (component, Distance::between(version, previous)) {
+        (_, Distance::NewerMajor) => true,
+        (Component::Extension, _) => false,
+        (Component::Gardenlet, step) => step > Distance::Minors(profile.gardenlet_minors_behind()),
+        (_, step) => step > Distance::Minors(1),
+    };
+    skips.then_some(Rule::T2)
+}
+
+/// The mark that a new instance stays below, unless one as old or older still runs beside it.
+pub(super) fn below_high_water_mark(
+    landscape: &Landscape,
+    instance: &Instance,
+    version: &GardenerVersion,
+) -> Option<GardenerVersion> {
+    let marks = landscape.high_water_marks.iter().filter(|mark| {
+        mark.component == instance.component && mark.owner.as_ref().is_none_or(|owner| *owner == instance.owner)
+    });
+    marks
+        .filter_map(|mark| {
+            let highest = GardenerVersion::parse(&mark.version)?;
+            let runs_as_old = landscape.instances.iter().any(|known| {
+                known.component == mark.component
+                    && mark.owner.as_ref().is_none_or(|owner| *owner == known.owner)
+                    && GardenerVersion::parse(&known.version).is_some_and(|known| known <= *version)
+            });
+            (*version < highest && !runs_as_old).then_some(highest)
+        })
+        .max()
+}
