@@ -12,8 +12,10 @@ mod simulate;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
+use clap_complete::Shell;
 
+use crate::failure::Failure;
 use crate::output::Output;
 
 /// Decoding and encoding JSON is many small, short-lived allocations: a sixth of a simulation's time goes with the
@@ -37,7 +39,12 @@ enum Command {
     Up(live::up::Arguments),
     Down(live::down::Arguments),
     Status(live::status::Arguments),
+    Landscape(live::landscapes::Arguments),
     Kubeconfig(live::kubeconfig_command::Arguments),
+    Kubectl(live::kubectl::Arguments),
+    Get(live::get::Arguments),
+    Events(live::events::Arguments),
+    Logs(live::logs::Arguments),
     Clock(live::clock::Arguments),
     Simulate(simulate::Arguments),
     /// Be a process of a landscape: started by `up` and by the process kubelet
@@ -48,6 +55,12 @@ enum Command {
         /// Directory of the landscape, for the host
         #[command(flatten)]
         which: live::Which,
+    },
+    /// Print a script that completes commands in a shell
+    Completion {
+        /// Which shell
+        #[arg(value_enum)]
+        shell: Shell,
     },
     /// Print the version of Terrarium and of the Gardener that it emulates
     Version,
@@ -61,6 +74,12 @@ fn main() -> ExitCode {
         Command::Down(arguments) => live::down::run(arguments, &mut output),
         Command::Status(arguments) => live::status::run(arguments, &mut output),
         Command::Kubeconfig(arguments) => live::kubeconfig_command::run(arguments, &mut output),
+        Command::Landscape(arguments) => live::landscapes::run(arguments, &mut output),
+        Command::Kubectl(arguments) => live::kubectl::run(arguments),
+        Command::Get(arguments) => live::get::run(arguments, &mut output),
+        Command::Events(arguments) => live::events::run(arguments, &mut output),
+        Command::Logs(arguments) => live::logs::run(arguments, &mut output),
+        Command::Completion { shell } => completion(*shell, &mut output),
         Command::Clock(arguments) => live::clock::run(arguments, &mut output),
         Command::Component { name, which } => return component(name, which),
         Command::Simulate(arguments) => simulate::run(arguments, &mut output),
@@ -77,6 +96,12 @@ fn main() -> ExitCode {
             ExitCode::from(failure.exit_code())
         }
     }
+}
+
+fn completion(shell: Shell, output: &mut Output) -> Result<(), Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Arguments::command(), "terrarium", &mut script);
+    output.line(String::from_utf8_lossy(&script).trim_end())
 }
 
 fn component(name: &str, which: &live::Which) -> ExitCode {

@@ -26,4 +26,5 @@ pub use self::decode::{DecodeCache, PartialObject, Readable};
 pub use self::queue::{ObjectKey, QueueHandle, Requeue};
 pub use self::recorder::{EventType, ObjectRef, Recorder};
 pub use self::reflector::{Change, Index, Reflector, Store};
+pub use self::request::push_query;
 pub use self::runner::Controller;

@@ -113,7 +113,7 @@ fn refusal(code: StatusCode, body: &[u8]) -> Error {
 }
 
 /// Appends `name=value` to a path, the value percent-encoded.
-pub(crate) fn push_query(path: &mut String, name: &str, value: &str) {
+pub fn push_query(path: &mut String, name: &str, value: &str) {
     path.push(if path.contains('?') { '&' } else { '?' });
     path.push_str(name);
     path.push('=');

@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 
 use super::authority::LandscapeAuthority;
 use super::directory::{Directory, Facts, HostFile};
+use super::kubeconfig;
 use crate::failure::Failure;
 
 /// A landscape that runs, seen by its administrator.
@@ -78,6 +79,11 @@ impl Client {
     /// Its way there.
     pub(crate) fn transport(&self) -> Transport {
         self.transport.clone()
+    }
+
+    /// Its user: the administrator.
+    pub(crate) fn user(&self) -> kubeconfig::User<'_> {
+        kubeconfig::User { name: format!("terrarium-{}", self.facts.name), certificate: &self.certificate }
     }
 
     /// Head of the log.

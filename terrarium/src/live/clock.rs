@@ -65,7 +65,7 @@ fn rate(text: &str) -> Result<f64, String> {
 }
 
 /// A number and a unit, `90s`, or several: `1h30m`.
-fn duration(text: &str) -> Result<TimeDelta, String> {
+pub(crate) fn duration(text: &str) -> Result<TimeDelta, String> {
     let wrong = || format!("`{text}` is no duration: use s, m, h, d and w, as in 90s, 24h or 2w");
     let mut total = TimeDelta::zero();
     let mut rest = text;

@@ -208,7 +208,8 @@ impl Directory {
 
 /// Writes a file that only its owner may read, whole or not at all.
 pub(crate) fn write_private(path: &Path, text: &str) -> io::Result<()> {
-    let aside = path.with_extension("new");
+    // Two processes may write one file: the last one wins, and neither finds the other's half.
+    let aside = path.with_extension(format!("new-{}", std::process::id()));
     let mut file = File::options().create(true).truncate(true).write(true).mode(0o600).open(&aside)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()?;

@@ -183,7 +183,7 @@ fn write_time(directory: &Directory, now: DateTime<Utc>) {
 }
 
 /// Where the clock stood.
-fn time(directory: &Directory) -> Result<Option<DateTime<Utc>>, Failure> {
+pub(crate) fn time(directory: &Directory) -> Result<Option<DateTime<Utc>>, Failure> {
     let Some(text) = directory.text(CLOCK)? else { return Ok(None) };
     let wrong = |error: chrono::ParseError| Failure::Failed(format!("{}: {error}", directory.join(CLOCK).display()));
     text.trim().parse().map(Some).map_err(wrong)

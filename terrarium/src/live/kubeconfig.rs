@@ -7,8 +7,10 @@ use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use process::pki::Pair;
 use serde_json::{Map, Value, json};
 
+use super::ask::clusters::ClusterName;
 use super::client::Client;
 use super::directory::write_private;
 use crate::failure::Failure;
@@ -22,30 +24,51 @@ pub(crate) fn names(landscape: &str, seeds: &[String]) -> Vec<String> {
     names
 }
 
+/// Who uses a kubeconfig.
+#[derive(Clone, Debug)]
+pub(crate) struct User<'a> {
+    /// Name of the entry.
+    pub(crate) name: String,
+    pub(crate) certificate: &'a Pair,
+}
+
 /// The kubeconfig of a landscape, with a context for each of its clusters; the first is the current one.
-pub(crate) fn of(client: &Client, seeds: &[String]) -> Value {
-    let clusters = ["garden".to_owned(), "runtime".to_owned()].into_iter();
-    let clusters = clusters.chain(seeds.iter().map(|seed| format!("seed--{seed}")));
+pub(crate) fn of(client: &Client, seeds: &[String], user: &User<'_>) -> Value {
+    let clusters = [ClusterName::Garden, ClusterName::Runtime].into_iter();
+    let clusters = clusters.chain(seeds.iter().map(|seed| ClusterName::Seed(seed.clone())));
     let names = names(&client.facts.name, seeds);
-    let user = format!("terrarium-{}", client.facts.name);
+    config(client, names.into_iter().zip(clusters), user)
+}
+
+/// The kubeconfig of one cluster.
+pub(crate) fn of_cluster(client: &Client, cluster: &ClusterName, user: &User<'_>) -> Value {
+    let own = format!("terrarium-{}", client.facts.name);
+    let name = match cluster {
+        ClusterName::Garden => own,
+        other => format!("{own}-{}", other.to_string().replace('/', "-")),
+    };
+    config(client, [(name, cluster.clone())], user)
+}
+
+fn config(client: &Client, clusters: impl IntoIterator<Item = (String, ClusterName)>, user: &User<'_>) -> Value {
     let encode = |text: &str| STANDARD.encode(text);
     let (mut cluster_list, mut context_list) = (Vec::new(), Vec::new());
-    for (name, cluster) in names.iter().zip(clusters) {
+    for (name, cluster) in clusters {
         cluster_list.push(json!({ "name": name, "cluster": {
-            "server": format!("https://{}/clusters/{cluster}", client.host.address),
+            "server": format!("https://{}/clusters/{}", client.host.address, cluster.logical()),
             "certificate-authority-data": encode(&client.authorities),
         }}));
-        context_list.push(json!({ "name": name, "context": { "cluster": name, "user": user } }));
+        context_list.push(json!({ "name": name, "context": { "cluster": name, "user": user.name } }));
     }
     json!({
         "apiVersion": "v1",
         "kind": "Config",
+        "current-context": context_list[0]["name"],
         "clusters": cluster_list,
         "contexts": context_list,
-        "current-context": names[0],
-        "users": [{ "name": user, "user": {
-            "client-certificate-data": encode(&client.certificate.certificate),
-            "client-key-data": encode(&client.certificate.key),
+        "users": [{ "name": user.name, "user": {
+            "client-certificate-data": encode(&user.certificate.certificate),
+            "client-key-data": encode(&user.certificate.key),
         }}],
     })
 }
@@ -80,7 +103,8 @@ pub(crate) fn unmerge(path: &Path, landscape: &str) -> Result<(), Failure> {
     let own = format!("terrarium-{landscape}");
     let is_ours = |name: &str| {
         let rest = name.strip_prefix(&own);
-        rest.is_some_and(|rest| rest.is_empty() || rest == "-runtime" || rest.starts_with("-seed-"))
+        let is_of = |rest: &str| rest.is_empty() || rest == "-runtime" || rest.starts_with("-seed-");
+        rest.is_some_and(|rest| is_of(rest) || rest.starts_with("-as-"))
     };
     let mut found = false;
     for list in LISTS {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A landscape of processes: starting, stopping and asking it.
 //!
-//! **Tour.** [`up`], [`down`], [`status`], [`clock`] the commands; [`host`] the process behind a landscape, and
+//! **Tour.** [`up`], [`down`], [`status`], [`landscapes`], [`clock`], [`get`], [`kubectl`], [`events`], [`logs`] the
+//! commands, over [`ask`], what they ask the API; [`host`] the process behind a landscape, and
 //! [`components`] those that it starts; [`directory`] where it lives; [`authority`] its certificates; [`bootstrap`] what
 //! it has from the beginning; [`client`] and [`kubeconfig`] ways to it.
 
+mod ask;
 mod authority;
 mod bootstrap;
 mod client;
@@ -13,9 +15,14 @@ pub(crate) mod components;
 mod demo;
 mod directory;
 pub(crate) mod down;
+pub(crate) mod events;
+pub(crate) mod get;
 pub(crate) mod host;
 mod kubeconfig;
 pub(crate) mod kubeconfig_command;
+pub(crate) mod kubectl;
+pub(crate) mod landscapes;
+pub(crate) mod logs;
 pub(crate) mod status;
 pub(crate) mod up;
 
@@ -59,6 +66,35 @@ impl Which {
             ));
         }
         Directory::of(name, self.data_dir.as_deref(), self.data_home.as_deref())
+    }
+
+    /// The directory of another landscape.
+    ///
+    /// # Errors
+    /// As [`Which::directory`].
+    pub(crate) fn named(&self, name: &str) -> Result<Directory, Failure> {
+        Self { landscape: name.to_owned(), data_dir: None, data_home: self.data_home.clone() }.directory()
+    }
+
+    /// Every folder where landscapes are, by name; and the one that `--data-dir` names.
+    ///
+    /// # Errors
+    /// Nowhere to look, or what is there cannot be read.
+    pub(crate) fn all(&self) -> Result<Vec<Directory>, Failure> {
+        if self.data_dir.is_some() {
+            return Ok(vec![self.directory()?]);
+        }
+        let parent = Directory::parent(self.data_home.as_deref())?;
+        let entries = match std::fs::read_dir(&parent) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(Failure::Failed(format!("cannot read {}: {error}", parent.display()))),
+        };
+        let names = entries.filter_map(Result::ok).filter_map(|entry| entry.file_name().into_string().ok());
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        // What has another name than a landscape has is no landscape.
+        Ok(names.iter().filter_map(|name| self.named(name).ok()).collect())
     }
 }
 

@@ -33,6 +33,7 @@ struct Line {
     number: u64,
     /// Landscape time.
     at: DateTime<Utc>,
+    wall: DateTime<Utc>,
     text: Arc<str>,
 }
 
@@ -58,6 +59,7 @@ pub struct Logs(Arc<Inner>);
 
 struct Inner {
     clock: Clock,
+    wall: Clock,
     pods: Mutex<BTreeMap<ObjectKey, PodLogs>>,
 }
 
@@ -70,7 +72,7 @@ impl fmt::Debug for Logs {
 impl Logs {
     /// An empty store; lines get the time of the clock.
     pub fn new(clock: Clock) -> Self {
-        Self(Arc::new(Inner { clock, pods: Mutex::default() }))
+        Self(Arc::new(Inner { clock, wall: Clock::wall(), pods: Mutex::default() }))
     }
 
     /// A process of the pod begins. `is_new`: the pod has had none before.
@@ -88,11 +90,11 @@ impl Logs {
 
     /// A process of the pod prints.
     pub(super) fn line(&self, pod: &ObjectKey, text: &str) {
-        let at = self.0.clock.now();
+        let (at, wall) = (self.0.clock.now(), self.0.wall.now());
         if let Some(logs) = self.pods().get_mut(pod) {
             let run = &mut logs.present;
             run.count += 1;
-            run.lines.push_back(Line { number: run.count, at, text: text.into() });
+            run.lines.push_back(Line { number: run.count, at, wall, text: text.into() });
             if run.lines.len() > LINES {
                 run.lines.pop_front();
             }
@@ -141,6 +143,8 @@ struct Wanted {
     follow: bool,
     previous: bool,
     timestamps: bool,
+    /// Wall time behind the timestamp; upstream does not know this parameter.
+    wall_timestamps: bool,
     tail: Option<usize>,
     since: Option<DateTime<Utc>>,
     bytes: Option<usize>,
@@ -155,6 +159,7 @@ impl Wanted {
                 "follow" => wanted.follow = flag,
                 "previous" => wanted.previous = flag,
                 "timestamps" => wanted.timestamps = flag,
+                "wallTimestamps" => wanted.wall_timestamps = flag,
                 "tailLines" => wanted.tail = value.parse().ok(),
                 "limitBytes" => wanted.bytes = value.parse().ok(),
                 "sinceSeconds" => wanted.since = value.parse().ok().map(|seconds| now - TimeDelta::seconds(seconds)),
@@ -176,8 +181,9 @@ impl Wanted {
     fn text(&self, lines: &[Line]) -> String {
         let mut text = String::new();
         for line in lines {
-            if self.timestamps {
-                text.push_str(&line.at.to_rfc3339_opts(chrono::SecondsFormat::Nanos, true));
+            let times = [(self.timestamps, line.at), (self.wall_timestamps, line.wall)];
+            for (_, time) in times.into_iter().filter(|(wanted, _)| *wanted) {
+                text.push_str(&time.to_rfc3339_opts(chrono::SecondsFormat::Nanos, true));
                 text.push(' ');
             }
             text.push_str(&line.text);

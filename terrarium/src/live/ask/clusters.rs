@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+//! How people call the clusters of a landscape.
+//!
+//! ```text
+//! garden · runtime · seed/NAME · shoot/PROJECT/NAME      in commands
+//! garden · runtime · seed--NAME · shoot--PROJECT--NAME   in paths
+//! ```
+
+use std::fmt;
+use std::str::FromStr;
+
+use process::Transport;
+
+use crate::failure::Failure;
+
+/// A cluster, as it is named on the command line.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum ClusterName {
+    Garden,
+    Runtime,
+    Seed(String),
+    /// Project and name.
+    Shoot(String, String),
+}
+
+impl FromStr for ClusterName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let is_name = |name: &str| {
+            !name.is_empty()
+                && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '.')
+        };
+        let parts: Vec<&str> = text.split('/').collect();
+        match parts[..] {
+            ["garden"] => Ok(Self::Garden),
+            ["runtime"] => Ok(Self::Runtime),
+            ["seed", name] if is_name(name) => Ok(Self::Seed(name.to_owned())),
+            ["shoot", project, name] if is_name(project) && is_name(name) => {
+                Ok(Self::Shoot(project.to_owned(), name.to_owned()))
+            }
+            _ => Err("use garden, runtime, seed/NAME or shoot/PROJECT/NAME".to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for ClusterName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Garden => f.write_str("garden"),
+            Self::Runtime => f.write_str("runtime"),
+            Self::Seed(name) => write!(f, "seed/{name}"),
+            Self::Shoot(project, name) => write!(f, "shoot/{project}/{name}"),
+        }
+    }
+}
+
+impl ClusterName {
+    /// Its name in paths.
+    pub(crate) fn logical(&self) -> String {
+        self.to_string().replace('/', "--")
+    }
+
+    /// The cluster with this name in paths; `None` for a name that nobody gives.
+    pub(crate) fn of_logical(name: &str) -> Option<Self> {
+        let parts: Vec<&str> = name.split("--").collect();
+        parts.join("/").parse().ok()
+    }
+
+    /// Fails unless the landscape has it.
+    ///
+    /// # Errors
+    /// It has not, and these are those that it has.
+    pub(crate) async fn must_exist(&self, transport: &Transport) -> Result<(), Failure> {
+        let known = all(transport).await?;
+        if known.contains(self) {
+            return Ok(());
+        }
+        let known: Vec<String> = known.iter().map(Self::to_string).collect();
+        Err(Failure::input(format!("there is no cluster {self}"), format!("there are {}", known.join(", "))))
+    }
+}
+
+/// The clusters of a landscape, in order.
+pub(crate) async fn all(transport: &Transport) -> Result<Vec<ClusterName>, Failure> {
+    let path = "/clusters/runtime/apis/terrarium.dev/v1alpha1/clusters";
+    let list = super::tree(transport, path, "application/json").await?;
+    let names = list["items"].as_array().into_iter().flatten().filter_map(|item| item["metadata"]["name"].as_str());
+    // Cluster `runtime` says which clusters exist, and exists itself.
+    let mut all: Vec<ClusterName> = names.filter_map(ClusterName::of_logical).chain([ClusterName::Runtime]).collect();
+    all.sort();
+    all.dedup();
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clusters_have_one_name_for_people_and_one_for_paths() {
+        for (name, logical) in [
+            ("garden", "garden"),
+            ("runtime", "runtime"),
+            ("seed/local-2", "seed--local-2"),
+            ("shoot/demo/local", "shoot--demo--local"),
+        ] {
+            let cluster: ClusterName = name.parse().expect("a name");
+            assert_eq!(cluster.logical(), logical);
+            assert_eq!(ClusterName::of_logical(logical), Some(cluster.clone()));
+            assert_eq!(cluster.to_string(), name);
+        }
+        for name in ["", "Garden", "seed", "seed/", "seed/a/b", "shoot/a", "shoot//b", "shoot/a/b/c", "seed/..%2f"] {
+            assert!(name.parse::<ClusterName>().is_err(), "{name}");
+        }
+        assert_eq!(ClusterName::of_logical("seed--a--b"), None);
+    }
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Kinds by the names that kubectl takes: `shoots`, `shoot`, `Shoot`, `shoots.core.gardener.cloud`, short names.
+
+use api::catalogue;
+use apimachinery::catalogue::ResourceInfo;
+
+use crate::failure::Failure;
+
+/// The kind with a name, in a cluster (in its name for paths, or `*`).
+///
+/// # Errors
+/// No kind of the cluster has the name.
+pub(crate) fn find(cluster: &str, name: &str) -> Result<&'static ResourceInfo, Failure> {
+    let (first, group) = match name.split_once('.') {
+        Some((first, group)) => (first, Some(group)),
+        None => (name, None),
+    };
+    let first = first.to_ascii_lowercase();
+    let is_named = |row: &&ResourceInfo| {
+        first == row.plural
+            || first == row.singular
+            || first == row.kind.to_ascii_lowercase()
+            || row.short_names.contains(&first.as_str())
+    };
+    // `deployments.apps` or `deployments.v1.apps`.
+    let is_of_group = |row: &&ResourceInfo| {
+        group.is_none_or(|group| {
+            group == row.group
+                || group.strip_prefix(row.version).and_then(|rest| rest.strip_prefix('.')) == Some(row.group)
+        })
+    };
+    let rows = || catalogue::all().iter().filter(|row| catalogue::serves(cluster, row));
+    rows().filter(is_of_group).find(is_named).ok_or_else(|| {
+        let mut near: Vec<&str> = rows().map(|row| row.plural).filter(|plural| distance(&first, plural) <= 3).collect();
+        near.sort_by_key(|plural| distance(&first, plural));
+        let hint = near.first().map_or_else(String::new, |plural| format!("the nearest is `{plural}`"));
+        Failure::input(format!("cluster {cluster} has no kind `{name}`"), hint)
+    })
+}
+
+/// Path of a collection, or of an object in it.
+pub(crate) fn path(cluster: &str, row: &ResourceInfo, namespace: Option<&str>, name: Option<&str>) -> String {
+    let mut path = format!("/clusters/{cluster}");
+    path.push_str(if row.group.is_empty() { "/api" } else { "/apis" });
+    let namespace = namespace.filter(|namespace| row.namespaced && !namespace.is_empty());
+    let parts =
+        [Some(row.group), Some(row.version), namespace.map(|_| "namespaces"), namespace, Some(row.plural), name];
+    for part in parts.into_iter().flatten().filter(|part| !part.is_empty()) {
+        path.push('/');
+        path.push_str(part);
+    }
+    path
+}
+
+/// `core.gardener.cloud/v1beta1`, `v1`.
+pub(crate) fn api_version(row: &ResourceInfo) -> String {
+    if row.group.is_empty() { row.version.to_owned() } else { format!("{}/{}", row.group, row.version) }
+}
+
+/// `shoot.core.gardener.cloud`, `pod`.
+pub(crate) fn full_name(row: &ResourceInfo) -> String {
+    if row.group.is_empty() { row.singular.to_owned() } else { format!("{}.{}", row.singular, row.group) }
+}
+
+/// How many letters must be put in, taken out or changed to make one word of the other.
+pub(crate) fn distance(left: &str, right: &str) -> usize {
+    let right: Vec<char> = right.chars().collect();
+    let mut last: Vec<usize> = (0..=right.len()).collect();
+    for (row, from) in left.chars().enumerate() {
+        let mut diagonal = last[0];
+        last[0] = row + 1;
+        for (column, to) in right.iter().enumerate() {
+            let changed = diagonal + usize::from(from != *to);
+            diagonal = last[column + 1];
+            last[column + 1] = changed.min(diagonal + 1).min(last[column] + 1);
+        }
+    }
+    last.last().copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_have_the_names_that_kubectl_takes() {
+        for (cluster, name, plural) in [
+            ("garden", "shoots", "shoots"),
+            ("garden", "Shoot", "shoots"),
+            ("garden", "shoot.core.gardener.cloud", "shoots"),
+            ("garden", "shoots.v1beta1.core.gardener.cloud", "shoots"),
+            ("runtime", "deploy", "deployments"),
+            ("seed--local", "machines", "machines"),
+        ] {
+            assert_eq!(find(cluster, name).map(|row| row.plural), Ok(plural), "{name}");
+        }
+        assert_eq!(
+            find("garden", "shots").map(|row| row.plural),
+            Err(Failure::input("cluster garden has no kind `shots`", "the nearest is `shoots`"))
+        );
+        assert!(find("runtime", "shoots").is_err(), "Gardener's kinds are in the garden only");
+        assert!(find("garden", "shoots.apps").is_err());
+    }
+
+    #[test]
+    fn paths_have_a_namespace_where_the_kind_has_one() {
+        let shoots = find("garden", "shoots").expect("a kind");
+        let all = path("garden", shoots, None, None);
+        assert_eq!(all, "/clusters/garden/apis/core.gardener.cloud/v1beta1/shoots");
+        assert_eq!(path("garden", shoots, Some("a"), Some("b")), all.replace("shoots", "namespaces/a/shoots/b"));
+        let nodes = find("garden", "nodes").expect("a kind");
+        assert_eq!(path("garden", nodes, Some("a"), None), "/clusters/garden/api/v1/nodes");
+    }
+}

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `get`: which objects, and how they are printed; of the present or of a revision.
+
+use apimachinery::catalogue::ResourceInfo;
+use clap::{Args, ValueEnum};
+use controller::push_query;
+use process::Transport;
+use serde_json::{Value, json};
+
+use super::clusters::ClusterName;
+use super::kinds;
+use super::table::{Front, Table};
+use crate::failure::Failure;
+use crate::output::Output;
+
+const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
+const JSON: &str = "application/json";
+
+/// Form of rows and objects.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Columns
+    #[default]
+    Table,
+    /// More columns
+    Wide,
+    /// JSON
+    Json,
+    /// YAML
+    Yaml,
+    /// Names
+    Name,
+}
+
+/// Which objects, and how they are printed.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Question {
+    /// Kinds, with commas between (`shoots`, `deploy,pods`), or `KIND/NAME`
+    #[arg(value_name = "KIND")]
+    kinds: String,
+    /// Names of objects
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+    /// Cluster: garden, runtime, seed/NAME or shoot/PROJECT/NAME
+    #[arg(long, value_name = "CLUSTER", default_value = "garden")]
+    cluster: ClusterName,
+    /// Namespace
+    #[arg(short, long, value_name = "NS", default_value = "default")]
+    namespace: String,
+    /// All namespaces
+    #[arg(short = 'A', long)]
+    all_namespaces: bool,
+    /// Label selector
+    #[arg(short = 'l', long, value_name = "SELECTOR")]
+    selector: Option<String>,
+    /// Field selector
+    #[arg(long, value_name = "SELECTOR")]
+    field_selector: Option<String>,
+    /// Form of the output
+    #[arg(short, long, value_enum, default_value_t)]
+    output: Format,
+}
+
+/// Objects of one kind.
+struct Part {
+    row: &'static ResourceInfo,
+    /// Empty: all that the selectors select.
+    names: Vec<String>,
+}
+
+impl Part {
+    /// Fails when an object that was asked for by name did not exist at a revision: its list is empty then.
+    fn found(&self, at: Option<u64>, items: &Value) -> Result<(), Failure> {
+        let is_empty = items.as_array().is_none_or(Vec::is_empty);
+        match (at, &self.names[..]) {
+            (Some(at), [_, ..]) if is_empty => {
+                let names = self.names.join(", ");
+                Err(Failure::Failed(format!("at revision {at} there is no {} {names}", kinds::full_name(self.row))))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Question {
+    /// Asks, and prints the answer. `at`: of this revision.
+    pub(crate) async fn answer(
+        &self,
+        transport: &Transport,
+        at: Option<u64>,
+        output: &mut Output,
+    ) -> Result<(), Failure> {
+        // What existed at a revision says the answer itself.
+        if at.is_none() {
+            self.cluster.must_exist(transport).await?;
+        }
+        let parts = self.parts()?;
+        match self.output {
+            Format::Table | Format::Wide => self.tables(transport, &parts, at, output).await,
+            Format::Name => {
+                for part in &parts {
+                    for object in self.objects(transport, part, at).await? {
+                        let name = object["metadata"]["name"].as_str().unwrap_or_default();
+                        output.line(&format!("{}/{name}", kinds::full_name(part.row)))?;
+                    }
+                }
+                Ok(())
+            }
+            Format::Json | Format::Yaml => {
+                let mut items = Vec::new();
+                for part in &parts {
+                    items.extend(self.objects(transport, part, at).await?);
+                }
+                let is_one = matches!(&parts[..], [part] if part.names.len() == 1);
+                let whole = match items.pop() {
+                    Some(item) if is_one => item,
+                    last => {
+                        items.extend(last);
+                        json!({ "apiVersion": "v1", "kind": "List", "metadata": { "resourceVersion": "" }, "items": items })
+                    }
+                };
+                print_tree(&whole, self.output, output)
+            }
+        }
+    }
+
+    fn parts(&self) -> Result<Vec<Part>, Failure> {
+        let cluster = self.cluster.logical();
+        let words = || self.kinds.split(',');
+        if words().any(|word| word.contains('/')) {
+            let mut parts: Vec<Part> = Vec::new();
+            for word in words().chain(self.names.iter().map(String::as_str)) {
+                let Some((kind, name)) = word.split_once('/').filter(|(_, name)| !name.is_empty()) else {
+                    let hint = "name kinds and then names, or KIND/NAME only";
+                    return Err(Failure::input(format!("`{word}` is not KIND/NAME, as others are"), hint));
+                };
+                let row = kinds::find(&cluster, kind)?;
+                match parts.last_mut().filter(|part| std::ptr::eq(part.row, row)) {
+                    Some(part) => part.names.push(name.to_owned()),
+                    None => parts.push(Part { row, names: vec![name.to_owned()] }),
+                }
+            }
+            return self.check(parts);
+        }
+        let parts: Result<Vec<Part>, Failure> = words()
+            .filter(|kind| !kind.is_empty())
+            .map(|kind| Ok(Part { row: kinds::find(&cluster, kind)?, names: self.names.clone() }))
+            .collect();
+        self.check(parts?)
+    }
+
+    fn check(&self, parts: Vec<Part>) -> Result<Vec<Part>, Failure> {
+        let by_name = parts.iter().any(|part| !part.names.is_empty());
+        if parts.is_empty() {
+            return Err(Failure::input("no kind is named", ""));
+        }
+        let is_name = |name: &str| !name.is_empty() && !name.contains(['/', '%', '?', '#', ',', '=', ' ']);
+        if let Some(name) = parts.iter().flat_map(|part| &part.names).find(|name| !is_name(name)) {
+            return Err(Failure::input(format!("`{name}` is no name of an object"), ""));
+        }
+        if !is_name(&self.namespace) {
+            return Err(Failure::input(format!("`{}` is no name of a namespace", self.namespace), ""));
+        }
+        if by_name && (self.selector.is_some() || self.field_selector.is_some()) {
+            return Err(Failure::input("objects are chosen by name or by a selector, not by both", ""));
+        }
+        if by_name && self.all_namespaces {
+            let hint = "name the namespace with -n";
+            return Err(Failure::input("an object is found by name in one namespace only", hint));
+        }
+        Ok(parts)
+    }
+
+    fn namespace(&self) -> Option<&str> {
+        (!self.all_namespaces).then_some(self.namespace.as_str())
+    }
+
+    async fn tables(
+        &self,
+        transport: &Transport,
+        parts: &[Part],
+        at: Option<u64>,
+        output: &mut Output,
+    ) -> Result<(), Failure> {
+        let namespace = |object: &Value| object["metadata"]["namespace"].as_str().unwrap_or_default().to_owned();
+        let mut shown = 0;
+        for part in parts {
+            let mut whole = Value::Null;
+            for path in self.paths(part, at) {
+                let tree = super::tree(transport, &path, TABLE).await?;
+                part.found(at, &tree["rows"])?;
+                match whole["rows"].as_array_mut() {
+                    None => whole = tree,
+                    Some(rows) => rows.extend(tree["rows"].as_array().cloned().unwrap_or_default()),
+                }
+            }
+            let with_namespace = self.all_namespaces && part.row.namespaced;
+            let front: &[Front<'_>] = &[("namespace", &namespace)];
+            let mut table =
+                Table::of_server(&whole, self.output == Format::Wide, if with_namespace { front } else { &[] });
+            if table.is_empty() {
+                continue;
+            }
+            if parts.len() > 1 {
+                table.prefix_names(usize::from(with_namespace), &format!("{}/", kinds::full_name(part.row)));
+            }
+            if shown > 0 {
+                output.line("")?;
+            }
+            table.print(output)?;
+            shown += 1;
+        }
+        if shown == 0 {
+            let is_spread = self.all_namespaces || parts.iter().all(|part| !part.row.namespaced);
+            let place = if is_spread { String::new() } else { format!(" in {} namespace", self.namespace) };
+            output.note(&format!("No resources found{place}"));
+        }
+        Ok(())
+    }
+
+    async fn objects(&self, transport: &Transport, part: &Part, at: Option<u64>) -> Result<Vec<Value>, Failure> {
+        let mut objects = Vec::new();
+        for path in self.paths(part, at) {
+            let mut tree = super::tree(transport, &path, JSON).await?;
+            match tree.get_mut("items").and_then(Value::as_array_mut) {
+                Some(items) => {
+                    let mut items = std::mem::take(items);
+                    for item in &mut items {
+                        item["apiVersion"] = json!(kinds::api_version(part.row));
+                        item["kind"] = json!(part.row.kind);
+                    }
+                    part.found(at, &Value::Array(items.clone()))?;
+                    objects.extend(items);
+                }
+                None => objects.push(tree),
+            }
+        }
+        Ok(objects)
+    }
+
+    /// Requests that answer the question.
+    fn paths(&self, part: &Part, at: Option<u64>) -> Vec<String> {
+        let cluster = self.cluster.logical();
+        let path = |name| kinds::path(&cluster, part.row, self.namespace(), name);
+        match at {
+            _ if part.names.is_empty() => vec![self.with_query(path(None), at, None)],
+            None => part.names.iter().map(|name| path(Some(name))).collect(),
+            // The past is served for lists only.
+            Some(_) => part.names.iter().map(|name| self.with_query(path(None), at, Some(name))).collect(),
+        }
+    }
+
+    fn with_query(&self, mut path: String, at: Option<u64>, name: Option<&str>) -> String {
+        if let Some(at) = at {
+            push_query(&mut path, "resourceVersion", &at.to_string());
+            push_query(&mut path, "resourceVersionMatch", "Exact");
+        }
+        if let Some(selector) = &self.selector {
+            push_query(&mut path, "labelSelector", selector);
+        }
+        let by_name = name.map(|name| format!("metadata.name={name}"));
+        if let Some(selector) = by_name.as_ref().or(self.field_selector.as_ref()) {
+            push_query(&mut path, "fieldSelector", selector);
+        }
+        path
+    }
+}
+
+/// Prints a tree as JSON or YAML.
+pub(crate) fn print_tree(tree: &Value, format: Format, output: &mut Output) -> Result<(), Failure> {
+    let text = match format {
+        Format::Yaml => serde_yaml_ng::to_string(tree).map_err(|error| Failure::Failed(error.to_string()))?,
+        _ => serde_json::to_string_pretty(tree).map_err(|error| Failure::Failed(error.to_string()))?,
+    };
+    output.line(text.trim_end())
+}
