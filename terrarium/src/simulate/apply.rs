@@ -10,18 +10,19 @@ use process::{Context, transport};
 
 use crate::manifests::{Manifest, ManifestError};
 
-/// Cluster that manifests are applied to.
-const CLUSTER: &str = "garden";
+/// Clusters that manifests are applied to: the first that serves the kind.
+const CLUSTERS: [&str; 2] = ["garden", "runtime"];
 
-/// The resource of a manifest.
+/// The resource of a manifest, and the cluster that serves it.
 ///
 /// # Errors
 /// A kind that the cluster does not serve, in kubectl's words; an object without a name.
-pub(crate) fn resource_of(manifest: &Manifest) -> Result<&'static ResourceInfo, ManifestError> {
+pub(crate) fn resource_of(manifest: &Manifest) -> Result<(&'static str, &'static ResourceInfo), ManifestError> {
     let api_version = manifest.api_version();
     let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
-    let row = catalogue::find_kind(group, version, manifest.kind()).filter(|row| catalogue::serves(CLUSTER, row));
-    let Some(row) = row else {
+    let row = catalogue::find_kind(group, version, manifest.kind());
+    let served = row.and_then(|row| Some((CLUSTERS.into_iter().find(|cluster| catalogue::serves(cluster, row))?, row)));
+    let Some((cluster, row)) = served else {
         let what = format!("no matches for kind \"{}\" in version \"{}\"", manifest.kind(), manifest.api_version());
         return Err(ManifestError::at(&manifest.origin, what));
     };
@@ -29,7 +30,7 @@ pub(crate) fn resource_of(manifest: &Manifest) -> Result<&'static ResourceInfo, 
     if !has_name {
         return Err(ManifestError::at(&manifest.origin, format!("{}: `metadata.name` is missing", manifest.kind())));
     }
-    Ok(row)
+    Ok((cluster, row))
 }
 
 /// Creates an object, or brings the one that is there to what the manifest says, as `kubectl apply` does.
@@ -57,14 +58,14 @@ pub(crate) async fn create(context: &Context, manifest: &Manifest) -> Result<(),
 
 /// Path of the collection that a manifest's object belongs to.
 fn collection(manifest: &Manifest) -> Result<String, Status> {
-    let row = resource_of(manifest).map_err(|error| Status::bad_request(error.to_string()))?;
+    let (cluster, row) = resource_of(manifest).map_err(|error| Status::bad_request(error.to_string()))?;
     let root = if row.group.is_empty() { "api".to_owned() } else { format!("apis/{}", row.group) };
     let namespace = match (row.namespaced, manifest.namespace()) {
         (false, _) => String::new(),
         (true, "") => "namespaces/default/".to_owned(),
         (true, namespace) => format!("namespaces/{namespace}/"),
     };
-    Ok(format!("/clusters/{CLUSTER}/{root}/{}/{namespace}{}", row.version, row.plural))
+    Ok(format!("/clusters/{cluster}/{root}/{}/{namespace}{}", row.version, row.plural))
 }
 
 async fn send(

@@ -4,6 +4,8 @@
 //!
 //! Pure: manifests in, a plan out. Everything added is named in a note, so that nobody mistakes it for his own.
 
+mod cloud_profile;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
@@ -60,6 +62,7 @@ pub(crate) fn plan(manifests: Vec<Manifest>, registered: &BTreeSet<ExtensionType
     let mut completion = Completion { given: manifests, added: Vec::new(), notes: Vec::new() };
     completion.unreadable_image_versions();
     completion.projects();
+    completion.cloud_profiles();
     completion.credentials();
     completion.references();
     completion.seeds();
@@ -131,6 +134,34 @@ impl Completion {
                 });
                 self.add(&manifest, object);
             }
+        }
+    }
+
+    /// CloudProfiles that Shoots and NamespacedCloudProfiles build on, when none is given: beside one that is, another
+    /// name is rather a slip.
+    fn cloud_profiles(&mut self) {
+        if !self.of_kind("CloudProfile").is_empty() {
+            return;
+        }
+        let profiles = self.of_kind("NamespacedCloudProfile");
+        let parent = |shoot: &Manifest| {
+            let (kind, name) = cloud_profile::reference(shoot)?;
+            if kind == "CloudProfile" {
+                return Some(name);
+            }
+            let is_it = |profile: &&Manifest| profile.namespace() == shoot.namespace() && profile.name() == name;
+            Some(cloud_profile::reference(profiles.iter().find(is_it)?)?.1)
+        };
+        let mut missing: BTreeMap<String, (cloud_profile::Wanted, Manifest)> = BTreeMap::new();
+        for manifest in
+            self.given.iter().filter(|manifest| matches!(manifest.kind(), "Shoot" | "NamespacedCloudProfile"))
+        {
+            let Some(name) = parent(manifest) else { continue };
+            let (wanted, _) = missing.entry(name).or_insert_with(|| (Default::default(), manifest.clone()));
+            if manifest.kind() == "Shoot" { wanted.shoot(manifest) } else { wanted.namespaced(manifest) }
+        }
+        for (name, (wanted, needed_by)) in missing {
+            self.add(&needed_by, wanted.object(&name));
         }
     }
 
@@ -470,6 +501,7 @@ apiVersion: core.gardener.cloud/v1beta1
 kind: Shoot
 metadata: {name: s, namespace: garden-dev}
 spec:
+  cloudProfile: {name: big}
   secretBindingName: account
   region: eu-central-1
   provider:
@@ -496,6 +528,7 @@ spec:
             SHOOT,
             &[
                 "Project dev is not in the manifests and was added: Shoot `s` needs it",
+                "CloudProfile big is not in the manifests and was added: Shoot `s` needs it",
                 "SecretBinding garden-dev/account is not in the manifests and was added: Shoot `s` needs it",
                 "Secret garden-dev/account is not in the manifests and was added: SecretBinding `account` needs it",
                 "ConfigMap garden-dev/c is not in the manifests and was added: Shoot `s` needs it",
@@ -503,6 +536,26 @@ spec:
                 "ControllerRegistration simulated-flatcar is not in the manifests and was added: Shoot `s` needs it",
             ],
         );
+    }
+
+    #[test]
+    fn a_cloud_profile_that_is_missing_offers_what_is_asked_for() {
+        let namespaced = "---
+apiVersion: core.gardener.cloud/v1beta1
+kind: NamespacedCloudProfile
+metadata: {name: small, namespace: garden-dev}
+spec:
+  parent: {kind: CloudProfile, name: big}
+  kubernetes: {versions: [{version: 1.31.1, expirationDate: \"2025-02-28T23:59:59Z\"}]}
+";
+        let text = SHOOT.replace("{name: big}", "{kind: NamespacedCloudProfile, name: small}") + namespaced;
+        let plan = plan(parse("f.yaml", &text).expect("valid manifests"), &registered());
+        let profile = plan.first.iter().find(|manifest| manifest.kind() == "CloudProfile").expect("it was added");
+        let spec = &profile.object["spec"];
+        assert_eq!((profile.name(), &spec["type"]), ("big", &json!("aws")));
+        assert_eq!(spec["kubernetes"]["versions"], json!([{"version": "1.31.1"}]));
+        assert_eq!(spec["machineImages"][0]["name"], "flatcar");
+        assert_eq!(spec["regions"][0]["zones"].as_array().map(Vec::len), Some(3));
     }
 
     #[test]
@@ -530,7 +583,10 @@ spec:
         );
         let plan = plan(parse("f.yaml", &given).expect("valid manifests"), &registered());
         assert!(plan.notes.iter().all(|note| !note.starts_with("Seed") && !note.starts_with("Project")));
-        assert_eq!(plan.first.iter().map(Manifest::kind).collect::<Vec<_>>(), ["ControllerRegistration", "Project"]);
+        assert_eq!(
+            plan.first.iter().map(Manifest::kind).collect::<Vec<_>>(),
+            ["ControllerRegistration", "CloudProfile", "Project"]
+        );
         assert_eq!(plan.seeds.len(), 1);
     }
 }
