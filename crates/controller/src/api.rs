@@ -307,6 +307,16 @@ impl<K: Readable> Api<K> {
         }
     }
 
+    /// As [`Api::get_opt`], but decoded only if nothing in this process has decoded this version before. Not for kinds of
+    /// which servers compute fields when they are read.
+    pub async fn get_shared(&self, name: &str) -> Result<Option<Arc<K>>, Error> {
+        match request::send(&self.context, Method::GET, self.path_of_name(name), None).await {
+            Ok(bytes) => self.cache.decode(&bytes, false).map(Some),
+            Err(error) if error.is_not_found() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Reads one page of at most `limit` objects, or everything for a limit of 0.
     pub async fn page(&self, options: &ListOptions, limit: u32, continue_token: &str) -> Result<Page<K>, Error> {
         #[derive(Deserialize)]
@@ -523,7 +533,7 @@ impl<K: Resource> Api<K> {
         let metadata = object.metadata();
         let scope = self.in_namespace_of(object);
         let scope = if metadata.namespace.is_empty() { self } else { &scope };
-        match scope.get_opt(&metadata.name).await? {
+        match scope.get_shared(&metadata.name).await? {
             None => scope.create(object).await,
             Some(stored) => scope.update(&stored, &merged(&stored, object)).await,
         }

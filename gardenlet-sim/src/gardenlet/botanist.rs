@@ -70,6 +70,8 @@ pub(crate) struct Run {
     pub(crate) control_plane_ready: Option<DateTime<Utc>>,
     /// Tasks of the annotation that are done already.
     pub(crate) finished_tasks: Vec<&'static str>,
+    /// How many of them the Shoot knows of.
+    pub(crate) finished_tasks_written: usize,
 }
 
 /// What the run is made from.

@@ -136,9 +136,12 @@ impl Provider {
     /// Reads the Cluster anew. An order may overtake the news of the Cluster that it is about, since different kinds
     /// are watched apart from one another.
     pub(super) async fn refresh_shoot(&self, technical_id: &str) -> Result<(), Error> {
-        let Some(cluster) = self.seed_api::<Cluster>("").get_opt(technical_id).await? else { return Ok(()) };
-        let Ok(shoot) = serde_json::from_value(cluster.spec.shoot.0.clone()) else { return Ok(()) };
+        let Some(cluster) = self.seed_api::<Cluster>("").get_shared(technical_id).await? else { return Ok(()) };
         let mut shoots = self.shoots.lock().unwrap_or_else(PoisonError::into_inner);
+        if shoots.get(technical_id).is_some_and(|(read, _)| *read == version(&cluster)) {
+            return Ok(());
+        }
+        let Ok(shoot) = serde_json::from_value(cluster.spec.shoot.0.clone()) else { return Ok(()) };
         shoots.insert(technical_id.to_owned(), (version(&cluster), Arc::new(shoot)));
         Ok(())
     }

@@ -349,7 +349,8 @@ impl Botanist {
         };
         let pods = restarted.map(|restarted| (RESTARTED_AT.to_owned(), restarted)).into_iter().collect();
         self.write_component(Component::CoreDns, None, &pods).await?;
-        self.finish_task(TASK).await
+        self.finish_task(TASK);
+        Ok(())
     }
 
     /// Waits until components are rolled out.
@@ -446,7 +447,8 @@ impl Botanist {
                 _ => {}
             }
         }
-        self.finish_task("restartControlPlanePods").await
+        self.finish_task("restartControlPlanePods");
+        Ok(())
     }
 
     fn kube_proxy_names(&self) -> Vec<(String, String)> {

@@ -101,7 +101,8 @@ impl Botanist {
             }
             _ => self.destroy_dns_record(Dns::Internal).await?,
         }
-        self.finish_task(Dns::Internal.task()).await
+        self.finish_task(Dns::Internal.task());
+        Ok(())
     }
 
     pub(crate) async fn deploy_external_dns_record(&self) -> Result<(), Failure> {
@@ -112,7 +113,8 @@ impl Botanist {
             }
             None => self.destroy_dns_record(Dns::External).await?,
         }
-        self.finish_task(Dns::External.task()).await
+        self.finish_task(Dns::External.task());
+        Ok(())
     }
 
     pub(crate) async fn deploy_ingress_dns_record(&self) -> Result<(), Failure> {
@@ -123,7 +125,8 @@ impl Botanist {
             }
             _ => self.destroy_dns_record(Dns::Ingress).await?,
         }
-        self.finish_task(Dns::Ingress.task()).await
+        self.finish_task(Dns::Ingress.task());
+        Ok(())
     }
 
     fn dns_record_name(&self, record: Dns) -> String {

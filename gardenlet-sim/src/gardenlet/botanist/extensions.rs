@@ -529,7 +529,8 @@ impl Botanist {
                 if let Some(infrastructure) = stores.infrastructures.get(&key) {
                     self.update_networking(&infrastructure.status).await?;
                 }
-                self.finish_task("deployInfrastructure").await
+                self.finish_task("deployInfrastructure");
+                Ok(())
             }
             Resource::ControlPlane => {
                 let ready = self.run().control_plane_ready;

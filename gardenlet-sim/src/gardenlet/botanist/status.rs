@@ -98,30 +98,35 @@ impl Botanist {
         self.patch_status(json!({ "encryptedResources": resources })).await
     }
 
-    /// Takes a task out of `shoot.gardener.cloud/tasks`, unless the Shoot was changed since the run began.
-    pub(crate) async fn finish_task(&self, task: &'static str) -> Result<(), Failure> {
-        if !self.has_task(task) {
-            return Ok(());
+    /// Notes that a task of `shoot.gardener.cloud/tasks` is done; [`Botanist::write_finished_tasks`] takes it out.
+    pub(crate) fn finish_task(&self, task: &'static str) {
+        if self.has_task(task) {
+            self.run().finished_tasks.push(task);
         }
+    }
+
+    /// Takes the tasks that are done out of `shoot.gardener.cloud/tasks`, those of one instant in one write, unless the
+    /// Shoot was changed since the run began.
+    pub(crate) async fn write_finished_tasks(&self) -> Result<(), controller::Error> {
+        let (left, count) = {
+            let run = self.run();
+            if run.finished_tasks.len() == run.finished_tasks_written {
+                return Ok(());
+            }
+            let tasks = self.shoot.metadata.annotation(domain::annotations::TASKS).unwrap_or_default();
+            let is_left = |task: &&str| !task.is_empty() && !run.finished_tasks.contains(task);
+            let left: Vec<&str> = tasks.split(',').map(str::trim).filter(is_left).collect();
+            (left.join(","), run.finished_tasks.len())
+        };
         let key = super::super::shared::garden_key(&self.shoot.metadata.namespace, &self.shoot.metadata.name);
         let present = self.gardenlet.stores.shoots.get(&key);
-        if present.is_some_and(|present| present.metadata.generation != self.shoot.metadata.generation) {
-            return Ok(());
+        if present.is_none_or(|present| present.metadata.generation == self.shoot.metadata.generation) {
+            let value = if left.is_empty() { Value::Null } else { Value::String(left) };
+            let patch = Patch::Merge(json!({ "metadata": { "annotations": { domain::annotations::TASKS: value } } }));
+            let api = self.gardenlet.garden::<Shoot>(&self.shoot.metadata.namespace);
+            api.patch(&self.shoot.metadata.name, &patch).await?;
         }
-        let left = {
-            let mut run = self.run();
-            run.finished_tasks.push(task);
-            let tasks = self.shoot.metadata.annotation(domain::annotations::TASKS).unwrap_or_default();
-            let left: Vec<&str> = tasks
-                .split(',')
-                .map(str::trim)
-                .filter(|task| !task.is_empty() && !run.finished_tasks.contains(task))
-                .collect();
-            left.join(",")
-        };
-        let value = if left.is_empty() { Value::Null } else { Value::String(left) };
-        let patch = Patch::Merge(json!({ "metadata": { "annotations": { domain::annotations::TASKS: value } } }));
-        self.gardenlet.garden::<Shoot>(&self.shoot.metadata.namespace).patch(&self.shoot.metadata.name, &patch).await?;
+        self.run().finished_tasks_written = count;
         Ok(())
     }
 }

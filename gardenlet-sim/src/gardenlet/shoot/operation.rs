@@ -152,6 +152,7 @@ async fn run(
     let (reason, message) = operation.start_event();
     gardenlet.recorder.publish(&about, EventType::Normal, reason, message).await?;
     let ended = run_flow(gardenlet, &botanist, operation, tasks).await;
+    botanist.write_finished_tasks().await?;
     let outcome = if ended.failures.is_empty() {
         Outcome::Success
     } else {
@@ -338,7 +339,11 @@ async fn run_flow(
             }
         }
         async move {
-            if let Err(error) = write_status(gardenlet, shoot, status).await {
+            let written = async {
+                botanist.write_finished_tasks().await?;
+                write_status(gardenlet, shoot, status).await
+            };
+            if let Err(error) = written.await {
                 // The next report says it again; the flow goes on.
                 tracing::warn!(%error, namespace = shoot.metadata.namespace, name = shoot.metadata.name, "progress");
             }
