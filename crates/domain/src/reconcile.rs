@@ -191,6 +191,16 @@ const SAME_WINDOW: TimeDelta = TimeDelta::hours(6);
 /// Upstream's extra turn, a random point in the rest of the window for a Shoot that gardenlet sees for the first time
 /// in its window, is [`Enqueue::Within`] with the rest of that window.
 pub fn schedule(shoot: &Shoot, settings: &GardenletSettings, now: DateTime<Utc>) -> Schedule {
+    schedule_of(shoot, operation_type(shoot), settings, now)
+}
+
+/// As [`schedule`], for an operation that is known already.
+pub fn schedule_of(
+    shoot: &Shoot,
+    operation: OperationType,
+    settings: &GardenletSettings,
+    now: DateTime<Utc>,
+) -> Schedule {
     if is_failed(shoot, settings) || is_ignored(shoot, settings) {
         return Schedule { reconcile_now: false, enqueue: Enqueue::Now, requeue: NextSync::Never };
     }
@@ -198,7 +208,7 @@ pub fn schedule(shoot: &Shoot, settings: &GardenletSettings, now: DateTime<Utc>)
     let in_window_only = settings.reconcile_in_maintenance_only || is_confined(&shoot.spec);
     let requeue =
         if in_window_only { NextSync::Within(window.next(now)) } else { NextSync::After(sync_period(shoot, settings)) };
-    if operation_type(shoot) != OperationType::Reconcile || !is_up_to_date(shoot) || !in_window_only {
+    if operation != OperationType::Reconcile || !is_up_to_date(shoot) || !in_window_only {
         return Schedule { reconcile_now: true, enqueue: Enqueue::Now, requeue };
     }
     let is_done = shoot.status.last_operation.as_ref().is_some_and(|operation| {

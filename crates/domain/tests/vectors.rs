@@ -93,7 +93,10 @@ fn vectors_agree_with_the_product() {
             }
             total += 1;
             let expected = vector.get("out").or_else(|| vector.get("expect")).cloned().unwrap_or_default();
-            let difference = match run(family, &vector) {
+            // A vector that panics fails alone.
+            let verdict = std::panic::catch_unwind(|| run(family, &vector))
+                .unwrap_or_else(|_| Verdict::Compared(Err(format!("expected {expected}\n  actual   a panic"))));
+            let difference = match verdict {
                 Verdict::Actual(actual) if actual == expected => None,
                 Verdict::Actual(actual) => Some(format!("expected {expected}\n  actual   {actual}")),
                 Verdict::Compared(Ok(())) => None,

@@ -14,7 +14,7 @@ use super::common::{self, one_of};
 use super::meta::{self, NameRule, immutable, invalid_unquoted, object_meta, object_meta_update};
 use super::{Errors, images};
 use crate::profile::Profile;
-use crate::versions::Version;
+use crate::versions::highest;
 
 static KUBERNETES_VERSION: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"^([0-9]+\.){2}[0-9]+$").expect("the pattern is a literal of this file"));
@@ -152,15 +152,12 @@ fn kubernetes(errors: &mut Errors, settings: &KubernetesSettings, path: &Path) {
     if versions.is_empty() {
         errors.push(FieldError::required(&list, "must provide at least one Kubernetes version"));
     }
-    let parsed: Option<Vec<Version>> = versions.iter().map(|version| Version::parse(&version.version).ok()).collect();
-    // Of equal versions the later one counts as the latest.
-    let latest = parsed.as_ref().and_then(|parsed| parsed.iter().zip(versions).max_by(|a, b| a.0.cmp(b.0)));
-    match latest {
+    match highest(versions) {
         None => {
             let text = "failed to determine the latest kubernetes version from the cloud profile";
             errors.push(FieldError::invalid(&list, "", text));
         }
-        Some((_, latest)) if latest.expiration_date.is_some() => {
+        Some(latest) if latest.expiration_date.is_some() => {
             let text = format!("expiration date of latest kubernetes version ('{}') must not be set", latest.version);
             let path = path.child("versions[]").child("expirationDate");
             errors.push(invalid_unquoted(&path, &go_time(latest.expiration_date), &text));

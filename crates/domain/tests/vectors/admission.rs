@@ -38,17 +38,18 @@ pub(crate) fn maintenance(vector: &Value) -> Verdict {
         }
         "default_image" => {
             let architecture = input["architecture"].as_str().unwrap_or("amd64");
-            let worker = worker(&input["requested"], architecture, false);
+            let worker = worker(&input["requested"], architecture, input["inPlace"] == true);
             match default_image(&worker, None, &images(&input["images"]), &path) {
                 Ok(image) => Verdict::Actual(json!({"image": {"name": image.name, "version": image.version}})),
                 Err(error) => Verdict::Compared(one(&error, &expected["error"])),
             }
         }
         "admit_image" => {
-            let (architecture, in_place) = (text(&input["architecture"]), input["inPlace"] == true);
-            let new = worker(&input["image"], &architecture, in_place);
+            let (architecture, in_place) =
+                (input["architecture"].as_str().unwrap_or("amd64"), input["inPlace"] == true);
+            let new = worker(&input["image"], architecture, in_place);
             let old = (input["newPool"] != true && !input["oldImage"].is_null())
-                .then(|| worker(&input["oldImage"], &architecture, in_place));
+                .then(|| worker(&input["oldImage"], architecture, in_place));
             let unchanged = old.as_ref().is_some_and(|old| old.machine == new.machine);
             let is_update = input["operation"] == "update";
             let images = images(&input["images"]);

@@ -4,6 +4,7 @@
 use api::core::*;
 use apimachinery::meta::Time;
 use chrono::{DateTime, SecondsFormat, Utc};
+use domain::last_operation::OperationType;
 use domain::maintenance::{self, Outcome, Plan, Restarters, Severity};
 use domain::reconcile::{Enqueue, GardenletSettings, NextSync};
 use domain::versions::Version;
@@ -50,15 +51,18 @@ fn maintain_image(input: &Value, now: DateTime<Utc>) -> Value {
     let profile = cloud_profile(&Value::Null, &json!([input["image"]]));
     let (worker, kubelet) = (worker(&input["worker"]), text(&input["kubelet"]));
     let auto_update = input["autoUpdate"] == true;
+    // What cannot be looked at is left alone, and nobody is told.
     let outcome = maintenance::machine_image_update(&worker, &kubelet, "local", &profile, auto_update, now);
-    update(outcome.expect("the image is in the CloudProfile").as_ref())
+    update(outcome.ok().flatten().as_ref())
 }
 
 fn maintain_shoot(input: &Value, now: DateTime<Utc>) -> Value {
     let profile = cloud_profile(&input["versions"], &input["images"]);
     let mut stored = shoot(&input["shoot"]);
     stored.status.last_operation = last_operation(&input["lastOperationState"]);
-    let plan = maintenance::plan(&stored, "local", &profile, now).expect("versions parse");
+    let Ok(plan) = maintenance::plan(&stored, "local", &profile, now) else {
+        return json!({ "version": stored.spec.kubernetes.version, "pools": {}, "lastMaintenance": null, "events": [] });
+    };
     if plan.has_findings() {
         stored.status.last_maintenance = Some(plan.processing(now));
     }
@@ -154,23 +158,32 @@ fn gardenlet_infos(input: &Value, now: DateTime<Utc>) -> Value {
         shoot.metadata.annotations.insert(annotations::IGNORE.to_owned(), "true".to_owned());
     }
     let last = &input["lastOperation"];
+    let type_ = input["operationType"].as_str().unwrap_or("Reconcile");
     shoot.status.last_operation = last_operation(&last["state"]).map(|operation| LastOperation {
-        r#type: input["operationType"].as_str().unwrap_or("Reconcile").to_owned(),
-        last_update_time: Time(instant(&last["lastUpdateTime"])),
+        r#type: type_.to_owned(),
+        last_update_time: if last["lastUpdateTime"].is_null() {
+            Time::default()
+        } else {
+            Time(instant(&last["lastUpdateTime"]))
+        },
         ..operation
     });
+    let type_ = OperationType::parse(type_).expect("a type of operation");
     let settings = GardenletSettings {
         reconcile_in_maintenance_only: input["reconcileInMaintenanceOnly"] == true,
         respect_sync_period_overwrite: true,
         gardener_version: "v1.120.0".to_owned(),
         ..GardenletSettings::default()
     };
-    let next = window::effective_window(&shoot).next(now);
-    let schedule = reconcile::schedule(&shoot, &settings, now);
+    let window = window::effective_window(&shoot);
+    let next = window.next(now);
+    let schedule = reconcile::schedule_of(&shoot, type_, &settings, now);
+    // From exactly its begin the rest of a window is the next one: what is done now tells them apart.
     let enqueue = match schedule.enqueue {
         Enqueue::Now => "now",
-        Enqueue::Within(span) if span == next => "nextWindow",
-        Enqueue::Within(_) => "restOfThisWindow",
+        Enqueue::Within(span) if schedule.reconcile_now && span == window.rest_or_next(now) => "restOfThisWindow",
+        Enqueue::Within(span) if !schedule.reconcile_now && span == next => "nextWindow",
+        Enqueue::Within(_) => "something else",
     };
     let requeue = match schedule.requeue {
         NextSync::Never => "none",
