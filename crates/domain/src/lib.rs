@@ -14,6 +14,7 @@
 //! - [`conditions`] how a condition is made and changed.
 //! - [`defaulting`] what the API server fills in.
 //! - [`features`] feature gates and admission plugins of Kubernetes versions.
+//! - [`forecast`] the maintenance of a Shoot over a stretch of time, and why a version is chosen or not.
 //! - [`generation`] when the generation of other kinds than the Shoot rises.
 //! - [`last_operation`] what a Shoot's last operation says.
 //! - [`maintenance`] the daily maintenance of a Shoot.
@@ -38,6 +39,7 @@ pub mod cloud_profile;
 pub mod conditions;
 pub mod defaulting;
 pub mod features;
+pub mod forecast;
 pub mod generation;
 pub mod last_operation;
 pub mod maintenance;

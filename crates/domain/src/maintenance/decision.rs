@@ -22,6 +22,8 @@ pub struct Outcome {
     pub description: String,
     /// Why the update was due.
     pub reason: String,
+    /// Whether it was due whatever the owner has configured.
+    pub is_forced: bool,
 }
 
 impl Outcome {
@@ -87,11 +89,11 @@ pub fn kubernetes_update(
         Ok(Some(version)) => {
             let version = capped(&version, cap);
             let description = format!("Updated Kubernetes version from {current:?} to {version:?}");
-            Outcome { result: Ok(version), description, reason: due.reason }
+            Outcome { result: Ok(version), description, reason: due.reason, is_forced: due.is_forced }
         }
         Err(error) => {
             let description = format!("could not determine higher suitable version than {current:?}: {error}");
-            Outcome { result: Err(error), description, reason: due.reason }
+            Outcome { result: Err(error), description, reason: due.reason, is_forced: due.is_forced }
         }
     };
     Some(outcome)
@@ -185,11 +187,11 @@ pub fn machine_image_update(
         Ok(None) => return Ok(None),
         Ok(Some(version)) => {
             let description = format!("Updated machine image {:?} from {current:?} to {version:?}", image.name);
-            Outcome { result: Ok(version), description, reason: due.reason }
+            Outcome { result: Ok(version), description, reason: due.reason, is_forced: due.is_forced }
         }
         Err(error) => {
             let description = format!("failed to update machine image {:?}: {error}", image.name);
-            Outcome { result: Err(error), description, reason: due.reason }
+            Outcome { result: Err(error), description, reason: due.reason, is_forced: due.is_forced }
         }
     };
     Ok(Some(outcome))
@@ -228,23 +230,27 @@ fn image_target(
     })
 }
 
+/// Why a pool cannot run a version of its image; `None` if it can.
+pub fn unsuitable(entry: &MachineImageVersion, worker: &Worker, kubelet: &Version) -> Option<String> {
+    let architecture = worker.machine.architecture.as_deref().unwrap_or("amd64");
+    if !supports_architecture(entry, architecture) {
+        return Some(format!("does not support CPU architecture {architecture:?}"));
+    }
+    if !supports_container_runtimes(entry, worker) {
+        return Some("does not support the pool's container runtimes".to_owned());
+    }
+    let constraint = entry.kubelet_version_constraint.as_ref()?;
+    let is_met = Constraint::parse(constraint).is_ok_and(|constraint| constraint.is_met_by(kubelet));
+    (!is_met).then(|| format!("does not support kubelet {kubelet} (`{constraint}`)"))
+}
+
 /// The versions of an image that a pool can run: by CPU architecture, container runtimes and kubelet version.
 fn suitable_versions<'a>(
     offered: &'a MachineImage,
     worker: &Worker,
     kubelet: &Version,
 ) -> Vec<&'a MachineImageVersion> {
-    let architecture = worker.machine.architecture.as_deref().unwrap_or("amd64");
-    offered
-        .versions
-        .iter()
-        .filter(|entry| supports_architecture(entry, architecture))
-        .filter(|entry| supports_container_runtimes(entry, worker))
-        .filter(|entry| match &entry.kubelet_version_constraint {
-            None => true,
-            Some(constraint) => Constraint::parse(constraint).is_ok_and(|constraint| constraint.is_met_by(kubelet)),
-        })
-        .collect()
+    offered.versions.iter().filter(|entry| unsuitable(entry, worker, kubelet).is_none()).collect()
 }
 
 fn supports_container_runtimes(entry: &MachineImageVersion, worker: &Worker) -> bool {

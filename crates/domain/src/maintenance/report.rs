@@ -63,7 +63,7 @@ impl Plan {
             description: REFUSED.to_owned(),
             triggered_time: Time::from_instant(now),
             state: FAILED.to_owned(),
-            failure_reason: Some(format!("Updates to the Shoot failed to be applied: {message}")),
+            failure_reason: Some(refused_reason(message)),
         }
     }
 
@@ -103,6 +103,11 @@ impl Plan {
     pub fn events(&self) -> Vec<Event> {
         self.outcomes().map(|(subject, outcome)| subject.event(outcome)).collect()
     }
+}
+
+/// The failure reason of a run whose spec was refused with a message.
+pub fn refused_reason(message: &str) -> String {
+    format!("Updates to the Shoot failed to be applied: {message}")
 }
 
 /// `status.lastMaintenance` after the object was written, if it changes then.

@@ -115,6 +115,38 @@ pub fn admit(shoot: &mut Shoot, context: &Context<'_>) -> Result<(), Refusal> {
     Refusal::unless_empty(&errors)
 }
 
+/// What admission says about versions and machine images of a changed Shoot; nothing else is looked at.
+pub fn check_changed_versions(
+    shoot: &Shoot,
+    old: &Shoot,
+    cloud_profile: &CloudProfileSpec,
+    now: DateTime<Utc>,
+) -> Vec<FieldError> {
+    let project = Project::default();
+    let context = Context {
+        operation: Operation::Update,
+        binding: false,
+        old: Some(old),
+        cloud_profile,
+        project: &project,
+        seed: None,
+        old_seed: None,
+        shoots_on_seed: 0,
+        secret_binding: None,
+        old_secret_binding: None,
+        credentials_binding: None,
+        domains: &[],
+        now,
+    };
+    let mut shoot = shoot.clone();
+    let mut errors = machines::default_images(&mut shoot, &context);
+    if errors.is_empty() {
+        versions::control_plane(&mut errors, &mut shoot, &context);
+        machines::provider(&mut errors, &mut shoot, &context);
+    }
+    errors
+}
+
 fn forbidden(text: impl Into<String>) -> Refusal {
     Refusal::Forbidden(text.into())
 }

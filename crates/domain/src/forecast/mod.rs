@@ -1,0 +1,444 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The maintenance of one Shoot over a stretch of time: the functions of [`crate::maintenance`], window after window.
+//!
+//! [`course`] walks from run to run. What it takes for granted: every reconciliation succeeds before the next window, and
+//! nobody but maintenance changes the Shoot. Runs lie at the instants that the maintenance controller draws; a window that
+//! is open at the beginning counts with the instant it was drawn for.
+//!
+//! Most windows change nothing, and those are not looked at: after a run that found nothing to do, the next that can find
+//! something comes with the expiration of a version that the Shoot itself uses, or with a change of what is offered; after
+//! one that failed or was refused, with any expiration. A run that changed something is followed by the very next one.
+//!
+//! **Tour.** [`refusal`] whether the API server would take the result; [`choice`] why a version is chosen, or not.
+
+pub mod choice;
+pub mod refusal;
+#[cfg(test)]
+mod tests;
+
+use api::core::{CloudProfileSpec, LastOperation, Shoot};
+use chrono::{DateTime, TimeDelta, Utc};
+
+use crate::annotations;
+use crate::last_operation::{FAILED, OperationType, SUCCEEDED};
+use crate::maintenance::{self, Outcome, Plan, Restarters};
+use crate::reconcile::is_hibernation_enabled;
+use crate::validation::shoot::Gates;
+use crate::versions::Expirable;
+use crate::window::{Span, Window, effective_window};
+use crate::worker_pool::{self, Effect, HashVersion};
+
+/// Draws a random number for a purpose, a key and an ordinal.
+pub type Draw<'a> = dyn Fn(&str, &str, u64) -> u64 + 'a;
+
+/// What is offered to a Shoot, as time goes by.
+#[derive(Clone, Debug, Default)]
+pub struct Offer {
+    /// The name by which the Shoot refers to it.
+    pub name: String,
+    /// What is offered before the first change.
+    pub first: CloudProfileSpec,
+    /// What is offered from an instant on, in the order of time.
+    pub changes: Vec<(DateTime<Utc>, CloudProfileSpec)>,
+}
+
+impl Offer {
+    /// What is offered at an instant.
+    pub fn at(&self, now: DateTime<Utc>) -> &CloudProfileSpec {
+        self.changes.iter().rev().find(|(from, _)| *from <= now).map_or(&self.first, |(_, spec)| spec)
+    }
+
+    /// The first instant after another at which something else is offered.
+    fn next_change(&self, after: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        self.changes.iter().map(|(from, _)| *from).find(|from| *from > after)
+    }
+}
+
+/// From when to when, and what the landscape is like.
+pub struct Settings<'a> {
+    /// The beginning.
+    pub from: DateTime<Utc>,
+    /// The end; a run at this instant still counts.
+    pub until: DateTime<Utc>,
+    /// The landscape's randomness.
+    pub draw: &'a Draw<'a>,
+    /// Feature gates of gardener-apiserver.
+    pub gates: Gates,
+    /// How gardenlet computes the hashes of pools.
+    pub hash_version: HashVersion,
+}
+
+impl std::fmt::Debug for Settings<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Settings").field("from", &self.from).field("until", &self.until).finish_non_exhaustive()
+    }
+}
+
+/// What a change is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Subject {
+    /// A Kubernetes version, of the control plane or of a pool.
+    Kubernetes,
+    /// The machine image version of a pool.
+    MachineImage,
+    /// What a new version forbids in the spec.
+    Migration,
+    /// An operation that waited for maintenance.
+    Operation,
+    /// A run whose result the API server refuses as a whole.
+    Blocked,
+}
+
+impl Subject {
+    /// All subjects.
+    pub const ALL: [Self; 5] = [Self::Kubernetes, Self::MachineImage, Self::Migration, Self::Operation, Self::Blocked];
+
+    /// As scripts read it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Kubernetes => "kubernetes",
+            Self::MachineImage => "machineImage",
+            Self::Migration => "migration",
+            Self::Operation => "operation",
+            Self::Blocked => "blocked",
+        }
+    }
+}
+
+/// Something that a run does, or fails to do.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    /// When.
+    pub time: DateTime<Utc>,
+    /// The effective window of the run.
+    pub window: Span,
+    /// What it is about.
+    pub subject: Subject,
+    /// The worker pool; `None` for the Shoot as a whole.
+    pub pool: Option<String>,
+    /// The value before.
+    pub from: Option<String>,
+    /// The value after; `None` if it failed.
+    pub to: Option<String>,
+    /// Why; for a migration, what is done.
+    pub reason: String,
+    /// Whether it happens whatever the owner has configured.
+    pub is_forced: bool,
+    /// Whether the owner has switched automatic updates of this kind off.
+    pub was_opted_out: bool,
+    /// What it does to nodes.
+    pub effect: Effect,
+    /// Why it fails, if it does.
+    pub failure: Option<String>,
+}
+
+/// What comes of a Shoot.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Course {
+    /// Everything that happens, in order. A failure that repeats itself day by day is told once.
+    pub changes: Vec<Change>,
+    /// The Shoot at the end.
+    pub last: Shoot,
+}
+
+/// The key by which instants of a Shoot are drawn.
+fn draw_key(shoot: &Shoot) -> String {
+    format!("garden/{}/{}", shoot.metadata.namespace, shoot.metadata.name)
+}
+
+/// The instants of a Shoot's runs: one in each of its windows.
+struct Runs<'a> {
+    window: Window,
+    key: String,
+    draw: &'a Draw<'a>,
+}
+
+impl Runs<'_> {
+    /// The first run at an instant or after it.
+    fn at_or_after(&self, instant: DateTime<Utc>) -> (DateTime<Utc>, Span) {
+        // A window that crosses midnight may have begun the day before.
+        let mut day = instant - TimeDelta::days(1);
+        loop {
+            let span = Span { earliest: self.window.begin_on_day_of(day), end: self.window.end_on_day_of(day) };
+            let run = span.instant((self.draw)(maintenance::NEXT_RUN_DRAW, &self.key, span.ordinal()));
+            if run >= instant {
+                return (run, span);
+            }
+            day += TimeDelta::days(1);
+        }
+    }
+}
+
+/// When the maintenance of a Shoot is next due after an instant, as the controller draws it.
+pub fn next_run(shoot: &Shoot, after: DateTime<Utc>, draw: &Draw<'_>) -> (DateTime<Utc>, Span) {
+    let runs = Runs { window: effective_window(shoot), key: draw_key(shoot), draw };
+    runs.at_or_after(after + TimeDelta::nanoseconds(1))
+}
+
+/// What maintenance does to a Shoot from one instant to another. The Shoot is defaulted.
+///
+/// A Shoot that is being deleted, or whose version does not parse, is not maintained.
+pub fn course(shoot: &Shoot, offer: &Offer, settings: &Settings<'_>) -> Course {
+    let mut course = Course { changes: Vec::new(), last: shoot.clone() };
+    if shoot.metadata.is_being_deleted() {
+        return course;
+    }
+    settle(&mut course.last);
+    let runs = Runs { window: effective_window(shoot), key: draw_key(shoot), draw: settings.draw };
+    let (mut now, mut span) = runs.at_or_after(settings.from);
+    if maintenance::is_requested(shoot) {
+        (now, span) = (settings.from, Span { earliest: settings.from, end: settings.from });
+    }
+    let mut told: Vec<Change> = Vec::new();
+    while now <= settings.until {
+        let offered = offer.at(now);
+        let Ok(plan) = maintenance::plan(&course.last, &offer.name, offered, now) else { break };
+        let run = Run { now, span, before: &course.last, offered, settings };
+        let refused = plan.has_findings().then(|| refusal::of(&plan.shoot, run.before, offered, settings.gates, now));
+        let changes = match refused.flatten() {
+            Some(message) => vec![run.blocked(&message)],
+            None => run.changes(&plan),
+        };
+        let is_blocked = changes.iter().any(|change| change.subject == Subject::Blocked);
+        let has_failed = changes.iter().any(|change| change.failure.is_some());
+        let is_new = |change: &Change| change.failure.is_none() || !told.iter().any(|known| is_same(known, change));
+        let moved = !is_blocked && changes.iter().any(|change| change.failure.is_none());
+        course.changes.extend(changes.iter().filter(|change| is_new(change)).cloned());
+        told = changes;
+        if is_blocked {
+            // The request for maintenance is dropped with the refusal.
+            course.last.metadata.annotations.remove(annotations::OPERATION);
+        } else {
+            course.last = maintenance::apply(&course.last, &plan, Restarters::default());
+            settle(&mut course.last);
+        }
+        let next = if moved {
+            now + TimeDelta::nanoseconds(1)
+        } else {
+            let Some(next) = next_cause(&course.last, offer, now, has_failed) else { break };
+            next
+        };
+        (now, span) = runs.at_or_after(next);
+    }
+    course
+}
+
+fn is_same(known: &Change, change: &Change) -> bool {
+    (known.subject, &known.pool, &known.from, &known.failure)
+        == (change.subject, &change.pool, &change.from, &change.failure)
+}
+
+/// What gardenlet makes of a Shoot until its next window: its operation is done, its tasks are gone.
+fn settle(shoot: &mut Shoot) {
+    let is_waiting = shoot.status.last_operation.as_ref().is_some_and(|operation| operation.state == FAILED)
+        && shoot.metadata.annotation(annotations::OPERATION) != Some("retry");
+    if is_waiting {
+        return;
+    }
+    if !maintenance::is_requested(shoot) {
+        shoot.metadata.annotations.remove(annotations::OPERATION);
+    }
+    shoot.metadata.annotations.remove(annotations::TASKS);
+    let done = || LastOperation { r#type: OperationType::Reconcile.as_str().to_owned(), ..LastOperation::default() };
+    SUCCEEDED.clone_into(&mut shoot.status.last_operation.get_or_insert_with(done).state);
+}
+
+/// The next instant at which a run can find something that the last one did not.
+fn next_cause(shoot: &Shoot, offer: &Offer, now: DateTime<Utc>, has_failed: bool) -> Option<DateTime<Utc>> {
+    let offered = offer.at(now);
+    let kubernetes = offered.kubernetes.versions.iter();
+    let pools = &shoot.spec.provider.workers;
+    let uses_version = |version: &str| {
+        let own = pools.iter().filter_map(|pool| pool.kubernetes.as_ref()?.version.as_deref());
+        std::iter::once(shoot.spec.kubernetes.version.as_str()).chain(own).any(|used| used == version)
+    };
+    let uses_image = |name: &str, version: &str| {
+        pools.iter().filter_map(|pool| pool.machine.image.as_ref()).any(|image| {
+            image.name.eq_ignore_ascii_case(name) && image.version.as_deref().unwrap_or_default() == version
+        })
+    };
+    let dates = kubernetes
+        .filter(|entry| has_failed || uses_version(&entry.version))
+        .filter_map(Expirable::expiration_date)
+        .chain(offered.machine_images.iter().flat_map(|image| {
+            let entries = image.versions.iter();
+            let of_interest = entries.filter(|entry| has_failed || uses_image(&image.name, &entry.version));
+            of_interest.filter_map(Expirable::expiration_date)
+        }));
+    dates.filter(|date| *date > now).chain(offer.next_change(now)).min()
+}
+
+/// One run, while what it does is told.
+struct Run<'a> {
+    now: DateTime<Utc>,
+    span: Span,
+    before: &'a Shoot,
+    offered: &'a CloudProfileSpec,
+    settings: &'a Settings<'a>,
+}
+
+impl Run<'_> {
+    fn change(&self, subject: Subject, reason: &str) -> Change {
+        Change {
+            time: self.now,
+            window: self.span,
+            subject,
+            pool: None,
+            from: None,
+            to: None,
+            reason: reason.to_owned(),
+            is_forced: false,
+            was_opted_out: false,
+            effect: Effect::None,
+            failure: None,
+        }
+    }
+
+    fn blocked(&self, message: &str) -> Change {
+        Change {
+            failure: Some(maintenance::report::refused_reason(message)),
+            ..self.change(Subject::Blocked, maintenance::report::REFUSED)
+        }
+    }
+
+    fn of_outcome(
+        &self,
+        subject: Subject,
+        pool: Option<&str>,
+        from: &str,
+        outcome: &Outcome,
+        opted_out: bool,
+    ) -> Change {
+        Change {
+            pool: pool.map(str::to_owned),
+            from: Some(from.to_owned()),
+            to: outcome.version().map(str::to_owned),
+            is_forced: outcome.is_forced,
+            was_opted_out: opted_out,
+            failure: outcome.result.is_err().then(|| outcome.description.clone()),
+            ..self.change(subject, &outcome.reason)
+        }
+    }
+
+    /// What a run does whose result is accepted: control plane, pools, what follows from it.
+    fn changes(&self, plan: &Plan) -> Vec<Change> {
+        let auto_update =
+            self.before.spec.maintenance.as_ref().and_then(|maintenance| maintenance.auto_update.as_ref());
+        let no_kubernetes = !auto_update.is_some_and(|auto_update| auto_update.kubernetes_version);
+        let no_images = auto_update.and_then(|auto_update| auto_update.machine_image_version) != Some(true);
+        let mut changes = Vec::new();
+        if let Some(outcome) = &plan.control_plane {
+            let from = &self.before.spec.kubernetes.version;
+            let mut change = self.of_outcome(Subject::Kubernetes, None, from, outcome, no_kubernetes);
+            if let Some(version) = outcome.version() {
+                change.effect = self.effect(None, |shoot| version.clone_into(&mut shoot.spec.kubernetes.version));
+            }
+            changes.push(change);
+        }
+        let pools = &self.before.spec.provider.workers;
+        for entry in &plan.pool_versions {
+            let Some(index) = pools.iter().position(|pool| pool.name == entry.pool) else { continue };
+            let own = pools[index].kubernetes.as_ref().and_then(|kubernetes| kubernetes.version.as_deref());
+            let from = own.unwrap_or_default();
+            let mut change =
+                self.of_outcome(Subject::Kubernetes, Some(&entry.pool), from, &entry.outcome, no_kubernetes);
+            if let Some(version) = entry.outcome.version() {
+                change.effect = self.effect(Some(&entry.pool), |shoot| {
+                    let own = shoot.spec.provider.workers[index].kubernetes.get_or_insert_default();
+                    own.version = Some(version.to_owned());
+                });
+            }
+            changes.push(change);
+        }
+        // Of a round of images that was broken off nobody is told, but what it has changed stays.
+        for (index, pool) in pools.iter().enumerate() {
+            let version = |shoot: &Shoot| {
+                let image = shoot.spec.provider.workers.get(index).and_then(|pool| pool.machine.image.as_ref());
+                image.and_then(|image| image.version.clone())
+            };
+            let (before, after) = (version(self.before), version(&plan.shoot));
+            let from = before.clone().unwrap_or_default();
+            let told = plan.pool_images.iter().find(|entry| entry.pool == pool.name);
+            let mut change = match told {
+                Some(entry) => {
+                    self.of_outcome(Subject::MachineImage, Some(&pool.name), &from, &entry.outcome, no_images)
+                }
+                None if before == after => continue,
+                None => {
+                    let control_plane = &self.before.spec.kubernetes.version;
+                    let outcome =
+                        maintenance::machine_image_update(pool, control_plane, "", self.offered, !no_images, self.now);
+                    let Ok(Some(outcome)) = outcome else { continue };
+                    self.of_outcome(Subject::MachineImage, Some(&pool.name), &from, &outcome, no_images)
+                }
+            };
+            if change.failure.is_none() {
+                change.effect = self.effect(Some(&pool.name), |shoot| {
+                    shoot.spec.provider.workers[index].machine.image.get_or_insert_default().version.clone_from(&after);
+                });
+            }
+            changes.push(change);
+        }
+        let operation = maintenance::operation::take_over(&mut self.before.clone());
+        let (operations, migrations): (Vec<&String>, Vec<&String>) =
+            plan.operations.iter().partition(|text| operation.is_some() && text.starts_with("Added \""));
+        for text in migrations {
+            let effect = self.effect(None, |shoot| {
+                // A migration changes no version; what it moves between fields is all that is left to compare.
+                shoot.spec.clone_from(&plan.shoot.spec);
+                shoot.spec.kubernetes.version.clone_from(&self.before.spec.kubernetes.version);
+                for (pool, before) in shoot.spec.provider.workers.iter_mut().zip(pools) {
+                    pool.machine.clone_from(&before.machine);
+                    let own = before.kubernetes.as_ref().and_then(|kubernetes| kubernetes.version.clone());
+                    if let Some(kubernetes) = &mut pool.kubernetes {
+                        kubernetes.version = own;
+                    }
+                }
+            });
+            changes.push(Change { is_forced: true, effect, ..self.change(Subject::Migration, text) });
+        }
+        for text in operations {
+            let effect = operation.as_deref().map_or(Effect::None, |operation| self.effect_of_operation(operation));
+            changes.push(Change { to: operation.clone(), effect, ..self.change(Subject::Operation, text) });
+        }
+        changes
+    }
+
+    /// What a change alone does to a pool, or to the pool that it does most to.
+    fn effect(&self, pool: Option<&str>, change: impl FnOnce(&mut Shoot)) -> Effect {
+        // Without nodes nothing is to be rolled: new ones come with the new state when the Shoot wakes up.
+        if is_hibernation_enabled(&self.before.spec) {
+            return Effect::None;
+        }
+        let mut changed = self.before.clone();
+        change(&mut changed);
+        let effects = worker_pool::effects(self.before, &changed, self.settings.hash_version);
+        let concerned = effects.iter().filter(|(name, _)| pool.is_none_or(|pool| *name == pool));
+        concerned.map(|(_, effect)| effect.effect).max().unwrap_or_default()
+    }
+
+    /// What an operation does to the pool that it does most to: a new certificate authority or a new key rolls nodes.
+    fn effect_of_operation(&self, operation: &str) -> Effect {
+        let rolls_authorities = matches!(operation, "rotate-ca-start" | "rotate-credentials-start");
+        let rolls_key = matches!(operation, "rotate-serviceaccount-key-start" | "rotate-credentials-start");
+        let named = operation.strip_prefix("rotate-rollout-workers");
+        self.effect(None, |shoot| {
+            let rotation = shoot.status.credentials.get_or_insert_default().rotation.get_or_insert_default();
+            let started = Some(apimachinery::meta::Time::from_instant(self.now));
+            if rolls_authorities {
+                rotation.certificate_authorities.get_or_insert_default().last_initiation_time = started;
+            }
+            if rolls_key {
+                rotation.service_account_key.get_or_insert_default().last_initiation_time = started;
+            }
+            let Some(named) = named else { return };
+            let pools: Vec<&str> = named.trim_start_matches('=').split(',').collect();
+            if let Some(authorities) = &mut rotation.certificate_authorities {
+                authorities.pending_workers_rollouts.retain(|pending| !pools.contains(&pending.name.as_str()));
+            }
+            if let Some(key) = &mut rotation.service_account_key {
+                key.pending_workers_rollouts.retain(|pending| !pools.contains(&pending.name.as_str()));
+            }
+        })
+    }
+}

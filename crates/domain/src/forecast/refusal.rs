@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Whether the API server would take what maintenance makes of a Shoot.
+//!
+//! Admission is asked about versions and machine images, static validation about everything. A Shoot comes from a
+//! manifest: what validation says of it unchanged is nothing that maintenance brings, and is left out.
+
+use api::core::{CloudProfileSpec, Shoot};
+use apimachinery::{GroupKind, GroupResource, Status};
+use chrono::{DateTime, Utc};
+
+use crate::admission::{aggregate, shoot as admission};
+use crate::reconcile::generation_on_update;
+use crate::validation::shoot::{Gates, shoot_update};
+
+const GROUP: &str = "core.gardener.cloud";
+
+/// The message of the refusal; `None` if the object is accepted.
+pub fn of(
+    maintained: &Shoot,
+    stored: &Shoot,
+    offered: &CloudProfileSpec,
+    gates: Gates,
+    now: DateTime<Utc>,
+) -> Option<String> {
+    let name = &stored.metadata.name;
+    let forbidden = admission::check_changed_versions(maintained, stored, offered, now);
+    if !forbidden.is_empty() {
+        let resource = GroupResource { group: GROUP.into(), resource: "shoots".into() };
+        return Some(Status::forbidden(&resource, name, &aggregate(&forbidden)).message);
+    }
+    // Validation compares with what a server has stored.
+    let stored = with_resource_version(stored);
+    let mut maintained = with_resource_version(maintained);
+    if generation_on_update(&stored, &maintained).remove_operation {
+        maintained.metadata.annotations.remove(crate::annotations::OPERATION);
+    }
+    let errors = shoot_update(&maintained, &stored, gates);
+    if errors.is_empty() {
+        return None;
+    }
+    let known = shoot_update(&stored, &stored, gates);
+    let new: Vec<_> = errors.into_iter().filter(|error| !known.contains(error)).collect();
+    let kind = GroupKind { group: GROUP.into(), kind: "Shoot".into() };
+    (!new.is_empty()).then(|| Status::invalid(&kind, name, &new).message)
+}
+
+fn with_resource_version(shoot: &Shoot) -> Shoot {
+    let mut shoot = shoot.clone();
+    if shoot.metadata.resource_version.is_empty() {
+        "1".clone_into(&mut shoot.metadata.resource_version);
+    }
+    shoot
+}

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A Shoot on its way through the windows.
+
+use api::core::{CloudProfile, CloudProfileSpec};
+use serde_json::json;
+
+use super::*;
+use crate::defaulting;
+
+fn instant(text: &str) -> DateTime<Utc> {
+    text.parse().expect("RFC 3339")
+}
+
+/// A profile of Kubernetes versions `1.31.1 1.31.2@2025-06-20` (`@`: expires at midnight of that day) with marks
+/// `?` preview and `~` deprecated, and of the image `gl` in the same form.
+fn profile(kubernetes: &str, image: &str, strategy: &str) -> CloudProfileSpec {
+    let entries = |list: &str| -> Vec<serde_json::Value> {
+        list.split_whitespace()
+            .map(|word| {
+                let (word, date) = word.split_once('@').map_or((word, None), |(word, date)| (word, Some(date)));
+                let version = word.trim_end_matches(['?', '~']);
+                let classification =
+                    [('?', "preview"), ('~', "deprecated")].iter().find(|(mark, _)| word.ends_with(*mark));
+                let mut entry = json!({ "version": version });
+                if let Some((_, classification)) = classification {
+                    entry["classification"] = json!(classification);
+                }
+                if let Some(date) = date {
+                    entry["expirationDate"] = json!(format!("{date}T00:00:00Z"));
+                }
+                entry
+            })
+            .collect()
+    };
+    let mut profile: CloudProfile = serde_json::from_value(json!({
+        "spec": {
+            "type": "local",
+            "kubernetes": { "versions": entries(kubernetes) },
+            "machineImages": [{ "name": "gl", "updateStrategy": strategy, "versions": entries(image) }],
+            "machineTypes": [{ "name": "small", "architecture": "amd64", "cpu": "2", "gpu": "0", "memory": "4Gi" }],
+            "regions": [{ "name": "r" }],
+        },
+    }))
+    .expect("a CloudProfile");
+    defaulting::cloud_profile(&mut profile);
+    profile.spec
+}
+
+fn shoot(version: &str, image: &str, auto: bool) -> Shoot {
+    let mut shoot: Shoot = serde_json::from_value(json!({
+        "metadata": { "name": "s", "namespace": "garden-p" },
+        "spec": {
+            "cloudProfile": { "name": "local" },
+            "credentialsBindingName": "local",
+            "region": "r",
+            "kubernetes": { "version": version },
+            "networking": { "type": "calico", "nodes": "10.250.0.0/16" },
+            "maintenance": {
+                "timeWindow": { "begin": "220000+0000", "end": "230000+0000" },
+                "autoUpdate": { "kubernetesVersion": auto, "machineImageVersion": auto },
+            },
+            "provider": { "type": "local", "workers": [{
+                "name": "w", "minimum": 1, "maximum": 3,
+                "machine": { "type": "small", "image": { "name": "gl", "version": image } },
+            }]},
+        },
+    }))
+    .expect("a Shoot");
+    defaulting::shoot(&mut shoot, 0);
+    shoot
+}
+
+fn draw(_: &str, _: &str, ordinal: u64) -> u64 {
+    ordinal.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+fn settings() -> Settings<'static> {
+    Settings {
+        from: instant("2025-06-15T12:00:00Z"),
+        until: instant("2025-07-15T12:00:00Z"),
+        draw: &draw,
+        gates: Gates::default(),
+        hash_version: HashVersion::V1,
+    }
+}
+
+/// Changes as `15 kubernetes 1.31.1->1.31.2 forced rolling`; the number is the day of the month.
+#[track_caller]
+fn check(shoot: &Shoot, offered: CloudProfileSpec, expected: &[&str]) -> Course {
+    let offer = Offer { name: "local".to_owned(), first: offered, changes: Vec::new() };
+    let course = course(shoot, &offer, &settings());
+    let told: Vec<String> = course.changes.iter().map(tell).collect();
+    assert_eq!(told, expected);
+    course
+}
+
+fn tell(change: &Change) -> String {
+    let mut words = vec![change.time.format("%d").to_string(), change.subject.as_str().to_owned()];
+    words.extend(change.pool.iter().map(|pool| format!("of {pool}")));
+    if let (Some(from), Some(to)) = (&change.from, &change.to) {
+        words.push(format!("{from}->{to}"));
+    }
+    for (holds, word) in [(change.is_forced, "forced"), (change.failure.is_some(), "failed")] {
+        if holds {
+            words.push(word.to_owned());
+        }
+    }
+    if change.effect != Effect::None {
+        words.push(change.effect.as_str().to_owned());
+    }
+    words.join(" ")
+}
+
+#[test]
+fn automatic_updates_happen_once_and_expiration_forces_one_minor_a_window() {
+    let offered = profile("1.31.1@2025-06-18 1.31.2@2025-06-20 1.32.3@2025-06-20 1.33.0", "1.0.0 2.0.0", "major");
+    check(
+        &shoot("1.31.1", "1.0.0", true),
+        offered.clone(),
+        &[
+            "15 kubernetes 1.31.1->1.31.2 kubeletRestart",
+            "15 machineImage of w 1.0.0->2.0.0 rolling",
+            "20 kubernetes 1.31.2->1.32.3 forced rolling",
+            "21 kubernetes 1.32.3->1.33.0 forced rolling",
+        ],
+    );
+    let course = check(
+        &shoot("1.31.1", "1.0.0", false),
+        offered,
+        &[
+            "18 kubernetes 1.31.1->1.31.2 forced kubeletRestart",
+            "20 kubernetes 1.31.2->1.32.3 forced rolling",
+            "21 kubernetes 1.32.3->1.33.0 forced rolling",
+        ],
+    );
+    assert!(course.changes.iter().all(|change| change.was_opted_out));
+    assert_eq!(course.last.spec.kubernetes.version, "1.33.0");
+}
+
+#[test]
+fn a_failure_that_repeats_itself_is_told_once() {
+    let offered = profile("1.31.1@2025-06-18 1.33.0", "1.0.0@2025-06-17 0.9.0", "major");
+    let course = check(
+        &shoot("1.31.1", "1.0.0", true),
+        offered,
+        &["17 machineImage of w forced failed", "18 kubernetes forced failed"],
+    );
+    let failure = course.changes[1].failure.as_deref().expect("failed");
+    assert!(
+        failure.starts_with("could not determine higher suitable version than \"1.31.1\": cannot perform"),
+        "{failure}"
+    );
+}
+
+#[test]
+fn what_the_server_would_refuse_is_blocked_as_a_whole() {
+    let mut offered = profile("1.31.1@2025-06-18 1.32.0", "1.0.0", "major");
+    offered.machine_images[0].versions[0].kubelet_version_constraint = Some("< 1.32".to_owned());
+    let course = check(&shoot("1.31.1", "1.0.0", true), offered, &["18 blocked failed"]);
+    let failure = course.changes[0].failure.as_deref().expect("blocked");
+    assert_eq!(
+        failure,
+        "Updates to the Shoot failed to be applied: shoots.core.gardener.cloud \"s\" is forbidden: \
+         spec.provider.workers[0].machine.image: Invalid value: core.ShootMachineImage{Name:\"gl\", \
+         ProviderConfig:(*runtime.RawExtension)(nil), Version:\"1.0.0\"}: machine image 'gl@1.0.0' does not support \
+         kubelet version '1.32.0', supported kubelet versions by this machine image version: '< 1.32'"
+    );
+    assert_eq!(course.last.spec.kubernetes.version, "1.31.1");
+}
+
+#[test]
+fn migrations_and_operations_are_changes_of_their_own() {
+    let mut given = shoot("1.30.1", "1.0.0", false);
+    given.spec.kubernetes.kubelet.get_or_insert_default().system_reserved =
+        Some(serde_json::from_value(json!({ "memory": "1Gi" })).expect("reserved"));
+    given.metadata.annotations.insert(annotations::MAINTENANCE_OPERATION.to_owned(), "rotate-ca-start".to_owned());
+    check(
+        &given,
+        profile("1.30.1@2025-06-17 1.31.0", "1.0.0", "major"),
+        &["15 operation rolling", "17 kubernetes 1.30.1->1.31.0 forced rolling", "17 migration forced"],
+    );
+}
+
+#[test]
+fn deleted_and_hibernated_shoots() {
+    let offered = profile("1.31.1@2025-06-18 1.32.0", "1.0.0", "major");
+    let mut given = shoot("1.31.1", "1.0.0", false);
+    given.spec.hibernation = Some(api::core::Hibernation { enabled: Some(true), ..Default::default() });
+    check(&given, offered.clone(), &["18 kubernetes 1.31.1->1.32.0 forced"]);
+    given.metadata.deletion_timestamp = Some(apimachinery::meta::Time::default());
+    check(&given, offered, &[]);
+}
+
+#[test]
+fn changes_of_the_profile_are_seen_in_the_next_window() {
+    let first = profile("1.31.1", "1.0.0", "major");
+    let second = profile("1.31.1 1.31.2", "1.0.0", "major");
+    let changes = vec![(instant("2025-06-20T23:30:00Z"), second)];
+    let offer = Offer { name: "local".to_owned(), first, changes };
+    let course = course(&shoot("1.31.1", "1.0.0", true), &offer, &settings());
+    assert_eq!(course.changes.iter().map(tell).collect::<Vec<_>>(), ["21 kubernetes 1.31.1->1.31.2 kubeletRestart"]);
+}
+
+#[test]
+fn runs_lie_in_their_windows_also_across_midnight() {
+    let mut given = shoot("1.31.1", "1.0.0", false);
+    given.spec.maintenance.get_or_insert_default().time_window =
+        Some(api::core::MaintenanceTimeWindow { begin: "230000+0000".to_owned(), end: "010000+0000".to_owned() });
+    let mut after = instant("2025-06-15T00:20:00Z");
+    for _ in 0..40 {
+        let (run, span) = next_run(&given, after, &draw);
+        assert!(run > after && span.earliest <= run && run < span.end, "{run}");
+        assert!(run - after <= TimeDelta::hours(26), "{run} after {after}");
+        assert_eq!(maintenance::next_run(&given, run).earliest, span.earliest + TimeDelta::days(1));
+        after = run;
+    }
+}
+
+#[test]
+fn choices_say_why_others_are_left() {
+    let mut offered = profile("1.31.1 1.31.2~ 1.31.3 1.31.4? 1.32.0", "1.0.0 1.1.0 2.0.0", "minor");
+    offered.machine_images[0].versions[2].architectures = vec!["arm64".to_owned()];
+    let choices = choice::choices(&shoot("1.31.1", "1.0.0", true), "local", &offered, instant("2025-06-15T12:00:00Z"));
+    let told: Vec<String> = choices
+        .iter()
+        .flat_map(|choice| {
+            let to = choice.outcome.as_ref().and_then(|outcome| outcome.version()).unwrap_or("stays");
+            let head = format!("{} {} -> {to}", choice.field, choice.current);
+            std::iter::once(head).chain(choice.others.iter().map(|(version, why)| format!("{version} {why}")))
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "spec.kubernetes.version 1.31.1 -> 1.31.3",
+            "1.31.2 is deprecated, and another is not",
+            "1.31.4 is a preview",
+            "1.32.0 is not of minor 1.31, which only a forced update leaves",
+            "spec.provider.workers[0].machine.image.version 1.0.0 -> 1.1.0",
+            "2.0.0 does not support CPU architecture \"amd64\"",
+        ]
+    );
+}
