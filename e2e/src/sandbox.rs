@@ -29,7 +29,7 @@ impl Sandbox {
         let sandbox = Self { binaries: binaries.to_owned(), folder: folder.to_owned() };
         if folder.join("data").exists() {
             // What an earlier test left behind when it was killed.
-            sandbox.command("terrarium", &["down", "--purge"]).output().expect("our own program");
+            drop(Self { binaries: binaries.to_owned(), folder: folder.to_owned() });
         }
         let _ = std::fs::remove_dir_all(folder);
         std::fs::create_dir_all(folder).expect("the target folder is writable");
@@ -72,7 +72,21 @@ impl Sandbox {
         succeeded("terrarium", words, &output)
     }
 
-    /// Runs kubectl on a context of the landscape (`garden`, `runtime`, `seed-local`) and gives its standard output.
+    /// Runs `terrarium`, which is to be refused, and gives its exit code and its standard error.
+    ///
+    /// # Panics
+    /// It does not fail, it is killed, or it says more than three lines.
+    #[track_caller]
+    pub fn terrarium_refused(&self, words: &[&str]) -> (i32, String) {
+        let output = self.command("terrarium", words).output().expect("our own program");
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success(), "terrarium {words:?}: {}", String::from_utf8_lossy(&output.stdout));
+        assert!(error.starts_with("error: ") && error.lines().count() <= 3, "terrarium {words:?}: {error}");
+        (output.status.code().expect("it ends by itself"), error)
+    }
+
+    /// Runs kubectl on a context of the landscape (`garden`, `runtime`, `seed-local`), or on one with its whole name, and
+    /// gives its standard output.
     ///
     /// # Panics
     /// It fails, or warns.
@@ -98,6 +112,7 @@ impl Sandbox {
     fn run_kubectl(&self, version: Kubectl, context: &str, words: &[&str]) -> Output {
         let context = match context {
             "garden" => "terrarium-default".to_owned(),
+            whole if whole.starts_with("terrarium-") => whole.to_owned(),
             other => format!("terrarium-default-{other}"),
         };
         let path = version.path();
@@ -149,7 +164,11 @@ fn is_alive(pid: u32) -> bool {
 
 impl Drop for Sandbox {
     fn drop(&mut self) {
-        let _ = self.command("terrarium", &["down", "--purge"]).output();
+        let landscapes = self.command("terrarium", &["landscape", "list", "-o", "name"]).output();
+        let names = landscapes.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+        for name in names.lines() {
+            let _ = self.command("terrarium", &["down", "--purge", "--landscape", name]).output();
+        }
     }
 }
 

@@ -1,32 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A landscape of real processes, driven by real kubectl, the oldest and the newest at hand.
 
-use std::path::{Path, PathBuf};
+mod support;
+
+use std::path::Path;
 
 use terrarium_e2e::sandbox::{Kubectl, Sandbox};
 
-fn binaries() -> PathBuf {
-    let test = std::env::current_exe().expect("a test knows its path");
-    test.ancestors().nth(2).expect("two levels below the profile's folder").to_owned()
-}
-
-fn sandbox(name: &str) -> Sandbox {
-    Sandbox::new(&binaries(), &Path::new(env!("CARGO_TARGET_TMPDIR")).join(name))
-}
-
-fn manifest(name: &str) -> String {
-    format!("{}/landscape/{name}.yaml", env!("CARGO_MANIFEST_DIR"))
-}
-
-/// Asserts that texts come one behind the other.
-#[track_caller]
-fn in_order(output: &str, texts: &[&str]) {
-    let mut rest = output;
-    for text in texts {
-        let place = rest.find(text).unwrap_or_else(|| panic!("`{text}` does not come where it should in\n{output}"));
-        rest = &rest[place + text.len()..];
-    }
-}
+use support::{in_order, manifest, sandbox};
 
 #[test]
 fn the_demo_tells_the_requirements_story() {

@@ -46,6 +46,9 @@ enum Command {
     Events(live::events::Arguments),
     Logs(live::logs::Arguments),
     Clock(live::clock::Arguments),
+    Log(live::log::Arguments),
+    At(live::at::Arguments),
+    Replay(live::replay::Arguments),
     Simulate(simulate::Arguments),
     /// Be a process of a landscape: started by `up` and by the process kubelet
     #[command(hide = true)]
@@ -81,6 +84,9 @@ fn main() -> ExitCode {
         Command::Logs(arguments) => live::logs::run(arguments, &mut output),
         Command::Completion { shell } => completion(*shell, &mut output),
         Command::Clock(arguments) => live::clock::run(arguments, &mut output),
+        Command::Log(arguments) => live::log::run(arguments, &mut output),
+        Command::At(arguments) => live::at::run(arguments, &mut output),
+        Command::Replay(arguments) => live::replay::run(arguments, &mut output),
         Command::Component { name, which } => return component(name, which),
         Command::Simulate(arguments) => simulate::run(arguments, &mut output),
         Command::Version => output.line(&format!(

@@ -36,13 +36,7 @@ impl Client {
     /// # Errors
     /// It does not exist, or does not run.
     pub(crate) fn of(directory: &Directory) -> Result<Self, Failure> {
-        let missing = || {
-            Failure::input(
-                format!("there is no landscape in {}", directory.path().display()),
-                "`terrarium up` starts one",
-            )
-        };
-        let facts = directory.facts()?.ok_or_else(missing)?;
+        let facts = directory.facts()?.ok_or_else(|| directory.missing())?;
         let stopped = || Failure::Failed(format!("landscape {} does not run: `terrarium up` resumes it", facts.name));
         let host = directory.host()?.ok_or_else(stopped)?;
         let authority = LandscapeAuthority::of(directory)?;

@@ -104,6 +104,11 @@ impl Directory {
         made.map_err(|error| self.failed("make", &error))
     }
 
+    /// Says that there is no landscape in it.
+    pub(crate) fn missing(&self) -> Failure {
+        Failure::input(format!("there is no landscape in {}", self.path.display()), "`terrarium up` starts one")
+    }
+
     /// What the landscape was created with; `None`: there is none.
     pub(crate) fn facts(&self) -> Result<Option<Facts>, Failure> {
         self.read("landscape.json")

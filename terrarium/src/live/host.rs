@@ -73,13 +73,13 @@ async fn end_signal() {
 }
 
 /// The event log of a landscape.
-enum Log {
+pub(super) enum Log {
     Memory(MemoryLog),
     Sled(SledLog),
 }
 
 impl Log {
-    fn open(directory: &Directory, facts: &Facts) -> Result<Self, Failure> {
+    pub(super) fn open(directory: &Directory, facts: &Facts) -> Result<Self, Failure> {
         if facts.log == "memory" {
             return Ok(Self::Memory(MemoryLog::new()));
         }
@@ -94,7 +94,7 @@ impl Log {
         }
     }
 
-    fn events(&self) -> Arc<dyn EventLog> {
+    pub(super) fn events(&self) -> Arc<dyn EventLog> {
         match self {
             Self::Memory(log) => Arc::new(log.clone()),
             Self::Sled(log) => Arc::new(log.clone()),
@@ -112,7 +112,7 @@ impl Log {
     }
 
     /// Landscape time of the last entry: time never goes back behind it.
-    async fn last_time(&self) -> Result<DateTime<Utc>, Failure> {
+    pub(super) async fn last_time(&self) -> Result<DateTime<Utc>, Failure> {
         let log = self.events();
         let head = log.head();
         let before = Revision(head.0.saturating_sub(1));
@@ -127,7 +127,7 @@ impl Log {
         }
     }
 
-    async fn close(&self) -> Result<(), Failure> {
+    pub(super) async fn close(&self) -> Result<(), Failure> {
         match self {
             Self::Memory(_) => Ok(()),
             Self::Sled(log) => log.close().await.map_err(|error| Failure::Failed(format!("the event log: {error}"))),
@@ -183,7 +183,7 @@ fn write_time(directory: &Directory, now: DateTime<Utc>) {
 }
 
 /// Where the clock stood.
-pub(crate) fn time(directory: &Directory) -> Result<Option<DateTime<Utc>>, Failure> {
+pub(super) fn time(directory: &Directory) -> Result<Option<DateTime<Utc>>, Failure> {
     let Some(text) = directory.text(CLOCK)? else { return Ok(None) };
     let wrong = |error: chrono::ParseError| Failure::Failed(format!("{}: {error}", directory.join(CLOCK).display()));
     text.trim().parse().map(Some).map_err(wrong)

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A landscape of processes: starting, stopping and asking it.
 //!
-//! **Tour.** [`up`], [`down`], [`status`], [`landscapes`], [`clock`], [`get`], [`kubectl`], [`events`], [`logs`] the
-//! commands, over [`ask`], what they ask the API; [`host`] the process behind a landscape, and
+//! **Tour.** [`up`], [`down`], [`status`], [`landscapes`], [`clock`], [`get`], [`kubectl`], [`events`], [`logs`], [`log`],
+//! [`at`], [`replay`] the commands, over [`ask`], what they ask the API, and [`history`], the log; [`host`] the process behind a landscape, and
 //! [`components`] those that it starts; [`directory`] where it lives; [`authority`] its certificates; [`bootstrap`] what
 //! it has from the beginning; [`client`] and [`kubeconfig`] ways to it.
 
 mod ask;
+pub(crate) mod at;
 mod authority;
 mod bootstrap;
 mod client;
@@ -17,12 +18,15 @@ mod directory;
 pub(crate) mod down;
 pub(crate) mod events;
 pub(crate) mod get;
+mod history;
 pub(crate) mod host;
 mod kubeconfig;
 pub(crate) mod kubeconfig_command;
 pub(crate) mod kubectl;
 pub(crate) mod landscapes;
+pub(crate) mod log;
 pub(crate) mod logs;
+pub(crate) mod replay;
 pub(crate) mod status;
 pub(crate) mod up;
 

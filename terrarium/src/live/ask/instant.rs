@@ -36,6 +36,25 @@ impl Since {
     }
 }
 
+/// A revision of the log, or an instant of landscape time: the last revision at or before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    Revision(u64),
+    At(DateTime<Utc>),
+}
+
+impl FromStr for Place {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Ok(revision) = text.parse() {
+            return Ok(Self::Revision(revision));
+        }
+        let instant = text.parse().map(Self::At);
+        instant.map_err(|_| format!("`{text}` is neither a revision (1042) nor an instant (2025-01-31T10:00:00Z)"))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -45,8 +64,11 @@ mod tests {
         let instant: DateTime<Utc> = "2025-01-31T10:00:00Z".parse().expect("an instant");
         assert_eq!("2025-01-31T10:00:00Z".parse(), Ok(Since::At(instant)));
         assert_eq!("2025-01-31T11:00:00+01:00".parse(), Ok(Since::At(instant)));
+        assert_eq!("2025-01-31T10:00:00Z".parse(), Ok(Place::At(instant)));
+        assert_eq!("1042".parse(), Ok(Place::Revision(1042)));
         assert_eq!("2h".parse::<Since>().map(|since| since.from(instant)), Ok(instant - TimeDelta::hours(2)));
         for text in ["", "-1", "yesterday", "2025-01-31"] {
+            assert!(text.parse::<Place>().is_err(), "{text}");
             assert!(text.parse::<Since>().is_err(), "{text}");
         }
     }

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The log of a landscape, whether it runs or not, and the API over it.
+//!
+//! | landscape | log | API |
+//! | --- | --- | --- |
+//! | runs | the host's, over HTTPS, as administrator | the host's |
+//! | stopped | its directory is opened, and held meanwhile | servers in this process over that log |
+//!
+//! **Invariants.** Nothing here appends. Entries are read piece by piece, so that a long history needs little memory.
+//! Opening a stopped landscape's log does what `up` would do first: what was never acknowledged is cut off.
+//!
+//! **Tour.** [`Past`] the log; [`changes`] what differs between two states; [`told`] entries for people; [`secrets`] what
+//! is never shown.
+
+pub(crate) mod changes;
+pub(crate) mod secrets;
+pub(crate) mod told;
+
+use std::fmt;
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use clock::{Clock, Random, SimulatedClock};
+use eventlog::{Entry, EventLog, ReadError, Revision, Snapshot, Subscription};
+use eventlog_remote::{Options, Remote};
+use generic_apiserver::Foundation;
+use host::Host;
+use http_body_util::BodyExt;
+use process::https::Lasting;
+use process::{Tasks, Transport, User};
+
+use super::ask::instant::Place;
+use super::bootstrap;
+use super::client::Client;
+use super::directory::{Directory, Facts, Held};
+use super::host::{Log, time};
+use crate::failure::Failure;
+
+/// Revisions that are read at once.
+const PIECE: u64 = 2048;
+/// Revisions in which an entry is looked for first.
+const NEAR: u64 = 64;
+/// How often a request for the log is sent.
+const ATTEMPTS: u32 = 3;
+
+/// The log of a landscape and the API over it.
+pub(crate) struct Past {
+    pub(crate) facts: Facts,
+    pub(crate) transport: Transport,
+    /// Landscape time as it stands.
+    pub(crate) now: DateTime<Utc>,
+    source: Source,
+}
+
+enum Source {
+    /// The landscape runs.
+    Host(Remote),
+    /// It does not, and is held.
+    Own(Log, Held, Tasks),
+}
+
+impl fmt::Debug for Past {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Past({})", self.facts.name)
+    }
+}
+
+impl Past {
+    /// Opens the log of a directory's landscape. It is to be [closed](Past::close).
+    ///
+    /// # Errors
+    /// There is no landscape, its log is in use or damaged, or its log was in memory.
+    pub(crate) async fn open(directory: &Directory) -> Result<Self, Failure> {
+        if directory.host()?.is_some() {
+            let client = Client::of(directory)?;
+            let remote = remote(&client.transport());
+            let now = client.clock().await?.now;
+            return Ok(Self {
+                facts: client.facts.clone(),
+                transport: client.transport(),
+                now,
+                source: Source::Host(remote),
+            });
+        }
+        let facts = directory.facts()?.ok_or_else(|| directory.missing())?;
+        if facts.log == "memory" {
+            let what = format!("landscape {} does not run, and had its log in memory", facts.name);
+            return Err(Failure::input(what, "`terrarium up` starts it anew; --log sled keeps its history"));
+        }
+        let held = directory.hold()?;
+        let log = Log::open(directory, &facts)?;
+        let now = time(directory)?.unwrap_or(facts.start_time).max(facts.start_time).max(log.last_time().await?);
+        let tasks = Tasks::new();
+        let transport = serve(&facts, &log, now, &tasks)?;
+        Ok(Self { facts, transport, now, source: Source::Own(log, held, tasks) })
+    }
+
+    /// Whether the landscape runs.
+    pub(crate) fn runs(&self) -> bool {
+        matches!(self.source, Source::Host(..))
+    }
+
+    fn log(&self) -> Arc<dyn EventLog> {
+        match &self.source {
+            Source::Host(remote) => Arc::new(remote.clone()),
+            Source::Own(log, ..) => log.events(),
+        }
+    }
+
+    /// Revision of the last entry.
+    pub(crate) async fn head(&self) -> Result<Revision, Failure> {
+        match &self.source {
+            Source::Host(remote) => remote.fetch_head().await.map_err(|error| self.refused(error)),
+            Source::Own(log, ..) => Ok(log.events().head()),
+        }
+    }
+
+    /// Revision up to which history is forgotten; 0 if all of it is there.
+    pub(crate) async fn base(&self) -> Result<Revision, Failure> {
+        match self.log().read(Revision(0), Revision(0), None).await {
+            Ok(_) => Ok(Revision(0)),
+            Err(ReadError::Compacted(oldest)) => Ok(oldest),
+            Err(error) => Err(self.refused(error)),
+        }
+    }
+
+    /// Every object at a revision.
+    pub(crate) async fn state_at(&self, revision: Revision) -> Result<Snapshot, Failure> {
+        self.log().state_at(revision).await.map_err(|error| self.refused(error))
+    }
+
+    /// Hands on the entries with `from < revision <= to`, in order; false ends it.
+    pub(crate) async fn each(
+        &self,
+        from: Revision,
+        to: Revision,
+        cluster: Option<&str>,
+        mut each: impl FnMut(&Entry) -> Result<bool, Failure>,
+    ) -> Result<(), Failure> {
+        let (log, mut at) = (self.log(), from);
+        while at < to {
+            let end = Revision(to.0.min(at.0.saturating_add(PIECE)));
+            for entry in log.read(at, end, cluster).await.map_err(|error| self.refused(error))? {
+                if !each(&entry)? {
+                    return Ok(());
+                }
+            }
+            at = end;
+        }
+        Ok(())
+    }
+
+    /// What comes after a revision.
+    pub(crate) fn follow(&self, from: Revision, cluster: Option<&str>) -> Result<Subscription, Failure> {
+        self.log().subscribe(from, cluster).map_err(|error| self.refused(error))
+    }
+
+    /// The revision of a place: that of an instant is the last entry's at or before it.
+    pub(crate) async fn find(&self, place: Place) -> Result<Revision, Failure> {
+        let (base, head) = (self.base().await?, self.head().await?);
+        let instant = match place {
+            Place::Revision(revision) if revision > head.0 => return Err(self.refused(ReadError::Future(head))),
+            Place::Revision(revision) if revision < base.0 => return Err(self.refused(ReadError::Compacted(base))),
+            Place::Revision(revision) => return Ok(Revision(revision)),
+            Place::At(instant) => instant,
+        };
+        if instant > self.now {
+            let now = self.now.to_rfc3339_opts(chrono::SecondsFormat::Secs, true);
+            return Err(Failure::input(format!("{instant} is still to come"), format!("the clock stands at {now}")));
+        }
+        // Entries up to `low` are not after the instant, and those behind `high` are.
+        let (log, mut low, mut high) = (self.log(), base, head);
+        while low < high {
+            let middle = Revision(low.0 + (high.0 - low.0) / 2);
+            match self.first_after(&*log, middle, high).await? {
+                Some(entry) if entry.time <= instant => low = entry.revision,
+                _ => high = middle,
+            }
+        }
+        Ok(low)
+    }
+
+    /// The first entry behind a revision; revisions without an entry are skipped.
+    async fn first_after(
+        &self,
+        log: &dyn EventLog,
+        from: Revision,
+        to: Revision,
+    ) -> Result<Option<Arc<Entry>>, Failure> {
+        let (mut at, mut length) = (from, NEAR);
+        while at < to {
+            let end = Revision(to.0.min(at.0.saturating_add(length)));
+            let entries = log.read(at, end, None).await.map_err(|error| self.refused(error))?;
+            if let Some(first) = entries.into_iter().next() {
+                return Ok(Some(first));
+            }
+            (at, length) = (end, length.saturating_mul(4).min(PIECE));
+        }
+        Ok(None)
+    }
+
+    /// Lets the log go.
+    pub(crate) async fn close(self) -> Result<(), Failure> {
+        if let Source::Own(log, _held, tasks) = self.source {
+            tasks.stop();
+            tasks.ended().await;
+            log.close().await?;
+        }
+        Ok(())
+    }
+
+    fn refused(&self, error: ReadError) -> Failure {
+        match error {
+            ReadError::Compacted(oldest) => Failure::input(
+                format!("the log of landscape {} does not go back that far", self.facts.name),
+                format!("the oldest revision is {oldest}"),
+            ),
+            ReadError::Future(head) => {
+                Failure::input("that revision is still to come", format!("the last one is {head}"))
+            }
+            ReadError::Closed => Failure::Failed(format!(
+                "the log of landscape {} does not answer: see `terrarium logs host`",
+                self.facts.name
+            )),
+        }
+    }
+}
+
+/// The log of a host that runs.
+fn remote(transport: &Transport) -> Remote {
+    let transport = transport.clone();
+    let send = move |request: http::Request<http_body_util::Full<bytes::Bytes>>| {
+        let mut request = request.map(|body| body.map_err(|never| match never {}).boxed_unsync());
+        // A piece of history is read from the disk before its answer begins.
+        request.extensions_mut().insert(Lasting);
+        transport.send(request)
+    };
+    Remote::new(send, Clock::wall(), Options { attempts: ATTEMPTS, ..Options::default() })
+}
+
+/// Serves a log that nobody else does.
+fn serve(facts: &Facts, log: &Log, now: DateTime<Utc>, tasks: &Tasks) -> Result<Transport, Failure> {
+    let clock = Clock::new(SimulatedClock::new(now));
+    let foundation = |writer| Foundation {
+        log: log.events(),
+        clock: clock.clone(),
+        wall: Clock::wall(),
+        random: Random::new(facts.seed),
+        writer,
+    };
+    let host = Host::new(foundation(1), tasks);
+    let aggregated = apiserver::service(foundation(2), &bootstrap::apiserver_options(facts)?);
+    aggregated.start(tasks);
+    host.aggregate(Some(aggregated));
+    let groups = vec!["system:masters".into(), "system:authenticated".into()];
+    Ok(host.transport(User { name: "admin".into(), groups, component: None }))
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `terrarium log`: the history of a landscape, one line per entry.
+
+use api::catalogue;
+use apimachinery::catalogue::ResourceInfo;
+use clap::Args;
+use eventlog::{Entry, Message, Revision};
+use futures::StreamExt;
+
+use super::ask::clusters::ClusterName;
+use super::ask::instant::Place;
+use super::ask::kinds;
+use super::history::Past;
+use super::history::told::Told;
+use super::{Which, block_on};
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// Show the history of a landscape, one line per entry; also of one that is stopped
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    which: Which,
+    /// From this revision or instant of landscape time on
+    #[arg(long, value_name = "REV|TIME")]
+    since: Option<Place>,
+    /// Up to this revision or instant
+    #[arg(long, value_name = "REV|TIME")]
+    until: Option<Place>,
+    /// Go on with what comes
+    #[arg(short, long, conflicts_with = "until")]
+    follow: bool,
+    /// Only this object, or all of a kind: `KIND/NAMESPACE/NAME`, `KIND/NAME` or `KIND`
+    #[arg(long, value_name = "KIND/NS/NAME")]
+    object: Option<String>,
+    /// Only by this component (with or without `gardener-`) or user
+    #[arg(long, value_name = "ACTOR")]
+    actor: Option<String>,
+    /// Only of this cluster: garden, runtime, seed/NAME or shoot/PROJECT/NAME
+    #[arg(long, value_name = "CLUSTER")]
+    cluster: Option<ClusterName>,
+    /// Show the fields that changed, as they were and as they became
+    #[arg(long)]
+    diff: bool,
+    /// `json`: one object per line
+    #[arg(short, long, value_parser = ["text", "json"], default_value = "text")]
+    output: String,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
+    let directory = arguments.which.directory()?;
+    let wanted = Wanted::of(arguments)?;
+    block_on(async {
+        let past = Past::open(&directory).await?;
+        let shown = arguments.show(&past, &wanted, output).await;
+        past.close().await?;
+        shown
+    })
+}
+
+impl Arguments {
+    async fn show(&self, past: &Past, wanted: &Wanted, output: &mut Output) -> Result<(), Failure> {
+        if self.follow && !past.runs() {
+            let hint = "leave --follow out, or resume it with `terrarium up`";
+            return Err(Failure::input(format!("landscape {} does not run", past.facts.name), hint));
+        }
+        // Both ends are shown.
+        let from = match self.since {
+            None => past.base().await?,
+            Some(Place::Revision(revision)) => {
+                past.find(Place::Revision(revision)).await.map(|found| Revision(found.0.saturating_sub(1)))?
+            }
+            Some(Place::At(instant)) => past.find(Place::At(instant - chrono::TimeDelta::nanoseconds(1))).await?,
+        };
+        let from = from.max(past.base().await?);
+        let to = match self.until {
+            None => past.head().await?,
+            Some(place) => past.find(place).await?,
+        };
+        let cluster = self.cluster.as_ref().map(ClusterName::logical);
+        let mut count = 0_u64;
+        past.each(from, to, cluster.as_deref(), |entry| {
+            if wanted.is(entry) {
+                self.print(entry, output)?;
+                count += 1;
+            }
+            Ok(true)
+        })
+        .await?;
+        if count == 0 && !self.follow {
+            output.note("no entry is like that");
+        }
+        if !self.follow {
+            return Ok(());
+        }
+        let mut subscription = past.follow(to, cluster.as_deref())?;
+        while let Some(message) = subscription.messages.next().await {
+            if let Message::Entry(entry) = message
+                && wanted.is(&entry)
+            {
+                self.print(&entry, output)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn print(&self, entry: &Entry, output: &mut Output) -> Result<(), Failure> {
+        let told = Told::of(entry);
+        if self.output == "json" {
+            return output.line(&told.json().to_string());
+        }
+        output.line(&told.line())?;
+        if self.diff {
+            told.difference().iter().try_for_each(|line| output.line(line))?;
+        }
+        Ok(())
+    }
+}
+
+/// Which entries are shown.
+#[derive(Debug, Default)]
+struct Wanted {
+    /// Resources as keys of the log name them; empty: all.
+    resources: Vec<String>,
+    namespace: Option<String>,
+    name: Option<String>,
+    actor: Option<String>,
+}
+
+impl Wanted {
+    fn of(arguments: &Arguments) -> Result<Self, Failure> {
+        let mut wanted = Self { actor: arguments.actor.clone(), ..Self::default() };
+        let Some(object) = &arguments.object else { return Ok(wanted) };
+        let parts: Vec<&str> = object.split('/').collect();
+        let (kind, namespace, name) = match parts[..] {
+            [kind] => (kind, None, None),
+            [kind, name] => (kind, None, Some(name)),
+            [kind, namespace, name] => (kind, Some(namespace), Some(name)),
+            _ => {
+                return Err(Failure::input(format!("`{object}` is no object"), "use KIND/NAMESPACE/NAME or KIND/NAME"));
+            }
+        };
+        let first = kinds::find("*", kind)?;
+        // One name may stand for kinds of several groups.
+        let same = catalogue::all().iter().filter(|row| row.plural == first.plural && row.kind == first.kind);
+        wanted.resources = if kind.contains('.') {
+            vec![first.log_resource()]
+        } else {
+            same.map(ResourceInfo::log_resource).collect()
+        };
+        wanted.namespace = namespace.map(str::to_owned);
+        wanted.name = name.filter(|name| !name.is_empty()).map(str::to_owned);
+        Ok(wanted)
+    }
+
+    fn is(&self, entry: &Entry) -> bool {
+        let key = &entry.key;
+        let is_actor = |name: &String| {
+            let component = &*entry.actor.component;
+            component == name || component.strip_prefix("gardener-") == Some(name) || *entry.actor.user == **name
+        };
+        // Heartbeats are no history.
+        !entry.volatile
+            && (self.resources.is_empty() || self.resources.iter().any(|resource| **resource == *key.resource))
+            && self.namespace.as_ref().is_none_or(|namespace| **namespace == *key.namespace)
+            && self.name.as_ref().is_none_or(|name| **name == *key.name)
+            && self.actor.as_ref().is_none_or(is_actor)
+    }
+}
