@@ -7,9 +7,10 @@
 //!
 //! **Invariants.** Stateless: what it knows is the log. No reconcile loops. No rule of Gardener that `domain` could hold.
 //!
-//! **Tour.** [`Options`] and [`service`] make a server; [`register`] adds the kinds and the chain to any builder.
+//! **Tour.** [`Options`] and [`service`] make a server; [`instance`] is one as a process; [`register`] adds the kinds and the chain to any builder.
 
 pub mod admission;
+pub mod instance;
 mod rows;
 pub mod strategy;
 
@@ -58,6 +59,7 @@ pub fn service(foundation: Foundation, options: &Options) -> Server {
     let random = foundation.random.clone();
     let builder = Builder::new(foundation)
         .clusters(FixedClusters::new([CLUSTER], &options.kubernetes_version))
+        .folds(CLUSTER)
         .authorizer(Authenticated)
         .cluster_annotation("terrarium.dev/cluster");
     register(builder, options, random).build()

@@ -12,6 +12,15 @@ pub enum Profile {
 }
 
 impl Profile {
+    /// `documents` or `upstream`.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "documents" => Some(Self::Documents),
+            "upstream" => Some(Self::Upstream),
+            _ => None,
+        }
+    }
+
     /// Row 1: how many minors a gardenlet may be behind the newest gardener-apiserver.
     pub const fn gardenlet_minors_behind(self) -> i128 {
         match self {

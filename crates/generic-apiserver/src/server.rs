@@ -60,6 +60,7 @@ pub struct Builder {
     authorizer: Arc<dyn Authorizer>,
     clusters: Arc<dyn Clusters>,
     cluster_annotation: &'static str,
+    folds: Option<&'static str>,
     views: Vec<View>,
     reviews: Vec<ResourceInfo>,
     subresources: Vec<(ResourceInfo, &'static str, Arc<dyn Subresource>)>,
@@ -85,6 +86,7 @@ impl Builder {
             authorizer: Arc::new(AllowAll),
             clusters: Arc::new(FixedClusters::default()),
             cluster_annotation: "",
+            folds: None,
             views: Vec::new(),
             reviews: Vec::new(),
             subresources: Vec::new(),
@@ -181,6 +183,12 @@ impl Builder {
         self
     }
 
+    /// Follows one logical cluster only; of others nothing is known.
+    pub fn folds(mut self, cluster: &'static str) -> Self {
+        self.folds = Some(cluster);
+        self
+    }
+
     /// The server. It follows the log whenever it is called, and between calls once [`Server::start`] was called.
     pub fn build(self) -> Server {
         let mut by_resource: BTreeMap<Arc<str>, (Arc<dyn Kind>, bool)> = BTreeMap::new();
@@ -201,7 +209,7 @@ impl Builder {
             }
             kinds.push(kind);
         }
-        let store = Store::new(self.foundation.log.clone(), self.foundation.writer, kinds);
+        let store = Store::new(self.foundation.log.clone(), self.foundation.writer, self.folds, kinds);
         let namespaces = store.collection("", "namespaces");
         let served = rows.values().map(|row: &Row| row.kind.names().info.clone());
         let views = self.views.iter().map(|view| view.info.clone());
@@ -298,6 +306,11 @@ impl Server {
     /// Up to which revision the server has followed the log.
     pub fn position(&self) -> Revision {
         self.0.store.position()
+    }
+
+    /// Resolves when the server has followed the log up to a revision; false: the log is closed.
+    pub async fn reach(&self, revision: Revision) -> bool {
+        self.0.store.reach(revision).await.is_ok()
     }
 
     /// Follows the log to its head and sends every watch of a participant (see [`process::participant`]) a bookmark

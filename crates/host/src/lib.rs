@@ -10,10 +10,10 @@
 //! **Invariants.** No rules of Gardener. An aggregated group is never served from the host's own fold: while nobody
 //! serves it, requests for it are answered with 503.
 //!
-//! **Tour.** [`Host`] the front door; [`live`] a host that lives; [`clock_service`] landscape time, [`timekeeper`] when it
+//! **Tour.** [`Host`] the front door; [`live`] a host that lives; [`aggregation`] who serves the aggregated groups; [`clock_service`] landscape time, [`timekeeper`] when it
 //! moves; [`kubelet`] pods as processes; [`identity`] who asks; `log_service` who may read the log; [`catalogue::AGGREGATED_GROUPS`] what is handed on.
 
-mod aggregation;
+pub mod aggregation;
 pub mod clock_service;
 mod clusters;
 mod core_kinds;
@@ -29,6 +29,7 @@ mod workload_defaults;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use crate::aggregation::{Backend, Instances};
 use crate::clock_service::ClockService;
 use crate::kubelet::Logs;
 use api::catalogue;
@@ -38,6 +39,7 @@ use eventlog::EventLog;
 use generic_apiserver::{Authenticated, Builder, Foundation, Server};
 use http::Method;
 use http_body_util::BodyExt;
+use process::https::is_watch;
 use process::participant::{CLOCK_PATH, PARTICIPANT_HEADER};
 use process::transport::{ResponseFuture, full};
 use process::{Request, Response, Tasks, Transport, TransportError, User};
@@ -74,7 +76,7 @@ pub struct Host {
 #[derive(Debug)]
 struct Inner {
     server: Server,
-    aggregated: Mutex<Option<Server>>,
+    aggregated: Mutex<Option<Backend>>,
     clock: OnceLock<ClockService>,
     log: OnceLock<eventlog_remote::Server>,
     /// Whether cluster `runtime` has its namespaces.
@@ -113,10 +115,19 @@ impl Host {
         }
     }
 
-    /// Hands [`catalogue::AGGREGATED_GROUPS`] of cluster `garden` to a server from now on (requests go on with the user that they
-    /// came with); `None`: nobody serves them.
+    /// Hands [`catalogue::AGGREGATED_GROUPS`] of cluster `garden` to a server of this process from now on (requests go on
+    /// with the user that they came with); `None`: nobody serves them.
     pub fn aggregate(&self, server: Option<Server>) {
-        *self.inner.aggregated.lock().unwrap_or_else(PoisonError::into_inner) = server;
+        self.set_aggregated(server.map(Backend::Server));
+    }
+
+    /// As [`Host::aggregate`], to processes, of which none may be alive.
+    pub fn aggregate_instances(&self, instances: Instances) {
+        self.set_aggregated(Some(Backend::Instances(instances)));
+    }
+
+    fn set_aggregated(&self, backend: Option<Backend>) {
+        *self.inner.aggregated.lock().unwrap_or_else(PoisonError::into_inner) = backend;
     }
 
     /// Asks every API server behind this door for a barrier (see [`Server::barrier`]); false: one cannot reach the log.
@@ -125,7 +136,7 @@ impl Host {
         let own = self.inner.server.barrier(number);
         let theirs = async {
             match &aggregated {
-                Some(server) => server.barrier(number).await.is_some(),
+                Some(backend) => backend.barrier(number).await,
                 None => true,
             }
         };
@@ -143,7 +154,7 @@ impl Host {
         let _ = self.inner.log.set(log_service::server(log));
     }
 
-    fn aggregated(&self) -> Option<Server> {
+    fn aggregated(&self) -> Option<Backend> {
         self.inner.aggregated.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -179,10 +190,10 @@ impl Host {
         if path.starts_with(CLOCK_PATH) {
             return Ok(clock.answer(request).await);
         }
-        let is_participant = request.headers().contains_key(PARTICIPANT_HEADER);
+        let watches = request.headers().contains_key(PARTICIPANT_HEADER) && is_watch(request.uri().query());
         let response = self.serve(request).await;
         // A watch that was just opened may have something on the way that no barrier stands behind.
-        if is_participant && response.as_ref().is_ok_and(is_stream) {
+        if watches && response.as_ref().is_ok_and(|response| response.status().is_success()) {
             clock.with(|keeper, _| keeper.disturb());
         }
         response
@@ -239,11 +250,6 @@ impl Host {
         }
         Ok(())
     }
-}
-
-/// Whether a response goes on for as long as its reader wants.
-fn is_stream(response: &Response) -> bool {
-    http_body::Body::size_hint(response.body()).exact().is_none()
 }
 
 fn name_of(body: &Bytes) -> Option<String> {

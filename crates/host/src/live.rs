@@ -2,7 +2,7 @@
 //! A host that lives: over a log, on a port, with its clock, and with its own components on threads.
 //!
 //! ```text
-//! runtime         HTTPS, the host's server, an aggregated server, the clock service
+//! runtime         HTTPS, the host's server, requests to the aggregated servers, the clock service
 //! own threads     kube-controllers and kubelet, as participants in landscape time, over the router in process
 //! processes       everything else, started by the kubelet
 //! ```
@@ -13,20 +13,23 @@ use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 
+use api::kubernetes::core::Pod;
 use chrono::TimeDelta;
 use clock::{Clock, Instant, Random, TimerClass};
 use controller::ObjectKey;
 use eventlog::EventLog;
+use generic_apiserver::Foundation;
 use generic_apiserver::http::{self, Health};
-use generic_apiserver::{Foundation, Server};
 use kube_controllers::workload;
-use process::child;
+use process::child::{self, Ready};
+use process::https;
 use process::live::{Setup, participate};
 use process::participant::{CLOCK_PATH, ReportsOver};
 use process::pki::Pair;
 use process::{Context, Exit, Identity, Output, Tasks, Transport, User};
 use tokio::sync::oneshot;
 
+use crate::aggregation::{Instances, api_services};
 use crate::clock_service::{Barriers, ClockService};
 use crate::identity::CertificateAuthenticator;
 use crate::kubelet::{self, Launcher, Logs};
@@ -37,6 +40,8 @@ use crate::{Host, Parts};
 const LAST_STEP: TimeDelta = TimeDelta::seconds(12);
 /// Where the log is followed.
 const LOG_WATCH_PATH: &str = "/log/v1/watch";
+/// Why time stands while the landscape begins.
+const START: &str = "start";
 const LOOK: TimeDelta = TimeDelta::milliseconds(5);
 
 /// What a host lives on.
@@ -59,8 +64,8 @@ pub struct Options {
     pub certificate: Pair,
     /// Authorities of users and components, as PEM.
     pub authorities: String,
-    /// Makes the server of the aggregated groups.
-    pub aggregated: Box<dyn FnOnce(Foundation) -> Server + Send>,
+    /// Certificate that the host shows to the servers of the aggregated groups.
+    pub front_proxy: Pair,
     /// Given the address, says how pods become processes.
     pub launcher: Box<dyn FnOnce(SocketAddr) -> Launcher + Send>,
 }
@@ -80,6 +85,7 @@ pub struct Live {
     version: String,
     tasks: Tasks,
     serving: http::Serving,
+    instances: Instances,
     threads: Vec<(oneshot::Sender<()>, JoinHandle<()>)>,
 }
 
@@ -93,21 +99,22 @@ impl Live {
         let (tasks, wall) = (Tasks::new(), Clock::wall());
         let door: Arc<OnceLock<Host>> = Arc::default();
         let clock = ClockService::start(now, mode, wall.clone(), log.clone(), barriers(&door), &tasks);
-        let foundation = |writer| Foundation {
+        // Until the first server of the aggregated groups is there, who asks for them would only pass the time.
+        clock.with(|keeper, wall| keeper.hold(START, wall));
+        let foundation = Foundation {
             log: log.clone(),
             clock: clock.clock(),
             wall: wall.clone(),
             random: random.clone(),
-            writer: start << 8 | writer,
+            writer: writer(start, 0),
         };
         let logs = Logs::new(clock.clock());
-        let host = Host::with(foundation(1), &tasks, Parts { logs: Some(logs.clone()), ..Parts::default() });
+        let host = Host::with(foundation, &tasks, Parts { logs: Some(logs.clone()), ..Parts::default() });
         host.serve_clock(clock.clone());
         host.serve_log(log.clone());
         let _ = door.set(host.clone());
-        let aggregated = (options.aggregated)(foundation(2));
-        aggregated.start(&tasks);
-        host.aggregate(Some(aggregated));
+        let instances = Instances::new(tasks.clone(), log.clone(), clock.clock());
+        host.aggregate_instances(instances.clone());
 
         let authenticator = CertificateAuthenticator::new(&authorities, start)
             .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error.to_string()))?;
@@ -120,7 +127,9 @@ impl Live {
         let serving = http::serve(&tasks, move |request| door.call(request), serve).await?;
         let launch = (options.launcher)(serving.address());
 
-        let mut live = Self { host, clock, random, version, tasks, serving, threads: Vec::new() };
+        let mut live =
+            Self { host, clock, random, version, tasks, serving, instances: instances.clone(), threads: Vec::new() };
+        live.tasks.spawn(tell_availability(live.transport("apiserver"), live.clock.clock(), instances.clone()));
         let is_process = launch.clone();
         let workload = workload::Options {
             is_process: Arc::new(move |image| is_process.names(image)),
@@ -131,11 +140,21 @@ impl Live {
             kube_controllers::run(context, kube_controllers::Options { workload: Some(workload) })
         })?;
         let (holding, leaving) = (live.clock.clone(), live.clock.clone());
+        let serves = launch.clone();
         let options = kubelet::Options {
             launch,
-            listener: Arc::new(move |pod: &ObjectKey, _, ready| {
-                if ready.is_none() {
-                    leaving.leave(&child::participant(&pod.cluster, &pod.name));
+            listener: Arc::new(move |pod: &ObjectKey, object: &Pod, ready: Option<&Ready>| {
+                let name = child::participant(&pod.cluster, &pod.name);
+                let Some(ready) = ready else {
+                    leaving.leave(&name);
+                    return instances.remove(&name);
+                };
+                let image = object.spec.containers.first().map_or("", |container| container.image.as_str());
+                if serves.serves(image) {
+                    match way_to(&ready.address, &authorities, &options.front_proxy) {
+                        Ok(transport) => instances.insert(&name, transport),
+                        Err(error) => child::say(&format!("pod {pod}: {error}")),
+                    }
                 }
             }),
             hold: Arc::new(move |name, holds| {
@@ -155,6 +174,29 @@ impl Live {
     /// The clock.
     pub fn clock(&self) -> &ClockService {
         &self.clock
+    }
+
+    /// Resolves when somebody serves the aggregated groups.
+    pub async fn aggregated(&self) {
+        let mut count = self.instances.count();
+        // An error would mean that `self` is gone.
+        let _ = count.wait_for(|count| *count > 0).await;
+    }
+
+    /// Creates the APIServices of the aggregated groups, as far as they are missing.
+    ///
+    /// # Errors
+    /// What the host's own server says.
+    pub async fn register(&self) -> Result<(), String> {
+        let transport = self.transport("apiserver");
+        api_services::create(&transport).await?;
+        let is_available = *self.instances.count().borrow() > 0;
+        api_services::set_available(&transport, &self.clock.clock(), is_available).await
+    }
+
+    /// The landscape has what it begins with: time may go.
+    pub fn begin(&self) {
+        self.clock.with(|keeper, _| keeper.release(START));
     }
 
     /// A context for requests of the host itself, which takes no part in landscape time.
@@ -229,6 +271,41 @@ impl Live {
             biased;
             () = ended => {}
             () = Clock::wall().sleep(LAST_STEP, TimerClass::Work) => {}
+        }
+    }
+}
+
+/// The id of a writer to the log: unlike those of all other processes, and of other starts of the host.
+pub fn writer(start: u64, process: u64) -> u64 {
+    start << 40 | process << 20
+}
+
+/// The way to an instance.
+fn way_to(address: &str, authorities: &str, certificate: &Pair) -> Result<Transport, https::OptionsError> {
+    https::transport(&https::Options {
+        server: address.to_owned(),
+        authorities: authorities.to_owned(),
+        credentials: https::Credentials::Certificate(certificate.clone()),
+        watches: https::Watches::Http1,
+        ..https::Options::default()
+    })
+}
+
+/// Keeps the condition of the APIServices.
+async fn tell_availability(transport: Transport, clock: Clock, instances: Instances) {
+    let mut count = instances.count();
+    let mut known = None;
+    loop {
+        let is_available = *count.borrow() > 0;
+        if known != Some(is_available) {
+            known = Some(is_available);
+            if let Err(error) = api_services::set_available(&transport, &clock, is_available).await {
+                tracing::warn!(%error, "cannot say whether the aggregated groups are available");
+                known = None;
+            }
+        }
+        if count.changed().await.is_err() {
+            return;
         }
     }
 }

@@ -16,8 +16,14 @@ use crate::failure::Failure;
 use crate::options::Options;
 use crate::start::DEFAULT_DOMAIN;
 
-/// Creates the clusters, the namespace `garden`, the domain secrets and the registrations of extensions.
+/// Creates all of it.
 pub async fn prepare(admin: &Context, options: &Options) -> Result<(), Failure> {
+    prepare_clusters(admin, options).await?;
+    prepare_extensions(admin, options).await
+}
+
+/// Creates the clusters, the namespace `garden` and the domain secrets: what needs no gardener-apiserver.
+pub async fn prepare_clusters(admin: &Context, options: &Options) -> Result<(), Failure> {
     let seeds = options.seeds.iter().map(|seed| format!("seed--{}", seed.metadata.name));
     for name in std::iter::once(GARDEN_CLUSTER.to_owned()).chain(seeds) {
         let spec = ClusterSpec { kubernetes_version: options.kubernetes_version.clone() };
@@ -26,7 +32,11 @@ pub async fn prepare(admin: &Context, options: &Options) -> Result<(), Failure> 
     create(&Api::all(admin, GARDEN_CLUSTER), Namespace { metadata: named("garden"), ..Default::default() }).await?;
     let secrets = Api::namespaced(admin, GARDEN_CLUSTER, "garden");
     create(&secrets, domain_secret("default-domain", DEFAULT_DOMAIN)).await?;
-    create(&secrets, domain_secret("internal-domain", "internal.sandbox.example.org")).await?;
+    create(&secrets, domain_secret("internal-domain", "internal.sandbox.example.org")).await
+}
+
+/// Creates the registrations of extensions.
+pub async fn prepare_extensions(admin: &Context, options: &Options) -> Result<(), Failure> {
     let deployments = Api::<ControllerDeployment>::all(admin, GARDEN_CLUSTER);
     let registrations = Api::<ControllerRegistration>::all(admin, GARDEN_CLUSTER);
     for extension in EXTENSIONS {

@@ -23,7 +23,7 @@ mod served;
 mod start;
 pub mod wait;
 
-pub use bootstrap::prepare;
+pub use bootstrap::{prepare, prepare_clusters, prepare_extensions};
 pub use component::Component;
 pub use failure::Failure;
 pub use landscape::{Counts, Landscape, Line};

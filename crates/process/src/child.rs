@@ -58,6 +58,21 @@ pub struct Assignment {
     pub authorities: String,
     /// The process's own certificate.
     pub certificate: Pair,
+    /// What a process that writes to the log itself tells its writes by: different for each process.
+    pub writer: u64,
+    /// For a process that serves.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub serving: Option<Serving>,
+}
+
+/// What a process needs to serve behind its host.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Serving {
+    /// Certificate of the server.
+    pub certificate: Pair,
+    /// Certificates, as PEM, by which front proxies are known: who asks is what they say.
+    pub front_proxies: String,
 }
 
 /// What a process says when it is ready.

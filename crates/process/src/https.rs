@@ -158,7 +158,7 @@ impl Sender {
 }
 
 /// Whether a query asks for a watch, as servers read it: a value that is not `0` or `false`.
-pub(crate) fn is_watch(query: Option<&str>) -> bool {
+pub fn is_watch(query: Option<&str>) -> bool {
     query.unwrap_or_default().split('&').any(|pair| {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         name == "watch" && value != "0" && !value.eq_ignore_ascii_case("false")

@@ -75,3 +75,16 @@ impl LandscapeAuthority {
         self.authority.issue(leaf, &key, self.validity).map_err(|error| error.to_string())
     }
 }
+
+/// A new authority by which servers behind a host know it, as PEM, and the host's own certificate. Both last as long as the
+/// host does, and are in no file.
+pub(crate) fn front_proxy(name: &str) -> Result<(String, Pair), Failure> {
+    let now = Clock::wall().now();
+    let validity = Validity { not_before: now - BEFORE, not_after: now + LIFETIME };
+    let key = || Key::transport();
+    let made = key().and_then(|own| Authority::new("terrarium-front-proxy", own, validity)).and_then(|authority| {
+        let pair = authority.issue(Leaf::Client(name, &[]), &key()?, validity)?;
+        Ok((authority.pair().certificate.clone(), pair))
+    });
+    made.map_err(|error| Failure::Failed(error.to_string()))
+}

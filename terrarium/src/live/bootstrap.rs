@@ -6,12 +6,13 @@ use api::kubernetes::core::{ConfigMap, Namespace};
 use apimachinery::Resource;
 use apimachinery::meta::ObjectMeta;
 use controller::{Api, Error};
-use domain::profile::Profile;
 use host::RUNTIME_CLUSTER;
+use host::live::Live;
 use landscape::Options;
 use process::Context;
 use serde_json::json;
 
+use super::apiserver;
 use super::components::{NAMESPACE, Program};
 use super::directory::Facts;
 use crate::failure::Failure;
@@ -33,41 +34,65 @@ fn seed(number: usize) -> Seed {
     seed
 }
 
-/// How gardener-apiserver serves.
-pub(crate) fn apiserver_options(facts: &Facts) -> Result<apiserver::Options, Failure> {
-    let profile = match facts.profile.as_str() {
-        "documents" => Profile::Documents,
-        "upstream" => Profile::Upstream,
-        other => return Err(Failure::input(format!("there is no profile {other}"), "use documents or upstream")),
-    };
-    Ok(apiserver::Options {
-        profile,
-        default_domains: vec![landscape::DEFAULT_DOMAIN.to_owned()],
-        kubernetes_version: options(facts).kubernetes_version,
-        ..apiserver::Options::default()
-    })
-}
-
-/// Creates what is not there yet.
-pub(crate) async fn run(context: &Context, facts: &Facts) -> Result<(), Failure> {
-    let options = options(facts);
-    landscape::prepare(context, &options).await.map_err(|failure| Failure::Failed(failure.to_string()))?;
-    let seeds = options.seeds.iter().map(|seed| (format!("seed--{}", seed.metadata.name), Some(seed)));
-    for (cluster, seed) in std::iter::once((RUNTIME_CLUSTER.to_owned(), None)).chain(seeds) {
-        create(&Api::all(context, &cluster), Namespace { metadata: named("", NAMESPACE), ..Namespace::default() })
-            .await?;
-        for program in Program::ALL.into_iter().filter(|program| program.is_of_seed() == seed.is_some()) {
-            let config = configuration(program, seed)?;
-            create(&Api::namespaced(context, &cluster, NAMESPACE), config).await?;
-            let deployment = program.deployment(&facts.gardener_version, &facts.profile);
-            create(&Api::namespaced(context, &cluster, NAMESPACE), deployment).await?;
+/// Creates what is not there yet. gardener-apiserver comes first: everything of Gardener waits for it.
+pub(crate) async fn run(live: &Live, facts: &Facts) -> Result<(), Failure> {
+    let (context, options) = (live.context("terrarium"), options(facts));
+    let failed = |failure: landscape::Failure| Failure::Failed(failure.to_string());
+    landscape::prepare_clusters(&context, &options).await.map_err(failed)?;
+    live.register().await.map_err(|error| Failure::Failed(format!("cannot create the APIServices: {error}")))?;
+    namespace(&context, RUNTIME_CLUSTER).await?;
+    component(&context, RUNTIME_CLUSTER, Program::Apiserver, facts, &options, None).await?;
+    live.aggregated().await;
+    landscape::prepare_extensions(&context, &options).await.map_err(failed)?;
+    let of_seed = |of_seed| Program::ALL.into_iter().filter(move |program| program.is_of_seed() == of_seed);
+    for program in of_seed(false).filter(|program| *program != Program::Apiserver) {
+        component(&context, RUNTIME_CLUSTER, program, facts, &options, None).await?;
+    }
+    for seed in &options.seeds {
+        let cluster = format!("seed--{}", seed.metadata.name);
+        namespace(&context, &cluster).await?;
+        for program in of_seed(true) {
+            component(&context, &cluster, program, facts, &options, Some(seed)).await?;
         }
     }
     Ok(())
 }
 
-fn configuration(program: Program, seed: Option<&Seed>) -> Result<ConfigMap, Failure> {
-    let (api_version, kind) = program.configuration();
+/// How gardener-apiserver serves, as the landscape was created.
+pub(crate) fn apiserver_options(facts: &Facts) -> Result<::apiserver::Options, Failure> {
+    apiserver::options(&apiserver_flags(facts, &options(facts)), &facts.gardener_version).map_err(Failure::Failed)
+}
+
+fn apiserver_flags(facts: &Facts, options: &Options) -> Vec<String> {
+    apiserver::flags(&facts.profile, landscape::DEFAULT_DOMAIN, &options.kubernetes_version)
+}
+
+async fn namespace(context: &Context, cluster: &str) -> Result<(), Failure> {
+    create(&Api::all(context, cluster), Namespace { metadata: named("", NAMESPACE), ..Namespace::default() }).await
+}
+
+/// Creates a component's Deployment, and its configuration before it.
+async fn component(
+    context: &Context,
+    cluster: &str,
+    program: Program,
+    facts: &Facts,
+    options: &Options,
+    seed: Option<&Seed>,
+) -> Result<(), Failure> {
+    let (replicas, args) = match program {
+        Program::Apiserver => (facts.apiservers, apiserver_flags(facts, options)),
+        _ => (1, vec![format!("--profile={}", facts.profile)]),
+    };
+    if let Some(configuration) = program.configuration() {
+        let config = config_map(program, configuration, seed)?;
+        create(&Api::namespaced(context, cluster, NAMESPACE), config).await?;
+    }
+    let deployment = program.deployment(&facts.gardener_version, replicas, &args);
+    create(&Api::namespaced(context, cluster, NAMESPACE), deployment).await
+}
+
+fn config_map(program: Program, (api_version, kind): (&str, &str), seed: Option<&Seed>) -> Result<ConfigMap, Failure> {
     let mut tree = json!({ "apiVersion": api_version, "kind": kind });
     if let (Program::Gardenlet, Some(seed)) = (program, seed) {
         tree["controllers"] = json!({ "shoot": { "reconcileInMaintenanceOnly": true } });

@@ -87,6 +87,19 @@ impl Client {
         version.ok_or_else(|| Failure::Failed("the landscape's lists have no resourceVersion".to_owned()))
     }
 
+    /// An APIService that is not available, or that cannot be asked for.
+    pub(crate) async fn unavailable_api_service(&self) -> Option<String> {
+        let path = "/clusters/garden/apis/apiregistration.k8s.io/v1/apiservices";
+        let all: Value = self.send(Method::GET, path, None).await.unwrap_or_default();
+        let Some(all) = all["items"].as_array() else { return Some("list".to_owned()) };
+        let is_available = |service: &Value| {
+            let conditions = service["status"]["conditions"].as_array();
+            conditions.is_some_and(|all| all.iter().any(|it| it["type"] == "Available" && it["status"] == "True"))
+        };
+        let missing = all.iter().find(|service| !is_available(service))?;
+        Some(missing["metadata"]["name"].as_str().unwrap_or_default().to_owned())
+    }
+
     /// Takes a participant out of landscape time.
     pub(crate) async fn leave(&self, participant: &str) -> Result<ClockState, Failure> {
         self.send(Method::POST, &format!("{CLOCK_PATH}leave"), Some(json!({ "participant": participant }))).await

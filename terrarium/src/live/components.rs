@@ -12,12 +12,15 @@ use process::child::{self, Assignment};
 use process::{Context, Exit};
 use serde_json::{Value, json};
 
+use super::apiserver;
+
 /// Namespace of the components' Deployments, in `runtime` and in the clusters of seeds.
 pub(crate) const NAMESPACE: &str = "garden";
 
 /// A component that is a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Program {
+    Apiserver,
     ControllerManager,
     Scheduler,
     Gardenlet,
@@ -26,11 +29,13 @@ pub(crate) enum Program {
 
 impl Program {
     /// All of them.
-    pub(crate) const ALL: [Self; 4] = [Self::ControllerManager, Self::Scheduler, Self::Gardenlet, Self::ProviderLocal];
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Apiserver, Self::ControllerManager, Self::Scheduler, Self::Gardenlet, Self::ProviderLocal];
 
     /// Name in the field, and of its Deployment.
     pub(crate) const fn name(self) -> &'static str {
         match self {
+            Self::Apiserver => "gardener-apiserver",
             Self::ControllerManager => "gardener-controller-manager",
             Self::Scheduler => "gardener-scheduler",
             Self::Gardenlet => "gardenlet",
@@ -41,6 +46,7 @@ impl Program {
     /// Its image, without tag.
     pub(crate) const fn image(self) -> &'static str {
         match self {
+            Self::Apiserver => "gardener/apiserver",
             Self::ControllerManager => "gardener/controller-manager",
             Self::Scheduler => "gardener/scheduler",
             Self::Gardenlet => "gardener/gardenlet",
@@ -72,6 +78,7 @@ impl Program {
     pub(crate) fn component(self, cluster: &str) -> Component {
         let seed = || seed_of(cluster).to_owned();
         match self {
+            Self::Apiserver => Component::Apiserver,
             Self::ControllerManager => Component::ControllerManager,
             Self::Scheduler => Component::Scheduler,
             Self::Gardenlet => Component::Gardenlet(seed()),
@@ -79,47 +86,52 @@ impl Program {
         }
     }
 
-    /// Its Deployment.
-    pub(crate) fn deployment(self, version: &str, profile: &str) -> Deployment {
+    /// Its Deployment, with these arguments; where the component has a configuration file, the flag that names it comes
+    /// first.
+    pub(crate) fn deployment(self, version: &str, replicas: u32, args: &[String]) -> Deployment {
         let name = self.name();
         let labels = json!({ "app": "gardener", "role": name });
-        let config = format!("{name}-config");
-        let container = json!({
+        let folder = format!("/etc/{name}/config");
+        let mut container = json!({
             "name": name,
             "image": format!("{}:{version}", self.image()),
-            "args": [format!("--config=/etc/{name}/config/config.yaml"), format!("--profile={profile}")],
-            "volumeMounts": [{ "name": "config", "mountPath": format!("/etc/{name}/config") }],
+            "args": args,
         });
+        let mut volumes = json!([]);
+        if self.configuration().is_some() {
+            let config = std::iter::once(format!("--config={folder}/config.yaml"));
+            container["args"] = config.chain(args.iter().cloned()).collect();
+            container["volumeMounts"] = json!([{ "name": "config", "mountPath": folder }]);
+            volumes = json!([{ "name": "config", "configMap": { "name": format!("{name}-config") } }]);
+        }
         let tree = json!({
             "apiVersion": "apps/v1",
             "kind": "Deployment",
             "metadata": { "name": name, "namespace": NAMESPACE, "labels": labels },
             "spec": {
-                "replicas": 1,
+                "replicas": replicas,
                 "revisionHistoryLimit": 2,
                 "selector": { "matchLabels": labels },
                 "template": {
                     "metadata": { "labels": labels },
-                    "spec": {
-                        "containers": [container],
-                        "volumes": [{ "name": "config", "configMap": { "name": config } }],
-                    },
+                    "spec": { "containers": [container], "volumes": volumes },
                 },
             },
         });
         serde_json::from_value(tree).expect("it is a Deployment")
     }
 
-    /// Kind and version of its configuration file.
-    pub(crate) const fn configuration(self) -> (&'static str, &'static str) {
-        match self {
+    /// Version and kind of its configuration file; `None`: it has flags only.
+    pub(crate) const fn configuration(self) -> Option<(&'static str, &'static str)> {
+        Some(match self {
+            Self::Apiserver => return None,
             Self::ControllerManager => {
                 ("controllermanager.config.gardener.cloud/v1alpha1", "ControllerManagerConfiguration")
             }
             Self::Scheduler => ("scheduler.config.gardener.cloud/v1alpha1", "SchedulerConfiguration"),
             Self::Gardenlet => ("gardenlet.config.gardener.cloud/v1alpha1", "GardenletConfiguration"),
             Self::ProviderLocal => ("local.provider.extensions.gardener.cloud/v1alpha1", "ControllerConfiguration"),
-        }
+        })
     }
 }
 
@@ -130,6 +142,9 @@ pub(crate) fn seed_of(cluster: &str) -> &str {
 
 /// Runs a component as this process: `terrarium component NAME`.
 pub(crate) fn run(program: Program) -> ExitCode {
+    if program == Program::Apiserver {
+        return apiserver::run();
+    }
     child::run(env!("CARGO_PKG_VERSION"), move |context, assignment| start(program, context, &assignment))
 }
 
@@ -138,6 +153,7 @@ fn start(program: Program, context: Context, assignment: &Assignment) -> Result<
     let profile = flags.profile;
     let seed_name = seed_of(&assignment.cluster).to_owned();
     Ok(match program {
+        Program::Apiserver => return Err("it takes no part in landscape time".to_owned()),
         Program::ControllerManager => {
             let options = controller_manager::Options { profile, ..controller_manager::Options::default() };
             Box::pin(controller_manager::run(context, options))
@@ -177,8 +193,9 @@ impl Flags {
                         assignment.files.get(path).ok_or_else(|| format!("open {path}: no such file or directory"))?;
                     flags.config = serde_yaml_ng::from_str(text).map_err(|error| format!("{path}: {error}"))?;
                 }
-                Some(("--profile", "documents")) => flags.profile = Profile::Documents,
-                Some(("--profile", "upstream")) => flags.profile = Profile::Upstream,
+                Some(("--profile", name)) => {
+                    flags.profile = Profile::named(name).ok_or_else(|| format!("there is no profile {name}"))?;
+                }
                 _ => return Err(format!("unknown flag: {arg}")),
             }
         }

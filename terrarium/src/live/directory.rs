@@ -35,6 +35,9 @@ pub(crate) struct Facts {
     pub(crate) seed: u64,
     /// Number of Seeds.
     pub(crate) seeds: u32,
+    /// Number of gardener-apiservers at the beginning.
+    #[serde(default = "two")]
+    pub(crate) apiservers: u32,
     /// Landscape time at the beginning.
     pub(crate) start_time: DateTime<Utc>,
     /// `sled` or `memory`.
@@ -43,6 +46,11 @@ pub(crate) struct Facts {
     pub(crate) durable: bool,
     /// The host's port; 0 until it was chosen.
     pub(crate) port: u16,
+}
+
+/// Landscapes that were made before it could be chosen.
+const fn two() -> u32 {
+    2
 }
 
 /// Which process runs a landscape.

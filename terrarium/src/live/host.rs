@@ -5,8 +5,10 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use api::kubernetes::core::Pod;
+use apiserver::instance;
 use chrono::{DateTime, Utc};
 use clock::Random;
 use eventlog::sled::{Durability, OpenError, SledLog};
@@ -15,10 +17,10 @@ use host::clock_service::ClockService;
 use host::kubelet::{Launch, Program};
 use host::live::{Live, Options};
 use host::timekeeper::Mode;
-use process::child::Assignment;
+use process::child::{Assignment, Serving};
 use process::pki::Badge;
 
-use super::authority::LandscapeAuthority;
+use super::authority::{LandscapeAuthority, front_proxy};
 use super::bootstrap;
 use super::components;
 use super::directory::{Directory, Facts, HostFile};
@@ -48,16 +50,26 @@ fn live(directory: &Directory) -> Result<(), Failure> {
         .map_err(|error| Failure::Failed(format!("cannot make a runtime: {error}")))?;
     let log = Log::open(directory, &facts)?;
     runtime.block_on(async {
-        let live = start(directory, facts, &log).await?;
+        let (live, facts) = start(directory, facts, &log).await?;
+        // Who looks at a landscape that does not become ready finds a host that answers.
+        let begins = async {
+            match bootstrap::run(&live, &facts).await {
+                Ok(()) => live.begin(),
+                Err(failure) => return failure,
+            }
+            std::future::pending().await
+        };
+        let mut ended = Ok(());
         tokio::select! {
             biased;
             () = end_signal() => {}
             failure = log.failure() => process::child::say(&format!("error: the event log failed: {failure}")),
+            failure = begins => ended = Err(failure),
             () = note_time(directory, live.clock()) => {}
         }
         write_time(directory, live.clock().now());
         live.stop().await;
-        log.close().await
+        log.close().await.and(ended)
     })
 }
 
@@ -135,11 +147,12 @@ impl Log {
     }
 }
 
-async fn start(directory: &Directory, mut facts: Facts, log: &Log) -> Result<Live, Failure> {
+async fn start(directory: &Directory, mut facts: Facts, log: &Log) -> Result<(Live, Facts), Failure> {
     let authority = LandscapeAuthority::of(directory)?;
     let start = log.start()?;
-    let apiserver = bootstrap::apiserver_options(&facts)?;
-    let launcher = Launcher { seed: facts.seed, start, authority: authority.clone() };
+    let (front_proxies, front_proxy) = front_proxy(instance::FRONT_PROXY)?;
+    let launcher =
+        Launcher { seed: facts.seed, start, authority: authority.clone(), front_proxies, launched: AtomicU64::new(0) };
     let options = Options {
         log: log.events(),
         start,
@@ -150,7 +163,7 @@ async fn start(directory: &Directory, mut facts: Facts, log: &Log) -> Result<Liv
         listen: SocketAddr::from(([127, 0, 0, 1], facts.port)),
         certificate: authority.server(&["localhost", "127.0.0.1", "::1"])?,
         authorities: authority.certificate().to_owned(),
-        aggregated: Box::new(move |foundation| apiserver::service(foundation, &apiserver)),
+        front_proxy,
         launcher: Box::new(move |address| Arc::new(Launching { launcher, address })),
     };
     let live = Live::start(options)
@@ -161,10 +174,9 @@ async fn start(directory: &Directory, mut facts: Facts, log: &Log) -> Result<Liv
         facts.port = address.port();
         directory.write_facts(&facts)?;
     }
-    bootstrap::run(&live.context("terrarium"), &facts).await?;
     let program = env!("CARGO_PKG_VERSION").to_owned();
     directory.write_host(&HostFile { pid: std::process::id(), address: address.to_string(), program })?;
-    Ok(live)
+    Ok((live, facts))
 }
 
 /// Notes where the clock stands, for as long as it goes.
@@ -194,6 +206,10 @@ struct Launcher {
     seed: u64,
     start: u64,
     authority: LandscapeAuthority,
+    /// By whom the host is known to those who serve behind it.
+    front_proxies: String,
+    /// Processes that were given a number so far.
+    launched: AtomicU64,
 }
 
 struct Launching {
@@ -206,21 +222,34 @@ impl Launch for Launching {
         components::Program::of(image).is_some()
     }
 
+    fn serves(&self, image: &str) -> bool {
+        components::Program::of(image).is_some_and(|(program, _)| program == components::Program::Apiserver)
+    }
+
     fn launch(&self, cluster: &str, pod: &Pod) -> Result<Program, String> {
         let image = pod.spec.containers.first().map_or("", |container| container.image.as_str());
         let (program, version) = components::Program::of(image).ok_or_else(|| format!("there is no image {image}"))?;
-        let Launcher { seed, start, authority } = &self.launcher;
+        let Launcher { seed, start, authority, front_proxies, launched } = &self.launcher;
         let user = program.component(cluster).user(&version);
         let badge = Badge { start: *start, component: program.name().to_owned(), version: version.clone() };
         // Whoever shows a certificate is in this group anyway.
         let groups: Vec<&str> =
             user.groups.iter().map(|group| &**group).filter(|group| *group != "system:authenticated").collect();
+        let serving = if program == components::Program::Apiserver {
+            let names = ["gardener-apiserver.garden.svc", "localhost", "127.0.0.1", "::1"];
+            let certificate = authority.server(&names).map_err(|failure| failure.to_string())?;
+            Some(Serving { certificate, front_proxies: front_proxies.clone() })
+        } else {
+            None
+        };
         let assignment = Assignment {
             component: program.name().to_owned(),
             version: version.clone(),
             seed: *seed,
             server: self.address.to_string(),
             authorities: authority.certificate().to_owned(),
+            writer: host::live::writer(*start, launched.fetch_add(1, Ordering::Relaxed) + 1),
+            serving,
             certificate: authority.component(&user.name, &groups, &badge)?,
             ..Assignment::default()
         };

@@ -6,6 +6,7 @@
 //! [`components`] those that it starts; [`directory`] where it lives; [`authority`] its certificates; [`bootstrap`] what
 //! it has from the beginning; [`client`] and [`kubeconfig`] ways to it.
 
+mod apiserver;
 mod ask;
 pub(crate) mod at;
 mod authority;

@@ -17,7 +17,7 @@ use serde_json::json;
 
 use super::client::Client;
 use super::directory::{Directory, Facts};
-use super::{KubeconfigFile, Which, block_on, demo, kubeconfig};
+use super::{KubeconfigFile, Which, block_on, components, demo, kubeconfig};
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -45,6 +45,9 @@ pub(crate) struct Arguments {
     /// Number of Seeds [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=20))]
     seeds: Option<u32>,
+    /// Number of gardener-apiservers [default: 2]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=9))]
+    apiservers: Option<u32>,
     /// Landscape time at the beginning [default: now]
     #[arg(long, value_name = "T")]
     start_time: Option<DateTime<Utc>>,
@@ -79,7 +82,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     let client = block_on(async {
         let limit = began + TimeDelta::seconds(i64::from(arguments.wait));
         let client = wait_for_host(&directory, host.as_mut(), limit).await?;
-        wait_for_components(&client, limit).await?;
+        wait_for_components(&client, &directory, host.as_mut(), limit).await?;
         Ok(client)
     })?;
     let seconds = (Clock::wall().now() - began).as_seconds_f64();
@@ -106,6 +109,7 @@ impl Arguments {
             profile: self.profile.clone().unwrap_or_else(|| "documents".to_owned()),
             seed: self.seed.unwrap_or(1),
             seeds: self.seeds.unwrap_or(1),
+            apiservers: self.apiservers.unwrap_or(2),
             start_time,
             log: self.log.clone().unwrap_or_else(|| "sled".to_owned()),
             durable: self.durability.as_deref() != Some("fast"),
@@ -121,6 +125,7 @@ impl Arguments {
             ("--gardener-version", self.gardener_version.as_ref().is_some_and(|it| *it != facts.gardener_version)),
             ("--profile", self.profile.as_ref().is_some_and(|it| *it != facts.profile)),
             ("--seed", self.seed.is_some_and(|it| it != facts.seed)),
+            ("--apiservers", self.apiservers.is_some_and(|it| it != facts.apiservers)),
             ("--seeds", self.seeds.is_some_and(|it| it != facts.seeds)),
             ("--start-time", self.start_time.is_some_and(|it| it != facts.start_time)),
             ("--log", self.log.as_ref().is_some_and(|it| *it != facts.log)),
@@ -179,11 +184,26 @@ fn last_lines(path: &Path) -> String {
     lines[lines.len().saturating_sub(LAST_LINES)..].join("\n")
 }
 
-/// Waits until every Deployment of the components is available and every Seed is ready.
-async fn wait_for_components(client: &Client, limit: DateTime<Utc>) -> Result<(), Failure> {
+/// Waits until every APIService and every Deployment of the components is available and every Seed is ready.
+async fn wait_for_components(
+    client: &Client,
+    directory: &Directory,
+    mut host: Option<&mut Child>,
+    limit: DateTime<Utc>,
+) -> Result<(), Failure> {
     let (context, wall) = (client.context(), Clock::wall());
     loop {
-        let Some(missing) = missing(client, &context).await? else { return Ok(()) };
+        let missing = match missing(client, &context).await {
+            Ok(None) => return Ok(()),
+            Ok(Some(missing)) => missing,
+            // Clusters come into being, gardener-apiservers come and go: as long as there is time it may get better.
+            Err(error) => error.to_string(),
+        };
+        if host.as_mut().is_some_and(|host| host.try_wait().is_ok_and(|ended| ended.is_some())) {
+            let log = directory.join("host.log");
+            let failure = format!("the host ended; {} ends with:\n{}", log.display(), last_lines(&log));
+            return Err(Failure::Failed(failure));
+        }
         if wall.now() >= limit {
             return Err(Failure::Failed(format!("not ready: {missing}")));
         }
@@ -192,15 +212,16 @@ async fn wait_for_components(client: &Client, limit: DateTime<Utc>) -> Result<()
 }
 
 /// What is not ready, with what there is to say about it.
-async fn missing(client: &Client, context: &process::Context) -> Result<Option<String>, Failure> {
-    let failed = |error: controller::Error| Failure::Failed(error.to_string());
-    let (deployments, _) =
-        Api::<Deployment>::all(context, "*").list(&ListOptions::labelled("app=gardener")).await.map_err(failed)?;
+async fn missing(client: &Client, context: &process::Context) -> Result<Option<String>, controller::Error> {
+    let (deployments, _) = Api::<Deployment>::all(context, "*").list(&ListOptions::labelled("app=gardener")).await?;
+    let wanted = components::Program::ALL.into_iter();
+    let wanted = wanted.map(|program| if program.is_of_seed() { client.facts.seeds as usize } else { 1 });
+    let is_complete = deployments.len() >= wanted.sum::<usize>();
     for deployment in deployments {
         let wanted = deployment.spec.replicas.unwrap_or(1);
         if deployment.status.available_replicas < wanted {
             let labels = ListOptions::labelled(&format!("role={}", deployment.metadata.name));
-            let (pods, _) = Api::<Pod>::all(context, "*").list(&labels).await.map_err(failed)?;
+            let (pods, _) = Api::<Pod>::all(context, "*").list(&labels).await?;
             let words = pods.iter().filter_map(|pod| pod.status.container_statuses.first()).find_map(|container| {
                 let last = container.last_state.terminated.as_ref();
                 let waiting = container.state.waiting.as_ref();
@@ -211,7 +232,13 @@ async fn missing(client: &Client, context: &process::Context) -> Result<Option<S
             return Ok(Some(words.map_or_else(|| name.clone(), |words| format!("{name}:\n{words}"))));
         }
     }
-    let (seeds, _) = Api::<Seed>::all(context, "garden").list(&ListOptions::default()).await.map_err(failed)?;
+    if !is_complete {
+        return Ok(Some("the landscape is not complete yet".to_owned()));
+    }
+    if let Some(name) = client.unavailable_api_service().await {
+        return Ok(Some(format!("APIService {name} is not available")));
+    }
+    let (seeds, _) = Api::<Seed>::all(context, "garden").list(&ListOptions::default()).await?;
     let is_ready =
         |seed: &Seed| seed.status.last_operation.as_ref().is_some_and(|operation| operation.state == "Succeeded");
     let ready = seeds.iter().filter(|seed| is_ready(seed)).count();
@@ -227,7 +254,7 @@ fn tell(
     arguments: &Arguments,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let Facts { name, gardener_version, profile, seed, seeds, log, .. } = facts;
+    let Facts { name, gardener_version, profile, seed, seeds, apiservers, log, .. } = facts;
     output.line(&format!(
         "Terrarium {} · Gardener {gardener_version} (emulated) · profile {profile} · log {log}{} · seed {seed} · https://{}",
         env!("CARGO_PKG_VERSION"),
@@ -235,7 +262,7 @@ fn tell(
         client.host.address,
     ))?;
     let plural = if *seeds == 1 { "" } else { "s" };
-    let what = format!("gardener-apiserver, controller-manager, scheduler, {seeds} seed{plural}");
+    let what = format!("{apiservers} gardener-apiserver, controller-manager, scheduler, {seeds} seed{plural}");
     if runs_already {
         output.line(&format!("  {what}    runs already"))?;
     } else {

@@ -58,8 +58,9 @@ pub(crate) fn answer(server: &Inner, call: &Call, cluster: Option<&Cluster>) -> 
     Some(json_response(200, format!("{tree}\n")))
 }
 
-fn version(kubernetes: &str) -> Value {
-    let kubernetes = kubernetes.trim_start_matches('v');
+/// What `/version` says for a version.
+pub fn version(version: &str) -> Value {
+    let kubernetes = version.trim_start_matches('v');
     let mut numbers = kubernetes.split('.');
     let (major, minor) = (numbers.next().unwrap_or_default(), numbers.next().unwrap_or_default());
     json!({

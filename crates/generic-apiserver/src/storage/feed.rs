@@ -105,7 +105,7 @@ impl Store {
     }
 
     fn subscribe(&self) -> Source {
-        match self.log.subscribe(self.position(), None) {
+        match self.log.subscribe(self.position(), self.cluster) {
             Ok(subscription) => Source::Following(subscription),
             Err(ReadError::Compacted(_)) => {
                 let head = self.log.head();

@@ -82,6 +82,8 @@ struct State {
 pub(crate) struct Store {
     log: Arc<dyn EventLog>,
     writer: u64,
+    /// The cluster that is followed; `None`: all.
+    cluster: Option<&'static str>,
     sequence: AtomicU64,
     by_resource: BTreeMap<Arc<str>, usize>,
     state: Mutex<State>,
@@ -93,7 +95,12 @@ pub(crate) struct Store {
 pub(crate) struct CollectionId(pub(crate) usize);
 
 impl Store {
-    pub(crate) fn new(log: Arc<dyn EventLog>, writer: u64, kinds: Vec<Arc<dyn Kind>>) -> Self {
+    pub(crate) fn new(
+        log: Arc<dyn EventLog>,
+        writer: u64,
+        cluster: Option<&'static str>,
+        kinds: Vec<Arc<dyn Kind>>,
+    ) -> Self {
         let by_resource =
             kinds.iter().enumerate().map(|(index, kind)| (kind.names().log_resource.clone(), index)).collect();
         let collections = kinds
@@ -112,6 +119,7 @@ impl Store {
             feed: Feed::default(),
             log,
             writer,
+            cluster,
             sequence,
             by_resource,
             state: Mutex::new(State {
@@ -123,6 +131,10 @@ impl Store {
                 names: FxHashMap::default(),
             }),
         }
+    }
+
+    fn follows(&self, cluster: &str) -> bool {
+        self.cluster.is_none_or(|followed| followed == cluster)
     }
 
     pub(crate) fn collection(&self, group: &str, plural: &str) -> Option<CollectionId> {
@@ -174,7 +186,7 @@ impl Store {
         let resource = self.kind(id).names().log_resource.clone();
         let mut map = Map::new_sync();
         for (key, revision, sections) in self.log.state_at(revision).await? {
-            if key.resource == resource {
+            if key.resource == resource && self.follows(&key.cluster) {
                 let path = stored::path(&key.cluster, &key.namespace, &key.name);
                 map.insert_mut(path.into(), Arc::new(Stored::new(&key, revision, sections)));
             }
@@ -285,7 +297,7 @@ impl Store {
 
     /// Changes of one resource in `from < revision <= to`, from the log.
     async fn older(&self, from: Revision, to: Revision, resource: &str) -> Result<Vec<Arc<Event>>, StoreError> {
-        let entries = self.log.read(from, to, None).await?;
+        let entries = self.log.read(from, to, self.cluster).await?;
         let entries = entries.iter().filter(|entry| &*entry.key.resource == resource);
         Ok(entries.map(|entry| Arc::new(event_of(entry, None))).collect())
     }
@@ -381,6 +393,9 @@ impl Store {
         }
         for (key, changed, sections) in objects {
             let Some(index) = self.by_resource.get(&key.resource).copied() else { continue };
+            if !self.follows(&key.cluster) {
+                continue;
+            }
             let path = stored::path(&key.cluster, &key.namespace, &key.name);
             // Earlier lives of the key are unknown: count from the revision, which no earlier life has reached.
             state.creations.insert(hash(CollectionId(index), &path), revision.0);

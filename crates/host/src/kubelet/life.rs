@@ -106,7 +106,10 @@ impl Life<'_> {
             self.write(&State::Creating).await;
             let mut launch = launch.clone();
             match mounts::complete(&self.kubelet.context, self.key, &self.pod, launch.assignment.clone()).await {
-                Ok(assignment) => launch.assignment = assignment,
+                Ok(assignment) => {
+                    launch.assignment = assignment;
+                    launch.assignment.writer += u64::try_from(self.restarts).unwrap_or_default();
+                }
                 Err(reason) => {
                     self.release();
                     self.write(&State::Refused(reason)).await;

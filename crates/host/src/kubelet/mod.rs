@@ -49,6 +49,11 @@ pub trait Launch: Send + Sync + 'static {
     /// Whether pods with this image become processes.
     fn names(&self, image: &str) -> bool;
 
+    /// Whether the process of such an image serves the aggregated groups.
+    fn serves(&self, _image: &str) -> bool {
+        false
+    }
+
     /// How a pod of a cluster, with such an image, becomes a process.
     ///
     /// # Errors

@@ -1,5 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which requests are handed on, and discovery as if one server served everything.
+//! Aggregation: which requests are handed on, to whom, and discovery as if one server served everything.
+//!
+//! In a simulation the groups are a server of the same process. In a landscape they are [`Instances`]: processes, any
+//! of which answers any request, because the host says what has to be known by then. Whether one is alive is what the
+//! condition of an APIService says.
+//!
+//! **Tour.** [`Backend`] who serves; [`Instances`] spreads requests; `lines` watches that end where a line does;
+//! [`api_services`] the objects.
+
+pub mod api_services;
+mod instances;
+mod lines;
 
 use api::catalogue::AGGREGATED_GROUPS;
 use generic_apiserver::{Server, discovery};
@@ -8,7 +19,36 @@ use http::header::{ACCEPT_ENCODING, CONTENT_TYPE, HeaderValue, IF_NONE_MATCH};
 use process::transport::full;
 use process::{Request, Response, TransportError, User};
 
+pub use instances::{BARRIER_PATH, Instances};
+
 use crate::GARDEN_CLUSTER;
+
+/// Who serves the aggregated groups.
+#[derive(Clone, Debug)]
+pub(crate) enum Backend {
+    /// A server of this process.
+    Server(Server),
+    /// Processes.
+    Instances(Instances),
+}
+
+impl Backend {
+    /// Answers a request.
+    pub(crate) async fn call(&self, request: Request) -> Result<Response, TransportError> {
+        match self {
+            Self::Server(server) => server.call(request).await,
+            Self::Instances(instances) => instances.call(request).await,
+        }
+    }
+
+    /// Sends barriers to the watches of participants; false: not all could be.
+    pub(crate) async fn barrier(&self, number: u64) -> bool {
+        match self {
+            Self::Server(server) => server.barrier(number).await.is_some(),
+            Self::Instances(instances) => instances.barrier(number).await,
+        }
+    }
+}
 
 /// Who answers a path.
 pub(crate) enum Place {
@@ -30,6 +70,7 @@ pub(crate) fn place(path: &str) -> Place {
     match (segments.next(), segments.next()) {
         (Some("apis"), None) => Place::Groups,
         (Some("apis"), Some(group)) if AGGREGATED_GROUPS.contains(&group) => Place::Aggregated,
+        (Some("gardener"), Some("version")) => Place::Aggregated,
         _ => Place::Own,
     }
 }
@@ -45,11 +86,11 @@ pub(crate) fn unavailable() -> Response {
 /// `/apis`: the groups of both servers.
 pub(crate) async fn groups(
     own: &Server,
-    aggregated: Option<&Server>,
+    aggregated: Option<&Backend>,
     request: Request,
 ) -> Result<Response, TransportError> {
     let (parts, _) = request.into_parts();
-    let ask = |server: &Server| {
+    let again = || {
         let mut again = http::Request::new(full(""));
         *again.method_mut() = Method::GET;
         *again.uri_mut() = parts.uri.clone();
@@ -60,11 +101,12 @@ pub(crate) async fn groups(
         if let Some(user) = parts.extensions.get::<User>() {
             again.extensions_mut().insert(user.clone());
         }
-        server.call(again)
+        again
     };
-    let mut answers = vec![ask(own).await?];
+    let mut answers = vec![own.call(again()).await?];
     if let Some(aggregated) = aggregated {
-        answers.push(ask(aggregated).await?);
+        // Who cannot be reached has nothing to say: the groups of the host are there.
+        answers.extend(aggregated.call(again()).await);
     }
     Ok(discovery::merge(&parts.headers, answers, &[]).await)
 }

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Instances of the server of the aggregated groups: who is alive, and who answers next.
+//!
+//! A request is handed on with who asks, with the log's head as of its arrival and with landscape time
+//! ([`front_proxy`]); so it does not matter who answers. It is tried with the next one while nothing of it can have
+//! reached anybody, a read also when the answer did not begin. A watch ends with its instance.
+//!
+//! **Invariants.** Bodies of answers are handed on as they come, and not read. While nobody is alive: 503. Connections
+//! belong to the host's tasks, whoever asks first: a thread of the host that ends takes none along.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::{Bytes, BytesMut};
+use clock::Clock;
+use eventlog::EventLog;
+use generic_apiserver::authentication::UserDetails;
+use generic_apiserver::authentication::front_proxy::{self, Stamp};
+use http::header::{
+    ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, HOST, HeaderMap, HeaderName, TE, TRANSFER_ENCODING, UPGRADE,
+};
+use http::request::Parts;
+use http::{Method, StatusCode};
+use http_body_util::BodyExt;
+use process::https::is_watch;
+use process::transport::full;
+use process::watch;
+use process::{Body, Request, Response, Tasks, Transport, TransportError, User};
+use tokio::sync::oneshot;
+
+use super::{lines, unavailable};
+
+/// Where an instance is asked for a barrier: `POST …?number=N`, by the host alone.
+pub const BARRIER_PATH: &str = "/terrarium/barrier";
+
+/// Bytes of a request that are handed on: more than any server takes, which then says so itself.
+const MOST: usize = 4 << 20;
+/// Headers of a connection, not of what goes over it.
+const OF_CONNECTION: [HeaderName; 6] =
+    [CONNECTION, CONTENT_LENGTH, TE, TRANSFER_ENCODING, UPGRADE, HeaderName::from_static("keep-alive")];
+
+/// The instances. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Instances(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    tasks: Tasks,
+    log: Arc<dyn EventLog>,
+    clock: Clock,
+    living: Mutex<BTreeMap<String, Transport>>,
+    next: AtomicUsize,
+    count: watch::Sender<usize>,
+}
+
+impl Instances {
+    /// None yet. Requests are sent on `tasks`, and are stamped with the head of `log` and the time of `clock`.
+    pub fn new(tasks: Tasks, log: Arc<dyn EventLog>, clock: Clock) -> Self {
+        let (living, next) = (Mutex::default(), AtomicUsize::new(0));
+        Self(Arc::new(Inner { tasks, log, clock, living, next, count: watch::Sender::new(0) }))
+    }
+
+    /// An instance is ready; it is reached by a transport with the host's certificate.
+    pub fn insert(&self, name: &str, transport: Transport) {
+        self.living().insert(name.to_owned(), transport);
+        self.counted();
+    }
+
+    /// An instance has gone.
+    pub fn remove(&self, name: &str) {
+        self.living().remove(name);
+        self.counted();
+    }
+
+    /// How many are alive, now and later.
+    pub fn count(&self) -> watch::Receiver<usize> {
+        self.0.count.subscribe()
+    }
+
+    fn counted(&self) {
+        let count = self.living().len();
+        self.0.count.send_replace(count);
+    }
+
+    fn living(&self) -> MutexGuard<'_, BTreeMap<String, Transport>> {
+        self.0.living.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Log and clock as they are.
+    fn stamp(&self) -> Stamp {
+        Stamp { head: Some(self.0.log.head()), now: Some(self.0.clock.now()) }
+    }
+
+    /// Those who are alive, whoever is next first.
+    fn in_turn(&self) -> Vec<Transport> {
+        let mut all: Vec<Transport> = self.living().values().cloned().collect();
+        if !all.is_empty() {
+            let first = self.0.next.fetch_add(1, Ordering::Relaxed) % all.len();
+            all.rotate_left(first);
+        }
+        all
+    }
+
+    /// Hands a request on.
+    pub(crate) async fn call(&self, request: Request) -> Result<Response, TransportError> {
+        let stamp = self.stamp();
+        let (mut parts, body) = request.into_parts();
+        let watches = is_watch(parts.uri.query());
+        let reads = matches!(parts.method, Method::GET | Method::HEAD);
+        let body = if reads { Bytes::new() } else { read(body).await? };
+        let user = parts.extensions.get::<User>().cloned().unwrap_or_default();
+        let details = parts.extensions.get::<UserDetails>().cloned().unwrap_or_default();
+        front_proxy::write(&mut parts.headers, &user, &details, stamp);
+        strip(&mut parts.headers);
+        parts.headers.remove(HOST);
+        // Between processes of one machine it is not worth it; the host does it for its clients.
+        parts.headers.remove(ACCEPT_ENCODING);
+        let mut failed = None;
+        for transport in self.in_turn() {
+            match self.send(transport, again(&parts, &body)).await {
+                Ok(mut response) => {
+                    strip(response.headers_mut());
+                    return Ok(if watches { response.map(lines::whole) } else { response });
+                }
+                Err(error @ TransportError::Broken(_)) if !reads => return Err(error),
+                Err(error) => failed = Some(error),
+            }
+        }
+        match failed {
+            Some(error) => Err(error),
+            None => Ok(unavailable()),
+        }
+    }
+
+    /// Asks all for a barrier; false: one did not answer, and may yet.
+    pub(crate) async fn barrier(&self, number: u64) -> bool {
+        let stamp = self.stamp();
+        let all: Vec<Transport> = self.living().values().cloned().collect();
+        let asked = all.into_iter().map(|transport| async {
+            let mut request = http::Request::new(full(""));
+            *request.method_mut() = Method::POST;
+            *request.uri_mut() = format!("{BARRIER_PATH}?number={number}").parse().expect("it is a path");
+            let user = User { name: "system:terrarium".into(), ..User::default() };
+            front_proxy::write(request.headers_mut(), &user, &UserDetails::default(), stamp);
+            let answer = self.send(transport, request).await;
+            answer.is_ok_and(|response| response.status() == StatusCode::OK)
+        });
+        futures::future::join_all(asked).await.into_iter().all(|stands| stands)
+    }
+
+    /// Sends a request on the host's own tasks; a caller who goes away takes it back.
+    async fn send(&self, transport: Transport, request: Request) -> Result<Response, TransportError> {
+        let (mut sender, answer) = oneshot::channel();
+        self.0.tasks.spawn(async move {
+            let answered = tokio::select! {
+                biased;
+                () = sender.closed() => return,
+                answered = transport.send(request) => answered,
+            };
+            let _ = sender.send(answered);
+        });
+        answer.await.unwrap_or_else(|_| Err(TransportError::Unreachable("the host ends".to_owned())))
+    }
+}
+
+/// The request once more.
+fn again(parts: &Parts, body: &Bytes) -> Request {
+    let mut request = http::Request::new(full(body.clone()));
+    *request.method_mut() = parts.method.clone();
+    *request.uri_mut() = parts.uri.clone();
+    request.headers_mut().clone_from(&parts.headers);
+    request
+}
+
+/// A body, or as much of it as shows that it is too much.
+async fn read(mut body: Body) -> Result<Bytes, TransportError> {
+    let mut bytes = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| TransportError::Broken(error.to_string()))?;
+        if let Some(data) = frame.data_ref() {
+            bytes.extend_from_slice(data);
+        }
+        if bytes.len() > MOST {
+            break;
+        }
+    }
+    Ok(bytes.freeze())
+}
+
+fn strip(headers: &mut HeaderMap) {
+    for name in &OF_CONNECTION {
+        headers.remove(name);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use eventlog::MemoryLog;
+
+    use super::*;
+
+    /// Instances that each do what is next on their list, and who was asked.
+    fn instances(behaviour: &[(&str, &[Result<u16, TransportError>])]) -> (Instances, Arc<Mutex<Vec<String>>>) {
+        let instances = Instances::new(Tasks::new(), Arc::new(MemoryLog::new()), Clock::wall());
+        let asked: Arc<Mutex<Vec<String>>> = Arc::default();
+        for (name, answers) in behaviour {
+            let answers: Mutex<VecDeque<_>> = Mutex::new(answers.iter().cloned().collect());
+            let (asked, own_name) = (asked.clone(), (*name).to_owned());
+            let transport = Transport::new(move |request| {
+                asked.lock().expect("no panic").push(format!("{own_name} {}", request.method()));
+                let answer = answers.lock().expect("no panic").pop_front().expect("asked too often");
+                Box::pin(async move {
+                    let mut response = Response::new(full(""));
+                    *response.status_mut() = StatusCode::from_u16(answer?).expect("a code");
+                    Ok(response)
+                })
+            });
+            instances.insert(name, transport);
+        }
+        (instances, asked)
+    }
+
+    async fn call(instances: &Instances, method: Method) -> Result<u16, TransportError> {
+        let mut request = http::Request::new(full("{}"));
+        *request.method_mut() = method;
+        instances.call(request).await.map(|response| response.status().as_u16())
+    }
+
+    fn unreachable() -> Result<u16, TransportError> {
+        Err(TransportError::Unreachable("nobody".to_owned()))
+    }
+
+    fn broken() -> Result<u16, TransportError> {
+        Err(TransportError::Broken("half".to_owned()))
+    }
+
+    #[tokio::test]
+    async fn requests_go_to_one_after_the_other() {
+        let (instances, asked) = instances(&[("a", &[Ok(200), Ok(200)]), ("b", &[Ok(201)])]);
+        for expected in [200, 201, 200] {
+            assert_eq!(call(&instances, Method::GET).await, Ok(expected));
+        }
+        assert_eq!(*asked.lock().expect("no panic"), ["a GET", "b GET", "a GET"]);
+    }
+
+    #[tokio::test]
+    async fn what_reached_nobody_is_tried_with_the_next() {
+        let (instances, asked) =
+            instances(&[("a", &[unreachable(), broken(), unreachable()]), ("b", &[Ok(201), Ok(200), unreachable()])]);
+        assert_eq!(call(&instances, Method::POST).await, Ok(201));
+        instances.0.next.store(0, Ordering::Relaxed);
+        assert_eq!(call(&instances, Method::GET).await, Ok(200), "a read may be repeated");
+        instances.0.next.store(0, Ordering::Relaxed);
+        assert_eq!(call(&instances, Method::POST).await, unreachable());
+        assert_eq!(*asked.lock().expect("no panic"), ["a POST", "b POST", "a GET", "b GET", "a POST", "b POST"]);
+    }
+
+    #[tokio::test]
+    async fn a_write_that_may_have_happened_is_not_repeated() {
+        let (instances, asked) = instances(&[("a", &[broken()]), ("b", &[])]);
+        assert_eq!(call(&instances, Method::POST).await, broken());
+        assert_eq!(*asked.lock().expect("no panic"), ["a POST"]);
+    }
+
+    #[tokio::test]
+    async fn with_nobody_alive_the_service_is_unavailable() {
+        let (instances, _) = instances(&[("a", &[])]);
+        let count = instances.count();
+        assert_eq!(*count.borrow(), 1);
+        instances.remove("a");
+        assert_eq!(*count.borrow(), 0);
+        assert_eq!(call(&instances, Method::GET).await, Ok(503));
+        assert!(instances.barrier(1).await, "nobody has a watch");
+    }
+
+    #[tokio::test]
+    async fn a_barrier_stands_when_all_have_answered() {
+        let (instances, asked) = instances(&[("a", &[Ok(200), Ok(200)]), ("b", &[Ok(503), Ok(200)])]);
+        assert!(!instances.barrier(1).await);
+        assert!(instances.barrier(2).await);
+        assert_eq!(asked.lock().expect("no panic").len(), 4);
+    }
+}
