@@ -30,11 +30,26 @@ pub(crate) fn test(long: bool) -> Result<(), String> {
     step("tests", tests)
 }
 
-/// Builds and runs the benchmarks with the release profile.
+/// Builds and runs the benchmarks with the release profile: of the simulation, of a landscape of processes, or both.
 pub(crate) fn bench(arguments: &[&str]) -> Result<(), String> {
-    let mut command = cargo(&["bench", "--package", "landscape", "--bench", "landscape", "--"]);
-    command.args(arguments);
-    step("bench", command)
+    let (which, sizes) = match arguments {
+        [which @ ("simulation" | "processes"), sizes @ ..] => (Some(*which), sizes),
+        sizes => (None, sizes),
+    };
+    if which != Some("processes") {
+        run_bench("landscape", "landscape", sizes)?;
+    }
+    if which != Some("simulation") {
+        step("build", cargo(&["build", "--package", "terrarium", "--release"]))?;
+        run_bench("terrarium-e2e", "processes", sizes)?;
+    }
+    Ok(())
+}
+
+fn run_bench(package: &str, name: &str, sizes: &[&str]) -> Result<(), String> {
+    let mut command = cargo(&["bench", "--package", package, "--bench", name, "--"]);
+    command.args(sizes);
+    step(&format!("bench {name}"), command)
 }
 
 fn cargo(arguments: &[&str]) -> Command {

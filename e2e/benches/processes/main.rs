@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The benchmarks of a landscape of processes, as a client sees it: `cargo xtask bench processes [quick|full]`.
+//!
+//! One table, and one line of JSON at the end. Runs `terrarium` of the release profile; etcd, if it is on the PATH,
+//! takes the same writes on the same disk in the same run. `quick` is for a glance; the default takes some minutes;
+//! `full` creates 1,000 Shoots.
+//!
+//! **Tour.** [`client`] requests with the kubeconfig that `up` wrote; [`load`] many clients at once, and their latencies;
+//! [`peers`] etcd and the disk; [`shoots`] creating, listing and watching.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark prints its table")]
+#![expect(clippy::disallowed_methods, reason = "a benchmark measures wall time")]
+
+mod client;
+mod load;
+mod peers;
+mod shoots;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use terrarium_e2e::sandbox::Sandbox;
+
+use client::Client;
+use load::Latencies;
+
+/// What went wrong, in words.
+type Failure = Box<dyn std::error::Error>;
+
+#[derive(Debug)]
+struct Size {
+    /// How long each load lasts.
+    seconds: u64,
+    /// How many Shoots are created and awaited, one run after the other.
+    created: &'static [usize],
+    /// How many Shoots without a seed are listed.
+    listed: usize,
+    watchers: usize,
+}
+
+const QUICK: Size = Size { seconds: 1, created: &[1], listed: 500, watchers: 100 };
+const NORMAL: Size = Size { seconds: 5, created: &[1, 100], listed: 10_000, watchers: 1000 };
+const FULL: Size = Size { seconds: 10, created: &[1, 100, 1000], listed: 10_000, watchers: 1000 };
+
+/// Clients that write at the same time.
+const CLIENTS: [usize; 3] = [1, 16, 128];
+/// Bytes of data of a written object.
+const VALUE: usize = 1000;
+/// Events a second that watchers are sent.
+const EVENTS_PER_SECOND: u32 = 500;
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
+    let size = match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        [] => NORMAL,
+        ["quick"] => QUICK,
+        ["full"] => FULL,
+        other => {
+            eprintln!("error: unknown arguments {other:?}: expected nothing, `quick` or `full`");
+            return ExitCode::from(2);
+        }
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    match runtime.map_err(Failure::from).and_then(|runtime| runtime.block_on(measure(&size))) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("error: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// A line of the table, and the same for machines.
+struct Report(serde_json::Map<String, Value>);
+
+impl Report {
+    fn line(&mut self, key: &str, text: &str, value: Value) {
+        println!("{text}");
+        self.0.insert(key.to_owned(), value);
+    }
+
+    fn latencies(&mut self, key: &str, what: &str, latencies: &Latencies) {
+        let Latencies { per_second, p50, p99, .. } = latencies;
+        let text = format!("{what:<52} {per_second:>10.0} /s   p50 {p50:>9.3} ms   p99 {p99:>9.3} ms");
+        self.line(key, &text, json!({"perSecond": per_second, "p50Milliseconds": p50, "p99Milliseconds": p99}));
+    }
+}
+
+async fn measure(size: &Size) -> Result<(), Failure> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("bench");
+    let mut report = Report(serde_json::Map::new());
+    let lasts = Duration::from_secs(size.seconds);
+
+    let sandbox = Sandbox::new(&binaries()?, &folder);
+    let started = Instant::now();
+    sandbox.terrarium(&["up"]);
+    let seconds = started.elapsed().as_secs_f64();
+    report.line(
+        "upSeconds",
+        &format!("{:<52} {seconds:>10.2} s", "`up` of an empty landscape, until it is ready"),
+        json!(seconds),
+    );
+    let client = Client::of(&sandbox.kubeconfig())?;
+    memory(&mut report, &sandbox, "idle", "resident memory of all processes, idle")?;
+
+    let syncs = peers::fdatasyncs(&folder, lasts)?;
+    report.latencies("fdatasync", "fdatasync of 4 KiB on this disk", &syncs);
+    writes(&mut report, &client, &folder, lasts).await?;
+    let name = client.create_config_map("read", "").await?;
+    for clients in [1, 16] {
+        let gets = load::run(clients, lasts, |_| client.get_config_map(&name)).await?;
+        report.latencies(&format!("get{clients}"), &format!("GET of a ConfigMap, {clients} clients"), &gets);
+    }
+
+    shoots::prepare(&client).await?;
+    for count in size.created {
+        let seconds = shoots::create_and_await(&client, *count).await?;
+        let text = format!("{count} Shoots from the first create to the last `Succeeded`");
+        report.line(&format!("create{count}ShootsSeconds"), &format!("{text:<52} {seconds:>10.2} s"), json!(seconds));
+        if *count >= 1000 {
+            memory(&mut report, &sandbox, "1000Shoots", "resident memory with 1,000 working Shoots")?;
+        }
+    }
+    shoots::create_without_seed(&client, size.listed).await?;
+    memory(
+        &mut report,
+        &sandbox,
+        "listedShoots",
+        &format!("resident memory with {} Shoots without a seed", size.listed),
+    )?;
+    for (key, what, seconds, bytes) in shoots::lists(&client).await? {
+        let text = format!("LIST of {} Shoots, {what}", size.listed);
+        let megabytes = bytes as f64 / 1e6;
+        let line = format!("{text:<52} {seconds:>10.2} s   {megabytes:>10.1} MB");
+        report.line(key, &line, json!({"seconds": seconds, "bytes": bytes}));
+    }
+    let watched = shoots::watch(&client, size.watchers, EVENTS_PER_SECOND, lasts).await?;
+    let deliveries = watched.latencies;
+    let text = format!("{} watchers, {:.0} events/s", size.watchers, watched.events_per_second);
+    report.line(
+        "watch",
+        &format!(
+            "{text:<52} {:>10.0} /s   p50 {:>9.3} ms   p99 {:>9.3} ms   {} lost",
+            deliveries.per_second, deliveries.p50, deliveries.p99, watched.lost
+        ),
+        json!({
+            "watchers": size.watchers, "eventsPerSecond": watched.events_per_second, "deliveriesPerSecond": deliveries.per_second,
+            "p50Milliseconds": deliveries.p50, "p99Milliseconds": deliveries.p99, "lost": watched.lost,
+        }),
+    );
+    println!("{}", Value::Object(report.0));
+    Ok(())
+}
+
+/// Acknowledged writes: straight to the host, through gardener-apiserver, and the same into etcd.
+async fn writes(report: &mut Report, client: &Client, folder: &Path, lasts: Duration) -> Result<(), Failure> {
+    let value = "x".repeat(VALUE);
+    let etcd = peers::Etcd::start(folder).await?;
+    if etcd.is_none() {
+        eprintln!("note: no etcd on the PATH (Debian: etcd-server): its figures are left out");
+    }
+    for clients in CLIENTS {
+        let direct = load::run(clients, lasts, |name| client.create_config_map_of(name, &value)).await?;
+        report.latencies(&format!("write{clients}"), &format!("create of 1 KB, {clients} clients"), &direct);
+        let through = load::run(clients, lasts, |name| client.create_internal_secret(name, &value)).await?;
+        let what = format!("  through gardener-apiserver, {clients} clients");
+        report.latencies(&format!("writeAggregated{clients}"), &what, &through);
+        if let Some(etcd) = &etcd {
+            let puts = load::run(clients, lasts, |name| etcd.put(name, &value)).await?;
+            report.latencies(&format!("etcd{clients}"), &format!("  etcd, put of 1 KB, {clients} clients"), &puts);
+            let ratio = direct.per_second / puts.per_second.max(f64::MIN_POSITIVE);
+            let text = format!("{:<52} {ratio:>10.2}", "  ours to etcd's");
+            report.line(&format!("ratioToEtcd{clients}"), &text, json!(ratio));
+        }
+    }
+    Ok(())
+}
+
+/// Memory of the host and its processes; what they share is counted once.
+fn memory(report: &mut Report, sandbox: &Sandbox, key: &str, what: &str) -> Result<(), Failure> {
+    let processes = sandbox.processes();
+    let mut kilobytes = 0;
+    for pid in &processes {
+        let rollup = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup"))?;
+        let pss = rollup.lines().find_map(|line| line.strip_prefix("Pss:"));
+        kilobytes += pss.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0);
+    }
+    let text = format!("{what:<52} {:>10.1} MiB in {} processes", kilobytes as f64 / 1024.0, processes.len());
+    report.line(&format!("{key}Memory"), &text, json!({"kibibytes": kilobytes, "processes": processes.len()}));
+    Ok(())
+}
+
+/// Where the release build's programs are.
+fn binaries() -> Result<PathBuf, Failure> {
+    let bench = std::env::current_exe()?;
+    let folder = bench.ancestors().nth(2).ok_or("a benchmark lies two levels below the profile's folder")?;
+    if folder.join("terrarium").is_file() {
+        Ok(folder.to_owned())
+    } else {
+        Err(format!("{} is missing: `cargo xtask bench` builds it", folder.join("terrarium").display()).into())
+    }
+}

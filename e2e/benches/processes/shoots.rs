@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Shoots: created and awaited, listed, and objects watched.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use futures::StreamExt as _;
+use reqwest::{Method, Response};
+use serde::Deserialize as _;
+use serde_json::{Value, json};
+
+use crate::Failure;
+use crate::client::Client;
+use crate::load::Latencies;
+
+const SHOOTS: &str = "/apis/core.gardener.cloud/v1beta1/namespaces/garden-demo/shoots";
+const MAPS: &str = "/api/v1/namespaces/default/configmaps";
+/// Creations under way at the same time.
+const AT_ONCE: usize = 16;
+/// Wall time that a step may take.
+const PATIENCE: Duration = Duration::from_mins(15);
+/// Watches on one connection.
+const PER_CONNECTION: usize = 50;
+const LOOK: Duration = Duration::from_millis(20);
+const PARTIAL: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+
+/// Applies what Shoots need: CloudProfile, Project, credentials; the manifests of the end-to-end tests.
+pub(crate) async fn prepare(client: &Client) -> Result<(), Failure> {
+    for (file, waits) in [("garden", true), ("shoot", false)] {
+        let path = format!("{}/landscape/{file}.yaml", env!("CARGO_MANIFEST_DIR"));
+        for object in documents(&path)? {
+            let collection = match object["kind"].as_str().unwrap_or_default() {
+                "CloudProfile" => {
+                    client.create("/apis/core.gardener.cloud/v1beta1/cloudprofiles", undated(object)).await?;
+                    continue;
+                }
+                "Project" => "/apis/core.gardener.cloud/v1beta1/projects",
+                "Secret" => "/api/v1/namespaces/garden-demo/secrets",
+                "SecretBinding" => "/apis/core.gardener.cloud/v1beta1/namespaces/garden-demo/secretbindings",
+                _ => continue,
+            };
+            client.create(collection, object).await?;
+        }
+        if waits {
+            let ready = |project: &Value| project["status"]["phase"] == "Ready";
+            until(client, "/apis/core.gardener.cloud/v1beta1/projects/demo", ready).await?;
+        }
+    }
+    Ok(())
+}
+
+/// A CloudProfile whose versions do not expire: this landscape lives in the present.
+fn undated(mut profile: Value) -> Value {
+    for version in profile["spec"]["kubernetes"]["versions"].as_array_mut().into_iter().flatten() {
+        if let Some(fields) = version.as_object_mut() {
+            fields.remove("expirationDate");
+        }
+    }
+    profile
+}
+
+async fn until(client: &Client, path: &str, is_there: impl Fn(&Value) -> bool) -> Result<(), Failure> {
+    let began = Instant::now();
+    while began.elapsed() < PATIENCE {
+        let object: Value = serde_json::from_slice(&client.read(path, "application/json").await?)?;
+        if is_there(&object) {
+            return Ok(());
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+    Err(format!("{path} did not become what it should within {PATIENCE:?}").into())
+}
+
+fn documents(path: &str) -> Result<Vec<Value>, Failure> {
+    let text = std::fs::read_to_string(path)?;
+    serde_yaml_ng::Deserializer::from_str(&text).map(|document| Ok(Value::deserialize(document)?)).collect()
+}
+
+fn shoot(name: &str) -> Result<Value, Failure> {
+    let documents = documents(&format!("{}/landscape/shoot.yaml", env!("CARGO_MANIFEST_DIR")))?;
+    let mut shoot = documents.into_iter().find(|object| object["kind"] == "Shoot").ok_or("no Shoot in the manifest")?;
+    shoot["metadata"]["name"] = name.into();
+    Ok(shoot)
+}
+
+/// Creates Shoots and waits until the last of them is `Succeeded`; wall time in seconds.
+pub(crate) async fn create_and_await(client: &Client, count: usize) -> Result<f64, Failure> {
+    let names: BTreeSet<String> = (0..count).map(|number| format!("b{count}-{number}")).collect();
+    let began = Instant::now();
+    let list = client.read(&format!("{SHOOTS}?limit=1"), "application/json").await?;
+    let list: Value = serde_json::from_slice(&list)?;
+    let version = list["metadata"]["resourceVersion"].as_str().unwrap_or_default().to_owned();
+    let watch =
+        Lines::of(client.send(Method::GET, &format!("{SHOOTS}?watch=true&resourceVersion={version}"), None).await?);
+    let (created, done) = futures::future::join(create_all(client, &names, |_| {}), succeeded(watch, &names)).await;
+    created?;
+    done?;
+    Ok(began.elapsed().as_secs_f64())
+}
+
+async fn create_all(client: &Client, names: &BTreeSet<String>, change: impl Fn(&mut Value)) -> Result<(), Failure> {
+    let (template, change) = (shoot("template")?, &change);
+    let mut creations = futures::stream::iter(names)
+        .map(|name| {
+            let mut shoot = template.clone();
+            shoot["metadata"]["name"] = name.as_str().into();
+            change(&mut shoot);
+            client.create(SHOOTS, shoot)
+        })
+        .buffer_unordered(AT_ONCE);
+    while let Some(created) = creations.next().await {
+        created?;
+    }
+    Ok(())
+}
+
+async fn succeeded(mut watch: Lines, names: &BTreeSet<String>) -> Result<(), Failure> {
+    let mut left = names.clone();
+    while !left.is_empty() {
+        let event = tokio::time::timeout(PATIENCE, watch.next()).await??.ok_or("the watch ended")?;
+        let object = &event["object"];
+        let operation = &object["status"]["lastOperation"];
+        if operation["state"] == "Succeeded" {
+            left.remove(object["metadata"]["name"].as_str().unwrap_or_default());
+        }
+    }
+    Ok(())
+}
+
+/// Creates Shoots that no scheduler looks after: they are only there.
+pub(crate) async fn create_without_seed(client: &Client, count: usize) -> Result<(), Failure> {
+    let names = (0..count).map(|number| format!("idle-{number}")).collect();
+    create_all(client, &names, |shoot| shoot["spec"]["schedulerName"] = "nobody".into()).await
+}
+
+/// Lists all Shoots in each form: key, what, wall time in seconds, bytes.
+pub(crate) async fn lists(client: &Client) -> Result<Vec<(&'static str, &'static str, f64, usize)>, Failure> {
+    let mut all = Vec::new();
+    for (key, what, accept, limit) in [
+        ("listFull", "in one", "application/json", 0),
+        ("listPaged", "500 a page", "application/json", 500),
+        ("listMetadata", "metadata only", PARTIAL, 0),
+    ] {
+        let began = Instant::now();
+        let (mut bytes, mut token) = (0, String::new());
+        loop {
+            let path = format!("{SHOOTS}?limit={limit}&continue={token}");
+            let page = client.read(&path, accept).await?;
+            bytes += page.len();
+            if limit == 0 {
+                break;
+            }
+            let page: Value = serde_json::from_slice(&page)?;
+            match page["metadata"]["continue"].as_str() {
+                Some(next) if !next.is_empty() => next.clone_into(&mut token),
+                _ => break,
+            }
+        }
+        all.push((key, what, began.elapsed().as_secs_f64(), bytes));
+    }
+    Ok(all)
+}
+
+/// What watchers saw.
+pub(crate) struct Watched {
+    /// From the request to each delivery.
+    pub(crate) latencies: Latencies,
+    /// How fast events were really made.
+    pub(crate) events_per_second: f64,
+    /// Events that some watcher did not get.
+    pub(crate) lost: usize,
+}
+
+/// Changes one object again and again while many watch it.
+pub(crate) async fn watch(
+    client: &Client,
+    watchers: usize,
+    per_second: u32,
+    lasts: Duration,
+) -> Result<Watched, Failure> {
+    client.create_config_map("watched", "").await?;
+    let began = Instant::now();
+    let mut watches = Vec::new();
+    let mut connection = client.apart()?;
+    for number in 0..watchers {
+        if number > 0 && number % PER_CONNECTION == 0 {
+            connection = client.apart()?;
+        }
+        let path = format!("{MAPS}?watch=true&fieldSelector=metadata.name%3Dwatched");
+        let response = connection.send(Method::GET, &path, None).await?;
+        watches.push(Lines::of(response));
+    }
+    let started = Instant::now();
+    let total = per_second * u32::try_from(lasts.as_secs())?;
+    let writer = async {
+        for number in 1..=total {
+            let due = started + Duration::from_secs(1) / per_second * number;
+            tokio::time::sleep_until(due.into()).await;
+            let asked = began.elapsed().as_micros().to_string();
+            client
+                .patch(&format!("{MAPS}/watched"), json!({"data": {"value": asked, "number": number.to_string()}}))
+                .await?;
+        }
+        Ok::<_, Failure>(started.elapsed())
+    };
+    let last = total.to_string();
+    let readers = futures::future::try_join_all(watches.into_iter().map(|watch| deliveries(watch, began, &last)));
+    let (wrote, read) = futures::future::join(writer, readers).await;
+    let (wrote, read) = (wrote?, read?);
+    let got: usize = read.iter().map(Vec::len).sum();
+    let milliseconds = read.into_iter().flatten().collect();
+    Ok(Watched {
+        latencies: Latencies::new(milliseconds, started.elapsed()),
+        events_per_second: f64::from(total) / wrote.as_secs_f64(),
+        lost: watchers * total as usize - got,
+    })
+}
+
+/// Latencies of one watcher, in milliseconds, until the last event came.
+async fn deliveries(mut watch: Lines, began: Instant, last: &str) -> Result<Vec<f64>, Failure> {
+    let mut milliseconds = Vec::new();
+    loop {
+        let event = tokio::time::timeout(PATIENCE, watch.next()).await??.ok_or("a watch ended")?;
+        let data = &event["object"]["data"];
+        let Some(asked) = data["value"].as_str().and_then(|text| text.parse::<f64>().ok()) else { continue };
+        milliseconds.push(began.elapsed().as_secs_f64() * 1e3 - asked / 1e3);
+        if data["number"] == *last {
+            return Ok(milliseconds);
+        }
+    }
+}
+
+/// The events of a watch.
+struct Lines {
+    response: Response,
+    rest: Vec<u8>,
+}
+
+impl Lines {
+    fn of(response: Response) -> Self {
+        Self { response, rest: Vec::new() }
+    }
+
+    async fn next(&mut self) -> Result<Option<Value>, Failure> {
+        loop {
+            if let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.rest.drain(..=end).collect();
+                return Ok(Some(serde_json::from_slice(&line)?));
+            }
+            match self.response.chunk().await? {
+                Some(chunk) => self.rest.extend_from_slice(&chunk),
+                None => return Ok(None),
+            }
+        }
+    }
+}
