@@ -104,15 +104,6 @@ async fn measure(size: &Size) -> Result<(), Failure> {
     let client = Client::of(&sandbox.kubeconfig())?;
     memory(&mut report, &sandbox, "idle", "resident memory of all processes, idle")?;
 
-    let syncs = peers::fdatasyncs(&folder, lasts)?;
-    report.latencies("fdatasync", "fdatasync of 4 KiB on this disk", &syncs);
-    writes(&mut report, &client, &folder, lasts).await?;
-    let name = client.create_config_map("read", "").await?;
-    for clients in [1, 16] {
-        let gets = load::run(clients, lasts, |_| client.get_config_map(&name)).await?;
-        report.latencies(&format!("get{clients}"), &format!("GET of a ConfigMap, {clients} clients"), &gets);
-    }
-
     shoots::prepare(&client).await?;
     for count in size.created {
         let seconds = shoots::create_and_await(&client, *count).await?;
@@ -149,6 +140,15 @@ async fn measure(size: &Size) -> Result<(), Failure> {
             "p50Milliseconds": deliveries.p50, "p99Milliseconds": deliveries.p99, "lost": watched.lost,
         }),
     );
+    let syncs = peers::fdatasyncs(&folder, lasts)?;
+    report.latencies("fdatasync", "fdatasync of 4 KiB on this disk", &syncs);
+    writes(&mut report, &client, &folder, lasts).await?;
+    let name = client.create_config_map("read", "").await?;
+    for clients in [1, 16] {
+        let gets = load::run(clients, lasts, |_| client.get_config_map(&name)).await?;
+        report.latencies(&format!("get{clients}"), &format!("GET of a ConfigMap, {clients} clients"), &gets);
+    }
+
     println!("{}", Value::Object(report.0));
     Ok(())
 }

@@ -19,6 +19,8 @@ const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const AT_ONCE: usize = 16;
 /// Wall time that a step may take.
 const PATIENCE: Duration = Duration::from_mins(15);
+/// How long a watcher hears nothing before what it misses counts as lost.
+const SILENCE: Duration = Duration::from_secs(20);
 /// Watches on one connection.
 const PER_CONNECTION: usize = 50;
 const LOOK: Duration = Duration::from_millis(20);
@@ -193,18 +195,23 @@ pub(crate) async fn watch(
     let started = Instant::now();
     let total = per_second * u32::try_from(lasts.as_secs())?;
     let writer = async {
-        for number in 1..=total {
-            let due = started + Duration::from_secs(1) / per_second * number;
-            tokio::time::sleep_until(due.into()).await;
-            let asked = began.elapsed().as_micros().to_string();
-            client
-                .patch(&format!("{MAPS}/watched"), json!({"data": {"value": asked, "number": number.to_string()}}))
-                .await?;
+        // A write is acknowledged when it is durable: one after the other would wait for the disk.
+        let mut writes = futures::stream::iter(1..=total)
+            .map(|number| async move {
+                let due = started + Duration::from_secs(1) / per_second * number;
+                tokio::time::sleep_until(due.into()).await;
+                let asked = began.elapsed().as_micros().to_string();
+                let path = format!("{MAPS}/watched");
+                client.patch(&path, json!({"data": {"value": asked, "number": number.to_string()}})).await
+            })
+            .buffer_unordered(AT_ONCE);
+        while let Some(written) = writes.next().await {
+            written?;
         }
         Ok::<_, Failure>(started.elapsed())
     };
-    let last = total.to_string();
-    let readers = futures::future::try_join_all(watches.into_iter().map(|watch| deliveries(watch, began, &last)));
+    let readers = watches.into_iter().map(|watch| deliveries(watch, began, total as usize));
+    let readers = futures::future::try_join_all(readers);
     let (wrote, read) = futures::future::join(writer, readers).await;
     let (wrote, read) = (wrote?, read?);
     let got: usize = read.iter().map(Vec::len).sum();
@@ -216,18 +223,18 @@ pub(crate) async fn watch(
     })
 }
 
-/// Latencies of one watcher, in milliseconds, until the last event came.
-async fn deliveries(mut watch: Lines, began: Instant, last: &str) -> Result<Vec<f64>, Failure> {
+/// Latencies of one watcher, in milliseconds, until all events came, or none for a while.
+async fn deliveries(mut watch: Lines, began: Instant, total: usize) -> Result<Vec<f64>, Failure> {
     let mut milliseconds = Vec::new();
-    loop {
-        let event = tokio::time::timeout(PATIENCE, watch.next()).await??.ok_or("a watch ended")?;
-        let data = &event["object"]["data"];
-        let Some(asked) = data["value"].as_str().and_then(|text| text.parse::<f64>().ok()) else { continue };
+    while milliseconds.len() < total {
+        let Ok(event) = tokio::time::timeout(SILENCE, watch.next()).await else { break };
+        let event = event?.ok_or("a watch ended")?;
+        let Some(asked) = event["object"]["data"]["value"].as_str().and_then(|text| text.parse::<f64>().ok()) else {
+            continue;
+        };
         milliseconds.push(began.elapsed().as_secs_f64() * 1e3 - asked / 1e3);
-        if data["number"] == *last {
-            return Ok(milliseconds);
-        }
     }
+    Ok(milliseconds)
 }
 
 /// The events of a watch.

@@ -10,7 +10,7 @@ use process::Response;
 use serde_json::Value;
 
 use super::draft::Draft;
-use super::{ATTEMPTS, Scope, Write, sections, warn};
+use super::{Scope, Tries, Write, sections, warn};
 use crate::admission::Operation;
 use crate::kind::AnyObject;
 use crate::meta;
@@ -34,7 +34,7 @@ impl Scope {
 
     /// Creates an object; `name` is the one of the URL, for kinds that are created by a PUT.
     pub(super) async fn create_from(&self, draft: Draft, name: &str) -> Result<(Response, Vec<String>)> {
-        let Draft { mut tree, mut warnings } = draft;
+        let Draft { mut tree, warnings } = draft;
         let resource = &self.names().group_resource;
         if self.names().has_subresource("status")
             && !self.kind.keeps_status_on_create()
@@ -42,10 +42,9 @@ impl Scope {
         {
             fields.remove("status");
         }
-        let mut tree = Some(tree);
-        for attempt in 0..=ATTEMPTS {
-            let tree = if attempt == ATTEMPTS { tree.take() } else { tree.clone() };
-            let mut object = self.object(tree.unwrap_or_default())?;
+        let mut tries = Tries::default();
+        while tries.go_on() {
+            let mut object = self.object(tree.clone())?;
             self.take_identity(&mut *object, name)?;
             self.kind.default(&mut *object);
 
@@ -62,9 +61,8 @@ impl Scope {
             self.invalid(&name, &errors)?;
             self.kind.canonicalize(&mut *object);
             self.validate(Operation::Create, &name, &mut *object, None, &mut view)?;
-            if attempt == 0 {
-                warnings.extend(self.kind.warnings(&*object, None, &self.context));
-            }
+            let mut warnings = warnings.clone();
+            warnings.extend(self.kind.warnings(&*object, None, &self.context));
 
             let generated = given.is_empty();
             let path = self.object_path(&name);
@@ -88,7 +86,7 @@ impl Scope {
                 sections: encoded,
                 volatile: false,
             };
-            if let Some(stored) = self.append(write, object).await? {
+            if let Some(stored) = self.append(&mut tries, write, object).await? {
                 return Ok((self.answer(201, &stored), warnings));
             }
         }

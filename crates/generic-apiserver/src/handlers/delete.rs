@@ -9,7 +9,7 @@ use apimachinery::meta::{DeleteOptions, Time};
 use eventlog::{Expect, Verb};
 use process::Response;
 
-use super::{ATTEMPTS, Scope, Write, sections};
+use super::{Scope, Tries, Write, sections};
 use crate::admission::Operation;
 use crate::kind::AnyObject;
 use crate::output;
@@ -102,7 +102,8 @@ impl Scope {
     }
 
     async fn delete_one(&self, name: &str, options: &DeleteOptions) -> Result<Deleted> {
-        for _ in 0..=ATTEMPTS {
+        let mut tries = Tries::default();
+        while tries.go_on() {
             let stored = self.stored(name)?;
             let old = self.decoded(&stored)?.clone();
             self.check_preconditions(&*old, options)?;
@@ -119,7 +120,7 @@ impl Scope {
                 if self.context.dry_run {
                     return Ok(Deleted::Gone(stored));
                 }
-                if let Some(last) = self.remove(&stored, guards).await? {
+                if let Some(last) = self.remove(&mut tries, &stored, guards).await? {
                     return Ok(Deleted::Gone(last));
                 }
                 continue;
@@ -139,7 +140,7 @@ impl Scope {
                 sections: encoded,
                 volatile: false,
             };
-            if let Some(stored) = self.append(write, object).await? {
+            if let Some(stored) = self.append(&mut tries, write, object).await? {
                 return Ok(Deleted::Marked(stored));
             }
         }

@@ -33,7 +33,24 @@ use crate::subresource::{Subresource, SubresourceRequest};
 use crate::table::Include;
 
 /// How often admission runs again because what it rested on has changed.
-const ATTEMPTS: usize = 5;
+const GUARD_FAILURES: usize = 5;
+/// How often a change is made again because others changed the same object first.
+const CONFLICTS: usize = 200;
+
+/// How often a change was tried in vain. Upstream's storage tries again for as long as the request lasts, since each
+/// conflict means that somebody else succeeded; here there is an end to it.
+#[derive(Debug, Default)]
+struct Tries {
+    guard_failures: usize,
+    conflicts: usize,
+}
+
+impl Tries {
+    /// Whether one more is worth it.
+    fn go_on(&self) -> bool {
+        self.guard_failures <= GUARD_FAILURES && self.conflicts <= CONFLICTS
+    }
+}
 
 /// A request for one resource.
 pub(crate) struct Scope {
@@ -257,7 +274,7 @@ impl Scope {
     }
 
     /// Appends a change; `None`: what it rested on has changed, decide again.
-    async fn append(&self, write: Write, decoded: Box<AnyObject>) -> Result<Option<Arc<Stored>>> {
+    async fn append(&self, tries: &mut Tries, write: Write, decoded: Box<AnyObject>) -> Result<Option<Arc<Stored>>> {
         let name = write.key.name.clone();
         let change = Change {
             key: write.key,
@@ -271,7 +288,11 @@ impl Scope {
         };
         match self.server.store.append(change, decoded).await {
             Ok(stored) => Ok(Some(stored)),
-            Err(AppendError::Conflict { .. } | AppendError::GuardFailed) => {
+            Err(failure @ (AppendError::Conflict { .. } | AppendError::GuardFailed)) => {
+                match failure {
+                    AppendError::GuardFailed => tries.guard_failures += 1,
+                    _ => tries.conflicts += 1,
+                }
                 self.server.store.fresh().await?;
                 Ok(None)
             }

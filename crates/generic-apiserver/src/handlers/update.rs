@@ -11,7 +11,7 @@ use process::Response;
 use serde_json::{Map, Value};
 
 use super::draft::Draft;
-use super::{ATTEMPTS, Scope, Write, sections, warn};
+use super::{Scope, Tries, Write, sections, warn};
 use crate::admission::Operation;
 use crate::kind::AnyObject;
 use crate::negotiation::media;
@@ -104,10 +104,11 @@ impl Scope {
     /// Reads, changes and writes an object until nobody came in between.
     pub(super) async fn modify(&self, name: &str, mut source: Source<'_>) -> Result<Response> {
         let resource = &self.names().group_resource;
-        for attempt in 0..=ATTEMPTS {
+        let mut tries = Tries::default();
+        while tries.go_on() {
             let stored = self.stored(name)?;
             let old = self.decoded(&stored)?.clone();
-            let Made { mut object, mut warnings } = self.make(&mut source, &stored, &*old, attempt == ATTEMPTS)?;
+            let Made { mut object, mut warnings } = self.make(&mut source, &stored, &*old)?;
             self.keep_identity(&mut *object, &stored, &*old, matches!(source, Source::Body(_)))?;
             self.kind.default(&mut *object);
 
@@ -133,7 +134,7 @@ impl Scope {
                 if self.context.dry_run {
                     return Ok(finish(self.answer_unstored(200, &*object)));
                 }
-                if self.remove(&stored, guards).await?.is_some() {
+                if self.remove(&mut tries, &stored, guards).await?.is_some() {
                     return Ok(finish(self.answer_unstored(200, &*object)));
                 }
                 continue;
@@ -155,7 +156,7 @@ impl Scope {
                 sections: encoded,
                 volatile,
             };
-            if let Some(stored) = self.append(write, object).await? {
+            if let Some(stored) = self.append(&mut tries, write, object).await? {
                 return Ok(finish(self.answer(200, &stored)));
             }
         }
@@ -163,10 +164,10 @@ impl Scope {
     }
 
     /// The new object, before anything but the client has touched it.
-    fn make(&self, source: &mut Source<'_>, stored: &Stored, old: &AnyObject, last: bool) -> Result<Made> {
+    fn make(&self, source: &mut Source<'_>, stored: &Stored, old: &AnyObject) -> Result<Made> {
         match source {
             Source::Body(draft) => {
-                let tree = if last { draft.tree.take() } else { draft.tree.clone() };
+                let tree = draft.tree.clone();
                 let tree = self.through_door(tree, stored, old)?;
                 Ok(Made { object: self.object(tree)?, warnings: draft.warnings.clone() })
             }
@@ -393,6 +394,7 @@ impl Scope {
     /// Removes an object; `None`: it changed meanwhile.
     pub(super) async fn remove(
         &self,
+        tries: &mut Tries,
         stored: &Arc<Stored>,
         guards: Vec<eventlog::Guard>,
     ) -> Result<Option<Arc<Stored>>> {
@@ -405,7 +407,7 @@ impl Scope {
             sections: stored.sections.clone(),
             volatile: false,
         };
-        self.append(write, last).await
+        self.append(tries, write, last).await
     }
 }
 
