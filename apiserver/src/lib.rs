@@ -11,6 +11,7 @@
 
 pub mod admission;
 pub mod instance;
+mod kubeconfig;
 mod rows;
 pub mod strategy;
 
@@ -23,6 +24,9 @@ use clock::Random;
 use domain::profile::Profile;
 use domain::validation::shoot::Gates;
 use generic_apiserver::{Authenticated, Builder, FixedClusters, Foundation, Server};
+use kubeconfig::KubeconfigHook;
+
+pub use kubeconfig::ShootAccess;
 
 /// Logical cluster whose Gardener groups this server answers for.
 pub const CLUSTER: &str = "garden";
@@ -40,6 +44,12 @@ pub struct Options {
     pub credentials_rotation_interval: TimeDelta,
     /// Kubernetes version of the garden cluster.
     pub kubernetes_version: String,
+    /// How long a kubeconfig of `shoots/adminkubeconfig` is valid at most (`--shoot-admin-kubeconfig-max-expiration`).
+    pub admin_kubeconfig_max_expiration: TimeDelta,
+    /// How long a kubeconfig of `shoots/viewerkubeconfig` is valid at most (`--shoot-viewer-kubeconfig-max-expiration`).
+    pub viewer_kubeconfig_max_expiration: TimeDelta,
+    /// Where the clusters of Shoots are reached; without it kubeconfigs show the addresses that Shoots advertise.
+    pub shoot_access: Option<ShootAccess>,
 }
 
 impl Default for Options {
@@ -50,6 +60,9 @@ impl Default for Options {
             default_domains: Vec::new(),
             credentials_rotation_interval: TimeDelta::days(90),
             kubernetes_version: "1.32.4".to_owned(),
+            admin_kubeconfig_max_expiration: TimeDelta::days(1),
+            viewer_kubeconfig_max_expiration: TimeDelta::days(1),
+            shoot_access: None,
         }
     }
 }
@@ -67,8 +80,14 @@ pub fn service(foundation: Foundation, options: &Options) -> Server {
 
 /// Adds Gardener's kinds, the kinds that admission reads, and the admission chain.
 pub fn register(builder: Builder, options: &Options, random: Random) -> Builder {
+    let shoots = catalogue::of::<Shoot>();
+    let access = &options.shoot_access;
+    let admin = KubeconfigHook::admin(options.admin_kubeconfig_max_expiration, access.clone(), random.clone());
+    let viewer = KubeconfigHook::viewer(options.viewer_kubeconfig_max_expiration, access.clone(), random.clone());
     let builder = builder
-        .resource::<Shoot>(catalogue::of::<Shoot>(), strategy::ShootStrategy::new(options, random))
+        .subresource(shoots, "adminkubeconfig", admin)
+        .subresource(shoots, "viewerkubeconfig", viewer)
+        .resource::<Shoot>(shoots, strategy::ShootStrategy::new(options, random))
         .resource::<CloudProfile>(catalogue::of::<CloudProfile>(), strategy::CloudProfileStrategy(options.profile))
         .resource::<NamespacedCloudProfile>(
             catalogue::of::<NamespacedCloudProfile>(),

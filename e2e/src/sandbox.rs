@@ -109,6 +109,30 @@ impl Sandbox {
         String::from_utf8_lossy(&output.stderr).into_owned()
     }
 
+    /// Writes a file into the sandbox; its path.
+    ///
+    /// # Panics
+    /// It cannot be written.
+    pub fn file(&self, name: &str, text: &str) -> String {
+        let path = self.folder.join(name);
+        std::fs::write(&path, text).expect("the sandbox is writable");
+        path.to_string_lossy().into_owned()
+    }
+
+    /// Runs kubectl with another kubeconfig and gives its standard output.
+    ///
+    /// # Errors
+    /// It fails: its standard error.
+    ///
+    /// # Panics
+    /// It cannot be run.
+    pub fn kubectl_with(&self, version: Kubectl, kubeconfig: &str, words: &[&str]) -> Result<String, String> {
+        let all = [&["--kubeconfig", kubeconfig], words].concat();
+        let output = self.command(&version.path().to_string_lossy(), &all).output().expect("a kubectl that can be run");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
+    }
+
     fn run_kubectl(&self, version: Kubectl, context: &str, words: &[&str]) -> Output {
         let context = match context {
             "garden" => "terrarium-default".to_owned(),

@@ -111,6 +111,51 @@ fn a_shoot_is_force_updated(kubectl: Kubectl, sandbox: &Sandbox) {
     assert_eq!(state, "Succeeded");
 }
 
+#[test]
+fn a_shoot_is_entered_with_a_kubeconfig_of_its_own() {
+    let sandbox = sandbox("kubeconfig");
+    sandbox.terrarium(&["up", "--start-time", "2023-07-27T20:00:00Z"]);
+    let garden = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "garden", words);
+    garden(&["apply", "-f", &manifest("garden")]);
+    garden(&["wait", "--for=jsonpath={.status.phase}=Ready", "project/demo", "--timeout=30s"]);
+    garden(&["-n", "garden-demo", "apply", "-f", &manifest("shoot")]);
+    let done = "--for=jsonpath={.status.lastOperation.state}=Succeeded";
+    garden(&["-n", "garden-demo", "wait", done, "shoot/local", "--timeout=30s"]);
+
+    // The way of the documentation: a path without anything in front of it means the user's own cluster.
+    let request = sandbox.file("request.json", "{\"spec\":{\"expirationSeconds\":1800}}");
+    let path = "/apis/core.gardener.cloud/v1beta1/namespaces/garden-demo/shoots/local/adminkubeconfig";
+    let answer = garden(&["create", "--raw", path, "-f", &request]);
+    in_order(&answer, &["AdminKubeconfigRequest", "expirationTimestamp", "kubeconfig"]);
+
+    for (kubectl, flags, group) in [
+        (Kubectl::Oldest, &["--expiration", "30m"][..], "system:masters"),
+        (Kubectl::Newest, &["--viewer"][..], "gardener.cloud:system:viewers"),
+    ] {
+        let config = sandbox.terrarium(&[&["kubeconfig", "shoot/demo/local"], flags].concat());
+        let config = sandbox.file("shoot.kubeconfig", &config);
+        let shoot = |words: &[&str]| sandbox.kubectl_with(kubectl, &config, words);
+        let nodes = shoot(&["get", "nodes"]).expect("the Shoot's nodes");
+        assert_eq!(nodes.matches(" Ready ").count(), 3, "{nodes}");
+        in_order(&shoot(&["auth", "whoami"]).expect("an answer"), &["admin", group]);
+        let text = std::fs::read_to_string(&config).expect("written above");
+        for elsewhere in ["garden", "seed--local", "*", "shoot--demo--other"] {
+            let other = sandbox.file("other.kubeconfig", &text.replace("shoot--demo--local", elsewhere));
+            let refused =
+                sandbox.kubectl_with(kubectl, &other, &["get", "--raw", &format!("/clusters/{elsewhere}/api")]);
+            in_order(&refused.expect_err("another cluster's"), &["Unauthorized"]);
+        }
+    }
+    let config = sandbox.terrarium(&["kubeconfig", "shoot/demo/local", "--expiration", "30m"]);
+    let config = sandbox.file("shoot.kubeconfig", &config);
+    let path = "/clusters/shoot--demo--local/api/v1/nodes";
+    let nodes = || sandbox.kubectl_with(Kubectl::Newest, &config, &["get", "--raw", path]);
+    sandbox.terrarium(&["clock", "advance", "20m"]);
+    assert!(nodes().is_ok());
+    sandbox.terrarium(&["clock", "advance", "11m"]);
+    in_order(&nodes().expect_err("it has expired"), &["Unauthorized"]);
+}
+
 fn components_are_deployments(kubectl: Kubectl, sandbox: &Sandbox) {
     let runtime = |words: &[&str]| sandbox.kubectl(kubectl, "runtime", &[&["-n", "garden"], words].concat());
     let deployments = runtime(&["get", "deployments"]);

@@ -28,7 +28,7 @@ use domain::profile::Profile;
 use process::{Context, Exit};
 
 pub use self::configuration::Configuration;
-use self::shared::{GARDEN, Gardenlet, Signals, Stores};
+use self::shared::{GARDEN, Gardenlet, MadeCredentials, Signals, Stores};
 
 /// What a gardenlet is started with.
 #[derive(Clone, Debug, Default)]
@@ -63,6 +63,7 @@ pub async fn run(context: Context, options: Options) -> Exit {
         options,
         stores,
         signals,
+        credentials: MadeCredentials::default(),
     });
     context.tasks.spawn(care::run(gardenlet.clone(), care, by_technical_id));
     gardenlet.stores.shoots.synced().await;

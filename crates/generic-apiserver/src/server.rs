@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use apimachinery::Object;
 use apimachinery::catalogue::ResourceInfo;
+use apimachinery::{Object, Resource};
 use bytes::Bytes;
 use clock::{Clock, Random};
 use eventlog::{Actor, EventLog, Revision};
@@ -319,6 +319,20 @@ impl Server {
     pub async fn barrier(&self, number: u64) -> Option<Revision> {
         self.0.store.fresh().await.ok()?;
         Some(self.0.store.barrier(number))
+    }
+
+    /// An object of a kind that this server folds, as of now; `None`: there is none, or the log cannot be reached.
+    pub async fn object<K: Resource>(&self, cluster: &str, namespace: &str, name: &str) -> Option<Arc<K>> {
+        self.0.store.fresh().await.ok()?;
+        Reads(&mut Snapshot::new(&self.0.store, cluster)).get(namespace, name)
+    }
+
+    /// All objects of a kind that this server folds, as of now, in key order; none if the log cannot be reached.
+    pub async fn objects<K: Resource>(&self, cluster: &str) -> Vec<Arc<K>> {
+        if self.0.store.fresh().await.is_err() {
+            return Vec::new();
+        }
+        Reads(&mut Snapshot::new(&self.0.store, cluster)).list(None)
     }
 
     /// Removes, finalizers or not, every object of a cluster that does not exist any more.

@@ -7,6 +7,7 @@ use futures::future::BoxFuture;
 use process::Response;
 use serde_json::Value;
 
+use crate::admission::Reads;
 use crate::registry::RequestContext;
 use crate::status::json_response;
 
@@ -40,7 +41,7 @@ pub struct SubresourceRequest {
     pub object: Value,
     /// Parameters behind the question mark, decoded.
     pub query: Vec<(String, String)>,
-    /// The body's tree; null without a body.
+    /// The body's tree, pruned by [`Facts::schema`]; null without a body.
     pub body: Value,
 }
 
@@ -49,11 +50,12 @@ pub trait Subresource: Send + Sync + 'static {
     /// What clients are told of it.
     fn facts(&self) -> Facts;
 
-    /// The answer: [`object`] or any other.
+    /// The answer: [`object`] or any other. `reads` is the server's state, at least as new as the request; a decision
+    /// that takes time has read from it before it begins.
     ///
     /// # Errors
     /// What the client is told instead.
-    fn answer(&self, request: SubresourceRequest) -> BoxFuture<'_, Result<Response, Status>>;
+    fn answer<'a>(&'a self, request: SubresourceRequest, reads: &Reads<'_>) -> BoxFuture<'a, Result<Response, Status>>;
 }
 
 /// An answer that shows an object; 201 after `create`.

@@ -17,6 +17,7 @@ use apimachinery::schema::Node;
 use apimachinery::{DynamicObject, Status};
 use bytes::Bytes;
 use futures::future::BoxFuture;
+use generic_apiserver::admission::Reads;
 use generic_apiserver::subresource::{self, Facts, Subresource, SubresourceRequest};
 use generic_apiserver::{Builder, Strategy};
 use process::{Response, Transport};
@@ -120,7 +121,7 @@ impl Subresource for Eviction {
         Facts { group: "policy", version: "v1", kind: "Eviction", verbs: &["create"], schema: || Node::Raw }
     }
 
-    fn answer(&self, _: SubresourceRequest) -> BoxFuture<'_, Result<Response, Status>> {
+    fn answer<'a>(&'a self, _: SubresourceRequest, _: &Reads<'_>) -> BoxFuture<'a, Result<Response, Status>> {
         Box::pin(async { Ok(subresource::object(201, &json!({"kind": "Status", "status": "Success"}))) })
     }
 }

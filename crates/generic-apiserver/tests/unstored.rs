@@ -9,6 +9,7 @@ use apimachinery::catalogue::ResourceInfo;
 use apimachinery::schema::Node;
 use apimachinery::{DynamicObject, Status};
 use futures::future::BoxFuture;
+use generic_apiserver::admission::Reads;
 use generic_apiserver::authentication::FixedAuthenticator;
 use generic_apiserver::authorization::Question;
 use generic_apiserver::discovery::{StaleGroup, merge};
@@ -78,7 +79,7 @@ impl Subresource for Polish {
         Facts { group: "shine.example.com", version: "v1", kind: "Polish", verbs: &["create"], schema: || Node::Raw }
     }
 
-    fn answer(&self, request: SubresourceRequest) -> BoxFuture<'_, Result<Response, Status>> {
+    fn answer<'a>(&'a self, request: SubresourceRequest, _: &Reads<'_>) -> BoxFuture<'a, Result<Response, Status>> {
         Box::pin(async move {
             if request.body["with"] == "sand" {
                 return Err(Status::bad_request("sand scratches"));

@@ -1,15 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Who asks the host: users and components by their certificates.
+//!
+//! | signed by | judged on | good for |
+//! | --- | --- | --- |
+//! | the landscape's authority | wall time | everything: components, and the landscape's own commands |
+//! | the authority of the cluster in the path | landscape time | that cluster |
+//!
+//! A cluster's authority is the one that its Cluster object names (a shoot's gardenlet puts it there); without one the
+//! landscape has made one for it.
+//!
+//! **Invariants.** Paths that are of no cluster or of all want the landscape's authority. A wrong certificate is answered
+//! with 401 even where an anonymous request would be answered.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
 
+use api::terrarium::Cluster;
 use futures::future::BoxFuture;
+use generic_apiserver::Server;
 use generic_apiserver::authentication::{
     Authenticator, CertificateError, ClientAuthority, Credentials, FixedAuthenticator, Identity, Judged, Unauthorized,
     organizational_unit,
 };
 use process::User;
 use process::pki::{Badge, PkiError};
+
+use crate::RUNTIME_CLUSTER;
 
 /// Knows users by certificates of one authority, and which of them are components by the [`Badge`] in those. A component
 /// that an earlier start of the host has left behind is nobody: 401.
@@ -53,6 +70,100 @@ impl Authenticator for CertificateAuthenticator {
             let badge = credentials.certificates.first().and_then(organizational_unit);
             let component = badge.map(|badge| self.component(&badge)).transpose()?;
             Ok(Identity::User(User { component, ..user }))
+        })
+    }
+}
+
+/// The authorities, as PEM, of a cluster whose object names none; `None`: nobody but the landscape may ask it.
+pub type OwnAuthorities = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
+
+/// Knows who asks by the cluster that is asked.
+pub struct ClusterAuthenticator {
+    landscape: CertificateAuthenticator,
+    server: Server,
+    own: OwnAuthorities,
+    /// What a cluster's bundle became when it was read last.
+    read: Mutex<BTreeMap<String, (String, ClientAuthority)>>,
+}
+
+impl fmt::Debug for ClusterAuthenticator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClusterAuthenticator").field("landscape", &self.landscape).finish_non_exhaustive()
+    }
+}
+
+impl ClusterAuthenticator {
+    /// Believes the landscape's authority everywhere, and in a cluster the cluster's, whose object `server` knows.
+    pub fn new(landscape: CertificateAuthenticator, server: Server, own: OwnAuthorities) -> Self {
+        Self { landscape, server, own, read: Mutex::default() }
+    }
+
+    /// The authority of a cluster.
+    async fn authority(&self, cluster: &str) -> Option<ClientAuthority> {
+        if cluster.is_empty() || cluster == "*" {
+            return None;
+        }
+        let object = self.server.object::<Cluster>(RUNTIME_CLUSTER, "", cluster).await;
+        self.authority_of(cluster, object.as_deref())
+    }
+
+    /// The authority of a cluster, given its object.
+    fn authority_of(&self, cluster: &str, object: Option<&Cluster>) -> Option<ClientAuthority> {
+        let bundle = match object {
+            Some(object) if !object.spec.client_ca.is_empty() => Some(object.spec.client_ca.clone()),
+            Some(_) => (self.own)(cluster),
+            None if cluster == RUNTIME_CLUSTER => (self.own)(cluster),
+            None => None,
+        };
+        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(bundle) = bundle else {
+            read.remove(cluster);
+            return None;
+        };
+        if let Some((known, authority)) = read.get(cluster)
+            && *known == bundle
+        {
+            return Some(authority.clone());
+        }
+        let authority = ClientAuthority::from_pem(&bundle)
+            .inspect_err(|error| tracing::warn!(%error, cluster, "the cluster's clients cannot be known"))
+            .ok()?;
+        read.insert(cluster.to_owned(), (bundle, authority.clone()));
+        Some(authority)
+    }
+}
+
+impl Authenticator for ClusterAuthenticator {
+    fn authenticate<'a>(&'a self, credentials: Credentials<'a>) -> BoxFuture<'a, Result<Identity, Unauthorized>> {
+        Box::pin(async move {
+            let refusal = match self.landscape.authenticate(credentials).await {
+                Err(refusal) => refusal,
+                known => return known,
+            };
+            if credentials.certificates.is_empty() {
+                return Err(refusal);
+            }
+            let Some(authority) = self.authority(credentials.cluster).await else { return Err(refusal) };
+            let user = authority.judge(credentials.certificates, credentials.now);
+            user.map(Identity::User).map_err(|error| Unauthorized(error.to_string()))
+        })
+    }
+
+    fn home<'a>(&'a self, credentials: Credentials<'a>) -> BoxFuture<'a, Option<String>> {
+        Box::pin(async move {
+            let Credentials { certificates, now, .. } = credentials;
+            if certificates.is_empty() {
+                return None;
+            }
+            let is_user = |authority: Option<ClientAuthority>| {
+                authority.is_some_and(|authority| authority.judge(certificates, now).is_ok())
+            };
+            if is_user(self.authority_of(RUNTIME_CLUSTER, None)) {
+                return Some(RUNTIME_CLUSTER.to_owned());
+            }
+            let clusters = self.server.objects::<Cluster>(RUNTIME_CLUSTER).await;
+            let is_home = |cluster: &&Arc<Cluster>| is_user(self.authority_of(&cluster.metadata.name, Some(cluster)));
+            clusters.iter().find(is_home).map(|cluster| cluster.metadata.name.clone())
         })
     }
 }

@@ -31,7 +31,7 @@ use tokio::sync::oneshot;
 
 use crate::aggregation::{Instances, api_services};
 use crate::clock_service::{Barriers, ClockService};
-use crate::identity::CertificateAuthenticator;
+use crate::identity::{CertificateAuthenticator, ClusterAuthenticator, OwnAuthorities};
 use crate::kubelet::{self, Launcher, Logs};
 use crate::timekeeper::Mode;
 use crate::{Host, Parts};
@@ -66,6 +66,8 @@ pub struct Options {
     pub authorities: String,
     /// Certificate that the host shows to the servers of the aggregated groups.
     pub front_proxy: Pair,
+    /// Authorities of users of the clusters whose objects name none.
+    pub own_authorities: OwnAuthorities,
     /// Given the address, says how pods become processes.
     pub launcher: Box<dyn FnOnce(SocketAddr) -> Launcher + Send>,
 }
@@ -116,9 +118,10 @@ impl Live {
         let instances = Instances::new(tasks.clone(), log.clone(), clock.clock());
         host.aggregate_instances(instances.clone());
 
-        let authenticator = CertificateAuthenticator::new(&authorities, start)
+        let landscape = CertificateAuthenticator::new(&authorities, start)
             .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error.to_string()))?;
-        let mut serve = http::Options::new(certificate, authenticator, clock.clock(), wall);
+        let authenticator = ClusterAuthenticator::new(landscape, host.server().clone(), options.own_authorities);
+        let mut serve = http::Options::new(certificate, authenticator, clock.clock(), wall.clone());
         serve.listen = listen;
         serve.random = random.clone();
         serve.health = Health::default();

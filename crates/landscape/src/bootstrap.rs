@@ -26,7 +26,7 @@ pub async fn prepare(admin: &Context, options: &Options) -> Result<(), Failure> 
 pub async fn prepare_clusters(admin: &Context, options: &Options) -> Result<(), Failure> {
     let seeds = options.seeds.iter().map(|seed| format!("seed--{}", seed.metadata.name));
     for name in std::iter::once(GARDEN_CLUSTER.to_owned()).chain(seeds) {
-        let spec = ClusterSpec { kubernetes_version: options.kubernetes_version.clone() };
+        let spec = ClusterSpec { kubernetes_version: options.kubernetes_version.clone(), ..ClusterSpec::default() };
         create(&Api::all(admin, RUNTIME_CLUSTER), Cluster { metadata: named(&name), spec }).await?;
     }
     create(&Api::all(admin, GARDEN_CLUSTER), Namespace { metadata: named("garden"), ..Default::default() }).await?;

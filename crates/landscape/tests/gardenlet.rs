@@ -5,10 +5,10 @@ mod support;
 
 use std::collections::BTreeSet;
 
-use api::core::{Seed, Shoot};
+use api::core::{InternalSecret, Seed, Shoot};
 use api::extensions::{Cluster as ClusterCopy, DNSRecord, Infrastructure, Worker};
 use api::kubernetes::apps::{DaemonSet, Deployment, StatefulSet};
-use api::kubernetes::core::{Namespace, Secret};
+use api::kubernetes::core::{ConfigMap, Namespace, Secret};
 use api::terrarium::Cluster;
 use apimachinery::Resource;
 use apimachinery::meta::DeleteOptions;
@@ -112,6 +112,35 @@ fn a_created_shoot_gets_healthy() {
     );
     let constraints: Vec<_> = status.constraints.iter().map(|c| (c.r#type.as_str(), c.status.as_str())).collect();
     assert_eq!(constraints, [("HibernationPossible", "True"), ("MaintenancePreconditionsSatisfied", "True")]);
+}
+
+#[test]
+fn a_created_shoot_leaves_its_credentials_which_go_with_it() {
+    let mut audited = Audited::start(Options::new(1, evening()));
+    let shoot = audited.create_shoot("local");
+    let own = |names: Vec<String>| -> Vec<String> {
+        names.into_iter().filter_map(|name| name.strip_prefix("local.").map(ToOwned::to_owned)).collect()
+    };
+    let namespace = preset::NAMESPACE;
+    assert_eq!(own(names::<ConfigMap>(&mut audited, "garden", namespace)), ["ca-cluster", "ca-kubelet"]);
+    assert_eq!(own(names::<Secret>(&mut audited, "garden", namespace)), ["ca-cluster", "monitoring", "ssh-keypair"]);
+    assert_eq!(own(names::<InternalSecret>(&mut audited, "garden", namespace)), ["ca-client"]);
+    let secrets = Api::<InternalSecret>::namespaced(&audited.admin, "garden", namespace);
+    let secret = audited.run(secrets.get("local.ca-client")).expect("it is there");
+    let owner = &secret.metadata.owner_references[0];
+    assert_eq!((owner.kind.as_str(), &owner.uid), ("Shoot", &shoot.metadata.uid));
+    let clusters = Api::<Cluster>::all(&audited.admin, "runtime");
+    let cluster = audited.run(clusters.get(ID)).expect("it is there");
+    assert_eq!(cluster.spec.client_ca.as_bytes(), secret.data["ca.crt"].0);
+
+    let api = shoots(&audited);
+    let confirm = json!({"metadata": {"annotations": {"confirmation.gardener.cloud/deletion": "true"}}});
+    audited.run(api.patch("local", &Patch::Merge(confirm))).expect("an annotation");
+    audited.run(api.delete("local", &DeleteOptions::default())).expect("it is confirmed");
+    audited.until("2023-07-27T21:00:00Z");
+    assert_eq!(own(names::<ConfigMap>(&mut audited, "garden", namespace)), [""; 0]);
+    assert_eq!(own(names::<Secret>(&mut audited, "garden", namespace)), [""; 0]);
+    assert_eq!(own(names::<InternalSecret>(&mut audited, "garden", namespace)), [""; 0]);
 }
 
 #[test]

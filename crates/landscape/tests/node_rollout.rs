@@ -31,7 +31,7 @@ fn landscape_of(options: Options) -> Audited {
     audited.run(async {
         let cluster = terrarium::Cluster {
             metadata: named("", SHOOT),
-            spec: terrarium::ClusterSpec { kubernetes_version: "1.26.4".into() },
+            spec: terrarium::ClusterSpec { kubernetes_version: "1.26.4".into(), ..terrarium::ClusterSpec::default() },
         };
         Api::all(&admin, "runtime").create(&cluster).await.expect("the cluster is created");
         let namespace = Namespace { metadata: named("", SHOOT), ..Namespace::default() };

@@ -20,6 +20,7 @@ use std::net::IpAddr;
 use std::str::FromStr;
 use std::time::Duration;
 
+use apimachinery::meta::ByteString;
 use clock::{Instant, Random};
 use rcgen::{
     BasicConstraints, CertificateParams, CertificateSigningRequestParams, DistinguishedName, DnType,
@@ -83,9 +84,7 @@ impl Key {
         // RFC 8410: PKCS #8 of version 1 around an octet string that holds the octet string of the seed.
         let mut der =
             vec![0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20];
-        for part in ["key 0", "key 1", "key 2", "key 3"] {
-            der.extend_from_slice(&random.draw(&format!("{part}: {purpose}"), object, ordinal).to_be_bytes());
-        }
+        der.extend_from_slice(&landscape_secret(random, purpose, object, ordinal));
         let der = PrivatePkcs8KeyDer::from(der);
         let key = KeyPair::from_pkcs8_der_and_sign_algo(&der, &PKCS_ED25519);
         Self(key.expect("any 32 bytes are a key"))
@@ -107,6 +106,68 @@ impl fmt::Debug for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Key")
     }
+}
+
+/// The 32 bytes that a landscape key is made from.
+fn landscape_secret(random: &Random, purpose: &str, object: &str, ordinal: u64) -> Vec<u8> {
+    let part = |part: &str| random.draw(&format!("{part}: {purpose}"), object, ordinal).to_be_bytes();
+    ["key 0", "key 1", "key 2", "key 3"].into_iter().flat_map(part).collect()
+}
+
+/// A landscape key as OpenSSH reads it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SshKeyPair {
+    /// PEM of OpenSSH's own format, not encrypted.
+    pub private: String,
+    /// One line of `authorized_keys`, without comment.
+    pub public: String,
+}
+
+impl fmt::Debug for SshKeyPair {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SshKeyPair").field("public", &self.public).finish_non_exhaustive()
+    }
+}
+
+impl SshKeyPair {
+    /// The landscape key for a purpose and an object; see [`Key::landscape`].
+    ///
+    /// Source: OpenSSH, PROTOCOL.key; RFC 8709.
+    pub fn landscape(random: &Random, purpose: &str, object: &str, ordinal: u64) -> Self {
+        const TYPE: &[u8] = b"ssh-ed25519";
+        let key = Key::landscape(random, purpose, object, ordinal);
+        let public = key.0.public_key_raw();
+        let mut blob = Vec::new();
+        put_text(&mut blob, TYPE);
+        put_text(&mut blob, public);
+
+        let check = random.draw(&format!("check: {purpose}"), object, ordinal).to_be_bytes();
+        let mut own = [&check[..4], &check[..4], &blob].concat();
+        put_text(&mut own, &[&landscape_secret(random, purpose, object, ordinal), public].concat());
+        put_text(&mut own, b"");
+        own.extend((1_u8..).take(own.len().next_multiple_of(8) - own.len()));
+
+        let mut all = b"openssh-key-v1\0".to_vec();
+        for text in [b"none".as_slice(), b"none", b""] {
+            put_text(&mut all, text);
+        }
+        all.extend_from_slice(&1_u32.to_be_bytes());
+        put_text(&mut all, &blob);
+        put_text(&mut all, &own);
+        let mut private = "-----BEGIN OPENSSH PRIVATE KEY-----\n".to_owned();
+        for line in ByteString(all).to_base64().as_bytes().chunks(70) {
+            private.push_str(&String::from_utf8_lossy(line));
+            private.push('\n');
+        }
+        private.push_str("-----END OPENSSH PRIVATE KEY-----\n");
+        Self { private, public: format!("ssh-ed25519 {}\n", ByteString(blob).to_base64()) }
+    }
+}
+
+/// Bytes behind their length.
+fn put_text(out: &mut Vec<u8>, text: &[u8]) {
+    out.extend_from_slice(&u32::try_from(text.len()).unwrap_or_default().to_be_bytes());
+    out.extend_from_slice(text);
 }
 
 /// What a certificate is for.
@@ -307,6 +368,21 @@ mod tests {
         assert_eq!(leaf, same);
         assert_ne!(first.pair().key, landscape_ca(2, 0).0.pair().key);
         assert_ne!(first.pair().key, landscape_ca(1, 1).0.pair().key);
+    }
+
+    #[test]
+    fn keys_for_ssh_follow_the_seed_and_are_openssh_s() {
+        let pair = |seed| SshKeyPair::landscape(&Random::new(seed), "ssh-keypair", "garden/garden-dev/s", 0);
+        let (first, again) = (pair(1), pair(1));
+        assert_eq!(first, again);
+        assert_ne!(first.private, pair(2).private);
+        // What `ssh-keygen -y` prints for the private key.
+        let public = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPsNNVNvCT215x6X+40cEn2W+IMEY5nWkGuZqSwjaxXD\n";
+        assert_eq!(first.public, public);
+        let base64: String = first.private.lines().filter(|line| !line.starts_with("-----")).collect();
+        let bytes = ByteString::from_base64(&base64).expect("base64").0;
+        assert!(bytes.starts_with(b"openssh-key-v1\0\0\0\0\x04none\0\0\0\x04none\0\0\0\0\0\0\0\x01\0\0\0\x33"));
+        assert!(bytes.ends_with(&[1, 2, 3, 4, 5]), "padded to whole blocks");
     }
 
     #[test]

@@ -3,9 +3,10 @@
 //!
 //! **Tour.** [`Botanist`] the run and the dispatch of effects; [`extensions`] writing, awaiting and deleting extension
 //! objects; [`components`] the objects that stand for components; [`dns`], [`operating_system`], [`worker`],
-//! [`secrets`] what these tasks write.
+//! [`secrets`], [`credentials`] what these tasks write.
 
 pub(crate) mod components;
+pub(crate) mod credentials;
 pub(crate) mod dns;
 pub(crate) mod extensions;
 pub(crate) mod operating_system;

@@ -21,6 +21,7 @@ use controller::{Api, Change, Controller, ListOptions, ObjectKey, Recorder, Stor
 use process::{Context, watch};
 
 use super::Options;
+use super::botanist::credentials::Credentials;
 
 /// Name of the virtual garden's cluster.
 pub(crate) const GARDEN: &str = "garden";
@@ -40,6 +41,8 @@ pub(crate) struct Gardenlet {
     pub(crate) seed_cluster: String,
     pub(crate) stores: Stores,
     pub(crate) signals: Signals,
+    /// Credentials of Shoots that were made in this process.
+    pub(crate) credentials: MadeCredentials,
     /// Events in the garden.
     pub(crate) recorder: Recorder,
 }
@@ -99,6 +102,27 @@ fn scoped<K: Resource>(context: &Context, cluster: &str, namespace: &str) -> Api
 /// Key of an object of the garden.
 pub(crate) fn garden_key(namespace: &str, name: &str) -> ObjectKey {
     ObjectKey { cluster: GARDEN.into(), namespace: namespace.into(), name: name.into() }
+}
+
+/// Credentials by technical ID: what can be made again, kept because making it takes long.
+#[derive(Debug, Default)]
+pub(crate) struct MadeCredentials(Mutex<BTreeMap<String, Arc<Credentials>>>);
+
+impl MadeCredentials {
+    pub(crate) fn get(&self, technical_id: &str) -> Option<Arc<Credentials>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(technical_id).cloned()
+    }
+
+    pub(crate) fn insert(&self, technical_id: &str, made: Credentials) -> Arc<Credentials> {
+        let made = Arc::new(made);
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.insert(technical_id.to_owned(), made.clone());
+        made
+    }
+
+    pub(crate) fn forget(&self, technical_id: &str) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(technical_id);
+    }
 }
 
 /// Wakes those who wait for a change of a Shoot's objects, by technical ID.

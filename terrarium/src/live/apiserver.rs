@@ -5,13 +5,14 @@
 //! | --- | --- |
 //! | `--feature-gates=NAME=BOOL,…` | yes; a gate that the emulated version does not know, or has locked, ends the process |
 //! | `--shoot-credentials-rotation-interval=90d` | yes, as Go writes durations |
+//! | `--shoot-admin-kubeconfig-max-expiration=24h`, `--shoot-viewer-kubeconfig-max-expiration=24h` | yes |
 //! | `--profile`, `--default-domain`, `--kubernetes-version` | no: profile, domain of Shoots without one, version of cluster `garden` |
 
 use std::process::ExitCode;
 
 use apimachinery::meta::Duration;
-use apiserver::Options;
 use apiserver::instance::{self, Paths};
+use apiserver::{Options, ShootAccess};
 use chrono::TimeDelta;
 use domain::profile::Profile;
 use domain::skew::GardenerVersion;
@@ -28,7 +29,9 @@ pub(super) fn run() -> ExitCode {
 }
 
 fn serve(assignment: Assignment, end: oneshot::Receiver<()>) -> Result<Exit, String> {
-    let options = options(&assignment.args, &assignment.version)?;
+    let mut options = options(&assignment.args, &assignment.version)?;
+    options.shoot_access =
+        Some(ShootAccess { server: assignment.server.clone(), authorities: assignment.authorities.clone() });
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -62,9 +65,13 @@ pub(super) fn options(args: &[String], version: &str) -> Result<Options, String>
             "--default-domain" => options.default_domains = vec![value.to_owned()],
             "--kubernetes-version" => value.clone_into(&mut options.kubernetes_version),
             "--shoot-credentials-rotation-interval" => {
-                let interval: Duration =
-                    value.parse().map_err(|_| invalid(format!("time: invalid duration {value:?}")))?;
-                options.credentials_rotation_interval = TimeDelta::nanoseconds(interval.nanoseconds);
+                options.credentials_rotation_interval = duration(value).map_err(invalid)?;
+            }
+            "--shoot-admin-kubeconfig-max-expiration" => {
+                options.admin_kubeconfig_max_expiration = duration(value).map_err(invalid)?;
+            }
+            "--shoot-viewer-kubeconfig-max-expiration" => {
+                options.viewer_kubeconfig_max_expiration = duration(value).map_err(invalid)?;
             }
             "--feature-gates" => {
                 for gate in value.split(',').filter(|gate| !gate.is_empty()) {
@@ -75,6 +82,12 @@ pub(super) fn options(args: &[String], version: &str) -> Result<Options, String>
         }
     }
     Ok(options)
+}
+
+/// As Go reads durations.
+fn duration(text: &str) -> Result<TimeDelta, String> {
+    let read: Duration = text.parse().map_err(|_| format!("time: invalid duration {text:?}"))?;
+    Ok(TimeDelta::nanoseconds(read.nanoseconds))
 }
 
 fn set_gate(options: &mut Options, gate: &str, version: &str) -> Result<(), String> {

@@ -1,19 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The authority of a landscape's certificates.
+//! The authorities of a landscape's certificates.
 //!
-//! One authority signs the host's server certificate, those of users, and those of components. It lives in the
-//! landscape's directory, so that a kubeconfig stays good when the host is started again.
+//! | authority | signs | lives on |
+//! | --- | --- | --- |
+//! | the landscape's ([`LandscapeAuthority`]) | the host's server certificate, components, our own commands | wall time |
+//! | one for each of `garden`, `runtime`, `seed--NAME` ([`ClusterAuthorities`]) | users of that cluster | landscape time |
+//!
+//! They lie in the landscape's directory, so that a kubeconfig stays good when the host is started again. Their keys are
+//! random: whoever knows a landscape's seed must not be its administrator. Authorities of shoots are objects of the
+//! landscape, and follow its seed.
 
 use std::fmt;
 use std::sync::Arc;
 
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta, Utc};
 use clock::Clock;
 use process::pki::{Authority, Badge, Key, Leaf, Pair, Validity};
 
 use super::directory::Directory;
 use crate::failure::Failure;
 
+/// A user of a cluster is to survive every advance of the clock.
+const CLUSTER_LIFETIME: TimeDelta = TimeDelta::days(36_500);
 const LIFETIME: TimeDelta = TimeDelta::days(3650);
 /// Clocks of machines differ.
 const BEFORE: TimeDelta = TimeDelta::hours(1);
@@ -87,4 +95,55 @@ pub(crate) fn front_proxy(name: &str) -> Result<(String, Pair), Failure> {
         Ok((authority.pair().certificate.clone(), pair))
     });
     made.map_err(|error| Failure::Failed(error.to_string()))
+}
+
+/// The authorities of the clusters that are no shoots. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct ClusterAuthorities {
+    directory: Directory,
+    validity: Validity,
+}
+
+impl ClusterAuthorities {
+    /// Those of a directory, in a landscape that began at `start_time`.
+    pub(crate) fn of(directory: &Directory, start_time: DateTime<Utc>) -> Self {
+        let validity = Validity { not_before: start_time - BEFORE, not_after: start_time + CLUSTER_LIFETIME };
+        Self { directory: directory.clone(), validity }
+    }
+
+    /// The authority of a cluster, by its name in paths; made when there is none yet. `None`: its users are not ours.
+    fn authority(&self, cluster: &str) -> Result<Option<Authority>, Failure> {
+        if !matches!(cluster, "garden" | "runtime") && !cluster.starts_with("seed--") {
+            return Ok(None);
+        }
+        let failed = |error: process::pki::PkiError| Failure::Failed(error.to_string());
+        let file = format!("pki/{cluster}.json");
+        if let Some(Pair { certificate, key }) = self.directory.read(&file)? {
+            return Authority::from_pem(&certificate, &key).map(Some).map_err(failed);
+        }
+        let key = Key::transport().map_err(failed)?;
+        let authority = Authority::new(&format!("terrarium-{cluster}"), key, self.validity).map_err(failed)?;
+        self.directory.write_json(&file, authority.pair())?;
+        Ok(Some(authority))
+    }
+
+    /// The certificate of a cluster's authority, as PEM.
+    pub(crate) fn certificate(&self, cluster: &str) -> Result<Option<String>, Failure> {
+        Ok(self.authority(cluster)?.map(|authority| authority.pair().certificate.clone()))
+    }
+
+    /// A certificate for a user of a cluster, and that of its authority.
+    pub(crate) fn client(&self, cluster: &str, user: &str, groups: &[&str]) -> Result<(Pair, String), Failure> {
+        let failed = |error: process::pki::PkiError| Failure::input(format!("user `{user}`: {error}"), "");
+        let none = || {
+            Failure::input(
+                format!("cluster {cluster} has users of its own"),
+                "`terrarium kubeconfig shoot/PROJECT/NAME` asks for one",
+            )
+        };
+        let authority = self.authority(cluster)?.ok_or_else(none)?;
+        let key = Key::transport().map_err(failed)?;
+        let pair = authority.issue(Leaf::Client(user, groups), &key, self.validity).map_err(failed)?;
+        Ok((pair, authority.pair().certificate.clone()))
+    }
 }

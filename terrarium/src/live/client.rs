@@ -15,7 +15,7 @@ use process::{Context, Identity, Output, Tasks, Transport};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::authority::LandscapeAuthority;
+use super::authority::{ClusterAuthorities, LandscapeAuthority};
 use super::directory::{Directory, Facts, HostFile};
 use super::kubeconfig;
 use crate::failure::Failure;
@@ -27,6 +27,7 @@ pub(crate) struct Client {
     pub(crate) host: HostFile,
     pub(crate) authorities: String,
     pub(crate) certificate: Pair,
+    pub(crate) cluster_authorities: ClusterAuthorities,
     transport: Transport,
 }
 
@@ -50,7 +51,8 @@ impl Client {
             ..https::Options::default()
         };
         let transport = https::transport(&options).map_err(|error| Failure::Failed(error.to_string()))?;
-        Ok(Self { facts, host, authorities, certificate, transport })
+        let cluster_authorities = ClusterAuthorities::of(directory, facts.start_time);
+        Ok(Self { facts, host, authorities, certificate, cluster_authorities, transport })
     }
 
     /// A context for typed requests, on wall time.
@@ -75,9 +77,9 @@ impl Client {
         self.transport.clone()
     }
 
-    /// Its user: the administrator.
+    /// The user of our own commands, in every cluster.
     pub(crate) fn user(&self) -> kubeconfig::User<'_> {
-        kubeconfig::User { name: format!("terrarium-{}", self.facts.name), certificate: &self.certificate }
+        kubeconfig::User::Landscape(&self.certificate)
     }
 
     /// Head of the log.

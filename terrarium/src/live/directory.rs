@@ -199,7 +199,8 @@ impl Directory {
         write_private(&self.join(name), text).map_err(|error| self.failed(&format!("write {name} in"), &error))
     }
 
-    fn read<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, Failure> {
+    /// A file of JSON in it; `None`: there is none.
+    pub(super) fn read<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, Failure> {
         let Some(text) = self.text(name)? else { return Ok(None) };
         serde_json::from_str(&text).map(Some).map_err(|error| {
             Failure::input(
@@ -209,7 +210,8 @@ impl Directory {
         })
     }
 
-    fn write_json(&self, name: &str, value: &impl Serialize) -> Result<(), Failure> {
+    /// Writes a file of JSON as [`Directory::write`].
+    pub(super) fn write_json(&self, name: &str, value: &impl Serialize) -> Result<(), Failure> {
         let text = serde_json::to_string_pretty(value).map_err(|error| Failure::Failed(error.to_string()))?;
         self.write(name, &format!("{text}\n"))
     }

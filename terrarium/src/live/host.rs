@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The host process of one landscape.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use api::kubernetes::core::Pod;
 use apiserver::instance;
@@ -14,13 +15,14 @@ use clock::Random;
 use eventlog::sled::{Durability, OpenError, SledLog};
 use eventlog::{EventLog, MemoryLog, Revision};
 use host::clock_service::ClockService;
+use host::identity::OwnAuthorities;
 use host::kubelet::{Launch, Program};
 use host::live::{Live, Options};
 use host::timekeeper::Mode;
 use process::child::{Assignment, Serving};
 use process::pki::Badge;
 
-use super::authority::{LandscapeAuthority, front_proxy};
+use super::authority::{ClusterAuthorities, LandscapeAuthority, front_proxy};
 use super::bootstrap;
 use super::components;
 use super::directory::{Directory, Facts, HostFile};
@@ -164,6 +166,7 @@ async fn start(directory: &Directory, mut facts: Facts, log: &Log) -> Result<(Li
         certificate: authority.server(&["localhost", "127.0.0.1", "::1"])?,
         authorities: authority.certificate().to_owned(),
         front_proxy,
+        own_authorities: own_authorities(directory, &facts),
         launcher: Box::new(move |address| Arc::new(Launching { launcher, address })),
     };
     let live = Live::start(options)
@@ -177,6 +180,23 @@ async fn start(directory: &Directory, mut facts: Facts, log: &Log) -> Result<(Li
     let program = env!("CARGO_PKG_VERSION").to_owned();
     directory.write_host(&HostFile { pid: std::process::id(), address: address.to_string(), program })?;
     Ok((live, facts))
+}
+
+/// Authorities of the clusters that are no shoots. One that cannot be read is none: its clients get 401.
+fn own_authorities(directory: &Directory, facts: &Facts) -> OwnAuthorities {
+    let authorities = ClusterAuthorities::of(directory, facts.start_time);
+    let read = Mutex::<BTreeMap<String, String>>::default();
+    Arc::new(move |cluster| {
+        let mut read = read.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(certificate) = read.get(cluster) {
+            return Some(certificate.clone());
+        }
+        let certificate = authorities.certificate(cluster);
+        let certificate =
+            certificate.inspect_err(|failure| process::child::say(&format!("warning: {failure}"))).ok()??;
+        read.insert(cluster.to_owned(), certificate.clone());
+        Some(certificate)
+    })
 }
 
 /// Notes where the clock stands, for as long as it goes.

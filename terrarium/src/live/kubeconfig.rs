@@ -11,10 +11,13 @@ use process::pki::Pair;
 use serde_json::{Map, Value, json};
 
 use super::ask::clusters::ClusterName;
+use super::authority::ClusterAuthorities;
 use super::client::Client;
 use super::directory::write_private;
 use crate::failure::Failure;
 
+/// Name of the administrator.
+const ADMIN: &str = "admin";
 const LISTS: [&str; 3] = ["clusters", "contexts", "users"];
 
 /// Names of the contexts of a landscape: garden, runtime, and each seed.
@@ -26,14 +29,38 @@ pub(crate) fn names(landscape: &str, seeds: &[String]) -> Vec<String> {
 
 /// Who uses a kubeconfig.
 #[derive(Clone, Debug)]
-pub(crate) struct User<'a> {
-    /// Name of the entry.
-    pub(crate) name: String,
-    pub(crate) certificate: &'a Pair,
+pub(crate) enum User<'a> {
+    /// The landscape's administrator, by a certificate that is good everywhere: for our own commands only.
+    Landscape(&'a Pair),
+    /// A user of each cluster.
+    OfCluster { authorities: &'a ClusterAuthorities, name: &'a str, groups: &'a [&'a str] },
+}
+
+impl<'a> User<'a> {
+    /// The administrator of each cluster.
+    pub(crate) fn admin(authorities: &'a ClusterAuthorities) -> Self {
+        Self::OfCluster { authorities, name: ADMIN, groups: &["system:masters"] }
+    }
+
+    /// Its certificate for a cluster, and the authority of that.
+    fn credentials(&self, cluster: &ClusterName) -> Result<(Pair, String), Failure> {
+        match self {
+            Self::Landscape(pair) => Ok(((*pair).clone(), String::new())),
+            Self::OfCluster { authorities, name, groups } => authorities.client(&cluster.logical(), name, groups),
+        }
+    }
+
+    /// Name of its entry beside a context.
+    fn entry(&self, context: &str) -> String {
+        match self {
+            Self::OfCluster { name, .. } if *name != ADMIN => format!("{context}-as-{name}"),
+            _ => context.to_owned(),
+        }
+    }
 }
 
 /// The kubeconfig of a landscape, with a context for each of its clusters; the first is the current one.
-pub(crate) fn of(client: &Client, seeds: &[String], user: &User<'_>) -> Value {
+pub(crate) fn of(client: &Client, seeds: &[String], user: &User<'_>) -> Result<Value, Failure> {
     let clusters = [ClusterName::Garden, ClusterName::Runtime].into_iter();
     let clusters = clusters.chain(seeds.iter().map(|seed| ClusterName::Seed(seed.clone())));
     let names = names(&client.facts.name, seeds);
@@ -41,7 +68,7 @@ pub(crate) fn of(client: &Client, seeds: &[String], user: &User<'_>) -> Value {
 }
 
 /// The kubeconfig of one cluster.
-pub(crate) fn of_cluster(client: &Client, cluster: &ClusterName, user: &User<'_>) -> Value {
+pub(crate) fn of_cluster(client: &Client, cluster: &ClusterName, user: &User<'_>) -> Result<Value, Failure> {
     let own = format!("terrarium-{}", client.facts.name);
     let name = match cluster {
         ClusterName::Garden => own,
@@ -50,27 +77,34 @@ pub(crate) fn of_cluster(client: &Client, cluster: &ClusterName, user: &User<'_>
     config(client, [(name, cluster.clone())], user)
 }
 
-fn config(client: &Client, clusters: impl IntoIterator<Item = (String, ClusterName)>, user: &User<'_>) -> Value {
+fn config(
+    client: &Client,
+    clusters: impl IntoIterator<Item = (String, ClusterName)>,
+    user: &User<'_>,
+) -> Result<Value, Failure> {
     let encode = |text: &str| STANDARD.encode(text);
-    let (mut cluster_list, mut context_list) = (Vec::new(), Vec::new());
+    let (mut cluster_list, mut context_list, mut users) = (Vec::new(), Vec::new(), Vec::new());
     for (name, cluster) in clusters {
+        let (pair, bundle) = user.credentials(&cluster)?;
+        let entry = user.entry(&name);
         cluster_list.push(json!({ "name": name, "cluster": {
             "server": format!("https://{}/clusters/{}", client.host.address, cluster.logical()),
-            "certificate-authority-data": encode(&client.authorities),
+            "certificate-authority-data": encode(&format!("{bundle}{}", client.authorities)),
         }}));
-        context_list.push(json!({ "name": name, "context": { "cluster": name, "user": user.name } }));
+        context_list.push(json!({ "name": name, "context": { "cluster": name, "user": entry } }));
+        users.push(json!({ "name": entry, "user": {
+            "client-certificate-data": encode(&pair.certificate),
+            "client-key-data": encode(&pair.key),
+        }}));
     }
-    json!({
+    Ok(json!({
         "apiVersion": "v1",
         "kind": "Config",
         "current-context": context_list[0]["name"],
         "clusters": cluster_list,
         "contexts": context_list,
-        "users": [{ "name": user.name, "user": {
-            "client-certificate-data": encode(&user.certificate.certificate),
-            "client-key-data": encode(&user.certificate.key),
-        }}],
-    })
+        "users": users,
+    }))
 }
 
 /// As YAML.
@@ -103,8 +137,9 @@ pub(crate) fn unmerge(path: &Path, landscape: &str) -> Result<(), Failure> {
     let own = format!("terrarium-{landscape}");
     let is_ours = |name: &str| {
         let rest = name.strip_prefix(&own);
-        let is_of = |rest: &str| rest.is_empty() || rest == "-runtime" || rest.starts_with("-seed-");
-        rest.is_some_and(|rest| is_of(rest) || rest.starts_with("-as-"))
+        let is_of = |rest: &str| rest.is_empty() || rest.starts_with("-as-");
+        let is_ours = |rest: &str| rest.starts_with("-seed-") || is_of(rest.strip_prefix("-runtime").unwrap_or(rest));
+        rest.is_some_and(is_ours)
     };
     let mut found = false;
     for list in LISTS {

@@ -3,13 +3,17 @@
 
 use std::path::PathBuf;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use chrono::TimeDelta;
 use clap::Args;
-use process::pki::{MAX_GROUPS, Pair};
+use process::pki::MAX_GROUPS;
+use serde_json::{Value, json};
 
-use super::ask::clusters::ClusterName;
-use super::authority::LandscapeAuthority;
+use super::ask::{self, clusters::ClusterName};
 use super::client::Client;
-use super::directory::{Directory, write_private};
+use super::clock::duration;
+use super::directory::write_private;
 use super::kubeconfig::{self, User};
 use super::{KubeconfigFile, Which, block_on, up};
 use crate::failure::Failure;
@@ -22,9 +26,15 @@ pub(crate) struct Arguments {
     which: Which,
     #[command(flatten)]
     file: KubeconfigFile,
-    /// Only this cluster: garden, runtime or seed/NAME [default: all of these]
-    #[arg(value_name = "CLUSTER", conflicts_with = "unmerge", value_parser = own_cluster)]
+    /// Only this cluster: garden, runtime, seed/NAME or shoot/PROJECT/NAME [default: all but shoots]
+    #[arg(value_name = "CLUSTER", conflicts_with = "unmerge")]
     cluster: Option<ClusterName>,
+    /// Of a shoot: with the rights of a viewer
+    #[arg(long, requires = "cluster")]
+    viewer: bool,
+    /// Of a shoot: how long it is valid, of landscape time (`30m`, `24h`) [default: 1h]
+    #[arg(long, value_name = "D", requires = "cluster", value_parser = duration)]
+    expiration: Option<TimeDelta>,
     /// With a certificate for this user, to try what it may do
     #[arg(long = "as", value_name = "USER", conflicts_with = "unmerge")]
     user: Option<String>,
@@ -42,14 +52,6 @@ pub(crate) struct Arguments {
     unmerge: bool,
 }
 
-/// A cluster whose users are the landscape's.
-fn own_cluster(text: &str) -> Result<ClusterName, String> {
-    match text.parse() {
-        Ok(ClusterName::Shoot(..)) | Err(_) => Err("use garden, runtime or seed/NAME".to_owned()),
-        Ok(cluster) => Ok(cluster),
-    }
-}
-
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
     let path = || {
@@ -59,21 +61,14 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     if arguments.unmerge {
         return kubeconfig::unmerge(&path()?, &arguments.which.landscape);
     }
-    let directory = arguments.which.directory()?;
-    let client = Client::of(&directory)?;
-    let certificate = arguments.certificate(&directory)?;
-    let user = match (&arguments.user, &certificate) {
-        (Some(name), Some(certificate)) => {
-            User { name: format!("terrarium-{}-as-{name}", client.facts.name), certificate }
-        }
-        _ => client.user(),
-    };
+    let client = Client::of(&arguments.which.directory()?)?;
     let config = match &arguments.cluster {
-        None => kubeconfig::of(&client, &up::seed_names(client.facts.seeds), &user),
-        Some(cluster) => {
-            block_on(cluster.must_exist(&client.transport()))?;
-            kubeconfig::of_cluster(&client, cluster, &user)
+        Some(ClusterName::Shoot(project, name)) => block_on(arguments.shoot(&client, project, name))?,
+        _ if arguments.viewer || arguments.expiration.is_some() => {
+            let hint = "name one: `terrarium kubeconfig shoot/PROJECT/NAME`";
+            return Err(Failure::input("--viewer and --expiration are for the kubeconfig of a shoot", hint));
         }
+        cluster => arguments.own(&client, cluster.as_ref())?,
     };
     if arguments.merge {
         return kubeconfig::merge(&path()?, &config, false);
@@ -87,15 +82,51 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
 }
 
 impl Arguments {
-    /// The certificate of the user that was asked for.
-    fn certificate(&self, directory: &Directory) -> Result<Option<Pair>, Failure> {
-        let Some(user) = &self.user else { return Ok(None) };
+    /// The kubeconfig of clusters whose users are the landscape's.
+    fn own(&self, client: &Client, cluster: Option<&ClusterName>) -> Result<Value, Failure> {
         if self.groups.len() > MAX_GROUPS {
             let hint = "kubectl's --as-group adds groups to a user that may impersonate";
             return Err(Failure::input(format!("a certificate holds at most {MAX_GROUPS} groups"), hint));
         }
+        let authorities = &client.cluster_authorities;
         let groups: Vec<&str> = self.groups.iter().map(String::as_str).collect();
-        let certificate = LandscapeAuthority::of(directory)?.client(user, &groups);
-        certificate.map(Some).map_err(|error| Failure::input(format!("user `{user}`: {error}"), ""))
+        let user = match &self.user {
+            Some(name) => User::OfCluster { authorities, name, groups: &groups },
+            None => User::admin(authorities),
+        };
+        match cluster {
+            None => kubeconfig::of(client, &up::seed_names(client.facts.seeds), &user),
+            Some(cluster) => {
+                block_on(cluster.must_exist(&client.transport()))?;
+                kubeconfig::of_cluster(client, cluster, &user)
+            }
+        }
+    }
+
+    /// The kubeconfig of a shoot, by the road that every user takes.
+    async fn shoot(&self, client: &Client, project: &str, name: &str) -> Result<Value, Failure> {
+        let transport = client.transport();
+        let shoot = ask::shoots::find(&transport, project, name).await?;
+        let namespace = shoot["metadata"]["namespace"].as_str().unwrap_or_default();
+        let (kind, resource) = if self.viewer {
+            ("ViewerKubeconfigRequest", "viewerkubeconfig")
+        } else {
+            ("AdminKubeconfigRequest", "adminkubeconfig")
+        };
+        let mut request = json!({ "apiVersion": "authentication.gardener.cloud/v1alpha1", "kind": kind, "spec": {} });
+        if let Some(expiration) = self.expiration {
+            request["spec"]["expirationSeconds"] = json!(expiration.num_seconds());
+        }
+        let path = format!(
+            "/clusters/garden/apis/core.gardener.cloud/v1beta1/namespaces/{namespace}/shoots/{name}/{resource}"
+        );
+        let impersonated = self.user.iter().map(|user| ("Impersonate-User", user.as_str()));
+        let impersonated: Vec<_> =
+            impersonated.chain(self.groups.iter().map(|group| ("Impersonate-Group", group.as_str()))).collect();
+        let answer = ask::create(&transport, &path, &impersonated, &request).await?;
+        let unreadable = || Failure::Failed(format!("{kind}: the answer holds no kubeconfig"));
+        let text = answer["status"]["kubeconfig"].as_str().ok_or_else(unreadable)?;
+        let text = STANDARD.decode(text).map_err(|_| unreadable())?;
+        serde_yaml_ng::from_slice(&text).map_err(|_| unreadable())
     }
 }

@@ -36,7 +36,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let directory = arguments.which.directory()?;
     let client = Client::of(&directory)?;
     block_on(arguments.cluster.must_exist(&client.transport()))?;
-    let config = kubeconfig::yaml(&kubeconfig::of_cluster(&client, &arguments.cluster, &client.user()))?;
+    let config = kubeconfig::yaml(&kubeconfig::of_cluster(&client, &arguments.cluster, &client.user())?)?;
     let name = format!("{}-{KUBECONFIG}", arguments.cluster.logical());
     directory.write(&name, &config)?;
     let error = Command::new("kubectl")

@@ -270,7 +270,7 @@ fn tell(
     }
     if let Some(path) = arguments.kubeconfig.path() {
         let seeds = seed_names(*seeds);
-        let config = kubeconfig::of(client, &seeds, &client.user());
+        let config = kubeconfig::of(client, &seeds, &kubeconfig::User::admin(&client.cluster_authorities))?;
         kubeconfig::merge(&path, &config, arguments.switch_context)?;
         output.line(&format!(
             "  contexts terrarium-{name}, -runtime, -seed-{} in {}",

@@ -28,6 +28,10 @@ pub struct ClusterSpec {
     /// Version that the cluster's API server reports, without `v`: `1.27.1`.
     #[schema(required)]
     pub kubernetes_version: String,
+    /// Authorities, as PEM, whose client certificates the cluster's API server takes; those of the landscape itself are
+    /// taken everywhere. Without it the landscape has made one for the cluster.
+    #[serde(rename = "clientCA", skip_serializing_if = "String::is_empty")]
+    pub client_ca: String,
 }
 
 impl_resource!(Cluster, "terrarium.dev", "v1alpha1", "Cluster", "clusters", false);

@@ -8,6 +8,7 @@ pub mod cloud_profile;
 pub mod common;
 pub mod extensibility;
 mod images;
+pub mod kubeconfig;
 pub mod meta;
 pub mod network;
 pub mod objects;

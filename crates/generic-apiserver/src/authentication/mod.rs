@@ -71,6 +71,12 @@ pub trait Authenticator: Send + Sync + fmt::Debug + 'static {
     /// # Errors
     /// Credentials that are wrong, also where none would have been enough.
     fn authenticate<'a>(&'a self, credentials: Credentials<'a>) -> BoxFuture<'a, Result<Identity, Unauthorized>>;
+
+    /// The cluster whose user shows these credentials: what a path of the API is meant for that names none.
+    /// `kubectl create --raw` sends such paths, whatever stands behind the host in its server's address.
+    fn home<'a>(&'a self, _credentials: Credentials<'a>) -> BoxFuture<'a, Option<String>> {
+        Box::pin(async { None })
+    }
 }
 
 /// On which clock an authority's certificates are judged.

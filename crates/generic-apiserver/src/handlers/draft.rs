@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use apimachinery::decode;
 use apimachinery::field::{FieldError, Path};
+use apimachinery::schema::Node;
 use apimachinery::{GroupKind, Status};
 use http::header::CONTENT_TYPE;
 use serde_json::{Value, json};
@@ -21,64 +22,58 @@ pub(super) struct Draft {
     pub(super) warnings: Vec<String>,
 }
 
+/// The kind that a body must be of.
+pub(super) struct Expected<'a> {
+    pub(super) group: &'a str,
+    pub(super) version: &'a str,
+    pub(super) kind: &'a str,
+    pub(super) node: &'a Node,
+}
+
+impl<'a> From<&'a Names> for Expected<'a> {
+    fn from(names: &'a Names) -> Self {
+        let info = &names.info;
+        Self { group: info.group, version: info.version, kind: info.kind, node: &names.node }
+    }
+}
+
 impl Scope {
     /// Reads the body of a POST or PUT.
     pub(super) fn draft(&self, body: &[u8], validation: FieldValidation) -> Result<Draft> {
+        self.draft_of(&self.names().into(), body, validation)
+    }
+
+    /// Reads a body that is of another kind than the resource.
+    pub(super) fn draft_of(&self, expected: &Expected<'_>, body: &[u8], validation: FieldValidation) -> Result<Draft> {
         if input(self.call.header(CONTENT_TYPE)) != Input::Json {
             return Err(Failure::UnsupportedMediaType(vec!["application/json"]));
         }
-        let names = self.names();
-        let decoded = decode::json(body, &names.node).map_err(|error| {
+        let decoded = decode::json(body, expected.node).map_err(|error| {
             // What is no JSON at all has no kind to speak of.
             Failure::BadRequest(if error.malformed {
-                unrecognized(names, body, &error.message)
+                unrecognized(expected.kind, body, &error.message)
             } else {
-                cannot_be_handled(names, &error.message)
+                cannot_be_handled(expected, &error.message)
             })
         })?;
         let strict = decoded.strict;
         let mut tree = decoded.tree;
-        self.own_type(&mut tree)?;
+        own_type(expected, &mut tree)?;
         let warnings = match validation {
             FieldValidation::Ignore => Vec::new(),
             FieldValidation::Warn => strict,
             FieldValidation::Strict if strict.is_empty() => strict,
             FieldValidation::Strict => {
                 let text = format!("strict decoding error: {}", strict.join(", "));
-                return Err(Failure::BadRequest(cannot_be_handled(names, &text)));
+                return Err(Failure::BadRequest(cannot_be_handled(expected, &text)));
             }
         };
         Ok(Draft { tree, warnings })
     }
 
-    /// Checks `apiVersion` and `kind`, which may be absent, and fills them in.
-    pub(super) fn own_type(&self, tree: &mut Value) -> Result<()> {
-        let names = self.names();
-        let api_version = tree["apiVersion"].as_str().unwrap_or_default().to_owned();
-        let kind = tree["kind"].as_str().unwrap_or_default().to_owned();
-        if !kind.is_empty() && kind != names.info.kind {
-            let version = api_version.rsplit('/').next().unwrap_or_default();
-            let group = if names.info.group.is_empty() { "\"\"" } else { names.info.group };
-            return Err(Failure::BadRequest(format!(
-                "{kind} in version {version:?} cannot be handled as a {}: no kind {kind:?} is registered for the \
-                 internal version of group {group}",
-                names.info.kind
-            )));
-        }
-        if !api_version.is_empty() && api_version != names.api_version {
-            return Err(Failure::BadRequest(format!(
-                "the API version in the data ({api_version}) does not match the expected API version ({})",
-                names.api_version
-            )));
-        }
-        tree["apiVersion"] = json!(names.api_version);
-        tree["kind"] = json!(names.info.kind);
-        Ok(())
-    }
-
     /// The typed object of a pruned tree.
     pub(super) fn object(&self, tree: Value) -> Result<Box<AnyObject>> {
-        self.kind.read_tree(tree).map_err(|error| Failure::BadRequest(cannot_be_handled(self.names(), &error)))
+        self.kind.read_tree(tree).map_err(|error| Failure::BadRequest(cannot_be_handled(&self.names().into(), &error)))
     }
 
     /// Checks a patched tree against the schema.
@@ -88,7 +83,7 @@ impl Scope {
         let decoded = decode::tree(tree, &names.node).map_err(|error| patched(&Value::Null, &error.message))?;
         let strict = decoded.strict;
         let mut tree = decoded.tree;
-        self.own_type(&mut tree)?;
+        own_type(&names.into(), &mut tree)?;
         let warnings = match validation {
             FieldValidation::Ignore => Vec::new(),
             FieldValidation::Warn => strict,
@@ -110,18 +105,42 @@ impl Scope {
     }
 }
 
+/// Checks `apiVersion` and `kind`, which may be absent, and fills them in.
+fn own_type(expected: &Expected<'_>, tree: &mut Value) -> Result<()> {
+    let own = apimachinery::resource::group_version(expected.group, expected.version);
+    let api_version = tree["apiVersion"].as_str().unwrap_or_default();
+    let kind = tree["kind"].as_str().unwrap_or_default();
+    if !kind.is_empty() && kind != expected.kind {
+        let version = api_version.rsplit('/').next().unwrap_or_default();
+        let group = if expected.group.is_empty() { "\"\"" } else { expected.group };
+        return Err(Failure::BadRequest(format!(
+            "{kind} in version {version:?} cannot be handled as a {}: no kind {kind:?} is registered for the internal \
+             version of group {group}",
+            expected.kind
+        )));
+    }
+    if !api_version.is_empty() && api_version != own {
+        return Err(Failure::BadRequest(format!(
+            "the API version in the data ({api_version}) does not match the expected API version ({own})"
+        )));
+    }
+    tree["apiVersion"] = json!(own);
+    tree["kind"] = json!(expected.kind);
+    Ok(())
+}
+
 /// 422 for a patch whose result is no object of the kind.
 fn patched(tree: &Value, text: &str) -> Failure {
     let shown = if tree.is_null() { "{}".to_owned() } else { tree.to_string() };
     Failure::field(&GroupKind::default(), "", FieldError::invalid(&Path::new("patch"), shown, text))
 }
 
-fn cannot_be_handled(names: &Names, error: &str) -> String {
-    let (kind, version) = (names.info.kind, names.info.version);
+fn cannot_be_handled(expected: &Expected<'_>, error: &str) -> String {
+    let (kind, version) = (expected.kind, expected.version);
     format!("{kind} in version {version:?} cannot be handled as a {kind}: {error}")
 }
 
-fn unrecognized(names: &Names, body: &[u8], error: &str) -> String {
+fn unrecognized(kind: &str, body: &[u8], error: &str) -> String {
     let mut summary = String::new();
     for byte in body.iter().take(30) {
         let _ = write!(summary, "{byte:02x}");
@@ -129,6 +148,5 @@ fn unrecognized(names: &Names, body: &[u8], error: &str) -> String {
     if body.len() > 30 {
         summary.push_str(" ...");
     }
-    let kind = names.info.kind;
     format!("the object provided is unrecognized (must be of type {kind}): {error} ({summary})")
 }

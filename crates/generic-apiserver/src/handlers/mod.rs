@@ -14,9 +14,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
 use eventlog::{Actor, AppendError, Expect, Guard, Key, Verb};
-use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
+use http::header::{ACCEPT, USER_AGENT};
 use process::Response;
 
+use self::draft::{Draft, Expected};
 use crate::admission::{Attributes, Operation, Reads};
 use crate::kind::{AnyObject, Kind, Names};
 use crate::negotiation::{self, Form};
@@ -29,7 +30,7 @@ use crate::snapshot::View;
 use crate::status::{Failure, Result, json_response};
 use crate::storage::stored::{self, Stored};
 use crate::storage::{Change, CollectionId};
-use crate::subresource::{Subresource, SubresourceRequest};
+use crate::subresource::{Facts, Subresource, SubresourceRequest};
 use crate::table::Include;
 
 /// How often admission runs again because what it rested on has changed.
@@ -127,12 +128,12 @@ impl Scope {
         }
         self.context.dry_run = self.call.query.dry_run("CreateOptions")?;
         let object = output::tree(&self, &*self.stored(&self.path.name)?);
-        let body = if body.iter().all(u8::is_ascii_whitespace) {
-            serde_json::Value::Null
-        } else if negotiation::input(self.call.header(CONTENT_TYPE)) == negotiation::Input::Json {
-            serde_json::from_slice(body).map_err(|error| Failure::BadRequest(error.to_string()))?
+        let Draft { tree: body, warnings } = if body.iter().all(u8::is_ascii_whitespace) {
+            Draft { tree: serde_json::Value::Null, warnings: Vec::new() }
         } else {
-            return Err(Failure::UnsupportedMediaType(vec!["application/json"]));
+            let Facts { group, version, kind, schema, .. } = hook.facts();
+            let expected = Expected { group, version, kind, node: &schema() };
+            self.draft_of(&expected, body, self.call.query.field_validation("CreateOptions")?)?
         };
         let request = SubresourceRequest {
             verb,
@@ -143,7 +144,10 @@ impl Scope {
             name: self.path.name,
             context: self.context,
         };
-        Ok(hook.answer(request).await?)
+        let answer = hook.answer(request, &Reads(&mut View::new(&self.server.store, &self.call.route.cluster)));
+        let mut response = answer.await?;
+        warn(&mut response, &warnings);
+        Ok(response)
     }
 
     pub(crate) fn names(&self) -> &Names {

@@ -9,8 +9,10 @@ use chrono::TimeDelta;
 use clock::TimerClass;
 use futures::FutureExt;
 use futures::future::{Either, select};
-use http::Method;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use http::request::Parts;
+use http::uri::PathAndQuery;
+use http::{Method, Uri};
 use http_body_util::BodyExt;
 use process::transport::{BodyError, TransportError};
 use process::{Request, Response};
@@ -39,6 +41,9 @@ pub(super) async fn answer(
     let begun = options.wall.now();
     let (mut parts, body) = request.into_parts();
     let audit_id = audit_id(&shared, &mut parts.headers);
+    if let Some(uri) = at_home(&shared, &certificates, &parts).await {
+        parts.uri = uri;
+    }
     let query = Query::parse(parts.uri.query());
     let route = Route::parse(parts.uri.path());
     let (labels, lasts) = describe(&parts.method, route.as_ref(), &query);
@@ -79,6 +84,28 @@ pub(super) async fn answer(
         let _ = stop.wait_for(|stop| *stop).await;
     };
     response.map(|body| stream::until(stopped, running.lasts(), body))
+}
+
+/// Where a path of the API leads that names no cluster.
+async fn at_home(shared: &Shared, certificates: &[CertificateDer<'static>], parts: &Parts) -> Option<Uri> {
+    let first = parts.uri.path().split('/').nth(1).unwrap_or_default();
+    if !matches!(first, "api" | "apis" | "openapi" | "version") {
+        return None;
+    }
+    let options = &shared.options;
+    let token = bearer_token(&parts.headers);
+    let cluster = options
+        .authenticator
+        .home(Credentials {
+            cluster: "",
+            certificates,
+            bearer_token: token.as_deref(),
+            now: options.clock.now(),
+            wall: options.wall.now(),
+        })
+        .await?;
+    let rest = parts.uri.path_and_query().map_or("/", PathAndQuery::as_str);
+    format!("/clusters/{cluster}{rest}").parse().ok()
 }
 
 /// Who asks, and then what.

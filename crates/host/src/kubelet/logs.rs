@@ -16,6 +16,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use clock::Clock;
 use controller::ObjectKey;
 use futures::future::BoxFuture;
+use generic_apiserver::admission::Reads;
 use generic_apiserver::subresource::{Facts, Subresource, SubresourceRequest};
 use http::header::{CONTENT_TYPE, HeaderValue};
 use http_body::Frame;
@@ -202,7 +203,7 @@ impl Subresource for LogHook {
         Facts { group: "", version: "v1", kind: "Pod", verbs: &["get"], schema: Pod::node }
     }
 
-    fn answer(&self, request: SubresourceRequest) -> BoxFuture<'_, Result<Response, Status>> {
+    fn answer<'a>(&'a self, request: SubresourceRequest, _: &Reads<'_>) -> BoxFuture<'a, Result<Response, Status>> {
         Box::pin(async move {
             let wanted = Wanted::read(&request.query, self.0.0.clock.now());
             let pod = ObjectKey::new(&request.context.cluster, &request.namespace, &request.name);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Credentials: of the provider, of users, of what the spec refers to; and backups.
+//! Credentials: of the provider, of monitoring, of what the spec refers to; and backups.
 
 use std::collections::BTreeMap;
 
-use api::core::{BackupEntry, BackupEntrySpec, InternalSecret, SecretBinding, Shoot, ShootState};
+use api::core::{BackupEntry, BackupEntrySpec, SecretBinding, Shoot, ShootState};
 use api::kubernetes::core::{ConfigMap, Secret};
 use api::security::CredentialsBinding;
 use apimachinery::Resource as _;
@@ -44,7 +44,7 @@ impl Botanist {
         Ok(())
     }
 
-    fn owner(&self) -> OwnerReference {
+    pub(super) fn owner(&self) -> OwnerReference {
         OwnerReference {
             api_version: Shoot::api_version(),
             kind: "Shoot".to_owned(),
@@ -55,11 +55,15 @@ impl Botanist {
         }
     }
 
-    /// What users find in the project namespace: for now `<shoot>.monitoring`.
-    ///
-    /// Unlike upstream: there are no certificate authorities and no SSH key pair yet, so `<shoot>.ca-cluster`,
-    /// `<shoot>.ca-client`, `<shoot>.ca-kubelet` and `<shoot>.ssh-keypair` are missing.
+    /// What users find in the project namespace: the cluster's authorities, the nodes' SSH key pair,
+    /// `<shoot>.monitoring`.
     pub(crate) async fn deploy_project_secrets(&self) -> Result<(), Failure> {
+        self.deploy_certificate_authorities().await?;
+        self.deploy_ssh_key_pair().await?;
+        self.deploy_observability_password().await
+    }
+
+    async fn deploy_observability_password(&self) -> Result<(), Failure> {
         let namespace = &self.shoot.metadata.namespace;
         let mut metadata = ObjectMeta::named(namespace, &format!("{}.monitoring", self.shoot.metadata.name));
         let label = ("gardener.cloud/role".to_owned(), "monitoring".to_owned());
@@ -177,7 +181,7 @@ impl Botanist {
         let namespace = &self.shoot.metadata.namespace;
         let name = &self.shoot.metadata.name;
         delete(&self.gardenlet.garden::<Secret>(namespace), &format!("{name}.monitoring")).await?;
-        delete(&self.gardenlet.garden::<InternalSecret>(namespace), &format!("{name}.ca-client")).await?;
+        self.destroy_credentials().await?;
         delete(&self.gardenlet.garden::<BackupEntry>(namespace), &self.backup_entry_name()).await
     }
 }

@@ -16,11 +16,13 @@ impl Botanist {
         Api::all(&self.gardenlet.context, RUNTIME)
     }
 
-    /// The cluster exists from here on, with the version of its API server.
+    /// The cluster exists from here on, with the version of its API server and the authorities of its users.
     pub(crate) async fn ensure_cluster(&self) -> Result<(), Failure> {
+        let stored = self.clusters().get_opt(&self.technical_id).await?;
+        let client_ca = self.client_bundle(stored.as_ref().map_or("", |cluster| &cluster.spec.client_ca))?;
         let wanted = Cluster {
             metadata: ObjectMeta::named("", &self.technical_id),
-            spec: ClusterSpec { kubernetes_version: self.shoot.spec.kubernetes.version.clone() },
+            spec: ClusterSpec { kubernetes_version: self.shoot.spec.kubernetes.version.clone(), client_ca },
         };
         self.apply(&self.clusters(), &wanted).await?;
         Ok(())

@@ -15,7 +15,7 @@ pub(crate) mod query;
 pub(crate) mod shoots;
 pub(crate) mod table;
 
-use http::header::ACCEPT;
+use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{Request, StatusCode};
 use http_body_util::BodyExt;
 use process::transport::full;
@@ -45,6 +45,31 @@ pub(crate) async fn tree(transport: &Transport, path: &str, accept: &str) -> Res
     let failed = |error: &dyn std::fmt::Display| Failure::Failed(format!("GET {path}: {error}"));
     let body = response(transport, path, accept).await?.into_body();
     let body = body.collect().await.map_err(|error| failed(&error))?.to_bytes();
+    serde_json::from_slice(&body).map_err(|error| failed(&error))
+}
+
+/// The tree that a POST answers which creates something.
+///
+/// # Errors
+/// The server's own words.
+pub(crate) async fn create(
+    transport: &Transport,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: &Value,
+) -> Result<Value, Failure> {
+    let failed = |error: &dyn std::fmt::Display| Failure::Failed(format!("POST {path}: {error}"));
+    let mut request = Request::post(path).header(CONTENT_TYPE, "application/json");
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let request = request.body(full(body.to_string())).map_err(|error| failed(&error))?;
+    let response = transport.send(request).await.map_err(|error| failed(&error))?;
+    let code = response.status();
+    let body = response.into_body().collect().await.map_err(|error| failed(&error))?.to_bytes();
+    if code != StatusCode::CREATED {
+        return Err(refusal(code, &body));
+    }
     serde_json::from_slice(&body).map_err(|error| failed(&error))
 }
 
