@@ -115,5 +115,5 @@ pub fn register(builder: Builder, options: &Options, random: Random) -> Builder 
             catalogue::of::<ControllerInstallation>(),
             strategy::controller_installation(),
         );
-    rows::known(rows::others(builder)).admission_chain(admission::chain(options))
+    rows::known(rows::views(rows::others(builder))).admission_chain(admission::chain(options))
 }

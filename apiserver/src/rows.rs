@@ -4,7 +4,17 @@
 use api::kubernetes::core as kubernetes;
 use api::{catalogue, operations, security, seedmanagement, settings};
 use apimachinery::Resource;
+use generic_apiserver::views::Renamed;
 use generic_apiserver::{Builder, Generic};
+
+/// ControllerDeployments of `v1beta1`, stored as those of `v1` (upstream: pkg/apis/core/v1beta1/conversions.go). A type
+/// other than `helm` is refused here.
+const CONTROLLER_DEPLOYMENTS: Renamed = Renamed {
+    fields: &[("providerConfig", "helm")],
+    inner: &[("providerConfig", &[("chart", "rawChart")])],
+    fixed: &[("type", "helm")],
+    required: &["type"],
+};
 
 /// Serves a kind as any other.
 fn plain<K: Resource>(builder: Builder) -> Builder {
@@ -20,6 +30,12 @@ pub(crate) fn others(builder: Builder) -> Builder {
     let builder = plain::<seedmanagement::ManagedSeedSet>(builder);
     let builder = plain::<settings::OpenIDConnectPreset>(builder);
     plain::<settings::ClusterOpenIDConnectPreset>(builder)
+}
+
+/// Serves the older version of what is served in two.
+pub(crate) fn views(builder: Builder) -> Builder {
+    let stored = catalogue::of::<api::core_v1::ControllerDeployment>();
+    builder.view(catalogue::controller_deployments_view(), stored, CONTROLLER_DEPLOYMENTS)
 }
 
 /// Folds the kinds of Kubernetes that admission reads.

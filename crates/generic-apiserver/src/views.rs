@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Views: a resource of one group served as a resource of another, with other names for some of its fields.
+//! Views: a resource of one group or version served as a resource of another, with other names for some of its fields.
 //!
-//! Events are the case: `v1` and `events.k8s.io/v1` are one storage. Whatever comes through a view is renamed on its way
-//! in, handled as a request for the stored resource, and renamed on its way out; so revisions, uids and watches are one.
+//! Events are one case: `v1` and `events.k8s.io/v1` are one storage; kinds with two versions are the other. Whatever comes
+//! through a view is renamed on its way in, handled as a request for the stored resource, and renamed on its way out; so
+//! revisions, uids and watches are one.
 //!
-//! **Deliberately absent**: renaming below the top level, which no view needs; views of bodies that are no JSON.
+//! **Deliberately absent**: conversions that are more than names and constants; views of bodies that are no JSON.
 
 use apimachinery::catalogue::ResourceInfo;
 use apimachinery::field::{FieldError, Path};
@@ -25,6 +26,10 @@ use crate::status::{Failure, Result};
 pub struct Renamed {
     /// Names of fields that differ: in the view, as stored.
     pub fields: &'static [(&'static str, &'static str)],
+    /// Names of fields below a field: the outer one as the view names it, the inner ones in the view and as stored.
+    pub inner: &'static [(&'static str, &'static [(&'static str, &'static str)])],
+    /// Fields of the view that are not stored, since they can have one value only.
+    pub fixed: &'static [(&'static str, &'static str)],
     /// Fields, as the view names them, without which nothing is created through it.
     pub required: &'static [&'static str],
 }
@@ -40,6 +45,8 @@ pub const EVENTS: Renamed = Renamed {
         ("deprecatedCount", "count"),
         ("reportingController", "reportingComponent"),
     ],
+    inner: &[],
+    fixed: &[],
     required: &["eventTime", "reportingController", "reportingInstance", "action", "reason", "type"],
 };
 
@@ -71,9 +78,7 @@ impl View {
         }
         // What is no JSON is told by whoever reads it.
         let Ok(mut tree) = serde_json::from_slice::<Value>(&body) else { return Ok(body) };
-        if call.method == Method::POST {
-            self.check(&tree)?;
-        }
+        self.check(&tree, call.method == Method::POST)?;
         match &mut tree {
             Value::Object(fields) => {
                 self.rename(fields, true);
@@ -148,10 +153,15 @@ impl View {
         }
     }
 
-    fn check(&self, tree: &Value) -> Result<()> {
+    fn check(&self, tree: &Value, is_new: bool) -> Result<()> {
         let missing = |name: &&&str| matches!(&tree[**name], Value::Null) || tree[**name] == "";
-        let required = self.renamed.required.iter().filter(missing);
-        let errors: Vec<FieldError> = required.map(|name| FieldError::required(&Path::new(name), "")).collect();
+        let required = self.renamed.required.iter().filter(|_| is_new).filter(missing);
+        let mut errors: Vec<FieldError> = required.map(|name| FieldError::required(&Path::new(name), "")).collect();
+        for (name, only) in self.renamed.fixed {
+            if let Some(value) = tree[*name].as_str().filter(|value| !value.is_empty() && value != only) {
+                errors.push(FieldError::not_supported(&Path::new(name), value, &[*only]));
+            }
+        }
         if errors.is_empty() {
             return Ok(());
         }
@@ -159,19 +169,33 @@ impl View {
         Err(Failure::Invalid(self.info.group_kind(), name.to_owned(), errors))
     }
 
+    /// The names below a top-level field, as the view names it.
+    fn below(&self, outer: &str) -> &'static [(&'static str, &'static str)] {
+        self.renamed.inner.iter().find(|(name, _)| *name == outer).map_or(&[], |(_, names)| names)
+    }
+
     fn other(&self, name: &str, inwards: bool) -> Option<&'static str> {
-        let mut fields = self.renamed.fields.iter();
-        fields.find_map(|(view, stored)| match inwards {
-            true if *view == name => Some(*stored),
-            false if *stored == name => Some(*view),
-            _ => None,
-        })
+        other(self.renamed.fields, name, inwards)
     }
 
     fn rename(&self, fields: &mut Map<String, Value>, inwards: bool) {
-        let renamed = std::mem::take(fields).into_iter().map(|(name, value)| match self.other(&name, inwards) {
-            Some(other) => (other.to_owned(), value),
-            None => (name, value),
+        for (name, only) in self.renamed.fixed {
+            if inwards {
+                fields.remove(*name);
+            } else {
+                fields.insert((*name).to_owned(), json!(only));
+            }
+        }
+        let renamed = std::mem::take(fields).into_iter().map(|(name, mut value)| {
+            let new = self.other(&name, inwards).map_or_else(|| name.clone(), str::to_owned);
+            let names = self.below(if inwards { &name } else { &new });
+            if let (Value::Object(inner), false) = (&mut value, names.is_empty()) {
+                let renamed = std::mem::take(inner).into_iter();
+                *inner = renamed
+                    .map(|(name, value)| (other(names, &name, inwards).map_or(name, str::to_owned), value))
+                    .collect();
+            }
+            (new, value)
         });
         *fields = renamed.collect();
     }
@@ -180,12 +204,17 @@ impl View {
     fn pointers(&self, operation: &mut Value) {
         for name in ["path", "from"] {
             let Some(pointer) = operation[name].as_str() else { continue };
-            let mut segments = pointer.splitn(3, '/');
-            let (Some(""), Some(first)) = (segments.next(), segments.next()) else { continue };
-            if let Some(other) = self.other(first, true) {
-                let rest = segments.next().map(|rest| format!("/{rest}")).unwrap_or_default();
-                operation[name] = json!(format!("/{other}{rest}"));
+            let mut segments: Vec<&str> = pointer.split('/').collect();
+            let [_, first, rest @ ..] = segments.as_mut_slice() else { continue };
+            if let [second, ..] = rest
+                && let Some(stored) = other(self.below(first), second, true)
+            {
+                *second = stored;
             }
+            if let Some(stored) = self.other(first, true) {
+                *first = stored;
+            }
+            operation[name] = json!(segments.join("/"));
         }
     }
 
@@ -209,6 +238,14 @@ impl View {
         }
         out
     }
+}
+
+fn other(names: &[(&'static str, &'static str)], name: &str, inwards: bool) -> Option<&'static str> {
+    names.iter().find_map(|(view, stored)| match inwards {
+        true if *view == name => Some(*stored),
+        false if *stored == name => Some(*view),
+        _ => None,
+    })
 }
 
 fn api_version(info: &ResourceInfo) -> String {

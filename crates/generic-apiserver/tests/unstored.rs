@@ -36,6 +36,17 @@ fn viewed_events() -> ResourceInfo {
     ResourceInfo { namespaced: true, ..row("events.k8s.io", "v1", "Event", "events") }
 }
 
+const OLD_GIZMOS: views::Renamed = views::Renamed {
+    fields: &[("settings", "spec")],
+    inner: &[("settings", &[("color", "paint")])],
+    fixed: &[("type", "gizmo")],
+    required: &["type"],
+};
+
+fn old_gizmos() -> ResourceInfo {
+    ResourceInfo { namespaced: true, ..row("example.com", "v1beta1", "Gizmo", "gizmos") }
+}
+
 /// Everything that is served without being stored.
 fn rich(builder: Builder) -> Builder {
     let authentication = ["v1", "v1beta1"]
@@ -66,6 +77,7 @@ fn rich(builder: Builder) -> Builder {
         .resource::<DynamicObject>(&core_events(), Generic)
         .view(&viewed_events(), &core_events(), views::EVENTS)
         .resource::<DynamicObject>(&gizmos, Generic)
+        .view(&old_gizmos(), &gizmos, OLD_GIZMOS)
         .subresource(&gizmos, "polish", Polish)
         .authenticator(Arc::new(authenticator))
         .health(Health::default().check("log", || true))
@@ -358,4 +370,34 @@ async fn health_and_metrics_are_those_of_the_builder() {
     assert!(world.get("/clusters/a/metrics").await.text.ends_with("# EOF\n"));
     let poor = World::new().await;
     assert_eq!(poor.get("/clusters/a/metrics").await.code, 404);
+}
+
+#[tokio::test]
+async fn a_kind_of_two_versions_is_one_object_with_two_faces() {
+    let world = World::with(rich).await;
+    let (old, new) =
+        ("/clusters/a/apis/example.com/v1beta1/namespaces/n", "/clusters/a/apis/example.com/v1/namespaces/n");
+    let gizmo = |type_: &str| {
+        let metadata = json!({"name": "g", "namespace": "n"});
+        json!({"metadata": metadata, "type": type_, "settings": {"color": "red", "size": 1}}).to_string()
+    };
+    let refused = world.raw("POST", &format!("{old}/gizmos"), &[], gizmo("gadget")).await.expect_code(422);
+    let message = refused["message"].as_str().unwrap_or_default().to_owned();
+    assert!(message.ends_with("type: Unsupported value: \"gadget\": supported values: \"gizmo\""), "{message}");
+    let created = world.raw("POST", &format!("{old}/gizmos"), &[], gizmo("gizmo")).await.expect_code(201);
+    assert_eq!((&created["apiVersion"], &created["settings"]["color"]), (&json!("example.com/v1beta1"), &json!("red")));
+    let seen = world.raw("GET", &format!("{new}/gizmos/g"), &[], "").await.expect_code(200);
+    assert_eq!((&seen["spec"], &seen["type"]), (&json!({"paint": "red", "size": 1}), &Value::Null));
+    for (type_, patch) in [
+        ("application/merge-patch+json", json!({"settings": {"color": "blue"}})),
+        ("application/json-patch+json", json!([{"op": "replace", "path": "/settings/color", "value": "blue"}])),
+    ] {
+        let content = [("content-type", type_)];
+        world.raw("PATCH", &format!("{old}/gizmos/g"), &content, patch.to_string()).await.expect_code(200);
+        let seen = world.raw("GET", &format!("{new}/gizmos/g"), &[], "").await.expect_code(200);
+        assert_eq!(seen["spec"], json!({"paint": "blue", "size": 1}), "{type_}");
+        let back = json!({"spec": {"paint": "red"}}).to_string();
+        let content = [("content-type", "application/merge-patch+json")];
+        world.raw("PATCH", &format!("{new}/gizmos/g"), &content, back).await.expect_code(200);
+    }
 }

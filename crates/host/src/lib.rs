@@ -99,7 +99,8 @@ impl Host {
             .authorizer(Authenticated)
             .admission(namespaces::PermanentNamespaces);
         // Who asks for OpenAPI hears of all kinds, whether or not somebody serves the aggregated ones just now.
-        let aggregated = catalogue::all().iter().filter(|row| catalogue::is_aggregated(row));
+        let aggregated = catalogue::all().iter().chain([catalogue::controller_deployments_view()]);
+        let aggregated = aggregated.filter(|row| catalogue::is_aggregated(row));
         let builder = aggregated.fold(builder, Builder::described);
         let server = rows::unstored(rows::register(builder, own.chain(parts.rows)));
         let server = rows::logs(server, parts.logs).build();

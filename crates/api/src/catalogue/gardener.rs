@@ -156,6 +156,11 @@ const CLUSTER_OPENIDCONNECT_PRESET: &[Column] = &[
     AGE,
 ];
 
+/// ControllerDeployments in the older version.
+pub(super) fn controller_deployments() -> ResourceInfo {
+    ResourceInfo { categories: ALL, ..row::<core::ControllerDeployment>(&["ctrldeploy"], &[AGE]) }
+}
+
 pub(super) fn rows() -> Vec<ResourceInfo> {
     vec![
         ResourceInfo {

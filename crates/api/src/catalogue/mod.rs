@@ -26,6 +26,7 @@ static ALL: LazyLock<Vec<ResourceInfo>> = LazyLock::new(|| {
 
 static REVIEWS: LazyLock<Vec<ResourceInfo>> = LazyLock::new(unstored::reviews);
 static EVENTS: LazyLock<ResourceInfo> = LazyLock::new(unstored::events);
+static CONTROLLER_DEPLOYMENTS: LazyLock<ResourceInfo> = LazyLock::new(gardener::controller_deployments);
 
 /// Rows of reviews: served by every cluster, never stored, only created. Not among [`all`].
 pub fn reviews() -> &'static [ResourceInfo] {
@@ -35,6 +36,11 @@ pub fn reviews() -> &'static [ResourceInfo] {
 /// The row of Events of `events.k8s.io`, which are stored as those of `v1`. Not among [`all`].
 pub fn events_view() -> &'static ResourceInfo {
     &EVENTS
+}
+
+/// The row of ControllerDeployments of `core.gardener.cloud/v1beta1`, which are stored as those of `v1`. Not among [`all`].
+pub fn controller_deployments_view() -> &'static ResourceInfo {
+    &CONTROLLER_DEPLOYMENTS
 }
 
 /// Every row, in a fixed order: Gardener's aggregated kinds first, Kubernetes' own last.
@@ -47,9 +53,10 @@ pub fn find(group: &str, version: &str, plural: &str) -> Option<&'static Resourc
     all().iter().find(|row| row.group == group && row.version == version && row.plural == plural)
 }
 
-/// The row of a kind.
+/// The row of a kind, views included.
 pub fn find_kind(group: &str, version: &str, kind: &str) -> Option<&'static ResourceInfo> {
-    all().iter().find(|row| row.group == group && row.version == version && row.kind == kind)
+    let views: [&'static ResourceInfo; 2] = [&EVENTS, &CONTROLLER_DEPLOYMENTS];
+    all().iter().chain(views).find(|row| row.group == group && row.version == version && row.kind == kind)
 }
 
 /// The row of a typed kind.
