@@ -72,6 +72,16 @@ impl Sandbox {
         succeeded("terrarium", words, &output)
     }
 
+    /// Runs `terrarium` and gives its standard output and its standard error.
+    ///
+    /// # Panics
+    /// It fails.
+    #[track_caller]
+    pub fn terrarium_with_notes(&self, words: &[&str]) -> (String, String) {
+        let output = self.command("terrarium", words).output().expect("our own program");
+        (succeeded("terrarium", words, &output), String::from_utf8_lossy(&output.stderr).into_owned())
+    }
+
     /// Runs `terrarium`, which is to be refused, and gives its exit code and its standard error.
     ///
     /// # Panics
@@ -133,7 +143,11 @@ impl Sandbox {
         if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
     }
 
-    fn run_kubectl(&self, version: Kubectl, context: &str, words: &[&str]) -> Output {
+    /// Runs kubectl, whatever comes of it.
+    ///
+    /// # Panics
+    /// There is none.
+    pub fn run_kubectl(&self, version: Kubectl, context: &str, words: &[&str]) -> Output {
         let context = match context {
             "garden" => "terrarium-default".to_owned(),
             whole if whole.starts_with("terrarium-") => whole.to_owned(),

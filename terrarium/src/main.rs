@@ -58,6 +58,9 @@ enum Command {
         /// Directory of the landscape, for the host
         #[command(flatten)]
         which: live::Which,
+        /// Process that the host ends with
+        #[arg(long)]
+        owner: Option<u32>,
     },
     /// Print a script that completes commands in a shell
     Completion {
@@ -87,7 +90,7 @@ fn main() -> ExitCode {
         Command::Log(arguments) => live::log::run(arguments, &mut output),
         Command::At(arguments) => live::at::run(arguments, &mut output),
         Command::Replay(arguments) => live::replay::run(arguments, &mut output),
-        Command::Component { name, which } => return component(name, which),
+        Command::Component { name, which, owner } => return component(name, which, *owner),
         Command::Simulate(arguments) => simulate::run(arguments, &mut output),
         Command::Version => output.line(&format!(
             "terrarium {} (emulates Gardener {})",
@@ -110,10 +113,10 @@ fn completion(shell: Shell, output: &mut Output) -> Result<(), Failure> {
     output.line(String::from_utf8_lossy(&script).trim_end())
 }
 
-fn component(name: &str, which: &live::Which) -> ExitCode {
+fn component(name: &str, which: &live::Which, owner: Option<u32>) -> ExitCode {
     if name == "host" {
         return match which.directory() {
-            Ok(directory) => live::host::run(&directory),
+            Ok(directory) => live::host::run(&directory, owner),
             Err(failure) => {
                 process::child::say(&format!("error: {failure}"));
                 ExitCode::from(failure.exit_code())

@@ -12,6 +12,7 @@
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
+use std::net::{IpAddr, Ipv4Addr};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -19,6 +20,7 @@ use chrono::{DateTime, Utc};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::retention::Retention;
 use crate::failure::Failure;
 
 /// What a landscape was created with.
@@ -46,6 +48,31 @@ pub(crate) struct Facts {
     pub(crate) durable: bool,
     /// The host's port; 0 until it was chosen.
     pub(crate) port: u16,
+    /// Where the host listens.
+    #[serde(default = "loopback")]
+    pub(crate) bind: IpAddr,
+    /// Names under which the host is reached, beside the usual ones.
+    #[serde(default)]
+    pub(crate) san: Vec<String>,
+    /// How much of the past is kept.
+    #[serde(default)]
+    pub(crate) history: Retention,
+    /// Set: gone with the process that runs it, contexts in this kubeconfig included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) ephemeral: Option<Ephemeral>,
+}
+
+/// A landscape that is gone with the process that runs it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Ephemeral {
+    /// Where its contexts are.
+    pub(crate) kubeconfig: Option<PathBuf>,
+}
+
+/// Reached from this machine only.
+pub(crate) const fn loopback() -> IpAddr {
+    IpAddr::V4(Ipv4Addr::LOCALHOST)
 }
 
 /// Landscapes that were made before it could be chosen.
@@ -103,6 +130,28 @@ impl Directory {
     /// A file or folder in it.
     pub(crate) fn join(&self, name: &str) -> PathBuf {
         self.path.join(name)
+    }
+
+    /// Fails if it holds anything that is no landscape's.
+    pub(crate) fn must_be_ours(&self) -> Result<(), Failure> {
+        let entries = match fs::read_dir(&self.path) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => {
+                let what = format!("{} cannot be a landscape's directory: {error}", self.path.display());
+                return Err(Failure::input(what, "name another folder with --data-dir"));
+            }
+        };
+        let names: Vec<_> = entries.filter_map(Result::ok).map(|entry| entry.file_name()).collect();
+        // What is left where a start ended before it had made anything.
+        let is_ours = |name: &str| ["lock", "pki", "host.log", "landscape.json"].contains(&name);
+        if names.iter().all(|name| name.to_str().is_some_and(is_ours))
+            || names.iter().any(|name| name == "landscape.json")
+        {
+            return Ok(());
+        }
+        let what = format!("{} is not empty and holds no landscape", self.path.display());
+        Err(Failure::input(what, "name an empty folder with --data-dir, or none"))
     }
 
     /// Makes it, for its owner only.
@@ -177,9 +226,16 @@ impl Directory {
         }
     }
 
-    /// Removes it with everything in it.
+    /// Removes it with everything in it, if it is a landscape's.
     pub(crate) fn purge(&self) -> Result<(), Failure> {
-        match fs::remove_dir_all(&self.path) {
+        self.must_be_ours()?;
+        // Under another name first: whoever looks meanwhile finds the whole landscape or none.
+        let mut name = std::ffi::OsString::from(".removed-");
+        name.push(std::process::id().to_string());
+        name.push(self.path.file_name().unwrap_or_default());
+        let aside = self.path.with_file_name(name);
+        let place = if fs::rename(&self.path, &aside).is_ok() { &aside } else { &self.path };
+        match fs::remove_dir_all(place) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(self.failed("remove", &error)),
             _ => Ok(()),
         }

@@ -29,6 +29,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
     let directory = arguments.which.directory()?;
     let name = &arguments.which.landscape;
+    let ephemeral = directory.facts().ok().flatten().and_then(|facts| facts.ephemeral);
     if let Some(host) = directory.host()? {
         terminate(host.pid)?;
         block_on(async {
@@ -46,9 +47,10 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     } else {
         output.line(&format!("landscape {name} does not run"))?;
     }
-    if arguments.purge {
+    if arguments.purge || ephemeral.is_some() {
         directory.purge()?;
-        if let Some(path) = arguments.kubeconfig.path() {
+        let other = ephemeral.and_then(|ephemeral| ephemeral.kubeconfig);
+        for path in arguments.kubeconfig.path().into_iter().chain(other) {
             kubeconfig::unmerge(&path, name)?;
         }
         output.line(&format!("removed its data and its contexts: {}", directory.path().display()))?;
@@ -56,7 +58,8 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     Ok(())
 }
 
-fn terminate(pid: u32) -> Result<(), Failure> {
+/// Asks a process to end.
+pub(super) fn terminate(pid: u32) -> Result<(), Failure> {
     let failed = |why: String| Failure::Failed(format!("cannot end process {pid}: {why}"));
     let pid = i32::try_from(pid)
         .ok()

@@ -2,7 +2,8 @@
 //! The host process of one landscape.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::io::ErrorKind;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,7 +13,7 @@ use api::kubernetes::core::Pod;
 use apiserver::instance;
 use chrono::{DateTime, Utc};
 use clock::Random;
-use eventlog::sled::{Durability, OpenError, SledLog};
+use eventlog::sled::{Durability, OpenError, Recovery, SledLog};
 use eventlog::{EventLog, MemoryLog, Revision};
 use host::clock_service::ClockService;
 use host::identity::OwnAuthorities;
@@ -26,31 +27,35 @@ use super::authority::{ClusterAuthorities, LandscapeAuthority, front_proxy};
 use super::bootstrap;
 use super::components;
 use super::directory::{Directory, Facts, HostFile};
+use super::{kubeconfig, owner};
 use crate::failure::Failure;
 
 /// File with where the clock stands.
 const CLOCK: &str = "clock";
 
-/// Runs the landscape of a directory until a signal ends it.
-pub(crate) fn run(directory: &Directory) -> ExitCode {
-    match live(directory) {
+/// Runs the landscape of a directory until a signal ends it, or its owner has ended.
+pub(crate) fn run(directory: &Directory, owner: Option<u32>) -> ExitCode {
+    match live(directory, owner) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             process::child::say(&format!("error: {failure}"));
+            if !failure.hint().is_empty() {
+                process::child::say(&format!("hint: {}", failure.hint()));
+            }
             ExitCode::from(failure.exit_code())
         }
     }
 }
 
-fn live(directory: &Directory) -> Result<(), Failure> {
+fn live(directory: &Directory, owner: Option<u32>) -> Result<(), Failure> {
     let _held = directory.hold()?;
-    let facts =
-        directory.facts()?.ok_or_else(|| Failure::input("there is no landscape", "`terrarium up` makes one"))?;
+    let facts = directory.facts()?.ok_or_else(|| directory.missing())?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .map_err(|error| Failure::Failed(format!("cannot make a runtime: {error}")))?;
     let log = Log::open(directory, &facts)?;
+    let (name, ephemeral) = (facts.name.clone(), facts.ephemeral.clone());
     runtime.block_on(async {
         let (live, facts) = start(directory, facts, &log).await?;
         // Who looks at a landscape that does not become ready finds a host that answers.
@@ -65,6 +70,7 @@ fn live(directory: &Directory) -> Result<(), Failure> {
         tokio::select! {
             biased;
             () = end_signal() => {}
+            () = owner::ended(owner) => {}
             failure = log.failure() => process::child::say(&format!("error: the event log failed: {failure}")),
             failure = begins => ended = Err(failure),
             () = note_time(directory, live.clock()) => {}
@@ -72,10 +78,17 @@ fn live(directory: &Directory) -> Result<(), Failure> {
         write_time(directory, live.clock().now());
         live.stop().await;
         log.close().await.and(ended)
-    })
+    })?;
+    match ephemeral {
+        None => Ok(()),
+        Some(ephemeral) => {
+            directory.purge()?;
+            ephemeral.kubeconfig.map_or(Ok(()), |path| kubeconfig::unmerge(&path, &name))
+        }
+    }
 }
 
-async fn end_signal() {
+pub(super) async fn end_signal() {
     use tokio::signal::unix::{SignalKind, signal};
     let (terminate, interrupt) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
     let (Ok(mut terminate), Ok(mut interrupt)) = (terminate, interrupt) else { return std::future::pending().await };
@@ -95,14 +108,24 @@ pub(super) enum Log {
 impl Log {
     pub(super) fn open(directory: &Directory, facts: &Facts) -> Result<Self, Failure> {
         if facts.log == "memory" {
-            return Ok(Self::Memory(MemoryLog::new()));
+            let log = facts.history.memory_log().ok_or_else(|| {
+                let what = "a log in memory keeps a number of entries, no size";
+                Failure::input(what, "give --history a number, or keep the log with --log sled")
+            })?;
+            return Ok(Self::Memory(log));
         }
         let options = eventlog::sled::Options {
+            history: facts.history.0,
             durability: if facts.durable { Durability::Durable } else { Durability::Fast },
             ..eventlog::sled::Options::default()
         };
         match SledLog::open(directory.join("log"), options) {
-            Ok(log) => Ok(Self::Sled(log)),
+            Ok(log) => {
+                for note in recovered(log.recovery()) {
+                    process::child::say(&format!("note: {note}"));
+                }
+                Ok(Self::Sled(log))
+            }
             Err(error @ OpenError::Locked { .. }) => Err(Failure::Held(error.to_string())),
             Err(error) => Err(Failure::Failed(error.to_string())),
         }
@@ -149,9 +172,28 @@ impl Log {
     }
 }
 
+/// What opening a log found that was not as a clean stop leaves it.
+pub(super) fn recovered(recovery: &Recovery) -> Vec<String> {
+    let mut notes = Vec::new();
+    if recovery.torn > 0 {
+        let torn = recovery.torn;
+        notes.push(format!("cut {torn} bytes off the log's end, of a write that was never acknowledged"));
+    }
+    let put_back = recovery.put_back + recovery.from_store;
+    if put_back > 0 {
+        notes.push(format!("the log was not left cleanly: {put_back} entries were put back"));
+    }
+    if let Some(reason) = &recovery.rebuilt {
+        notes.push(format!("the log's store was made anew from its journal: {reason}"));
+    }
+    notes
+}
+
 async fn start(directory: &Directory, mut facts: Facts, log: &Log) -> Result<(Live, Facts), Failure> {
     let authority = LandscapeAuthority::of(directory)?;
     let start = log.start()?;
+    let usual = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
+    let names: Vec<String> = usual.into_iter().chain([facts.bind.to_string()]).chain(facts.san.clone()).collect();
     let (front_proxies, front_proxy) = front_proxy(instance::FRONT_PROXY)?;
     let launcher =
         Launcher { seed: facts.seed, start, authority: authority.clone(), front_proxies, launched: AtomicU64::new(0) };
@@ -162,17 +204,18 @@ async fn start(directory: &Directory, mut facts: Facts, log: &Log) -> Result<(Li
         mode: Mode::Eager,
         random: Random::new(facts.seed),
         version: facts.gardener_version.clone(),
-        listen: SocketAddr::from(([127, 0, 0, 1], facts.port)),
-        certificate: authority.server(&["localhost", "127.0.0.1", "::1"])?,
+        listen: SocketAddr::new(facts.bind, facts.port),
+        certificate: authority.server(&names.iter().map(String::as_str).collect::<Vec<_>>())?,
         authorities: authority.certificate().to_owned(),
         front_proxy,
         own_authorities: own_authorities(directory, &facts),
-        launcher: Box::new(move |address| Arc::new(Launching { launcher, address })),
+        launcher: Box::new(move |address| Arc::new(Launching { launcher, address: within(address) })),
     };
-    let live = Live::start(options)
-        .await
-        .map_err(|error| Failure::Failed(format!("cannot serve on port {}: {error}", facts.port)))?;
-    let address = live.address();
+    let live = Live::start(options).await.map_err(|error| {
+        let what = if error.kind() == ErrorKind::AddrInUse { "; another process listens there" } else { "" };
+        Failure::Failed(format!("cannot serve on {}: {error}{what}", SocketAddr::new(facts.bind, facts.port)))
+    })?;
+    let address = within(live.address());
     if facts.port == 0 {
         facts.port = address.port();
         directory.write_facts(&facts)?;
@@ -197,6 +240,16 @@ fn own_authorities(directory: &Directory, facts: &Facts) -> OwnAuthorities {
         read.insert(cluster.to_owned(), certificate.clone());
         Some(certificate)
     })
+}
+
+/// How this machine reaches what listens there.
+fn within(mut listen: SocketAddr) -> SocketAddr {
+    if listen.ip().is_unspecified() {
+        let loopback =
+            if listen.is_ipv4() { IpAddr::from([127, 0, 0, 1]) } else { IpAddr::from([0, 0, 0, 0, 0, 0, 0, 1]) };
+        listen.set_ip(loopback);
+    }
+    listen
 }
 
 /// Notes where the clock stands, for as long as it goes.

@@ -3,7 +3,7 @@
 //!
 //! **Tour.** [`up`], [`down`], [`status`], [`landscapes`], [`clock`], [`get`], [`kubectl`], [`events`], [`logs`], [`log`],
 //! [`at`], [`replay`] the commands, over [`ask`], what they ask the API, and [`history`], the log; [`host`] the process behind a landscape, and
-//! [`components`] those that it starts; [`directory`] where it lives; [`authority`] its certificates; [`bootstrap`] what
+//! [`components`] those that it starts; [`directory`] where it lives, [`retention`] how much of its past, [`owner`] for how long; [`authority`] its certificates; [`bootstrap`] what
 //! it has from the beginning; [`client`] and [`kubeconfig`] ways to it.
 
 mod apiserver;
@@ -27,7 +27,9 @@ pub(crate) mod kubectl;
 pub(crate) mod landscapes;
 pub(crate) mod log;
 pub(crate) mod logs;
+mod owner;
 pub(crate) mod replay;
+mod retention;
 pub(crate) mod status;
 pub(crate) mod up;
 
@@ -39,11 +41,14 @@ pub(crate) use directory::Directory;
 
 use crate::failure::Failure;
 
+/// Name of the landscape that commands are about when none is named.
+pub(crate) const DEFAULT: &str = "default";
+
 /// Which landscape.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Which {
     /// Name of the landscape
-    #[arg(long, global = true, env = "TERRARIUM_LANDSCAPE", default_value = "default", value_name = "NAME")]
+    #[arg(long, global = true, env = "TERRARIUM_LANDSCAPE", default_value = DEFAULT, value_name = "NAME")]
     pub(crate) landscape: String,
     /// Its directory [default: a folder per landscape under the user's data home]
     #[arg(long, global = true, value_name = "DIR")]

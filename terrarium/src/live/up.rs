@@ -2,6 +2,7 @@
 //! `terrarium up`: starts or resumes a landscape and waits until it is ready.
 
 use std::fs::File;
+use std::net::IpAddr;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -11,18 +12,22 @@ use api::kubernetes::apps::Deployment;
 use api::kubernetes::core::Pod;
 use chrono::{DateTime, TimeDelta, Utc};
 use clap::Args;
-use clock::{Clock, TimerClass};
+use clock::{Clock, Random, TimerClass};
 use controller::{Api, ListOptions};
 use serde_json::json;
 
 use super::client::Client;
-use super::directory::{Directory, Facts};
-use super::{KubeconfigFile, Which, block_on, components, demo, kubeconfig};
+use super::clock::duration;
+use super::directory::{Directory, Ephemeral, Facts, loopback};
+use super::retention::Retention;
+use super::{DEFAULT, KubeconfigFile, Which, block_on, components, demo, kubeconfig, owner};
 use crate::failure::Failure;
 use crate::output::Output;
 
 /// Wall time between two looks at a landscape that starts.
 const LOOK: TimeDelta = TimeDelta::milliseconds(50);
+/// File with what the host says.
+const HOST_LOG: &str = "host.log";
 /// Lines of the host that are shown when it does not become ready.
 const LAST_LINES: usize = 5;
 
@@ -63,60 +68,137 @@ pub(crate) struct Arguments {
     /// Whether an acknowledged write survives a power failure [default: durable]
     #[arg(long, value_parser = ["durable", "fast"])]
     durability: Option<String>,
+    /// How much of the past is kept: `all`, a number of entries, or a size (512MiB) [default: all]
+    #[arg(long, value_name = "HISTORY")]
+    history: Option<Retention>,
     /// Port of the landscape [default: a free one, then kept]
     #[arg(long, value_name = "P")]
     port: Option<u16>,
-    /// How long to wait until it is ready, in seconds of wall time
-    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
-    wait: u32,
+    /// Address where it listens [default: 127.0.0.1]
+    #[arg(long, value_name = "ADDR")]
+    bind: Option<IpAddr>,
+    /// Names and addresses under which it is reached from elsewhere, for its certificate
+    #[arg(long, value_name = "NAME", num_args = 1..)]
+    san: Vec<String>,
+    /// A landscape with its log in memory, of a random name, that is gone with `down` or when its owner ends
+    #[arg(long)]
+    ephemeral: bool,
+    /// The process that it ends with [default: the one that runs this command]
+    #[arg(long, value_name = "PID", requires = "ephemeral")]
+    owner: Option<u32>,
+    /// Stay, with what the host says, until the landscape or this command is stopped
+    #[arg(long, conflicts_with = "demo")]
+    foreground: bool,
+    /// How long to wait until it is ready, in wall time
+    #[arg(long, value_name = "D", default_value = "60s", value_parser = duration)]
+    wait: TimeDelta,
+    /// `json`: one object
+    #[arg(short, long, value_parser = ["text", "json"], default_value = "text", conflicts_with = "demo")]
+    output: String,
 }
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
-    let directory = arguments.which.directory()?;
-    directory.make()?;
+    let directory = arguments.directory()?;
+    directory.must_be_ours()?;
     let facts = arguments.facts(&directory)?;
-    let runs_already = directory.host()?.is_some();
+    let runs_already = directory.host()?;
+    if let Some(host) = runs_already.as_ref().filter(|_| arguments.foreground) {
+        return Err(Failure::Held(format!("landscape {} runs already, as process {}", facts.name, host.pid)));
+    }
     let began = Clock::wall().now();
-    let mut host = if runs_already { None } else { Some(start(&directory)?) };
+    let mut host = if runs_already.is_some() { None } else { Some(start(&directory, arguments)?) };
     let client = block_on(async {
-        let limit = began + TimeDelta::seconds(i64::from(arguments.wait));
+        let limit = began.checked_add_signed(arguments.wait).unwrap_or(DateTime::<Utc>::MAX_UTC);
         let client = wait_for_host(&directory, host.as_mut(), limit).await?;
         wait_for_components(&client, &directory, host.as_mut(), limit).await?;
         Ok(client)
     })?;
     let seconds = (Clock::wall().now() - began).as_seconds_f64();
-    tell(&client, &facts, runs_already, seconds, arguments, output)?;
+    if let Some(host) = &host {
+        host.notes(&directory).iter().for_each(|note| output.note(note));
+    }
+    tell(&client, &facts, runs_already.is_some(), seconds, arguments, output)?;
     if arguments.demo {
         output.line("")?;
         return demo::play(&directory, |line| output.line(line));
     }
-    Ok(())
+    match host {
+        Some(host) if arguments.foreground => block_on(stay(host, &directory)),
+        _ => Ok(()),
+    }
+}
+
+/// Waits until the host ends; a signal is handed on to it.
+async fn stay(mut host: Starting, directory: &Directory) -> Result<(), Failure> {
+    let wall = Clock::wall();
+    let mut signal = std::pin::pin!(super::host::end_signal());
+    loop {
+        tokio::select! {
+            biased;
+            () = &mut signal => {
+                super::down::terminate(host.child.id())?;
+                signal.set(super::host::end_signal());
+            }
+            () = wall.sleep(LOOK, TimerClass::Work) => {}
+        }
+        if let Some(status) = host.child.try_wait().map_err(|error| Failure::Failed(error.to_string()))? {
+            return if status.success() { Ok(()) } else { Err(host.failure(directory, status.code())) };
+        }
+    }
 }
 
 impl Arguments {
+    /// Where the landscape is, or is to be. An ephemeral one without a name gets a random one.
+    fn directory(&self) -> Result<Directory, Failure> {
+        if !self.ephemeral || self.which.landscape != DEFAULT || self.which.data_dir.is_some() {
+            return self.which.directory();
+        }
+        let nanoseconds = Clock::wall().now().timestamp_nanos_opt().unwrap_or_default();
+        let random = Random::new(nanoseconds.unsigned_abs() ^ u64::from(std::process::id()));
+        self.which.named(&format!("ephemeral-{}", random.suffix(6, "name of a landscape", "", 0)))
+    }
+
     /// What the landscape is, or is to be.
     fn facts(&self, directory: &Directory) -> Result<Facts, Failure> {
         if let Some(facts) = directory.facts()? {
             self.contradiction(&facts)?;
             return Ok(facts);
         }
+        if self.ephemeral && self.log.as_ref().is_some_and(|log| log != "memory") {
+            return Err(Failure::input(
+                "--log contradicts --ephemeral, whose log is in memory",
+                "leave one of them out",
+            ));
+        }
+        directory.make()?;
         let start = || if self.demo { demo::start() } else { Clock::wall().now() };
         let start_time = self.start_time.unwrap_or_else(start);
         let facts = Facts {
-            name: self.which.landscape.clone(),
+            name: self.name(directory),
             gardener_version: self.gardener_version.clone().unwrap_or_else(|| landscape::GARDENER_VERSION.to_owned()),
             profile: self.profile.clone().unwrap_or_else(|| "documents".to_owned()),
             seed: self.seed.unwrap_or(1),
             seeds: self.seeds.unwrap_or(1),
             apiservers: self.apiservers.unwrap_or(2),
             start_time,
-            log: self.log.clone().unwrap_or_else(|| "sled".to_owned()),
+            log: self.log.clone().unwrap_or_else(|| if self.ephemeral { "memory" } else { "sled" }.to_owned()),
             durable: self.durability.as_deref() != Some("fast"),
             port: self.port.unwrap_or(0),
+            bind: self.bind.unwrap_or(loopback()),
+            san: self.san.clone(),
+            history: self.history.unwrap_or_default(),
+            ephemeral: self.ephemeral.then(|| Ephemeral { kubeconfig: self.kubeconfig.path() }),
         };
         directory.write_facts(&facts)?;
         Ok(facts)
+    }
+
+    /// The landscape's name: an ephemeral one's is that of its directory.
+    fn name(&self, directory: &Directory) -> String {
+        let of_folder = directory.path().file_name().map(|name| name.to_string_lossy().into_owned());
+        let is_random = self.ephemeral && self.which.data_dir.is_none();
+        of_folder.filter(|_| is_random).unwrap_or_else(|| self.which.landscape.clone())
     }
 
     /// A flag that says something else than what the landscape was created with.
@@ -131,6 +213,10 @@ impl Arguments {
             ("--log", self.log.as_ref().is_some_and(|it| *it != facts.log)),
             ("--durability", self.durability.as_ref().is_some_and(|it| (it == "durable") != facts.durable)),
             ("--port", self.port.is_some_and(|it| it != facts.port)),
+            ("--bind", self.bind.is_some_and(|it| it != facts.bind)),
+            ("--san", !self.san.is_empty() && self.san != facts.san),
+            ("--history", self.history.is_some_and(|it| it != facts.history)),
+            ("--ephemeral", self.ephemeral && facts.ephemeral.is_none()),
         ];
         match flags.into_iter().find(|(_, contradicts)| *contradicts) {
             None => Ok(()),
@@ -142,25 +228,85 @@ impl Arguments {
     }
 }
 
-/// Starts the host in the background.
-fn start(directory: &Directory) -> Result<Child, Failure> {
+/// A host that was started.
+struct Starting {
+    child: Child,
+    /// Bytes of its file that are of earlier starts; `None`: it does not write into the file.
+    said: Option<u64>,
+    /// Whether the landscape is new: what a start that failed made is nobody's.
+    is_new: bool,
+}
+
+/// Starts the host, in the background unless it is to stay.
+fn start(directory: &Directory, arguments: &Arguments) -> Result<Starting, Failure> {
     let failed = |error: std::io::Error| Failure::Failed(format!("cannot start the host: {error}"));
-    let log = File::options().create(true).append(true).open(directory.join("host.log")).map_err(failed)?;
-    let errors = log.try_clone().map_err(failed)?;
-    Command::new(std::env::current_exe().map_err(failed)?)
-        .args(["component", "host", "--data-dir"])
-        .arg(directory.path())
-        .stdin(Stdio::null())
-        .stdout(log)
-        .stderr(errors)
-        .process_group(0)
-        .spawn()
-        .map_err(failed)
+    let path = directory.join(HOST_LOG);
+    let is_new = !directory.join("log").exists();
+    let said = std::fs::metadata(&path).map_or(0, |file| file.len());
+    let mut command = Command::new(std::env::current_exe().map_err(failed)?);
+    command.args(["component", "host", "--data-dir"]).arg(directory.path()).stdin(Stdio::null()).process_group(0);
+    if arguments.foreground {
+        command.stdout(Stdio::null());
+    } else {
+        let log = File::options().create(true).append(true).open(&path).map_err(failed)?;
+        command.stderr(log.try_clone().map_err(failed)?).stdout(log);
+    }
+    let own = Some(std::process::id()).filter(|_| arguments.foreground);
+    let parent = || owner::parent().filter(|_| arguments.ephemeral);
+    if let Some(pid) = own.or(arguments.owner).or_else(parent) {
+        command.args(["--owner", &pid.to_string()]);
+    }
+    let child = command.spawn().map_err(failed)?;
+    Ok(Starting { child, said: (!arguments.foreground).then_some(said), is_new })
+}
+
+impl Starting {
+    /// What it has said so far.
+    fn lines(&self, directory: &Directory) -> Vec<String> {
+        let Some(said) = self.said else { return Vec::new() };
+        let text = std::fs::read(directory.join(HOST_LOG)).unwrap_or_default();
+        let new = text.get(usize::try_from(said).unwrap_or(usize::MAX)..).unwrap_or_default();
+        String::from_utf8_lossy(new).lines().map(str::to_owned).collect()
+    }
+
+    /// What it said that its user should know.
+    fn notes(&self, directory: &Directory) -> Vec<String> {
+        let is_note = |line: &String| line.starts_with("note: ") || line.starts_with("warning: ");
+        self.lines(directory).into_iter().filter(is_note).collect()
+    }
+
+    /// Fails if it has ended.
+    fn still_runs(&mut self, directory: &Directory) -> Result<(), Failure> {
+        match self.child.try_wait() {
+            Ok(Some(status)) => Err(self.failure(directory, status.code())),
+            Ok(None) | Err(_) => Ok(()),
+        }
+    }
+
+    /// Why it ended, as it says itself.
+    fn failure(&self, directory: &Directory, code: Option<i32>) -> Failure {
+        let lines = self.lines(directory);
+        if self.is_new {
+            // Nobody has used it: the next start may be told something else.
+            let _ = directory.purge();
+        }
+        let error = lines.iter().rev().find_map(|line| line.strip_prefix("error: "));
+        let hint = lines.iter().rev().find_map(|line| line.strip_prefix("hint: ")).unwrap_or_default();
+        match (code, error) {
+            (Some(4), Some(error)) => Failure::Held(error.to_owned()),
+            (Some(2), Some(error)) => Failure::input(error, hint),
+            (_, Some(error)) => Failure::Failed(error.to_owned()),
+            (Some(code), None) => {
+                Failure::Failed(format!("the host ended with exit code {code}; see `terrarium logs host`"))
+            }
+            (None, None) => Failure::Failed("the host was killed; see `terrarium logs host`".to_owned()),
+        }
+    }
 }
 
 async fn wait_for_host(
     directory: &Directory,
-    mut host: Option<&mut Child>,
+    mut host: Option<&mut Starting>,
     limit: DateTime<Utc>,
 ) -> Result<Client, Failure> {
     let wall = Clock::wall();
@@ -168,11 +314,13 @@ async fn wait_for_host(
         if directory.host()?.is_some() {
             return Client::of(directory);
         }
-        let ended = host.as_mut().is_some_and(|host| host.try_wait().is_ok_and(|ended| ended.is_some()));
-        if ended || wall.now() >= limit {
-            let what = if ended { "the host ended" } else { "the host is not ready" };
-            let log = directory.join("host.log");
-            return Err(Failure::Failed(format!("{what}; {} ends with:\n{}", log.display(), last_lines(&log))));
+        if let Some(host) = &mut host {
+            host.still_runs(directory)?;
+        }
+        if wall.now() >= limit {
+            let log = directory.join(HOST_LOG);
+            let lines = last_lines(&log);
+            return Err(Failure::Failed(format!("the host is not ready; {} ends with:\n{lines}", log.display())));
         }
         wall.sleep(LOOK, TimerClass::Work).await;
     }
@@ -188,7 +336,7 @@ fn last_lines(path: &Path) -> String {
 async fn wait_for_components(
     client: &Client,
     directory: &Directory,
-    mut host: Option<&mut Child>,
+    mut host: Option<&mut Starting>,
     limit: DateTime<Utc>,
 ) -> Result<(), Failure> {
     let (context, wall) = (client.context(), Clock::wall());
@@ -199,10 +347,8 @@ async fn wait_for_components(
             // Clusters come into being, gardener-apiservers come and go: as long as there is time it may get better.
             Err(error) => error.to_string(),
         };
-        if host.as_mut().is_some_and(|host| host.try_wait().is_ok_and(|ended| ended.is_some())) {
-            let log = directory.join("host.log");
-            let failure = format!("the host ended; {} ends with:\n{}", log.display(), last_lines(&log));
-            return Err(Failure::Failed(failure));
+        if let Some(host) = &mut host {
+            host.still_runs(directory)?;
         }
         if wall.now() >= limit {
             return Err(Failure::Failed(format!("not ready: {missing}")));
@@ -255,6 +401,13 @@ fn tell(
     output: &mut Output,
 ) -> Result<(), Failure> {
     let Facts { name, gardener_version, profile, seed, seeds, apiservers, log, .. } = facts;
+    if arguments.output == "json" {
+        if let Some(path) = arguments.kubeconfig.path() {
+            let config = kubeconfig::of(client, &seed_names(*seeds), &client.user())?;
+            kubeconfig::merge(&path, &config, arguments.switch_context)?;
+        }
+        return output.line(&object(client).to_string());
+    }
     output.line(&format!(
         "Terrarium {} · Gardener {gardener_version} (emulated) · profile {profile} · log {log}{} · seed {seed} · https://{}",
         env!("CARGO_PKG_VERSION"),
@@ -301,5 +454,6 @@ pub(crate) fn object(client: &Client) -> serde_json::Value {
         "log": client.facts.log,
         "server": format!("https://{}", client.host.address),
         "pid": client.host.pid,
+        "contexts": kubeconfig::names(&client.facts.name, &seed_names(client.facts.seeds)),
     })
 }

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The process that a landscape belongs to: when it ends, the landscape does.
+
+use chrono::TimeDelta;
+use clock::{Clock, TimerClass};
+use rustix::process::{Pid, getppid, test_kill_process};
+
+/// Wall time between two looks.
+const LOOK: TimeDelta = TimeDelta::milliseconds(250);
+
+/// The process that started this one; `None`: it has gone already.
+pub(crate) fn parent() -> Option<u32> {
+    getppid().and_then(|pid| u32::try_from(pid.as_raw_nonzero().get()).ok())
+}
+
+/// Whether a process is there. One that belongs to somebody else is.
+pub(crate) fn is_alive(pid: u32) -> bool {
+    let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return false };
+    test_kill_process(pid) != Err(rustix::io::Errno::SRCH)
+}
+
+/// Waits until a process has ended; without one for ever.
+pub(crate) async fn ended(pid: Option<u32>) {
+    let Some(pid) = pid else { return std::future::pending().await };
+    let wall = Clock::wall();
+    while is_alive(pid) {
+        wall.sleep(LOOK, TimerClass::Work).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processes_are_there_until_they_have_ended() {
+        assert!(is_alive(std::process::id()));
+        assert!(parent().is_some_and(is_alive));
+        let mut child = std::process::Command::new("true").spawn().expect("every system has true");
+        let pid = child.id();
+        child.wait().expect("it ends");
+        assert!(!is_alive(pid));
+        assert!(!is_alive(0) && !is_alive(u32::MAX));
+    }
+}
