@@ -29,6 +29,7 @@ use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use http::{Method, Request as HttpRequest, StatusCode};
 use http_body_util::{BodyExt, Full};
 use process::child::{Assignment, Ready, Serving, ready};
+use process::participant::TOLD_OTHERS_HEADER;
 use process::transport::full;
 use process::{Exit, Request, Response, Tasks, Transport, TransportError};
 use tokio::sync::oneshot;
@@ -229,6 +230,9 @@ impl Door {
             Some(number) if self.server.barrier(number).await.is_some() => StatusCode::OK,
             Some(_) => StatusCode::SERVICE_UNAVAILABLE,
         };
+        if response.status() == StatusCode::OK && self.server.take_told_others() {
+            response.headers_mut().insert(TOLD_OTHERS_HEADER, HeaderValue::from_static("true"));
+        }
         response
     }
 

@@ -20,6 +20,9 @@ pub(crate) enum Failure {
     /// Something did not happen that should have: exit code 1.
     #[error("{0}")]
     Failed(String),
+    /// A signal ended it: exit code 130.
+    #[error("{0}")]
+    Interrupted(String),
     /// Nobody reads the output any more: ends quietly.
     #[error("the output is closed")]
     OutputClosed,
@@ -37,6 +40,7 @@ impl Failure {
             Self::Input { .. } => 2,
             Self::Failed(_) => 1,
             Self::Held(_) => 4,
+            Self::Interrupted(_) => 130,
             Self::OutputClosed => 0,
         }
     }
@@ -45,7 +49,7 @@ impl Failure {
     pub(crate) fn hint(&self) -> &str {
         match self {
             Self::Input { hint, .. } => hint,
-            Self::Failed(_) | Self::Held(_) | Self::OutputClosed => "",
+            Self::Failed(_) | Self::Held(_) | Self::Interrupted(_) | Self::OutputClosed => "",
         }
     }
 }

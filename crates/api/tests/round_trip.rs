@@ -119,6 +119,7 @@ fn typed_kinds_lose_nothing() {
     check::<seedmanagement::ManagedSeedSet>();
     check::<settings::ClusterOpenIDConnectPreset>();
     check::<settings::OpenIDConnectPreset>();
+    check::<api::terrarium::Clock>();
     check::<api::terrarium::Cluster>();
 }
 

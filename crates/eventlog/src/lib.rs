@@ -9,7 +9,7 @@
 //!
 //! **Tour.** [`entry`] what is stored; [`log`] the trait; [`memory`] the log of a simulation; `sled` (a feature of that
 //! name) the log of a landscape on disk; `eventlog-remote`, a crate beside this one, the log of those who are not its
-//! host; [`splice`] changes of bytes; [`codec`] values as bytes; [`replay`] state from entries; [`conformance`] the suite
+//! host; [`livelock`] when writers answer one another for ever; [`splice`] changes of bytes; [`codec`] values as bytes; [`replay`] state from entries; [`conformance`] the suite
 //! that every implementation passes; [`validator`] what must hold of every subscription; [`bench`](mod@bench) what a log
 //! takes.
 
@@ -17,6 +17,7 @@ pub mod bench;
 pub mod codec;
 pub mod conformance;
 pub mod entry;
+pub mod livelock;
 pub mod log;
 pub mod memory;
 pub mod replay;

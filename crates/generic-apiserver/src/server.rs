@@ -321,6 +321,11 @@ impl Server {
         Some(self.0.store.barrier(number))
     }
 
+    /// Whether, since this was last asked, a watch of somebody who takes no part in landscape time was given a change.
+    pub fn take_told_others(&self) -> bool {
+        self.0.store.take_told_others()
+    }
+
     /// An object of a kind that this server folds, as of now; `None`: there is none, or the log cannot be reached.
     pub async fn object<K: Resource>(&self, cluster: &str, namespace: &str, name: &str) -> Option<Arc<K>> {
         self.0.store.fresh().await.ok()?;

@@ -116,7 +116,8 @@ impl View {
     fn frame(&self, line: &Bytes) -> Bytes {
         let Ok(mut tree) = serde_json::from_slice::<Value>(line) else { return line.clone() };
         self.show(&mut tree["object"]);
-        format!("{tree}\n").into()
+        // The type comes first, as everywhere: barriers are recognized by how a line begins.
+        format!("{{\"type\":{},\"object\":{}}}\n", tree["type"], tree["object"]).into()
     }
 
     /// Renames whatever a server answers with.

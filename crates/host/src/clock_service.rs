@@ -5,11 +5,14 @@
 //! POST /terrarium/clock/join   {}       → Grant                        a participant has come
 //! POST /terrarium/clock/idle   Idle     → Grant                        answers when time has moved; 204: ask again
 //! GET  /terrarium/clock/               → ClockState
-//! POST /terrarium/clock/advance {to}   → 202; the state's `target` is there until time has come
-//! POST /terrarium/clock/mode {mode, rate?} · pause · resume · cancel · leave {participant} → ClockState
+//! POST /terrarium/clock/advance {to, settleMilliseconds?} → ClockState; its `target` is there until time has come
+//! POST /terrarium/clock/halt           ends the command at the instant that it has reached, once all has settled there
+//! POST /terrarium/clock/cancel         ends the command at once
+//! POST /terrarium/clock/leave {participant} → ClockState
 //! ```
 //!
-//! The first two are for components and administrators, and carry the participant's name in a header; the rest is for administrators. A participant whose request is dropped while it waits has not left:
+//! The first two are for components and administrators, and carry the participant's name in a header; the rest is for
+//! administrators. How time goes by itself is the spec of an object ([`crate::clock_object`]). A participant whose request is dropped while it waits has not left:
 //! it reports again, or is dropped for its silence; who starts and ends processes says when one has gone.
 //!
 //! **Invariants.** One driver decides; a grant reaches every participant, at the latest as the answer to its next
@@ -21,7 +24,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use chrono::TimeDelta;
 use clock::{Clock, Instant, Sleep, TimeSource, TimerClass};
-use eventlog::EventLog;
+use eventlog::livelock::Writes;
+use eventlog::{Actor, EventLog, Key};
 use futures::future::BoxFuture;
 use http::{Method, StatusCode};
 use http_body_util::BodyExt;
@@ -31,6 +35,7 @@ use process::{Request, Response, Tasks, User};
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Notify, oneshot};
 
+use crate::counted_log::CountedLog;
 use crate::timekeeper::{CommandError, Decision, Mode, Report, Timekeeper, WaitsFor};
 
 /// Wall time after which a report is answered even if time stands, lest the connection counts as dead.
@@ -60,8 +65,10 @@ struct State {
     keeper: Timekeeper,
     /// Reports that wait for a grant.
     waiting: BTreeMap<String, oneshot::Sender<Option<Grant>>>,
-    /// How the last command ended, and how many have.
+    /// How many commands have ended.
     commands_ended: u64,
+    /// Of the present instant.
+    writes: Writes,
 }
 
 impl ClockService {
@@ -75,7 +82,7 @@ impl ClockService {
         tasks: &Tasks,
     ) -> Self {
         let keeper = Timekeeper::new(now, mode, wall.now());
-        let state = State { keeper, waiting: BTreeMap::new(), commands_ended: 0 };
+        let state = State { keeper, waiting: BTreeMap::new(), commands_ended: 0, writes: Writes::default() };
         let inner =
             Inner { state: Mutex::new(state), changed: Notify::new(), moved: Notify::new(), wall, log, barriers };
         let service = Self(Arc::new(inner));
@@ -102,11 +109,50 @@ impl ClockService {
         result
     }
 
-    /// Advances through every timer up to an instant and returns when all has settled there; the instant at which time
-    /// stands.
-    pub async fn advance(&self, to: Instant) -> Result<Instant, CommandError> {
+    /// The log, for everybody who writes to it: the writes of an instant are counted.
+    pub fn counted_log(&self) -> Arc<dyn EventLog> {
+        Arc::new(CountedLog { log: self.0.log.clone(), clock: self.clone() })
+    }
+
+    /// Somebody writes.
+    pub(crate) fn wrote(&self, key: &Key, actor: &Actor) {
+        let wall = self.0.wall.now();
+        let mut state = self.0.state();
+        if !state.keeper.is_pressed() {
+            return;
+        }
+        let at = state.keeper.granted();
+        let Some(live_lock) = state.writes.count(at, key, actor) else { return };
+        state.writes.forget();
+        if state.keeper.target().is_some() {
+            state.commands_ended += 1;
+        }
+        state.keeper.stop_for(live_lock, wall);
+        drop(state);
+        self.0.changed.notify_one();
+        self.0.moved.notify_waiters();
+    }
+
+    /// Begins to advance; see [`Timekeeper::advance`].
+    fn begin(&self, to: Instant, settle: TimeDelta) -> Result<(), CommandError> {
+        let wall = self.0.wall.now();
+        let mut state = self.0.state();
+        state.keeper.advance(to, settle, wall)?;
+        state.writes.forget();
+        drop(state);
+        self.0.changed.notify_one();
+        Ok(())
+    }
+
+    /// Advances through every timer up to an instant, leaving others `settle` of wall time after a step that reached
+    /// them, and returns when all has settled; the instant at which time stands: an earlier one if the command was
+    /// ended or a live-lock stopped it.
+    ///
+    /// # Errors
+    /// Another command is at work, or the instant has passed.
+    pub async fn advance(&self, to: Instant, settle: TimeDelta) -> Result<Instant, CommandError> {
         let ended = self.0.state().commands_ended;
-        self.with(|keeper, wall| keeper.advance(to, wall))?;
+        self.begin(to, settle)?;
         loop {
             let mut moved = std::pin::pin!(self.0.moved.notified());
             moved.as_mut().enable();
@@ -119,12 +165,14 @@ impl ClockService {
 
     /// Ends the command at work, where time stands.
     pub fn cancel(&self) {
+        let wall = self.0.wall.now();
         let mut state = self.0.state();
         if state.keeper.target().is_some() {
-            state.keeper.cancel();
+            state.keeper.cancel(wall);
             state.commands_ended += 1;
         }
         drop(state);
+        self.0.changed.notify_one();
         self.0.moved.notify_waiters();
     }
 
@@ -223,20 +271,14 @@ impl ClockService {
         match (method, place) {
             (Method::GET, "") => {}
             (Method::POST, "advance") => {
-                let Ok(Advance { to }) = serde_json::from_slice(&body) else {
-                    return plain(StatusCode::BAD_REQUEST, "expected {\"to\": INSTANT}");
+                let Ok(Advance { to, settle_milliseconds }) = serde_json::from_slice(&body) else {
+                    return plain(StatusCode::BAD_REQUEST, "expected {\"to\": INSTANT, \"settleMilliseconds\": N}");
                 };
-                if let Err(error) = self.with(|keeper, wall| keeper.advance(to, wall)) {
+                if let Err(error) = self.begin(to, TimeDelta::milliseconds(i64::from(settle_milliseconds))) {
                     let mut response = Response::new(full(error.to_string()));
                     *response.status_mut() = StatusCode::CONFLICT;
                     return response;
                 }
-            }
-            (Method::POST, "mode") => {
-                let Ok(mode) = serde_json::from_slice::<Mode>(&body) else {
-                    return plain(StatusCode::BAD_REQUEST, "expected {\"mode\": eager | rate | stepped | auto}");
-                };
-                self.with(|keeper, wall| keeper.set_mode(mode, wall));
             }
             (Method::POST, "leave") => {
                 let Ok(Leave { participant }) = serde_json::from_slice(&body) else {
@@ -244,8 +286,7 @@ impl ClockService {
                 };
                 self.leave(&participant);
             }
-            (Method::POST, "pause") => self.with(Timekeeper::pause),
-            (Method::POST, "resume") => self.with(Timekeeper::resume),
+            (Method::POST, "halt") => self.with(|keeper, _| keeper.halt()),
             (Method::POST, "cancel") => self.cancel(),
             _ => return plain(StatusCode::NOT_FOUND, "404 page not found"),
         }
@@ -267,6 +308,7 @@ impl ClockService {
             waits_for: keeper.waits_for(),
             participants: keeper.participants().map(|(name, next)| (name.to_owned(), next)).collect(),
             dropped: keeper.dropped().map(str::to_owned).collect(),
+            live_lock: keeper.live_lock().map(ToString::to_string),
         }
     }
 
@@ -322,8 +364,11 @@ struct Leave {
 }
 
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct Advance {
     to: Instant,
+    #[serde(default)]
+    settle_milliseconds: u32,
 }
 
 /// The clock as an administrator sees it.
@@ -349,6 +394,9 @@ pub struct ClockState {
     pub participants: BTreeMap<String, Option<Instant>>,
     /// Participants that were dropped for their silence.
     pub dropped: Vec<String>,
+    /// What time was stopped for: writers that answer one another without end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub live_lock: Option<String>,
 }
 
 /// The participant has not joined, or was dropped for its silence.

@@ -11,12 +11,14 @@
 //! serves it, requests for it are answered with 503.
 //!
 //! **Tour.** [`Host`] the front door; [`live`] a host that lives; [`aggregation`] who serves the aggregated groups; [`clock_service`] landscape time, [`timekeeper`] when it
-//! moves; [`kubelet`] pods as processes; [`identity`] who asks; `log_service` who may read the log; [`catalogue::AGGREGATED_GROUPS`] what is handed on.
+//! moves, [`clock_object`] how clients see it; [`kubelet`] pods as processes; [`identity`] who asks; `log_service` who may read the log; [`catalogue::AGGREGATED_GROUPS`] what is handed on.
 
 pub mod aggregation;
+pub mod clock_object;
 pub mod clock_service;
 mod clusters;
 mod core_kinds;
+mod counted_log;
 pub mod identity;
 pub mod kubelet;
 pub mod live;
@@ -29,9 +31,10 @@ mod workload_defaults;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use crate::aggregation::{Backend, Instances};
+use crate::aggregation::{Backend, Barrier, Instances};
 use crate::clock_service::ClockService;
 use crate::kubelet::Logs;
+use crate::timekeeper::Timekeeper;
 use api::catalogue;
 use apimachinery::catalogue::ResourceInfo;
 use bytes::Bytes;
@@ -97,7 +100,8 @@ impl Host {
             .clusters(clusters::ByObject::new(RUNTIME_VERSION))
             .cluster_annotation(CLUSTER_ANNOTATION)
             .authorizer(Authenticated)
-            .admission(namespaces::PermanentNamespaces);
+            .admission(namespaces::PermanentNamespaces)
+            .admission(clock_object::PermanentClock);
         // Who asks for OpenAPI hears of all kinds, whether or not somebody serves the aggregated ones just now.
         let aggregated = catalogue::all().iter().chain([catalogue::controller_deployments_view()]);
         let aggregated = aggregated.filter(|row| catalogue::is_aggregated(row));
@@ -138,11 +142,44 @@ impl Host {
         let theirs = async {
             match &aggregated {
                 Some(backend) => backend.barrier(number).await,
-                None => true,
+                None => Barrier { stands: true, told_others: false },
             }
         };
         let (own, theirs) = futures::future::join(own, theirs).await;
-        own.is_some() && theirs
+        let told_others = self.inner.server.take_told_others() || theirs.told_others;
+        if let Some(clock) = self.inner.clock.get().filter(|_| told_others) {
+            clock.with(Timekeeper::reached_others);
+        }
+        own.is_some() && theirs.stands
+    }
+
+    /// Makes the clock go as its object says; without an object it goes as it does, and gets one that says so.
+    ///
+    /// # Errors
+    /// The log cannot be reached.
+    pub async fn wind(&self, clock: &ClockService) -> Result<(), TransportError> {
+        let state = clock.state();
+        let spec = clock_object::spec(state.mode, state.paused);
+        let body = serde_json::json!({ "metadata": { "name": clock_object::NAME }, "spec": spec });
+        let failed = |error: http::Error| TransportError::Broken(error.to_string());
+        // Refused if it is there.
+        let request = http::Request::post(clock_object::PATH).body(full(body.to_string())).map_err(failed)?;
+        self.own_transport().send(request).await?;
+        self.obey(clock).await
+    }
+
+    async fn obey(&self, clock: &ClockService) -> Result<(), TransportError> {
+        let path = format!("{}/{}", clock_object::PATH, clock_object::NAME);
+        let request = http::Request::get(path).body(full("")).map_err(|e| TransportError::Broken(e.to_string()))?;
+        let response = self.own_transport().send(request).await?;
+        let body = response.into_body().collect().await.map_err(|error| TransportError::Broken(error.to_string()))?;
+        // Without an object there is nothing to obey: it is being made.
+        if let Ok(object) = serde_json::from_slice::<api::terrarium::Clock>(&body.to_bytes())
+            && object.metadata.name == clock_object::NAME
+        {
+            clock_object::obey(clock, &object.spec);
+        }
+        Ok(())
     }
 
     /// Serves landscape time from now on; once.
@@ -191,10 +228,29 @@ impl Host {
         if path.starts_with(CLOCK_PATH) {
             return Ok(clock.answer(request).await);
         }
-        let watches = request.headers().contains_key(PARTICIPANT_HEADER) && is_watch(request.uri().query());
-        let response = self.serve(request).await;
+        let is_participant = request.headers().contains_key(PARTICIPANT_HEADER);
+        let watches = is_watch(request.uri().query());
+        let is_component = request.extensions().get::<User>().is_some_and(|user| user.component.is_some());
+        let reads = matches!(*request.method(), Method::GET | Method::HEAD);
+        let others_write = !reads && !is_participant && !is_component;
+        // Before, lest time moves behind the write; and behind it, where the time to act begins.
+        if others_write {
+            clock.with(Timekeeper::reached_others);
+        }
+        let response = if is_clock(path) {
+            let response = self.serve(request).await?;
+            if !reads && response.status().is_success() {
+                self.obey(clock).await?;
+            }
+            Ok(clock_object::show(clock.clone(), response, watches).await)
+        } else {
+            self.serve(request).await
+        };
+        if others_write {
+            clock.with(Timekeeper::reached_others);
+        }
         // A watch that was just opened may have something on the way that no barrier stands behind.
-        if watches && response.as_ref().is_ok_and(|response| response.status().is_success()) {
+        if is_participant && watches && response.as_ref().is_ok_and(|response| response.status().is_success()) {
             clock.with(|keeper, _| keeper.disturb());
         }
         response
@@ -238,10 +294,15 @@ impl Host {
         }
     }
 
+    /// The host's own server, asked by itself.
+    fn own_transport(&self) -> Transport {
+        let user = User { name: "system:apiserver".into(), groups: vec!["system:masters".into()], component: None };
+        self.inner.server.transport(user)
+    }
+
     /// Creates the namespaces that every cluster has.
     async fn furnish(&self, cluster: &str) -> Result<(), TransportError> {
-        let user = User { name: "system:apiserver".into(), groups: vec!["system:masters".into()], component: None };
-        let transport = self.inner.server.transport(user);
+        let transport = self.own_transport();
         for namespace in NAMESPACES {
             let body = serde_json::json!({ "metadata": { "name": namespace } }).to_string();
             let request = http::Request::post(format!("/clusters/{cluster}/api/v1/namespaces"))
@@ -251,6 +312,15 @@ impl Host {
         }
         Ok(())
     }
+}
+
+/// Whether a path is of Clock objects.
+fn is_clock(path: &str) -> bool {
+    let rest = path.strip_prefix(clock_object::PATH).or_else(|| {
+        let everywhere = path.strip_prefix("/clusters/*/")?;
+        everywhere.strip_prefix(clock_object::PATH.strip_prefix("/clusters/runtime/")?)
+    });
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 fn name_of(body: &Bytes) -> Option<String> {

@@ -52,7 +52,7 @@ pub struct Options {
     pub start: u64,
     /// Where landscape time stands.
     pub now: Instant,
-    /// How it goes on.
+    /// How it goes on in a landscape whose clock was never set.
     pub mode: Mode,
     /// Keyed randomness of the landscape.
     pub random: Random,
@@ -101,6 +101,7 @@ impl Live {
         let (tasks, wall) = (Tasks::new(), Clock::wall());
         let door: Arc<OnceLock<Host>> = Arc::default();
         let clock = ClockService::start(now, mode, wall.clone(), log.clone(), barriers(&door), &tasks);
+        let log = clock.counted_log();
         // Until the first server of the aggregated groups is there, who asks for them would only pass the time.
         clock.with(|keeper, wall| keeper.hold(START, wall));
         let foundation = Foundation {
@@ -114,6 +115,7 @@ impl Live {
         let host = Host::with(foundation, &tasks, Parts { logs: Some(logs.clone()), ..Parts::default() });
         host.serve_clock(clock.clone());
         host.serve_log(log.clone());
+        host.wind(&clock).await.map_err(io::Error::other)?;
         let _ = door.set(host.clone());
         let instances = Instances::new(tasks.clone(), log.clone(), clock.clock());
         host.aggregate_instances(instances.clone());

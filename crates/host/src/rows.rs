@@ -6,6 +6,7 @@ use apimachinery::DynamicObject;
 use apimachinery::catalogue::ResourceInfo;
 use generic_apiserver::{Builder, Generic, views};
 
+use crate::clock_object::ClockStrategy;
 use crate::core_kinds::CoreStrategy;
 use crate::kubelet::{LogHook, Logs};
 use crate::namespaces::NamespaceStrategy;
@@ -13,11 +14,13 @@ use crate::namespaces::NamespaceStrategy;
 /// Registers every row.
 ///
 /// Kinds are kept as trees pruned by their schema, since nobody here reads them; but for Cluster objects, which say
-/// which clusters exist.
+/// which clusters exist, and the Clock, which says how time goes.
 pub(crate) fn register<'a>(mut builder: Builder, rows: impl IntoIterator<Item = &'a ResourceInfo>) -> Builder {
     for row in rows {
         builder = if row.describes::<terrarium::Cluster>() {
             builder.resource::<terrarium::Cluster>(row, Generic)
+        } else if row.describes::<terrarium::Clock>() {
+            builder.resource::<terrarium::Clock>(row, ClockStrategy)
         } else if row.group.is_empty() && row.plural == "namespaces" {
             builder.resource::<DynamicObject>(row, NamespaceStrategy)
         } else if row.custom {

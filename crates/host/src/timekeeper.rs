@@ -13,6 +13,9 @@
 //! Those who have no timer at the new instant are granted it first: once somebody acts, whoever hears of it knows what
 //! time it is.
 //!
+//! A command may give *others*, clients that take no part, wall time to act after a step that reached them: that is a
+//! wish of who commands, and the only wait for wall time that is not for a participant's silence.
+//!
 //! **Invariants.** Time never goes back. No timer is passed before its owner has carried out the grant of its instant.
 //! Time does not move while a participant works, lags behind the log, or while a hold is set; a participant that has
 //! not answered for [`SILENCE`] of wall time is dropped, and named.
@@ -21,9 +24,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use chrono::TimeDelta;
+use chrono::{SecondsFormat, TimeDelta};
 use clock::Instant;
 use eventlog::Revision;
+use eventlog::livelock::LiveLock;
 use process::participant::{Grant, Idle};
 use serde::{Deserialize, Serialize};
 
@@ -114,6 +118,14 @@ struct Barrier {
     stands: bool,
 }
 
+/// An order to move time.
+#[derive(Clone, Copy, Debug)]
+struct Command {
+    to: Instant,
+    /// Wall time that others have to act after a step that reached them.
+    settle: TimeDelta,
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Anchor {
     landscape: Instant,
@@ -132,7 +144,11 @@ pub struct Timekeeper {
     /// Participants that have a timer at the present instant, and are granted it when all others know of it.
     due: Vec<String>,
     barrier: Barrier,
-    target: Option<Instant>,
+    command: Option<Command>,
+    /// Until when, in wall time, others may act.
+    others_until: Option<Instant>,
+    /// Why `advance`, `Eager` and `Auto` stand still.
+    live_lock: Option<LiveLock>,
     holds: BTreeMap<String, Instant>,
     dropped: BTreeSet<String>,
 }
@@ -141,10 +157,10 @@ pub struct Timekeeper {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CommandError {
     /// Another one is at work.
-    #[error("the clock is already being advanced to {0}")]
+    #[error("the clock is already being advanced to {}", .0.to_rfc3339_opts(SecondsFormat::Secs, true))]
     Busy(Instant),
     /// The instant has passed.
-    #[error("the clock does not go back: it stands at {0}")]
+    #[error("the clock does not go back: it stands at {}", .0.to_rfc3339_opts(SecondsFormat::Secs, true))]
     Backwards(Instant),
 }
 
@@ -160,7 +176,9 @@ impl Timekeeper {
             grants: 0,
             due: Vec::new(),
             barrier: Barrier::default(),
-            target: None,
+            command: None,
+            others_until: None,
+            live_lock: None,
             holds: BTreeMap::new(),
             dropped: BTreeSet::new(),
         }
@@ -194,6 +212,7 @@ impl Timekeeper {
         self.now = self.now(wall);
         self.anchor = Anchor { landscape: self.now, wall };
         self.mode = mode;
+        self.live_lock = None;
     }
 
     /// Stops time, whatever the mode, until [`Timekeeper::resume`]; a command still moves it.
@@ -204,32 +223,80 @@ impl Timekeeper {
 
     /// Ends a pause.
     pub fn resume(&mut self, wall: Instant) {
+        self.now = self.now(wall);
         self.anchor = Anchor { landscape: self.now, wall };
         self.paused = false;
+        self.live_lock = None;
     }
 
-    /// Begins to advance to an instant, through every timer on the way.
-    pub fn advance(&mut self, to: Instant, wall: Instant) -> Result<(), CommandError> {
-        if let Some(target) = self.target {
-            return Err(CommandError::Busy(target));
+    /// Begins to advance to an instant, through every timer on the way. After a step that reached others, time stands
+    /// for `settle` of wall time; not at all if that is zero.
+    ///
+    /// # Errors
+    /// Another command is at work, or the instant has passed.
+    pub fn advance(&mut self, to: Instant, settle: TimeDelta, wall: Instant) -> Result<(), CommandError> {
+        if let Some(command) = self.command {
+            return Err(CommandError::Busy(command.to));
         }
         let now = self.now(wall);
         if to < now {
             return Err(CommandError::Backwards(now));
         }
         self.now = now;
-        self.target = Some(to);
+        self.command = Some(Command { to, settle });
+        self.others_until = None;
+        self.live_lock = None;
         Ok(())
     }
 
-    /// Ends a command where it stands.
-    pub fn cancel(&mut self) {
-        self.target = None;
+    /// Ends a command at once, where it stands.
+    pub fn cancel(&mut self, wall: Instant) {
+        if self.command.take().is_some() {
+            self.anchor = Anchor { landscape: self.now, wall };
+        }
+    }
+
+    /// Ends a command at the present instant, as soon as all has settled there.
+    pub fn halt(&mut self) {
+        if let Some(command) = &mut self.command {
+            command.to = self.now;
+        }
     }
 
     /// Where the command at work goes to.
     pub fn target(&self) -> Option<Instant> {
-        self.target
+        self.command.map(|command| command.to)
+    }
+
+    /// Somebody who takes no part in landscape time wrote, or was told of a change.
+    pub fn reached_others(&mut self, wall: Instant) {
+        let settle = self.command.map_or(TimeDelta::zero(), |command| command.settle);
+        if settle > TimeDelta::zero() {
+            self.others_until = Some(wall + settle);
+        }
+    }
+
+    /// Whether the writes of an instant are counted: time is to move, or would by itself jump.
+    pub fn is_pressed(&self) -> bool {
+        let jumps = match self.mode {
+            Mode::Eager => self.near_work().is_some(),
+            Mode::Auto => true,
+            Mode::Rate(_) | Mode::Stepped => false,
+        };
+        self.live_lock.is_none() && (self.command.is_some() || (jumps && !self.paused))
+    }
+
+    /// Writers answer one another without end: a command ends, and `Eager` and `Auto` stand still until
+    /// [`Timekeeper::resume`], another mode or another command.
+    pub fn stop_for(&mut self, live_lock: LiveLock, wall: Instant) {
+        self.now = self.now(wall);
+        self.command = None;
+        self.live_lock = Some(live_lock);
+    }
+
+    /// What time was stopped for.
+    pub fn live_lock(&self) -> Option<&LiveLock> {
+        self.live_lock.as_ref()
     }
 
     /// Holds time until [`Timekeeper::release`], at most for [`LONGEST_HOLD`].
@@ -350,7 +417,7 @@ impl Timekeeper {
         let Some(limit) = self.limit(wall) else { return Decision::Wait { until: None } };
         let next = self.next_timer();
         // Time that runs by itself needs nobody's consent up to the next timer, if the tick has not come.
-        if self.target.is_none() && next.is_none_or(|next| next > limit) {
+        if self.command.is_none() && next.is_none_or(|next| next > limit) {
             if limit - self.now >= TICK && self.participants.values().all(Participant::has_carried_out) {
                 return self.grant(limit, wall);
             }
@@ -369,11 +436,14 @@ impl Timekeeper {
         if !self.barrier.stands || !self.participants.values().all(|p| p.has_seen(self.barrier.number)) {
             return self.patience();
         }
+        if let Some(until) = self.others_until.filter(|until| *until > wall) {
+            return Decision::Wait { until: Some(until) };
+        }
         match next {
             Some(next) if next <= limit => self.grant(next.max(self.now), wall),
             _ if limit > self.now => self.grant(limit, wall),
             _ => {
-                self.target = None;
+                self.command = None;
                 self.anchor = Anchor { landscape: self.now, wall };
                 Decision::Done
             }
@@ -409,28 +479,35 @@ impl Timekeeper {
 
     /// How far time may go now; `None`: it stands.
     fn limit(&self, wall: Instant) -> Option<Instant> {
-        if self.target.is_some() {
-            return self.target;
+        if self.command.is_some() {
+            return self.target();
         }
-        if self.paused {
+        if self.paused || self.stands_still() {
             return None;
         }
         let drift = self.drift(wall);
         match self.mode {
-            Mode::Eager => {
-                let work = self.participants.values().filter_map(|p| p.idle.as_ref()?.work).min();
-                let near = work.filter(|work| *work <= self.now + EAGER_HORIZON);
-                near.max(drift)
-            }
+            Mode::Eager => self.near_work().max(drift),
             Mode::Rate(_) => drift,
             Mode::Stepped => None,
             Mode::Auto => self.next_timer(),
         }
     }
 
+    /// The instant of the earliest work timer that mode `eager` jumps to.
+    fn near_work(&self) -> Option<Instant> {
+        let work = self.participants.values().filter_map(|p| p.idle.as_ref()?.work).min();
+        work.filter(|work| *work <= self.now + EAGER_HORIZON)
+    }
+
+    /// Whether a live-lock keeps time from going by itself.
+    fn stands_still(&self) -> bool {
+        self.live_lock.is_some() && matches!(self.mode, Mode::Eager | Mode::Auto)
+    }
+
     /// Where time that runs by itself has come to.
     fn drift(&self, wall: Instant) -> Option<Instant> {
-        if self.paused || self.target.is_some() {
+        if self.paused || self.command.is_some() || self.stands_still() {
             return None;
         }
         let rate = match self.mode {

@@ -174,7 +174,7 @@ async fn a_process_that_fails_is_started_again_and_then_left_alone_for_a_while()
 
     // Landscape time ends the back-off as well as wall time does.
     let to = threads::start() + TimeDelta::seconds(30);
-    kubelet.world.clock.advance(to).await.expect("forwards");
+    kubelet.world.clock.advance(to, TimeDelta::zero()).await.expect("forwards");
     let again = |pod: Option<&Pod>| pod.is_some_and(|pod| pod.status.container_statuses[0].restart_count >= 2);
     kubelet.until("toy-1", again).await;
     kubelet.world.end();

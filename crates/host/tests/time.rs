@@ -6,10 +6,10 @@ mod threads;
 use std::sync::{Arc, Mutex};
 
 use api::kubernetes::core::ConfigMap;
-use apimachinery::meta::ObjectMeta;
+use apimachinery::meta::{DeleteOptions, ObjectMeta};
 use bytes::Bytes;
 use chrono::{DurationRound, TimeDelta};
-use clock::TimerClass;
+use clock::{Clock, SimulatedClock, TimeSource, TimerClass};
 use controller::{Api, ListOptions};
 use host::timekeeper::{CommandError, Mode};
 use http_body_util::{BodyExt, StreamBody};
@@ -74,14 +74,14 @@ async fn time_never_overtakes_who_has_something_to_do() {
     world.run("ticker", transport.clone(), ticker).await;
     world.run("echo", transport, echo).await;
     let to = start() + TimeDelta::days(3) + TimeDelta::seconds(30);
-    assert_eq!(world.clock.advance(to).await, Ok(to));
+    assert_eq!(world.clock.advance(to, TimeDelta::zero()).await, Ok(to));
     let ticks = seen(&world).await;
     assert_eq!(ticks.len(), 72, "one an hour, each once");
     for (name, echo) in &ticks {
         assert!(name.ends_with("-00-00"), "{name}");
         assert_eq!(echo.as_deref(), Some("5"), "{name}");
     }
-    let back = world.clock.advance(start()).await;
+    let back = world.clock.advance(start(), TimeDelta::zero()).await;
     assert_eq!(back, Err(CommandError::Backwards(to)));
     world.end();
 }
@@ -93,7 +93,7 @@ async fn eager_time_does_the_work_and_leaves_the_calendar_alone() {
     world.run("ticker", transport.clone(), ticker).await;
     world.run("echo", transport, echo).await;
     let to = start() + TimeDelta::hours(1);
-    world.clock.advance(to).await.expect("forwards");
+    world.clock.advance(to, TimeDelta::zero()).await.expect("forwards");
     // The echo is work of five seconds, which mode eager jumps to by itself.
     while seen(&world).await.iter().any(|(_, echo)| echo.is_none()) {
         tokio::task::yield_now().await;
@@ -146,14 +146,14 @@ async fn who_holds_a_bookmark_back_holds_time_back() {
     world.run("ticker", world.transport(), ticker).await;
     world.run("echo", transport, echo).await;
     let first = start() + TimeDelta::minutes(1);
-    world.clock.advance(first).await.expect("forwards");
+    world.clock.advance(first, TimeDelta::zero()).await.expect("forwards");
 
     let (open, is_open) = tokio::sync::watch::channel(false);
     *gate.0.lock().expect("no panic") = Some(is_open);
     // Somebody writes: what follows needs a new barrier.
     let clock = world.clock.clone();
     let (to, tick) = (start() + TimeDelta::hours(2), start() + TimeDelta::hours(1));
-    let advanced = tokio::task::spawn(async move { clock.advance(to).await });
+    let advanced = tokio::task::spawn(async move { clock.advance(to, TimeDelta::zero()).await });
     while world.clock.now() < tick || world.clock.waits_for().participants != ["echo"] {
         assert!(!advanced.is_finished());
         tokio::task::yield_now().await;
@@ -166,5 +166,122 @@ async fn who_holds_a_bookmark_back_holds_time_back() {
     open.send_replace(true);
     assert_eq!(advanced.await.expect("no panic"), Ok(to));
     assert_eq!(seen(&world).await.len(), 2);
+    world.end();
+}
+
+/// A ball that two controllers throw to each other for ever.
+async fn thrower(context: Context, ready: oneshot::Sender<()>, me: &'static str, other: &'static str) -> Exit {
+    let mut controller = controller::Controller::new("thrower", &context);
+    let api = ticks(&context);
+    let store = controller.watch(api.clone(), ListOptions::default(), |change| vec![change.key.clone()]);
+    let _ = ready.send(());
+    controller
+        .run(1, move |key| {
+            let (api, store) = (api.clone(), store.clone());
+            async move {
+                let Some(map) = store.get(&key) else { return Ok(controller::Requeue::OnChange) };
+                if map.data.get("at").is_some_and(|at| at == me) {
+                    let mut new = (*map).clone();
+                    new.data.insert("at".to_owned(), other.to_owned());
+                    api.update(&map, &new).await?;
+                }
+                Ok(controller::Requeue::OnChange)
+            }
+        })
+        .await;
+    Exit::default()
+}
+
+fn ball(at: &str) -> ConfigMap {
+    let metadata = ObjectMeta { name: "ball".to_owned(), namespace: "default".to_owned(), ..ObjectMeta::default() };
+    ConfigMap { metadata, data: [("at".to_owned(), at.to_owned())].into(), ..ConfigMap::default() }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_live_lock_stops_an_advance_and_is_named() {
+    let mut world = World::new(Mode::Stepped);
+    let transport = world.transport();
+    world.run("ping", transport.clone(), |context, ready| thrower(context, ready, "ping", "pong")).await;
+    world.run("pong", transport, |context, ready| thrower(context, ready, "pong", "ping")).await;
+    let to = start() + TimeDelta::hours(1);
+    // Nobody has anything to do.
+    assert_eq!(world.clock.advance(to, TimeDelta::zero()).await, Ok(to));
+    let balls = ticks(&world.context());
+    balls.create(&ball("ping")).await.expect("created");
+    let further = to + TimeDelta::hours(1);
+    assert_eq!(world.clock.advance(further, TimeDelta::zero()).await, Ok(to), "time did not move");
+    let state = world.clock.state();
+    let live_lock = state.live_lock.expect("it is told");
+    let (object, actor) = (":/configmaps/default/ball was written 65 times", "last by toy");
+    assert!(live_lock.contains(object) && live_lock.ends_with(actor), "{live_lock}");
+    assert_eq!(state.target, None);
+    // Whoever takes the ball away may go on.
+    balls.delete("ball", &DeleteOptions::default()).await.expect("deleted");
+    assert_eq!(world.clock.advance(further, TimeDelta::zero()).await, Ok(further));
+    assert_eq!(world.clock.state().live_lock, None);
+    world.end();
+}
+
+/// Writes into each ConfigMap without taking part in landscape time.
+async fn others(context: Context) {
+    let mut controller = controller::Controller::new("others", &context);
+    let api = ticks(&context);
+    let store = controller.watch(api.clone(), ListOptions::default(), |change| vec![change.key.clone()]);
+    controller
+        .run(1, move |key| {
+            let (api, store) = (api.clone(), store.clone());
+            async move {
+                let Some(map) = store.get(&key) else { return Ok(controller::Requeue::OnChange) };
+                if map.metadata.name.starts_with("tick") && !map.data.contains_key("echo") {
+                    let mut new = (*map).clone();
+                    new.data.insert("echo".to_owned(), "seen".to_owned());
+                    api.update(&map, &new).await?;
+                }
+                Ok(controller::Requeue::OnChange)
+            }
+        })
+        .await;
+}
+
+/// Passes wall time, timer by timer.
+fn pass(wall: &SimulatedClock, time: TimeDelta) {
+    let to = wall.now() + time;
+    while wall.fire_next(Some(to)).is_some() {}
+    wall.advance_to(to);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[expect(clippy::disallowed_methods, reason = "a task of the test itself")]
+async fn a_client_that_takes_no_part_is_given_time_to_act() {
+    let wall = SimulatedClock::new(start());
+    let mut world = World::on(Mode::Stepped, Clock::new(wall.clone()));
+    let transport = world.transport();
+    world.run("ticker", transport, ticker).await;
+    let client = world.context_over(world.users_transport());
+    tokio::task::spawn(others(client));
+    let settle = TimeDelta::seconds(5);
+    let clock = world.clock.clone();
+    let to = start() + TimeDelta::hours(3);
+    let advanced = tokio::task::spawn(async move { clock.advance(to, settle).await });
+    for hour in 1..=3 {
+        let tick = start() + TimeDelta::hours(hour);
+        let acted = |seen: &[(String, Option<String>)]| {
+            i64::try_from(seen.len()) == Ok(hour) && seen.iter().all(|(_, echo)| echo.is_some())
+        };
+        while !acted(&seen(&world).await) {
+            tokio::task::yield_now().await;
+        }
+        for _ in 0..100 {
+            assert_eq!(world.clock.now(), tick, "time stands while the client may act");
+            tokio::task::yield_now().await;
+        }
+        // Its last write may not have been answered yet, and is followed by as much time again.
+        while world.clock.now() == tick && !advanced.is_finished() {
+            pass(&wall, settle);
+            tokio::task::yield_now().await;
+        }
+    }
+    assert_eq!(advanced.await.expect("no panic"), Ok(to));
+    assert_eq!(seen(&world).await.len(), 3);
     world.end();
 }

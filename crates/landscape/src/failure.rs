@@ -2,9 +2,9 @@
 //! Why a landscape came to a halt.
 
 use clock::Instant;
+use eventlog::livelock::LiveLock;
 
 use crate::component::Component;
-use crate::livelock::LiveLock;
 
 /// Why a landscape came to a halt.
 #[derive(Clone, Debug, thiserror::Error)]

@@ -6,7 +6,7 @@
 //!
 //! **Tour.** [`Landscape`] the whole, and [`Options`] what it is made of; [`component`] its parts, `start` how they are
 //! started; `bootstrap` and [`extensions`] what an operator gives it; [`runtime`] the thread and its clock;
-//! [`livelock`] the guard against endless answers; [`failure`] how it can come to a halt; [`wait`] waiting for objects;
+//! `livelock` the guard against endless answers; [`failure`] how it can come to a halt; [`wait`] waiting for objects;
 //! [`preset`] and [`bench`] for tests and benchmarks.
 
 pub mod bench;
@@ -15,7 +15,7 @@ pub mod component;
 pub mod extensions;
 pub mod failure;
 mod landscape;
-pub mod livelock;
+mod livelock;
 pub mod options;
 pub mod preset;
 pub mod runtime;

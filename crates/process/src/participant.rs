@@ -37,6 +37,10 @@ pub const CLOCK_PATH: &str = "/terrarium/clock/";
 /// Annotation of a barrier's bookmark: the number of the barrier.
 pub const BARRIER_ANNOTATION: &str = "terrarium.dev/barrier";
 
+/// Header of an API server's answer to a barrier, if since the last one a watch of somebody who takes no part in landscape
+/// time was given a change.
+pub const TOLD_OTHERS_HEADER: &str = "terrarium-told-others";
+
 /// What a participant says when it has nothing to do.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

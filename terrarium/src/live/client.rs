@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The commands' own way to a landscape: as its administrator, over HTTPS.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use clock::{Clock, Random};
+use host::clock_object;
 use host::clock_service::ClockState;
-use host::timekeeper::Mode;
 use http::{Method, StatusCode};
 use http_body_util::BodyExt;
 use process::https::{self, Credentials};
@@ -112,28 +112,32 @@ impl Client {
         self.send(Method::GET, CLOCK_PATH, None).await
     }
 
-    /// Begins to advance the clock.
-    pub(crate) async fn advance(&self, to: DateTime<Utc>) -> Result<ClockState, Failure> {
-        self.send(Method::POST, &format!("{CLOCK_PATH}advance"), Some(json!({ "to": to }))).await
+    /// Begins to advance the clock; after a step that reached somebody who takes no part, time stands for `settle`.
+    pub(crate) async fn advance(&self, to: DateTime<Utc>, settle: TimeDelta) -> Result<ClockState, Failure> {
+        let body = json!({ "to": to, "settleMilliseconds": settle.num_milliseconds() });
+        self.send(Method::POST, &format!("{CLOCK_PATH}advance"), Some(body)).await
     }
 
-    /// Sets the clock's mode.
-    pub(crate) async fn set_mode(&self, mode: Mode) -> Result<ClockState, Failure> {
-        self.send(Method::POST, &format!("{CLOCK_PATH}mode"), Some(json!(mode))).await
-    }
-
-    /// `pause`, `resume` or `cancel`.
+    /// Ends what advances the clock: `halt` once all has settled at the present instant, `cancel` at once.
     pub(crate) async fn command(&self, command: &str) -> Result<ClockState, Failure> {
         self.send(Method::POST, &format!("{CLOCK_PATH}{command}"), None).await
+    }
+
+    /// Changes how time goes by itself: a merge patch of the clock's spec.
+    pub(crate) async fn set_clock(&self, spec: Value) -> Result<ClockState, Failure> {
+        let path = format!("{}/{}", clock_object::PATH, clock_object::NAME);
+        let _: Value = self.send(Method::PATCH, &path, Some(json!({ "spec": spec }))).await?;
+        self.clock().await
     }
 
     async fn send<T: DeserializeOwned>(&self, method: Method, path: &str, body: Option<Value>) -> Result<T, Failure> {
         let failed = |error: String| Failure::Failed(format!("landscape {}: {error}", self.facts.name));
         let body = body.map(|body| body.to_string()).unwrap_or_default();
+        let content_type = if method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };
         let request = http::Request::builder()
             .method(method)
             .uri(path)
-            .header(http::header::CONTENT_TYPE, "application/json")
+            .header(http::header::CONTENT_TYPE, content_type)
             .body(full(body))
             .map_err(|error| failed(error.to_string()))?;
         let response = self.transport.send(request).await.map_err(|error| failed(error.to_string()))?;

@@ -91,7 +91,7 @@ impl Demo {
             self.say("The demo has been played in this landscape: `terrarium down --purge` makes room for another.");
             return Ok(());
         }
-        let story = Story::begin(&self.context, vec![format!("{}/{SHOOT}", preset::NAMESPACE)], false);
+        let story = Story::begin(&self.context, Some(vec![format!("{}/{SHOOT}", preset::NAMESPACE)]), false);
         self.say("1/5  Thursday evening: a cluster on an old version");
         let manifests = simulate::demo(1);
         let (first, second) = manifests.split_at(2);
@@ -165,7 +165,7 @@ impl Demo {
     /// Moves time, telling what happens on the way.
     async fn until(&self, story: &Story, to: DateTime<Utc>) -> Result<(), Failure> {
         let limit = self.wall.now() + PATIENCE;
-        let mut state = self.client.advance(to).await?;
+        let mut state = self.client.advance(to, TimeDelta::zero()).await?;
         while state.target.is_some() {
             self.tell(story);
             if self.wall.now() > limit {

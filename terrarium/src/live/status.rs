@@ -2,7 +2,6 @@
 //! `terrarium status`: what runs, and what time waits for.
 
 use api::kubernetes::core::Pod;
-use chrono::SecondsFormat;
 use clap::Args;
 use controller::{Api, ListOptions};
 use serde_json::json;
@@ -40,20 +39,9 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         "landscape {} · Gardener {} (emulated) · https://{} · process {}",
         client.facts.name, client.facts.gardener_version, client.host.address, client.host.pid
     ))?;
-    let paused = if clock.paused { ", paused" } else { "" };
-    output.line(&format!(
-        "clock {} · {:?}{paused}",
-        clock.now.to_rfc3339_opts(SecondsFormat::Secs, true),
-        clock.mode
-    ))?;
-    if let Some(next) = clock.next {
-        output.line(&format!("  next timer {}", next.to_rfc3339_opts(SecondsFormat::Secs, true)))?;
-    }
-    for name in clock.waits_for.participants.iter().chain(&clock.waits_for.holds) {
-        output.line(&format!("  waits for {name}"))?;
-    }
-    for name in &clock.dropped {
-        output.line(&format!("  dropped {name}: it was silent for 30 s"))?;
+    output.line(&format!("clock {}", super::clock::summary(&clock)))?;
+    for line in super::clock::waits(&clock) {
+        output.line(&line)?;
     }
     for pod in pods {
         let container = pod.status.container_statuses.first();

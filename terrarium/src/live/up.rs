@@ -14,6 +14,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use clap::Args;
 use clock::{Clock, Random, TimerClass};
 use controller::{Api, ListOptions};
+use host::timekeeper::Mode;
 use serde_json::json;
 
 use super::client::Client;
@@ -71,6 +72,10 @@ pub(crate) struct Arguments {
     /// How much of the past is kept: `all`, a number of entries, or a size (512MiB) [default: all]
     #[arg(long, value_name = "HISTORY")]
     history: Option<Retention>,
+    /// How time passes by itself once the landscape is ready: `eager` jumps to work that is near; `realtime`;
+    /// `scaled=R`; `stepped` stands; `auto` jumps from timer to timer [default: as it did; eager in a new one]
+    #[arg(long, value_name = "M", value_parser = super::clock::mode)]
+    clock: Option<Mode>,
     /// Port of the landscape [default: a free one, then kept]
     #[arg(long, value_name = "P")]
     port: Option<u16>,
@@ -112,6 +117,9 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         let limit = began.checked_add_signed(arguments.wait).unwrap_or(DateTime::<Utc>::MAX_UTC);
         let client = wait_for_host(&directory, host.as_mut(), limit).await?;
         wait_for_components(&client, &directory, host.as_mut(), limit).await?;
+        if let Some(mode) = arguments.clock {
+            super::clock::set_mode(&client, mode).await?;
+        }
         Ok(client)
     })?;
     let seconds = (Clock::wall().now() - began).as_seconds_f64();

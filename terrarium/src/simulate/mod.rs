@@ -23,7 +23,7 @@ use process::Context;
 use serde_json::json;
 
 use self::complete::Plan;
-pub(crate) use self::story::Story;
+pub(crate) use self::story::{Line, Story};
 use crate::failure::Failure;
 use crate::manifests::{self, Manifest, Origin};
 use crate::output::Output;
@@ -148,7 +148,7 @@ impl Run<'_> {
     /// Applies the plan as its author would: first what an operator prepares, then the user's objects, then Shoots.
     fn begin(&mut self, plan: &Plan) -> Result<Story, Failure> {
         let admin = self.landscape.client("admin");
-        let story = Story::begin(&self.landscape.client("storyteller"), told(plan), plan.shoots.len() > 1);
+        let story = Story::begin(&self.landscape.client("storyteller"), Some(told(plan)), plan.shoots.len() > 1);
         self.apply_all(&admin, &plan.first)?;
         for manifest in plan.first.iter().filter(|manifest| manifest.kind() == "Project") {
             let projects = Api::<Project>::all(&admin, "garden");

@@ -56,8 +56,8 @@ pub(crate) struct Story {
     clock: Clock,
     /// Whether lines name their Shoot: with more than one they must.
     names_shoots: bool,
-    /// Namespace and name of the Shoots that are told.
-    shoots: Arc<Vec<String>>,
+    /// Namespace and name of the Shoots that are told; without, all are, and Events about anything.
+    shoots: Option<Arc<Vec<String>>>,
 }
 
 #[derive(Debug, Default)]
@@ -81,9 +81,9 @@ struct ToldShoot {
 
 impl Story {
     /// Starts watching; the watches run until the component of `context` stops.
-    pub(crate) fn begin(context: &Context, shoots: Vec<String>, names_shoots: bool) -> Self {
+    pub(crate) fn begin(context: &Context, shoots: Option<Vec<String>>, names_shoots: bool) -> Self {
         let clock = context.clock.clone();
-        let story = Self { told: Arc::default(), clock, names_shoots, shoots: Arc::new(shoots) };
+        let story = Self { told: Arc::default(), clock, names_shoots, shoots: shoots.map(Arc::new) };
         let garden = "garden";
         let (profiles, shoots, events, nodes) = (story.clone(), story.clone(), story.clone(), story.clone());
         Reflector::<CloudProfile>::new(Api::all(context, garden), ListOptions::default())
@@ -135,7 +135,8 @@ impl Story {
     }
 
     fn tells(&self, namespace: &str, name: &str) -> bool {
-        self.shoots.iter().any(|shoot| shoot.split_once('/') == Some((namespace, name)))
+        let Some(shoots) = &self.shoots else { return true };
+        shoots.iter().any(|shoot| shoot.split_once('/') == Some((namespace, name)))
     }
 
     fn subject(&self, shoot: &str, subject: &str) -> String {
@@ -212,6 +213,15 @@ impl Story {
     fn on_event(&self, change: &Change<Event>) {
         let Some(event) = &change.new else { return };
         let about = &event.involved_object;
+        if about.kind != "Shoot" && self.shoots.is_none() {
+            let object = if about.namespace.is_empty() {
+                format!("{} {}", about.kind, about.name)
+            } else {
+                format!("{} {}/{}", about.kind, about.namespace, about.name)
+            };
+            self.tell(&object, &format!("{object} {}", event.reason), &event.message);
+            return;
+        }
         if about.kind != "Shoot"
             || !self.tells(&about.namespace, &about.name)
             || SILENT_EVENTS.iter().any(|silent| event.reason.starts_with(silent))

@@ -109,6 +109,13 @@ pub(super) fn rows() -> Vec<ResourceInfo> {
         ResourceInfo { subresources: &[], ..custom::<machine::MachineClass>(&["mcc"], &[]) },
         ResourceInfo {
             subresources: &[],
+            ..custom::<terrarium::Clock>(
+                &[],
+                const { &[path("Mode", ".spec.mode"), path("Now", ".status.now"), path("Next Timer", ".status.next"), AGE] },
+            )
+        },
+        ResourceInfo {
+            subresources: &[],
             ..custom::<terrarium::Cluster>(&[], const { &[path("K8S Version", ".spec.kubernetesVersion"), AGE] })
         },
     ]

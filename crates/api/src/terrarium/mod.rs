@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Kinds of `terrarium.dev/v1alpha1`: what the landscape says about itself, in cluster `runtime`.
 
+mod clock;
 mod cluster;
 
+pub use self::clock::*;
 pub use self::cluster::*;

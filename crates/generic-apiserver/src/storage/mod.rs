@@ -77,6 +77,8 @@ struct State {
     /// Own appends that were folded, by sequence.
     finished: FxHashMap<u64, Arc<Stored>>,
     names: FxHashMap<u64, u64>,
+    /// Whether a watch of somebody who takes no part in landscape time was given a change.
+    told_others: bool,
 }
 
 pub(crate) struct Store {
@@ -129,6 +131,7 @@ impl Store {
                 pending: FxHashMap::default(),
                 finished: FxHashMap::default(),
                 names: FxHashMap::default(),
+                told_others: false,
             }),
         }
     }
@@ -375,7 +378,12 @@ impl Store {
             collection.map.insert_mut(path.clone(), object.clone());
             Event::new(entry.revision, path, known, Some(object))
         };
-        collection.fan_out(Arc::new(event));
+        state.told_others |= collection.fan_out(Arc::new(event));
+    }
+
+    /// Whether, since this was last asked, a watch of somebody who takes no part in landscape time was given a change.
+    pub(crate) fn take_told_others(&self) -> bool {
+        std::mem::take(&mut lock(&self.state).told_others)
     }
 
     /// Takes over a whole state, after the log had forgotten what was not folded yet.
@@ -406,10 +414,11 @@ impl Store {
 }
 
 impl Collection {
-    fn fan_out(&mut self, event: Arc<Event>) {
-        let mut closed = false;
+    /// Hands a change to the watchers; answers whether one of them takes no part in landscape time.
+    fn fan_out(&mut self, event: Arc<Event>) -> bool {
+        let (mut closed, mut told_others) = (false, false);
         for watcher in &self.watchers {
-            watcher.offer(&event);
+            told_others |= watcher.offer(&event) && !watcher.is_participants();
             closed |= watcher.is_closed();
         }
         if closed {
@@ -421,6 +430,7 @@ impl Collection {
         {
             self.floor = oldest.revision;
         }
+        told_others
     }
 }
 

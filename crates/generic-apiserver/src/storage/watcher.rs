@@ -130,9 +130,15 @@ impl Watcher {
         }
     }
 
-    pub(super) fn offer(&self, event: &Arc<Event>) {
+    /// Whether the one who watches takes part in landscape time.
+    pub(super) fn is_participants(&self) -> bool {
+        self.barriers
+    }
+
+    /// Queues a change that it selects; answers whether it does.
+    pub(super) fn offer(&self, event: &Arc<Event>) -> bool {
         if !event.path.starts_with(&*self.selection.prefix) {
-            return;
+            return false;
         }
         let was = event.old.as_ref().is_some_and(|old| self.selection.matches(old, &*self.kind));
         let is = event.new.as_ref().is_some_and(|new| self.selection.matches(new, &*self.kind));
@@ -140,14 +146,15 @@ impl Watcher {
             (false, true) => EventType::Added,
             (true, true) => EventType::Modified,
             (true, false) => EventType::Deleted,
-            (false, false) => return,
+            (false, false) => return false,
         };
         let mut queue = lock(&self.queue);
         if queue.closed {
-            return;
+            return false;
         }
         queue.position = queue.position.max(event.revision);
         Self::push(&mut queue, Item::Change(type_, event.clone()));
+        true
     }
 
     fn push(queue: &mut Queue, item: Item) {

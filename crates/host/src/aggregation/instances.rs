@@ -24,12 +24,13 @@ use http::request::Parts;
 use http::{Method, StatusCode};
 use http_body_util::BodyExt;
 use process::https::is_watch;
+use process::participant::TOLD_OTHERS_HEADER;
 use process::transport::full;
 use process::watch;
 use process::{Body, Request, Response, Tasks, Transport, TransportError, User};
 use tokio::sync::oneshot;
 
-use super::{lines, unavailable};
+use super::{Barrier, lines, unavailable};
 
 /// Where an instance is asked for a barrier: `POST …?number=N`, by the host alone.
 pub const BARRIER_PATH: &str = "/terrarium/barrier";
@@ -133,8 +134,8 @@ impl Instances {
         }
     }
 
-    /// Asks all for a barrier; false: one did not answer, and may yet.
-    pub(crate) async fn barrier(&self, number: u64) -> bool {
+    /// Asks all for a barrier; it does not stand if one did not answer, and may yet.
+    pub(crate) async fn barrier(&self, number: u64) -> Barrier {
         let stamp = self.stamp();
         let all: Vec<Transport> = self.living().values().cloned().collect();
         let asked = all.into_iter().map(|transport| async {
@@ -143,10 +144,12 @@ impl Instances {
             *request.uri_mut() = format!("{BARRIER_PATH}?number={number}").parse().expect("it is a path");
             let user = User { name: "system:terrarium".into(), ..User::default() };
             front_proxy::write(request.headers_mut(), &user, &UserDetails::default(), stamp);
-            let answer = self.send(transport, request).await;
-            answer.is_ok_and(|response| response.status() == StatusCode::OK)
+            let answer = self.send(transport, request).await.ok();
+            let answer = answer.filter(|response| response.status() == StatusCode::OK)?;
+            Some(answer.headers().contains_key(TOLD_OTHERS_HEADER))
         });
-        futures::future::join_all(asked).await.into_iter().all(|stands| stands)
+        let told = futures::future::join_all(asked).await;
+        Barrier { stands: told.iter().all(Option::is_some), told_others: told.contains(&Some(true)) }
     }
 
     /// Sends a request on the host's own tasks; a caller who goes away takes it back.
@@ -273,14 +276,14 @@ mod tests {
         instances.remove("a");
         assert_eq!(*count.borrow(), 0);
         assert_eq!(call(&instances, Method::GET).await, Ok(503));
-        assert!(instances.barrier(1).await, "nobody has a watch");
+        assert!(instances.barrier(1).await.stands, "nobody has a watch");
     }
 
     #[tokio::test]
     async fn a_barrier_stands_when_all_have_answered() {
         let (instances, asked) = instances(&[("a", &[Ok(200), Ok(200)]), ("b", &[Ok(503), Ok(200)])]);
-        assert!(!instances.barrier(1).await);
-        assert!(instances.barrier(2).await);
+        assert!(!instances.barrier(1).await.stands);
+        assert!(instances.barrier(2).await.stands);
         assert_eq!(asked.lock().expect("no panic").len(), 4);
     }
 }

@@ -41,13 +41,25 @@ impl Backend {
         }
     }
 
-    /// Sends barriers to the watches of participants; false: not all could be.
-    pub(crate) async fn barrier(&self, number: u64) -> bool {
+    /// Sends barriers to the watches of participants.
+    pub(crate) async fn barrier(&self, number: u64) -> Barrier {
         match self {
-            Self::Server(server) => server.barrier(number).await.is_some(),
+            Self::Server(server) => {
+                let stands = server.barrier(number).await.is_some();
+                Barrier { stands, told_others: server.take_told_others() }
+            }
             Self::Instances(instances) => instances.barrier(number).await,
         }
     }
+}
+
+/// What became of a barrier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Barrier {
+    /// All API servers have sent it.
+    pub(crate) stands: bool,
+    /// Since the last one, a watch of somebody who takes no part in landscape time was given a change.
+    pub(crate) told_others: bool,
 }
 
 /// Who answers a path.

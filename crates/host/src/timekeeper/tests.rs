@@ -85,14 +85,14 @@ fn joined(mode: Mode, toys: &mut [Toy]) -> Timekeeper {
 fn an_advance_goes_through_every_timer_of_everybody_and_ends_where_it_was_told() {
     let mut toys = [Toy::new("a", &[5, 30], &[60]), Toy::new("b", &[7], &[30, 900])];
     let mut keeper = joined(Mode::Stepped, &mut toys);
-    keeper.advance(at(100), wall(0)).expect("nothing is at work");
-    assert_eq!(keeper.advance(at(200), wall(0)), Err(CommandError::Busy(at(100))));
+    keeper.advance(at(100), TimeDelta::zero(), wall(0)).expect("nothing is at work");
+    assert_eq!(keeper.advance(at(200), TimeDelta::zero(), wall(0)), Err(CommandError::Busy(at(100))));
     let (end, grants) = drive(&mut keeper, &mut toys, wall(0));
     assert_eq!((end, grants), (Decision::Done, vec![5, 7, 30, 60, 100]));
     assert_eq!(toys[0].fired, [5, 30, 60]);
     assert_eq!(toys[1].fired, [7, 30]);
     assert_eq!(keeper.now(wall(99_000)), at(100), "stepped time stands");
-    assert_eq!(keeper.advance(at(99), wall(0)), Err(CommandError::Backwards(at(100))));
+    assert_eq!(keeper.advance(at(99), TimeDelta::zero(), wall(0)), Err(CommandError::Backwards(at(100))));
 }
 
 #[test]
@@ -156,12 +156,12 @@ fn time_stands_while_somebody_works_or_lags_behind_the_log() {
 fn a_watch_that_was_opened_needs_a_barrier_of_its_own() {
     let mut toys = [Toy::new("a", &[], &[])];
     let mut keeper = joined(Mode::Stepped, &mut toys);
-    keeper.advance(at(0), wall(0)).expect("nothing is at work");
+    keeper.advance(at(0), TimeDelta::zero(), wall(0)).expect("nothing is at work");
     assert_eq!(drive(&mut keeper, &mut toys, wall(0)).0, Decision::Done);
     assert!(keeper.is_settled(HEAD));
     keeper.disturb();
     assert!(!keeper.is_settled(HEAD));
-    keeper.advance(at(0), wall(0)).expect("nothing is at work");
+    keeper.advance(at(0), TimeDelta::zero(), wall(0)).expect("nothing is at work");
     assert!(matches!(keeper.decide(HEAD, wall(0)), Decision::Barrier { number: 2, .. }));
 }
 
@@ -205,9 +205,86 @@ fn a_pause_stops_time_and_a_command_still_moves_it() {
     let mut keeper = joined(Mode::Eager, &mut toys);
     keeper.pause(wall(500));
     assert_eq!(drive(&mut keeper, &mut toys, wall(5000)).1, [0; 0]);
-    keeper.advance(at(6), wall(5000)).expect("nothing is at work");
+    keeper.advance(at(6), TimeDelta::zero(), wall(5000)).expect("nothing is at work");
     assert_eq!(drive(&mut keeper, &mut toys, wall(5000)).1, [5, 6]);
     assert_eq!(keeper.now(wall(9000)), at(6));
     keeper.resume(wall(10_000));
     assert_eq!(keeper.now(wall(10_500)), at(6) + TimeDelta::milliseconds(500), "the pause itself did not pass");
+}
+
+#[test]
+fn a_command_gives_others_time_after_a_step_that_reached_them() {
+    let mut toys = [Toy::new("a", &[5, 7], &[])];
+    let mut keeper = joined(Mode::Stepped, &mut toys);
+    keeper.advance(at(10), TimeDelta::seconds(2), wall(0)).expect("nothing is at work");
+    let Decision::Barrier { number, .. } = keeper.decide(HEAD, wall(0)) else { panic!("a barrier first") };
+    keeper.barrier_stands(number, wall(0));
+    keeper.report("a", toys[0].idle(0, number));
+    keeper.reached_others(wall(100));
+    assert_eq!(keeper.decide(HEAD, wall(100)), Decision::Wait { until: Some(wall(2100)) });
+    keeper.reached_others(wall(1000));
+    assert_eq!(keeper.decide(HEAD, wall(2100)), Decision::Wait { until: Some(wall(3000)) }, "it acted");
+    keeper.disturb();
+    assert_eq!(drive(&mut keeper, &mut toys, wall(3000)), (Decision::Done, vec![5, 7, 10]), "nobody was reached");
+    // Without the wish nobody waits.
+    keeper.advance(at(20), TimeDelta::zero(), wall(4000)).expect("nothing is at work");
+    keeper.reached_others(wall(4000));
+    keeper.disturb();
+    assert_eq!(drive(&mut keeper, &mut toys, wall(4000)), (Decision::Done, vec![20]));
+}
+
+#[test]
+fn a_command_that_is_halted_ends_where_time_stands() {
+    let mut toys = [Toy::new("a", &[5, 7], &[])];
+    let mut keeper = joined(Mode::Stepped, &mut toys);
+    keeper.advance(at(10), TimeDelta::zero(), wall(0)).expect("nothing is at work");
+    loop {
+        let decision = keeper.decide(HEAD, wall(0));
+        match decision {
+            Decision::Barrier { number, .. } => {
+                keeper.barrier_stands(number, wall(0));
+                keeper.report("a", toys[0].idle(keeper.grants, number));
+            }
+            Decision::Grant { grant, to } if to == ["a"] => {
+                toys[0].take(&mut keeper, &grant, 1);
+                break keeper.halt();
+            }
+            Decision::Grant { .. } => {}
+            other => panic!("{other:?}"),
+        }
+    }
+    keeper.disturb();
+    assert_eq!(drive(&mut keeper, &mut toys, wall(0)), (Decision::Done, vec![]));
+    assert_eq!((keeper.now(wall(9000)), keeper.target()), (at(5), None));
+}
+
+#[test]
+fn a_live_lock_stops_what_jumps_until_somebody_has_seen_it() {
+    let live_lock = || LiveLock {
+        key: eventlog::Key::new("garden", "r", "ns", "a"),
+        actor: eventlog::Actor::default(),
+        at: at(0),
+        writes: 65,
+    };
+    for mode in [Mode::Eager, Mode::Auto] {
+        let mut toys = [Toy::new("a", &[5], &[])];
+        let mut keeper = joined(mode, &mut toys);
+        assert!(keeper.is_pressed());
+        keeper.stop_for(live_lock(), wall(0));
+        assert!(!keeper.is_pressed());
+        assert_eq!(drive(&mut keeper, &mut toys, wall(9000)), (Decision::Wait { until: None }, vec![]), "{mode:?}");
+        assert_eq!(keeper.now(wall(9000)), at(0));
+        keeper.resume(wall(9000));
+        assert_eq!(drive(&mut keeper, &mut toys, wall(9000)).1, [5]);
+    }
+    // Time that runs with the wall clock goes on, and a command ends.
+    let mut keeper = joined(Mode::Rate(1.0), &mut []);
+    assert!(!keeper.is_pressed());
+    keeper.advance(at(60), TimeDelta::zero(), wall(0)).expect("nothing is at work");
+    assert!(keeper.is_pressed());
+    keeper.stop_for(live_lock(), wall(0));
+    assert_eq!(keeper.target(), None);
+    assert_eq!(keeper.now(wall(1000)), at(1));
+    keeper.advance(at(60), TimeDelta::zero(), wall(1000)).expect("nothing is at work");
+    assert_eq!(keeper.live_lock(), None, "a new command tries again");
 }

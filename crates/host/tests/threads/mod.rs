@@ -36,9 +36,13 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new(mode: Mode) -> Self {
+        Self::on(mode, Clock::wall())
+    }
+
+    /// With a wall clock of the test's own.
+    pub(crate) fn on(mode: Mode, wall: Clock) -> Self {
         let tasks = Tasks::new();
         let log: Arc<dyn EventLog> = Arc::new(MemoryLog::new());
-        let wall = Clock::wall();
         let slot: Arc<OnceLock<Host>> = Arc::default();
         let door = slot.clone();
         let barriers: Barriers = Arc::new(move |number| {
@@ -51,7 +55,8 @@ impl World {
             })
         });
         let clock = ClockService::start(start(), mode, wall.clone(), log.clone(), barriers, &tasks);
-        let foundation = Foundation { log, clock: clock.clock(), wall, random: Random::new(1), writer: 1 };
+        let foundation =
+            Foundation { log: clock.counted_log(), clock: clock.clock(), wall, random: Random::new(1), writer: 1 };
         let logs = Logs::new(clock.clock());
         let host = Host::with(foundation, &tasks, Parts { logs: Some(logs.clone()), ..Parts::default() });
         host.serve_clock(clock.clone());
@@ -62,6 +67,11 @@ impl World {
     pub(crate) fn transport(&self) -> Transport {
         let groups = vec!["system:masters".into()];
         self.host.transport(User { name: "toy".into(), groups, component: Some(("toy".into(), "v1".into())) })
+    }
+
+    /// As a user who takes no part in landscape time.
+    pub(crate) fn users_transport(&self) -> Transport {
+        self.host.transport(User { name: "ann".into(), groups: vec!["system:masters".into()], component: None })
     }
 
     /// Runs a component on a thread of its own, and waits until it says that it is ready.
@@ -114,12 +124,17 @@ impl World {
 
     /// A context for requests of the test itself.
     pub(crate) fn context(&self) -> Context {
+        self.context_over(self.transport())
+    }
+
+    /// A context for requests over a transport.
+    pub(crate) fn context_over(&self, transport: Transport) -> Context {
         Context {
             identity: Identity { component: "test".into(), instance: "test".into(), version: "v1".into() },
             clock: self.clock.clock(),
             random: Random::new(1),
             wall: Clock::wall(),
-            transport: self.transport(),
+            transport,
             tasks: Tasks::new(),
             output: Output::new(|_| {}),
         }

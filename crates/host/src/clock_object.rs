@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Landscape time as an object: `clocks.terrarium.dev`, `landscape`, in cluster `runtime`.
+//!
+//! ```text
+//! write  → stored, as any object → the spec is what the clock does from then on
+//! read   → stored object → its status is filled in from the clock
+//! ```
+//!
+//! So how time goes by itself is in the log, has a history, outlives the host, and can be changed by any client.
+//!
+//! **Invariants.** The status is never stored. There is one object, which stays. A request that was answered with
+//! success has been carried out by the clock.
+//!
+//! **Deliberately absent**: moving time by a write. `advance` is a command with an end, no wish; see
+//! [`crate::clock_service`]. Watch events whenever time moves: they would be as many as instants.
+
+use api::terrarium;
+use apimachinery::field::{FieldError, Path};
+use apimachinery::meta::MicroTime;
+use apimachinery::{GroupResource, Status};
+use bytes::Bytes;
+use generic_apiserver::admission::{Attributes, Operation, Plugin, Reads};
+use generic_apiserver::{RequestContext, Strategy};
+use http_body_util::BodyExt;
+use process::Response;
+use process::transport::full;
+use serde_json::{Value, json};
+
+use crate::clock_service::{ClockService, ClockState};
+use crate::timekeeper::Mode;
+
+/// Name of the one object.
+pub const NAME: &str = "landscape";
+/// Path of the objects.
+pub const PATH: &str = "/clusters/runtime/apis/terrarium.dev/v1alpha1/clocks";
+
+const MODES: [&str; 5] = ["Auto", "Eager", "RealTime", "Scaled", "Stepped"];
+/// The fastest that time can go by itself.
+const FASTEST: f64 = 1e9;
+
+/// The spec that stands for a mode.
+pub fn spec(mode: Mode, paused: bool) -> terrarium::ClockSpec {
+    let (mode, rate) = match mode {
+        Mode::Eager => ("Eager", None),
+        Mode::Rate(1.0) => ("RealTime", None),
+        Mode::Rate(rate) => ("Scaled", Some(rate)),
+        Mode::Stepped => ("Stepped", None),
+        Mode::Auto => ("Auto", None),
+    };
+    terrarium::ClockSpec { mode: mode.to_owned(), rate, paused }
+}
+
+fn mode(spec: &terrarium::ClockSpec) -> Mode {
+    match spec.mode.as_str() {
+        "RealTime" => Mode::Rate(1.0),
+        "Scaled" => Mode::Rate(spec.rate.unwrap_or(1.0)),
+        "Stepped" => Mode::Stepped,
+        "Auto" => Mode::Auto,
+        _ => Mode::Eager,
+    }
+}
+
+fn status(state: ClockState) -> terrarium::ClockStatus {
+    let holds = state.waits_for.holds.iter().map(|hold| format!("start of {hold}"));
+    terrarium::ClockStatus {
+        now: Some(MicroTime(state.now)),
+        next: state.next.map(MicroTime),
+        target: state.target.map(MicroTime),
+        settled: state.settled,
+        waits_for: state.waits_for.participants.iter().cloned().chain(holds).collect(),
+        dropped: state.dropped,
+        live_lock: state.live_lock.unwrap_or_default(),
+    }
+}
+
+/// Makes the clock do what the object says.
+pub(crate) fn obey(clock: &ClockService, spec: &terrarium::ClockSpec) {
+    clock.with(|keeper, wall| {
+        if keeper.mode() != mode(spec) {
+            keeper.set_mode(mode(spec), wall);
+        }
+        if spec.paused {
+            keeper.pause(wall);
+        } else if keeper.is_paused() || keeper.live_lock().is_some() {
+            // Whoever writes the object has seen what time was stopped for.
+            keeper.resume(wall);
+        }
+    });
+}
+
+/// Fills the status of every Clock in an answer.
+pub(crate) async fn show(clock: ClockService, response: Response, watch: bool) -> Response {
+    let (mut parts, body) = response.into_parts();
+    if !parts.status.is_success() {
+        return Response::from_parts(parts, body);
+    }
+    if watch {
+        let body = body.map_frame(move |frame| frame.map_data(|line| show_frame(&clock, line)));
+        return Response::from_parts(parts, body.boxed_unsync());
+    }
+    let Ok(body) = body.collect().await else {
+        parts.status = http::StatusCode::INTERNAL_SERVER_ERROR;
+        return Response::from_parts(parts, full(""));
+    };
+    let body = body.to_bytes();
+    let Ok(mut tree) = serde_json::from_slice::<Value>(&body) else { return Response::from_parts(parts, full(body)) };
+    fill(&clock, &mut tree);
+    Response::from_parts(parts, full(format!("{tree}\n")))
+}
+
+fn show_frame(clock: &ClockService, line: Bytes) -> Bytes {
+    let Ok(mut tree) = serde_json::from_slice::<Value>(&line) else { return line };
+    fill(clock, &mut tree["object"]);
+    // The type comes first, as everywhere: barriers are recognized by how a line begins.
+    format!("{{\"type\":{},\"object\":{}}}\n", tree["type"], tree["object"]).into()
+}
+
+fn fill(clock: &ClockService, tree: &mut Value) {
+    match tree["kind"].as_str() {
+        // A bookmark's object is nothing but a revision.
+        Some("Clock") if tree["metadata"]["name"] == NAME => tree["status"] = json!(status(clock.state())),
+        Some("ClockList") => tree["items"].as_array_mut().into_iter().flatten().for_each(|item| fill(clock, item)),
+        Some("Table") => {
+            let status = json!(status(clock.state()));
+            let cell = |name: &str| match name {
+                "Now" => Some(&status["now"]),
+                "Next Timer" => Some(&status["next"]),
+                _ => None,
+            };
+            let columns = tree["columnDefinitions"].as_array().cloned().unwrap_or_default();
+            let filled: Vec<(usize, Value)> = columns
+                .iter()
+                .enumerate()
+                .filter_map(|(place, column)| Some((place, cell(column["name"].as_str()?)?.clone())))
+                .collect();
+            for row in tree["rows"].as_array_mut().into_iter().flatten() {
+                for (place, value) in &filled {
+                    row["cells"][*place] = value.clone();
+                }
+                fill(clock, &mut row["object"]);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Hooks of kind Clock.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ClockStrategy;
+
+fn validate(clock: &terrarium::Clock) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    if clock.metadata.name != NAME {
+        let path = Path::new("metadata").child("name");
+        errors.push(FieldError::invalid(&path, &*clock.metadata.name, "a landscape has one clock, named `landscape`"));
+    }
+    let spec = Path::new("spec");
+    if !MODES.contains(&clock.spec.mode.as_str()) {
+        errors.push(FieldError::not_supported(&spec.child("mode"), clock.spec.mode.as_str(), &MODES));
+    }
+    match clock.spec.rate {
+        None if clock.spec.mode == "Scaled" => {
+            errors.push(FieldError::required(&spec.child("rate"), "mode Scaled needs a rate"));
+        }
+        Some(rate) if !(rate > 0.0 && rate <= FASTEST) => {
+            errors.push(FieldError::invalid(&spec.child("rate"), rate, "must be above 0 and at most 1000000000"));
+        }
+        _ => {}
+    }
+    errors
+}
+
+impl Strategy<terrarium::Clock> for ClockStrategy {
+    fn default(&self, clock: &mut terrarium::Clock) {
+        if clock.spec.mode.is_empty() {
+            "Eager".clone_into(&mut clock.spec.mode);
+        }
+    }
+
+    fn prepare_for_create(&self, clock: &mut terrarium::Clock, _: &RequestContext) {
+        clock.status = terrarium::ClockStatus::default();
+    }
+
+    fn prepare_for_update(&self, clock: &mut terrarium::Clock, _: &terrarium::Clock, _: &RequestContext) {
+        clock.status = terrarium::ClockStatus::default();
+    }
+
+    fn validate_create(&self, clock: &terrarium::Clock, _: &RequestContext) -> Vec<FieldError> {
+        validate(clock)
+    }
+
+    fn validate_update(&self, clock: &terrarium::Clock, _: &terrarium::Clock, _: &RequestContext) -> Vec<FieldError> {
+        validate(clock)
+    }
+}
+
+/// Refuses to delete the clock.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct PermanentClock;
+
+impl Plugin for PermanentClock {
+    fn name(&self) -> &'static str {
+        "PermanentClock"
+    }
+
+    fn admit(&self, attributes: &mut Attributes<'_>, _: &mut Reads<'_>) -> Result<(), Status> {
+        let resource = &attributes.resource;
+        if attributes.operation != Operation::Delete
+            || resource.resource != "clocks"
+            || resource.group != "terrarium.dev"
+        {
+            return Ok(());
+        }
+        let resource = GroupResource { group: resource.group.clone(), resource: resource.resource.clone() };
+        Err(Status::forbidden(&resource, attributes.name, "a landscape's clock may not be deleted"))
+    }
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Where `clock until` goes.
+
+use api::core::{Project, Shoot};
+use chrono::{DateTime, NaiveDate, NaiveTime, TimeDelta, Utc};
+use controller::{Api, ListOptions};
+use domain::window;
+use process::Context;
+
+use crate::failure::Failure;
+
+/// States of a last operation.
+const STATES: [&str; 6] = ["Aborted", "Error", "Failed", "Pending", "Processing", "Succeeded"];
+/// What stands for a Shoot that is gone.
+pub(super) const DELETED: &str = "Deleted";
+/// How far a Shoot's state is looked for without `--max`.
+const FAR: TimeDelta = TimeDelta::days(30);
+
+/// A Shoot as a person names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ShootName {
+    project: String,
+    name: String,
+}
+
+/// What a person may wait for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Until {
+    Instant(DateTime<Utc>),
+    Window,
+    State(ShootName, &'static str),
+}
+
+/// Where to, by what is known before the landscape was asked.
+#[derive(Clone, Debug)]
+pub(super) enum Goal {
+    Distance(TimeDelta),
+    Instant(DateTime<Utc>),
+    Window(Option<ShootName>),
+    State(ShootName, &'static str),
+}
+
+/// Where to.
+#[derive(Clone, Debug)]
+pub(super) struct Destination {
+    /// The instant at which the journey ends at the latest.
+    pub(super) to: DateTime<Utc>,
+    /// Namespace, name and state of the Shoot that is waited for.
+    pub(super) state: Option<(String, String, &'static str)>,
+    /// Whether `to` is a limit that was set, not the goal.
+    pub(super) is_limit: bool,
+}
+
+/// Reads `shoot/PROJECT/NAME`.
+pub(super) fn shoot(text: &str) -> Result<ShootName, String> {
+    let wrong = || format!("`{text}` is not shoot/PROJECT/NAME");
+    let (project, name) = text.strip_prefix("shoot/").and_then(|rest| rest.split_once('/')).ok_or_else(wrong)?;
+    if project.is_empty() || name.is_empty() || name.contains('/') {
+        return Err(wrong());
+    }
+    Ok(ShootName { project: project.to_owned(), name: name.to_owned() })
+}
+
+/// Reads an instant, a day, `window`, or `shoot/PROJECT/NAME=STATE`.
+pub(super) fn until(text: &str) -> Result<Until, String> {
+    if text == "window" {
+        return Ok(Until::Window);
+    }
+    if text.starts_with("shoot/") {
+        let (name, state) = text
+            .split_once('=')
+            .ok_or_else(|| format!("`{text}` names no state: use shoot/PROJECT/NAME=Succeeded, or `window {text}`"))?;
+        let known = STATES.iter().chain([&DELETED]).find(|known| known.eq_ignore_ascii_case(state));
+        let state = known
+            .ok_or_else(|| format!("`{state}` is no state of a Shoot: use one of {}, {DELETED}", STATES.join(", ")))?;
+        return Ok(Until::State(shoot(name)?, state));
+    }
+    if let Ok(day) = text.parse::<NaiveDate>() {
+        return Ok(Until::Instant(day.and_time(NaiveTime::MIN).and_utc()));
+    }
+    text.parse().map(Until::Instant).map_err(|_| {
+        format!("`{text}` is no instant as 2027-01-31T00:00:00Z, nor `window`, nor shoot/PROJECT/NAME=STATE")
+    })
+}
+
+impl Goal {
+    pub(super) fn of_distance(by: TimeDelta) -> Self {
+        Self::Distance(by)
+    }
+
+    pub(super) fn of(until: &Until, shoot: Option<&ShootName>) -> Result<Self, Failure> {
+        Ok(match (until, shoot) {
+            (Until::Window, shoot) => Self::Window(shoot.cloned()),
+            (Until::Instant(instant), None) => Self::Instant(*instant),
+            (Until::State(shoot, state), None) => Self::State(shoot.clone(), state),
+            (_, Some(_)) => {
+                return Err(Failure::input(
+                    "a Shoot is named behind `window` only",
+                    "use `until window shoot/PROJECT/NAME` or `until shoot/PROJECT/NAME=STATE`",
+                ));
+            }
+        })
+    }
+
+    /// Looks up what the goal means in a landscape, now.
+    pub(super) async fn resolve(
+        &self,
+        context: &Context,
+        now: DateTime<Utc>,
+        max: Option<TimeDelta>,
+    ) -> Result<Destination, Failure> {
+        let too_far = || Failure::input("that is further than time goes", "");
+        let after = |by: TimeDelta| now.checked_add_signed(by).ok_or_else(too_far);
+        let (to, state) = match self {
+            Self::Distance(by) => (after(*by)?, None),
+            Self::Instant(instant) => (*instant, None),
+            Self::Window(shoot) => (window_of(context, shoot.as_ref(), now).await? + TimeDelta::seconds(1), None),
+            Self::State(shoot, state) => {
+                let namespace = namespace_of(context, &shoot.project).await?;
+                if *state != DELETED {
+                    find(context, &namespace, shoot).await?;
+                }
+                let to = after(max.unwrap_or(FAR))?;
+                return Ok(Destination { to, state: Some((namespace, shoot.name.clone(), state)), is_limit: true });
+            }
+        };
+        if to < now {
+            return Err(Failure::input(
+                format!(
+                    "the clock does not go back: it stands at {}, and {} has passed",
+                    super::time(now),
+                    super::time(to)
+                ),
+                "",
+            ));
+        }
+        let limit = max.map(after).transpose()?.filter(|limit| *limit < to);
+        Ok(Destination { to: limit.unwrap_or(to), state, is_limit: limit.is_some() })
+    }
+}
+
+fn failed(error: controller::Error) -> Failure {
+    Failure::Failed(error.to_string())
+}
+
+async fn namespace_of(context: &Context, project: &str) -> Result<String, Failure> {
+    let missing = || Failure::input(format!("there is no Project {project}"), "`kubectl get projects` lists them");
+    let found = Api::<Project>::all(context, "garden").get_opt(project).await.map_err(failed)?.ok_or_else(missing)?;
+    found.spec.namespace.ok_or_else(|| Failure::Failed(format!("Project {project} has no namespace yet")))
+}
+
+async fn find(context: &Context, namespace: &str, shoot: &ShootName) -> Result<Shoot, Failure> {
+    let ShootName { project, name } = shoot;
+    let found = Api::<Shoot>::namespaced(context, "garden", namespace).get_opt(name).await.map_err(failed)?;
+    found.ok_or_else(|| {
+        Failure::input(
+            format!("there is no Shoot {name} in Project {project}"),
+            format!("`kubectl -n {namespace} get shoots` lists them"),
+        )
+    })
+}
+
+/// When the next window begins: the Shoot's, or the first of any.
+async fn window_of(context: &Context, shoot: Option<&ShootName>, now: DateTime<Utc>) -> Result<DateTime<Utc>, Failure> {
+    if let Some(name) = shoot {
+        let namespace = namespace_of(context, &name.project).await?;
+        let shoot = find(context, &namespace, name).await?;
+        return window::next_begin(&shoot, now)
+            .ok_or_else(|| Failure::input(format!("Shoot {} has no maintenance window", name.name), ""));
+    }
+    let (shoots, _) = Api::<Shoot>::all(context, "garden").list(&ListOptions::default()).await.map_err(failed)?;
+    let living = shoots.iter().filter(|shoot| shoot.metadata.deletion_timestamp.is_none());
+    living
+        .filter_map(|shoot| window::next_begin(shoot, now))
+        .min()
+        .ok_or_else(|| Failure::input("no Shoot has a maintenance window", "create a Shoot first"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn local() -> ShootName {
+        ShootName { project: "demo".to_owned(), name: "local".to_owned() }
+    }
+
+    #[test]
+    fn goals_are_instants_windows_and_states() {
+        let instant = |text: &str| Until::Instant(text.parse().expect("an instant"));
+        assert_eq!(until("2027-01-31T10:00:00Z"), Ok(instant("2027-01-31T10:00:00Z")));
+        assert_eq!(until("2027-01-31"), Ok(instant("2027-01-31T00:00:00Z")));
+        assert_eq!(until("window"), Ok(Until::Window));
+        assert_eq!(until("shoot/demo/local=succeeded"), Ok(Until::State(local(), "Succeeded")));
+        assert_eq!(until("shoot/demo/local=Deleted"), Ok(Until::State(local(), DELETED)));
+        for text in
+            ["", "tomorrow", "shoot/demo/local", "shoot/demo/local=Happy", "shoot/demo=Failed", "shoot///=Failed"]
+        {
+            assert!(until(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Moves landscape time and tells what happens on the way, step by step.
+//!
+//! The teller takes part in landscape time, so every step is told whole before the next one begins, and time stands
+//! where an Event or a state was seen that is to end the journey.
+//!
+//! ```text
+//! join, watch ──► everything seen ──► advance ──► grant, grant, … (each closes the step before it) ──► arrived
+//!                                        halt ◄── what was to be seen was seen
+//! ```
+//!
+//! **Invariants.** A step is told once, when its instant is over. Whatever ends the journey, time does not wait for the
+//! teller any more.
+
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use api::core::Shoot;
+use api::kubernetes::core::Event;
+use chrono::{DateTime, TimeDelta, Utc};
+use clock::{Random, TimerClass};
+use controller::{Api, Change, ListOptions, Reflector};
+use futures::future::BoxFuture;
+use process::live::{Setup, participate};
+use process::participant::{Grant, Idle, Reports, ReportsOver};
+use process::{Context, Exit, Identity, Output};
+use serde::Serialize;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::Notify;
+
+use super::goal::{DELETED, Destination, Goal};
+use super::{time, wall};
+use crate::failure::Failure;
+use crate::live::client::Client;
+use crate::simulate::{Line, Story};
+
+/// Wall time between two looks at a clock that moves.
+const LOOK: TimeDelta = TimeDelta::milliseconds(20);
+
+/// How to travel.
+#[derive(Clone, Debug)]
+pub(super) struct Manners {
+    /// Wall time for others after a step that reached them.
+    pub(super) settle: TimeDelta,
+    /// Reasons of Events that end the journey.
+    pub(super) stop_on: Vec<String>,
+    /// How far at most.
+    pub(super) max: Option<TimeDelta>,
+}
+
+/// What happened at one instant.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Step {
+    /// The instant.
+    pub(super) time: DateTime<Utc>,
+    /// What happened there.
+    pub(super) happened: Vec<Line>,
+}
+
+/// Goes there; `tell` is given every step.
+pub(super) fn go(
+    client: &Client,
+    goal: Goal,
+    manners: Manners,
+    mut tell: impl FnMut(&Step) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let (sender, steps) = std::sync::mpsc::channel();
+    let client = client.clone();
+    let traveller = std::thread::Builder::new()
+        .name("clock".to_owned())
+        .spawn(move || travel(client, goal, manners, sender))
+        .map_err(|error| Failure::Failed(format!("cannot start a thread: {error}")))?;
+    let mut told = Ok(());
+    for step in steps {
+        told = tell(&step);
+        if told.is_err() {
+            // Without a listener the traveller stops.
+            break;
+        }
+    }
+    let arrived = traveller.join().unwrap_or_else(|_| Err(Failure::Failed("the command panicked".to_owned())));
+    told.and(arrived)
+}
+
+fn travel(client: Client, goal: Goal, manners: Manners, steps: Sender<Step>) -> Result<(), Failure> {
+    let participant = format!("clock-{}", std::process::id());
+    let name = http::HeaderValue::from_str(&participant).map_err(|error| Failure::Failed(error.to_string()))?;
+    let setup = Setup {
+        identity: Identity { component: "terrarium".into(), instance: "terrarium".into(), version: "".into() },
+        participant: participant.clone(),
+        random: Random::new(client.facts.seed),
+        transport: client.transport(),
+        output: Output::new(process::child::say),
+    };
+    let teller = Teller::new(steps);
+    let reports = TellingReports {
+        over: ReportsOver { transport: client.transport(), participant: name },
+        client: client.clone(),
+        teller: teller.clone(),
+    };
+    let outcome: Arc<Mutex<Result<(), Failure>>> = Arc::new(Mutex::new(Ok(())));
+    let result = outcome.clone();
+    let exit = participate(setup, reports, std::future::pending(), |context| {
+        Ok(async move {
+            let journey = Journey { client, context, teller, manners };
+            let ended = journey.run(&goal).await;
+            journey.teller.end();
+            // Time must not wait for who has left.
+            let left = journey.client.leave(&participant).await.map(|_| ());
+            *result.lock().unwrap_or_else(PoisonError::into_inner) = ended.and(left);
+            Exit::default()
+        })
+    });
+    match exit {
+        Ok(Exit { code: 0, .. }) => outcome.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+        Ok(exit) => Err(Failure::Failed(exit.last_line)),
+        Err(error) => Err(Failure::Failed(error)),
+    }
+}
+
+/// What the watches, the reports and the journey share.
+#[derive(Clone)]
+struct Teller(Arc<TellerInner>);
+
+struct TellerInner {
+    state: Mutex<Told>,
+    /// The watches have seen what there was before the journey.
+    has_seen_all: Notify,
+}
+
+struct Told {
+    steps: Sender<Step>,
+    story: Option<Story>,
+    /// The instant whose step is not over.
+    at: Option<DateTime<Utc>>,
+    /// What was to be seen, and has been: why the journey ends here.
+    reached: Option<Reached>,
+    halted: bool,
+}
+
+#[derive(Clone, Debug)]
+enum Reached {
+    /// An Event that was to end the journey: reason, object and message.
+    Event(String),
+    /// The Shoot's state.
+    State,
+    /// Nobody listens.
+    Closed,
+}
+
+impl Teller {
+    fn new(steps: Sender<Step>) -> Self {
+        let told = Told { steps, story: None, at: None, reached: None, halted: false };
+        Self(Arc::new(TellerInner { state: Mutex::new(told), has_seen_all: Notify::new() }))
+    }
+
+    fn state(&self) -> MutexGuard<'_, Told> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The journey begins: what has happened so far is not told.
+    fn begin(&self, now: DateTime<Utc>) {
+        let mut told = self.state();
+        if let Some(story) = &told.story {
+            story.drain();
+        }
+        told.at = Some(now);
+    }
+
+    fn reach(&self, reached: Reached) {
+        let mut told = self.state();
+        if told.at.is_some() {
+            told.reached.get_or_insert(reached);
+        }
+    }
+
+    /// Time has moved: the step before is over.
+    fn moved(&self, now: DateTime<Utc>) {
+        let mut told = self.state();
+        let Some(at) = told.at.filter(|at| *at != now) else { return };
+        told.at = Some(now);
+        told.close(at);
+    }
+
+    /// The journey is over.
+    fn end(&self) {
+        let mut told = self.state();
+        if let Some(at) = told.at {
+            told.close(at);
+        }
+    }
+
+    /// Whether time is to stop here, and was not told to.
+    fn halts(&self) -> bool {
+        let told = self.state();
+        told.reached.is_some() && !told.halted
+    }
+}
+
+impl Told {
+    fn close(&mut self, at: DateTime<Utc>) {
+        let happened = self.story.as_ref().map(Story::drain).unwrap_or_default();
+        if self.steps.send(Step { time: at, happened }).is_err() {
+            self.reached.get_or_insert(Reached::Closed);
+        }
+    }
+}
+
+/// Reports that tell the teller what they carry.
+struct TellingReports {
+    over: ReportsOver,
+    client: Client,
+    teller: Teller,
+}
+
+impl Reports for TellingReports {
+    fn join(&self) -> BoxFuture<'static, Result<Grant, String>> {
+        self.over.join()
+    }
+
+    fn report(&self, idle: Idle) -> BoxFuture<'static, Result<Option<Grant>, String>> {
+        let (answer, teller, client) = (self.over.report(idle), self.teller.clone(), self.client.clone());
+        Box::pin(async move {
+            if teller.state().story.is_some() {
+                teller.0.has_seen_all.notify_one();
+            }
+            // Until the report is made, time stands.
+            if teller.halts() {
+                client.command("halt").await.map_err(|failure| failure.to_string())?;
+                teller.state().halted = true;
+            }
+            let answer = answer.await?;
+            if let Some(grant) = &answer {
+                teller.moved(grant.now);
+            }
+            Ok(answer)
+        })
+    }
+}
+
+struct Journey {
+    /// Requests that take no part in landscape time.
+    client: Client,
+    /// Requests that do.
+    context: Context,
+    teller: Teller,
+    manners: Manners,
+}
+
+impl Journey {
+    async fn run(&self, goal: &Goal) -> Result<(), Failure> {
+        let own = self.client.context();
+        let now = self.client.clock().await?.now;
+        let destination = goal.resolve(&own, now, self.manners.max).await?;
+        let (shoots, _) = Api::<Shoot>::all(&own, "garden")
+            .list(&ListOptions::default())
+            .await
+            .map_err(|error| Failure::Failed(error.to_string()))?;
+        self.watch(shoots.len() > 1, &destination);
+        self.teller.0.has_seen_all.notified().await;
+        self.teller.begin(self.context.clock.now());
+        let to = match goal {
+            // Time that runs by itself has run on since.
+            Goal::Distance(_) => destination.to.max(self.client.clock().await?.now),
+            _ => destination.to,
+        };
+        if destination.state.is_some() {
+            // What has just been asked for may not have been begun.
+            self.advance(self.client.clock().await?.now).await?;
+            if self.has_state(&destination).await? {
+                return self.arrive(&destination, to).await;
+            }
+        }
+        self.advance(to).await?;
+        self.arrive(&destination, to).await
+    }
+
+    fn watch(&self, names_shoots: bool, destination: &Destination) {
+        let story = Story::begin(&self.context, None, names_shoots);
+        self.teller.state().story = Some(story);
+        if !self.manners.stop_on.is_empty() {
+            let (teller, reasons) = (self.teller.clone(), self.manners.stop_on.clone());
+            Reflector::<Event>::new(Api::all(&self.context, "*"), ListOptions::default())
+                .on_change(move |change: &Change<Event>| {
+                    let Some(event) = change.new.as_deref().filter(|event| reasons.contains(&event.reason)) else {
+                        return;
+                    };
+                    let about = &event.involved_object;
+                    let name = [about.namespace.as_str(), about.name.as_str()];
+                    let name = name.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/");
+                    teller.reach(Reached::Event(format!("{} of {} {name}", event.reason, about.kind)));
+                })
+                .start();
+        }
+        if let Some((namespace, name, state)) = destination.state.clone() {
+            let teller = self.teller.clone();
+            Reflector::<Shoot>::new(Api::namespaced(&self.context, "garden", &namespace), ListOptions::default())
+                .on_change(move |change: &Change<Shoot>| {
+                    if *change.key.name == *name && is_in(change.new.as_deref(), state) {
+                        teller.reach(Reached::State);
+                    }
+                })
+                .start();
+        }
+    }
+
+    async fn has_state(&self, destination: &Destination) -> Result<bool, Failure> {
+        let Some((namespace, name, state)) = &destination.state else { return Ok(false) };
+        let shoots = Api::<Shoot>::namespaced(&self.client.context(), "garden", namespace);
+        let shoot = shoots.get_opt(name).await.map_err(|error| Failure::Failed(error.to_string()))?;
+        Ok(is_in(shoot.as_ref(), state))
+    }
+
+    /// Moves time and waits until it has arrived, was stopped, or a signal comes.
+    async fn advance(&self, to: DateTime<Utc>) -> Result<(), Failure> {
+        let interrupted = async {
+            let (Ok(mut interrupt), Ok(mut terminate)) =
+                (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
+            else {
+                return std::future::pending().await;
+            };
+            tokio::select! {
+                biased;
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+            }
+        };
+        let arrived = async {
+            let mut state = self.client.advance(to, self.manners.settle).await?;
+            while state.target.is_some() {
+                wall().sleep(LOOK, TimerClass::Work).await;
+                state = self.client.clock().await?;
+            }
+            Ok::<_, Failure>(state)
+        };
+        let state = tokio::select! {
+            biased;
+            () = interrupted => {
+                let state = self.client.command("cancel").await?;
+                return Err(Failure::Interrupted(format!(
+                    "interrupted at {}, on the way to {to}: `terrarium clock until {to}` resumes it",
+                    time(state.now),
+                    to = time(to),
+                )));
+            }
+            state = arrived => state?,
+        };
+        match state.live_lock {
+            Some(live_lock) => Err(Failure::Failed(live_lock)),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether the journey ended where it was to end.
+    async fn arrive(&self, destination: &Destination, to: DateTime<Utc>) -> Result<(), Failure> {
+        let reached = self.teller.state().reached.clone();
+        let now = self.client.clock().await?.now;
+        match (reached, &destination.state) {
+            (Some(Reached::Event(event)), _) => Err(Failure::Failed(format!("stopped at {}: {event}", time(now)))),
+            (Some(Reached::Closed), _) => Err(Failure::OutputClosed),
+            (Some(Reached::State), _) => Ok(()),
+            (None, Some((namespace, name, state))) => {
+                if self.has_state(destination).await? {
+                    return Ok(());
+                }
+                Err(Failure::Failed(format!("Shoot {namespace}/{name} is not {state} by {}", time(to))))
+            }
+            (None, None) if now < to => {
+                Err(Failure::Failed(format!("somebody ended the command at {}, on the way to {}", time(now), time(to))))
+            }
+            (None, None) if destination.is_limit => {
+                Err(Failure::Failed(format!("stopped at {}: --max is too short", time(now))))
+            }
+            (None, None) => Ok(()),
+        }
+    }
+}
+
+/// Whether a Shoot is in a state; one that is gone is Deleted.
+fn is_in(shoot: Option<&Shoot>, state: &str) -> bool {
+    match shoot {
+        None => state == DELETED,
+        Some(shoot) => shoot.status.last_operation.as_ref().is_some_and(|operation| operation.state == state),
+    }
+}
