@@ -9,6 +9,7 @@
 //!
 //! **Invariants.** No fixed ports, no sleeping, no order between scripts.
 
+pub mod client;
 pub mod sandbox;
 
 use std::fmt::Write as _;

@@ -2,7 +2,7 @@
 //! A landscape of real processes with a home of its own, and real kubectl.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 
 /// A landscape in a folder of its own. Dropping it stops what runs and removes it.
 #[derive(Debug)]
@@ -52,6 +52,11 @@ impl Sandbox {
         command
     }
 
+    /// The folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// The kubeconfig that the landscape's contexts are written to.
     pub fn kubeconfig(&self) -> PathBuf {
         self.folder.join("kubeconfig")
@@ -93,6 +98,15 @@ impl Sandbox {
         assert!(!output.status.success(), "terrarium {words:?}: {}", String::from_utf8_lossy(&output.stdout));
         assert!(error.starts_with("error: ") && error.lines().count() <= 3, "terrarium {words:?}: {error}");
         (output.status.code().expect("it ends by itself"), error)
+    }
+
+    /// Starts `terrarium` and leaves it running.
+    ///
+    /// # Panics
+    /// It cannot be run.
+    pub fn start_terrarium(&self, words: &[&str]) -> Running {
+        let child = self.command("terrarium", words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        Running(child.expect("our own program"))
     }
 
     /// Runs kubectl on a context of the landscape (`garden`, `runtime`, `seed-local`), or on one with its whole name, and
@@ -192,6 +206,24 @@ impl Sandbox {
                 std::thread::yield_now();
             }
         }
+    }
+}
+
+/// A command that runs.
+#[derive(Debug)]
+pub struct Running(Child);
+
+impl Running {
+    /// Ctrl-C; its exit code, and everything that it printed.
+    ///
+    /// # Panics
+    /// `kill` cannot be run.
+    pub fn interrupt(self) -> (Option<i32>, String) {
+        let killed = Command::new("kill").args(["-INT", &self.0.id().to_string()]).status();
+        assert!(killed.expect("every system has kill").success());
+        let output = self.0.wait_with_output().expect("it is a child");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        (output.status.code(), text)
     }
 }
 

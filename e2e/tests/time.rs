@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Landscape time in a landscape of real processes, seen by clients that take no part in it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use terrarium_e2e::client::Client;
+use terrarium_e2e::sandbox::{Kubectl, Sandbox};
+
+fn binaries() -> PathBuf {
+    let test = std::env::current_exe().expect("a test knows its path");
+    test.ancestors().nth(2).expect("two levels below the profile's folder").to_owned()
+}
+
+/// A landscape whose time stands, with Shoots that were created; the first one's window begins at 9, the next one's an
+/// hour later, and so on.
+fn landscape(name: &str, shoots: usize) -> Sandbox {
+    let sandbox = Sandbox::new(&binaries(), &Path::new(env!("CARGO_TARGET_TMPDIR")).join(name));
+    sandbox.terrarium(&["up", "--start-time", "2023-07-27T20:00:00Z", "--clock", "stepped"]);
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/landscape");
+    let kubectl = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "garden", words);
+    kubectl(&["apply", "-f", &format!("{folder}/garden.yaml")]);
+    sandbox.terrarium(&["clock", "advance", "1m"]);
+    let text = std::fs::read_to_string(format!("{folder}/shoot.yaml")).expect("the manifest is there");
+    let (secrets, shoot) =
+        text.split_once("---\napiVersion: core.gardener.cloud/v1beta1\nkind: Shoot").expect("a Shoot");
+    let mut manifests = secrets.to_owned();
+    for number in 0..shoots {
+        let window = format!("begin: {:02}0000+0000, end: {:02}0000+0000", 9 + number, 10 + number);
+        manifests += "---\napiVersion: core.gardener.cloud/v1beta1\nkind: Shoot";
+        manifests += &shoot
+            .replace("{name: local, namespace: garden-demo}", &format!("{{name: s{number}, namespace: garden-demo}}"))
+            .replace("begin: 090000+0000, end: 100000+0000", &window);
+    }
+    let file = sandbox.folder().join("shoots.yaml");
+    std::fs::write(&file, manifests).expect("the folder is writable");
+    kubectl(&["apply", "-f", &file.to_string_lossy()]);
+    sandbox.terrarium(&["clock", "advance", "1h"]);
+    for number in 0..shoots {
+        // Nothing is left to wait for: the command finds it so.
+        let goal = format!("shoot/demo/s{number}=Succeeded");
+        sandbox.terrarium(&["clock", "until", &goal, "--max", "1s"]);
+    }
+    sandbox
+}
+
+/// A client that watches Shoots as the landscape's administrator.
+fn client(sandbox: &Sandbox, words: &[&str]) -> Client {
+    let config = sandbox.kubectl(Kubectl::Newest, "garden", &["config", "view", "--raw", "--minify", "-o", "json"]);
+    let file = sandbox.folder().join("client.json");
+    std::fs::write(&file, config).expect("the folder is writable");
+    let mut client = Client::start("shoots.py", &file, words);
+    assert_eq!(client.line()["ready"], true);
+    client
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+/// Every Shoot is maintained once on every day, in its window, and a watch tells so in order.
+#[test]
+fn thirty_days_have_thirty_maintenances_of_each_shoot() {
+    const SHOOTS: usize = 10;
+    let sandbox = landscape("thirty-days", SHOOTS);
+    let mut client = client(&sandbox, &[]);
+    let output = sandbox.terrarium(&["clock", "advance", "30d"]);
+    assert!(output.contains("2023-08-26T21:01:00Z · stepped"), "{output}");
+    let mut count: BTreeMap<String, usize> = BTreeMap::new();
+    for _ in 0..SHOOTS * 30 {
+        *count.entry(text(&client.line()["shoot"]).to_owned()).or_default() += 1;
+    }
+    let expected = (0..SHOOTS).map(|number| (format!("garden-demo/s{number}"), 30)).collect();
+    assert_eq!(count, expected);
+    // One more day has one more of each, in the order of their windows, and nothing was left over.
+    let steps = sandbox.terrarium(&["clock", "advance", "24h", "-o", "json"]);
+    let maintained: Vec<String> = (0..SHOOTS).map(|_| text(&client.line()["shoot"]).to_owned()).collect();
+    let expected: Vec<String> = (0..SHOOTS).map(|number| format!("garden-demo/s{number}")).collect();
+    assert_eq!(maintained, expected);
+    let times: Vec<String> = steps
+        .lines()
+        .filter_map(|line| Some(serde_json::from_str::<Value>(line).ok()?["time"].as_str()?.to_owned()))
+        .collect();
+    assert!(times.len() > SHOOTS && times.is_sorted(), "{steps}");
+}
+
+/// A client that writes to every Shoot that is maintained does so while time stands where the maintenance happened.
+#[test]
+fn a_client_of_ones_own_keeps_up() {
+    const DAYS: usize = 3;
+    let sandbox = landscape("keeps-up", 2);
+    let mut client = client(&sandbox, &["--annotate"]);
+    let output = sandbox.terrarium(&["clock", "advance", "3d", "--settle", "1s", "-o", "json"]);
+    let steps: Vec<Value> = output.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    for _ in 0..DAYS * 2 {
+        let told = client.line();
+        let happened = |step: &&Value| {
+            let mut lines = step["happened"].as_array().into_iter().flatten();
+            lines.any(|line| text(&line["object"]) == format!("Shoot {}", text(&told["shoot"])))
+        };
+        // Microseconds are what both have.
+        let at = |step: &Value| text(&step["time"]).get(..26).unwrap_or_default().to_owned();
+        let now = text(&told["now"]).get(..26).unwrap_or_default();
+        assert!(steps.iter().filter(happened).any(|step| at(step) == now), "{told} is at none of the steps\n{output}");
+    }
+    for shoot in ["s0", "s1"] {
+        let path = r"jsonpath={.metadata.annotations.client\.example/maintained}";
+        let words = ["-n", "garden-demo", "get", "shoot", shoot, "-o", path];
+        assert_eq!(sandbox.kubectl(Kubectl::Newest, "garden", &words), DAYS.to_string());
+    }
+}
+
+/// How time goes by itself is in the log: it outlives every process.
+#[test]
+fn the_mode_and_a_pause_outlive_the_host() {
+    let sandbox = Sandbox::new(&binaries(), &Path::new(env!("CARGO_TARGET_TMPDIR")).join("mode"));
+    sandbox.terrarium(&["up", "--start-time", "2023-07-27T20:00:00Z", "--clock", "scaled=60"]);
+    let patch = r#"{"spec":{"paused":true}}"#;
+    sandbox.kubectl(Kubectl::Newest, "runtime", &["patch", "clock", "landscape", "--type", "merge", "-p", patch]);
+    let before = sandbox.terrarium(&["clock"]);
+    assert!(before.contains(" · scaled=60, paused"), "{before}");
+    sandbox.terrarium(&["down"]);
+    sandbox.terrarium(&["up"]);
+    let after = sandbox.terrarium(&["clock"]);
+    assert_eq!(after.split(" · next").next(), before.split(" · next").next());
+    let mode = ["get", "clocks", "landscape", "-o", "jsonpath={.spec.mode} {.spec.rate} {.status.now}"];
+    let mode = sandbox.kubectl(Kubectl::Newest, "runtime", &mode);
+    assert!(mode.starts_with("Scaled 60 2023-07-27T20:"), "{mode}");
+}
+
+/// What cannot be done is said in one line, and Ctrl-C leaves a clock that stands.
+#[test]
+fn bad_orders_and_interruptions_end_with_one_clear_message() {
+    let sandbox = landscape("orders", 1);
+    let refused = |words: &[&str], code: i32, text: &str| {
+        let (actual, output) = sandbox.terrarium_refused(&[&["clock"], words].concat());
+        assert!(actual == code && output.contains(text), "clock {words:?}: {actual}\n{output}");
+    };
+    refused(&["until", "2023-07-27T20:00:00Z"], 2, "the clock does not go back: it stands at 2023-07-27T21:01:00Z");
+    refused(&["until", "shoot/demo/none=Failed"], 2, "there is no Shoot none in Project demo");
+    refused(&["advance", "3d", "--max", "1d"], 1, "stopped at 2023-07-28T21:01:00Z: --max is too short");
+    refused(&["advance", "3y"], 2, "`3y` is no duration");
+    let long = sandbox.start_terrarium(&["clock", "advance", "5200w"]);
+    while !sandbox.terrarium(&["clock"]).contains("on its way to") {
+        std::thread::yield_now();
+    }
+    refused(&["advance", "1h"], 1, "the clock is already being advanced to");
+    let (code, output) = long.interrupt();
+    assert_eq!(code, Some(130), "{output}");
+    assert!(output.contains("error: interrupted at") && output.contains("resumes it"), "{output}");
+    assert!(!sandbox.terrarium(&["clock"]).contains("on its way to"));
+}
