@@ -61,13 +61,12 @@ fn mode(spec: &terrarium::ClockSpec) -> Mode {
 }
 
 fn status(state: ClockState) -> terrarium::ClockStatus {
-    let holds = state.waits_for.holds.iter().map(|hold| format!("start of {hold}"));
     terrarium::ClockStatus {
         now: Some(MicroTime(state.now)),
         next: state.next.map(MicroTime),
         target: state.target.map(MicroTime),
         settled: state.settled,
-        waits_for: state.waits_for.participants.iter().cloned().chain(holds).collect(),
+        waits_for: state.waits_for.participants.into_iter().chain(state.waits_for.holds).collect(),
         dropped: state.dropped,
         live_lock: state.live_lock.unwrap_or_default(),
     }
