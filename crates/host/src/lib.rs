@@ -36,6 +36,7 @@ use crate::clock_service::ClockService;
 use crate::kubelet::Logs;
 use crate::timekeeper::Timekeeper;
 use api::catalogue;
+use api::terrarium::Clock;
 use apimachinery::catalogue::ResourceInfo;
 use bytes::Bytes;
 use eventlog::EventLog;
@@ -165,21 +166,15 @@ impl Host {
         // Refused if it is there.
         let request = http::Request::post(clock_object::PATH).body(full(body.to_string())).map_err(failed)?;
         self.own_transport().send(request).await?;
-        self.obey(clock).await
+        self.obey(clock).await;
+        Ok(())
     }
 
-    async fn obey(&self, clock: &ClockService) -> Result<(), TransportError> {
-        let path = format!("{}/{}", clock_object::PATH, clock_object::NAME);
-        let request = http::Request::get(path).body(full("")).map_err(|e| TransportError::Broken(e.to_string()))?;
-        let response = self.own_transport().send(request).await?;
-        let body = response.into_body().collect().await.map_err(|error| TransportError::Broken(error.to_string()))?;
-        // Without an object there is nothing to obey: it is being made.
-        if let Ok(object) = serde_json::from_slice::<api::terrarium::Clock>(&body.to_bytes())
-            && object.metadata.name == clock_object::NAME
-        {
+    /// Makes the clock go as its object says, if there is one.
+    async fn obey(&self, clock: &ClockService) {
+        if let Some(object) = self.inner.server.object::<Clock>(RUNTIME_CLUSTER, "", clock_object::NAME).await {
             clock_object::obey(clock, &object.spec);
         }
-        Ok(())
     }
 
     /// Serves landscape time from now on; once.
@@ -240,7 +235,7 @@ impl Host {
         let response = if is_clock(path) {
             let response = self.serve(request).await?;
             if !reads && response.status().is_success() {
-                self.obey(clock).await?;
+                self.obey(clock).await;
             }
             Ok(clock_object::show(clock.clone(), response, watches).await)
         } else {
