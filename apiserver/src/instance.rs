@@ -29,6 +29,7 @@ use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use http::{Method, Request as HttpRequest, StatusCode};
 use http_body_util::{BodyExt, Full};
 use process::child::{Assignment, Ready, Serving, ready};
+use process::logging;
 use process::participant::TOLD_OTHERS_HEADER;
 use process::transport::full;
 use process::{Exit, Request, Response, Tasks, Transport, TransportError};
@@ -77,6 +78,8 @@ where
     let log = remote(&transport, &wall);
     let head = log.fetch_head().await.map_err(|error| format!("cannot reach the event log: {error}"))?;
     let time = SimulatedClock::new(now(&transport, paths.clock).await?);
+    logging::start(Clock::new(time.clone()), logging::Format::default(), tracing::Level::INFO);
+    tracing::info!(version = assignment.version, "Starting {}", assignment.component);
     let foundation = Foundation {
         log: Arc::new(log.clone()),
         clock: Clock::new(time.clone()),
@@ -115,6 +118,7 @@ where
     if let Err(refused) = announce(serving.address()).await {
         return Ok(refused);
     }
+    tracing::info!(address = %serving.address(), "Serving securely");
     ready(&Ready { program: program.to_owned(), address: serving.address().to_string() });
     let panicked = std::pin::pin!(tasks.panicked());
     let exit = match select(end, panicked).await {

@@ -103,9 +103,12 @@ pub struct Leadership {
 /// Without another holder that is at once. Otherwise the Lease is looked at every `retry_period` of wall time.
 pub async fn acquire(context: &Context, options: &Options) -> Leadership {
     let mut candidate = Candidate { identity: context.identity.instance.to_string(), observed: None };
+    let lease = options.name.as_str();
+    tracing::info!(lease, "attempting to acquire leader lease");
     loop {
         match try_acquire(context, options, &mut candidate).await {
             Ok(Some(record)) => {
+                tracing::info!(lease, "successfully acquired lease");
                 return Leadership { context: context.clone(), options: options.clone(), record };
             }
             Ok(None) => {}

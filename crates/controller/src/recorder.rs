@@ -235,6 +235,8 @@ impl Recorder {
     /// minutes they are counted together; of more than 25 at once about one object the rest is dropped.
     pub async fn publish(&self, about: &ObjectRef, type_: EventType, reason: &str, message: &str) -> Result<(), Error> {
         let now = self.context.clock.now();
+        let (kind, namespace, name, type_text) = (&*about.kind, &*about.namespace, &*about.name, type_.as_str());
+        tracing::info!(kind, namespace, name, "type" = type_text, reason, note = message, "Event occurred");
         // The version of the object is no part of what makes Events equal.
         let identity = ObjectRef { resource_version: String::new(), ..about.clone() };
         let kind = Kind { about: identity, type_, reason: reason.to_owned() };

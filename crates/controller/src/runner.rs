@@ -152,6 +152,8 @@ where
                     return;
                 }
                 self.stores.clear();
+                let (controller, count) = (self.name, self.concurrency);
+                tracing::info!(controller, "worker count" = count, "Starting workers");
             }
             let mut busy = self.finish(cx);
             busy |= self.begin();
@@ -170,7 +172,8 @@ where
             any = true;
             let now = self.context.clock.now();
             if let Err(error) = &result {
-                tracing::debug!(controller = self.name, %key, %error, virtual_time = %now, "pass failed");
+                let (namespace, name) = (&*key.namespace, &*key.name);
+                tracing::error!(controller = self.name, namespace, name, %error, "Reconciler error");
             }
             let result = result.map_err(|error| error.failure());
             self.queue.lock().done(key, result, now, || self.context.wall.now());

@@ -9,6 +9,7 @@ use futures::future::BoxFuture;
 use gardenlet_sim::{gardenlet, provider_local};
 use landscape::Component;
 use process::child::{self, Assignment};
+use process::logging::{self, Format};
 use process::{Context, Exit};
 use serde_json::{Value, json};
 
@@ -150,6 +151,12 @@ pub(crate) fn run(program: Program) -> ExitCode {
 
 fn start(program: Program, context: Context, assignment: &Assignment) -> Result<BoxFuture<'static, Exit>, String> {
     let flags = Flags::read(assignment)?;
+    let unknown = |field: &str| format!("{field}: Unsupported value: {:?}", flags.text(field));
+    let format = Format::named(flags.text("logFormat")).ok_or_else(|| unknown("logFormat"))?;
+    let level = logging::level(flags.text("logLevel")).ok_or_else(|| unknown("logLevel"))?;
+    logging::start(context.clock.clone(), format, level);
+    let (name, version) = (program.name(), assignment.version.as_str());
+    tracing::info!(version, "Starting {name}");
     let profile = flags.profile;
     let seed_name = seed_of(&assignment.cluster).to_owned();
     Ok(match program {
@@ -184,6 +191,11 @@ struct Flags {
 }
 
 impl Flags {
+    /// A text at the top of the configuration; empty if it is not there.
+    fn text(&self, field: &str) -> &str {
+        self.config[field].as_str().unwrap_or_default()
+    }
+
     fn read(assignment: &Assignment) -> Result<Self, String> {
         let mut flags = Self { profile: Profile::default(), config: Value::Null };
         for arg in &assignment.args {

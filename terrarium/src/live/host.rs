@@ -21,6 +21,7 @@ use host::kubelet::{Launch, Program};
 use host::live::{Live, Options};
 use host::timekeeper::Mode;
 use process::child::{Assignment, Serving};
+use process::logging;
 use process::pki::Badge;
 
 use super::authority::{ClusterAuthorities, LandscapeAuthority, front_proxy};
@@ -215,6 +216,7 @@ async fn start(directory: &Directory, mut facts: Facts, log: &Log) -> Result<(Li
         let what = if error.kind() == ErrorKind::AddrInUse { "; another process listens there" } else { "" };
         Failure::Failed(format!("cannot serve on {}: {error}{what}", SocketAddr::new(facts.bind, facts.port)))
     })?;
+    logging::start(live.clock().clock(), logging::Format::default(), tracing::Level::INFO);
     let address = within(live.address());
     if facts.port == 0 {
         facts.port = address.port();
