@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `terrarium`: the command line of the landscape in a jar.
 //!
-//! **Tour.** [`live`] landscapes of processes; [`simulate`] a whole landscape in one process; [`manifests`] what people give it; [`output`] the one door to
+//! **Tour.** [`live`] landscapes of processes; [`simulate`] a whole landscape in one process;
+//! [`questions`] questions before acting; [`manifests`] what people give it; [`output`] the one door to
 //! the terminal.
 
 mod failure;
 mod live;
 mod manifests;
 mod output;
+mod questions;
 mod simulate;
 
 use std::process::ExitCode;
@@ -50,6 +52,9 @@ enum Command {
     At(live::at::Arguments),
     Replay(live::replay::Arguments),
     Simulate(simulate::Arguments),
+    Forecast(questions::forecast::Arguments),
+    Versions(questions::versions::Arguments),
+    Why(questions::why::Arguments),
     /// Be a process of a landscape: started by `up` and by the process kubelet
     #[command(hide = true)]
     Component {
@@ -92,6 +97,9 @@ fn main() -> ExitCode {
         Command::Replay(arguments) => live::replay::run(arguments, &mut output),
         Command::Component { name, which, owner } => return component(name, which, *owner),
         Command::Simulate(arguments) => simulate::run(arguments, &mut output),
+        Command::Forecast(arguments) => questions::forecast::run(arguments, &mut output),
+        Command::Versions(arguments) => questions::versions::run(arguments, &mut output),
+        Command::Why(arguments) => questions::why::run(arguments, &mut output),
         Command::Version => output.line(&format!(
             "terrarium {} (emulates Gardener {})",
             env!("CARGO_PKG_VERSION"),

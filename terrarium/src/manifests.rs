@@ -32,6 +32,8 @@ pub(crate) struct Manifest {
     pub(crate) origin: Origin,
     /// The object, without the metadata that only a server writes.
     pub(crate) object: Value,
+    /// Whether the object was being deleted when it was taken from a server.
+    pub(crate) is_being_deleted: bool,
 }
 
 impl Manifest {
@@ -132,6 +134,15 @@ pub(crate) fn parse(file: &str, text: &str) -> Result<Vec<Manifest>, ManifestErr
         if document.lines().all(|line| line.trim_start().starts_with('#') || line.trim().is_empty()) {
             continue;
         }
+        // The items of a long List one by one: a whole landscape as one tree takes many times the room of its text.
+        if let Some(items) = block_list_items(document) {
+            for (offset, item) in items {
+                let origin = Origin { file: file.to_owned(), line: first_line(line, document) + offset };
+                let value = document_value(&origin, &item)?;
+                flatten(&origin, value, &mut manifests)?;
+            }
+            continue;
+        }
         let value = document_value(&origin, document)?;
         if !value.is_null() {
             flatten(&origin, value, &mut manifests)?;
@@ -166,6 +177,38 @@ fn documents(text: &str) -> Vec<(usize, &str)> {
         .collect()
 }
 
+/// The line at which a document's text begins, if its first content is at `content`.
+fn first_line(content: usize, document: &str) -> usize {
+    content - document.lines().take_while(|line| line.trim().is_empty() || line.trim_start().starts_with('#')).count()
+}
+
+/// The items of a List as kubectl prints it, each as a document of its own, with its line counted from the document's.
+///
+/// Shape: `items:` at the left edge, each item beginning with `- ` there. `None` for anything else, which is read as a
+/// whole.
+fn block_list_items(document: &str) -> Option<Vec<(usize, String)>> {
+    let is_list = document.lines().any(|line| line.starts_with("kind:") && line.trim_end().ends_with("List"));
+    if !is_list || !document.lines().any(|line| line.trim_end() == "items:") {
+        return None;
+    }
+    let (mut items, mut is_inside) = (Vec::<(usize, String)>::new(), false);
+    for (index, line) in document.split_inclusive('\n').enumerate() {
+        let is_key = line.starts_with(|first: char| !first.is_whitespace() && first != '-' && first != '#');
+        if is_key {
+            is_inside = line.trim_end() == "items:";
+        } else if is_inside && line.starts_with("- ") {
+            items.push((index, format!("  {}", &line[2..])));
+        } else if is_inside {
+            let begins_otherwise = line.starts_with('-') || line.contains("<<:");
+            let (_, item) = items.last_mut().filter(|_| !begins_otherwise)?;
+            item.push_str(line);
+        }
+    }
+    // Anchors reach from one item into another.
+    let is_plain = |(_, item): &(usize, String)| !item.contains(": *") && !item.contains("- *");
+    (!items.is_empty() && items.iter().all(is_plain)).then_some(items)
+}
+
 fn document_value(origin: &Origin, document: &str) -> Result<Value, ManifestError> {
     let failed = |error: serde_yaml_ng::Error| {
         let skipped = document.lines().take_while(|line| line.trim().is_empty() || line.trim_start().starts_with('#'));
@@ -176,6 +219,13 @@ fn document_value(origin: &Origin, document: &str) -> Result<Value, ManifestErro
         let what = text.split(" at line ").next().unwrap_or(&text).to_owned();
         ManifestError::at(&Origin { file: origin.file.clone(), line }, what)
     };
+    // A whole landscape as JSON is read several times faster as what it is; short texts are read with all checks.
+    if document.len() > 1 << 20
+        && document.trim_start().starts_with('{')
+        && let Ok(value) = serde_json::from_str(document)
+    {
+        return Ok(value);
+    }
     let yaml = serde_yaml_ng::Value::deserialize(serde_yaml_ng::Deserializer::from_str(document)).map_err(failed)?;
     serde_json::to_value(yaml).map_err(|error| ManifestError::at(origin, format!("not a JSON-like object: {error}")))
 }
@@ -193,6 +243,7 @@ fn flatten(origin: &Origin, value: Value, manifests: &mut Vec<Manifest>) -> Resu
     if is_list && let Some(Value::Array(items)) = object.remove("items") {
         return items.into_iter().try_for_each(|item| flatten(origin, item, manifests));
     }
+    let is_being_deleted = object.get("metadata").is_some_and(|metadata| metadata.get("deletionTimestamp").is_some());
     if let Some(Value::Object(metadata)) = object.get_mut("metadata") {
         for key in ["resourceVersion", "uid", "creationTimestamp", "generation", "managedFields", "selfLink"] {
             metadata.remove(key);
@@ -200,7 +251,7 @@ fn flatten(origin: &Origin, value: Value, manifests: &mut Vec<Manifest>) -> Resu
         metadata.remove("deletionTimestamp");
         metadata.remove("deletionGracePeriodSeconds");
     }
-    manifests.push(Manifest { origin: origin.clone(), object: Value::Object(object) });
+    manifests.push(Manifest { origin: origin.clone(), object: Value::Object(object), is_being_deleted });
     Ok(())
 }
 
@@ -235,6 +286,25 @@ mod tests {
         let text = "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: A\n  metadata: {name: a, uid: x, labels: {b: c}}\n";
         let manifests = parse("f.yaml", text).expect("a list");
         assert_eq!(manifests[0].object["metadata"], serde_json::json!({"name": "a", "labels": {"b": "c"}}));
+    }
+
+    #[test]
+    fn items_of_a_long_list_have_lines_of_their_own() {
+        let text = "apiVersion: v1\nitems:\n- apiVersion: v1\n  kind: A\n  metadata:\n    name: a\n    deletionTimestamp: x\n    \
+                    finalizers:\n    - f\n- apiVersion: v1\n  kind: B\n  metadata: {name: b}\n  data:\n    text: |\n      \
+                    - no item\nkind: List\nmetadata: {}\n";
+        check(text, "f.yaml:3 A a; f.yaml:10 B b");
+        let manifests = parse("f.yaml", text).expect("a list");
+        assert_eq!(manifests.iter().map(|m| m.is_being_deleted).collect::<Vec<_>>(), [true, false]);
+        assert_eq!(manifests[1].object["data"]["text"], "- no item\n");
+        check(
+            "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: A\n- kind: B\n",
+            "error f.yaml:6: `apiVersion` is missing",
+        );
+        check(
+            "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: A}\n- apiVersion: v1\n  kind: [B\n",
+            "error f.yaml:7: did not find expected ',' or ']'",
+        );
     }
 
     #[test]

@@ -7,11 +7,11 @@
 //! it has from the beginning; [`client`] and [`kubeconfig`] ways to it.
 
 mod apiserver;
-mod ask;
+pub(crate) mod ask;
 pub(crate) mod at;
 mod authority;
 mod bootstrap;
-mod client;
+pub(crate) mod client;
 pub(crate) mod clock;
 pub(crate) mod components;
 mod demo;

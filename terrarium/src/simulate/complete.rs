@@ -103,7 +103,11 @@ impl Completion {
     }
 
     fn add(&mut self, needed_by: &Manifest, object: Value) {
-        let manifest = Manifest { origin: Origin { file: "(added)".to_owned(), line: needed_by.origin.line }, object };
+        let manifest = Manifest {
+            origin: Origin { file: "(added)".to_owned(), line: needed_by.origin.line },
+            object,
+            is_being_deleted: false,
+        };
         let place = if manifest.namespace().is_empty() { "" } else { "/" };
         self.notes.push(format!(
             "{} {}{place}{} is not in the manifests and was added: {} `{}` needs it",

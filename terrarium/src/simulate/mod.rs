@@ -322,7 +322,7 @@ pub(crate) fn manifest_of<O: Object>(object: &O, kind: &str, api_version: &str) 
     if let Some(fields) = object.as_object_mut() {
         fields.remove("status");
     }
-    Manifest { origin: Origin { file: "demo".to_owned(), line: 1 }, object }
+    Manifest { origin: Origin { file: "demo".to_owned(), line: 1 }, object, is_being_deleted: false }
 }
 
 /// Thursday evening of the demo.

@@ -156,13 +156,13 @@ fn others<'a, V: Expirable + 'a>(
         } else if let Some(reason) = unfit(entry, &version, &current) {
             reason
         } else if let Some(date) = entry.expiration_date().filter(|_| is_expired(entry, now)) {
-            format!("expired at {}", date.to_rfc3339_opts(SecondsFormat::Secs, true))
+            format!("has expired at {}", date.to_rfc3339_opts(SecondsFormat::Secs, true))
         } else if chosen.is_none() && !auto_update {
-            "automatic updates are off, and the present version is neither expired nor missing".to_owned()
+            "is for automatic updates only, and they are off".to_owned()
         } else if entry.is_deprecated() && chosen.is_some() {
             "is deprecated, and another is not".to_owned()
         } else {
-            "another fits better: first a higher patch of the same minor, then the highest".to_owned()
+            "fits, but another is preferred: the highest patch of the own minor, else the highest of all".to_owned()
         };
         found.push((version, entry.version().to_owned(), reason));
     }

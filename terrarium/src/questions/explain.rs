@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Why maintenance chooses a version of a Shoot, or leaves it, in lines.
+
+use api::core::{CloudProfileSpec, Shoot};
+use chrono::{DateTime, Utc};
+use domain::forecast::choice::{self, Choice};
+use domain::window::{effective_window, nominal_window};
+
+use super::show;
+
+/// The lines about a Shoot at an instant: its window, then each of its versions.
+pub(crate) fn lines(shoot: &Shoot, profile_name: &str, offered: &CloudProfileSpec, now: DateTime<Utc>) -> Vec<String> {
+    let maintenance = shoot.spec.maintenance.as_ref();
+    let window = effective_window(shoot);
+    let nominal = match (nominal_window(maintenance), maintenance.and_then(|one| one.time_window.as_ref())) {
+        (Some(_), Some(written)) => format!("spec.maintenance.timeWindow {} to {}", written.begin, written.end),
+        _ => "spec.maintenance.timeWindow is missing or malformed: always open".to_owned(),
+    };
+    let mut lines = vec![format!("{nominal}; new maintenance begins from {} to {} UTC", window.begin, window.end)];
+    for choice in choice::choices(shoot, profile_name, offered, now) {
+        lines.extend(of_choice(&choice, now));
+    }
+    lines
+}
+
+fn of_choice(choice: &Choice, now: DateTime<Utc>) -> Vec<String> {
+    let subject = choice.image.as_ref().map_or_else(|| "Kubernetes".to_owned(), |image| format!("image {image}"));
+    let pool = choice.pool.as_ref().map_or_else(String::new, |pool| format!(" of worker pool {pool}"));
+    let state = match choice.state {
+        None => "not offered (any more)".to_owned(),
+        Some(state) => state.to_string(),
+    };
+    let expires = match choice.expires {
+        Some(date) if date > now => format!(", expires {} ({} days)", show(date), (date - now).num_days()),
+        Some(date) => format!(", expired {}", show(date)),
+        None => String::new(),
+    };
+    let field = if choice.image.is_some() { "machineImageVersion" } else { "kubernetesVersion" };
+    let auto = if choice.auto_update { "on" } else { "off" };
+    let mut lines = vec![format!(
+        "{subject}{pool}: {} {} is {state}{expires}; spec.maintenance.autoUpdate.{field} is {auto}",
+        choice.field, choice.current
+    )];
+    lines.push(match &choice.outcome {
+        None if choice.auto_update => "  stays: there is nothing higher that automatic updates may take".to_owned(),
+        None => "  stays: automatic updates are off, and the version is neither expired nor missing".to_owned(),
+        Some(outcome) => match outcome.version() {
+            Some(version) => format!("  goes to {version}: {}", outcome.reason),
+            None => format!("  fails: {}. {}", outcome.reason, outcome.description),
+        },
+    });
+    lines.extend(choice.others.iter().map(|(version, reason)| format!("  not {version}: it {reason}")));
+    lines
+}

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `terrarium forecast`: what maintenance will do to Shoots given as manifests.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use api::core::Shoot;
+use chrono::{DateTime, Utc};
+use clap::{Args, ValueEnum};
+use clock::{Clock, Random};
+use domain::forecast::{self, Change, Course, Offer, Settings, Subject};
+use domain::skew::GardenerVersion;
+use domain::skew::releases::feature_gate;
+use domain::validation::shoot::Gates;
+use domain::worker_pool::{Effect, HashVersion};
+
+use super::rows::{self, Form, Row};
+use super::summary::{self, By};
+use super::what_if::{self, Classify, Expire};
+use super::world::{ProfileKey, World, name_of};
+use super::{explain, instant, show};
+use crate::failure::Failure;
+use crate::manifests;
+use crate::output::Output;
+
+/// Tell what maintenance will do: who is updated when, to what, why, and who is not
+///
+/// Reads CloudProfiles, NamespacedCloudProfiles and Shoots as `kubectl get -o yaml` prints them; needs no landscape.
+/// Runs lie at the instants at which a landscape with the same --seed makes them.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// Manifests: files, folders, or `-` for standard input
+    #[arg(short = 'f', long = "filename", value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// The beginning [default: now]
+    #[arg(long, value_name = "T", value_parser = instant)]
+    from: Option<DateTime<Utc>>,
+    /// The end
+    #[arg(long, value_name = "T", value_parser = instant)]
+    until: DateTime<Utc>,
+    /// What if versions expired at another time: kubernetes/1.31=2027-01-31, or IMAGE/VERSION=DATE
+    #[arg(long, value_name = "V=T")]
+    expire: Vec<Expire>,
+    /// What if versions were classified otherwise: kubernetes/1.31.2=deprecated
+    #[arg(long, value_name = "V=C")]
+    classify: Vec<Classify>,
+    /// Only such rows
+    #[arg(long, value_enum, value_name = "WHICH")]
+    only: Vec<Only>,
+    /// Count rows instead of printing them
+    #[arg(long, value_enum, default_value_t = By::None)]
+    summary: By,
+    /// Why versions of this Shoot are chosen or left, as seen from the beginning
+    #[arg(long, value_name = "NS/NAME")]
+    explain: Option<String>,
+    /// Exit with code 1 if there are such rows
+    #[arg(long, value_enum, value_name = "WHICH")]
+    fail_on: Option<FailOn>,
+    /// Form of the output
+    #[arg(short = 'o', long = "output", value_enum, default_value_t = Form::Table)]
+    output: Form,
+    /// Seed of all randomness
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+    /// Where the requirements documents and upstream's code differ: which of them holds (no difference touches a forecast)
+    #[arg(long, value_parser = ["documents", "upstream"], default_value = "documents")]
+    profile: String,
+}
+
+/// Which rows are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "camelCase")]
+enum Only {
+    Forced,
+    Failed,
+    Rolling,
+    Kubernetes,
+    MachineImage,
+    Migration,
+    Operation,
+    Blocked,
+}
+
+impl Only {
+    fn takes(self, change: &Change) -> bool {
+        match self {
+            Self::Forced => change.is_forced,
+            Self::Failed => change.failure.is_some(),
+            Self::Rolling => change.effect == Effect::Rolling,
+            Self::Kubernetes => change.subject == Subject::Kubernetes,
+            Self::MachineImage => change.subject == Subject::MachineImage,
+            Self::Migration => change.subject == Subject::Migration,
+            Self::Operation => change.subject == Subject::Operation,
+            Self::Blocked => change.subject == Subject::Blocked,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum FailOn {
+    Failed,
+    Forced,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
+    let from = arguments.from.unwrap_or_else(|| Clock::wall().now());
+    if arguments.until < from {
+        return Err(Failure::input(
+            format!("--until {} is before --from {}", show(arguments.until), show(from)),
+            "choose a later end",
+        ));
+    }
+    let mut world = World::of_manifests(manifests::read(&arguments.files)?)?;
+    if world.shoots.is_empty() {
+        return Err(Failure::input("there is no Shoot among the manifests", "add the Shoots to be looked at"));
+    }
+    what_if::apply(&mut world.cloud_profiles, &arguments.expire, &arguments.classify)?;
+    let random = Random::new(arguments.seed);
+    world.complete(&random, from);
+    let forecast = Forecast::of(&world, from, arguments.until, &random);
+    for note in &world.notes {
+        output.note(&format!("note: {note}"));
+    }
+    let explained = match &arguments.explain {
+        Some(name) => explained(&world, &forecast, name, from)?,
+        None => Vec::new(),
+    };
+    forecast.print(arguments, output)?;
+    tell(&explained, arguments.output, output)?;
+    let is_found = |row: &Row| match arguments.fail_on {
+        Some(FailOn::Failed) => row.change.failure.is_some(),
+        Some(FailOn::Forced) => row.change.is_forced && row.change.failure.is_none(),
+        None => false,
+    };
+    let found = forecast.rows.iter().filter(|row| is_found(row)).count();
+    match arguments.fail_on {
+        Some(what) if found > 0 => {
+            let what = if what == FailOn::Failed { "fail" } else { "are forced" };
+            Err(Failure::Failed(format!("{found} changes {what}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Lines for a person: with the data in a table, beside it in forms for scripts.
+fn tell(lines: &[String], form: Form, output: &mut Output) -> Result<(), Failure> {
+    for line in lines {
+        match form {
+            Form::Table => output.line(line)?,
+            Form::Csv | Form::Json | Form::Yaml => output.note(line),
+        }
+    }
+    Ok(())
+}
+
+/// What comes of all Shoots.
+struct Forecast {
+    /// In the order of time, then of Shoots.
+    rows: Vec<Row>,
+    /// Shoots to which nothing happens, by the reason.
+    unmoved: BTreeMap<String, Vec<String>>,
+    shoots: usize,
+}
+
+impl Forecast {
+    fn of(world: &World, from: DateTime<Utc>, until: DateTime<Utc>, random: &Random) -> Self {
+        let draw = |purpose: &str, key: &str, ordinal: u64| random.draw(purpose, key, ordinal);
+        let settings = Settings { from, until, draw: &draw, gates: GATES, hash_version: hash_version() };
+        let offers: BTreeMap<ProfileKey, Offer> = world
+            .offers()
+            .into_iter()
+            .map(|(key, first)| (key.clone(), Offer { name: key.name, first, changes: Vec::new() }))
+            .collect();
+        let mut forecast = Self { rows: Vec::new(), unmoved: BTreeMap::new(), shoots: world.shoots.len() };
+        for shoot in &world.shoots {
+            let name = name_of(shoot);
+            let key = ProfileKey::of(shoot);
+            let Some(offer) = offers.get(&key) else {
+                forecast.unmoved.entry(format!("since {key} is not given")).or_default().push(name);
+                continue;
+            };
+            let course = forecast::course(shoot, offer, &settings);
+            if !course.changes.iter().any(|change| change.failure.is_none()) {
+                forecast.unmoved.entry(standing(shoot, offer, &course, until)).or_default().push(name.clone());
+            }
+            forecast.rows.extend(course.changes.into_iter().map(|change| Row { shoot: name.clone(), change }));
+        }
+        forecast.rows.sort_by(|left, right| (left.change.time, &left.shoot).cmp(&(right.change.time, &right.shoot)));
+        forecast
+    }
+
+    fn print(&self, arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
+        let is_shown =
+            |row: &&Row| arguments.only.is_empty() || arguments.only.iter().any(|only| only.takes(&row.change));
+        let shown: Vec<Row> = self.rows.iter().filter(is_shown).cloned().collect();
+        if arguments.summary == By::None {
+            rows::print(&shown, arguments.output, output)?;
+        } else {
+            let mut columns = vec![arguments.summary.key()];
+            columns.extend(summary::COLUMNS);
+            rows::print_objects(&summary::grouped(&shown, arguments.summary), &columns, arguments.output, output)?;
+        }
+        tell(&summary::closing(&self.rows, &self.unmoved, self.shoots), arguments.output, output)
+    }
+}
+
+/// A landscape whose Shoots have pools that are updated in place has the gates for that.
+const GATES: Gates = Gates { in_place_node_updates: true, credentials_rotation_without_workers_rollout: true };
+
+/// The form of hash that the emulated gardenlet uses by default.
+pub(crate) fn hash_version() -> HashVersion {
+    let version = GardenerVersion::parse(landscape::GARDENER_VERSION);
+    let is_on =
+        version.and_then(|version| feature_gate(&version, "NewWorkerPoolHash")).is_some_and(|gate| gate.default);
+    if is_on { HashVersion::V2 } else { HashVersion::V1 }
+}
+
+/// Why nothing happens to a Shoot.
+fn standing(shoot: &Shoot, offer: &Offer, course: &Course, until: DateTime<Utc>) -> String {
+    if shoot.metadata.is_being_deleted() {
+        return "being deleted".to_owned();
+    }
+    if let Some(failure) = course.changes.iter().find_map(|change| change.failure.as_ref()) {
+        let text: String = failure.chars().take(120).collect();
+        return format!("since maintenance fails ({text}{})", if text.len() < failure.len() { "…" } else { "" });
+    }
+    if domain::versions::Version::parse(&shoot.spec.kubernetes.version).is_err() {
+        return format!("since `{}` is no version", shoot.spec.kubernetes.version);
+    }
+    let choices = forecast::choice::choices(&course.last, &offer.name, offer.at(until), until);
+    if choices.iter().all(|choice| !choice.auto_update) {
+        "since automatic updates are off and nothing they use expires".to_owned()
+    } else {
+        "since they are on the highest versions that they may take".to_owned()
+    }
+}
+
+fn explained(world: &World, forecast: &Forecast, name: &str, from: DateTime<Utc>) -> Result<Vec<String>, Failure> {
+    let Some(shoot) = world.shoots.iter().find(|shoot| name_of(shoot) == name) else {
+        let names = world.shoots.iter().map(name_of);
+        let nearest = names.min_by_key(|known| crate::live::ask::kinds::distance(known, name));
+        let hint = nearest.map(|nearest| format!("the nearest is `{nearest}`")).unwrap_or_default();
+        return Err(Failure::input(format!("there is no Shoot {name} among the manifests"), hint));
+    };
+    let key = ProfileKey::of(shoot);
+    let mut lines = vec![String::new(), format!("Shoot {name}, {key}, as seen from {}:", show(from))];
+    match world.offers().get(&key) {
+        Some(offered) => {
+            lines.extend(explain::lines(shoot, &key.name, offered, from).into_iter().map(|line| format!("  {line}")));
+        }
+        None => lines.push(format!("  {key} is not among the manifests: nothing is known about it")),
+    }
+    let own: Vec<&Row> = forecast.rows.iter().filter(|row| row.shoot == name).collect();
+    if own.is_empty() {
+        let reason = forecast.unmoved.iter().find(|(_, names)| names.iter().any(|known| known == name));
+        lines.push(format!("  nothing happens: {}", reason.map(|(reason, _)| reason.as_str()).unwrap_or_default()));
+    }
+    for row in own {
+        let change = &row.change;
+        let pool = change.pool.as_ref().map_or_else(String::new, |pool| format!(" of worker pool {pool}"));
+        let what = match (&change.from, &change.to, &change.failure) {
+            (_, _, Some(failure)) => format!("fails: {failure}"),
+            (Some(from), Some(to), None) => format!("{from} to {to}: {}", change.reason),
+            _ => change.reason.clone(),
+        };
+        lines.push(format!(
+            "  {} {}{pool} {what}; nodes: {}",
+            show(change.time),
+            change.subject.as_str(),
+            change.effect.as_str()
+        ));
+    }
+    Ok(lines)
+}

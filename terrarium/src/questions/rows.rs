@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One change of one Shoot, in every form of output.
+
+use domain::forecast::Change;
+use serde_json::{Map, Value, json};
+
+use super::show;
+use crate::failure::Failure;
+use crate::live::ask::table::Table;
+use crate::output::Output;
+
+/// A change and whose it is.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Row {
+    /// `NAMESPACE/NAME`
+    pub(crate) shoot: String,
+    /// What happens.
+    pub(crate) change: Change,
+}
+
+/// The keys of a row, in the order of the columns of CSV.
+const KEYS: [&str; 14] = [
+    "time",
+    "windowBegin",
+    "windowEnd",
+    "shoot",
+    "pool",
+    "subject",
+    "from",
+    "to",
+    "reason",
+    "forced",
+    "wasOptedOut",
+    "rollout",
+    "outcome",
+    "failureReason",
+];
+
+impl Row {
+    /// As scripts read it: every key, `failureReason` only for what fails.
+    pub(crate) fn object(&self) -> Value {
+        let change = &self.change;
+        let mut object = json!({
+            "time": show(change.time),
+            "windowBegin": show(change.window.earliest),
+            "windowEnd": show(change.window.end),
+            "shoot": self.shoot,
+            "pool": change.pool,
+            "subject": change.subject.as_str(),
+            "from": change.from,
+            "to": change.to,
+            "reason": change.reason,
+            "forced": change.is_forced,
+            "wasOptedOut": change.was_opted_out,
+            "rollout": change.effect.as_str(),
+            "outcome": if change.failure.is_none() { "Succeeded" } else { "Failed" },
+        });
+        if let Some(failure) = &change.failure {
+            object["failureReason"] = json!(failure);
+        }
+        object
+    }
+
+    fn csv(&self) -> String {
+        let object = self.object();
+        let cells: Vec<String> = KEYS.iter().map(|key| quoted(&text(&object[*key]))).collect();
+        cells.join(",")
+    }
+
+    fn cells(&self) -> [String; 9] {
+        let change = &self.change;
+        let or_dash = |text: Option<&String>| text.cloned().unwrap_or_else(|| "-".to_owned());
+        let why = change.failure.as_ref().unwrap_or(&change.reason);
+        let forced = match (change.is_forced, change.was_opted_out) {
+            (true, true) => "yes, opted out",
+            (true, false) => "yes",
+            (false, _) => "no",
+        };
+        [
+            show(change.time),
+            self.shoot.clone(),
+            or_dash(change.pool.as_ref()),
+            change.subject.as_str().to_owned(),
+            or_dash(change.from.as_ref()),
+            if change.failure.is_none() { or_dash(change.to.as_ref()) } else { "FAILED".to_owned() },
+            forced.to_owned(),
+            change.effect.as_str().to_owned(),
+            why.clone(),
+        ]
+    }
+}
+
+fn text(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// A cell of CSV (RFC 4180).
+fn quoted(cell: &str) -> String {
+    if cell.contains(['"', ',', '\n', '\r']) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell.to_owned() }
+}
+
+/// Form of the output.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Form {
+    /// Columns, for a person
+    #[default]
+    Table,
+    /// Comma-separated values with a header
+    Csv,
+    /// One JSON object a line
+    Json,
+    /// A YAML list
+    Yaml,
+}
+
+/// Prints objects with the same keys; `columns` are the keys in their order.
+///
+/// # Errors
+/// Nobody reads any more.
+pub(crate) fn print_objects(
+    objects: &[Value],
+    columns: &[&str],
+    form: Form,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    match form {
+        Form::Json => objects.iter().try_for_each(|object| output.line(&object.to_string())),
+        Form::Yaml => output.line(yaml(objects)?.trim_end()),
+        Form::Csv => {
+            output.line(&columns.join(","))?;
+            objects.iter().try_for_each(|object| {
+                let cells: Vec<String> = columns.iter().map(|key| quoted(&text(&object[*key]))).collect();
+                output.line(&cells.join(","))
+            })
+        }
+        Form::Table => {
+            let mut table = Table::new(columns);
+            for object in objects {
+                table.push(columns.iter().map(|key| match &object[*key] {
+                    Value::Null => "-".to_owned(),
+                    value => text(value),
+                }));
+            }
+            table.print(output)
+        }
+    }
+}
+
+/// Prints rows.
+///
+/// # Errors
+/// Nobody reads any more.
+pub(crate) fn print(rows: &[Row], form: Form, output: &mut Output) -> Result<(), Failure> {
+    match form {
+        Form::Json => rows.iter().try_for_each(|row| output.line(&row.object().to_string())),
+        Form::Yaml => {
+            let objects: Vec<Value> = rows.iter().map(Row::object).collect();
+            output.line(yaml(&objects)?.trim_end())
+        }
+        Form::Csv => {
+            output.line(&KEYS.join(","))?;
+            rows.iter().try_for_each(|row| output.line(&row.csv()))
+        }
+        Form::Table if rows.is_empty() => Ok(()),
+        Form::Table => {
+            let mut table = Table::new(&["time", "shoot", "pool", "subject", "from", "to", "forced", "nodes", "why"]);
+            for row in rows {
+                table.push(row.cells());
+            }
+            table.print(output)
+        }
+    }
+}
+
+fn yaml(objects: &[Value]) -> Result<String, Failure> {
+    serde_yaml_ng::to_string(objects).map_err(|error| Failure::Failed(error.to_string()))
+}
+
+/// An object of a count by name, for summaries.
+pub(crate) fn counts(entries: impl IntoIterator<Item = (&'static str, usize)>) -> Map<String, Value> {
+    entries.into_iter().map(|(name, count)| (name.to_owned(), json!(count))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_of_csv_are_quoted_where_they_must_be() {
+        assert_eq!(quoted("a"), "a");
+        assert_eq!(quoted("a,b"), "\"a,b\"");
+        assert_eq!(quoted("say \"a\""), "\"say \"\"a\"\"\"");
+    }
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A forecast counted: by week, project or version, and as a whole.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chrono::Datelike;
+use domain::forecast::Subject;
+use domain::worker_pool::Effect;
+use serde_json::{Value, json};
+
+use super::rows::{Row, counts};
+
+/// What rows are counted by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum By {
+    /// Calendar week (Monday, UTC)
+    Week,
+    /// Namespace of the Shoots
+    Project,
+    /// Version that is left
+    Version,
+    /// Nothing: each change is a row
+    None,
+}
+
+impl By {
+    /// The column's name.
+    pub(crate) const fn key(self) -> &'static str {
+        match self {
+            Self::Week => "week",
+            Self::Project => "project",
+            Self::Version => "version",
+            Self::None => "",
+        }
+    }
+
+    fn group(self, row: &Row) -> String {
+        let change = &row.change;
+        match self {
+            Self::Week => {
+                let date = change.time.date_naive();
+                let monday = date - chrono::TimeDelta::days(i64::from(date.weekday().num_days_from_monday()));
+                monday.to_string()
+            }
+            Self::Project => row.shoot.split('/').next().unwrap_or_default().to_owned(),
+            Self::Version => match (&change.from, change.subject) {
+                (Some(from), subject) => format!("{} {from}", subject.as_str()),
+                (None, subject) => subject.as_str().to_owned(),
+            },
+            Self::None => String::new(),
+        }
+    }
+}
+
+/// The columns of a summary behind its key.
+pub(crate) const COLUMNS: [&str; 6] = ["shoots", "changes", "forced", "failed", "poolsRolled", "poolsRestarted"];
+
+/// Rows counted by something: one object a group, in order.
+pub(crate) fn grouped(rows: &[Row], by: By) -> Vec<Value> {
+    let mut groups: BTreeMap<String, Vec<&Row>> = BTreeMap::new();
+    for row in rows {
+        groups.entry(by.group(row)).or_default().push(row);
+    }
+    groups
+        .into_iter()
+        .map(|(group, rows)| {
+            let mut object = counts([
+                ("shoots", rows.iter().map(|row| &row.shoot).collect::<BTreeSet<_>>().len()),
+                ("changes", rows.iter().filter(|row| row.change.failure.is_none()).count()),
+                ("forced", rows.iter().filter(|row| row.change.is_forced && row.change.failure.is_none()).count()),
+                ("failed", rows.iter().filter(|row| row.change.failure.is_some()).count()),
+                ("poolsRolled", pools(rows.iter().copied(), |effect| effect >= Effect::AutoInPlace)),
+                ("poolsRestarted", pools(rows.iter().copied(), |effect| effect == Effect::KubeletRestart)),
+            ]);
+            object.insert(by.key().to_owned(), json!(group));
+            Value::Object(object)
+        })
+        .collect()
+}
+
+/// How often nodes of a pool are concerned: changes of one run count once for each pool. A change of the control plane
+/// stands for one pool at least; the others of the Shoot that follow it are not told one by one.
+fn pools<'a>(rows: impl Iterator<Item = &'a Row>, is_counted: impl Fn(Effect) -> bool) -> usize {
+    let concerned = rows.filter(|row| is_counted(row.change.effect));
+    let runs: BTreeSet<_> = concerned.map(|row| (&row.shoot, row.change.time, &row.change.pool)).collect();
+    // The control plane's change rolls the same pools as a change of the pool itself at the same instant.
+    let of_pools = runs.iter().filter(|(_, _, pool)| pool.is_some()).count();
+    let alone = runs.iter().filter(|(shoot, time, pool)| {
+        pool.is_none() && !runs.iter().any(|(other, at, pool)| other == shoot && at == time && pool.is_some())
+    });
+    of_pools + alone.count()
+}
+
+/// The last lines: who moves, who fails, who never moves and why.
+pub(crate) fn closing(rows: &[Row], unmoved: &BTreeMap<String, Vec<String>>, shoots: usize) -> Vec<String> {
+    let with = |holds: &dyn Fn(&Row) -> bool| {
+        rows.iter().filter(|row| holds(row)).map(|row| row.shoot.as_str()).collect::<BTreeSet<_>>().len()
+    };
+    let moved = with(&|row| row.change.failure.is_none());
+    let forced = with(&|row| row.change.failure.is_none() && row.change.is_forced);
+    let opted_out = with(&|row| row.change.failure.is_none() && row.change.was_opted_out && row.change.is_forced);
+    let failed = with(&|row| row.change.failure.is_some());
+    let blocked = with(&|row| row.change.subject == Subject::Blocked);
+    let rolled = pools(rows.iter(), |effect| effect >= Effect::AutoInPlace);
+    let mut lines = vec![format!(
+        "{shoots} Shoots: {moved} move, {forced} of them forced ({opted_out} although opted out), {failed} fail ({blocked} \
+         blocked by the API server); worker pools rolled at least {rolled} times"
+    )];
+    for (reason, names) in unmoved {
+        let shown: Vec<&str> = names.iter().take(3).map(String::as_str).collect();
+        let more = if names.len() > 3 { format!(" and {} more", names.len() - 3) } else { String::new() };
+        lines.push(format!("  {} never move, {reason}: {}{more}", names.len(), shown.join(", ")));
+    }
+    lines
+}

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `terrarium versions`: what a CloudProfile offers, who uses it, and what comes after it.
+
+use std::path::PathBuf;
+
+use api::core::{CloudProfileSpec, MachineImage, Shoot, Worker};
+use chrono::{DateTime, Utc};
+use clap::Args;
+use clock::{Clock, Random};
+use domain::admission::shoot::default_kubernetes_version;
+use domain::maintenance::kubernetes_update;
+use domain::profile::Profile;
+use domain::versions::{
+    Expirable, Selection, State, Version, force_to_consecutive_minor, force_to_next_major, force_to_next_minor,
+    major_update, minor_update, patch_update, shown_default, state,
+};
+use serde_json::{Value, json};
+
+use super::rows::{Form, print_objects};
+use super::show;
+use super::world::{ProfileKey, World};
+use crate::failure::Failure;
+use crate::live::client::Client;
+use crate::live::{Which, block_on};
+use crate::manifests;
+use crate::output::Output;
+
+/// Show versions with their state, expiration, targets and users
+///
+/// `*` marks the default to show to users: the highest supported version, else the highest unclassified one; never a
+/// preview and never a deprecated version.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    which: Which,
+    /// One profile: NAME, or NAMESPACE/NAME of a NamespacedCloudProfile [default: all]
+    #[arg(value_name = "CLOUDPROFILE")]
+    name: Option<String>,
+    /// Manifests instead of the landscape: files, folders, or `-` for standard input
+    #[arg(short = 'f', long = "filename", value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Only versions that no Shoot uses
+    #[arg(long)]
+    unused: bool,
+    /// Form of the output
+    #[arg(short = 'o', long = "output", value_enum, default_value_t = Form::Table)]
+    output: Form,
+}
+
+const COLUMNS: [&str; 12] = [
+    "profile",
+    "subject",
+    "version",
+    "default",
+    "state",
+    "expires",
+    "daysLeft",
+    "automaticTarget",
+    "forcedTarget",
+    "shoots",
+    "pools",
+    "removable",
+];
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
+    let (mut world, now, profile, seed) = if arguments.files.is_empty() {
+        let client = Client::of(&arguments.which.directory()?)?;
+        let (world, now) =
+            block_on(async { Ok((World::of_landscape(&client.context()).await?, client.clock().await?.now)) })?;
+        (world, now, profile_of(&client.facts.profile), client.facts.seed)
+    } else {
+        (World::of_manifests(manifests::read(&arguments.files)?)?, Clock::wall().now(), Profile::default(), 1)
+    };
+    world.complete(&Random::new(seed), now);
+    for note in &world.notes {
+        output.note(&format!("note: {note}"));
+    }
+    let offers = world.offers();
+    let wanted = |key: &ProfileKey| match &arguments.name {
+        None => true,
+        Some(name) => shown_name(key) == *name,
+    };
+    let mut objects = Vec::new();
+    let mut warnings = Vec::new();
+    let mut found = false;
+    for (key, offered) in offers.iter().filter(|(key, _)| wanted(key)) {
+        found = true;
+        let users: Vec<&Shoot> = world.shoots.iter().filter(|shoot| ProfileKey::of(shoot) == *key).collect();
+        let view = View { name: shown_name(key), offered, users, now, profile };
+        view.list(&mut objects);
+        view.warn(&mut warnings);
+    }
+    if !found {
+        let names: Vec<String> = offers.keys().map(shown_name).collect();
+        let what = match &arguments.name {
+            Some(name) => format!("there is no CloudProfile {name}"),
+            None => "there is no CloudProfile".to_owned(),
+        };
+        let hint = if names.is_empty() { String::new() } else { format!("there are {}", names.join(", ")) };
+        return Err(Failure::input(what, hint));
+    }
+    if arguments.unused {
+        objects.retain(|object| object["shoots"] == 0 && object["pools"] == 0);
+    }
+    print_objects(&objects, &COLUMNS, arguments.output, output)?;
+    for warning in warnings {
+        output.note(&format!("warning: {warning}"));
+    }
+    Ok(())
+}
+
+fn shown_name(key: &ProfileKey) -> String {
+    match &key.namespace {
+        None => key.name.clone(),
+        Some(namespace) => format!("{namespace}/{}", key.name),
+    }
+}
+
+/// One profile at an instant.
+struct View<'a> {
+    name: String,
+    offered: &'a CloudProfileSpec,
+    users: Vec<&'a Shoot>,
+    now: DateTime<Utc>,
+    profile: Profile,
+}
+
+impl View<'_> {
+    fn list(&self, objects: &mut Vec<Value>) {
+        let versions = &self.offered.kubernetes.versions;
+        let default = shown_default(versions, self.now).map(|entry| entry.version.as_str());
+        for entry in sorted(versions.iter()) {
+            let own = |worker: &Worker| worker.kubernetes.as_ref().and_then(|kubernetes| kubernetes.version.clone());
+            let shoots = self.users.iter().filter(|shoot| shoot.spec.kubernetes.version == entry.version).count();
+            let workers = self.users.iter().flat_map(|shoot| &shoot.spec.provider.workers);
+            let pools = workers.filter(|worker| own(worker).as_deref() == Some(&entry.version)).count();
+            let blocking = if self.profile.worker_pool_versions_are_in_use() { shoots + pools } else { shoots };
+            let automatic = found(patch_update(versions, &entry.version, self.now));
+            let forced =
+                automatic.clone().or_else(|| found(force_to_consecutive_minor(versions, &entry.version, self.now)));
+            objects.push(self.object(
+                "kubernetes",
+                entry,
+                (automatic, forced),
+                (shoots, pools),
+                blocking == 0,
+                default,
+            ));
+        }
+        for image in &self.offered.machine_images {
+            for entry in sorted(image.versions.iter()) {
+                let users = |shoot: &&&Shoot| uses(shoot, image, &entry.version) > 0;
+                let shoots = self.users.iter().filter(users).count();
+                let pools = self.users.iter().map(|shoot| uses(shoot, image, &entry.version)).sum();
+                let targets = image_targets(image, &entry.version, self.now);
+                objects.push(self.object(&image.name, entry, targets, (shoots, pools), pools == 0, None));
+            }
+        }
+    }
+
+    fn object(
+        &self,
+        subject: &str,
+        entry: &impl Expirable,
+        (automatic, forced): (Option<String>, Option<String>),
+        (shoots, pools): (usize, usize),
+        is_removable: bool,
+        default: Option<&str>,
+    ) -> Value {
+        let expires = entry.expiration_date();
+        json!({
+            "profile": self.name,
+            "subject": subject,
+            "version": entry.version(),
+            "default": if default == Some(entry.version()) { "*" } else { "" },
+            "state": state(entry, self.now).to_string(),
+            "expires": expires.map(show),
+            "daysLeft": expires.map(|date| (date - self.now).num_days().max(0)),
+            "automaticTarget": automatic,
+            "forcedTarget": forced,
+            "shoots": shoots,
+            "pools": pools,
+            "removable": is_removable,
+        })
+    }
+
+    fn warn(&self, warnings: &mut Vec<String>) {
+        let versions = &self.offered.kubernetes.versions;
+        let name = &self.name;
+        let path = apimachinery::field::Path::new("spec");
+        let shown = shown_default(versions, self.now).map(|entry| entry.version.clone());
+        let filled = default_kubernetes_version(versions, "", self.now, &path).ok().flatten();
+        match (&shown, &filled) {
+            (None, Some(filled)) => warnings.push(format!(
+                "{name}: no version is supported or unclassified, so none is marked; an empty spec.kubernetes.version gives {filled}"
+            )),
+            (Some(shown), Some(filled)) if shown != filled => warnings.push(format!(
+                "{name}: {shown} is shown as the default, but an empty spec.kubernetes.version gives {filled}"
+            )),
+            _ => {}
+        }
+        for entry in versions {
+            let judged = state(entry, self.now);
+            if judged == State::Deprecated && entry.expiration_date.is_none() {
+                warnings
+                    .push(format!("{name}: kubernetes {} is deprecated, but has no expiration date", entry.version));
+            }
+            if entry.expiration_date.is_none() {
+                continue;
+            }
+            let expired_by_then = entry.expiration_date.map_or(self.now, |date| date.0.max(self.now));
+            let outcome = kubernetes_update(&entry.version, false, versions, None, expired_by_then);
+            if outcome.is_some_and(|outcome| outcome.result.is_err()) {
+                warnings.push(format!("{name}: kubernetes {}: {}", entry.version, self.dead_end(&entry.version)));
+            }
+        }
+        for image in &self.offered.machine_images {
+            for entry in &image.versions {
+                if state(entry, self.now) == State::Deprecated && entry.expiration_date.is_none() {
+                    warnings.push(format!(
+                        "{name}: {} {} is deprecated, but has no expiration date",
+                        image.name, entry.version
+                    ));
+                }
+                let date = entry.expiration_date.map(|date| date.0.max(self.now));
+                if let Some(then) = date
+                    && image_targets(image, &entry.version, then).1.is_none()
+                {
+                    warnings.push(format!(
+                        "{name}: {} {} expires, and no version follows it (update strategy: {})",
+                        image.name,
+                        entry.version,
+                        image.update_strategy.as_deref().unwrap_or("major")
+                    ));
+                }
+            }
+        }
+    }
+
+    /// Why no version follows one of Kubernetes that expires.
+    fn dead_end(&self, version: &str) -> String {
+        let Ok(current) = Version::parse(version) else { return "is no version".to_owned() };
+        let next = format!("{}.{}", current.major, current.minor.saturating_add(1));
+        let of_next = |entry: &&api::core::ExpirableVersion| {
+            Version::parse(&entry.version)
+                .is_ok_and(|other| other.major == current.major && Some(other.minor) == current.minor.checked_add(1))
+        };
+        if self.offered.kubernetes.versions.iter().any(|entry| of_next(&entry)) {
+            format!("when it expires only previews of {next} are ahead")
+        } else {
+            format!("when it expires the next minor {next} is missing")
+        }
+    }
+}
+
+fn uses(shoot: &Shoot, image: &MachineImage, version: &str) -> usize {
+    let images = shoot.spec.provider.workers.iter().filter_map(|worker| worker.machine.image.as_ref());
+    images.filter(|used| used.name == image.name && used.version.as_deref() == Some(version)).count()
+}
+
+fn found<V: Expirable>(selection: Selection<'_, V>) -> Option<String> {
+    selection.ok().flatten().map(|entry| entry.version().to_owned())
+}
+
+/// The automatic and the forced target of an image version, for a pool that can run every version.
+fn image_targets(image: &MachineImage, version: &str, now: DateTime<Utc>) -> (Option<String>, Option<String>) {
+    let versions = &image.versions;
+    let (automatic, forced) = match image.update_strategy.as_deref() {
+        Some("patch") => (patch_update(versions, version, now), force_to_next_minor(versions, version, now)),
+        Some("minor") => (minor_update(versions, version, now), force_to_next_major(versions, version, now)),
+        _ => (major_update(versions, version, now), Ok(None)),
+    };
+    let automatic = found(automatic);
+    (automatic.clone(), automatic.or_else(|| found(forced)))
+}
+
+/// Highest first; what does not parse comes last.
+fn sorted<'a, V: Expirable + 'a>(entries: impl Iterator<Item = &'a V>) -> Vec<&'a V> {
+    let mut entries: Vec<&V> = entries.collect();
+    entries.sort_by_key(|entry| std::cmp::Reverse(Version::parse(entry.version()).ok()));
+    entries
+}
+
+fn profile_of(name: &str) -> Profile {
+    if name == "upstream" { Profile::Upstream } else { Profile::Documents }
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Other expiration dates and classifications than the CloudProfiles have: `kubernetes/1.31=2027-01-31`.
+
+use std::str::FromStr;
+
+use api::core::CloudProfile;
+use apimachinery::meta::Time;
+use chrono::{DateTime, Utc};
+
+use super::instant;
+use crate::failure::Failure;
+use crate::live::ask::kinds::distance;
+
+/// Versions by kind or image, and by version or its beginning.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Selector {
+    /// `kubernetes`, or the name of a machine image.
+    subject: String,
+    /// `1.31.2`, or all of `1.31`.
+    version: String,
+}
+
+impl Selector {
+    fn parse(text: &str) -> Result<Self, String> {
+        let parts = text.rsplit_once('/').filter(|(subject, version)| !subject.is_empty() && !version.is_empty());
+        let (subject, version) =
+            parts.ok_or_else(|| format!("`{text}` names no version: use kubernetes/1.31, or IMAGE/VERSION"))?;
+        Ok(Self { subject: subject.to_owned(), version: version.trim_start_matches('v').to_owned() })
+    }
+
+    fn takes(&self, subject: &str, version: &str) -> bool {
+        let rest = version.strip_prefix(self.version.as_str());
+        subject == self.subject && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    }
+}
+
+/// Versions expire at another time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Expire(Selector, DateTime<Utc>);
+
+impl FromStr for Expire {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (selector, date) = text.split_once('=').ok_or("use kubernetes/1.31=2027-01-31, or IMAGE/VERSION=DATE")?;
+        Ok(Self(Selector::parse(selector)?, instant(date)?))
+    }
+}
+
+/// Versions are classified otherwise.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Classify(Selector, String);
+
+impl FromStr for Classify {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (selector, class) =
+            text.split_once('=').ok_or("use kubernetes/1.31.2=deprecated, or IMAGE/VERSION=CLASS")?;
+        if !["preview", "supported", "deprecated"].contains(&class) {
+            return Err(format!("`{class}` is no classification: use preview, supported or deprecated"));
+        }
+        Ok(Self(Selector::parse(selector)?, class.to_owned()))
+    }
+}
+
+/// Changes the profiles.
+///
+/// # Errors
+/// A selector that no version of any profile fits.
+pub(crate) fn apply(profiles: &mut [CloudProfile], expire: &[Expire], classify: &[Classify]) -> Result<(), Failure> {
+    for Expire(selector, date) in expire {
+        each(profiles, selector, |expiration, _| *expiration = Some(Time(*date)))?;
+    }
+    for Classify(selector, class) in classify {
+        each(profiles, selector, |_, classification| *classification = Some(class.clone()))?;
+    }
+    Ok(())
+}
+
+fn each(
+    profiles: &mut [CloudProfile],
+    selector: &Selector,
+    change: impl Fn(&mut Option<Time>, &mut Option<String>),
+) -> Result<(), Failure> {
+    let (mut found, mut offered) = (false, Vec::new());
+    for profile in profiles {
+        for entry in &mut profile.spec.kubernetes.versions {
+            offered.push(format!("kubernetes/{}", entry.version));
+            if selector.takes("kubernetes", &entry.version) {
+                change(&mut entry.expiration_date, &mut entry.classification);
+                found = true;
+            }
+        }
+        for image in &mut profile.spec.machine_images {
+            for entry in &mut image.versions {
+                offered.push(format!("{}/{}", image.name, entry.version));
+                if selector.takes(&image.name, &entry.version) {
+                    change(&mut entry.expiration_date, &mut entry.classification);
+                    found = true;
+                }
+            }
+        }
+    }
+    if found {
+        return Ok(());
+    }
+    let wanted = format!("{}/{}", selector.subject, selector.version);
+    let nearest = offered.into_iter().min_by_key(|name| distance(name, &wanted));
+    let hint = nearest.map_or_else(|| "no CloudProfile is given".to_owned(), |name| format!("the nearest is `{name}`"));
+    Err(Failure::input(format!("no CloudProfile has a version {wanted}"), hint))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn selectors_take_whole_segments() {
+        let selector = Selector::parse("kubernetes/1.3").expect("a selector");
+        assert!(selector.takes("kubernetes", "1.3.1") && selector.takes("kubernetes", "1.3"));
+        assert!(!selector.takes("kubernetes", "1.31.1") && !selector.takes("gardenlinux", "1.3.1"));
+        for text in ["kubernetes", "kubernetes/", "/1.3", ""] {
+            assert!(Selector::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_offered_is_an_error_with_the_nearest_name() {
+        let mut profile = CloudProfile::default();
+        profile.spec.kubernetes.versions =
+            vec![api::core::ExpirableVersion { version: "1.31.2".into(), ..Default::default() }];
+        let mut profiles = [profile];
+        let expire = |text: &str| [text.parse::<Expire>().expect("an expiration")];
+        apply(&mut profiles, &expire("kubernetes/1.31=2027-01-31"), &[]).expect("it is offered");
+        assert!(profiles[0].spec.kubernetes.versions[0].expiration_date.is_some());
+        assert_eq!(
+            apply(&mut profiles, &expire("kubernetes/1.32=2027-01-31"), &[]),
+            Err(Failure::input("no CloudProfile has a version kubernetes/1.32", "the nearest is `kubernetes/1.31.2`"))
+        );
+        assert!("kubernetes/1.31=soon".parse::<Expire>().is_err());
+        assert!("kubernetes/1.31=expired".parse::<Classify>().is_err());
+    }
+}

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `terrarium why`: what a Shoot of a landscape waits for, and what will happen to it.
+//!
+//! Each line names the object and the field that it was read from. Nothing is stored anywhere but in these objects: the
+//! lines about the next maintenance come from the same functions as the controller's.
+
+use api::core::{Shoot, Worker};
+use api::machine::{Machine, MachineDeployment};
+use chrono::{DateTime, Utc};
+use clap::Args;
+use clock::Random;
+use controller::{Api, ListOptions};
+use domain::annotations;
+use domain::forecast::{self, Offer, Settings};
+use domain::reconcile::{is_confined, is_hibernation_enabled};
+use domain::validation::shoot::Gates;
+use domain::worker_pool::{HashInputs, kubernetes_version};
+use process::Context;
+
+use super::forecast::hash_version;
+use super::world::{ProfileKey, World};
+use super::{explain, show};
+use crate::failure::Failure;
+use crate::live::ask::clusters::ClusterName;
+use crate::live::ask::shoots;
+use crate::live::client::Client;
+use crate::live::{Which, block_on};
+use crate::output::Output;
+
+/// Tell what a Shoot waits for, and what its next maintenance will do
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    which: Which,
+    /// shoot/PROJECT/NAME
+    #[arg(value_name = "SHOOT", value_parser = shoot)]
+    shoot: ClusterName,
+    /// This worker pool only
+    #[arg(long, value_name = "P")]
+    pool: Option<String>,
+}
+
+fn shoot(text: &str) -> Result<ClusterName, String> {
+    match text.parse() {
+        Ok(shoot @ ClusterName::Shoot(..)) => Ok(shoot),
+        _ => Err("use shoot/PROJECT/NAME".to_owned()),
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
+    let client = Client::of(&arguments.which.directory()?)?;
+    let lines = block_on(async { lines(arguments, &client).await })?;
+    lines.iter().try_for_each(|line| output.line(line))
+}
+
+async fn lines(arguments: &Arguments, client: &Client) -> Result<Vec<String>, Failure> {
+    let ClusterName::Shoot(project, name) = &arguments.shoot else { return Ok(Vec::new()) };
+    let context = client.context();
+    let now = client.clock().await?.now;
+    let tree = shoots::find(&client.transport(), project, name).await?;
+    let shoot: Shoot = serde_json::from_value(tree).map_err(|error| Failure::Failed(error.to_string()))?;
+    if let Some(pool) = &arguments.pool
+        && !shoot.spec.provider.workers.iter().any(|worker| worker.name == *pool)
+    {
+        let names: Vec<&str> = shoot.spec.provider.workers.iter().map(|worker| worker.name.as_str()).collect();
+        return Err(Failure::input(
+            format!("Shoot {project}/{name} has no worker pool {pool}"),
+            format!("it has {}", if names.is_empty() { "none".to_owned() } else { names.join(", ") }),
+        ));
+    }
+    let mut lines = vec![format!("Shoot {project}/{name} at {}", show(now))];
+    operation(&shoot, &mut lines);
+    let pool = arguments.pool.as_deref();
+    machines(&context, &shoot, pool, &mut lines).await?;
+    in_place(&shoot, pool, &mut lines);
+    pending_changes(&context, &shoot, pool, &mut lines).await?;
+    maintenance(&context, &shoot, now, client.facts.seed, pool, &mut lines).await?;
+    Ok(lines)
+}
+
+/// What runs, what failed, what is unhealthy.
+fn operation(shoot: &Shoot, lines: &mut Vec<String>) {
+    let status = &shoot.status;
+    match &status.last_operation {
+        None => lines.push("  status.lastOperation: none yet; nobody has begun".to_owned()),
+        Some(last) => lines.push(format!(
+            "  status.lastOperation: {} {} ({}%): {}",
+            last.r#type, last.state, last.progress, last.description
+        )),
+    }
+    if shoot.spec.seed_name.is_none() {
+        lines.push("  spec.seedName: not set; waits for gardener-scheduler".to_owned());
+    }
+    for error in &status.last_errors {
+        lines.push(format!("  status.lastErrors: {} [{}]", error.description, error.codes.join(", ")));
+    }
+    let (generation, observed) = (shoot.metadata.generation, status.observed_generation);
+    if generation != observed {
+        lines.push(format!(
+            "  metadata.generation {generation}, status.observedGeneration {observed}: waits for gardenlet"
+        ));
+    }
+    for (path, conditions) in [("status.conditions", &status.conditions), ("status.constraints", &status.constraints)] {
+        for condition in conditions.iter().filter(|condition| condition.status != "True") {
+            lines.push(format!(
+                "  {path} {}: {} {}: {}",
+                condition.r#type, condition.status, condition.reason, condition.message
+            ));
+        }
+    }
+    for key in [annotations::OPERATION, annotations::MAINTENANCE_OPERATION, annotations::TASKS] {
+        if let Some(value) = shoot.metadata.annotation(key) {
+            let when = if key == annotations::MAINTENANCE_OPERATION {
+                "waits for the next maintenance"
+            } else {
+                "waits for gardenlet"
+            };
+            lines.push(format!("  annotation {key}={value}: {when}"));
+        }
+    }
+    if shoot.metadata.is_being_deleted() {
+        lines.push(format!(
+            "  metadata.deletionTimestamp is set; finalizers left: {}",
+            shoot.metadata.finalizers.join(", ")
+        ));
+    }
+}
+
+fn seed_cluster(shoot: &Shoot) -> Option<(String, String)> {
+    let seed = shoot.status.seed_name.as_ref().or(shoot.spec.seed_name.as_ref())?;
+    let namespace = Some(shoot.status.technical_id.clone()).filter(|name| !name.is_empty())?;
+    Some((format!("seed--{seed}"), namespace))
+}
+
+fn failed(error: controller::Error) -> Failure {
+    Failure::Failed(error.to_string())
+}
+
+/// Roll-outs: replicas that are not up to date, Machines on their way.
+async fn machines(
+    context: &Context,
+    shoot: &Shoot,
+    pool: Option<&str>,
+    lines: &mut Vec<String>,
+) -> Result<(), Failure> {
+    let Some((cluster, namespace)) = seed_cluster(shoot) else { return Ok(()) };
+    let all = ListOptions::default();
+    let deployments = Api::<MachineDeployment>::namespaced(context, &cluster, &namespace).list(&all).await;
+    let (deployments, _) = deployments.map_err(failed)?;
+    let is_of = |name: &str| pool.is_none_or(|pool| name.starts_with(&format!("{namespace}-{pool}-")));
+    for deployment in deployments.iter().filter(|deployment| is_of(&deployment.metadata.name)) {
+        let (wanted, status) = (deployment.spec.replicas, &deployment.status);
+        let is_done = status.updated_replicas == wanted && status.replicas == wanted && status.ready_replicas == wanted;
+        if !is_done {
+            lines.push(format!(
+                "  MachineDeployment {}: {wanted} wanted; status.updatedReplicas {}, readyReplicas {}, replicas {}",
+                deployment.metadata.name, status.updated_replicas, status.ready_replicas, status.replicas
+            ));
+        }
+    }
+    let (machines, _) = Api::<Machine>::namespaced(context, &cluster, &namespace).list(&all).await.map_err(failed)?;
+    for machine in machines.iter().filter(|machine| is_of(&machine.metadata.name)) {
+        let status = &machine.status;
+        let phase = &status.current_status.phase;
+        let last = &status.last_operation;
+        if machine.metadata.is_being_deleted() || phase != "Running" {
+            lines.push(format!(
+                "  Machine {}: status.currentStatus.phase {phase}, status.lastOperation {} {}: {}",
+                machine.metadata.name, last.r#type, last.state, last.description
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Pools whose update in place has begun.
+fn in_place(shoot: &Shoot, pool: Option<&str>, lines: &mut Vec<String>) {
+    let Some(pending) = shoot.status.in_place_updates.as_ref().and_then(|one| one.pending_worker_updates.as_ref())
+    else {
+        return;
+    };
+    let is_of = |name: &&String| pool.is_none_or(|pool| *name == pool);
+    for name in pending.auto_in_place_update.iter().filter(is_of) {
+        lines.push(format!("  status.inPlaceUpdates.pendingWorkerUpdates.autoInPlaceUpdate {name}: nodes are updated one after the other"));
+    }
+    for name in pending.manual_in_place_update.iter().filter(is_of) {
+        lines.push(format!(
+            "  status.inPlaceUpdates.pendingWorkerUpdates.manualInPlaceUpdate {name}: waits for nodes with label \
+             node.machine.sapcloud.io/selected-for-update=true"
+        ));
+    }
+}
+
+/// What the spec of the Shoot says and its Worker does not: changes that are not rolled out.
+async fn pending_changes(
+    context: &Context,
+    shoot: &Shoot,
+    pool: Option<&str>,
+    lines: &mut Vec<String>,
+) -> Result<(), Failure> {
+    let Some((cluster, namespace)) = seed_cluster(shoot) else { return Ok(()) };
+    let workers = Api::<api::extensions::Worker>::namespaced(context, &cluster, &namespace);
+    let Some(rolled) = workers.get_opt(&shoot.metadata.name).await.map_err(failed)? else { return Ok(()) };
+    let when = if is_confined(&shoot.spec) {
+        "confined: waits for the next reconciliation (spec.maintenance.confineSpecUpdateRollout)"
+    } else {
+        "waits for the present reconciliation"
+    };
+    for (index, worker) in shoot.spec.provider.workers.iter().enumerate() {
+        if pool.is_some_and(|pool| worker.name != pool) {
+            continue;
+        }
+        let Some(known) = rolled.spec.pools.iter().find(|known| known.name == worker.name) else {
+            lines.push(format!("  spec.provider.workers[{index}] {} is new; {when}", worker.name));
+            continue;
+        };
+        let before = HashInputs::of_extension_pool(shoot, known);
+        for (field, from, to) in differences(shoot, worker, &before) {
+            lines.push(format!("  spec.provider.workers[{index}] {field}: {from} to {to}; {when}"));
+        }
+    }
+    for known in rolled.spec.pools.iter().filter(|known| pool.is_none_or(|pool| known.name == pool)) {
+        if !shoot.spec.provider.workers.iter().any(|worker| worker.name == known.name) {
+            lines.push(format!("  Worker pool {} is removed from the spec; {when}", known.name));
+        }
+    }
+    Ok(())
+}
+
+fn differences(shoot: &Shoot, worker: &Worker, before: &HashInputs) -> Vec<(&'static str, String, String)> {
+    let after = HashInputs::of_shoot(shoot, worker);
+    let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "none".to_owned());
+    let version = kubernetes_version(shoot, worker).to_owned();
+    let pairs = [
+        ("kubernetes.version", before.kubernetes_version.clone(), version),
+        ("machine.type", before.machine_type.clone(), after.machine_type.clone()),
+        ("machine.image.name", before.image_name.clone(), after.image_name.clone()),
+        ("machine.image.version", before.image_version.clone(), after.image_version.clone()),
+        ("volume.size", text(&before.volume_size), text(&after.volume_size)),
+        ("volume.type", text(&before.volume_type), text(&after.volume_type)),
+    ];
+    pairs.into_iter().filter(|(_, from, to)| from != to).collect()
+}
+
+/// The next run, what it will do, and what it will not.
+async fn maintenance(
+    context: &Context,
+    shoot: &Shoot,
+    now: DateTime<Utc>,
+    seed: u64,
+    pool: Option<&str>,
+    lines: &mut Vec<String>,
+) -> Result<(), Failure> {
+    if let Some(last) = &shoot.status.last_maintenance {
+        let failure = last.failure_reason.as_ref().map_or_else(String::new, |reason| format!(" ({reason})"));
+        lines.push(format!(
+            "  status.lastMaintenance: {} at {}: {}{failure}",
+            last.state,
+            show(last.triggered_time.0),
+            last.description.trim_end()
+        ));
+    }
+    let random = Random::new(seed);
+    let draw = |purpose: &str, key: &str, ordinal: u64| random.draw(purpose, key, ordinal);
+    let (run, span) = forecast::next_run(shoot, now, &draw);
+    lines.push(format!(
+        "Next maintenance at {}, in the window from {} to {} (spec.maintenance.timeWindow)",
+        show(run),
+        show(span.earliest),
+        show(span.end)
+    ));
+    if is_hibernation_enabled(&shoot.spec) {
+        lines.push(
+            "  spec.hibernation.enabled is true: versions change, nodes come with them when it wakes up".to_owned(),
+        );
+    }
+    let world = World::of_landscape(context).await?;
+    let key = ProfileKey::of(shoot);
+    let offers = world.offers();
+    let Some(offered) = offers.get(&key) else {
+        lines.push(format!("  spec.cloudProfile: {key} is gone; maintenance cannot run"));
+        return Ok(());
+    };
+    let offer = Offer { name: key.name.clone(), first: offered.clone(), changes: Vec::new() };
+    let settings = Settings {
+        from: now + chrono::TimeDelta::nanoseconds(1),
+        until: run,
+        draw: &draw,
+        gates: Gates { in_place_node_updates: true, ..Gates::default() },
+        hash_version: hash_version(),
+    };
+    let course = forecast::course(shoot, &offer, &settings);
+    let is_of = |name: Option<&String>| pool.is_none() || name.map(String::as_str) == pool || name.is_none();
+    if course.changes.is_empty() {
+        lines.push("  it changes nothing; the Shoot is reconciled, with infrastructure and DNS records".to_owned());
+    }
+    for change in course.changes.iter().filter(|change| is_of(change.pool.as_ref())) {
+        let whose = change.pool.as_ref().map_or_else(String::new, |pool| format!(" of worker pool {pool}"));
+        let what = match (&change.from, &change.to, &change.failure) {
+            (_, _, Some(failure)) => format!("will fail: {failure}"),
+            (Some(from), Some(to), None) => {
+                format!("{from} to {to}: {}; nodes: {}", change.reason, change.effect.as_str())
+            }
+            _ => change.reason.clone(),
+        };
+        lines.push(format!("  {}{whose} {what}", change.subject.as_str()));
+    }
+    lines.push(format!("Versions by {key}, as of the next maintenance:"));
+    let explained = explain::lines(shoot, &key.name, offered, run);
+    let mut shown = true;
+    for line in explained {
+        if !line.starts_with(' ') {
+            shown = pool.is_none_or(|pool| {
+                !line.contains(" of worker pool ") || line.contains(&format!(" of worker pool {pool}:"))
+            });
+        }
+        if shown {
+            lines.push(format!("  {line}"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+//! CloudProfiles, NamespacedCloudProfiles and Shoots, as manifests give them or a landscape has them.
+//!
+//! **Invariants.** Everything is defaulted as the API server would. A Shoot keeps its place among the manifests.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use api::core::{CloudProfile, CloudProfileSpec, NamespacedCloudProfile, Shoot};
+use apimachinery::meta::Time;
+use chrono::{DateTime, Utc};
+use clock::Random;
+use controller::{Api, ListOptions};
+use domain::admission::shoot::{default_image, default_kubernetes_version};
+use domain::cloud_profile::{self, NAMESPACED_CLOUD_PROFILE};
+use domain::defaulting;
+use process::Context;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::failure::Failure;
+use crate::manifests::{Manifest, ManifestError};
+
+const API_VERSION: &str = "core.gardener.cloud/v1beta1";
+
+/// Profiles and Shoots.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct World {
+    /// CloudProfiles in the order in which they were given.
+    pub(crate) cloud_profiles: Vec<CloudProfile>,
+    /// NamespacedCloudProfiles.
+    pub(crate) namespaced: Vec<NamespacedCloudProfile>,
+    /// Shoots.
+    pub(crate) shoots: Vec<Shoot>,
+    /// What was left out, and what is taken for granted.
+    pub(crate) notes: Vec<String>,
+}
+
+/// A profile as a Shoot refers to it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct ProfileKey {
+    /// Of a NamespacedCloudProfile.
+    pub(crate) namespace: Option<String>,
+    /// Its name.
+    pub(crate) name: String,
+}
+
+impl ProfileKey {
+    /// The profile that a Shoot refers to.
+    pub(crate) fn of(shoot: &Shoot) -> Self {
+        let reference = cloud_profile::reference(&shoot.spec);
+        let is_namespaced = reference.as_ref().is_some_and(|reference| reference.kind == NAMESPACED_CLOUD_PROFILE);
+        Self {
+            namespace: is_namespaced.then(|| shoot.metadata.namespace.clone()),
+            name: reference.map(|reference| reference.name).unwrap_or_default(),
+        }
+    }
+}
+
+/// `CloudProfile "aws"`.
+impl std::fmt::Display for ProfileKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.namespace {
+            None => write!(f, "CloudProfile {:?}", self.name),
+            Some(namespace) => write!(f, "NamespacedCloudProfile \"{namespace}/{}\"", self.name),
+        }
+    }
+}
+
+impl World {
+    /// From manifests; kinds that play no part are left out with a note.
+    ///
+    /// # Errors
+    /// An object that is not what its kind says.
+    pub(crate) fn of_manifests(manifests: Vec<Manifest>) -> Result<Self, ManifestError> {
+        let mut world = Self::default();
+        let mut skipped: BTreeMap<String, usize> = BTreeMap::new();
+        let mut seen = BTreeSet::new();
+        for mut manifest in manifests {
+            let kind = manifest.kind().to_owned();
+            let is_ours = manifest.api_version() == API_VERSION;
+            let known = is_ours && ["CloudProfile", "NamespacedCloudProfile", "Shoot"].contains(&&*kind);
+            if !known {
+                *skipped.entry(kind).or_default() += 1;
+                continue;
+            }
+            if manifest.name().is_empty() {
+                return Err(ManifestError::at(&manifest.origin, format!("{kind}: `metadata.name` is missing")));
+            }
+            if kind != "CloudProfile" && manifest.namespace().is_empty() {
+                manifest.object["metadata"]["namespace"] = Value::String("default".to_owned());
+            }
+            let id = (kind.clone(), manifest.namespace().to_owned(), manifest.name().to_owned());
+            if !seen.insert(id) {
+                return Err(ManifestError::at(
+                    &manifest.origin,
+                    format!("{kind} {} is given twice", full_name(&manifest)),
+                ));
+            }
+            match &*kind {
+                "CloudProfile" => world.cloud_profiles.push(typed(&mut manifest)?),
+                "NamespacedCloudProfile" => world.namespaced.push(typed(&mut manifest)?),
+                _ => {
+                    let mut shoot: Shoot = typed(&mut manifest)?;
+                    shoot.metadata.deletion_timestamp = manifest.is_being_deleted.then(Time::default);
+                    world.shoots.push(shoot);
+                }
+            }
+        }
+        if !skipped.is_empty() {
+            let kinds: Vec<String> = skipped.iter().map(|(kind, count)| format!("{kind} ({count})")).collect();
+            world.notes.push(format!("other kinds are left out: {}", kinds.join(", ")));
+        }
+        Ok(world)
+    }
+
+    /// From a landscape that runs.
+    ///
+    /// # Errors
+    /// The server's words.
+    pub(crate) async fn of_landscape(context: &Context) -> Result<Self, Failure> {
+        let failed = |error: controller::Error| Failure::Failed(error.to_string());
+        let all = ListOptions::default();
+        Ok(Self {
+            cloud_profiles: Api::all(context, "garden").list(&all).await.map_err(failed)?.0,
+            namespaced: Api::all(context, "garden").list(&all).await.map_err(failed)?.0,
+            shoots: Api::all(context, "garden").list(&all).await.map_err(failed)?.0,
+            notes: Vec::new(),
+        })
+    }
+
+    /// Fills in what the API server would: fields, maintenance time windows, incomplete versions and images.
+    pub(crate) fn complete(&mut self, random: &Random, now: DateTime<Utc>) {
+        for profile in &mut self.cloud_profiles {
+            defaulting::cloud_profile(profile);
+        }
+        for shoot in &mut self.shoots {
+            let key = format!("garden/{}/{}", shoot.metadata.namespace, shoot.metadata.name);
+            defaulting::shoot(shoot, random.draw("default-maintenance-time-window", &key, 0));
+        }
+        let offers = self.offers();
+        for shoot in &mut self.shoots {
+            if let Some(offer) = offers.get(&ProfileKey::of(shoot)) {
+                complete_versions(shoot, offer, now);
+            }
+        }
+    }
+
+    /// What each profile offers. A NamespacedCloudProfile whose parent is not given offers what its status says.
+    pub(crate) fn offers(&self) -> BTreeMap<ProfileKey, CloudProfileSpec> {
+        let whole = |profile: &CloudProfile| ProfileKey { namespace: None, name: profile.metadata.name.clone() };
+        let mut offers: BTreeMap<ProfileKey, CloudProfileSpec> =
+            self.cloud_profiles.iter().map(|profile| (whole(profile), profile.spec.clone())).collect();
+        for profile in &self.namespaced {
+            let parent = self.cloud_profiles.iter().find(|parent| parent.metadata.name == profile.spec.parent.name);
+            let spec = match parent {
+                Some(parent) => cloud_profile::merge(&parent.spec, &profile.spec),
+                None => profile.status.cloud_profile_spec.clone(),
+            };
+            let meta = &profile.metadata;
+            offers.insert(ProfileKey { namespace: Some(meta.namespace.clone()), name: meta.name.clone() }, spec);
+        }
+        offers
+    }
+}
+
+/// `NAMESPACE/NAME`.
+pub(crate) fn name_of(shoot: &Shoot) -> String {
+    format!("{}/{}", shoot.metadata.namespace, shoot.metadata.name)
+}
+
+fn full_name(manifest: &Manifest) -> String {
+    match manifest.namespace() {
+        "" => manifest.name().to_owned(),
+        namespace => format!("{namespace}/{}", manifest.name()),
+    }
+}
+
+fn typed<T: DeserializeOwned>(manifest: &mut Manifest) -> Result<T, ManifestError> {
+    let (kind, name) = (manifest.kind().to_owned(), full_name(manifest));
+    serde_json::from_value(std::mem::take(&mut manifest.object))
+        .map_err(|error| ManifestError::at(&manifest.origin, format!("{kind} {name}: {error}")))
+}
+
+/// Incomplete versions of a Shoot that no server has seen yet; what cannot be completed stays as it is.
+fn complete_versions(shoot: &mut Shoot, offer: &CloudProfileSpec, now: DateTime<Utc>) {
+    let path = apimachinery::field::Path::new("spec");
+    let versions = &offer.kubernetes.versions;
+    let complete = |version: &mut String| {
+        if let Ok(Some(found)) = default_kubernetes_version(versions, version, now, &path) {
+            *version = found;
+        }
+    };
+    complete(&mut shoot.spec.kubernetes.version);
+    for worker in &mut shoot.spec.provider.workers {
+        if let Some(version) = worker.kubernetes.as_mut().and_then(|kubernetes| kubernetes.version.as_mut()) {
+            complete(version);
+        }
+        let version = worker.machine.image.as_ref().and_then(|image| image.version.as_deref()).unwrap_or_default();
+        if version.is_empty()
+            && let Ok(image) = default_image(worker, None, &offer.machine_images, &path)
+        {
+            worker.machine.image = Some(image);
+        }
+    }
+}
