@@ -254,7 +254,7 @@ fn explained(world: &World, forecast: &Forecast, name: &str, from: DateTime<Utc>
     let own: Vec<&Row> = forecast.rows.iter().filter(|row| row.shoot == name).collect();
     if own.is_empty() {
         let reason = forecast.unmoved.iter().find(|(_, names)| names.iter().any(|known| known == name));
-        lines.push(format!("  nothing happens: {}", reason.map(|(reason, _)| reason.as_str()).unwrap_or_default()));
+        lines.push(format!("  nothing happens, {}", reason.map(|(reason, _)| reason.as_str()).unwrap_or_default()));
     }
     for row in own {
         let change = &row.change;

@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 
 use crate::cloud_profile::supports_architecture;
 use crate::versions::{
-    Constraint, Expirable, Operator, ParseError, Selection, Version, compare_versions, force_to_consecutive_minor,
+    Bound, Constraint, Expirable, Operator, ParseError, Selection, Version, force_to_consecutive_minor,
     force_to_next_major, force_to_next_minor, is_expired, major_update, minor_update, patch_update,
 };
 
@@ -62,8 +62,9 @@ pub fn kubernetes_update(
     now: DateTime<Utc>,
 ) -> Option<Outcome> {
     let mut known = None;
+    let same = Bound::parse(Operator::Equal, current);
     for entry in offered {
-        match compare_versions(&entry.version, Operator::Equal, current) {
+        match same.as_ref().map_err(Clone::clone).and_then(|same| same.is_met_by(&entry.version)) {
             Ok(true) => {
                 known = Some(entry);
                 break;

@@ -242,6 +242,30 @@ impl Term {
     }
 }
 
+/// A version that others are compared with, read once.
+#[derive(Clone, Debug)]
+pub struct Bound(Term);
+
+impl Bound {
+    /// The right side of a comparison, without its pre-release and metadata; see [`compare_versions`].
+    ///
+    /// # Errors
+    /// When it does not parse.
+    pub fn parse(operator: Operator, right: &str) -> Result<Self, Error> {
+        let right = normalize(right);
+        let improper = || Error::Constraint(format!("improper constraint: {} {right}", operator.symbol()));
+        Ok(Self(Term::parse(operator, right.trim_matches(is_blank)).unwrap_or_else(|| Err(improper()))?))
+    }
+
+    /// Whether a version, without its pre-release and metadata, is as the comparison says.
+    ///
+    /// # Errors
+    /// When it does not parse.
+    pub fn is_met_by(&self, left: &str) -> Result<bool, Error> {
+        Ok(self.0.is_met_by(&Version::parse(&normalize(left))?))
+    }
+}
+
 /// Whether `left OPERATOR right` holds, both without pre-release and metadata.
 ///
 /// `right` may lack segments, with the meaning of a [`Constraint`].
@@ -249,10 +273,7 @@ impl Term {
 /// # Errors
 /// When one of them does not parse; the right one is looked at first.
 pub fn compare_versions(left: &str, operator: Operator, right: &str) -> Result<bool, Error> {
-    let right = normalize(right);
-    let term = Term::parse(operator, right.trim_matches(is_blank))
-        .unwrap_or_else(|| Err(Error::Constraint(format!("improper constraint: {} {right}", operator.symbol()))))?;
-    Ok(term.is_met_by(&Version::parse(&normalize(left))?))
+    Bound::parse(operator, right)?.is_met_by(left)
 }
 
 /// Whether a version, without its pre-release and metadata, satisfies a constraint.

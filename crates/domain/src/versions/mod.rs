@@ -10,7 +10,7 @@ mod constraint;
 mod selection;
 mod semver;
 
-pub use self::constraint::{Constraint, Operator, compare_versions, meets_constraint};
+pub use self::constraint::{Bound, Constraint, Operator, compare_versions, meets_constraint};
 pub use self::selection::*;
 pub use self::semver::{ParseError, Version, normalize};
 

@@ -6,7 +6,7 @@ use std::fmt;
 use api::core::{ExpirableVersion, MachineImageVersion};
 use chrono::{DateTime, Utc};
 
-use super::{Operator, ParseError, Version, compare_versions};
+use super::{ParseError, Version};
 
 /// A version that ends some day: of Kubernetes or of a machine image.
 pub trait Expirable {
@@ -158,9 +158,15 @@ fn automatic<'a, V: Expirable>(
 
 /// The highest patch of the current minor (of the same release numbers, also a later pre-release).
 pub fn patch_update<'a, V: Expirable>(versions: &'a [V], current: &str, now: DateTime<Utc>) -> Selection<'a, V> {
-    automatic(versions, current, now, |version, current| {
-        compare_versions(&version.to_string(), Operator::Tilde, &current.to_string()).map_err(|error| error.to_string())
-    })
+    automatic(versions, current, now, |version, current| Ok(is_patch_of(version, current)))
+}
+
+/// Whether a version is of the same minor as another and not lower, both without pre-release and metadata: what the
+/// operator `~` says of three numbers. `~0.0.0` takes everything.
+fn is_patch_of(version: &Version, current: &Version) -> bool {
+    let (version, current) = (version.release(), current.release());
+    let is_of_minor = (version.major, version.minor) == (current.major, current.minor);
+    current == Version::new(0, 0, 0) || (is_of_minor && version >= current)
 }
 
 /// A higher patch of the current minor if there is one, else the highest minor of the current major.
@@ -423,6 +429,20 @@ mod tests {
         let offered = entries("2.5.0 1.7.1 1.6.3- 1.6.2 1.4.9-");
         let found = force_to_next_minor(&offered, "1.4.9", now()).expect("versions parse").map(|found| &*found.version);
         assert_eq!(found, Some("1.6.2"));
+    }
+
+    #[test]
+    fn patches_are_told_as_the_operator_tilde_tells_them() {
+        use crate::versions::{Operator, compare_versions};
+        let texts =
+            ["0.0.0", "0.0.1", "0.1.0", "1.31.1", "1.31.2-rc.1", "1.31.2", "1.31.2+b", "1.31.10", "1.32.0", "2.31.2"];
+        for version in texts {
+            for current in texts {
+                let parsed = |text: &str| text.parse::<Version>().expect("version");
+                let told = compare_versions(version, Operator::Tilde, current).expect("both parse");
+                assert_eq!(is_patch_of(&parsed(version), &parsed(current)), told, "{version} of {current}");
+            }
+        }
     }
 
     #[test]
