@@ -7,7 +7,8 @@
 //! **Invariants.** No rule of Gardener is decided here. Nothing polls in landscape time: a pass runs because something
 //! changed, or because the instant came that an earlier pass named.
 //!
-//! **Tour.** [`shoot_maintenance`] the daily maintenance of Shoots; [`project`] namespaces of Projects;
+//! **Tour.** [`shoot_maintenance`] the daily maintenance of Shoots, [`shoot_hibernation`] their sleep by schedule,
+//! [`shoot_quota`] the end of their life, [`shoot_retry`] another try; [`project`] namespaces of Projects;
 //! [`cloud_profile`] CloudProfiles and what NamespacedCloudProfiles make of them; [`binding`] SecretBindings and
 //! CredentialsBindings; [`protection`] kinds that stay while they are referenced; [`controller_installation`] which
 //! extensions a Seed needs; [`seed_checks`] whether they work; [`seed_secrets`] what it knows of the garden;
@@ -23,7 +24,10 @@ pub mod project;
 pub mod protection;
 pub mod seed_checks;
 pub mod seed_secrets;
+pub mod shoot_hibernation;
 pub mod shoot_maintenance;
+pub mod shoot_quota;
+pub mod shoot_retry;
 pub mod shoot_status_label;
 mod stores;
 
@@ -123,6 +127,9 @@ fn start(context: &Context, options: &Options) {
         seed_checks::BACKUP_BUCKETS => seed_checks::run_backup_buckets,
         seed_checks::EXTENSIONS => seed_checks::run_extensions,
         seed_secrets::NAME => seed_secrets::run,
+        shoot_hibernation::NAME => shoot_hibernation::run,
+        shoot_quota::NAME => shoot_quota::run,
+        shoot_retry::NAME => shoot_retry::run,
         shoot_status_label::NAME => shoot_status_label::run,
     }
 }

@@ -16,7 +16,9 @@
 //! - [`features`] feature gates and admission plugins of Kubernetes versions.
 //! - [`forecast`] the maintenance of a Shoot over a stretch of time, and why a version is chosen or not.
 //! - [`generation`] when the generation of other kinds than the Shoot rises.
+//! - [`hibernation`] schedules by which Shoots are hibernated and woken up.
 //! - [`last_operation`] what a Shoot's last operation says.
+//! - [`lifetime`] Shoots whose time is over, and Shoots that are tried again.
 //! - [`maintenance`] the daily maintenance of a Shoot.
 //! - [`placement`] which seed a Shoot is scheduled to.
 //! - [`profile`] documents or upstream.
@@ -41,7 +43,9 @@ pub mod defaulting;
 pub mod features;
 pub mod forecast;
 pub mod generation;
+pub mod hibernation;
 pub mod last_operation;
+pub mod lifetime;
 pub mod maintenance;
 pub mod placement;
 pub mod profile;

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Hibernates Shoots and wakes them up by their schedules.
+//!
+//! Source: pkg/controllermanager/controller/shoot/hibernation @ v1.120.0.
+
+use std::sync::Arc;
+
+use api::core::{HibernationSchedule, Shoot};
+use apimachinery::meta::Time;
+use controller::{Api, Change, Controller, Error, EventType, ObjectKey, ObjectRef, Patch, Recorder, Requeue};
+use domain::hibernation;
+use process::Context;
+use serde_json::json;
+
+use crate::stores::Stores;
+use crate::{Config, GARDEN};
+
+/// Name of the controller.
+pub const NAME: &str = "shoot-hibernation";
+
+struct Reconciler {
+    context: Context,
+    stores: Stores,
+    shoots: Api<Shoot>,
+    recorder: Recorder,
+}
+
+/// Runs the controller.
+pub async fn run(context: Context, stores: Stores, config: Config) {
+    let reconciler = Arc::new(Reconciler {
+        shoots: Api::all(&context, GARDEN),
+        recorder: Recorder::named(&context, GARDEN, "shoot-hibernation-controller"),
+        stores: stores.clone(),
+        context: context.clone(),
+    });
+    let mut controller = Controller::new(NAME, &context);
+    controller.watch_store(&stores.shoots, keys);
+    controller
+        .run(config.concurrent_syncs, move |key| {
+            let reconciler = reconciler.clone();
+            async move { reconciler.reconcile(&key).await }
+        })
+        .await;
+}
+
+fn schedules(shoot: &Shoot) -> &[HibernationSchedule] {
+    shoot.spec.hibernation.as_ref().map_or(&[], |hibernation| &hibernation.schedules)
+}
+
+/// A Shoot with schedules that is new, or whose schedules changed.
+fn keys(change: &Change<Shoot>) -> Vec<ObjectKey> {
+    let is_relevant = match (&change.old, &change.new) {
+        (_, None) => false,
+        (None, Some(new)) => !schedules(new).is_empty(),
+        (Some(old), Some(new)) => schedules(old) != schedules(new) && !schedules(new).is_empty(),
+    };
+    if is_relevant { vec![change.key.clone()] } else { Vec::new() }
+}
+
+impl Reconciler {
+    async fn reconcile(&self, key: &ObjectKey) -> Result<Requeue, Error> {
+        let Some(shoot) = self.stores.shoots.get(key) else { return Ok(Requeue::OnChange) };
+        let (now, version) = (self.context.clock.now(), &self.context.identity.version);
+        let Some(decision) = hibernation::decide(&shoot, version, hibernation::TRIGGER_DEADLINE, now) else {
+            return Ok(Requeue::OnChange);
+        };
+        if let Some(switch) = decision.switch {
+            // The Event comes first, and also where the switch is refused.
+            let (reason, message) = switch.event();
+            self.recorder.publish(&ObjectRef::of(&*shoot), EventType::Normal, reason, message).await?;
+            let shoots = self.shoots.in_namespace_of(&*shoot);
+            let name = &shoot.metadata.name;
+            let patch = json!({ "spec": { "hibernation": { "enabled": switch.enabled() } } });
+            shoots.patch(name, &Patch::Merge(patch)).await?;
+            let patch = json!({ "status": { "lastHibernationTriggerTime": Time::from_instant(now) } });
+            shoots.patch_subresource(name, "status", &Patch::Merge(patch)).await?;
+        }
+        Ok(decision.next.map_or(Requeue::OnChange, Requeue::At))
+    }
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Tries Shoots again that failed because of a provider's rate limits.
+//!
+//! Source: pkg/controllermanager/controller/shoot/retry @ v1.120.0.
+
+use api::core::Shoot;
+use chrono::TimeDelta;
+use controller::{Api, Change, Controller, ObjectKey, Patch, Requeue};
+use domain::annotations::OPERATION;
+use domain::lifetime::{RETRY_JITTER, failed_by_rate_limits, has_failed, retry_after};
+use process::Context;
+use serde_json::json;
+
+use crate::stores::Stores;
+use crate::{Config, GARDEN};
+
+/// Name of the controller.
+pub const NAME: &str = "shoot-retry";
+
+/// Runs the controller.
+pub async fn run(context: Context, stores: Stores, config: Config) {
+    let mut controller = Controller::new(NAME, &context);
+    controller.watch_store(&stores.shoots, keys);
+    let shoots = Api::<Shoot>::all(&context, GARDEN);
+    let context = context.clone();
+    controller
+        .run(config.concurrent_syncs, move |key| {
+            let (shoots, stores, context) = (shoots.clone(), stores.clone(), context.clone());
+            async move {
+                let Some(shoot) = stores.shoots.get(&key) else { return Ok(Requeue::OnChange) };
+                let Some(after) = retry_after(&shoot) else { return Ok(Requeue::OnChange) };
+                if context.clock.now() > after {
+                    let patch = json!({ "metadata": { "annotations": { OPERATION: "retry" } } });
+                    let shoots = shoots.in_namespace_of(&*shoot);
+                    match shoots.patch(&shoot.metadata.name, &Patch::Merge(patch)).await {
+                        Err(error) if !error.is_not_found() => return Err(error),
+                        _ => return Ok(Requeue::OnChange),
+                    }
+                }
+                // The first instant that is late enough, and up to the jitter more; its ordinal is the failure's second.
+                let jitter = RETRY_JITTER.num_nanoseconds().unwrap_or_default().unsigned_abs().max(1);
+                let ordinal = after.timestamp().unsigned_abs();
+                let delay = context.random.draw("shoot-retry", &key.to_string(), ordinal) % jitter;
+                Ok(Requeue::At(after + TimeDelta::nanoseconds(1 + delay.cast_signed())))
+            }
+        })
+        .await;
+}
+
+/// A Shoot that is new, or that has just failed.
+fn keys(change: &Change<Shoot>) -> Vec<ObjectKey> {
+    let is_relevant = match (&change.old, &change.new) {
+        (_, None) => false,
+        (None, Some(_)) => true,
+        (Some(old), Some(new)) => failed_by_rate_limits(new) && !has_failed(old),
+    };
+    if is_relevant { vec![change.key.clone()] } else { Vec::new() }
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Shoots whose time is over, and Shoots that are tried again: what Quotas and rate limits of a provider ask for.
+//!
+//! Source: pkg/controllermanager/controller/shoot/{quota,retry} @ v1.120.0.
+
+use api::core::{Quota, Shoot};
+use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
+
+use crate::last_operation::FAILED;
+
+/// When a Shoot is deleted because of a Quota (RFC 3339).
+pub const EXPIRATION_TIMESTAMP: &str = "shoot.gardener.cloud/expiration-timestamp";
+
+/// What Quotas ask for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Expiration {
+    /// Nothing expires; an annotation from before is removed.
+    None,
+    /// The Shoot lives until then; `annotation` is written if it is missing.
+    Lives {
+        /// When it ends.
+        until: DateTime<Utc>,
+        /// The annotation's value, unless it is there.
+        annotation: Option<String>,
+    },
+    /// The Shoot is deleted now.
+    Expired {
+        /// The annotation's value, unless it is there.
+        annotation: Option<String>,
+    },
+    /// The annotation is no time.
+    Malformed(String),
+}
+
+/// What the Quotas of a Shoot's binding ask for at an instant: the shortest life counts, from its creation on, unless the
+/// annotation says another time.
+pub fn expiration<'a>(shoot: &Shoot, quotas: impl IntoIterator<Item = &'a Quota>, now: DateTime<Utc>) -> Expiration {
+    let Some(days) = quotas.into_iter().filter_map(|quota| quota.spec.cluster_lifetime_days).min() else {
+        return Expiration::None;
+    };
+    let (until, annotation) = match shoot.metadata.annotation(EXPIRATION_TIMESTAMP) {
+        Some(text) => match text.parse::<DateTime<Utc>>() {
+            Ok(until) => (until, None),
+            Err(_) => return Expiration::Malformed(text.to_owned()),
+        },
+        None => {
+            let created = shoot.metadata.creation_timestamp.0;
+            let until = created + TimeDelta::days(i64::from(days));
+            (until, Some(until.to_rfc3339_opts(SecondsFormat::Secs, true)))
+        }
+    };
+    if now > until { Expiration::Expired { annotation } } else { Expiration::Lives { until, annotation } }
+}
+
+/// Code of errors that pass by themselves after a while.
+const RATE_LIMITS_EXCEEDED: &str = "ERR_INFRA_RATE_LIMITS_EXCEEDED";
+
+/// How long after a failure it is tried again (`controllers.shootRetry.retryPeriod`).
+pub const RETRY_PERIOD: TimeDelta = TimeDelta::minutes(10);
+
+/// By how much the next try is delayed at most (`controllers.shootRetry.retryJitterPeriod`).
+pub const RETRY_JITTER: TimeDelta = TimeDelta::minutes(5);
+
+/// Whether the last operation failed and nobody changed the Shoot since.
+pub fn has_failed(shoot: &Shoot) -> bool {
+    shoot.status.last_operation.as_ref().is_some_and(|operation| operation.state == FAILED)
+        && shoot.metadata.generation == shoot.status.observed_generation
+}
+
+/// Whether the last operation failed because of a provider's rate limits.
+pub fn failed_by_rate_limits(shoot: &Shoot) -> bool {
+    let has_code = |code: &String| code == RATE_LIMITS_EXCEEDED;
+    has_failed(shoot) && shoot.status.last_errors.iter().any(|error| error.codes.iter().any(has_code))
+}
+
+/// When such a Shoot may be tried again: strictly after this instant. `None` for any other Shoot.
+pub fn retry_after(shoot: &Shoot) -> Option<DateTime<Utc>> {
+    let last = shoot.status.last_operation.as_ref().filter(|_| failed_by_rate_limits(shoot))?;
+    Some(last.last_update_time.0 + RETRY_PERIOD)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use api::core::{LastError, LastOperation};
+    use apimachinery::meta::Time;
+
+    fn at(text: &str) -> DateTime<Utc> {
+        format!("2025-06-{text}Z").parse().expect("RFC 3339")
+    }
+
+    fn quota(days: Option<i32>) -> Quota {
+        let mut quota = Quota::default();
+        quota.spec.cluster_lifetime_days = days;
+        quota
+    }
+
+    #[test]
+    fn the_shortest_life_counts_from_the_creation_on() {
+        let mut shoot = Shoot::default();
+        shoot.metadata.creation_timestamp = Time(at("01T10:00:00"));
+        let quotas = [quota(Some(14)), quota(None), quota(Some(7))];
+        let annotation = Some("2025-06-08T10:00:00Z".to_owned());
+        let until = at("08T10:00:00");
+        assert_eq!(expiration(&shoot, &quotas, until), Expiration::Lives { until, annotation: annotation.clone() });
+        assert_eq!(expiration(&shoot, &quotas, at("08T10:00:01")), Expiration::Expired { annotation });
+        assert_eq!(expiration(&shoot, &[quota(None)], until), Expiration::None);
+        // Somebody has extended it.
+        shoot.metadata.annotations.insert(EXPIRATION_TIMESTAMP.to_owned(), "2025-06-09T12:00:00+02:00".to_owned());
+        let until = at("09T10:00:00");
+        assert_eq!(expiration(&shoot, &quotas, at("08T12:00:00")), Expiration::Lives { until, annotation: None });
+        shoot.metadata.annotations.insert(EXPIRATION_TIMESTAMP.to_owned(), "soon".to_owned());
+        assert_eq!(expiration(&shoot, &quotas, until), Expiration::Malformed("soon".to_owned()));
+    }
+
+    #[test]
+    fn only_rate_limits_are_tried_again() {
+        let mut shoot = Shoot::default();
+        let last_update_time = Time(at("01T10:00:00"));
+        shoot.status.last_operation =
+            Some(LastOperation { state: "Failed".to_owned(), last_update_time, ..LastOperation::default() });
+        let error = |code: &str| LastError { codes: vec![code.to_owned()], ..LastError::default() };
+        shoot.status.last_errors = vec![error("ERR_INFRA_QUOTA_EXCEEDED")];
+        assert_eq!(retry_after(&shoot), None);
+        shoot.status.last_errors.push(error("ERR_INFRA_RATE_LIMITS_EXCEEDED"));
+        assert_eq!(retry_after(&shoot), Some(at("01T10:10:00")));
+        shoot.metadata.generation = 2;
+        assert_eq!(retry_after(&shoot), None);
+    }
+}
