@@ -28,6 +28,7 @@ use domain::profile::Profile;
 use process::{Context, Exit};
 
 pub use self::configuration::Configuration;
+pub use self::flow::{TaskInfo, tasks};
 use self::shared::{GARDEN, Gardenlet, MadeCredentials, Signals, Stores};
 
 /// What a gardenlet is started with.

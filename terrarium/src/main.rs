@@ -2,9 +2,10 @@
 //! `terrarium`: the command line of the landscape in a jar.
 //!
 //! **Tour.** [`live`] landscapes of processes; [`simulate`] a whole landscape in one process;
-//! [`questions`] questions before acting; [`manifests`] what people give it; [`output`] the one door to
+//! [`questions`] questions before acting; [`explain`] words; [`manifests`] what people give it; [`output`] the one door to
 //! the terminal.
 
+mod explain;
 mod failure;
 mod live;
 mod manifests;
@@ -51,6 +52,8 @@ enum Command {
     Log(live::log::Arguments),
     At(live::at::Arguments),
     Replay(live::replay::Arguments),
+    Doctor(live::doctor::Arguments),
+    Dump(live::dump::Arguments),
     Simulate(simulate::Arguments),
     Forecast(questions::forecast::Arguments),
     Versions(questions::versions::Arguments),
@@ -67,6 +70,7 @@ enum Command {
         #[arg(long)]
         owner: Option<u32>,
     },
+    Explain(explain::Arguments),
     /// Print a script that completes commands in a shell
     Completion {
         /// Which shell
@@ -90,11 +94,14 @@ fn main() -> ExitCode {
         Command::Get(arguments) => live::get::run(arguments, &mut output),
         Command::Events(arguments) => live::events::run(arguments, &mut output),
         Command::Logs(arguments) => live::logs::run(arguments, &mut output),
+        Command::Explain(arguments) => explain::run(arguments, &mut output),
         Command::Completion { shell } => completion(*shell, &mut output),
         Command::Clock(arguments) => live::clock::run(arguments, &mut output),
         Command::Log(arguments) => live::log::run(arguments, &mut output),
         Command::At(arguments) => live::at::run(arguments, &mut output),
         Command::Replay(arguments) => live::replay::run(arguments, &mut output),
+        Command::Doctor(arguments) => live::doctor::run(arguments, &mut output),
+        Command::Dump(arguments) => live::dump::run(arguments, &mut output),
         Command::Component { name, which, owner } => return component(name, which, *owner),
         Command::Simulate(arguments) => simulate::run(arguments, &mut output),
         Command::Forecast(arguments) => questions::forecast::run(arguments, &mut output),

@@ -4,7 +4,8 @@
 //! | who | may |
 //! | --- | --- |
 //! | a component in group `system:masters`: gardener-apiserver | read and append |
-//! | other components, administrators | read |
+//! | administrators | read, and forget history |
+//! | other components | read |
 //!
 //! A component is known by its certificate ([`crate::identity`]), so a process of an earlier start of the host is refused.
 
@@ -17,6 +18,9 @@ use http::{Method, StatusCode};
 use http_body_util::BodyExt;
 use process::transport::BodyError;
 use process::{Request, Response, User};
+
+/// Path at which history is forgotten.
+const COMPACT: &str = "/log/v1/compact";
 
 /// Serves a log.
 pub(crate) fn server(log: Arc<dyn EventLog>) -> Server {
@@ -36,6 +40,7 @@ fn authorize(parts: &Parts) -> Result<(), Refusal> {
         (false, false) => Err(refuse("the log is for components and administrators")),
         (true, true) => Ok(()),
         _ if parts.method == Method::GET => Ok(()),
+        (false, true) if parts.uri.path() == COMPACT => Ok(()),
         _ => Err(refuse("only an API server of the landscape may write to the log")),
     }
 }

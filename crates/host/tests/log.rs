@@ -46,7 +46,7 @@ fn remote(host: &Host, groups: &[&str], is_component: bool) -> Remote {
 }
 
 #[tokio::test]
-async fn components_read_api_servers_write_and_nobody_else_does() {
+async fn components_read_api_servers_write_administrators_forget_and_nobody_else_does() {
     let log = MemoryLog::new();
     let host = host(&log);
     let apiserver = remote(&host, &["system:masters"], true);
@@ -67,4 +67,7 @@ async fn components_read_api_servers_write_and_nobody_else_does() {
     let answer = support::send(&host, "POST", "/log/v1/append", &[], "").await;
     assert_eq!((answer.code, &*answer.body), (403, &b"only an API server of the landscape may write to the log\n"[..]));
     assert_eq!(log.head(), before);
+    assert_eq!(remote(&host, &[], true).compact(before).await, Err(ReadError::Closed), "components forget nothing");
+    assert_eq!(remote(&host, &["system:masters"], false).compact(before).await, Ok(()));
+    assert_eq!(log.compacted(), before);
 }

@@ -40,6 +40,38 @@ impl Task {
     }
 }
 
+/// A task, for people who ask what it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskInfo {
+    /// What becomes of the Shoot: `reconciled` or `deleted`.
+    pub flow: &'static str,
+    /// Number in the flow, from 1.
+    pub number: u8,
+    /// Tasks of the flow.
+    pub of: usize,
+    /// Name.
+    pub name: &'static str,
+    /// Names of the tasks that must be done before.
+    pub after: Vec<&'static str>,
+}
+
+/// The tasks of both flows, in order.
+pub fn tasks() -> impl Iterator<Item = TaskInfo> {
+    let flows: [(&'static str, &'static [Task]); 2] = [("reconciled", &reconcile::TASKS), ("deleted", &delete::TASKS)];
+    flows.into_iter().flat_map(|(flow, tasks)| {
+        tasks.iter().map(move |task| {
+            let before = tasks.iter().filter(|other| task.after.contains(&other.number));
+            TaskInfo {
+                flow,
+                number: task.number,
+                of: tasks.len(),
+                name: task.name,
+                after: before.map(|other| other.name).collect(),
+            }
+        })
+    })
+}
+
 /// What the conditions of a flow's table ask about a Shoot; read once, at the start of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Facts {

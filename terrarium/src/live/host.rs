@@ -14,7 +14,7 @@ use apiserver::instance;
 use chrono::{DateTime, Utc};
 use clock::Random;
 use eventlog::sled::{Durability, OpenError, Recovery, SledLog};
-use eventlog::{EventLog, MemoryLog, Revision};
+use eventlog::{EventLog, MemoryLog, ReadError, Revision};
 use host::clock_service::ClockService;
 use host::identity::OwnAuthorities;
 use host::kubelet::{Launch, Program};
@@ -154,7 +154,12 @@ impl Log {
         let log = self.events();
         let head = log.head();
         let before = Revision(head.0.saturating_sub(1));
-        let last = log.read(before, head, None).await.map_err(|error| Failure::Failed(error.to_string()))?;
+        let last = match log.read(before, head, None).await {
+            Ok(last) => last,
+            // All of history is forgotten.
+            Err(ReadError::Compacted(_)) => Vec::new(),
+            Err(error) => return Err(Failure::Failed(error.to_string())),
+        };
         Ok(last.last().map_or(DateTime::<Utc>::MIN_UTC, |entry| entry.time))
     }
 

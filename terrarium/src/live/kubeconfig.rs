@@ -128,24 +128,45 @@ pub(crate) fn merge(path: &Path, config: &Value, switch: bool) -> Result<(), Fai
     write(path, file)
 }
 
+/// Contexts of landscapes in a file: name, and server of its cluster.
+pub(crate) fn contexts(path: &Path) -> Result<Vec<(String, String)>, Failure> {
+    if !path.exists() {
+        return Ok(Vec::new());
+    }
+    let mut file = read(path)?;
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let clusters = entries(&mut file, "clusters").clone();
+    let server =
+        |name: &str| clusters.iter().find(|entry| entry["name"] == name).map(|entry| text(&entry["cluster"]["server"]));
+    let contexts =
+        entries(&mut file, "contexts").iter().map(|entry| (text(&entry["name"]), text(&entry["context"]["cluster"])));
+    let ours = contexts.filter(|(name, _)| name.starts_with("terrarium-"));
+    Ok(ours.map(|(name, cluster)| (name, server(&cluster).unwrap_or_default())).collect())
+}
+
+/// Whether an entry of a file is of a landscape.
+pub(crate) fn is_of(entry: &str, landscape: &str) -> bool {
+    let rest = entry.strip_prefix("terrarium-").and_then(|entry| entry.strip_prefix(landscape));
+    let is_of = |rest: &str| rest.is_empty() || rest.starts_with("-as-");
+    rest.is_some_and(|rest| rest.starts_with("-seed-") || is_of(rest.strip_prefix("-runtime").unwrap_or(rest)))
+}
+
 /// Takes every entry of a landscape out of a file.
 pub(crate) fn unmerge(path: &Path, landscape: &str) -> Result<(), Failure> {
+    remove(path, |entry| is_of(entry, landscape))
+}
+
+/// Takes entries out of a file.
+pub(crate) fn remove(path: &Path, is_ours: impl Fn(&str) -> bool) -> Result<(), Failure> {
     if !path.exists() {
         return Ok(());
     }
     let mut file = read(path)?;
-    let own = format!("terrarium-{landscape}");
-    let is_ours = |name: &str| {
-        let rest = name.strip_prefix(&own);
-        let is_of = |rest: &str| rest.is_empty() || rest.starts_with("-as-");
-        let is_ours = |rest: &str| rest.starts_with("-seed-") || is_of(rest.strip_prefix("-runtime").unwrap_or(rest));
-        rest.is_some_and(is_ours)
-    };
     let mut found = false;
     for list in LISTS {
         let entries = entries(&mut file, list);
         let before = entries.len();
-        entries.retain(|entry| !entry["name"].as_str().is_some_and(is_ours));
+        entries.retain(|entry| !entry["name"].as_str().is_some_and(&is_ours));
         found |= entries.len() != before;
     }
     if !found {

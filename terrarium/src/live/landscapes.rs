@@ -113,7 +113,7 @@ fn describe(directory: &Directory, facts: &Facts) -> Result<Value, Failure> {
 }
 
 /// Bytes of all files below a folder. What vanishes meanwhile counts nothing.
-fn bytes_in(folder: &Path) -> u64 {
+pub(super) fn bytes_in(folder: &Path) -> u64 {
     let Ok(entries) = fs::read_dir(folder) else { return 0 };
     let of = |entry: fs::DirEntry| match entry.metadata() {
         Ok(metadata) if metadata.is_dir() => bytes_in(&entry.path()),

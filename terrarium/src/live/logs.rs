@@ -4,6 +4,7 @@
 //! Read through `pods/log` of the clusters where the components run; the host's own lines are in a file of the
 //! landscape's directory.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::pin::Pin;
@@ -123,20 +124,7 @@ impl Arguments {
 
     /// Whose lines were asked for.
     async fn instances(&self, client: &Client) -> Result<Vec<Instance>, Failure> {
-        let pods = Api::<Pod>::all(&client.context(), "*").list(&ListOptions::labelled("app=gardener")).await;
-        let (pods, _) = pods.map_err(|error| Failure::Failed(error.to_string()))?;
-        let mut all: Vec<Instance> = pods
-            .iter()
-            .map(|pod| {
-                let label = |name: &str, map: &std::collections::BTreeMap<String, String>| map.get(name).cloned();
-                Instance {
-                    component: label("role", &pod.metadata.labels).unwrap_or_default(),
-                    cluster: label(CLUSTER_ANNOTATION, &pod.metadata.annotations).unwrap_or_default(),
-                    namespace: pod.metadata.namespace.clone(),
-                    pod: pod.metadata.name.clone(),
-                }
-            })
-            .collect();
+        let mut all = instances(client).await?;
         let Some(wanted) = &self.component else { return Ok(all) };
         let mut names: Vec<String> = all.iter().map(|instance| instance.component.clone()).collect();
         names.sort();
@@ -172,19 +160,49 @@ impl Arguments {
     }
 
     async fn open(&self, client: &Client, instance: &Instance) -> Result<Lines, Failure> {
-        let Instance { cluster, namespace, pod, .. } = instance;
-        let row = api::catalogue::find("", "v1", "pods").expect("Pods have a row");
-        let mut path = format!("{}/log", kinds::path(cluster, row, Some(namespace), Some(pod)));
-        push_query(&mut path, "timestamps", "true");
-        push_query(&mut path, "wallTimestamps", "true");
-        if self.previous {
-            push_query(&mut path, "previous", "true");
-        }
-        if self.follow {
-            push_query(&mut path, "follow", "true");
-        }
-        Ok(Lines::of(ask::response(&client.transport(), &path, "*/*").await?))
+        let wanted = [("previous", self.previous), ("follow", self.follow)];
+        let wanted: Vec<&str> = wanted.into_iter().filter(|(_, wanted)| *wanted).map(|(name, _)| name).collect();
+        open(client, instance, &wanted).await
     }
+}
+
+/// Every process of a component.
+async fn instances(client: &Client) -> Result<Vec<Instance>, Failure> {
+    let pods = Api::<Pod>::all(&client.context(), "*").list(&ListOptions::labelled("app=gardener")).await;
+    let (pods, _) = pods.map_err(|error| Failure::Failed(error.to_string()))?;
+    let label = |name: &str, map: &BTreeMap<String, String>| map.get(name).cloned().unwrap_or_default();
+    let instance = |pod: Pod| Instance {
+        component: label("role", &pod.metadata.labels),
+        cluster: label(CLUSTER_ANNOTATION, &pod.metadata.annotations),
+        namespace: pod.metadata.namespace,
+        pod: pod.metadata.name,
+    };
+    Ok(pods.into_iter().map(instance).collect())
+}
+
+/// The lines of a process, each with both times in front of it; `flags` are those of `pods/log`.
+async fn open(client: &Client, instance: &Instance, flags: &[&str]) -> Result<Lines, Failure> {
+    let Instance { cluster, namespace, pod, .. } = instance;
+    let row = api::catalogue::find("", "v1", "pods").expect("Pods have a row");
+    let mut path = format!("{}/log", kinds::path(cluster, row, Some(namespace), Some(pod)));
+    for flag in ["timestamps", "wallTimestamps"].iter().chain(flags) {
+        push_query(&mut path, flag, "true");
+    }
+    Ok(Lines::of(ask::response(&client.transport(), &path, "*/*").await?))
+}
+
+/// What every process has printed, by the name of its pod.
+pub(super) async fn everything(client: &Client) -> Result<Vec<(String, String)>, Failure> {
+    let mut outputs = Vec::new();
+    for instance in instances(client).await? {
+        let (mut lines, mut text) = (open(client, &instance, &[]).await?, String::new());
+        while let Some(line) = lines.next().await? {
+            text.push_str(&line);
+            text.push('\n');
+        }
+        outputs.push((instance.pod, text));
+    }
+    Ok(outputs)
 }
 
 impl Line {

@@ -2,7 +2,7 @@
 //! A landscape of processes: starting, stopping and asking it.
 //!
 //! **Tour.** [`up`], [`down`], [`status`], [`landscapes`], [`clock`], [`get`], [`kubectl`], [`events`], [`logs`], [`log`],
-//! [`at`], [`replay`] the commands, over [`ask`], what they ask the API, and [`history`], the log; [`host`] the process behind a landscape, and
+//! [`at`], [`replay`], [`doctor`], [`dump`] the commands, over [`ask`], what they ask the API, and [`history`], the log; [`host`] the process behind a landscape, and
 //! [`components`] those that it starts; [`directory`] where it lives, [`retention`] how much of its past, [`owner`] for how long; [`authority`] its certificates; [`bootstrap`] what
 //! it has from the beginning; [`client`] and [`kubeconfig`] ways to it.
 
@@ -16,7 +16,9 @@ pub(crate) mod clock;
 pub(crate) mod components;
 mod demo;
 mod directory;
+pub(crate) mod doctor;
 pub(crate) mod down;
+pub(crate) mod dump;
 pub(crate) mod events;
 pub(crate) mod get;
 mod history;
@@ -37,6 +39,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+pub(crate) use ask::kinds::distance;
 pub(crate) use directory::Directory;
 
 use crate::failure::Failure;

@@ -366,7 +366,7 @@ async fn wait_for_components(
 }
 
 /// What is not ready, with what there is to say about it.
-async fn missing(client: &Client, context: &process::Context) -> Result<Option<String>, controller::Error> {
+pub(super) async fn missing(client: &Client, context: &process::Context) -> Result<Option<String>, controller::Error> {
     let (deployments, _) = Api::<Deployment>::all(context, "*").list(&ListOptions::labelled("app=gardener")).await?;
     let wanted = components::Program::ALL.into_iter();
     let wanted = wanted.map(|program| if program.is_of_seed() { client.facts.seeds as usize } else { 1 });

@@ -33,7 +33,7 @@ use super::ask::instant::Place;
 use super::bootstrap;
 use super::client::Client;
 use super::directory::{Directory, Facts, Held};
-use super::host::{Log, time};
+use super::host::{Log, recovered, time};
 use crate::failure::Failure;
 
 /// Revisions that are read at once.
@@ -54,7 +54,7 @@ pub(crate) struct Past {
 
 enum Source {
     /// The landscape runs.
-    Host(Remote),
+    Host(Box<Client>, Remote),
     /// It does not, and is held.
     Own(Log, Held, Tasks),
 }
@@ -79,7 +79,7 @@ impl Past {
                 facts: client.facts.clone(),
                 transport: client.transport(),
                 now,
-                source: Source::Host(remote),
+                source: Source::Host(Box::new(client), remote),
             });
         }
         let facts = directory.facts()?.ok_or_else(|| directory.missing())?;
@@ -100,9 +100,17 @@ impl Past {
         matches!(self.source, Source::Host(..))
     }
 
+    /// The landscape's client, if it runs.
+    pub(crate) fn client(&self) -> Option<&Client> {
+        match &self.source {
+            Source::Host(client, _) => Some(client),
+            Source::Own(..) => None,
+        }
+    }
+
     fn log(&self) -> Arc<dyn EventLog> {
         match &self.source {
-            Source::Host(remote) => Arc::new(remote.clone()),
+            Source::Host(_, remote) => Arc::new(remote.clone()),
             Source::Own(log, ..) => log.events(),
         }
     }
@@ -110,7 +118,7 @@ impl Past {
     /// Revision of the last entry.
     pub(crate) async fn head(&self) -> Result<Revision, Failure> {
         match &self.source {
-            Source::Host(remote) => remote.fetch_head().await.map_err(|error| self.refused(error)),
+            Source::Host(_, remote) => remote.fetch_head().await.map_err(|error| self.refused(error)),
             Source::Own(log, ..) => Ok(log.events().head()),
         }
     }
@@ -197,6 +205,19 @@ impl Past {
             (at, length) = (end, length.saturating_mul(4).min(PIECE));
         }
         Ok(None)
+    }
+
+    /// Forgets history up to a revision.
+    pub(crate) async fn compact(&self, revision: Revision) -> Result<(), Failure> {
+        self.log().compact(revision).await.map_err(|error| self.refused(error))
+    }
+
+    /// What opening the log found that was not as a clean stop leaves it.
+    pub(crate) fn recovered(&self) -> Vec<String> {
+        match &self.source {
+            Source::Own(Log::Sled(log), ..) => recovered(log.recovery()),
+            Source::Host(..) | Source::Own(..) => Vec::new(),
+        }
     }
 
     /// Lets the log go.

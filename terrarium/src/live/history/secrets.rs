@@ -24,6 +24,21 @@ fn fields(kind: &str) -> &'static [&'static str] {
     FIELDS.iter().find(|(of, _)| *of == kind).map_or(&[], |(_, fields)| fields)
 }
 
+/// An object without them: every leaf below such a field is replaced, so that names and structure stay.
+pub(crate) fn hide(object: &mut Value) {
+    let fields = fields(object["kind"].as_str().unwrap_or_default());
+    for field in fields {
+        if let Some(value) = object.get_mut(field) {
+            hide_leaves(value);
+        }
+    }
+    if !fields.is_empty()
+        && let Some(copy) = object.pointer_mut("/metadata/annotations").and_then(|all| all.get_mut(LAST_APPLIED))
+    {
+        *copy = json!(SHOWN);
+    }
+}
+
 fn hide_leaves(value: &mut Value) {
     match value {
         Value::Object(fields) => fields.values_mut().for_each(hide_leaves),
@@ -64,6 +79,12 @@ mod tests {
                 "metadata": { "name": "s", "annotations": { LAST_APPLIED: format!("password: {value}"), "a": "b" } },
             })
         };
+        let mut hidden = secret("cGFzc3dvcmQ=");
+        hide(&mut hidden);
+        assert_eq!(hidden["data"]["password"], "(not shown)");
+        assert_eq!(hidden["metadata"]["annotations"]["a"], "b");
+        assert!(!hidden.to_string().contains("cGFz"), "{hidden}");
+
         let with = |before: &Value, after: &Value| {
             let mut changes = between(before, after);
             for change in &mut changes {
@@ -75,5 +96,8 @@ mod tests {
             let text = with(&before, &after);
             assert!(text.contains("data") && text.contains("(not shown)") && !text.contains("cGFz"), "{text}");
         }
+        let mut other = json!({ "kind": "ConfigMap", "data": { "a": "b" } });
+        hide(&mut other);
+        assert_eq!(other["data"]["a"], "b");
     }
 }

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Commands for when something is not as it should be: doctor, dump, explain, logs.
+
+mod support;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+use terrarium_e2e::sandbox::Kubectl;
+
+use support::{in_order, manifest, sandbox};
+
+/// Every text of a folder, by name.
+fn texts(folder: &Path) -> Vec<(String, String)> {
+    let mut all = Vec::new();
+    for path in fs::read_dir(folder).expect("a folder").filter_map(Result::ok).map(|file| file.path()) {
+        if path.is_dir() {
+            all.extend(texts(&path));
+        } else {
+            all.push((path.to_string_lossy().into_owned(), fs::read_to_string(&path).expect("a text")));
+        }
+    }
+    all
+}
+
+#[test]
+fn a_dump_explains_a_landscape_and_holds_no_secret() {
+    let sandbox = sandbox("dump");
+    sandbox.terrarium(&["up", "--seed", "5", "--start-time", "2023-07-27T20:00:00Z"]);
+    let kubectl = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "garden", words);
+    kubectl(&["apply", "-f", &manifest("garden")]);
+    let secret = |value: &str| {
+        let text = format!(
+            "apiVersion: v1\nkind: Secret\nmetadata: {{ name: key, namespace: default }}\nstringData: {{ pin: {value} }}\n"
+        );
+        sandbox.file("secret.yaml", &text)
+    };
+    // Applied, so that a copy is in an annotation, changed, and deleted.
+    kubectl(&["apply", "-f", &secret("topsecret1")]);
+    kubectl(&["apply", "-f", &secret("topsecret2")]);
+    kubectl(&["create", "secret", "generic", "gone", "--from-literal=pin=topsecret3"]);
+    kubectl(&["delete", "secret", "gone"]);
+    let folder = sandbox.directory().with_file_name("dump-of-it");
+    let path = folder.to_string_lossy().into_owned();
+    in_order(&sandbox.terrarium(&["dump", &path]), &["wrote ", "values of Secrets are left out"]);
+    let texts = texts(&folder);
+    // `topsecret` as it is, and as base64 begins with it.
+    for (name, text) in &texts {
+        assert!(!text.contains("topsecret") && !text.contains("dG9wc2VjcmV0"), "{name} holds a secret");
+    }
+    let file = |end: &str| {
+        let found = texts.iter().find(|(name, _)| name.ends_with(end));
+        found.unwrap_or_else(|| panic!("{end} is missing")).1.as_str()
+    };
+    let log: Vec<Value> = file("log.jsonl").lines().map(|line| serde_json::from_str(line).expect("an entry")).collect();
+    let about_key = |entry: &&Value| entry["kind"] == "Secret" && entry["name"] == "key";
+    assert_eq!(log.iter().filter(about_key).count(), 2);
+    assert!(log.iter().any(|entry| entry["name"] == "gone" && entry["verb"] == "delete"));
+    in_order(file("objects/garden.jsonl"), &["\"pin\":\"(not shown)\""]);
+    in_order(file("README.txt"), &["terrarium up --landscape default", "--seed 5"]);
+    let status: Value = serde_json::from_str(file("status.json")).expect("status");
+    assert!(status["runs"] == true && status["head"].as_u64() >= Some(log.len() as u64), "{status}");
+    assert!(texts.iter().any(|(name, _)| name.contains("outputs/gardenlet-")));
+
+    let (code, error) = sandbox.terrarium_refused(&["dump", &path]);
+    assert_eq!(code, 2, "{error}");
+    in_order(&error, &["it exists already"]);
+    sandbox.terrarium(&["down"]);
+    let archive = format!("{path}.tgz");
+    sandbox.terrarium(&["dump", &archive, "--last", "1h"]);
+    let list = Command::new("tar").args(["tzf", &archive]).output().expect("every system has tar");
+    in_order(&String::from_utf8_lossy(&list.stdout), &["dump-of-it/README.txt", "dump-of-it/objects/garden.jsonl"]);
+}
+
+#[test]
+fn the_doctor_finds_what_is_wrong_and_repairs_what_can_be() {
+    let sandbox = sandbox("doctor");
+    in_order(&sandbox.terrarium(&["doctor"]), &["descriptors", "there is no landscape in"]);
+    sandbox.terrarium(&["up"]);
+    let well = sandbox.terrarium(&["doctor"]);
+    in_order(
+        &well,
+        &[
+            "ok       directory",
+            "ok       leftovers",
+            "ok       port",
+            "ok       log",
+            "ok       replay",
+            "everything is ready",
+        ],
+    );
+    let compacted = sandbox.terrarium(&["doctor", "--compact"]);
+    in_order(&compacted, &["ok       compact      forgot the history up to revision", "after revision", "the same as"]);
+    let (code, error) = sandbox.terrarium_refused(&["at", "3", "get", "namespaces"]);
+    assert_eq!(code, 2, "{error}");
+    in_order(&error, &["does not go back that far", "hint: the oldest revision is"]);
+
+    sandbox.kill_all();
+    let directory = sandbox.directory();
+    fs::set_permissions(&directory, fs::Permissions::from_mode(0o755)).expect("ours");
+    let ill = sandbox.terrarium(&["doctor", "-o", "json"]);
+    let level = |check: &str| {
+        let mut findings = ill.lines().map(|line| serde_json::from_str::<Value>(line).expect("an object"));
+        findings.find(|finding| finding["check"] == check).expect("it was checked")["level"].clone()
+    };
+    assert_eq!(
+        (level("directory"), level("leftovers"), level("replay")),
+        ("warning".into(), "warning".into(), "ok".into())
+    );
+    in_order(&sandbox.terrarium(&["doctor", "--fix"]), &["made readable for its owner only"]);
+    in_order(&sandbox.terrarium(&["doctor"]), &["ok       directory", "ok       leftovers"]);
+    // What is forgotten stays forgotten, and nothing else is.
+    sandbox.terrarium(&["up"]);
+    in_order(&sandbox.terrarium(&["replay", "--verify"]), &["the same as the API lists"]);
+    sandbox.terrarium(&["down"]);
+    assert_eq!(fs::metadata(&directory).expect("ours").permissions().mode() & 0o777, 0o700);
+
+    // A byte in the middle of every checkpoint; from one that is whole it would start.
+    let files = fs::read_dir(directory.join("log")).expect("a log").filter_map(Result::ok).map(|file| file.path());
+    for checkpoint in files.filter(|path| path.to_string_lossy().contains("/checkpoint-")) {
+        let mut bytes = fs::read(&checkpoint).expect("ours");
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 0xff;
+        fs::write(&checkpoint, &bytes).expect("ours");
+    }
+    let (code, error) = sandbox.terrarium_refused(&["up"]);
+    assert_eq!(code, 1, "{error}");
+    in_order(&error, &["checkpoint-", "is damaged"]);
+}
+
+#[test]
+fn words_of_a_landscape_are_explained() {
+    let sandbox = sandbox("explain");
+    let explained = sandbox.terrarium(&["explain", "EveryNodeReady"]);
+    in_order(&explained, &["EveryNodeReady (condition of a Shoot)", "means", "set", "to do"]);
+    in_order(&sandbox.terrarium(&["explain", "c2"]), &["C2 (rule about versions)"]);
+    let task = sandbox.terrarium(&["explain", "Waiting until shoot worker nodes have been reconciled"]);
+    in_order(&task, &["(task 92 of 119 when a Shoot is reconciled)", "after  "]);
+    let (code, error) = sandbox.terrarium_refused(&["explain", "EveryNodesReady"]);
+    assert_eq!(code, 2, "{error}");
+    in_order(&error, &["`EveryNodesReady` is not known", "hint: near it are `EveryNodeReady`"]);
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(sandbox.terrarium(&["completion", shell]).contains("terrarium"), "{shell}");
+    }
+}
+
+#[test]
+fn processes_are_heard_with_both_times() {
+    let sandbox = sandbox("logs");
+    sandbox.terrarium(&["up", "--start-time", "2023-07-27T20:00:00Z"]);
+    let patch =
+        r#"{"spec":{"template":{"spec":{"containers":[{"name":"gardener-scheduler","args":["--no-such-flag"]}]}}}}"#;
+    let runtime = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "runtime", &[&["-n", "garden"], words].concat());
+    runtime(&["patch", "deployment", "gardener-scheduler", "-p", patch]);
+    // The new process refuses its flag and says so; the old one goes on.
+    let said = loop {
+        let lines = sandbox.terrarium(&["logs", "scheduler"]);
+        if lines.contains("unknown flag") {
+            break lines;
+        }
+        std::thread::yield_now();
+    };
+    let line = said.lines().find(|line| line.contains("unknown flag")).expect("seen above");
+    in_order(line, &["2023-07-27T20:0", "Z (", ":", ":", ".", ") gardener-scheduler-", "  ", "--no-such-flag"]);
+    in_order(&sandbox.terrarium(&["status"]), &["gardener-scheduler"]);
+    let (code, _) = sandbox.terrarium_refused(&["logs", "gardener-scheduler/nobody"]);
+    assert_eq!(code, 2);
+}
