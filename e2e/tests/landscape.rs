@@ -156,6 +156,53 @@ fn a_shoot_is_entered_with_a_kubeconfig_of_its_own() {
     in_order(&nodes().expect_err("it has expired"), &["Unauthorized"]);
 }
 
+#[test]
+fn webhooks_are_asked() {
+    let sandbox = sandbox("webhooks");
+    sandbox.terrarium(&["up", "--start-time", "2023-07-27T20:00:00Z"]);
+    let garden = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "garden", words);
+    let refused = |words: &[&str]| sandbox.kubectl_refused(Kubectl::Oldest, "garden", words);
+    garden(&["apply", "-f", &manifest("garden")]);
+    garden(&["wait", "--for=jsonpath={.status.phase}=Ready", "project/demo", "--timeout=30s"]);
+    in_order(
+        &refused(&["delete", "namespace", "garden-demo"]),
+        &["admission webhook \"validate-namespace-deletion.gardener.cloud\" denied the request: Namespace \
+           \"garden-demo\" is forbidden: direct deletion of namespace \"garden-demo\" is not permitted (you must delete \
+           the corresponding project \"demo\")"],
+    );
+    let kubeconfig = sandbox.file("exec.kubeconfig", "users: [{name: u, user: {exec: {command: sh}}}]\n");
+    let create = ["-n", "garden-demo", "create", "secret", "generic", "s", "--from-file"];
+    in_order(
+        &refused(&[&create[..], &[&format!("kubeconfig={kubeconfig}")]].concat()),
+        &[
+            "admission webhook \"validate-kubeconfig-secrets.gardener.cloud\" denied the request: Secret \"s\" is invalid: \
+             data.kubeconfig: Invalid value: []byte{0x75, ",
+            "secret contains invalid kubeconfig: exec configurations are not supported (user \"u\")",
+        ],
+    );
+    let kubeconfig = sandbox.file("token.kubeconfig", "users: [{name: u, user: {token: t}}]\n");
+    garden(&[&create[..], &[&format!("kubeconfig={kubeconfig}")]].concat());
+
+    // Without the webhook nobody may write Secrets of a project, since a failure means no.
+    let runtime = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "runtime", &[&["-n", "garden"], words].concat());
+    let deployment = "deployment/gardener-admission-controller";
+    runtime(&["scale", deployment, "--replicas=0"]);
+    runtime(&["wait", "--for=delete", "pod", "-l", "role=gardener-admission-controller", "--timeout=30s"]);
+    in_order(
+        &refused(&["-n", "garden-demo", "create", "secret", "generic", "t"]),
+        &["failed calling webhook \"validate-kubeconfig-secrets.gardener.cloud\": failed to call webhook: Post \
+           \"https://gardener-admission-controller.garden/webhooks/validate-kubeconfig-secrets?timeout=10s\""],
+    );
+    garden(&["create", "secret", "generic", "t"]);
+    runtime(&["scale", deployment, "--replicas=1"]);
+    runtime(&["rollout", "status", deployment, "--timeout=30s"]);
+    garden(&["-n", "garden-demo", "create", "secret", "generic", "t"]);
+    // The way that the Project's controller takes is open.
+    garden(&["annotate", "project", "demo", "confirmation.gardener.cloud/deletion=true"]);
+    garden(&["delete", "project", "demo", "--timeout=30s"]);
+    garden(&["wait", "--for=delete", "namespace/garden-demo", "--timeout=30s"]);
+}
+
 fn components_are_deployments(kubectl: Kubectl, sandbox: &Sandbox) {
     let runtime = |words: &[&str]| sandbox.kubectl(kubectl, "runtime", &[&["-n", "garden"], words].concat());
     let deployments = runtime(&["get", "deployments"]);

@@ -38,6 +38,7 @@ pub mod subresource;
 mod table;
 pub mod validator;
 pub mod views;
+pub mod webhooks;
 mod yaml;
 
 pub use admission::{Attributes, Operation, Plugin, Reads};

@@ -90,7 +90,7 @@ fn read(call: &Call, info: &ResourceInfo, body: &[u8]) -> Result<Value> {
     }
 }
 
-fn user_info(user: &User, details: &UserDetails) -> Value {
+pub(crate) fn user_info(user: &User, details: &UserDetails) -> Value {
     let groups: Vec<&str> = user.groups.iter().map(|group| &**group).collect();
     let mut info = json!({ "username": &*user.name });
     if !details.uid.is_empty() {

@@ -34,6 +34,7 @@ use crate::status::{BODY_LIMIT, Failure, Result};
 use crate::storage::{CollectionId, Store};
 use crate::subresource::Subresource;
 use crate::views::{Renamed, View};
+use crate::webhooks::{WebhookCaller, Webhooks};
 use crate::yaml;
 
 /// What a server stands on.
@@ -64,6 +65,7 @@ pub struct Builder {
     views: Vec<View>,
     reviews: Vec<ResourceInfo>,
     subresources: Vec<(ResourceInfo, &'static str, Arc<dyn Subresource>)>,
+    webhooks: Option<Arc<dyn WebhookCaller>>,
     authenticator: Option<Arc<dyn Authenticator>>,
     health: Health,
     metrics: Option<Metrics>,
@@ -90,6 +92,7 @@ impl Builder {
             views: Vec::new(),
             reviews: Vec::new(),
             subresources: Vec::new(),
+            webhooks: None,
             authenticator: None,
             health: Health::default(),
             metrics: None,
@@ -131,6 +134,12 @@ impl Builder {
     /// Who knows what a token of a TokenReview is worth; without this no token is worth anything.
     pub fn authenticator(mut self, authenticator: Arc<dyn Authenticator>) -> Self {
         self.authenticator = Some(authenticator);
+        self
+    }
+
+    /// Asks the webhooks that clusters configure, and how they are reached; without this nobody is asked.
+    pub fn webhooks(mut self, caller: Arc<dyn WebhookCaller>) -> Self {
+        self.webhooks = Some(caller);
         self
     }
 
@@ -215,6 +224,7 @@ impl Builder {
         let views = self.views.iter().map(|view| view.info.clone());
         let documents = Documents::new(served.chain(views).chain(self.described), self.reviews.iter().cloned());
         Server(Arc::new(Inner {
+            webhooks: self.webhooks.map(|caller| Webhooks::new(caller, &store)),
             store: Arc::new(store),
             namespaces,
             foundation: self.foundation,
@@ -260,6 +270,7 @@ pub(crate) struct Inner {
     pub(crate) reviews: BTreeMap<RowKey, Arc<Review>>,
     /// By group, plural name and name of the subresource.
     subresources: BTreeMap<RowKey, Arc<dyn Subresource>>,
+    pub(crate) webhooks: Option<Webhooks>,
     pub(crate) authenticator: Option<Arc<dyn Authenticator>>,
     pub(crate) health: Health,
     pub(crate) metrics: Option<Metrics>,

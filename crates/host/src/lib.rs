@@ -25,7 +25,9 @@ pub mod live;
 mod log_service;
 mod namespaces;
 mod rows;
+mod services;
 pub mod timekeeper;
+mod webhook_kinds;
 mod workload_defaults;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -40,6 +42,7 @@ use api::terrarium::Clock;
 use apimachinery::catalogue::ResourceInfo;
 use bytes::Bytes;
 use eventlog::EventLog;
+use generic_apiserver::webhooks::WebhookCaller;
 use generic_apiserver::{Authenticated, Builder, Foundation, Server};
 use http::Method;
 use http_body_util::BodyExt;
@@ -69,6 +72,8 @@ pub struct Parts<'a> {
     pub rows: &'a [ResourceInfo],
     /// What processes print, for `pods/log`.
     pub logs: Option<Logs>,
+    /// How webhooks are reached; without it nobody is asked.
+    pub webhooks: Option<Arc<dyn WebhookCaller>>,
 }
 
 /// The front door. Cheap to clone; clones are one host.
@@ -108,7 +113,12 @@ impl Host {
         let aggregated = aggregated.filter(|row| catalogue::is_aggregated(row));
         let builder = aggregated.fold(builder, Builder::described);
         let server = rows::unstored(rows::register(builder, own.chain(parts.rows)));
-        let server = rows::logs(server, parts.logs).build();
+        let server = rows::logs(server, parts.logs);
+        let server = match parts.webhooks {
+            Some(caller) => server.webhooks(caller),
+            None => server,
+        }
+        .build();
         server.start(tasks);
         Self {
             inner: Arc::new(Inner {

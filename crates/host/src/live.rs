@@ -20,6 +20,7 @@ use controller::ObjectKey;
 use eventlog::EventLog;
 use generic_apiserver::Foundation;
 use generic_apiserver::http::{self, Health};
+use generic_apiserver::webhooks::HttpsCaller;
 use kube_controllers::workload;
 use process::child::{self, Ready};
 use process::https;
@@ -33,6 +34,7 @@ use crate::aggregation::{Instances, api_services};
 use crate::clock_service::{Barriers, ClockService};
 use crate::identity::{CertificateAuthenticator, ClusterAuthenticator, OwnAuthorities};
 use crate::kubelet::{self, Launcher, Logs};
+use crate::services::Services;
 use crate::timekeeper::Mode;
 use crate::{Host, Parts};
 
@@ -112,7 +114,10 @@ impl Live {
             writer: writer(start, 0),
         };
         let logs = Logs::new(clock.clock());
-        let host = Host::with(foundation, &tasks, Parts { logs: Some(logs.clone()), ..Parts::default() });
+        let services = Services::default();
+        let webhooks = HttpsCaller::new("kube-apiserver-admission", services.names());
+        let parts = Parts { logs: Some(logs.clone()), webhooks: Some(Arc::new(webhooks)), ..Parts::default() };
+        let host = Host::with(foundation, &tasks, parts);
         host.serve_clock(clock.clone());
         host.serve_log(log.clone());
         host.wind(&clock).await.map_err(io::Error::other)?;
@@ -150,6 +155,7 @@ impl Live {
             launch,
             listener: Arc::new(move |pod: &ObjectKey, object: &Pod, ready: Option<&Ready>| {
                 let name = child::participant(&pod.cluster, &pod.name);
+                services.note(pod, object, ready);
                 let Some(ready) = ready else {
                     leaving.leave(&name);
                     return instances.remove(&name);

@@ -10,6 +10,7 @@ use crate::clock_object::ClockStrategy;
 use crate::core_kinds::CoreStrategy;
 use crate::kubelet::{LogHook, Logs};
 use crate::namespaces::NamespaceStrategy;
+use crate::webhook_kinds::WebhookStrategy;
 
 /// Registers every row.
 ///
@@ -25,6 +26,9 @@ pub(crate) fn register<'a>(mut builder: Builder, rows: impl IntoIterator<Item = 
             builder.resource::<DynamicObject>(row, NamespaceStrategy)
         } else if row.custom {
             builder.resource::<DynamicObject>(row, Generic)
+        } else if row.group == "admissionregistration.k8s.io" {
+            let mutating = row.kind == "MutatingWebhookConfiguration";
+            builder.resource::<DynamicObject>(row, WebhookStrategy { mutating })
         } else {
             builder.resource::<DynamicObject>(row, CoreStrategy::of(row.group, row.plural))
         };

@@ -10,11 +10,12 @@ use host::RUNTIME_CLUSTER;
 use host::live::Live;
 use landscape::Options;
 use process::Context;
-use serde_json::json;
+use process::transport::full;
+use serde_json::{Value, json};
 
-use super::apiserver;
 use super::components::{NAMESPACE, Program};
 use super::directory::Facts;
+use super::{admission_controller, apiserver};
 use crate::failure::Failure;
 
 /// The landscape that was asked for.
@@ -35,7 +36,7 @@ fn seed(number: usize) -> Seed {
 }
 
 /// Creates what is not there yet. gardener-apiserver comes first: everything of Gardener waits for it.
-pub(crate) async fn run(live: &Live, facts: &Facts) -> Result<(), Failure> {
+pub(crate) async fn run(live: &Live, facts: &Facts, authorities: &str) -> Result<(), Failure> {
     let (context, options) = (live.context("terrarium"), options(facts));
     let failed = |failure: landscape::Failure| Failure::Failed(failure.to_string());
     landscape::prepare_clusters(&context, &options).await.map_err(failed)?;
@@ -48,6 +49,8 @@ pub(crate) async fn run(live: &Live, facts: &Facts) -> Result<(), Failure> {
     for program in of_seed(false).filter(|program| *program != Program::Apiserver) {
         component(&context, RUNTIME_CLUSTER, program, facts, &options, None).await?;
     }
+    create_tree(&context, admission_controller::CONFIGURATIONS, &admission_controller::configuration(authorities))
+        .await?;
     for seed in &options.seeds {
         let cluster = format!("seed--{}", seed.metadata.name);
         namespace(&context, &cluster).await?;
@@ -112,6 +115,21 @@ async fn create<K: Resource>(api: &Api<K>, object: K) -> Result<(), Failure> {
         Ok(_) => Ok(()),
         Err(error) if error.is_already_exists() => Ok(()),
         Err(error) => Err(refused(K::KIND, &object.metadata().name, &error)),
+    }
+}
+
+/// As [`create`], for a kind that has no type.
+async fn create_tree(context: &Context, path: &str, tree: &Value) -> Result<(), Failure> {
+    let what = format!("{} {}", tree["kind"].as_str().unwrap_or_default(), tree["metadata"]["name"]);
+    let failed = |error: &dyn std::fmt::Display| Failure::Failed(format!("cannot create {what}: {error}"));
+    let request = http::Request::post(path)
+        .header(http::header::CONTENT_TYPE, "application/json")
+        .body(full(tree.to_string()))
+        .map_err(|error| failed(&error))?;
+    let response = context.transport.send(request).await.map_err(|error| failed(&error))?;
+    match response.status() {
+        http::StatusCode::CREATED | http::StatusCode::CONFLICT => Ok(()),
+        code => Err(failed(&code)),
     }
 }
 

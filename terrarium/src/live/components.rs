@@ -10,10 +10,10 @@ use gardenlet_sim::{gardenlet, provider_local};
 use landscape::Component;
 use process::child::{self, Assignment};
 use process::logging::{self, Format};
-use process::{Context, Exit};
+use process::{Context, Exit, User};
 use serde_json::{Value, json};
 
-use super::apiserver;
+use super::{admission_controller, apiserver};
 
 /// Namespace of the components' Deployments, in `runtime` and in the clusters of seeds.
 pub(crate) const NAMESPACE: &str = "garden";
@@ -24,14 +24,21 @@ pub(crate) enum Program {
     Apiserver,
     ControllerManager,
     Scheduler,
+    AdmissionController,
     Gardenlet,
     ProviderLocal,
 }
 
 impl Program {
     /// All of them.
-    pub(crate) const ALL: [Self; 5] =
-        [Self::Apiserver, Self::ControllerManager, Self::Scheduler, Self::Gardenlet, Self::ProviderLocal];
+    pub(crate) const ALL: [Self; 6] = [
+        Self::Apiserver,
+        Self::AdmissionController,
+        Self::ControllerManager,
+        Self::Scheduler,
+        Self::Gardenlet,
+        Self::ProviderLocal,
+    ];
 
     /// Name in the field, and of its Deployment.
     pub(crate) const fn name(self) -> &'static str {
@@ -39,6 +46,7 @@ impl Program {
             Self::Apiserver => "gardener-apiserver",
             Self::ControllerManager => "gardener-controller-manager",
             Self::Scheduler => "gardener-scheduler",
+            Self::AdmissionController => admission_controller::NAME,
             Self::Gardenlet => "gardenlet",
             Self::ProviderLocal => "gardener-extension-provider-local",
         }
@@ -50,6 +58,7 @@ impl Program {
             Self::Apiserver => "gardener/apiserver",
             Self::ControllerManager => "gardener/controller-manager",
             Self::Scheduler => "gardener/scheduler",
+            Self::AdmissionController => "gardener/admission-controller",
             Self::Gardenlet => "gardener/gardenlet",
             Self::ProviderLocal => "gardener/extensions/provider-local",
         }
@@ -75,15 +84,31 @@ impl Program {
         Some((Self::ALL.into_iter().find(is_it)?, tag.to_owned()))
     }
 
-    /// The component, in a cluster: `runtime` or `seed--NAME`.
-    pub(crate) fn component(self, cluster: &str) -> Component {
+    /// As whom it asks, in a cluster: `runtime` or `seed--NAME`.
+    pub(crate) fn user(self, cluster: &str, version: &str) -> User {
         let seed = || seed_of(cluster).to_owned();
-        match self {
+        let component = match self {
             Self::Apiserver => Component::Apiserver,
             Self::ControllerManager => Component::ControllerManager,
             Self::Scheduler => Component::Scheduler,
             Self::Gardenlet => Component::Gardenlet(seed()),
             Self::ProviderLocal => Component::ProviderLocal(seed()),
+            Self::AdmissionController => {
+                let name = "gardener.cloud:system:admission-controller".into();
+                return User { name, groups: vec!["system:authenticated".into()], component: None };
+            }
+        };
+        component.user(version)
+    }
+
+    /// Names under which it serves, if it does.
+    pub(crate) const fn serves(self) -> Option<[&'static str; 4]> {
+        match self {
+            Self::Apiserver => Some(["gardener-apiserver.garden.svc", "localhost", "127.0.0.1", "::1"]),
+            Self::AdmissionController => {
+                Some(["gardener-admission-controller.garden", "localhost", "127.0.0.1", "::1"])
+            }
+            _ => None,
         }
     }
 
@@ -130,6 +155,9 @@ impl Program {
                 ("controllermanager.config.gardener.cloud/v1alpha1", "ControllerManagerConfiguration")
             }
             Self::Scheduler => ("scheduler.config.gardener.cloud/v1alpha1", "SchedulerConfiguration"),
+            Self::AdmissionController => {
+                ("admissioncontroller.config.gardener.cloud/v1alpha1", "AdmissionControllerConfiguration")
+            }
             Self::Gardenlet => ("gardenlet.config.gardener.cloud/v1alpha1", "GardenletConfiguration"),
             Self::ProviderLocal => ("local.provider.extensions.gardener.cloud/v1alpha1", "ControllerConfiguration"),
         })
@@ -143,8 +171,10 @@ pub(crate) fn seed_of(cluster: &str) -> &str {
 
 /// Runs a component as this process: `terrarium component NAME`.
 pub(crate) fn run(program: Program) -> ExitCode {
-    if program == Program::Apiserver {
-        return apiserver::run();
+    match program {
+        Program::Apiserver => return apiserver::run(),
+        Program::AdmissionController => return admission_controller::run(),
+        _ => {}
     }
     child::run(env!("CARGO_PKG_VERSION"), move |context, assignment| start(program, context, &assignment))
 }
@@ -160,7 +190,9 @@ fn start(program: Program, context: Context, assignment: &Assignment) -> Result<
     let profile = flags.profile;
     let seed_name = seed_of(&assignment.cluster).to_owned();
     Ok(match program {
-        Program::Apiserver => return Err("it takes no part in landscape time".to_owned()),
+        Program::Apiserver | Program::AdmissionController => {
+            return Err("it takes no part in landscape time".to_owned());
+        }
         Program::ControllerManager => {
             let options = controller_manager::Options { profile, ..controller_manager::Options::default() };
             Box::pin(controller_manager::run(context, options))
@@ -184,10 +216,10 @@ fn start(program: Program, context: Context, assignment: &Assignment) -> Result<
 }
 
 /// What the arguments of the container say.
-struct Flags {
-    profile: Profile,
+pub(super) struct Flags {
+    pub(super) profile: Profile,
     /// The configuration file.
-    config: Value,
+    pub(super) config: Value,
 }
 
 impl Flags {
@@ -196,7 +228,7 @@ impl Flags {
         self.config[field].as_str().unwrap_or_default()
     }
 
-    fn read(assignment: &Assignment) -> Result<Self, String> {
+    pub(super) fn read(assignment: &Assignment) -> Result<Self, String> {
         let mut flags = Self { profile: Profile::default(), config: Value::Null };
         for arg in &assignment.args {
             match arg.split_once('=') {

@@ -58,10 +58,11 @@ fn live(directory: &Directory, owner: Option<u32>) -> Result<(), Failure> {
     let log = Log::open(directory, &facts)?;
     let (name, ephemeral) = (facts.name.clone(), facts.ephemeral.clone());
     runtime.block_on(async {
+        let authorities = LandscapeAuthority::of(directory)?.certificate().to_owned();
         let (live, facts) = start(directory, facts, &log).await?;
         // Who looks at a landscape that does not become ready finds a host that answers.
         let begins = async {
-            match bootstrap::run(&live, &facts).await {
+            match bootstrap::run(&live, &facts, &authorities).await {
                 Ok(()) => live.begin(),
                 Err(failure) => return failure,
             }
@@ -310,17 +311,17 @@ impl Launch for Launching {
         let image = pod.spec.containers.first().map_or("", |container| container.image.as_str());
         let (program, version) = components::Program::of(image).ok_or_else(|| format!("there is no image {image}"))?;
         let Launcher { seed, start, authority, front_proxies, launched } = &self.launcher;
-        let user = program.component(cluster).user(&version);
+        let user = program.user(cluster, &version);
         let badge = Badge { start: *start, component: program.name().to_owned(), version: version.clone() };
         // Whoever shows a certificate is in this group anyway.
         let groups: Vec<&str> =
             user.groups.iter().map(|group| &**group).filter(|group| *group != "system:authenticated").collect();
-        let serving = if program == components::Program::Apiserver {
-            let names = ["gardener-apiserver.garden.svc", "localhost", "127.0.0.1", "::1"];
-            let certificate = authority.server(&names).map_err(|failure| failure.to_string())?;
-            Some(Serving { certificate, front_proxies: front_proxies.clone() })
-        } else {
-            None
+        let serving = match program.serves() {
+            Some(names) => {
+                let certificate = authority.server(&names).map_err(|failure| failure.to_string())?;
+                Some(Serving { certificate, front_proxies: front_proxies.clone() })
+            }
+            None => None,
         };
         let assignment = Assignment {
             component: program.name().to_owned(),

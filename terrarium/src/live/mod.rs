@@ -6,6 +6,7 @@
 //! [`components`] those that it starts; [`directory`] where it lives, [`retention`] how much of its past, [`owner`] for how long; [`authority`] its certificates; [`bootstrap`] what
 //! it has from the beginning; [`client`] and [`kubeconfig`] ways to it.
 
+mod admission_controller;
 mod apiserver;
 pub(crate) mod ask;
 pub(crate) mod at;

@@ -423,7 +423,9 @@ fn tell(
         client.host.address,
     ))?;
     let plural = if *seeds == 1 { "" } else { "s" };
-    let what = format!("{apiservers} gardener-apiserver, controller-manager, scheduler, {seeds} seed{plural}");
+    let what = format!(
+        "{apiservers} gardener-apiserver, controller-manager, scheduler, admission-controller, {seeds} seed{plural}"
+    );
     if runs_already {
         output.line(&format!("  {what}    runs already"))?;
     } else {

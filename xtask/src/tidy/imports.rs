@@ -27,6 +27,7 @@ const TABLE: &[(&str, &[&str])] = &[
     ("gardener-controller-manager", COMPONENT),
     ("gardener-scheduler", COMPONENT),
     ("gardener-admission-controller", COMPONENT),
+    ("gardener-admission-controller", COMPONENT),
     ("gardenlet-sim", COMPONENT),
     ("gardener-operator", COMPONENT),
     (

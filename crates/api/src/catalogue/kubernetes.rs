@@ -59,6 +59,8 @@ const NODE: &[Column] = &[
     ),
 ];
 
+const WEBHOOKS: &[Column] = &[column("Webhooks", Function(|object| cells::count(&object["webhooks"]))), AGE];
+
 const SERVICE: &[Column] = &[
     path("Type", ".spec.type"),
     column("Cluster-IP", Function(|object| cells::text(object, "/spec/clusterIP", "<none>"))),
@@ -303,6 +305,24 @@ pub(super) fn rows() -> Vec<ResourceInfo> {
                 &[AGE, path("SignerName", ".spec.signerName"), path("Requestor", ".spec.username")]
             )
         },
+        own!(
+            "admissionregistration.k8s.io",
+            "admissionregistration",
+            "ValidatingWebhookConfiguration",
+            "validatingwebhookconfigurations",
+            false,
+            &[],
+            WEBHOOKS
+        ),
+        own!(
+            "admissionregistration.k8s.io",
+            "admissionregistration",
+            "MutatingWebhookConfiguration",
+            "mutatingwebhookconfigurations",
+            false,
+            &[],
+            WEBHOOKS
+        ),
         ResourceInfo {
             subresources: STATUS,
             ..own!(

@@ -16,7 +16,8 @@ use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 
 /// The files, by the name that Go code gives their package.
-const FILES: [(&str, &str); 17] = [
+const FILES: [(&str, &str); 18] = [
+    ("admissionregistration", include_str!("fields/admissionregistration.json")),
     ("apiextensions", include_str!("fields/apiextensions.json")),
     ("apiregistration", include_str!("fields/apiregistration.json")),
     ("apps", include_str!("fields/apps.json")),

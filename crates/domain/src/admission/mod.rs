@@ -9,6 +9,7 @@ pub mod extensions;
 pub mod project;
 pub mod quota;
 pub mod shoot;
+pub mod webhooks;
 
 use apimachinery::field::FieldError;
 

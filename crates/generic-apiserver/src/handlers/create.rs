@@ -10,6 +10,7 @@ use process::Response;
 use serde_json::Value;
 
 use super::draft::Draft;
+use super::webhooks::Change;
 use super::{Scope, Tries, Write, sections, warn};
 use crate::admission::Operation;
 use crate::kind::AnyObject;
@@ -34,7 +35,7 @@ impl Scope {
 
     /// Creates an object; `name` is the one of the URL, for kinds that are created by a PUT.
     pub(super) async fn create_from(&self, draft: Draft, name: &str) -> Result<(Response, Vec<String>)> {
-        let Draft { mut tree, warnings } = draft;
+        let Draft { mut tree, mut warnings } = draft;
         let resource = &self.names().group_resource;
         if self.names().has_subresource("status")
             && !self.kind.keeps_status_on_create()
@@ -52,6 +53,8 @@ impl Scope {
             let given = self.kind.metadata(&*object).name.clone();
             self.check_namespace(&given, &mut view)?;
             self.admit(Operation::Create, &given, &mut *object, None, &mut view)?;
+            let change = Change { operation: Operation::Create, name: &given, old: None };
+            self.mutate(change, &mut object, &mut warnings).await?;
             let name = self.fill_identity(&mut *object);
 
             self.kind.prepare_for_create(&mut *object, &self.context);
@@ -61,6 +64,8 @@ impl Scope {
             self.invalid(&name, &errors)?;
             self.kind.canonicalize(&mut *object);
             self.validate(Operation::Create, &name, &mut *object, None, &mut view)?;
+            let change = Change { operation: Operation::Create, name: &name, old: None };
+            self.review(change, &*object, &mut warnings).await?;
             let mut warnings = warnings.clone();
             warnings.extend(self.kind.warnings(&*object, None, &self.context));
 

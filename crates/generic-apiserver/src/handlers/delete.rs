@@ -9,6 +9,7 @@ use apimachinery::meta::{DeleteOptions, Time};
 use eventlog::{Expect, Verb};
 use process::Response;
 
+use super::webhooks::Change;
 use super::{Scope, Tries, Write, sections};
 use crate::admission::Operation;
 use crate::kind::AnyObject;
@@ -110,7 +111,10 @@ impl Scope {
             let mut view = View::new(&self.server.store, &self.call.route.cluster);
             let mut seen = self.kind.copy(&*old);
             self.admit(Operation::Delete, name, &mut *seen, Some(&*old), &mut view)?;
+            let change = Change { operation: Operation::Delete, name, old: Some(&*old) };
+            self.mutate(change, &mut seen, &mut Vec::new()).await?;
             self.validate(Operation::Delete, name, &mut *seen, Some(&*old), &mut view)?;
+            self.review(change, &*seen, &mut Vec::new()).await?;
 
             let mut object = self.kind.copy(&*old);
             let grace = self.kind.deletion_grace_seconds(&*old, options.grace_period_seconds);

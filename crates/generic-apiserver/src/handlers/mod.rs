@@ -8,6 +8,7 @@ mod read;
 mod scale;
 mod update;
 mod watch;
+mod webhooks;
 
 use std::sync::Arc;
 

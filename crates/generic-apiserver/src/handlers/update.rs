@@ -11,6 +11,7 @@ use process::Response;
 use serde_json::{Map, Value};
 
 use super::draft::Draft;
+use super::webhooks::Change;
 use super::{Scope, Tries, Write, sections, warn};
 use crate::admission::Operation;
 use crate::kind::AnyObject;
@@ -114,6 +115,8 @@ impl Scope {
 
             let mut view = View::new(&self.server.store, &self.call.route.cluster);
             self.admit(Operation::Update, name, &mut *object, Some(&*old), &mut view)?;
+            let change = Change { operation: Operation::Update, name, old: Some(&*old) };
+            self.mutate(change, &mut object, &mut warnings).await?;
             self.keep_server_fields(&mut *object, &*old);
             self.kind.prepare_for_update(&mut *object, &*old, &self.context);
             let errors = self.kind.validate_update(&*object, &*old, &self.context);
@@ -122,6 +125,7 @@ impl Scope {
             self.invalid(name, &errors)?;
             self.kind.canonicalize(&mut *object);
             self.validate(Operation::Update, name, &mut *object, Some(&*old), &mut view)?;
+            self.review(change, &*object, &mut warnings).await?;
             warnings.extend(self.kind.warnings(&*object, Some(&*old), &self.context));
 
             let encoded = self.encode_update(&mut *object, &stored);

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+//! AdmissionReviews, as far as the webhooks here look at them.
+
+use apimachinery::{Object as _, Resource, Status};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// A question.
+#[derive(Clone, Debug)]
+pub(crate) struct Review {
+    api_version: String,
+    uid: String,
+    operation: String,
+    pub(crate) group: String,
+    pub(crate) version: String,
+    pub(crate) resource: String,
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+    pub(crate) user: String,
+    pub(crate) groups: Vec<String>,
+    /// The new object; null for deletions.
+    pub(crate) object: Value,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Wire {
+    #[serde(default)]
+    api_version: String,
+    request: Asked,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Asked {
+    uid: String,
+    operation: String,
+    resource: Gvr,
+    request_resource: Option<Gvr>,
+    #[serde(default)]
+    namespace: String,
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    user_info: UserInfo,
+    #[serde(default)]
+    object: Value,
+}
+
+#[derive(Deserialize)]
+struct Gvr {
+    #[serde(default)]
+    group: String,
+    version: String,
+    resource: String,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct UserInfo {
+    username: String,
+    groups: Vec<String>,
+}
+
+impl Review {
+    /// # Errors
+    /// What is wrong with the bytes.
+    pub(crate) fn read(body: &[u8]) -> Result<Self, String> {
+        let Wire { api_version, request } =
+            serde_json::from_slice(body).map_err(|error| format!("the body is no AdmissionReview: {error}"))?;
+        let gvr = request.request_resource.unwrap_or(request.resource);
+        Ok(Self {
+            api_version,
+            uid: request.uid,
+            operation: request.operation,
+            group: gvr.group,
+            version: gvr.version,
+            resource: gvr.resource,
+            namespace: request.namespace,
+            name: request.name,
+            user: request.user_info.username,
+            groups: request.user_info.groups,
+            object: request.object,
+        })
+    }
+
+    /// Whether there is a new object.
+    pub(crate) fn is_written(&self) -> bool {
+        matches!(self.operation.as_str(), "CREATE" | "UPDATE")
+    }
+
+    /// The new object.
+    ///
+    /// # Errors
+    /// It is of another kind.
+    pub(crate) fn object<K: Resource>(&self) -> Result<K, Status> {
+        K::from_tree(self.object.clone()).map_err(|error| Status::bad_request(error.to_string()))
+    }
+
+    /// The answer.
+    pub(crate) fn answer(&self, decision: Result<(), Status>) -> String {
+        let mut response = json!({ "uid": self.uid, "allowed": decision.is_ok(), "status": { "code": 200 } });
+        if let Err(status) = decision {
+            response["status"] = serde_json::to_value(status).unwrap_or_default();
+        }
+        json!({ "apiVersion": self.api_version, "kind": "AdmissionReview", "response": response }).to_string()
+    }
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Webhooks over HTTPS.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use apimachinery::meta::ByteString;
+use bytes::Bytes;
+use chrono::TimeDelta;
+use futures::future::BoxFuture;
+use http::header::{ACCEPT, CONTENT_TYPE};
+use http::{StatusCode, Uri};
+use http_body_util::{BodyExt, Limited};
+use process::Transport;
+use process::https::{self, Lasting, Watches};
+use process::transport::full;
+
+use super::{ClientConfig, WebhookCaller};
+use crate::status::BODY_LIMIT;
+
+/// Knows where a name of a cluster's network leads: cluster and host, `host:port`.
+pub type Names = Arc<dyn Fn(&str, &str) -> Option<String> + Send + Sync>;
+
+/// Where, and whom to believe.
+type Place = (String, String);
+
+/// Sends reviews over HTTPS. The server's certificate is judged by the webhook's `caBundle` only.
+pub struct HttpsCaller {
+    names: Names,
+    user_agent: String,
+    open: Mutex<BTreeMap<Place, Transport>>,
+}
+
+impl fmt::Debug for HttpsCaller {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpsCaller").field("user_agent", &self.user_agent).finish_non_exhaustive()
+    }
+}
+
+impl HttpsCaller {
+    /// A caller that looks names up by `names` first; Services are found by nothing else.
+    pub fn new(user_agent: &str, names: Names) -> Self {
+        Self { names, user_agent: user_agent.to_owned(), open: Mutex::default() }
+    }
+
+    /// The way to a webhook.
+    fn way(&self, cluster: &str, client: &ClientConfig, url: &Uri) -> Result<Transport, String> {
+        let host = url.host().unwrap_or_default();
+        let server = match (self.names)(cluster, host) {
+            Some(server) => server,
+            None => match &client.service {
+                Some(service) => return Err(format!("service {:?} not found", service.name)),
+                None => format!("{host}:{}", url.port_u16().unwrap_or(443)),
+            },
+        };
+        let bundle = ByteString::from_base64(&client.ca_bundle)?;
+        let authorities = String::from_utf8_lossy(&bundle.0).into_owned();
+        if authorities.trim().is_empty() {
+            // Unlike upstream: there are no authorities that everybody trusts.
+            return Err("tls: failed to verify certificate: x509: certificate signed by unknown authority".to_owned());
+        }
+        let place = (server, authorities);
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(transport) = open.get(&place) {
+            return Ok(transport.clone());
+        }
+        let options = https::Options {
+            server: place.0.clone(),
+            authorities: place.1.clone(),
+            // Many webhooks speak HTTP/1.1 only.
+            watches: Watches::Http1,
+            user_agent: self.user_agent.clone(),
+            ..https::Options::default()
+        };
+        let transport = https::transport(&options).map_err(|error| error.reason)?;
+        open.insert(place, transport.clone());
+        Ok(transport)
+    }
+}
+
+impl WebhookCaller for HttpsCaller {
+    fn call<'a>(
+        &'a self,
+        cluster: &'a str,
+        client: &'a ClientConfig,
+        url: &'a str,
+        review: Bytes,
+        _: TimeDelta,
+    ) -> BoxFuture<'a, Result<Bytes, String>> {
+        Box::pin(async move {
+            let failed = |reason: String| format!("Post {url:?}: {reason}");
+            let uri: Uri = url.parse().map_err(|_| failed("the URL cannot be read".to_owned()))?;
+            let transport = self.way(cluster, client, &uri).map_err(failed)?;
+            let path = uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
+            let mut request = http::Request::post(path)
+                .header(CONTENT_TYPE, "application/json")
+                .header(ACCEPT, "application/json")
+                .body(full(review))
+                .map_err(|error| failed(error.to_string()))?;
+            // The caller has a time-out of its own.
+            request.extensions_mut().insert(Lasting);
+            let response = transport.send(request).await.map_err(|error| failed(error.to_string()))?;
+            let status = response.status();
+            let body = Limited::new(response.into_body(), BODY_LIMIT).collect().await;
+            let body = body.map_err(|error| failed(error.to_string()))?.to_bytes();
+            match status {
+                StatusCode::OK => Ok(body),
+                StatusCode::NOT_FOUND => Err("the server could not find the requested resource".to_owned()),
+                other => {
+                    let text = String::from_utf8_lossy(&body);
+                    Err(format!(
+                        "an error on the server ({other}: {:?}) has prevented the request from succeeding",
+                        text.trim()
+                    ))
+                }
+            }
+        })
+    }
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Admission webhooks: what ValidatingWebhookConfigurations and MutatingWebhookConfigurations of a cluster ask to be
+//! asked.
+//!
+//! ```text
+//! plugins admit → mutating webhooks, one after the other → … validation … → plugins validate → validating webhooks at once
+//! ```
+//!
+//! A webhook is chosen by rules and selectors ([`configuration`]), is sent an AdmissionReview and answers one
+//! ([`review`]); what it is reached by is the [`WebhookCaller`]'s. Time-outs are wall time.
+//!
+//! **Invariants.** Webhooks are never asked about webhook configurations, or a wrong one could not be repaired. Whoever
+//! is asked again after a lost race sees the new object. A cluster without configurations costs nothing.
+//!
+//! Unlike upstream: `matchConditions` are not evaluated, the webhook is called as if they held; every kind is served in
+//! one version only, so `matchPolicy: Equivalent` and `Exact` are the same.
+//!
+//! Source: k8s.io/apiserver pkg/admission/plugin/webhook @ v0.32.
+
+pub(crate) mod configuration;
+mod https;
+pub(crate) mod review;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use chrono::TimeDelta;
+use eventlog::Revision;
+use futures::future::BoxFuture;
+
+use self::configuration::Configuration;
+use crate::storage::{CollectionId, Store, range};
+
+pub use configuration::{ClientConfig, ServiceReference};
+pub use https::{HttpsCaller, Names};
+
+/// Group of the configurations.
+pub(crate) const GROUP: &str = "admissionregistration.k8s.io";
+
+/// Reaches webhooks.
+pub trait WebhookCaller: Send + Sync + fmt::Debug + 'static {
+    /// Sends a review to where a webhook of a cluster is; the body of the answer. `url` is where upstream would have sent
+    /// it. The caller is dropped when `timeout` of wall time has passed.
+    ///
+    /// # Errors
+    /// Why there is no answer, as it goes behind `failed to call webhook: `.
+    fn call<'a>(
+        &'a self,
+        cluster: &'a str,
+        client: &'a ClientConfig,
+        url: &'a str,
+        review: Bytes,
+        timeout: TimeDelta,
+    ) -> BoxFuture<'a, Result<Bytes, String>>;
+}
+
+/// A configuration, and of which revision it is.
+type Read = (Revision, Arc<Configuration>);
+
+/// The webhooks of all clusters of a server.
+pub(crate) struct Webhooks {
+    pub(crate) caller: Arc<dyn WebhookCaller>,
+    mutating: Option<CollectionId>,
+    validating: Option<CollectionId>,
+    /// Configurations as they were read last, by path.
+    read: Mutex<BTreeMap<Arc<str>, Read>>,
+}
+
+impl Webhooks {
+    pub(crate) fn new(caller: Arc<dyn WebhookCaller>, store: &Store) -> Self {
+        Self {
+            caller,
+            mutating: store.collection(GROUP, "mutatingwebhookconfigurations"),
+            validating: store.collection(GROUP, "validatingwebhookconfigurations"),
+            read: Mutex::default(),
+        }
+    }
+
+    /// Configurations of mutating webhooks, by name.
+    pub(crate) fn mutating(&self, store: &Store, cluster: &str) -> Vec<Arc<Configuration>> {
+        self.of(self.mutating, store, cluster)
+    }
+
+    /// Configurations of validating webhooks, by name.
+    pub(crate) fn validating(&self, store: &Store, cluster: &str) -> Vec<Arc<Configuration>> {
+        self.of(self.validating, store, cluster)
+    }
+
+    fn of(&self, collection: Option<CollectionId>, store: &Store, cluster: &str) -> Vec<Arc<Configuration>> {
+        let Some(id) = collection else { return Vec::new() };
+        let (map, _) = store.root(id);
+        let kind = store.kind(id);
+        let resource = &kind.names().info.plural;
+        let prefix = format!("{cluster}/");
+        let mut all = Vec::new();
+        for (path, stored) in range(&map, &prefix, "") {
+            let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+            let known = read.get(path).filter(|(revision, _)| *revision == stored.revision);
+            if let Some((_, configuration)) = known {
+                all.push(configuration.clone());
+                continue;
+            }
+            let tree = stored.decoded(&*kind).map(|object| kind.to_tree(&**object)).unwrap_or_default();
+            match serde_json::from_value::<Configuration>(tree) {
+                Ok(configuration) => {
+                    let configuration = Arc::new(configuration);
+                    read.insert(path.clone(), (stored.revision, configuration.clone()));
+                    all.push(configuration);
+                }
+                Err(error) => tracing::error!(%error, resource, %path, "cannot read webhooks"),
+            }
+        }
+        all
+    }
+}

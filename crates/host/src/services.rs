@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Where the names of processes lead: `NAME.NAMESPACE` and `NAME.NAMESPACE.svc` mean a process that serves, runs in a pod
+//! of that namespace with label `role: NAME`, and is in the cluster that asks or in `runtime`.
+//!
+//! Unlike upstream: the label stands for the selector of a Service; Services themselves lead nowhere.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use api::kubernetes::core::Pod;
+use controller::ObjectKey;
+use generic_apiserver::webhooks::Names;
+use process::child::Ready;
+
+use crate::RUNTIME_CLUSTER;
+
+/// Addresses of the processes that serve. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Services(Arc<Mutex<BTreeMap<ObjectKey, Endpoint>>>);
+
+#[derive(Debug)]
+struct Endpoint {
+    role: String,
+    address: String,
+}
+
+impl Services {
+    /// A pod's process has become ready, or has ended.
+    pub(crate) fn note(&self, key: &ObjectKey, pod: &Pod, ready: Option<&Ready>) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let role = pod.metadata.labels.get("role");
+        match ready.filter(|ready| !ready.address.is_empty()).zip(role) {
+            Some((ready, role)) => {
+                all.insert(key.clone(), Endpoint { role: role.clone(), address: ready.address.clone() });
+            }
+            None => {
+                all.remove(key);
+            }
+        }
+    }
+
+    /// The address behind a name.
+    fn find(&self, cluster: &str, host: &str) -> Option<String> {
+        let mut parts = host.split('.');
+        let (name, namespace) = (parts.next()?, parts.next()?);
+        if !matches!((parts.next(), parts.next()), (None | Some("svc"), None)) {
+            return None;
+        }
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_it = |(key, endpoint): &(&ObjectKey, &Endpoint)| {
+            (&*key.cluster == cluster || &*key.cluster == RUNTIME_CLUSTER)
+                && &*key.namespace == namespace
+                && endpoint.role == name
+        };
+        all.iter().find(is_it).map(|(_, endpoint)| endpoint.address.clone())
+    }
+
+    /// As webhooks ask.
+    pub(crate) fn names(&self) -> Names {
+        let services = self.clone();
+        Arc::new(move |cluster, host| services.find(cluster, host))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_leads_to_a_process_that_is_ready() {
+        let services = Services::default();
+        let mut pod = Pod::default();
+        pod.metadata.labels.insert("role".to_owned(), "hook".to_owned());
+        let key = ObjectKey::new("runtime", "garden", "hook-1");
+        let ready = Ready { address: "127.0.0.1:7".to_owned(), ..Ready::default() };
+        services.note(&key, &pod, Some(&ready));
+        for (host, found) in [
+            ("hook.garden", true),
+            ("hook.garden.svc", true),
+            ("hook.garden.example", false),
+            ("hook.garden.svc.cluster", false),
+            ("hook.other", false),
+            ("other.garden", false),
+            ("hook", false),
+        ] {
+            assert_eq!(services.find("garden", host).is_some(), found, "{host}");
+        }
+        services.note(&key, &pod, None);
+        assert_eq!(services.find("garden", "hook.garden"), None);
+    }
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+//! gardener-admission-controller as a process of a landscape, and the configuration by which the garden asks it.
+//!
+//! It serves webhooks on a port that its ready message tells, and takes no part in landscape time: it has no timers, and
+//! whoever waits for its answer has a request under way.
+
+use std::process::ExitCode;
+
+use admission_controller::{Options, Webhooks};
+use clock::{Clock, Random};
+use futures::future::{Either, select};
+use generic_apiserver::authentication::FixedAuthenticator;
+use generic_apiserver::http::{self, Options as ServeOptions};
+use process::child::{self, Assignment, Ready, ready};
+use process::{Context, Exit, Output, Tasks};
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+
+use super::components::{Flags, NAMESPACE};
+
+/// Name in the field.
+pub(super) const NAME: &str = "gardener-admission-controller";
+/// Where webhook configurations are.
+pub(super) const CONFIGURATIONS: &str =
+    "/clusters/garden/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
+
+/// Runs it as this process.
+pub(super) fn run() -> ExitCode {
+    child::end(child::assignment().and_then(|(assignment, end)| serve(&assignment, end)))
+}
+
+fn serve(assignment: &Assignment, end: oneshot::Receiver<()>) -> Result<Exit, String> {
+    let flags = Flags::read(assignment)?;
+    let limits = &flags.config["server"]["resourceAdmissionConfiguration"];
+    let resource_admission = match limits {
+        Value::Null => None,
+        limits => Some(
+            serde_json::from_value(limits.clone())
+                .map_err(|error| format!("error decoding config: server.resourceAdmissionConfiguration: {error}"))?,
+        ),
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| format!("cannot make a runtime: {error}"))?;
+    runtime.block_on(async {
+        let tasks = Tasks::new();
+        let context = Context {
+            identity: assignment.identity(),
+            clock: Clock::wall(),
+            random: Random::new(assignment.seed),
+            wall: Clock::wall(),
+            transport: assignment.transport()?,
+            tasks: tasks.clone(),
+            output: Output::new(child::say),
+        };
+        let webhooks = Webhooks::new(context, Options { resource_admission });
+        let serving = assignment.serving.as_ref().ok_or("the assignment has no certificate to serve with")?;
+        // Whoever reaches it may ask: its answers tell nothing that the question does not.
+        let authenticator = FixedAuthenticator::default();
+        let options = ServeOptions::new(serving.certificate.clone(), authenticator, Clock::wall(), Clock::wall());
+        let serving = http::serve(&tasks, move |request| webhooks.call(request), options)
+            .await
+            .map_err(|error| format!("cannot serve: {error}"))?;
+        ready(&Ready { program: env!("CARGO_PKG_VERSION").to_owned(), address: serving.address().to_string() });
+        let panicked = std::pin::pin!(tasks.panicked());
+        let exit = match select(end, panicked).await {
+            Either::Left(_) => Exit::default(),
+            Either::Right(_) => Exit { code: 1, last_line: "a task panicked".to_owned() },
+        };
+        serving.stop();
+        serving.ended().await;
+        tasks.stop();
+        Ok(exit)
+    })
+}
+
+/// The webhooks that exist here, as gardener-operator configures them. `authorities` is PEM.
+///
+/// Source: pkg/component/gardener/admissioncontroller/webhooks.go @ v1.120.0.
+pub(super) fn configuration(authorities: &str) -> Value {
+    const ROLE: &str = "gardener.cloud/role";
+    let bundle = apimachinery::meta::ByteString(authorities.as_bytes().to_vec()).to_base64();
+    let webhook = |name: &str, path: &str, operations: &[&str], resource: &str, selector: Value| {
+        json!({
+            "name": format!("{name}.gardener.cloud"),
+            "admissionReviewVersions": ["v1", "v1beta1"],
+            "timeoutSeconds": 10,
+            "failurePolicy": "Fail",
+            "sideEffects": "None",
+            "namespaceSelector": selector,
+            "clientConfig": { "url": format!("https://{NAME}.{NAMESPACE}/webhooks/{path}"), "caBundle": bundle },
+            "rules": [{
+                "operations": operations, "apiGroups": [""], "apiVersions": ["v1"], "resources": [resource],
+            }],
+        })
+    };
+    let projects = json!({ "matchLabels": { ROLE: "project" } });
+    let but_garden = json!({ "matchExpressions": [
+        { "key": ROLE, "operator": "In", "values": ["project"] },
+        { "key": "app", "operator": "NotIn", "values": ["gardener"] },
+    ] });
+    let writes = ["CREATE", "UPDATE"];
+    json!({
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingWebhookConfiguration",
+        "metadata": { "name": NAME },
+        "webhooks": [
+            webhook(
+                "validate-namespace-deletion", "validate-namespace-deletion", &["DELETE"], "namespaces", projects.clone(),
+            ),
+            webhook("validate-kubeconfig-secrets", "validate-kubeconfig-secrets", &writes, "secrets", but_garden),
+            webhook("shoot-kubeconfig-secret-ref", "validate-shoot-kubeconfig-secret-ref", &["UPDATE"], "secrets", projects),
+        ],
+    })
+}
