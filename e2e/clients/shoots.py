@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """A client that is not ours: watches Shoots over HTTPS and acts on each maintenance.
 
-usage: shoots.py KUBECONFIG [--annotate]
+usage: shoots.py GARDEN RUNTIME [--annotate]
 
-KUBECONFIG is what `kubectl config view --raw --minify -o json` prints. Prints {"ready": true}, and then a line
-{"shoot", "now"} for every maintenance of a Shoot, which is when it is given tasks; with --annotate it counts the
-maintenances in an annotation of the Shoot first. `now` is landscape time after that. Ends when its standard input does.
-Needs nothing but Python's standard library.
+GARDEN and RUNTIME are files with what `kubectl config view --raw --minify -o json` prints for the two clusters. Prints
+{"ready": true}, and then a line {"shoot", "now"} for every maintenance of a Shoot, which is when it is given tasks; with
+--annotate it counts the maintenances in an annotation of the Shoot first. `now` is landscape time after that. Ends when
+its standard input does. Needs nothing but Python's standard library.
 """
 
 import base64
@@ -20,7 +20,7 @@ import threading
 import urllib.parse
 
 SHOOTS = "/apis/core.gardener.cloud/v1beta1/shoots"
-CLOCK = "/clusters/runtime/apis/terrarium.dev/v1alpha1/clocks/landscape"
+CLOCK = "/apis/terrarium.dev/v1alpha1/clocks/landscape"
 TASKS = "shoot.gardener.cloud/tasks"
 COUNT = "client.example/maintained"
 
@@ -70,7 +70,7 @@ def annotation(shoot, key):
     return shoot["metadata"].get("annotations", {}).get(key)
 
 
-def follow(server, annotates):
+def follow(server, runtime, annotates):
     shoots = server.call("GET", server.prefix + SHOOTS)
     has_tasks = {name(shoot): annotation(shoot, TASKS) for shoot in shoots["items"]}
     version = shoots["metadata"]["resourceVersion"]
@@ -91,13 +91,13 @@ def follow(server, annotates):
             namespaced = f"/namespaces/{shoot['metadata']['namespace']}/shoots"
             path = server.prefix + SHOOTS.replace("/shoots", namespaced) + "/" + shoot["metadata"]["name"]
             server.call("PATCH", path, {"metadata": {"annotations": {COUNT: str(count[name(shoot)])}}})
-        told["now"] = server.call("GET", CLOCK)["status"]["now"]
+        told["now"] = runtime.call("GET", runtime.prefix + CLOCK)["status"]["now"]
         print(json.dumps(told), flush=True)
 
 
 def run():
     try:
-        follow(Server(sys.argv[1]), "--annotate" in sys.argv[2:])
+        follow(Server(sys.argv[1]), Server(sys.argv[2]), "--annotate" in sys.argv[3:])
     except BaseException as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
     # A thread cannot end the process in another way.

@@ -2,7 +2,6 @@
 //! Clients that are not ours: programs of `e2e/clients` that speak to a landscape over HTTPS.
 
 use std::io::{BufRead, BufReader, Lines};
-use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::Value;
@@ -20,10 +19,9 @@ impl Client {
     ///
     /// # Panics
     /// There is no python3 on the PATH.
-    pub fn start(program: &str, kubeconfig: &Path, words: &[&str]) -> Self {
+    pub fn start(program: &str, words: &[&str]) -> Self {
         let mut child = Command::new("python3")
             .arg(format!("{}/clients/{program}", env!("CARGO_MANIFEST_DIR")))
-            .arg(kubeconfig)
             .args(words)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

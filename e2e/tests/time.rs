@@ -48,10 +48,13 @@ fn landscape(name: &str, shoots: usize) -> Sandbox {
 
 /// A client that watches Shoots as the landscape's administrator.
 fn client(sandbox: &Sandbox, words: &[&str]) -> Client {
-    let config = sandbox.kubectl(Kubectl::Newest, "garden", &["config", "view", "--raw", "--minify", "-o", "json"]);
-    let file = sandbox.folder().join("client.json");
-    std::fs::write(&file, config).expect("the folder is writable");
-    let mut client = Client::start("shoots.py", &file, words);
+    let files = ["garden", "runtime"].map(|cluster| {
+        let config = sandbox.kubectl(Kubectl::Newest, cluster, &["config", "view", "--raw", "--minify", "-o", "json"]);
+        let file = sandbox.folder().join(format!("{cluster}.json"));
+        std::fs::write(&file, config).expect("the folder is writable");
+        file.to_string_lossy().into_owned()
+    });
+    let mut client = Client::start("shoots.py", &[&[files[0].as_str(), files[1].as_str()], words].concat());
     assert_eq!(client.line()["ready"], true);
     client
 }
