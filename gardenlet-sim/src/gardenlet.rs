@@ -42,6 +42,9 @@ pub struct Options {
     pub profile: Profile,
     /// The rest of the configuration.
     pub config: Configuration,
+    /// Whether somebody runs the pods of Deployments, StatefulSets and DaemonSets and says when they are ready, as a
+    /// kube-controller-manager and kubelets do; without them gardenlet plays their part.
+    pub has_pods: bool,
 }
 
 /// Runs gardenlet until it is asked to stop.
@@ -74,16 +77,24 @@ pub async fn run(context: Context, options: Options) -> Exit {
     context.tasks.spawn(seed::run(gardenlet.clone()));
     context.tasks.spawn(installations::run(gardenlet.clone()));
     context.tasks.spawn(shoot::run(gardenlet.clone()));
+    if !gardenlet.options.has_pods {
+        play_readiness(&gardenlet);
+    }
+    context.tasks.shutdown().requested().await;
+    Exit::default()
+}
+
+/// Makes workload ready without pods.
+fn play_readiness(gardenlet: &Arc<Gardenlet>) {
+    let tasks = &gardenlet.context.tasks;
     let none = |_: &Gardenlet, _: &Deployment, _: &controller::ObjectKey| 0;
-    context.tasks.spawn(readiness::run::<Deployment>(gardenlet.clone(), "deployment-readiness", none, false));
+    tasks.spawn(readiness::run::<Deployment>(gardenlet.clone(), "deployment-readiness", none, false));
     let none = |_: &Gardenlet, _: &StatefulSet, _: &controller::ObjectKey| 0;
-    context.tasks.spawn(readiness::run::<StatefulSet>(gardenlet.clone(), "statefulset-readiness", none, false));
+    tasks.spawn(readiness::run::<StatefulSet>(gardenlet.clone(), "statefulset-readiness", none, false));
     let nodes = |gardenlet: &Gardenlet, set: &DaemonSet, key: &controller::ObjectKey| {
         readiness::nodes_of(gardenlet, set, &key.cluster)
     };
-    context.tasks.spawn(readiness::run::<DaemonSet>(gardenlet.clone(), "daemonset-readiness", nodes, true));
-    context.tasks.shutdown().requested().await;
-    Exit::default()
+    tasks.spawn(readiness::run::<DaemonSet>(gardenlet.clone(), "daemonset-readiness", nodes, true));
 }
 
 /// As `status.gardener` says it: the id is that of the process, so it changes with every start.

@@ -57,6 +57,7 @@ pub(crate) fn start(landscape: &mut Landscape, component: &Component) -> Running
                     capacity: [("shoots".to_owned(), SHOOTS_PER_SEED)].into(),
                     ..gardenlet::Configuration::default()
                 },
+                has_pods: false,
             };
             Running::spawn(context, |context| gardenlet::run(context, options))
         }

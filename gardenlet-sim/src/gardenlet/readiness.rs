@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Makes the Deployments, StatefulSets and DaemonSets that stand for components ready after a while.
+//! Makes the Deployments, StatefulSets and DaemonSets that stand for components ready after a while, where nobody runs
+//! pods: in a simulation, which would pay for every pod of every Shoot.
 //!
-//! There are no pods behind them: a changed generation, or another number of nodes under a DaemonSet, becomes ready by
+//! A changed generation, or another number of nodes under a DaemonSet, becomes ready by
 //! a work timer.
 
 use std::collections::BTreeMap;
@@ -98,7 +99,8 @@ impl Component for DaemonSet {
     }
 }
 
-fn parameter(name: &str) -> Parameter {
+/// How long a component takes to become ready.
+pub(crate) fn parameter(name: &str) -> Parameter {
     match name {
         "etcd-main" | "etcd-events" => timing::ETCD,
         "kube-apiserver" => timing::KUBE_APISERVER,

@@ -206,7 +206,8 @@ fn start(program: Program, context: Context, assignment: &Assignment) -> Result<
             }
             let seed_template = serde_json::from_value(flags.config["seedConfig"].clone())
                 .map_err(|error| format!("seedConfig: {error}"))?;
-            Box::pin(gardenlet::run(context, gardenlet::Options { seed_name, seed_template, profile, config }))
+            let options = gardenlet::Options { seed_name, seed_template, profile, config, has_pods: true };
+            Box::pin(gardenlet::run(context, options))
         }
         Program::ProviderLocal => {
             let options = provider_local::Options { seed_name, profile, ..provider_local::Options::default() };

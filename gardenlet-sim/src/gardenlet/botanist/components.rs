@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use api::kubernetes::apps::{DaemonSet, Deployment, StatefulSet};
 use api::kubernetes::core::Pod;
 use apimachinery::Resource;
-use apimachinery::meta::DeleteOptions;
+use apimachinery::meta::{DeleteOptions, Duration};
 use chrono::{SecondsFormat, TimeDelta};
 use controller::{ListOptions, Patch};
 use domain::last_operation::OperationType;
@@ -19,6 +19,8 @@ use super::{Botanist, Failure, delete, typed};
 
 /// Annotation of kube-apiserver's pods: they know the authorizer for node agents.
 pub(crate) const AUTHORIZER_ANNOTATION: &str = "terrarium.dev/node-agent-authorizer";
+/// Annotation of a simulated pod: how long it takes to become ready.
+const POD_START: &str = "terrarium.dev/pod-start";
 /// Annotation with which core addons are restarted.
 const RESTARTED_AT: &str = "gardener.cloud/restarted-at";
 
@@ -202,6 +204,11 @@ impl Botanist {
             let checksum = digest(&[configuration.to_string()]);
             annotations.insert(format!("checksum/configmap-{}", component.name()), checksum[..8].to_owned());
         }
+        // Where there are pods, they take as long as the component: drawn by name, so that it is no reason to roll.
+        let key = format!("{}/{name}", self.technical_id);
+        let start = readiness::parameter(name).of(&self.gardenlet.context.random, &key, 0);
+        let start = Duration { nanoseconds: start.num_milliseconds() * 1_000_000 };
+        annotations.insert(POD_START.to_owned(), start.to_string());
         json!({
             "metadata": {
                 "name": name, "namespace": namespace, "labels": labels,
@@ -466,7 +473,12 @@ impl Botanist {
         let api = self.gardenlet.shoot(&self.technical_id, "kube-system");
         for (name, version) in self.kube_proxy_names() {
             let image = format!("kube-proxy:v{version}");
-            let fields = self.workload(Component::NodeExporter, &name, &image, &BTreeMap::new());
+            let mut fields = self.workload(Component::NodeExporter, &name, &image, &BTreeMap::new());
+            let pool = name.strip_prefix("kube-proxy-").and_then(|rest| rest.strip_suffix(&format!("-v{version}")));
+            fields["spec"]["template"]["spec"]["nodeSelector"] = json!({
+                "worker.gardener.cloud/pool": pool.unwrap_or_default(),
+                "worker.gardener.cloud/kubernetes-version": version,
+            });
             self.write(&api, &self.gardenlet.stores.daemon_sets, &typed::<DaemonSet>(fields)).await?;
         }
         Ok(())
