@@ -44,6 +44,8 @@ const LAST_STEP: TimeDelta = TimeDelta::seconds(12);
 const LOG_WATCH_PATH: &str = "/log/v1/watch";
 /// Why time stands while the landscape begins.
 const START: &str = "start";
+/// Wall time after which a component of the host that failed is started again.
+const AGAIN: TimeDelta = TimeDelta::seconds(1);
 const LOOK: TimeDelta = TimeDelta::milliseconds(5);
 
 /// What a host lives on.
@@ -146,8 +148,8 @@ impl Live {
             node_of: Arc::new(|cluster| (!cluster.starts_with("shoot--")).then(|| "terrarium".to_owned())),
             ..workload::Options::default()
         };
-        live.spawn("kube-controller-manager", |context| {
-            kube_controllers::run(context, kube_controllers::Options { workload: Some(workload) })
+        live.spawn("kube-controller-manager", move |context| {
+            kube_controllers::run(context, kube_controllers::Options { workload: Some(workload.clone()) })
         })?;
         let (holding, leaving) = (live.clock.clone(), live.clock.clone());
         let serves = launch.clone();
@@ -173,7 +175,7 @@ impl Live {
             }),
             logs,
         };
-        live.spawn("kubelet", |context| kubelet::run(context, options))?;
+        live.spawn("kubelet", move |context| kubelet::run(context, options.clone()))?;
         Ok(live)
     }
 
@@ -223,29 +225,44 @@ impl Live {
         }
     }
 
-    /// Runs a component of the host on a thread of its own.
-    fn spawn<F>(&mut self, name: &'static str, component: impl FnOnce(Context) -> F + Send + 'static) -> io::Result<()>
+    /// Runs a component of the host on a thread of its own. One that fails, or that the clock has dropped for its
+    /// silence, is started again, as a process would be.
+    fn spawn<F>(&mut self, name: &'static str, component: impl Fn(Context) -> F + Send + 'static) -> io::Result<()>
     where
         F: Future<Output = Exit> + Send + 'static,
     {
-        let transport = self.transport(name);
-        let setup = Setup {
-            identity: self.identity(name),
+        let (identity, random, transport) = (self.identity(name), self.random.clone(), self.transport(name));
+        let setup = move || Setup {
+            identity: identity.clone(),
             participant: name.to_owned(),
-            random: self.random.clone(),
+            random: random.clone(),
             transport: transport.clone(),
             output: Output::new(child::say),
         };
-        let reports = ReportsOver { transport, participant: ::http::HeaderValue::from_static(name) };
-        let (stop, stopped) = oneshot::channel();
+        let participant = ::http::HeaderValue::from_static(name);
+        let reports = ReportsOver { transport: self.transport(name), participant };
+        let (stop, mut stopped) = oneshot::channel();
+        let runtime = tokio::runtime::Handle::current();
         let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
-            let stop = async {
-                let _ = stopped.await;
-            };
-            match participate(setup, reports, stop, |context| Ok(component(context))) {
-                Ok(Exit { code: 0, .. }) => {}
-                Ok(exit) => child::say(&format!("{name}: {}", exit.last_line)),
-                Err(error) => child::say(&format!("{name}: {error}")),
+            loop {
+                let stop = async {
+                    let _ = (&mut stopped).await;
+                };
+                match participate(setup(), reports.clone(), stop, |context| Ok(component(context))) {
+                    Ok(Exit { code: 0, .. }) => break,
+                    Ok(exit) => child::say(&format!("{name}: {}", exit.last_line)),
+                    Err(error) => child::say(&format!("{name}: {error}")),
+                }
+                let ends = runtime.block_on(async {
+                    tokio::select! {
+                        biased;
+                        _ = &mut stopped => true,
+                        () = Clock::wall().sleep(AGAIN, TimerClass::Work) => false,
+                    }
+                });
+                if ends {
+                    break;
+                }
             }
         })?;
         self.threads.push((stop, thread));
