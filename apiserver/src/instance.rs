@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use chrono::{DateTime, TimeDelta, Utc};
-use clock::{Clock, Random, SimulatedClock, TimerClass};
+use clock::{Clock, Random, SimulatedClock, TimeSource, TimerClass};
 use eventlog::Revision;
 use eventlog_remote::Remote;
 use futures::future::{Either, select};
@@ -58,7 +58,8 @@ pub struct Paths {
     pub clock: &'static str,
 }
 
-/// Runs an instance until standard input ends. `announce` is told where it serves before it is ready, and may refuse.
+/// Runs an instance until standard input ends. `announce` is told where it serves, and landscape
+/// time, before it is ready, and may refuse.
 ///
 /// # Errors
 /// What is wrong with the assignment, or that the log cannot be reached.
@@ -68,7 +69,7 @@ pub async fn run<F>(
     options: &Options,
     paths: Paths,
     end: oneshot::Receiver<()>,
-    announce: impl FnOnce(SocketAddr) -> F,
+    announce: impl FnOnce(SocketAddr, DateTime<Utc>) -> F,
 ) -> Result<Exit, String>
 where
     F: Future<Output = Result<(), Exit>>,
@@ -101,7 +102,7 @@ where
     let door = Arc::new(Door {
         server: server.clone(),
         log,
-        time,
+        time: time.clone(),
         wall,
         transport,
         paths,
@@ -115,7 +116,7 @@ where
     if !server.reach(head).await {
         return Err("the event log is closed".to_owned());
     }
-    if let Err(refused) = announce(serving.address()).await {
+    if let Err(refused) = announce(serving.address(), time.now()).await {
         return Ok(refused);
     }
     tracing::info!(address = %serving.address(), "Serving securely");

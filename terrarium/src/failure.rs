@@ -14,6 +14,9 @@ pub(crate) enum Failure {
         /// What to do; empty when there is nothing to say.
         hint: String,
     },
+    /// A component refused to start because of its version: exit code 3.
+    #[error("{0}")]
+    Refused(String),
     /// The landscape or its directory is held by another process: exit code 4.
     #[error("{0}")]
     Held(String),
@@ -39,6 +42,7 @@ impl Failure {
         match self {
             Self::Input { .. } => 2,
             Self::Failed(_) => 1,
+            Self::Refused(_) => 3,
             Self::Held(_) => 4,
             Self::Interrupted(_) => 130,
             Self::OutputClosed => 0,
@@ -49,7 +53,7 @@ impl Failure {
     pub(crate) fn hint(&self) -> &str {
         match self {
             Self::Input { hint, .. } => hint,
-            Self::Failed(_) | Self::Held(_) | Self::Interrupted(_) | Self::OutputClosed => "",
+            Self::Failed(_) | Self::Refused(_) | Self::Held(_) | Self::Interrupted(_) | Self::OutputClosed => "",
         }
     }
 }

@@ -11,7 +11,7 @@
 //! serves it, requests for it are answered with 503.
 //!
 //! **Tour.** [`Host`] the front door; [`live`] a host that lives; [`aggregation`] who serves the aggregated groups; [`clock_service`] landscape time, [`timekeeper`] when it
-//! moves, [`clock_object`] how clients see it; [`kubelet`] pods as processes; [`identity`] who asks; `log_service` who may read the log; [`catalogue::AGGREGATED_GROUPS`] what is handed on.
+//! moves, [`clock_object`] how clients see it; [`kubelet`] pods as processes; [`registry`] which components run; [`identity`] who asks; `log_service` who may read the log; [`catalogue::AGGREGATED_GROUPS`] what is handed on.
 
 pub mod aggregation;
 pub mod clock_object;
@@ -24,6 +24,7 @@ pub mod kubelet;
 pub mod live;
 mod log_service;
 mod namespaces;
+pub mod registry;
 mod rows;
 mod services;
 pub mod timekeeper;
@@ -41,6 +42,7 @@ use api::catalogue;
 use api::terrarium::Clock;
 use apimachinery::catalogue::ResourceInfo;
 use bytes::Bytes;
+use domain::profile::Profile;
 use eventlog::EventLog;
 use generic_apiserver::webhooks::WebhookCaller;
 use generic_apiserver::{Authenticated, Builder, Foundation, Server};
@@ -74,6 +76,8 @@ pub struct Parts<'a> {
     pub logs: Option<Logs>,
     /// How webhooks are reached; without it nobody is asked.
     pub webhooks: Option<Arc<dyn WebhookCaller>>,
+    /// By whose rules instances of components are registered; `None`: by none.
+    pub profile: Option<Profile>,
 }
 
 /// The front door. Cheap to clone; clones are one host.
@@ -108,6 +112,10 @@ impl Host {
             .authorizer(Authenticated)
             .admission(namespaces::PermanentNamespaces)
             .admission(clock_object::PermanentClock);
+        let builder = match parts.profile {
+            Some(profile) => builder.admission(registry::Gate(profile)),
+            None => builder,
+        };
         // Who asks for OpenAPI hears of all kinds, whether or not somebody serves the aggregated ones just now.
         let aggregated = catalogue::all().iter().chain([catalogue::controller_deployments_view()]);
         let aggregated = aggregated.filter(|row| catalogue::is_aggregated(row));

@@ -17,7 +17,9 @@ use api::kubernetes::core::Pod;
 use chrono::TimeDelta;
 use clock::{Clock, Instant, Random, TimerClass};
 use controller::ObjectKey;
+use domain::profile::Profile;
 use eventlog::EventLog;
+use futures::future::BoxFuture;
 use generic_apiserver::Foundation;
 use generic_apiserver::http::{self, Health};
 use generic_apiserver::webhooks::HttpsCaller;
@@ -36,7 +38,7 @@ use crate::identity::{CertificateAuthenticator, ClusterAuthenticator, OwnAuthori
 use crate::kubelet::{self, Launcher, Logs};
 use crate::services::Services;
 use crate::timekeeper::Mode;
-use crate::{Host, Parts};
+use crate::{Host, Parts, registry};
 
 /// Wall time that connections have to end.
 const LAST_STEP: TimeDelta = TimeDelta::seconds(12);
@@ -68,6 +70,8 @@ pub struct Options {
     pub certificate: Pair,
     /// Authorities of users and components, as PEM.
     pub authorities: String,
+    /// By whose rules instances of components are registered.
+    pub profile: Profile,
     /// Certificate that the host shows to the servers of the aggregated groups.
     pub front_proxy: Pair,
     /// Authorities of users of the clusters whose objects name none.
@@ -118,7 +122,12 @@ impl Live {
         let logs = Logs::new(clock.clock());
         let services = Services::default();
         let webhooks = HttpsCaller::new("kube-apiserver-admission", services.names());
-        let parts = Parts { logs: Some(logs.clone()), webhooks: Some(Arc::new(webhooks)), ..Parts::default() };
+        let parts = Parts {
+            logs: Some(logs.clone()),
+            webhooks: Some(Arc::new(webhooks)),
+            profile: Some(options.profile),
+            ..Parts::default()
+        };
         let host = Host::with(foundation, &tasks, parts);
         host.serve_clock(clock.clone());
         host.serve_log(log.clone());
@@ -152,15 +161,25 @@ impl Live {
             kube_controllers::run(context, kube_controllers::Options { workload: Some(workload.clone()) })
         })?;
         let (holding, leaving) = (live.clock.clone(), live.clock.clone());
-        let serves = launch.clone();
+        let (serves, door) = (launch.clone(), live.transport("kubelet"));
+        // Nobody of an earlier start is alive.
+        registry::remove(&door, None).await.map_err(io::Error::other)?;
         let options = kubelet::Options {
             launch,
-            listener: Arc::new(move |pod: &ObjectKey, object: &Pod, ready: Option<&Ready>| {
+            listener: Arc::new(move |pod: &ObjectKey, object: &Pod, ready: Option<&Ready>| -> BoxFuture<'static, ()> {
                 let name = child::participant(&pod.cluster, &pod.name);
                 services.note(pod, object, ready);
                 let Some(ready) = ready else {
                     leaving.leave(&name);
-                    return instances.remove(&name);
+                    instances.remove(&name);
+                    let (transport, lease) = (door.clone(), serves.lease(&pod.cluster, object));
+                    return Box::pin(async move {
+                        if let Some(lease) = lease
+                            && let Err(error) = registry::remove(&transport, Some(&lease)).await
+                        {
+                            tracing::warn!(%error, lease, "cannot remove the Lease of a process that has ended");
+                        }
+                    });
                 };
                 let image = object.spec.containers.first().map_or("", |container| container.image.as_str());
                 if serves.serves(image) {
@@ -169,6 +188,7 @@ impl Live {
                         Err(error) => child::say(&format!("pod {pod}: {error}")),
                     }
                 }
+                Box::pin(std::future::ready(()))
             }),
             hold: Arc::new(move |name, holds| {
                 holding.with(|keeper, wall| if holds { keeper.hold(name, wall) } else { keeper.release(name) });

@@ -53,7 +53,10 @@ impl Kubelet {
         let (ears, clock) = (heard.clone(), world.clock.clone());
         let options = kubelet::Options {
             launch: Arc::new(Toys),
-            listener: Arc::new(move |_: &ObjectKey, _, ready| ears.lock().expect("no panic").push(ready.cloned())),
+            listener: Arc::new(move |_: &ObjectKey, _, ready| {
+                ears.lock().expect("no panic").push(ready.cloned());
+                Box::pin(std::future::ready(()))
+            }),
             hold: Arc::new(move |name, holds| {
                 clock.with(|keeper, wall| if holds { keeper.hold(name, wall) } else { keeper.release(name) });
             }),

@@ -172,12 +172,18 @@ pub fn say(line: &str) {
     eprintln!("{line}");
 }
 
-/// Runs a component as this process. It is ready once it has joined the landscape's clock.
-pub fn run<F>(program: &str, component: impl FnOnce(Context, Assignment) -> Result<F, String>) -> ExitCode
+/// Runs a component as this process. It is ready once it has joined the landscape's clock and `register` has let it
+/// pass; what that refuses with is how the process ends.
+pub fn run<F, R>(
+    program: &str,
+    register: impl FnOnce(Context, Assignment) -> R,
+    component: impl FnOnce(Context, &Assignment) -> Result<F, String>,
+) -> ExitCode
 where
     F: Future<Output = Exit> + Send + 'static,
+    R: Future<Output = Result<(), Exit>> + Send + 'static,
 {
-    end(assignment().and_then(|(assignment, end)| live(program, assignment, end, component)))
+    end(assignment().and_then(|(assignment, end)| live(program, assignment, end, register, component)))
 }
 
 /// Says how a component ended; the exit code of its process.
@@ -196,14 +202,16 @@ pub fn end(exit: Result<Exit, String>) -> ExitCode {
     }
 }
 
-fn live<F>(
+fn live<F, R>(
     program: &str,
     assignment: Assignment,
     end: oneshot::Receiver<()>,
-    component: impl FnOnce(Context, Assignment) -> Result<F, String>,
+    register: impl FnOnce(Context, Assignment) -> R,
+    component: impl FnOnce(Context, &Assignment) -> Result<F, String>,
 ) -> Result<Exit, String>
 where
     F: Future<Output = Exit> + Send + 'static,
+    R: Future<Output = Result<(), Exit>> + Send + 'static,
 {
     let participant = assignment.participant();
     let name = HeaderValue::from_str(&participant).map_err(|error| error.to_string())?;
@@ -220,8 +228,14 @@ where
     };
     let program = program.to_owned();
     participate(setup, reports, stop, move |context| {
-        let component = component(context, assignment)?;
-        ready(&Ready { program, ..Ready::default() });
-        Ok(component)
+        let component = component(context.clone(), &assignment)?;
+        let registered = register(context, assignment);
+        Ok(async move {
+            if let Err(refused) = registered.await {
+                return refused;
+            }
+            ready(&Ready { program, ..Ready::default() });
+            component.await
+        })
     })
 }

@@ -8,20 +8,25 @@
 //! | `--shoot-admin-kubeconfig-max-expiration=24h`, `--shoot-viewer-kubeconfig-max-expiration=24h` | yes |
 //! | `--profile`, `--default-domain`, `--kubernetes-version` | no: profile, domain of Shoots without one, version of cluster `garden` |
 
+use std::net::SocketAddr;
 use std::process::ExitCode;
 
 use apimachinery::meta::Duration;
 use apiserver::instance::{self, Paths};
 use apiserver::{Options, ShootAccess};
 use chrono::TimeDelta;
+use clock::{Clock, Random};
 use domain::profile::Profile;
 use domain::skew::GardenerVersion;
 use domain::skew::releases::feature_gate;
 use host::aggregation::BARRIER_PATH;
-use process::Exit;
 use process::child::{self, Assignment};
 use process::participant::CLOCK_PATH;
+use process::{Context, Exit, Output, Tasks};
 use tokio::sync::oneshot;
+
+use super::components::registered;
+use super::registration;
 
 /// Runs an instance as this process.
 pub(super) fn run() -> ExitCode {
@@ -38,7 +43,25 @@ fn serve(assignment: Assignment, end: oneshot::Receiver<()>) -> Result<Exit, Str
         .map_err(|error| format!("cannot make a runtime: {error}"))?;
     let paths = Paths { barrier: BARRIER_PATH, clock: CLOCK_PATH };
     let program = env!("CARGO_PKG_VERSION");
-    runtime.block_on(instance::run(program, assignment, &options, paths, end, |_| async { Ok(()) }))
+    let (me, profile) = (assignment.clone(), options.profile);
+    let announce = move |address: SocketAddr, now| async move {
+        let context = context(&me).map_err(|last_line| Exit { code: 1, last_line })?;
+        registration::register(&context, &registered(&me, &address.to_string()), profile, now).await
+    };
+    runtime.block_on(instance::run(program, assignment, &options, paths, end, announce))
+}
+
+/// For its own requests, of which it has no more than it takes to register.
+fn context(assignment: &Assignment) -> Result<Context, String> {
+    Ok(Context {
+        identity: assignment.identity(),
+        clock: Clock::wall(),
+        random: Random::new(assignment.seed),
+        wall: Clock::wall(),
+        transport: assignment.transport()?,
+        tasks: Tasks::new(),
+        output: Output::new(child::say),
+    })
 }
 
 /// Flags with which an instance serves as the landscape was created.

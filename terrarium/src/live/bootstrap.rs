@@ -6,8 +6,9 @@ use api::kubernetes::core::{ConfigMap, Namespace};
 use apimachinery::Resource;
 use apimachinery::meta::ObjectMeta;
 use controller::{Api, Error};
-use host::RUNTIME_CLUSTER;
+use domain::profile::Profile;
 use host::live::Live;
+use host::{GARDEN_CLUSTER, RUNTIME_CLUSTER, registry};
 use landscape::Options;
 use process::Context;
 use process::transport::full;
@@ -41,7 +42,8 @@ pub(crate) async fn run(live: &Live, facts: &Facts, authorities: &str) -> Result
     let failed = |failure: landscape::Failure| Failure::Failed(failure.to_string());
     landscape::prepare_clusters(&context, &options).await.map_err(failed)?;
     live.register().await.map_err(|error| Failure::Failed(format!("cannot create the APIServices: {error}")))?;
-    namespace(&context, RUNTIME_CLUSTER).await?;
+    namespace(&context, GARDEN_CLUSTER, registry::NAMESPACE).await?;
+    namespace(&context, RUNTIME_CLUSTER, NAMESPACE).await?;
     component(&context, RUNTIME_CLUSTER, Program::Apiserver, facts, &options, None).await?;
     live.aggregated().await;
     landscape::prepare_extensions(&context, &options).await.map_err(failed)?;
@@ -53,12 +55,18 @@ pub(crate) async fn run(live: &Live, facts: &Facts, authorities: &str) -> Result
         .await?;
     for seed in &options.seeds {
         let cluster = format!("seed--{}", seed.metadata.name);
-        namespace(&context, &cluster).await?;
+        namespace(&context, &cluster, NAMESPACE).await?;
         for program in of_seed(true) {
             component(&context, &cluster, program, facts, &options, Some(seed)).await?;
         }
     }
     Ok(())
+}
+
+/// The landscape's profile.
+pub(crate) fn profile(facts: &Facts) -> Result<Profile, Failure> {
+    Profile::named(&facts.profile)
+        .ok_or_else(|| Failure::input(format!("there is no profile {}", facts.profile), "use documents or upstream"))
 }
 
 /// How gardener-apiserver serves, as the landscape was created.
@@ -70,8 +78,8 @@ fn apiserver_flags(facts: &Facts, options: &Options) -> Vec<String> {
     apiserver::flags(&facts.profile, landscape::DEFAULT_DOMAIN, &options.kubernetes_version)
 }
 
-async fn namespace(context: &Context, cluster: &str) -> Result<(), Failure> {
-    create(&Api::all(context, cluster), Namespace { metadata: named("", NAMESPACE), ..Namespace::default() }).await
+async fn namespace(context: &Context, cluster: &str, name: &str) -> Result<(), Failure> {
+    create(&Api::all(context, cluster), Namespace { metadata: named("", name), ..Namespace::default() }).await
 }
 
 /// Creates a component's Deployment, and its configuration before it.

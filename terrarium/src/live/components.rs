@@ -7,13 +7,14 @@ use api::kubernetes::apps::Deployment;
 use domain::profile::Profile;
 use futures::future::BoxFuture;
 use gardenlet_sim::{gardenlet, provider_local};
+use host::registry::Registered;
 use landscape::Component;
 use process::child::{self, Assignment};
 use process::logging::{self, Format};
 use process::{Context, Exit, User};
 use serde_json::{Value, json};
 
-use super::{admission_controller, apiserver};
+use super::{admission_controller, apiserver, registration};
 
 /// Namespace of the components' Deployments, in `runtime` and in the clusters of seeds.
 pub(crate) const NAMESPACE: &str = "garden";
@@ -176,7 +177,24 @@ pub(crate) fn run(program: Program) -> ExitCode {
         Program::AdmissionController => return admission_controller::run(),
         _ => {}
     }
-    child::run(env!("CARGO_PKG_VERSION"), move |context, assignment| start(program, context, &assignment))
+    let register = |context: Context, assignment: Assignment| async move {
+        let flags = Flags::read(&assignment).map_err(|last_line| Exit { code: 1, last_line })?;
+        let now = context.clock.now();
+        registration::register(&context, &registered(&assignment, ""), flags.profile, now).await
+    };
+    let version = env!("CARGO_PKG_VERSION");
+    child::run(version, register, move |context, assignment| start(program, context, assignment))
+}
+
+/// As what a process is registered.
+pub(super) fn registered<'a>(assignment: &'a Assignment, address: &'a str) -> Registered<'a> {
+    Registered {
+        cluster: &assignment.cluster,
+        pod: &assignment.instance,
+        component: &assignment.component,
+        version: &assignment.version,
+        address,
+    }
 }
 
 fn start(program: Program, context: Context, assignment: &Assignment) -> Result<BoxFuture<'static, Exit>, String> {

@@ -19,6 +19,7 @@ use host::clock_service::ClockService;
 use host::identity::OwnAuthorities;
 use host::kubelet::{Launch, Program};
 use host::live::{Live, Options};
+use host::registry::Registered;
 use host::timekeeper::Mode;
 use process::child::{Assignment, Serving};
 use process::logging;
@@ -216,6 +217,7 @@ async fn start(directory: &Directory, mut facts: Facts, log: &Log) -> Result<(Li
         authorities: authority.certificate().to_owned(),
         front_proxy,
         own_authorities: own_authorities(directory, &facts),
+        profile: bootstrap::profile(&facts)?,
         launcher: Box::new(move |address| Arc::new(Launching { launcher, address: within(address) })),
     };
     let live = Live::start(options).await.map_err(|error| {
@@ -305,6 +307,13 @@ impl Launch for Launching {
 
     fn serves(&self, image: &str) -> bool {
         components::Program::of(image).is_some_and(|(program, _)| program == components::Program::Apiserver)
+    }
+
+    fn lease(&self, cluster: &str, pod: &Pod) -> Option<String> {
+        let image = pod.spec.containers.first().map_or("", |container| container.image.as_str());
+        let (program, version) = components::Program::of(image)?;
+        let component = program.name();
+        Some(Registered { cluster, pod: &pod.metadata.name, component, version: &version, address: "" }.name())
     }
 
     fn launch(&self, cluster: &str, pod: &Pod) -> Result<Program, String> {

@@ -31,6 +31,7 @@ pub(crate) mod landscapes;
 pub(crate) mod log;
 pub(crate) mod logs;
 mod owner;
+mod registration;
 pub(crate) mod replay;
 mod retention;
 pub(crate) mod status;

@@ -29,6 +29,8 @@ use crate::output::Output;
 const LOOK: TimeDelta = TimeDelta::milliseconds(50);
 /// File with what the host says.
 const HOST_LOG: &str = "host.log";
+/// Exit code of a component whose version must not run beside those that do.
+const REFUSED: i32 = 3;
 /// Lines of the host that are shown when it does not become ready.
 const LAST_LINES: usize = 5;
 
@@ -349,9 +351,10 @@ async fn wait_for_components(
 ) -> Result<(), Failure> {
     let (context, wall) = (client.context(), Clock::wall());
     loop {
-        let missing = match missing(client, &context).await {
+        let missing = match look(client, &context).await {
             Ok(None) => return Ok(()),
-            Ok(Some(missing)) => missing,
+            Ok(Some(Missing::Refused(line))) => return Err(Failure::Refused(line)),
+            Ok(Some(Missing::Yet(missing))) => missing,
             // Clusters come into being, gardener-apiservers come and go: as long as there is time it may get better.
             Err(error) => error.to_string(),
         };
@@ -367,6 +370,21 @@ async fn wait_for_components(
 
 /// What is not ready, with what there is to say about it.
 pub(super) async fn missing(client: &Client, context: &process::Context) -> Result<Option<String>, controller::Error> {
+    Ok(look(client, context).await?.map(|missing| match missing {
+        Missing::Yet(what) | Missing::Refused(what) => what,
+    }))
+}
+
+/// What a landscape lacks.
+enum Missing {
+    /// It may come.
+    Yet(String),
+    /// A component's version must not run beside the others: it will not come.
+    Refused(String),
+}
+
+async fn look(client: &Client, context: &process::Context) -> Result<Option<Missing>, controller::Error> {
+    let yet = |what: String| Ok(Some(Missing::Yet(what)));
     let (deployments, _) = Api::<Deployment>::all(context, "*").list(&ListOptions::labelled("app=gardener")).await?;
     let wanted = components::Program::ALL.into_iter();
     let wanted = wanted.map(|program| if program.is_of_seed() { client.facts.seeds as usize } else { 1 });
@@ -376,28 +394,34 @@ pub(super) async fn missing(client: &Client, context: &process::Context) -> Resu
         if deployment.status.available_replicas < wanted {
             let labels = ListOptions::labelled(&format!("role={}", deployment.metadata.name));
             let (pods, _) = Api::<Pod>::all(context, "*").list(&labels).await?;
-            let words = pods.iter().filter_map(|pod| pod.status.container_statuses.first()).find_map(|container| {
+            let containers = || pods.iter().filter_map(|pod| pod.status.container_statuses.first());
+            let ends = || containers().filter_map(|container| container.last_state.terminated.as_ref());
+            if let Some(refused) = ends().find(|end| end.exit_code == REFUSED) {
+                let line = refused.message.trim_start_matches("Error: ");
+                return Ok(Some(Missing::Refused(format!("{} did not start: {line}", deployment.metadata.name))));
+            }
+            let words = containers().find_map(|container| {
                 let last = container.last_state.terminated.as_ref();
                 let waiting = container.state.waiting.as_ref();
                 last.map(|last| last.message.clone())
                     .or_else(|| Some(format!("{}: {}", waiting?.reason, waiting?.message)))
             });
             let name = &deployment.metadata.name;
-            return Ok(Some(words.map_or_else(|| name.clone(), |words| format!("{name}:\n{words}"))));
+            return yet(words.map_or_else(|| name.clone(), |words| format!("{name}:\n{words}")));
         }
     }
     if !is_complete {
-        return Ok(Some("the landscape is not complete yet".to_owned()));
+        return yet("the landscape is not complete yet".to_owned());
     }
     if let Some(name) = client.unavailable_api_service().await {
-        return Ok(Some(format!("APIService {name} is not available")));
+        return yet(format!("APIService {name} is not available"));
     }
     let (seeds, _) = Api::<Seed>::all(context, "garden").list(&ListOptions::default()).await?;
     let is_ready =
         |seed: &Seed| seed.status.last_operation.as_ref().is_some_and(|operation| operation.state == "Succeeded");
     let ready = seeds.iter().filter(|seed| is_ready(seed)).count();
     let wanted = client.facts.seeds as usize;
-    Ok((ready < wanted).then(|| format!("{ready} of {wanted} Seeds")))
+    if ready < wanted { yet(format!("{ready} of {wanted} Seeds")) } else { Ok(None) }
 }
 
 fn tell(

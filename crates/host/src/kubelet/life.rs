@@ -119,7 +119,7 @@ impl Life<'_> {
             }
             let ended = self.once(&launch).await;
             self.release();
-            (self.kubelet.options.listener)(self.key, &self.pod, None);
+            (self.kubelet.options.listener)(self.key, &self.pod, None).await;
             if self.stop.is_requested {
                 return;
             }
@@ -182,7 +182,7 @@ impl Life<'_> {
                 Ok(News::Line(line)) => self.kubelet.options.logs.line(self.key, &line),
                 Ok(News::Ready(ready)) => {
                     self.release();
-                    (self.kubelet.options.listener)(self.key, &self.pod, Some(&ready));
+                    (self.kubelet.options.listener)(self.key, &self.pod, Some(&ready)).await;
                     self.write(&State::Ready(started_at)).await;
                 }
                 Ok(News::Ended(exit)) => return self.ended(started_at, Some(exit)),

@@ -27,6 +27,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use api::kubernetes::core::Pod;
 use controller::{Api, Controller, ListOptions, ObjectKey, QueueHandle, Requeue, Store};
+use futures::future::BoxFuture;
 use process::child::{Assignment, Ready};
 use process::{Context, Exit};
 use tokio::sync::oneshot;
@@ -54,6 +55,11 @@ pub trait Launch: Send + Sync + 'static {
         false
     }
 
+    /// Name of the Lease by which the process of a pod is registered; `None`: it is not.
+    fn lease(&self, _cluster: &str, _pod: &Pod) -> Option<String> {
+        None
+    }
+
     /// How a pod of a cluster, with such an image, becomes a process.
     ///
     /// # Errors
@@ -63,8 +69,9 @@ pub trait Launch: Send + Sync + 'static {
 
 /// Says what becomes of pods.
 pub type Launcher = Arc<dyn Launch>;
-/// Hears of processes: `Some` when one is ready, `None` when it has gone.
-pub type Listener = Arc<dyn Fn(&ObjectKey, &Pod, Option<&Ready>) + Send + Sync>;
+/// Hears of processes: `Some` when one is ready, `None` when it has gone. Nothing else happens to the pod until the future
+/// has resolved.
+pub type Listener = Arc<dyn Fn(&ObjectKey, &Pod, Option<&Ready>) -> BoxFuture<'static, ()> + Send + Sync>;
 
 /// Holds landscape time in somebody's name, or releases it.
 pub type Hold = Arc<dyn Fn(&str, bool) + Send + Sync>;

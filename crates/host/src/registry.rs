@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The registry of instances: a Lease in cluster `garden` for every process of a component that runs.
+//!
+//! | part of the Lease | says |
+//! | --- | --- |
+//! | name | `COMPONENT-ID`, of a seed's component `COMPONENT-SEED-ID`; ID is the end of the pod's name |
+//! | labels `terrarium.dev/component`, `terrarium.dev/seed` | whose process it is |
+//! | annotations `terrarium.dev/version`, `/endpoint`, `/identity` | version, where it serves if it does, pod |
+//!
+//! A process registers before it is ready ([`lease`]); [`Gate`] refuses a version that must not run beside those that
+//! do. The append that registers is guarded by all Leases being as the gate has read them, so two that start at one
+//! moment cannot both pass. Whoever starts processes removes their Leases when they have ended: an instance lives as long
+//! as its Lease is there.
+//!
+//! **Deliberately absent.** Signs of life: `renewTime` stays that of the registration, since the host knows which
+//! processes live.
+
+use api::kubernetes::coordination::{Lease, LeaseSpec};
+use apimachinery::meta::{MicroTime, ObjectMeta};
+use apimachinery::status::StatusCause;
+use apimachinery::{DynamicObject, GroupResource, Resource, Status};
+use clock::Instant;
+use domain::profile::Profile;
+use domain::skew::start_up::{Candidate, Decision, decide};
+use domain::skew::{Component, Instance, Landscape};
+use generic_apiserver::admission::{Attributes, Operation, Plugin, Reads};
+use http::Method;
+use process::transport::full;
+use process::{Transport, TransportError};
+use serde_json::json;
+
+use crate::GARDEN_CLUSTER;
+
+/// Namespace of the Leases, in cluster `garden`.
+pub const NAMESPACE: &str = "gardener-system-instances";
+/// Label: the component.
+pub const COMPONENT_LABEL: &str = "terrarium.dev/component";
+/// Label: the seed of a gardenlet and of what else runs there.
+pub const SEED_LABEL: &str = "terrarium.dev/seed";
+/// Annotation: the emulated version.
+pub const VERSION_ANNOTATION: &str = "terrarium.dev/version";
+/// Annotation: where an API server serves.
+pub const ENDPOINT_ANNOTATION: &str = "terrarium.dev/endpoint";
+/// Annotation: id, name and version, as JSON.
+pub const IDENTITY_ANNOTATION: &str = "terrarium.dev/identity";
+
+/// Seconds that a Lease says it is held for.
+const DURATION: i32 = 15;
+
+/// A process, as it is registered.
+#[derive(Clone, Copy, Debug)]
+pub struct Registered<'a> {
+    /// Cluster of its pod.
+    pub cluster: &'a str,
+    /// Name of its pod.
+    pub pod: &'a str,
+    /// Component.
+    pub component: &'a str,
+    /// Emulated version.
+    pub version: &'a str,
+    /// Where it serves, `host:port`; empty if it does not.
+    pub address: &'a str,
+}
+
+impl<'a> Registered<'a> {
+    /// The seed that it belongs to.
+    fn seed(&self) -> Option<&'a str> {
+        self.cluster.strip_prefix("seed--")
+    }
+
+    /// What the rules about versions know it as; `None`: they know nothing of it.
+    pub fn instance(&self) -> Option<Instance> {
+        instance(self.component, self.seed().unwrap_or_default(), self.version)
+    }
+
+    /// Name of its Lease.
+    pub fn name(&self) -> String {
+        let id = self.pod.strip_prefix(self.component).map_or(self.pod, |rest| rest.trim_start_matches('-'));
+        match self.seed() {
+            Some(seed) => format!("{}-{seed}-{id}", self.component),
+            None => format!("{}-{id}", self.component),
+        }
+    }
+
+    /// Its Lease, taken at an instant of landscape time.
+    pub fn lease(&self, now: Instant) -> Lease {
+        let text = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+        let identity = json!({ "id": self.pod, "name": self.pod, "version": self.version }).to_string();
+        let mut metadata = ObjectMeta {
+            name: self.name(),
+            namespace: NAMESPACE.to_owned(),
+            labels: [text(COMPONENT_LABEL, self.component)].into(),
+            annotations: [text(VERSION_ANNOTATION, self.version), text(IDENTITY_ANNOTATION, &identity)].into(),
+            ..ObjectMeta::default()
+        };
+        if let Some(seed) = self.seed() {
+            metadata.labels.extend([text(SEED_LABEL, seed)]);
+        }
+        if !self.address.is_empty() {
+            metadata.annotations.extend([text(ENDPOINT_ANNOTATION, &format!("https://{}", self.address))]);
+        }
+        let spec = LeaseSpec {
+            holder_identity: Some(self.pod.to_owned()),
+            lease_duration_seconds: Some(DURATION),
+            acquire_time: Some(MicroTime(now)),
+            renew_time: Some(MicroTime(now)),
+            ..LeaseSpec::default()
+        };
+        Lease { metadata, spec }
+    }
+}
+
+fn instance(component: &str, owner: &str, version: &str) -> Option<Instance> {
+    // What an extension's version is worth is said by its library, which no Lease knows.
+    let known = Component::ALL.into_iter().filter(|known| *known != Component::Extension);
+    let component = known.into_iter().find(|known| known.name() == component)?;
+    Some(Instance::owned(component, owner, version))
+}
+
+/// The instance of a Lease; `None`: the Lease is none of an instance that rules know.
+fn registered(meta: &ObjectMeta) -> Option<Instance> {
+    let label = |key: &str| meta.labels.get(key).map(String::as_str);
+    let version = meta.annotations.get(VERSION_ANNOTATION)?;
+    instance(label(COMPONENT_LABEL)?, label(SEED_LABEL).unwrap_or_default(), version)
+}
+
+/// Who runs, as Leases say it; all but the one with this name.
+pub fn landscape<'a>(leases: impl IntoIterator<Item = &'a ObjectMeta>, but: &str) -> Landscape {
+    let others = leases.into_iter().filter(|meta| meta.namespace == NAMESPACE && meta.name != but);
+    Landscape { instances: others.filter_map(registered).collect(), ..Landscape::default() }
+}
+
+/// What a process is told that wants to run beside others.
+pub fn judge(landscape: &Landscape, instance: &Instance, profile: Profile) -> Decision {
+    decide(landscape, &Candidate { instance: instance.clone(), previous: None, looks_ahead: false }, profile)
+}
+
+/// Removes Leases: all, or the one with a name; it is no error if there are none.
+///
+/// # Errors
+/// The API server cannot be asked.
+pub async fn remove(transport: &Transport, name: Option<&str>) -> Result<(), TransportError> {
+    let name = name.map(|name| format!("/{name}")).unwrap_or_default();
+    let path = format!("/clusters/{GARDEN_CLUSTER}/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases{name}");
+    let request = http::Request::builder().method(Method::DELETE).uri(path).body(full(""));
+    let request = request.map_err(|error| TransportError::Broken(error.to_string()))?;
+    transport.send(request).await.map(drop)
+}
+
+/// Refuses registrations that the rules about versions forbid.
+///
+/// Source: spec of the emulator; upstream has no such gate.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Gate(pub(crate) Profile);
+
+impl Plugin for Gate {
+    fn name(&self) -> &'static str {
+        "VersionSkew"
+    }
+
+    fn validate(&self, attributes: &mut Attributes<'_>, reads: &mut Reads<'_>) -> Result<(), Status> {
+        let is_registration = attributes.is_main::<Lease>()
+            && attributes.namespace == NAMESPACE
+            && *attributes.request.cluster == *GARDEN_CLUSTER
+            && attributes.operation != Operation::Delete;
+        if !is_registration {
+            return Ok(());
+        }
+        let old =
+            attributes.old.and_then(|old| old.downcast_ref::<DynamicObject>()).map(|old| registered(&old.metadata));
+        let Some(new) = attributes.object.downcast_ref::<DynamicObject>() else { return Ok(()) };
+        let name = new.metadata.name.clone();
+        let Some(instance) = registered(&new.metadata) else { return Ok(()) };
+        if old == Some(Some(instance.clone())) {
+            return Ok(());
+        }
+        reads.0.guard_collection(Lease::GROUP, Lease::PLURAL);
+        let all = reads.0.list_any(Lease::GROUP, Lease::PLURAL, Some(NAMESPACE));
+        let all = all.iter().filter_map(|lease| lease.downcast_ref::<DynamicObject>()).map(|lease| &lease.metadata);
+        match judge(&landscape(all, &name), &instance, self.0) {
+            Decision::Starts | Decision::Waits => Ok(()),
+            Decision::Refused(refused) => {
+                let resource = GroupResource { group: Lease::GROUP.to_owned(), resource: Lease::PLURAL.to_owned() };
+                let mut status = Status::forbidden(&resource, &name, &format!("version skew: {}", refused.text));
+                status.details.get_or_insert_default().causes.push(StatusCause {
+                    reason: "FieldValueForbidden".to_owned(),
+                    message: refused.text,
+                    field: format!("metadata.annotations[{VERSION_ANNOTATION}]"),
+                });
+                Err(status)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn leases_are_named_for_component_seed_and_pod() {
+        for (cluster, component, pod, expected) in [
+            ("runtime", "gardener-scheduler", "gardener-scheduler-9bc-v9d66", "gardener-scheduler-9bc-v9d66"),
+            ("seed--local", "gardenlet", "gardenlet-678-z8b72", "gardenlet-local-678-z8b72"),
+            ("seed--a", "gardenlet", "mine", "gardenlet-a-mine"),
+        ] {
+            let it = Registered { cluster, pod, component, version: "v1.120.0", address: "" };
+            assert_eq!(it.name(), expected);
+        }
+    }
+}

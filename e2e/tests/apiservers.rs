@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Several gardener-apiservers, some of which die, and versions that must not run beside one another.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use chrono::TimeDelta;
+use clock::Clock;
+use http::{Method, StatusCode};
+use http_body_util::BodyExt;
+use process::Transport;
+use process::https::{self, Credentials};
+use process::pki::Pair;
+use process::transport::full;
+use serde_json::{Value, json};
+use terrarium_e2e::sandbox::{Kubectl, Sandbox};
+
+/// Clients that write at once.
+const CLIENTS: usize = 4;
+/// Writes that each client gets an answer to, before the kill and after it.
+const WRITES: usize = 20;
+/// Within which everything is over, or the test has failed.
+const LIMIT: TimeDelta = TimeDelta::seconds(90);
+
+fn sandbox(name: &str) -> Sandbox {
+    let test = std::env::current_exe().expect("a test knows its path");
+    let binaries: PathBuf = test.ancestors().nth(2).expect("two levels below the profile's folder").to_owned();
+    Sandbox::new(&binaries, &Path::new(env!("CARGO_TARGET_TMPDIR")).join(name))
+}
+
+/// The administrator's way to the landscape, as his kubeconfig says it.
+fn administrator(sandbox: &Sandbox) -> Transport {
+    let text = std::fs::read_to_string(sandbox.kubeconfig()).expect("a kubeconfig");
+    let config: Value = serde_yaml_ng::from_str(&text).expect("YAML");
+    let (cluster, user) = (&config["clusters"][0]["cluster"], &config["users"][0]["user"]);
+    let data = |value: &Value| {
+        let bytes = STANDARD.decode(value.as_str().expect("data")).expect("base64");
+        String::from_utf8(bytes).expect("PEM")
+    };
+    let server = cluster["server"].as_str().and_then(|url| url.strip_prefix("https://")).expect("an URL");
+    let options = https::Options {
+        server: server.split('/').next().unwrap_or_default().to_owned(),
+        authorities: data(&cluster["certificate-authority-data"]),
+        credentials: Credentials::Certificate(Pair {
+            certificate: data(&user["client-certificate-data"]),
+            key: data(&user["client-key-data"]),
+        }),
+        ..https::Options::default()
+    };
+    https::transport(&options).expect("a kubeconfig that works")
+}
+
+const EXPOSURE_CLASSES: &str = "/clusters/garden/apis/core.gardener.cloud/v1beta1/exposureclasses";
+
+async fn send(transport: &Transport, method: Method, path: &str, body: Value) -> Option<(StatusCode, Value)> {
+    let body = if body.is_null() { String::new() } else { body.to_string() };
+    let request = http::Request::builder().method(method).uri(path).header("content-type", "application/json");
+    let response = transport.send(request.body(full(body)).expect("a request")).await.ok()?;
+    let status = response.status();
+    let bytes = response.into_body().collect().await.ok()?.to_bytes();
+    Some((status, serde_json::from_slice(&bytes).unwrap_or_default()))
+}
+
+/// Writes until it was told to stop and has enough answers; the names that were acknowledged.
+async fn write(transport: Transport, client: usize, acknowledged: &AtomicUsize, killed: &AtomicBool) -> Vec<String> {
+    let (mut names, mut after) = (Vec::new(), 0);
+    for number in 0.. {
+        let name = format!("client-{client}-{number}");
+        let body = json!({
+            "apiVersion": "core.gardener.cloud/v1beta1",
+            "kind": "ExposureClass",
+            "metadata": { "name": name },
+            "handler": "test",
+        });
+        let was_killed = killed.load(Ordering::SeqCst);
+        if let Some((StatusCode::CREATED, _)) = send(&transport, Method::POST, EXPOSURE_CLASSES, body).await {
+            names.push(name);
+            acknowledged.fetch_add(1, Ordering::SeqCst);
+            after += usize::from(was_killed);
+        }
+        if after >= WRITES {
+            break;
+        }
+    }
+    names
+}
+
+/// Follows the collection over as many watches as it takes, until all of `wanted` have been added; how often each was.
+async fn follow(transport: &Transport, mut version: String, wanted: usize, seen: &mut Vec<String>) -> usize {
+    let mut watches = 0;
+    while seen.len() < wanted {
+        watches += 1;
+        let path = format!("{EXPOSURE_CLASSES}?watch=true&resourceVersion={version}");
+        let request = http::Request::get(path).body(full("")).expect("a request");
+        let Ok(response) = transport.send(request).await else { continue };
+        let mut body = response.into_body();
+        let mut rest: Vec<u8> = Vec::new();
+        while let Some(Ok(frame)) = body.frame().await {
+            rest.extend_from_slice(frame.data_ref().map_or(&[][..], |data| data));
+            while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = rest.drain(..=end).collect();
+                let event: Value = serde_json::from_slice(&line).expect("a watch's line is JSON");
+                let meta = &event["object"]["metadata"];
+                meta["resourceVersion"].as_str().expect("a version").clone_into(&mut version);
+                if event["type"] == "ADDED" {
+                    seen.push(meta["name"].as_str().expect("a name").to_owned());
+                }
+            }
+            if seen.len() >= wanted {
+                break;
+            }
+        }
+        // A watch ends cleanly, behind a whole line.
+        assert_eq!(String::from_utf8_lossy(&rest), "");
+    }
+    watches
+}
+
+fn kill_one_apiserver(sandbox: &Sandbox) -> u32 {
+    let is_one = |pid: &u32| {
+        let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        words.split(|byte| *byte == 0).any(|word| word == b"gardener-apiserver")
+    };
+    let all: Vec<u32> = sandbox.processes().into_iter().filter(is_one).collect();
+    assert_eq!(all.len(), 2, "two instances");
+    let killed = Command::new("kill").args(["-9", &all[0].to_string()]).status().expect("every system has kill");
+    assert!(killed.success());
+    all[0]
+}
+
+#[test]
+fn a_killed_gardener_apiserver_takes_nothing_that_was_acknowledged() {
+    let sandbox = sandbox("killed-apiserver");
+    sandbox.terrarium(&["up"]);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
+    let transport = administrator(&sandbox);
+    let begun = Clock::wall().now();
+    let (acknowledged, killed) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let list = runtime.block_on(send(&transport, Method::GET, EXPOSURE_CLASSES, Value::Null));
+    let version = list.expect("an answer").1["metadata"]["resourceVersion"].as_str().expect("a version").to_owned();
+
+    let written: Vec<String> = std::thread::scope(|scope| {
+        let clients: Vec<_> = (0..CLIENTS)
+            .map(|client| {
+                let (runtime, sandbox, acknowledged, killed) = (&runtime, &sandbox, &acknowledged, &killed);
+                scope.spawn(move || runtime.block_on(write(administrator(sandbox), client, acknowledged, killed)))
+            })
+            .collect();
+        while acknowledged.load(Ordering::SeqCst) < CLIENTS * WRITES {
+            assert!(Clock::wall().now() - begun < LIMIT, "clients do not come along");
+            std::thread::yield_now();
+        }
+        kill_one_apiserver(&sandbox);
+        killed.store(true, Ordering::SeqCst);
+        clients.into_iter().flat_map(|client| client.join().expect("a client that goes on")).collect()
+    });
+    assert!(Clock::wall().now() - begun < LIMIT, "clients went on, but how slowly");
+
+    let (status, list) =
+        runtime.block_on(send(&transport, Method::GET, EXPOSURE_CLASSES, Value::Null)).expect("an answer");
+    assert_eq!(status, StatusCode::OK);
+    let there: BTreeSet<&str> =
+        list["items"].as_array().expect("a list").iter().filter_map(|item| item["metadata"]["name"].as_str()).collect();
+    let lost: Vec<&String> = written.iter().filter(|name| !there.contains(name.as_str())).collect();
+    assert!(lost.is_empty(), "acknowledged, and not there: {lost:?}");
+    // What is there was seen once by who watched from the beginning.
+    let mut seen = Vec::new();
+    runtime.block_on(follow(&transport, version, there.len(), &mut seen));
+    let distinct: BTreeSet<&str> = seen.iter().map(String::as_str).collect();
+    assert_eq!((seen.len(), distinct), (there.len(), there));
+
+    let of_runtime = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "runtime", &[&["-n", "garden"], words].concat());
+    of_runtime(&["rollout", "status", "deployment/gardener-apiserver", "--timeout=30s"]);
+    until(&sandbox, "role=gardener-apiserver", |pods| {
+        pods.iter().all(|pod| container(pod)["ready"] == true)
+            && pods.iter().any(|pod| container(pod)["restartCount"] == 1)
+    });
+    let leases = sandbox.kubectl(
+        Kubectl::Newest,
+        "garden",
+        &[
+            "-n",
+            "gardener-system-instances",
+            "get",
+            "leases",
+            "-l",
+            "terrarium.dev/component=gardener-apiserver",
+            "-o",
+            "name",
+        ],
+    );
+    assert_eq!(leases.lines().count(), 2, "{leases}");
+}
+
+/// The watch of a client that follows all the time ends with its instance, and goes on with the other.
+#[test]
+fn a_watch_ends_with_its_instance_and_is_resumed() {
+    let sandbox = sandbox("resumed-watch");
+    sandbox.terrarium(&["up"]);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
+    let transport = administrator(&sandbox);
+    let list = runtime.block_on(send(&transport, Method::GET, EXPOSURE_CLASSES, Value::Null));
+    let version = list.expect("an answer").1["metadata"]["resourceVersion"].as_str().expect("a version").to_owned();
+    let (acknowledged, killed) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let (written, watches, seen) = std::thread::scope(|scope| {
+        // Two, so that one of them is at the instance that is killed.
+        let watchers: Vec<_> = (0..2)
+            .map(|_| {
+                let (transport, version, runtime) = (administrator(&sandbox), version.clone(), &runtime);
+                scope.spawn(move || {
+                    let mut seen = Vec::new();
+                    let watches = runtime.block_on(follow(&transport, version, 2 * WRITES, &mut seen));
+                    (watches, seen)
+                })
+            })
+            .collect();
+        let writer = {
+            let (runtime, acknowledged, killed, transport) =
+                (&runtime, &acknowledged, &killed, administrator(&sandbox));
+            scope.spawn(move || runtime.block_on(write(transport, 0, acknowledged, killed)))
+        };
+        while acknowledged.load(Ordering::SeqCst) < WRITES {
+            std::thread::yield_now();
+        }
+        kill_one_apiserver(&sandbox);
+        killed.store(true, Ordering::SeqCst);
+        let written = writer.join().expect("a writer that goes on");
+        let followed: Vec<(usize, Vec<String>)> =
+            watchers.into_iter().map(|watcher| watcher.join().expect("a watcher that goes on")).collect();
+        let watches: usize = followed.iter().map(|(watches, _)| watches).sum();
+        (written, watches, followed.into_iter().map(|(_, seen)| seen).collect::<Vec<_>>())
+    });
+    assert!(watches > 2, "one of two watches ended: {watches}");
+    for seen in seen {
+        let first: Vec<&String> = seen.iter().take(2 * WRITES).collect();
+        assert_eq!(first, written.iter().take(2 * WRITES).collect::<Vec<_>>(), "each once and in order");
+    }
+}
+
+fn container(pod: &Value) -> &Value {
+    &pod["status"]["containerStatuses"][0]
+}
+
+/// Pods of a component, once they are as they should be.
+#[track_caller]
+fn until(sandbox: &Sandbox, labels: &str, is_right: impl Fn(&[Value]) -> bool) -> Vec<Value> {
+    let begun = Clock::wall().now();
+    loop {
+        let text =
+            sandbox.kubectl(Kubectl::Newest, "runtime", &["-n", "garden", "get", "pods", "-l", labels, "-o", "json"]);
+        let mut list: Value = serde_json::from_str(&text).expect("JSON");
+        let pods = list["items"].as_array_mut().map(std::mem::take).unwrap_or_default();
+        if is_right(&pods) {
+            return pods;
+        }
+        assert!(Clock::wall().now() - begun < LIMIT, "{labels}: {text}");
+    }
+}
+
+#[test]
+fn a_version_out_of_skew_crash_loops_while_the_old_instance_serves() {
+    let sandbox = sandbox("out-of-skew");
+    sandbox.terrarium(&["up", "--start-time", "2023-07-27T20:00:00Z"]);
+    let runtime = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "runtime", &[&["-n", "garden"], words].concat());
+    assert!(runtime(&["get", "deploy,pods"]).contains("deployment.apps/gardener-apiserver            2/2"));
+    runtime(&["set", "image", "deployment/gardener-controller-manager", "*=gardener/controller-manager:v1.122.0"]);
+    let labels = "role=gardener-controller-manager";
+    let pods = until(&sandbox, labels, |pods| {
+        pods.iter().any(|pod| container(pod)["state"]["waiting"]["reason"] == "CrashLoopBackOff")
+    });
+    let text = "gardener-controller-manager version must not be newer than gardener-apiserver version \
+                (gardener-apiserver version: 1.120.0, gardener-controller-manager version: 1.122.0)";
+    let line = format!(
+        "Error: failed verifying Gardener version: {text} [rule=C1, component=gardener-controller-manager, \
+         version=v1.122.0, against=1.120.0]"
+    );
+    let refused = pods.iter().find(|pod| container(pod)["ready"] == false).expect("the new pod");
+    let last = &container(refused)["lastState"]["terminated"];
+    assert_eq!((last["exitCode"].as_i64(), last["message"].as_str()), (Some(3), Some(line.as_str())));
+    let name = refused["metadata"]["name"].as_str().expect("a name");
+    assert_eq!(runtime(&["logs", "--previous", name]).trim(), line);
+    let events = sandbox.kubectl(Kubectl::Newest, "garden", &["-n", "gardener-system-instances", "get", "events"]);
+    assert!(events.contains("VersionSkewViolation") && events.contains(text), "{events}");
+    // The old one goes on: a new Project is taken care of.
+    assert_eq!(pods.iter().filter(|pod| container(pod)["ready"] == true).count(), 1);
+    let manifest = format!("{}/landscape/garden.yaml", env!("CARGO_MANIFEST_DIR"));
+    let garden = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "garden", words);
+    garden(&["apply", "-f", &manifest]);
+    garden(&["wait", "--for=jsonpath={.status.phase}=Ready", "project/demo", "--timeout=30s"]);
+
+    // In the legal order it goes: gardener-apiserver first.
+    runtime(&["set", "image", "deployment/gardener-apiserver", "*=gardener/apiserver:v1.121.0"]);
+    runtime(&["rollout", "status", "deployment/gardener-apiserver", "--timeout=60s"]);
+    runtime(&["set", "image", "deployment/gardener-controller-manager", "*=gardener/controller-manager:v1.121.0"]);
+    runtime(&["rollout", "status", "deployment/gardener-controller-manager", "--timeout=60s"]);
+    let version = garden(&["get", "--raw", "/clusters/garden/gardener/version"]);
+    assert!(version.contains("\"gitVersion\":\"v1.121.0\""), "{version}");
+    runtime(&["delete", "pods", "-l", "role=gardener-apiserver", "--wait=false"]);
+    runtime(&["rollout", "status", "deployment/gardener-apiserver", "--timeout=60s"]);
+    garden(&["get", "seeds"]);
+}

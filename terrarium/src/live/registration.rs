@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+//! How a process registers before it is ready: it looks who runs, and says that it does.
+//!
+//! | found | it |
+//! | --- | --- |
+//! | its version may run beside those that do | creates its Lease (`host::registry`) and goes on |
+//! | it may not | says so in an Event and as its last line, and ends with exit code 3 |
+//! | no gardener-apiserver, which it needs | waits for one, at most [`PATIENCE`]; then exit code 1 |
+//!
+//! The host judges the Lease once more, guarded; who is refused there looks again who runs.
+
+use api::kubernetes::coordination::Lease;
+use api::kubernetes::core::{Event, EventSource, ObjectReference};
+use apimachinery::meta::{MicroTime, ObjectMeta, Time};
+use chrono::{DateTime, TimeDelta, Utc};
+use clock::TimerClass;
+use controller::{Api, Error, ListOptions};
+use domain::profile::Profile;
+use domain::skew::Instance;
+use domain::skew::start_up::{Decision, Refused, refusal_line};
+use host::GARDEN_CLUSTER;
+use host::registry::{self, Registered};
+use process::{Context, Exit};
+
+/// Wall time for which a process waits for a gardener-apiserver.
+const PATIENCE: TimeDelta = TimeDelta::seconds(30);
+/// How often a process looks again that was refused by the host and not by what it has seen.
+const ATTEMPTS: u32 = 5;
+/// Exit code of a process that must not run beside those that do.
+const REFUSED: u8 = 3;
+
+/// Registers a process; `now` is landscape time. An error is how the process is to end.
+pub(super) async fn register(
+    context: &Context,
+    me: &Registered<'_>,
+    profile: Profile,
+    now: DateTime<Utc>,
+) -> Result<(), Exit> {
+    let leases = Api::<Lease>::namespaced(context, GARDEN_CLUSTER, registry::NAMESPACE);
+    let limit = context.wall.now() + PATIENCE;
+    let mut attempts = 0;
+    loop {
+        let (all, version) = leases.list(&ListOptions::default()).await.map_err(|error| failed(&error))?;
+        if let Some(instance) = me.instance() {
+            let landscape = registry::landscape(all.iter().map(|lease| &lease.metadata), &me.name());
+            match registry::judge(&landscape, &instance, profile) {
+                Decision::Starts => {}
+                Decision::Waits => {
+                    change(context, &leases, &version, limit).await?;
+                    continue;
+                }
+                Decision::Refused(refused) => return Err(refuse(context, me, &instance, &refused, now).await),
+            }
+        }
+        match create(&leases, me.lease(now)).await {
+            Ok(()) => return Ok(()),
+            Err(error) if error.is_conflict() || error.reason() == "Forbidden" && attempts < ATTEMPTS => attempts += 1,
+            Err(error) => return Err(failed(&error)),
+        }
+    }
+}
+
+/// Creates a Lease, or takes over the one that an earlier process of the pod has left behind.
+async fn create(leases: &Api<Lease>, lease: Lease) -> Result<(), Error> {
+    match leases.create(&lease).await {
+        Err(error) if error.is_already_exists() => {
+            let old = leases.get(&lease.metadata.name).await?;
+            let metadata = ObjectMeta {
+                labels: lease.metadata.labels,
+                annotations: lease.metadata.annotations,
+                ..old.metadata.clone()
+            };
+            leases.update(&old, &Lease { metadata, spec: lease.spec }).await.map(drop)
+        }
+        other => other.map(drop),
+    }
+}
+
+/// Waits until a Lease changes.
+async fn change(context: &Context, leases: &Api<Lease>, version: &str, limit: DateTime<Utc>) -> Result<(), Exit> {
+    let nobody = || Exit { code: 1, last_line: "error: no gardener-apiserver is alive".to_owned() };
+    let mut watch = leases.watch(&ListOptions::default(), version).await.map_err(|error| failed(&error))?;
+    loop {
+        let event = tokio::select! {
+            biased;
+            event = watch.next() => event,
+            () = context.wall.sleep_until(limit, TimerClass::Calendar) => return Err(nobody()),
+        };
+        match event {
+            Some(Ok(controller::WatchEvent::Bookmark(_))) => {}
+            _ => return Ok(()),
+        }
+    }
+}
+
+fn failed(error: &Error) -> Exit {
+    Exit { code: 1, last_line: format!("error: cannot register: {error}") }
+}
+
+async fn refuse(
+    context: &Context,
+    me: &Registered<'_>,
+    instance: &Instance,
+    refused: &Refused,
+    now: DateTime<Utc>,
+) -> Exit {
+    let lease = me.name();
+    let event = Event {
+        metadata: ObjectMeta {
+            name: format!("{lease}.version-skew"),
+            namespace: registry::NAMESPACE.to_owned(),
+            ..ObjectMeta::default()
+        },
+        involved_object: ObjectReference {
+            api_version: "coordination.k8s.io/v1".to_owned(),
+            kind: "Lease".to_owned(),
+            namespace: registry::NAMESPACE.to_owned(),
+            name: lease,
+            ..ObjectReference::default()
+        },
+        reason: "VersionSkewViolation".to_owned(),
+        message: refused.text.clone(),
+        source: EventSource { component: me.component.to_owned(), ..EventSource::default() },
+        first_timestamp: Time(now),
+        last_timestamp: Time(now),
+        event_time: MicroTime(now),
+        count: 1,
+        r#type: "Warning".to_owned(),
+        action: "Start".to_owned(),
+        reporting_component: me.component.to_owned(),
+        reporting_instance: me.pod.to_owned(),
+        ..Event::default()
+    };
+    // Best effort: the line below says the same, and the pod has it. A pod that tries again has its Event already.
+    let _ = Api::<Event>::namespaced(context, GARDEN_CLUSTER, registry::NAMESPACE).create(&event).await;
+    Exit { code: REFUSED, last_line: refusal_line(instance, refused) }
+}
