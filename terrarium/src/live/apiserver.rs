@@ -17,16 +17,24 @@ use apiserver::{Options, ShootAccess};
 use chrono::TimeDelta;
 use clock::{Clock, Random};
 use domain::profile::Profile;
-use domain::skew::GardenerVersion;
-use domain::skew::releases::feature_gate;
 use host::aggregation::BARRIER_PATH;
 use process::child::{self, Assignment};
 use process::participant::CLOCK_PATH;
 use process::{Context, Exit, Output, Tasks};
 use tokio::sync::oneshot;
 
-use super::components::registered;
-use super::registration;
+use super::components::{Program, registered};
+use super::{configuration, registration};
+
+/// Flags beside `--feature-gates`, without their dashes.
+pub(super) const FLAGS: [&str; 6] = [
+    "default-domain",
+    "kubernetes-version",
+    "profile",
+    "shoot-admin-kubeconfig-max-expiration",
+    "shoot-credentials-rotation-interval",
+    "shoot-viewer-kubeconfig-max-expiration",
+];
 
 /// Runs an instance as this process.
 pub(super) fn run() -> ExitCode {
@@ -118,13 +126,7 @@ fn set_gate(options: &mut Options, gate: &str, version: &str) -> Result<(), Stri
     let on: bool = text.parse().map_err(|_| {
         format!("invalid value of {name}={text}, err: strconv.ParseBool: parsing {text:?}: invalid syntax")
     })?;
-    // A version that does not parse is refused for that, not for its gates.
-    let Some(version) = GardenerVersion::parse(version) else { return Ok(()) };
-    let known = feature_gate(&version, name).filter(|gate| gate.components.split(',').any(|it| it == "apiserver"));
-    let known = known.ok_or_else(|| format!("unrecognized feature gate: {name}"))?;
-    if known.is_locked && on != known.default {
-        return Err(format!("cannot set feature gate {name} to {on}, feature is locked to {}", known.default));
-    }
+    configuration::check_gate(Program::Apiserver, version, name, on)?;
     match name {
         "InPlaceNodeUpdates" => options.gates.in_place_node_updates = on,
         "CredentialsRotationWithoutWorkersRollout" => options.gates.credentials_rotation_without_workers_rollout = on,

@@ -4,6 +4,8 @@
 use std::process::ExitCode;
 
 use api::kubernetes::apps::Deployment;
+use api::kubernetes::tables;
+use apimachinery::schema::Node;
 use domain::profile::Profile;
 use futures::future::BoxFuture;
 use gardenlet_sim::{gardenlet, provider_local};
@@ -14,7 +16,7 @@ use process::logging::{self, Format};
 use process::{Context, Exit, User};
 use serde_json::{Value, json};
 
-use super::{admission_controller, apiserver, registration};
+use super::{admission_controller, apiserver, configuration, registration};
 
 /// Namespace of the components' Deployments, in `runtime` and in the clusters of seeds.
 pub(crate) const NAMESPACE: &str = "garden";
@@ -148,6 +150,24 @@ impl Program {
         serde_json::from_value(tree).expect("it is a Deployment")
     }
 
+    /// Its name in the tables of feature gates and configuration kinds.
+    pub(crate) const fn short(self) -> &'static str {
+        match self {
+            Self::Apiserver => "apiserver",
+            Self::ControllerManager => "controllermanager",
+            Self::Scheduler => "scheduler",
+            Self::AdmissionController => "admissioncontroller",
+            Self::Gardenlet => "gardenlet",
+            Self::ProviderLocal => "provider-local",
+        }
+    }
+
+    /// Schema of its configuration file; `None`: it has none, or none of Gardener's.
+    pub(crate) fn schema(self) -> Option<Node> {
+        let (_, kind) = self.configuration()?;
+        tables::node(self.short(), kind)
+    }
+
     /// Version and kind of its configuration file; `None`: it has flags only.
     pub(crate) const fn configuration(self) -> Option<(&'static str, &'static str)> {
         Some(match self {
@@ -212,16 +232,16 @@ fn start(program: Program, context: Context, assignment: &Assignment) -> Result<
             return Err("it takes no part in landscape time".to_owned());
         }
         Program::ControllerManager => {
-            let options = controller_manager::Options { profile, ..controller_manager::Options::default() };
+            let config = configuration::controller_manager(&flags.config);
+            let options = controller_manager::Options { profile, config, ..controller_manager::Options::default() };
             Box::pin(controller_manager::run(context, options))
         }
-        Program::Scheduler => Box::pin(scheduler::run(context, scheduler::Options::default())),
+        Program::Scheduler => {
+            let config = configuration::scheduler(&flags.config)?;
+            Box::pin(scheduler::run(context, scheduler::Options { config, ..scheduler::Options::default() }))
+        }
         Program::Gardenlet => {
-            let mut config = gardenlet::Configuration::default();
-            let shoot = &flags.config["controllers"]["shoot"];
-            if let Some(only) = shoot["reconcileInMaintenanceOnly"].as_bool() {
-                config.reconcile_in_maintenance_only = only;
-            }
+            let config = configuration::gardenlet(&flags.config);
             let seed_template = serde_json::from_value(flags.config["seedConfig"].clone())
                 .map_err(|error| format!("seedConfig: {error}"))?;
             let options = gardenlet::Options { seed_name, seed_template, profile, config, has_pods: true };
@@ -248,13 +268,15 @@ impl Flags {
     }
 
     pub(super) fn read(assignment: &Assignment) -> Result<Self, String> {
+        let program = Program::named(&assignment.component);
         let mut flags = Self { profile: Profile::default(), config: Value::Null };
         for arg in &assignment.args {
             match arg.split_once('=') {
                 Some(("--config", path)) => {
                     let text =
                         assignment.files.get(path).ok_or_else(|| format!("open {path}: no such file or directory"))?;
-                    flags.config = serde_yaml_ng::from_str(text).map_err(|error| format!("{path}: {error}"))?;
+                    let program = program.ok_or_else(|| format!("unknown flag: {arg}"))?;
+                    flags.config = configuration::read(program, text, &assignment.version)?;
                 }
                 Some(("--profile", name)) => {
                     flags.profile = Profile::named(name).ok_or_else(|| format!("there is no profile {name}"))?;

@@ -15,6 +15,8 @@ mod bootstrap;
 pub(crate) mod client;
 pub(crate) mod clock;
 pub(crate) mod components;
+pub(crate) mod config;
+mod configuration;
 mod demo;
 mod directory;
 pub(crate) mod doctor;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Schema trees of Kubernetes' own kinds, from tables of field facts.
+//! Schema trees of Kubernetes' own kinds and of components' configuration files, from tables of field facts.
 //!
 //! The tables hold names, types, emit rules, merge keys and protobuf numbers of the public API, one struct a line; what
 //! structs and fields are is told in a file of its own. A table is read when a struct is first asked for, a struct is
@@ -10,13 +10,19 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::LazyLock;
 
+use crate::core::SeedSpec;
 use apimachinery::meta;
 use apimachinery::schema::{Emit, Field, Node, ObjectRef, ObjectSchema, Protobuf, Schema, Topology};
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 
 /// The files, by the name that Go code gives their package.
-const FILES: [(&str, &str); 18] = [
+const FILES: [(&str, &str); 23] = [
+    ("admissioncontroller", include_str!("../config/admissioncontroller.json")),
+    ("componentbase", include_str!("../config/componentbase.json")),
+    ("controllermanager", include_str!("../config/controllermanager.json")),
+    ("gardenlet", include_str!("../config/gardenlet.json")),
+    ("scheduler", include_str!("../config/scheduler.json")),
     ("admissionregistration", include_str!("fields/admissionregistration.json")),
     ("apiextensions", include_str!("fields/apiextensions.json")),
     ("apiregistration", include_str!("fields/apiregistration.json")),
@@ -267,6 +273,10 @@ fn resolve(group: &'static str, type_: &'static str) -> Node {
         other => {
             let (group, name) = match other.split_once('.') {
                 Some(("v1" | "corev1" | "apiv1", name)) => ("core", name),
+                Some(("rbacv1", name)) => ("rbac", name),
+                Some(("componentbaseconfigv1alpha1", name)) => ("componentbase", name),
+                Some(("gardencorev1beta1", "SeedSpec")) => return SeedSpec::node(),
+                Some(("gardencorev1beta1", "ShootPurpose")) => return Node::String,
                 _ => (group, other),
             };
             named(group, name).unwrap_or_else(|| panic!("no table has type {other}"))

@@ -61,6 +61,16 @@ pub fn feature_gate(gardener: &GardenerVersion, name: &str) -> Option<Gate> {
     })
 }
 
+/// Names of the feature gates that a component knows in some release; see [`Gate::components`].
+pub fn gate_names(component: &str) -> impl Iterator<Item = &'static str> {
+    let lines = include_str!("gates.txt").lines().filter(|line| !line.starts_with('#'));
+    lines.filter_map(move |line| {
+        let (name, rest) = line.split_once(' ')?;
+        let mut components = rest.split(' ').next()?.split(',');
+        components.any(|known| known == component).then_some(name)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
