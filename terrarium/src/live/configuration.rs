@@ -55,7 +55,11 @@ pub(super) fn read(program: Program, text: &str, version: &str) -> Result<Value,
 /// # Errors
 /// Upstream's words.
 pub(super) fn check_gate(program: Program, version: &str, name: &str, on: bool) -> Result<(), String> {
+    const WHOLE_STAGES: [&str; 2] = ["AllAlpha", "AllBeta"];
     let Some(version) = GardenerVersion::parse(version) else { return Ok(()) };
+    if WHOLE_STAGES.contains(&name) {
+        return Ok(());
+    }
     let known = feature_gate(&version, name).filter(|gate| gate.components.split(',').any(|it| it == program.short()));
     let known = known.ok_or_else(|| format!("unrecognized feature gate: {name}"))?;
     if known.is_locked && on != known.default {
@@ -91,16 +95,19 @@ pub(super) fn gardenlet(tree: &Value) -> gardenlet::Configuration {
     put(&mut config.reconcile_in_maintenance_only, shoot["reconcileInMaintenanceOnly"].as_bool());
     put(&mut config.retry_duration, duration(&shoot["retryDuration"]));
     put(&mut config.care_period, duration(&care["syncPeriod"]));
-    if let Some(thresholds) = care["conditionThresholds"].as_array() {
-        let one = |entry: &Value| Some((entry["type"].as_str()?.to_owned(), duration(&entry["duration"])?));
-        config.thresholds = Thresholds(thresholds.iter().filter_map(one).collect());
-    }
+    put(&mut config.thresholds, thresholds(&care["conditionThresholds"]).map(Thresholds));
     if let Some(gates) = tree["featureGates"].as_object() {
         config.feature_gates = gates.iter().filter_map(|(name, on)| Some((name.clone(), on.as_bool()?))).collect();
     }
     put(&mut config.capacity, quantities(&tree["resources"]["capacity"]));
     put(&mut config.reserved, quantities(&tree["resources"]["reserved"]));
     config
+}
+
+/// How long conditions are `Progressing` before they fail, by their type.
+fn thresholds(tree: &Value) -> Option<BTreeMap<String, TimeDelta>> {
+    let one = |entry: &Value| Some((entry["type"].as_str()?.to_owned(), duration(&entry["duration"])?));
+    Some(tree.as_array()?.iter().filter_map(one).collect())
 }
 
 /// Whole units by name.
@@ -115,7 +122,12 @@ fn quantities(tree: &Value) -> Option<BTreeMap<String, u32>> {
 /// What a ControllerManagerConfiguration changes.
 pub(super) fn controller_manager(tree: &Value) -> controller_manager::Config {
     let mut config = controller_manager::Config::default();
-    let maintenance = &tree["controllers"]["shootMaintenance"];
+    let (maintenance, check) = (&tree["controllers"]["shootMaintenance"], &tree["controllers"]["seedExtensionsCheck"]);
+    // One number for all controllers: it is that of the controller that works most.
+    put(&mut config.concurrent_syncs, workers(&maintenance["concurrentSyncs"]));
+    if let Some(thresholds) = thresholds(&check["conditionThresholds"]) {
+        config.seed_threshold = thresholds.get("ExtensionsReady").copied().unwrap_or_default();
+    }
     let Restarters { control_plane, core_addons } = &mut config.shoot_maintenance;
     put(control_plane, maintenance["enableShootControlPlaneRestarter"].as_bool());
     put(core_addons, maintenance["enableShootCoreAddonRestarter"].as_bool());

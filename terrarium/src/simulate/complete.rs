@@ -557,7 +557,7 @@ spec:
         let profile = plan.first.iter().find(|manifest| manifest.kind() == "CloudProfile").expect("it was added");
         let spec = &profile.object["spec"];
         assert_eq!((profile.name(), &spec["type"]), ("big", &json!("aws")));
-        assert_eq!(spec["kubernetes"]["versions"], json!([{"version": "1.31.1"}]));
+        assert_eq!(spec["kubernetes"]["versions"], json!([{"version": "1.31.1"}, {"version": "1.33.0"}]));
         assert_eq!(spec["machineImages"][0]["name"], "flatcar");
         assert_eq!(spec["regions"][0]["zones"].as_array().map(Vec::len), Some(3));
     }
