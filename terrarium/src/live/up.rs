@@ -397,7 +397,7 @@ async fn look(client: &Client, context: &process::Context) -> Result<Option<Miss
             let containers = || pods.iter().filter_map(|pod| pod.status.container_statuses.first());
             let ends = || containers().filter_map(|container| container.last_state.terminated.as_ref());
             if let Some(refused) = ends().find(|end| end.exit_code == REFUSED) {
-                let line = refused.message.trim_start_matches("Error: ");
+                let line = refused.message.lines().last().unwrap_or_default().trim_start_matches("Error: ");
                 return Ok(Some(Missing::Refused(format!("{} did not start: {line}", deployment.metadata.name))));
             }
             let words = containers().find_map(|container| {
