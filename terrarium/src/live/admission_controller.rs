@@ -7,16 +7,20 @@
 use std::process::ExitCode;
 
 use admission_controller::{Options, Webhooks};
+use chrono::{DateTime, Utc};
 use clock::{Clock, Random};
+use controller::Api;
 use futures::future::{Either, select};
 use generic_apiserver::authentication::FixedAuthenticator;
 use generic_apiserver::http::{self, Options as ServeOptions};
+use host::clock_object;
 use process::child::{self, Assignment, Ready, ready};
 use process::{Context, Exit, Output, Tasks};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-use super::components::{Flags, NAMESPACE};
+use super::components::{Flags, NAMESPACE, registered};
+use super::registration;
 
 /// Name in the field.
 pub(super) const NAME: &str = "gardener-admission-controller";
@@ -54,7 +58,7 @@ fn serve(assignment: &Assignment, end: oneshot::Receiver<()>) -> Result<Exit, St
             tasks: tasks.clone(),
             output: Output::new(child::say),
         };
-        let webhooks = Webhooks::new(context, Options { resource_admission });
+        let webhooks = Webhooks::new(context.clone(), Options { resource_admission });
         let serving = assignment.serving.as_ref().ok_or("the assignment has no certificate to serve with")?;
         // Whoever reaches it may ask: its answers tell nothing that the question does not.
         let authenticator = FixedAuthenticator::default();
@@ -62,7 +66,13 @@ fn serve(assignment: &Assignment, end: oneshot::Receiver<()>) -> Result<Exit, St
         let serving = http::serve(&tasks, move |request| webhooks.call(request), options)
             .await
             .map_err(|error| format!("cannot serve: {error}"))?;
-        ready(&Ready { program: env!("CARGO_PKG_VERSION").to_owned(), address: serving.address().to_string() });
+        let address = serving.address().to_string();
+        let now = landscape_time(&context).await?;
+        let me = registered(assignment, &address);
+        if let Err(refused) = registration::register(&context, &me, flags.profile, now).await {
+            return Ok(refused);
+        }
+        ready(&Ready { program: env!("CARGO_PKG_VERSION").to_owned(), address });
         let panicked = std::pin::pin!(tasks.panicked());
         let exit = match select(end, panicked).await {
             Either::Left(_) => Exit::default(),
@@ -73,6 +83,13 @@ fn serve(assignment: &Assignment, end: oneshot::Receiver<()>) -> Result<Exit, St
         tasks.stop();
         Ok(exit)
     })
+}
+
+/// Landscape time, as the clock's object says it.
+async fn landscape_time(context: &Context) -> Result<DateTime<Utc>, String> {
+    let clocks = Api::<api::terrarium::Clock>::all(context, "runtime");
+    let clock = clocks.get(clock_object::NAME).await.map_err(|error| format!("cannot read the clock: {error}"))?;
+    clock.status.now.map(|now| now.0).ok_or_else(|| "the clock does not say what time it is".to_owned())
 }
 
 /// The webhooks that exist here, as gardener-operator configures them. `authorities` is PEM.
