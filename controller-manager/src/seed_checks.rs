@@ -22,14 +22,22 @@ pub const EXTENSIONS: &str = "seed-extensions-check";
 /// Name of the controller of condition `BackupBucketsReady`.
 pub const BACKUP_BUCKETS: &str = "seed-backupbuckets-check";
 
-fn is_new(change: &Change<Seed>) -> Vec<ObjectKey> {
-    if change.old.is_none() && change.new.is_some() { vec![change.key.clone()] } else { Vec::new() }
+/// Seeds whose condition was changed, also by gardenlet, which puts all conditions back to `Progressing` when it has
+/// reconciled its Seed.
+fn changed(type_: &'static str) -> impl Fn(&Change<Seed>) -> Vec<ObjectKey> {
+    move |change| {
+        let status = |seed: &Seed| {
+            let condition = seed.status.conditions.iter().find(|condition| condition.r#type == type_);
+            condition.map(|condition| condition.status.clone())
+        };
+        if change.new.is_some() && change.differs(status) { vec![change.key.clone()] } else { Vec::new() }
+    }
 }
 
 /// Runs the controller of condition `ExtensionsReady`.
 pub async fn run_extensions(context: Context, stores: Stores, config: Config) {
     let mut controller = Controller::new(EXTENSIONS, &context);
-    controller.watch_store(&stores.seeds, is_new);
+    controller.watch_store(&stores.seeds, changed(seed_checks::EXTENSIONS_READY));
     controller.watch_store(&stores.controller_installations, |change| {
         if !change.differs(|installation| installation.status.conditions.clone()) {
             return Vec::new();
@@ -51,7 +59,7 @@ pub async fn run_extensions(context: Context, stores: Stores, config: Config) {
 /// Runs the controller of condition `BackupBucketsReady`.
 pub async fn run_backup_buckets(context: Context, stores: Stores, config: Config) {
     let mut controller = Controller::new(BACKUP_BUCKETS, &context);
-    controller.watch_store(&stores.seeds, is_new);
+    controller.watch_store(&stores.seeds, changed(seed_checks::BACKUP_BUCKETS_READY));
     controller.watch_store(&stores.backup_buckets, |change| {
         if !change.differs(|bucket| bucket.status.last_error.clone()) {
             return Vec::new();

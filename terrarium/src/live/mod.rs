@@ -36,6 +36,7 @@ mod owner;
 mod registration;
 pub(crate) mod replay;
 mod retention;
+mod settings;
 pub(crate) mod status;
 pub(crate) mod up;
 

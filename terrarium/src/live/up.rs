@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::net::IpAddr;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use api::core::Seed;
@@ -15,12 +15,14 @@ use clap::Args;
 use clock::{Clock, Random, TimerClass};
 use controller::{Api, ListOptions};
 use host::timekeeper::Mode;
+use landscape::preset;
 use serde_json::json;
 
 use super::client::Client;
 use super::clock::duration;
 use super::directory::{Directory, Ephemeral, Facts, loopback};
 use super::retention::Retention;
+use super::settings::Settings;
 use super::{DEFAULT, KubeconfigFile, Which, block_on, components, demo, kubeconfig, owner};
 use crate::failure::Failure;
 use crate::output::Output;
@@ -35,7 +37,7 @@ const REFUSED: i32 = 3;
 const LAST_LINES: usize = 5;
 
 /// Start or resume a landscape, and wait until it is ready
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     pub(crate) which: Which,
@@ -44,6 +46,13 @@ pub(crate) struct Arguments {
     /// Play the demo: a cluster on a version that expires at midnight, whose owner opted out of updates
     #[arg(long)]
     demo: bool,
+    /// What a new landscape holds: nothing of its own, or CloudProfile, Project and credentials of the demo
+    /// [default: empty]
+    #[arg(long, value_parser = ["empty", "demo"])]
+    preset: Option<String>,
+    /// File with flags of this command, as YAML (`seeds: 2`); a flag that is given wins
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
     /// Make the landscape's garden the current context
     #[arg(long)]
     switch_context: bool,
@@ -106,6 +115,7 @@ pub(crate) struct Arguments {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
+    let arguments = &arguments.with_settings()?;
     let directory = arguments.directory()?;
     directory.must_be_ours()?;
     let facts = arguments.facts(&directory)?;
@@ -122,6 +132,9 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         if let Some(mode) = arguments.clock {
             super::clock::set_mode(&client, mode).await?;
         }
+        if arguments.preset.as_deref() == Some("demo") {
+            furnish(&client).await?;
+        }
         Ok(client)
     })?;
     let seconds = (Clock::wall().now() - began).as_seconds_f64();
@@ -135,6 +148,14 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     }
     match host {
         Some(host) if arguments.foreground => block_on(stay(host, &directory)),
+        _ => Ok(()),
+    }
+}
+
+/// Creates what the demo starts from, unless it is there.
+async fn furnish(client: &Client) -> Result<(), Failure> {
+    match preset::create(&client.context()).await {
+        Err(error) if !error.is_already_exists() => Err(Failure::Failed(format!("cannot create the preset: {error}"))),
         _ => Ok(()),
     }
 }
@@ -169,6 +190,29 @@ impl Arguments {
         self.which.named(&format!("ephemeral-{}", random.suffix(6, "name of a landscape", "", 0)))
     }
 
+    /// The flags, and what `--config` says where they are silent.
+    fn with_settings(&self) -> Result<Self, Failure> {
+        let Some(path) = &self.config else { return Ok(self.clone()) };
+        let settings = Settings::read(path)?;
+        Ok(Self {
+            gardener_version: self.gardener_version.clone().or(settings.gardener_version),
+            seeds: self.seeds.or(settings.seeds),
+            apiservers: self.apiservers.or(settings.apiservers),
+            start_time: self.start_time.or(settings.start_time),
+            seed: self.seed.or(settings.seed),
+            profile: self.profile.clone().or(settings.profile),
+            log: self.log.clone().or(settings.log),
+            durability: self.durability.clone().or(settings.durability),
+            history: self.history.or(settings.history),
+            clock: self.clock.or(settings.clock),
+            port: self.port.or(settings.port),
+            bind: self.bind.or(settings.bind),
+            san: if self.san.is_empty() { settings.san } else { self.san.clone() },
+            preset: self.preset.clone().or(settings.preset),
+            ..self.clone()
+        })
+    }
+
     /// What the landscape is, or is to be.
     fn facts(&self, directory: &Directory) -> Result<Facts, Failure> {
         if let Some(facts) = directory.facts()? {
@@ -182,7 +226,8 @@ impl Arguments {
             ));
         }
         directory.make()?;
-        let start = || if self.demo { demo::start() } else { Clock::wall().now() };
+        let is_demo = self.demo || self.preset.as_deref() == Some("demo");
+        let start = || if is_demo { demo::start() } else { Clock::wall().now() };
         let start_time = self.start_time.unwrap_or_else(start);
         let facts = Facts {
             name: self.name(directory),
@@ -417,8 +462,16 @@ async fn look(client: &Client, context: &process::Context) -> Result<Option<Miss
         return yet(format!("APIService {name} is not available"));
     }
     let (seeds, _) = Api::<Seed>::all(context, "garden").list(&ListOptions::default()).await?;
-    let is_ready =
-        |seed: &Seed| seed.status.last_operation.as_ref().is_some_and(|operation| operation.state == "Succeeded");
+    // As column STATUS says it: extensions may still be on their way.
+    let is_ready = |seed: &Seed| {
+        let status = |type_: &str| {
+            let condition = seed.status.conditions.iter().find(|it| it.r#type == type_);
+            condition.map_or("", |condition| condition.status.as_str())
+        };
+        seed.status.last_operation.as_ref().is_some_and(|operation| operation.state == "Succeeded")
+            && status("GardenletReady") == "True"
+            && matches!(status("ExtensionsReady"), "True" | "Progressing")
+    };
     let ready = seeds.iter().filter(|seed| is_ready(seed)).count();
     let wanted = client.facts.seeds as usize;
     if ready < wanted { yet(format!("{ready} of {wanted} Seeds")) } else { Ok(None) }
