@@ -206,7 +206,16 @@ fn webhooks_are_asked() {
 fn components_are_deployments(kubectl: Kubectl, sandbox: &Sandbox) {
     let runtime = |words: &[&str]| sandbox.kubectl(kubectl, "runtime", &[&["-n", "garden"], words].concat());
     let deployments = runtime(&["get", "deployments"]);
-    in_order(&deployments, &["gardener-controller-manager   1/1", "gardener-scheduler            1/1"]);
+    let squeezed = deployments.split_whitespace().collect::<Vec<_>>().join(" ");
+    in_order(
+        &squeezed,
+        &[
+            "gardener-admission-controller 1/1",
+            "gardener-apiserver 2/2",
+            "gardener-controller-manager 1/1",
+            "gardener-scheduler 1/1",
+        ],
+    );
     runtime(&["delete", "pods", "-l", "role=gardener-scheduler"]);
     runtime(&["rollout", "status", "deployment/gardener-scheduler", "--timeout=30s"]);
     runtime(&["rollout", "restart", "deployment/gardener-controller-manager"]);
