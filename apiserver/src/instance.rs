@@ -52,7 +52,7 @@ const GRACE: TimeDelta = TimeDelta::milliseconds(500);
 /// What a process is started with beside its assignment.
 #[derive(Clone, Copy, Debug)]
 pub struct Paths {
-    /// Where the host asks for a barrier, `POST …?number=N`.
+    /// Where the host asks for a barrier, `POST …?number=N&confirmed=M`.
     pub barrier: &'static str,
     /// Where the host says how its clock stands.
     pub clock: &'static str,
@@ -195,9 +195,12 @@ impl Door {
         }
         self.reach(stamp.head.unwrap_or_default()).await?;
         if path == self.paths.barrier {
-            let number = request.uri().query().and_then(|query| query.strip_prefix("number=")?.parse().ok());
+            let query = request.uri().query().unwrap_or_default();
+            let number = |name: &str| query.split('&').find_map(|pair| pair.strip_prefix(name)?.parse().ok());
+            let asked = Some((number("number="), number("confirmed=")));
+            let asked = asked.and_then(|(number, confirmed)| Some((number?, confirmed?)));
             let may = said.is_some() && request.method() == Method::POST;
-            return Ok(self.barrier(number, may).await);
+            return Ok(self.barrier(asked, may).await);
         }
         request.extensions_mut().insert(stamp);
         self.server.call(request).await
@@ -226,16 +229,19 @@ impl Door {
         }
     }
 
-    /// Only the host may ask for one.
-    async fn barrier(&self, number: Option<u64>, may: bool) -> Response {
-        let mut response = Response::new(full(""));
-        *response.status_mut() = match number {
-            _ if !may => StatusCode::FORBIDDEN,
-            None => StatusCode::BAD_REQUEST,
-            Some(number) if self.server.barrier(number).await.is_some() => StatusCode::OK,
-            Some(_) => StatusCode::SERVICE_UNAVAILABLE,
+    /// Only the host may ask for one: number, and the one that everybody has seen.
+    async fn barrier(&self, asked: Option<(u64, u64)>, may: bool) -> Response {
+        let (status, text) = match asked {
+            _ if !may => (StatusCode::FORBIDDEN, String::new()),
+            None => (StatusCode::BAD_REQUEST, String::new()),
+            Some((number, confirmed)) => match self.server.barrier(number, confirmed).await {
+                Some((_, vouched)) => (StatusCode::OK, serde_json::json!(vouched).to_string()),
+                None => (StatusCode::SERVICE_UNAVAILABLE, String::new()),
+            },
         };
-        if response.status() == StatusCode::OK && self.server.take_told_others() {
+        let mut response = Response::new(full(text));
+        *response.status_mut() = status;
+        if status == StatusCode::OK && self.server.take_told_others() {
             response.headers_mut().insert(TOLD_OTHERS_HEADER, HeaderValue::from_static("true"));
         }
         response

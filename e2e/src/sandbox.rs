@@ -77,6 +77,16 @@ impl Sandbox {
         succeeded("terrarium", words, &output)
     }
 
+    /// Runs `terrarium` and gives its standard output.
+    ///
+    /// # Errors
+    /// What it says when it fails, or why it cannot be run.
+    pub fn try_terrarium(&self, words: &[&str]) -> Result<String, String> {
+        let output = self.command("terrarium", words).output().map_err(|error| error.to_string())?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        if output.status.success() { Ok(text) } else { Err(String::from_utf8_lossy(&output.stderr).into_owned()) }
+    }
+
     /// Runs `terrarium` and gives its standard output and its standard error.
     ///
     /// # Panics

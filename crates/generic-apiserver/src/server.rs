@@ -12,6 +12,7 @@ use clock::{Clock, Random};
 use eventlog::{Actor, EventLog, Revision};
 use http::Method;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
+use process::participant::Vouched;
 use process::transport::{Body, ResponseFuture};
 use process::{Request, Response, Tasks, Transport, User};
 
@@ -324,12 +325,13 @@ impl Server {
         self.0.store.reach(revision).await.is_ok()
     }
 
-    /// Follows the log to its head and sends every watch of a participant (see [`process::participant`]) a bookmark
-    /// with the number of this barrier, behind everything up to there; answers up to where. `None`: the log cannot be
-    /// reached.
-    pub async fn barrier(&self, number: u64) -> Option<Revision> {
+    /// Follows the log to its head and sends the watches of participants (see [`process::participant`]) a bookmark with
+    /// the number of this barrier, behind everything up to there, except those that were sent nothing since the barrier
+    /// `confirmed`, which everybody has seen; answers up to where, and what became of the watches. `None`: the log cannot
+    /// be reached.
+    pub async fn barrier(&self, number: u64, confirmed: u64) -> Option<(Revision, Vouched)> {
         self.0.store.fresh().await.ok()?;
-        Some(self.0.store.barrier(number))
+        Some(self.0.store.barrier(number, confirmed))
     }
 
     /// Whether, since this was last asked, a watch of somebody who takes no part in landscape time was given a change.

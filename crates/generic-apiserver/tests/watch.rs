@@ -14,6 +14,7 @@ use generic_apiserver::validator::{Expected, WatchValidator};
 use generic_apiserver::{Builder, FixedClusters, Foundation, Generic, Server};
 use http_body::Body as _;
 use process::Body;
+use process::participant::Vouched;
 use process::transport::full;
 use serde_json::{Value, json};
 
@@ -59,7 +60,8 @@ impl World {
 
     /// The watch of a process that takes part in landscape time.
     async fn participant_watch(&self, path: &str) -> Body {
-        let (parts, body) = self.open("GET", path, &[("terrarium-participant", "p")], "").await;
+        let (parts, body) =
+            self.open("GET", path, &[("terrarium-participant", "p"), ("terrarium-watch", "5")], "").await;
         assert_eq!(parts.status, 200);
         body
     }
@@ -128,12 +130,18 @@ async fn a_barrier_sends_participants_a_bookmark_behind_everything() {
     let mut silent = world.watch(&format!("{WIDGETS}?watch=true&resourceVersion={revision}")).await;
     world.create(WIDGETS, "w", json!({})).await;
     world.create(GADGETS, "g", json!({})).await;
-    let position = world.server.barrier(7).await.expect("the log is open");
+    let (position, vouched) = world.server.barrier(7, 0).await.expect("the log is open");
+    assert_eq!(vouched, Vouched { marked: [5].into(), ..Vouched::default() });
     let (frames, _) = drain(&mut watch);
     check(&frames, &[("ADDED", "w"), ("BOOKMARK", "")]);
     assert_eq!(frames[1]["object"]["metadata"]["resourceVersion"], position.to_string());
     assert_eq!(frames[1]["object"]["metadata"]["annotations"], json!({"terrarium.dev/barrier": "7"}));
     check(&drain(&mut silent).0, &[("ADDED", "w")]);
+    // Everybody has seen it: nothing is on the way, and nothing is sent.
+    world.create(GADGETS, "h", json!({})).await;
+    let (_, vouched) = world.server.barrier(8, 7).await.expect("the log is open");
+    assert_eq!(vouched, Vouched { quiet: [5].into(), ..Vouched::default() });
+    check(&drain(&mut watch).0, &[]);
 }
 
 #[tokio::test]
@@ -294,7 +302,7 @@ async fn watches_keep_their_promises_with_concurrent_writers() {
         let second = write(two, "PATCH", &own, &second);
         futures::future::join(first, second).await;
         if round % 3 == 0 {
-            world.server.barrier(round).await.expect("the log is open");
+            world.server.barrier(round, 0).await.expect("the log is open");
         }
         write(two, "DELETE", &own, &Value::Null).await;
         if round % 5 == 4 {
@@ -308,7 +316,7 @@ async fn watches_keep_their_promises_with_concurrent_writers() {
         }
     }
     world.get(GADGETS).await.expect_code(200);
-    let head = world.server.barrier(1000).await.expect("the log is open").0;
+    let head = world.server.barrier(1000, 0).await.expect("the log is open").0.0;
     push(&mut validator, drain(&mut watch).0);
     push(&mut state_validator, drain(&mut from_state).0);
     let expected = expected(&log).await;

@@ -2,7 +2,7 @@
 //! Serves landscape time to the participants: the [`Timekeeper`] with a log, API servers and a wall clock around it.
 //!
 //! ```text
-//! POST /terrarium/clock/join   {}       → Grant                        a participant has come
+//! POST /terrarium/clock/join   Join     → Grant                        a participant has come
 //! POST /terrarium/clock/idle   Idle     → Grant                        answers when time has moved; 204: ask again
 //! GET  /terrarium/clock/               → ClockState
 //! POST /terrarium/clock/advance {to, settleMilliseconds?} → ClockState; its `target` is there until time has come
@@ -15,12 +15,12 @@
 //! administrators. How time goes by itself is the spec of an object ([`crate::clock_object`]). A participant whose request is dropped while it waits has not left:
 //! it reports again, or is dropped for its silence; who starts and ends processes says when one has gone.
 //!
-//! **Invariants.** One driver decides; a grant reaches every participant, at the latest as the answer to its next
-//! report. Nothing is guessed from wall time: it is read for time that runs by itself and for patience with the silent.
+//! **Invariants.** One driver decides; a grant reaches whom it is for, at the latest as the answer to the next report,
+//! and the dial shows its instant before. Nothing is guessed from wall time: it is read for time that runs by itself and for patience with the silent.
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use chrono::TimeDelta;
 use clock::{Clock, Instant, Sleep, TimeSource, TimerClass};
@@ -29,7 +29,8 @@ use eventlog::{Actor, EventLog, Key};
 use futures::future::BoxFuture;
 use http::{Method, StatusCode};
 use http_body_util::BodyExt;
-use process::participant::{CLOCK_PATH, Grant, Idle, PARTICIPANT_HEADER};
+use process::dial::Dial;
+use process::participant::{CLOCK_PATH, Grant, Idle, Join, PARTICIPANT_HEADER, Vouched};
 use process::transport::full;
 use process::{Request, Response, Tasks, User};
 use serde::{Deserialize, Serialize};
@@ -43,8 +44,12 @@ const LONGEST_POLL: TimeDelta = TimeDelta::seconds(30);
 /// Wall time after which API servers that could not be asked for a barrier are asked again.
 const BARRIER_AGAIN: TimeDelta = TimeDelta::milliseconds(50);
 
-/// Asks every API server for a barrier; false: one of them could not be asked.
-pub type Barriers = Arc<dyn Fn(u64) -> BoxFuture<'static, bool> + Send + Sync>;
+/// Asks every API server for a barrier: its number, and that of the last one that everybody has seen; `None`: one of them
+/// could not be asked.
+pub type Barriers = Arc<dyn Fn(u64, u64) -> BoxFuture<'static, Option<Vouched>> + Send + Sync>;
+
+/// Shows an instant on the landscape's dial.
+type Turn = Box<dyn Fn(Instant) + Send + Sync>;
 
 /// The service. Cheap to clone; clones are one service.
 #[derive(Clone)]
@@ -59,6 +64,8 @@ struct Inner {
     wall: Clock,
     log: Arc<dyn EventLog>,
     barriers: Barriers,
+    /// The dial that other processes read.
+    turn: OnceLock<Turn>,
 }
 
 struct State {
@@ -83,8 +90,8 @@ impl ClockService {
     ) -> Self {
         let keeper = Timekeeper::new(now, mode, wall.now());
         let state = State { keeper, waiting: BTreeMap::new(), commands_ended: 0, writes: Writes::default() };
-        let inner =
-            Inner { state: Mutex::new(state), changed: Notify::new(), moved: Notify::new(), wall, log, barriers };
+        let (changed, moved, turn) = (Notify::new(), Notify::new(), OnceLock::new());
+        let inner = Inner { state: Mutex::new(state), changed, moved, wall, log, barriers, turn };
         let service = Self(Arc::new(inner));
         tasks.spawn(service.clone().drive());
         service
@@ -99,6 +106,17 @@ impl ClockService {
     /// The clock for servers of this process: it reads landscape time.
     pub fn clock(&self) -> Clock {
         Clock::new(self.clone())
+    }
+
+    /// The dial for participants of this process.
+    pub fn dial(&self) -> Dial {
+        let service = self.clone();
+        Dial::new(move || Some(service.0.state().keeper.granted()))
+    }
+
+    /// Shows every instant from now on, before it is granted to anybody; once.
+    pub fn show_on(&self, turn: impl Fn(Instant) + Send + Sync + 'static) {
+        let _ = self.0.turn.set(Box::new(turn));
     }
 
     /// Reads or commands the timekeeper; the driver looks again afterwards.
@@ -176,27 +194,14 @@ impl ClockService {
         self.0.moved.notify_waiters();
     }
 
-    /// Resolves with the instant that was granted last, when it is another than `known`.
-    pub async fn granted_after(&self, known: Instant) -> Instant {
-        loop {
-            let mut moved = std::pin::pin!(self.0.moved.notified());
-            moved.as_mut().enable();
-            let granted = self.0.state().keeper.granted();
-            if granted != known {
-                return granted;
-            }
-            moved.await;
-        }
-    }
-
     /// What time waits for.
     pub fn waits_for(&self) -> WaitsFor {
         self.0.state().keeper.waits_for()
     }
 
     /// A participant has come.
-    pub fn join(&self, name: &str) -> Grant {
-        let grant = self.with(|keeper, wall| keeper.join(name, wall));
+    pub fn join(&self, name: &str, join: Join) -> Grant {
+        let grant = self.with(|keeper, wall| keeper.join(name, join, wall));
         self.0.state().waiting.remove(name);
         grant
     }
@@ -250,7 +255,12 @@ impl ClockService {
             return plain(StatusCode::FORBIDDEN, "only components and administrators take part in landscape time");
         };
         match (request.method(), place.as_str()) {
-            (&Method::POST, "join") => grant(Some(&self.join(&name))),
+            (&Method::POST, "join") => {
+                let body = request.into_body().collect().await.map(http_body_util::Collected::to_bytes);
+                let join = body.ok().and_then(|body| serde_json::from_slice::<Join>(&body).ok());
+                let Some(join) = join else { return plain(StatusCode::BAD_REQUEST, "this joins nothing") };
+                grant(Some(&self.join(&name, join)))
+            }
             (&Method::POST, "idle") => {
                 let body = request.into_body().collect().await.map(http_body_util::Collected::to_bytes);
                 let idle = body.ok().and_then(|body| serde_json::from_slice::<Idle>(&body).ok());
@@ -317,16 +327,19 @@ impl ClockService {
             let (head, wall) = (self.0.log.head(), self.0.wall.now());
             let decision = self.0.state().keeper.decide(head, wall);
             match decision {
-                Decision::Barrier { number, .. } => {
-                    if (self.0.barriers)(number).await {
+                Decision::Barrier { number, confirmed, .. } => {
+                    if let Some(vouched) = (self.0.barriers)(number, confirmed).await {
                         let wall = self.0.wall.now();
-                        self.0.state().keeper.barrier_stands(number, wall);
+                        self.0.state().keeper.barrier_stands(number, vouched, wall);
                     } else {
                         self.0.wall.sleep(BARRIER_AGAIN, TimerClass::Work).await;
                         self.0.state().keeper.barrier_failed(number);
                     }
                 }
                 Decision::Grant { grant, to } => {
+                    if let Some(turn) = self.0.turn.get() {
+                        turn(grant.now);
+                    }
                     let mut state = self.0.state();
                     for name in to {
                         if let Some(waiting) = state.waiting.remove(&name) {

@@ -49,7 +49,7 @@ use generic_apiserver::{Authenticated, Builder, Foundation, Server};
 use http::Method;
 use http_body_util::BodyExt;
 use process::https::is_watch;
-use process::participant::{CLOCK_PATH, PARTICIPANT_HEADER};
+use process::participant::{CLOCK_PATH, PARTICIPANT_HEADER, Vouched, WATCH_HEADER};
 use process::transport::{ResponseFuture, full};
 use process::{Request, Response, Tasks, Transport, TransportError, User};
 
@@ -154,14 +154,14 @@ impl Host {
         *self.inner.aggregated.lock().unwrap_or_else(PoisonError::into_inner) = backend;
     }
 
-    /// Asks every API server behind this door for a barrier (see [`Server::barrier`]); false: one cannot reach the log.
-    pub async fn barrier(&self, number: u64) -> bool {
+    /// Asks every API server behind this door for a barrier (see [`Server::barrier`]); `None`: one cannot reach the log.
+    pub async fn barrier(&self, number: u64, confirmed: u64) -> Option<Vouched> {
         let aggregated = self.aggregated();
-        let own = self.inner.server.barrier(number);
+        let own = self.inner.server.barrier(number, confirmed);
         let theirs = async {
             match &aggregated {
-                Some(backend) => backend.barrier(number).await,
-                None => Barrier { stands: true, told_others: false },
+                Some(backend) => backend.barrier(number, confirmed).await,
+                None => Barrier { vouched: Some(Vouched::default()), told_others: false },
             }
         };
         let (own, theirs) = futures::future::join(own, theirs).await;
@@ -169,7 +169,8 @@ impl Host {
         if let Some(clock) = self.inner.clock.get().filter(|_| told_others) {
             clock.with(Timekeeper::reached_others);
         }
-        own.is_some() && theirs.stands
+        let (_, own) = own?;
+        Some(own.and(theirs.vouched?))
     }
 
     /// Makes the clock go as its object says; without an object it goes as it does, and gets one that says so.
@@ -229,9 +230,13 @@ impl Host {
         &self.inner.server
     }
 
-    async fn answer(&self, request: Request) -> Result<Response, TransportError> {
+    async fn answer(&self, mut request: Request) -> Result<Response, TransportError> {
         if !self.inner.born.swap(true, Ordering::Relaxed) {
             self.furnish(RUNTIME_CLUSTER).await?;
+        }
+        let is_participant = request.headers().contains_key(PARTICIPANT_HEADER);
+        if !is_participant {
+            request.headers_mut().remove(WATCH_HEADER);
         }
         let path = request.uri().path();
         if let Some(log) = self.inner.log.get().filter(|_| path.starts_with(eventlog_remote::PREFIX)) {
@@ -241,7 +246,6 @@ impl Host {
         if path.starts_with(CLOCK_PATH) {
             return Ok(clock.answer(request).await);
         }
-        let is_participant = request.headers().contains_key(PARTICIPANT_HEADER);
         let watches = is_watch(request.uri().query());
         let is_component = request.extensions().get::<User>().is_some_and(|user| user.component.is_some());
         let reads = matches!(*request.method(), Method::GET | Method::HEAD);

@@ -76,6 +76,8 @@ pub struct Options {
     pub front_proxy: Pair,
     /// Authorities of users of the clusters whose objects name none.
     pub own_authorities: OwnAuthorities,
+    /// Shows every instant of landscape time that is granted, on the dial that processes read.
+    pub turn: Box<dyn Fn(Instant) + Send + Sync>,
     /// Given the address, says how pods become processes.
     pub launcher: Box<dyn FnOnce(SocketAddr) -> Launcher + Send>,
 }
@@ -110,6 +112,7 @@ impl Live {
         let door: Arc<OnceLock<Host>> = Arc::default();
         let clock = ClockService::start(now, mode, wall.clone(), log.clone(), barriers(&door), &tasks);
         let log = clock.counted_log();
+        clock.show_on(options.turn);
         // Until the first server of the aggregated groups is there, who asks for them would only pass the time.
         clock.with(|keeper, wall| keeper.hold(START, wall));
         let foundation = Foundation {
@@ -252,11 +255,13 @@ impl Live {
         F: Future<Output = Exit> + Send + 'static,
     {
         let (identity, random, transport) = (self.identity(name), self.random.clone(), self.transport(name));
+        let dial = self.clock.dial();
         let setup = move || Setup {
             identity: identity.clone(),
             participant: name.to_owned(),
             random: random.clone(),
             transport: transport.clone(),
+            dial: Some(dial.clone()),
             output: Output::new(child::say),
         };
         let participant = ::http::HeaderValue::from_static(name);
@@ -360,13 +365,8 @@ async fn tell_availability(transport: Transport, clock: Clock, instances: Instan
 
 fn barriers(door: &Arc<OnceLock<Host>>) -> Barriers {
     let door = door.clone();
-    Arc::new(move |number| {
+    Arc::new(move |number, confirmed| {
         let host = door.get().cloned();
-        Box::pin(async move {
-            match host {
-                Some(host) => host.barrier(number).await,
-                None => false,
-            }
-        })
+        Box::pin(async move { host?.barrier(number, confirmed).await })
     })
 }

@@ -7,16 +7,22 @@
 //! ```text
 //! everybody idle ──► barrier at the log's head ──► everybody has seen it, head still there
 //!       ▲                                                                │
-//!       └── grant to those who have a timer then ◄── grant to the others ┘
+//!       └── grant to those who have a timer then ◄── the dial is turned ◄┘
 //! ```
 //!
-//! Those who have no timer at the new instant are granted it first: once somebody acts, whoever hears of it knows what
-//! time it is.
+//! Once somebody acts, whoever hears of it has to know what time it is: it is read from the landscape's dial
+//! ([`process::dial`]). Those who cannot read it are granted every instant, before those who have a timer then.
+//!
+//! **What a step costs.** With W writes that reach the watches of P participants, one of which had the timer: one grant,
+//! W requests, one bookmark for each watch that was sent something, and a report from each of the P when they are idle
+//! again; nothing at all for the other participants and watches, however many there are (docs/adr/0007). A step without
+//! writes is one grant and one report.
 //!
 //! A command may give *others*, clients that take no part, wall time to act after a step that reached them: that is a
 //! wish of who commands, and the only wait for wall time that is not for a participant's silence.
 //!
 //! **Invariants.** Time never goes back. No timer is passed before its owner has carried out the grant of its instant.
+//! Every watch that a participant has open is vouched for by an API server before time moves.
 //! Time does not move while a participant works, lags behind the log, or while a hold is set; a participant that has
 //! not answered for [`SILENCE`] of wall time is dropped, and named.
 //!
@@ -28,7 +34,7 @@ use chrono::{SecondsFormat, TimeDelta};
 use clock::Instant;
 use eventlog::Revision;
 use eventlog::livelock::LiveLock;
-use process::participant::{Grant, Idle};
+use process::participant::{Grant, Idle, Join, Vouched, watches_of};
 use serde::{Deserialize, Serialize};
 
 /// Wall time after which a participant that owes an answer is dropped.
@@ -57,11 +63,13 @@ pub enum Mode {
 /// What is to be done now.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Decision {
-    /// Ask the API servers for a barrier: every watch of a participant gets a bookmark with this number at the revision
-    /// or behind it; then [`Timekeeper::barrier_stands`].
+    /// Ask the API servers for a barrier: every watch of a participant that was sent something since the confirmed one
+    /// gets a bookmark with this number at the revision or behind it; then [`Timekeeper::barrier_stands`].
     Barrier {
         /// Rises.
         number: u64,
+        /// The last one that everybody has seen; 0: none.
+        confirmed: u64,
         /// Head of the log.
         at: Revision,
     },
@@ -103,19 +111,32 @@ pub struct WaitsFor {
 
 #[derive(Debug, Default)]
 struct Participant {
-    /// Grant that it was sent last, and when.
+    /// Grant that it was sent last.
     granted: u64,
+    /// It need not be told of instants at which it has no timer.
+    reads_dial: bool,
     /// Its last report.
     idle: Option<Idle>,
     /// Since when it owes an answer, in wall time.
     owes_since: Option<Instant>,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Debug, Default)]
 struct Barrier {
     number: u64,
     at: Option<Revision>,
-    stands: bool,
+    /// What the API servers say of their watches; `None`: they have not answered.
+    vouched: Option<Vouched>,
+    /// The last one that everybody has seen.
+    confirmed: u64,
+}
+
+impl Barrier {
+    /// Whether the barrier stands and nothing before it is on the way to a participant.
+    fn is_seen_by(&self, participant: &Participant) -> bool {
+        let (Some(vouched), Some(idle)) = (&self.vouched, &participant.idle) else { return false };
+        vouched.covers(&idle.watching, self.number)
+    }
 }
 
 /// An order to move time.
@@ -140,6 +161,7 @@ pub struct Timekeeper {
     paused: bool,
     anchor: Anchor,
     participants: BTreeMap<String, Participant>,
+    joins: u64,
     grants: u64,
     /// Participants that have a timer at the present instant, and are granted it when all others know of it.
     due: Vec<String>,
@@ -173,6 +195,7 @@ impl Timekeeper {
             paused: false,
             anchor: Anchor { landscape: now, wall },
             participants: BTreeMap::new(),
+            joins: 0,
             grants: 0,
             due: Vec::new(),
             barrier: Barrier::default(),
@@ -310,13 +333,16 @@ impl Timekeeper {
     }
 
     /// A participant has come; it is told the time by its first grant, which this answers.
-    pub fn join(&mut self, name: &str, wall: Instant) -> Grant {
+    pub fn join(&mut self, name: &str, join: Join, wall: Instant) -> Grant {
         self.dropped.remove(name);
         self.now = self.now(wall);
-        self.barrier.stands = false;
+        self.disturb();
         let participant = self.participants.entry(name.to_owned()).or_default();
-        *participant = Participant { granted: self.grants, idle: None, owes_since: Some(wall) };
-        Grant { number: self.grants, now: self.now }
+        let (granted, reads_dial) = (self.grants, join.reads_dial);
+        *participant = Participant { granted, reads_dial, idle: None, owes_since: Some(wall) };
+        let watches = Some(watches_of(self.joins));
+        self.joins += 1;
+        Grant { number: self.grants, now: self.now, watches }
     }
 
     /// A participant has gone: its connection ended.
@@ -330,10 +356,9 @@ impl Timekeeper {
         if participant.idle.as_ref().is_some_and(|known| known.sequence > idle.sequence) {
             return Report::Overtaken;
         }
-        let is_current =
-            idle.grant >= participant.granted && (idle.barrier.is_none_or(|seen| seen >= self.barrier.number));
         participant.idle = Some(idle);
-        if is_current {
+        let owes_barrier = self.barrier.vouched.is_some() && !self.barrier.is_seen_by(participant);
+        if participant.has_carried_out() && !owes_barrier {
             participant.owes_since = None;
         }
         Report::Taken
@@ -342,21 +367,21 @@ impl Timekeeper {
     /// The grant that a participant was given and has not carried out, as far as it has reported.
     pub fn owed(&self, name: &str) -> Option<Grant> {
         let participant = self.participants.get(name)?;
-        (!participant.has_carried_out()).then_some(Grant { number: participant.granted, now: self.now })
+        (!participant.has_carried_out()).then_some(Grant { number: participant.granted, now: self.now, watches: None })
     }
 
     /// A participant opened a watch: what it has seen says nothing any more about what it will see.
     pub fn disturb(&mut self) {
-        self.barrier.stands = false;
+        self.barrier.vouched = None;
         self.barrier.at = None;
     }
 
-    /// Every API server has sent the bookmarks of the barrier with this number.
-    pub fn barrier_stands(&mut self, number: u64, wall: Instant) {
+    /// Every API server has sent the bookmarks of the barrier with this number, and vouches for its other watches.
+    pub fn barrier_stands(&mut self, number: u64, vouched: Vouched, wall: Instant) {
         if number == self.barrier.number && self.barrier.at.is_some() {
-            self.barrier.stands = true;
+            self.barrier.vouched = Some(vouched);
             for participant in self.participants.values_mut() {
-                if !participant.has_seen(number) {
+                if !self.barrier.is_seen_by(participant) {
                     participant.owes_since.get_or_insert(wall);
                 }
             }
@@ -388,13 +413,13 @@ impl Timekeeper {
     /// Whether everything that can be done at this instant has been done, as far as was reported: everybody is idle and
     /// has seen the log up to `head`.
     pub fn is_settled(&self, head: Revision) -> bool {
-        self.waits_for().participants.is_empty() && self.barrier.stands && self.barrier.at == Some(head)
+        self.waits_for().participants.is_empty() && self.barrier.vouched.is_some() && self.barrier.at == Some(head)
     }
 
     /// What time waits for.
     pub fn waits_for(&self) -> WaitsFor {
         let lags = |participant: &Participant| {
-            !participant.has_carried_out() || (self.barrier.stands && !participant.has_seen(self.barrier.number))
+            !participant.has_carried_out() || (self.barrier.vouched.is_some() && !self.barrier.is_seen_by(participant))
         };
         WaitsFor {
             participants: self.participants.iter().filter(|(_, p)| lags(p)).map(|(name, _)| name.clone()).collect(),
@@ -430,12 +455,14 @@ impl Timekeeper {
             return self.patience();
         }
         if self.barrier.at != Some(head) {
-            self.barrier = Barrier { number: self.barrier.number + 1, at: Some(head), stands: false };
-            return Decision::Barrier { number: self.barrier.number, at: head };
+            let (number, confirmed) = (self.barrier.number + 1, self.barrier.confirmed);
+            self.barrier = Barrier { number, at: Some(head), vouched: None, confirmed };
+            return Decision::Barrier { number, confirmed, at: head };
         }
-        if !self.barrier.stands || !self.participants.values().all(|p| p.has_seen(self.barrier.number)) {
+        if self.barrier.vouched.is_none() || !self.participants.values().all(|p| self.barrier.is_seen_by(p)) {
             return self.patience();
         }
+        self.barrier.confirmed = self.barrier.number;
         if let Some(until) = self.others_until.filter(|until| *until > wall) {
             return Decision::Wait { until: Some(until) };
         }
@@ -462,7 +489,11 @@ impl Timekeeper {
             let some = self.participants.iter().filter(move |(_, participant)| is_due(participant) == due);
             some.map(|(name, _)| name.clone()).collect::<Vec<_>>()
         };
-        let (others, due) = (names(false), names(true));
+        let (mut others, due) = (names(false), names(true));
+        others.retain(|name| !self.participants[name].reads_dial);
+        if others.is_empty() {
+            return self.hand_out(due, wall);
+        }
         self.due = due;
         self.hand_out(others, wall)
     }
@@ -474,7 +505,7 @@ impl Timekeeper {
                 participant.owes_since.get_or_insert(wall);
             }
         }
-        Decision::Grant { grant: Grant { number: self.grants, now: self.now }, to }
+        Decision::Grant { grant: Grant { number: self.grants, now: self.now, watches: None }, to }
     }
 
     /// How far time may go now; `None`: it stands.
@@ -552,11 +583,6 @@ impl Participant {
     /// It has done everything that its last grant brought.
     fn has_carried_out(&self) -> bool {
         self.idle.as_ref().is_some_and(|idle| idle.grant >= self.granted)
-    }
-
-    /// All its watches have reached the barrier, or it has none.
-    fn has_seen(&self, number: u64) -> bool {
-        self.idle.as_ref().is_some_and(|idle| idle.barrier.is_none_or(|seen| seen >= number))
     }
 
     fn next(&self) -> Option<Instant> {

@@ -86,6 +86,75 @@ async fn time_never_overtakes_who_has_something_to_do() {
     world.end();
 }
 
+/// Watches what nobody changes.
+async fn onlooker(context: Context, ready: oneshot::Sender<()>) -> Exit {
+    let mut controller = controller::Controller::new("onlooker", &context);
+    let api = Api::<api::kubernetes::core::Secret>::namespaced(&context, "runtime", "default");
+    let _store = controller.watch(api, ListOptions::default(), |change| vec![change.key.clone()]);
+    let _ = ready.send(());
+    controller.run(1, |_| async { Ok(controller::Requeue::OnChange) }).await;
+    Exit::default()
+}
+
+/// A step is a matter of those who have a timer then and of those whose watches are told of something: nobody else is
+/// sent anything, or says anything.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_step_costs_those_nothing_whom_it_does_not_concern() {
+    const ONLOOKERS: [&str; 4] = ["onlooker-1", "onlooker-2", "onlooker-3", "onlooker-4"];
+    let mut world = World::new(Mode::Stepped);
+    let transport = world.transport();
+    world.run("ticker", transport.clone(), ticker).await;
+    world.run("echo", transport.clone(), echo).await;
+    for name in ONLOOKERS {
+        world.run(name, transport.clone(), onlooker).await;
+    }
+    let first = start() + TimeDelta::minutes(1);
+    world.clock.advance(first, TimeDelta::zero()).await.expect("forwards");
+    let before = ONLOOKERS.map(|name| world.reports(name));
+    let (ticker, echo) = (world.reports("ticker"), world.reports("echo"));
+    // 48 ticks, each echoed five seconds later.
+    let to = start() + TimeDelta::days(2) + TimeDelta::minutes(1);
+    assert_eq!(world.clock.advance(to, TimeDelta::zero()).await, Ok(to));
+    assert!(world.reports("ticker") - ticker >= 48, "it reports after each of its timers");
+    assert!(world.reports("echo") - echo >= 96, "after each tick and after each of its timers");
+    for (name, before) in ONLOOKERS.into_iter().zip(before) {
+        // Whoever waits for long asks again, however little happens.
+        let reports = world.reports(name) - before;
+        assert!(reports < 24, "{name} reported {reports} times");
+    }
+    world.end();
+}
+
+/// Who is not told of an instant reads it from the dial as soon as it hears of what happened then.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_is_not_told_of_an_instant_knows_it() {
+    let mut world = World::new(Mode::Stepped);
+    let transport = world.transport();
+    world.run("ticker", transport.clone(), ticker).await;
+    let (sender, mut told) = tokio::sync::mpsc::unbounded_channel();
+    world
+        .run("listener", transport, move |context, ready| async move {
+            let mut controller = controller::Controller::new("listener", &context);
+            let _store = controller.watch(ticks(&context), ListOptions::default(), move |change| {
+                let created = change.new.as_ref().map(|map| map.metadata.creation_timestamp.0);
+                let now = context.clock.now().duration_trunc(TimeDelta::seconds(1)).expect("in range");
+                let _ = sender.send((created, now));
+                Vec::new()
+            });
+            let _ = ready.send(());
+            controller.run(1, |_| async { Ok(controller::Requeue::OnChange) }).await;
+            Exit::default()
+        })
+        .await;
+    let to = start() + TimeDelta::hours(12) + TimeDelta::minutes(1);
+    assert_eq!(world.clock.advance(to, TimeDelta::zero()).await, Ok(to));
+    for hour in 1..=12 {
+        let (created, now) = told.recv().await.expect("it heard of the tick");
+        assert_eq!((created, now), (Some(now), start() + TimeDelta::hours(hour)));
+    }
+    world.end();
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn eager_time_does_the_work_and_leaves_the_calendar_alone() {
     let mut world = World::new(Mode::Eager);
@@ -282,8 +351,11 @@ async fn a_client_that_takes_no_part_is_given_time_to_act() {
         // Its last write may not have been answered yet, and is followed by as much time again.
         while world.clock.now() == tick && !advanced.is_finished() {
             // Whoever owes an answer while wall time passes is dropped for its silence.
-            if world.clock.state().settled {
-                pass(&wall, settle);
+            // Only what the clock waits for passes, once.
+            let due = wall.next_work_timer().filter(|due| *due <= wall.now() + settle);
+            let state = world.clock.state();
+            if let Some(due) = due.filter(|_| state.settled && state.now == tick) {
+                pass(&wall, due - wall.now());
             }
             tokio::task::yield_now().await;
         }

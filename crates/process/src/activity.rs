@@ -2,11 +2,11 @@
 //! What a process has under way: requests, and how far its watches have come.
 //!
 //! [`counted`] wraps a transport. A request is under way until its response has been read or dropped; a watch is not,
-//! but the barriers that its bookmarks name are noted, after whoever reads it was given everything before them.
+//! but has a number, which the API server is told, and the barriers that its bookmarks name are noted, after whoever
+//! reads it was given everything before them.
 
-use std::collections::BTreeMap;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
@@ -16,7 +16,7 @@ use http_body::{Frame, SizeHint};
 use http_body_util::BodyExt;
 
 use crate::https::is_watch;
-use crate::participant::{BARRIER_ANNOTATION, PARTICIPANT_HEADER};
+use crate::participant::{BARRIER_ANNOTATION, PARTICIPANT_HEADER, WATCH_HEADER, Watching};
 use crate::transport::{Body, BodyError, Request, Transport};
 
 /// How a bookmark's line in a watch begins.
@@ -29,14 +29,9 @@ pub struct Activity(Arc<ActivityInner>);
 #[derive(Debug, Default)]
 struct ActivityInner {
     requests: AtomicUsize,
-    watches: Mutex<Watches>,
-}
-
-#[derive(Debug, Default)]
-struct Watches {
-    opened: u64,
-    /// The last barrier that each open watch has seen, by number of its opening.
-    seen: BTreeMap<u64, u64>,
+    /// Number of the watch that was asked for last.
+    numbered: AtomicU64,
+    watching: Mutex<Watching>,
 }
 
 impl Activity {
@@ -46,12 +41,19 @@ impl Activity {
         UnderWay(self.clone())
     }
 
-    /// A watch was opened; it is closed when the value is dropped.
-    pub fn watch(&self) -> OpenWatch {
-        let mut watches = self.watches();
-        watches.opened += 1;
-        let number = watches.opened;
-        watches.seen.insert(number, 0);
+    /// Watches are numbered from behind this one on.
+    pub fn number_from(&self, number: u64) {
+        self.0.numbered.store(number, Ordering::Relaxed);
+    }
+
+    /// The number of a watch that is about to be asked for.
+    fn next_watch(&self) -> u64 {
+        self.0.numbered.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// The watch with this number was opened; it is closed when the value is dropped.
+    pub fn watch(&self, number: u64) -> OpenWatch {
+        self.state().open.insert(number);
         OpenWatch { activity: self.clone(), number }
     }
 
@@ -60,13 +62,13 @@ impl Activity {
         self.0.requests.load(Ordering::Relaxed) > 0
     }
 
-    /// The barrier that all watches have seen; `None` without watches.
-    pub fn barrier(&self) -> Option<u64> {
-        self.watches().seen.values().min().copied()
+    /// The open watches, and how far they have come.
+    pub fn watching(&self) -> Watching {
+        self.state().clone()
     }
 
-    fn watches(&self) -> MutexGuard<'_, Watches> {
-        self.0.watches.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, Watching> {
+        self.0.watching.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -90,32 +92,44 @@ pub struct OpenWatch {
 impl OpenWatch {
     /// The bookmark of a barrier has come, and everything before it has been handed on.
     pub fn has_seen(&self, barrier: u64) {
-        self.activity.watches().seen.insert(self.number, barrier);
+        let mut watching = self.activity.state();
+        if watching.barrier < barrier {
+            watching.barrier = barrier;
+            watching.seen.clear();
+        }
+        if watching.barrier == barrier {
+            watching.seen.insert(self.number);
+        }
     }
 }
 
 impl Drop for OpenWatch {
     fn drop(&mut self) {
-        self.activity.watches().seen.remove(&self.number);
+        let mut watching = self.activity.state();
+        watching.open.remove(&self.number);
+        watching.seen.remove(&self.number);
     }
 }
 
-/// A transport whose requests and watches are noted in `activity`, and carry the participant's name.
+/// A transport whose requests and watches are noted in `activity`, and carry the participant's name; watches also carry
+/// their number.
 pub fn counted(transport: Transport, activity: &Activity, participant: &HeaderValue) -> Transport {
     let (activity, participant) = (activity.clone(), participant.clone());
     let shared = transport.shared().clone();
     Transport::new(move |mut request: Request| {
         let under_way = activity.request();
         let activity = activity.clone();
-        let is_watch = is_watch(request.uri().query());
+        let number = is_watch(request.uri().query()).then(|| activity.next_watch());
         request.headers_mut().insert(PARTICIPANT_HEADER, participant.clone());
+        if let Some(number) = number {
+            request.headers_mut().insert(WATCH_HEADER, number.into());
+        }
         let response = transport.send(request);
         Box::pin(async move {
             let response = response.await?;
-            let note = if is_watch && response.status().is_success() {
-                Note::Watch(activity.watch(), Bookmarks::default())
-            } else {
-                Note::Request(under_way)
+            let note = match number.filter(|_| response.status().is_success()) {
+                Some(number) => Note::Watch(activity.watch(number), Bookmarks::default()),
+                None => Note::Request(under_way),
             };
             Ok(response.map(|body| Noted { body, note: Some(note) }.boxed_unsync()))
         })
@@ -234,16 +248,25 @@ mod tests {
     }
 
     #[test]
-    fn the_slowest_watch_decides() {
+    fn the_watches_that_have_seen_the_last_barrier_are_known() {
         let activity = Activity::default();
-        assert_eq!(activity.barrier(), None);
-        let (one, other) = (activity.watch(), activity.watch());
+        activity.number_from(70);
+        let (one, other) = (activity.watch(activity.next_watch()), activity.watch(activity.next_watch()));
+        let check = |barrier: u64, seen: &[u64], open: &[u64]| {
+            let (open, seen) = (open.iter().copied().collect(), seen.iter().copied().collect());
+            assert_eq!(activity.watching(), Watching { open, barrier, seen });
+        };
+        check(0, &[], &[71, 72]);
+        one.has_seen(4);
+        other.has_seen(5);
+        check(5, &[72], &[71, 72]);
         one.has_seen(5);
-        assert_eq!(activity.barrier(), Some(0));
         other.has_seen(4);
-        assert_eq!(activity.barrier(), Some(4));
+        check(5, &[71, 72], &[71, 72]);
         drop(other);
-        assert_eq!(activity.barrier(), Some(5));
+        check(5, &[71], &[71]);
+        drop(one);
+        check(5, &[], &[]);
     }
 
     #[test]

@@ -15,6 +15,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -23,6 +24,7 @@ use http::HeaderValue;
 use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 
+use crate::dial::Dial;
 use crate::https::{self, Credentials, Watches};
 use crate::live::{Setup, participate};
 use crate::participant::ReportsOver;
@@ -60,6 +62,9 @@ pub struct Assignment {
     pub certificate: Pair,
     /// What a process that writes to the log itself tells its writes by: different for each process.
     pub writer: u64,
+    /// File of the landscape's dial (see [`crate::dial`]); empty: there is none.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub dial: String,
     /// For a process that serves.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub serving: Option<Serving>,
@@ -221,6 +226,8 @@ where
         random: Random::new(assignment.seed),
         output: Output::new(say),
         transport: assignment.transport()?,
+        // Who cannot read it is told.
+        dial: Dial::open(Path::new(&assignment.dial)).ok(),
     };
     let reports = ReportsOver { transport: setup.transport.clone(), participant: name };
     let stop = async move {

@@ -9,10 +9,11 @@
 //! **Tour.** [`Context`] and what it holds; [`transport`] requests to API servers; [`tasks`] spawning and stopping;
 //! [`watch`] values that others wait on; [`https`] the transport between processes; [`pki`] keys and certificates;
 //! [`child`] the contract of a process, [`logging`] what it says, [`live`] a component outside of a simulation,
-//! [`participant`] and [`activity`] its part in landscape time.
+//! [`participant`], [`activity`] and [`dial`] its part in landscape time.
 
 pub mod activity;
 pub mod child;
+pub mod dial;
 pub mod https;
 pub mod live;
 pub mod logging;

@@ -12,7 +12,8 @@ use clock::{Clock, Random, TimerClass};
 use http::HeaderValue;
 
 use crate::activity::{Activity, counted};
-use crate::participant::{Participant, Reports};
+use crate::dial::Dial;
+use crate::participant::{Join, Participant, Reports};
 use crate::{Context, Exit, Identity, Output, Tasks, Transport};
 
 /// Wall time that a component has to end after it was asked to.
@@ -29,6 +30,8 @@ pub struct Setup {
     pub random: Random,
     /// Requests, with the component's identity on them.
     pub transport: Transport,
+    /// Where it reads landscape time; without one it is told of every instant.
+    pub dial: Option<Dial>,
     /// Where it prints.
     pub output: Output,
 }
@@ -60,13 +63,14 @@ where
     let name = HeaderValue::from_str(&setup.participant).map_err(|error| error.to_string())?;
     let activity = Activity::default();
     runtime.block_on(async {
-        let grant = reports.join().await.map_err(|error| format!("cannot join the landscape's clock: {error}"))?;
-        let participant = participant.get_or_init(|| Participant::new(grant, activity.clone()));
+        let join = Join { reads_dial: setup.dial.is_some() };
+        let grant = reports.join(join).await.map_err(|error| format!("cannot join the landscape's clock: {error}"))?;
+        let participant = participant.get_or_init(|| Participant::new(grant, activity.clone(), setup.dial));
         let tasks = Tasks::new();
         let wall = Clock::wall();
         let context = Context {
             identity: setup.identity,
-            clock: Clock::new(participant.clock().clone()),
+            clock: participant.clock(),
             random: setup.random,
             wall: wall.clone(),
             transport: counted(setup.transport, &activity, &name),
@@ -115,15 +119,15 @@ mod tests {
     }
 
     impl Reports for Alone {
-        fn join(&self) -> Pin<Box<dyn Future<Output = Result<Grant, String>> + Send>> {
-            Box::pin(async { Ok(Grant { number: 0, now: start() }) })
+        fn join(&self, _: Join) -> Pin<Box<dyn Future<Output = Result<Grant, String>> + Send>> {
+            Box::pin(async { Ok(Grant { number: 0, now: start(), watches: None }) })
         }
 
         fn report(&self, idle: Idle) -> Answer {
             self.0.lock().unwrap_or_else(PoisonError::into_inner).push(idle.clone());
             Box::pin(async move {
                 match idle.next {
-                    Some(now) => Ok(Some(Grant { number: idle.grant + 1, now })),
+                    Some(now) => Ok(Some(Grant { number: idle.grant + 1, now, watches: None })),
                     None => Err("no timer is left".to_owned()),
                 }
             })
@@ -139,6 +143,7 @@ mod tests {
             participant: "toy-1".to_owned(),
             random: Random::new(1),
             transport: Transport::new(unreachable),
+            dial: None,
             output: Output::new(|_| {}),
         }
     }

@@ -9,18 +9,22 @@
 //! ```
 //!
 //! What a process has *seen* of the log cannot be told from its requests: its watches may have events on the way. So
-//! API servers send a bookmark with the number of a barrier down every watch of a participant, and a report says which
-//! barrier all its watches have reached.
+//! API servers send a bookmark with the number of a barrier down every watch that was sent something, and vouch for the
+//! others ([`Vouched`]); a report says which watches are open and which of them have reached the barrier ([`Watching`]).
+//!
+//! A grant is sent to who has a timer then. What time it is meanwhile is read from the landscape's [`Dial`], by those
+//! who have one; the others are granted every instant.
 //!
 //! **Invariants.** The process runs its component on one thread: "nothing is runnable" is what the runtime says when it
 //! parks. A report is made only for a state that was not reported yet.
 //!
 //! A report travels as a request to the host, which is answered when time has moved: [`ReportsOver`].
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use chrono::{DateTime, Utc};
-use clock::SimulatedClock;
+use clock::{Clock, Instant, SimulatedClock, Sleep, TimeSource, TimerClass};
 use futures::future::BoxFuture;
 use http::{HeaderValue, StatusCode};
 use http_body_util::BodyExt;
@@ -28,10 +32,16 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 
 use crate::activity::Activity;
+use crate::dial::Dial;
 use crate::transport::{Transport, full};
 
-/// Header of a participant's requests: its name. API servers send barriers to the watches that carry it.
+/// Header of a participant's requests: its name.
 pub const PARTICIPANT_HEADER: &str = "terrarium-participant";
+/// Header of a participant's watch: its number, which no other watch of the landscape has. API servers send barriers to
+/// the watches that carry it.
+pub const WATCH_HEADER: &str = "terrarium-watch";
+/// Watches of one join.
+const WATCHES: u64 = 1 << 32;
 /// Where the host serves the clock.
 pub const CLOCK_PATH: &str = "/terrarium/clock/";
 /// Annotation of a barrier's bookmark: the number of the barrier.
@@ -49,15 +59,60 @@ pub struct Idle {
     pub sequence: u64,
     /// Number of the grant that it has carried out.
     pub grant: u64,
-    /// The barrier that all its watches have reached, 0 if one has seen none; absent if it has no watch.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub barrier: Option<u64>,
+    /// Its watches, and how far they have come.
+    #[serde(default)]
+    pub watching: Watching,
     /// Instant of its earliest timer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<DateTime<Utc>>,
     /// Instant of its earliest work timer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work: Option<DateTime<Utc>>,
+}
+
+/// The watches of a participant, by number.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Watching {
+    /// Those that are open.
+    pub open: BTreeSet<u64>,
+    /// The last barrier that any of them has reached; 0: none.
+    pub barrier: u64,
+    /// Open ones that have reached it.
+    pub seen: BTreeSet<u64>,
+}
+
+/// What API servers say of the watches that they serve, when they are asked for a barrier. A watch of which none of them
+/// says anything has ended, whether or not its participant knows.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Vouched {
+    /// Nothing was sent since a barrier that everybody has seen.
+    pub quiet: BTreeSet<u64>,
+    /// They were sent the bookmark.
+    pub marked: BTreeSet<u64>,
+}
+
+impl Vouched {
+    /// Adds what another server says.
+    #[must_use]
+    pub fn and(mut self, mut other: Self) -> Self {
+        self.quiet.append(&mut other.quiet);
+        self.marked.append(&mut other.marked);
+        self
+    }
+
+    /// Whether a participant has seen everything before the barrier with this number: nothing is on the way to any watch
+    /// that it has open.
+    pub fn covers(&self, watching: &Watching, number: u64) -> bool {
+        let has_seen = |watch| watching.barrier == number && watching.seen.contains(watch);
+        watching.open.iter().all(|watch| self.quiet.contains(watch) || (self.marked.contains(watch) && has_seen(watch)))
+    }
+}
+
+/// The number before that of the first watch of a participant that joins as the `joins`th one.
+pub fn watches_of(joins: u64) -> u64 {
+    joins.saturating_mul(WATCHES)
 }
 
 /// Landscape time, as it is given to a participant.
@@ -67,13 +122,24 @@ pub struct Grant {
     pub number: u64,
     /// Landscape time.
     pub now: DateTime<Utc>,
+    /// In the answer to a join: the number before that of the participant's first watch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub watches: Option<u64>,
+}
+
+/// What is told to the clock by who joins it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Join {
+    /// It reads the landscape's dial: it need not be told of instants at which it has no timer.
+    pub reads_dial: bool,
 }
 
 /// Carries reports to the clock. A report's future resolves with the first grant after the one that it names; `None`
 /// means that there was none for a while: report again. Dropping the future takes the report back.
 pub trait Reports: Send + Sync + 'static {
     /// Joins the clock; its first grant.
-    fn join(&self) -> BoxFuture<'static, Result<Grant, String>>;
+    fn join(&self, join: Join) -> BoxFuture<'static, Result<Grant, String>>;
     /// Makes a report.
     fn report(&self, idle: Idle) -> BoxFuture<'static, Result<Option<Grant>, String>>;
 }
@@ -83,6 +149,7 @@ pub trait Reports: Send + Sync + 'static {
 pub struct Participant {
     clock: SimulatedClock,
     activity: Activity,
+    dial: Option<Dial>,
     state: Mutex<State>,
     is_idle: Notify,
 }
@@ -100,15 +167,19 @@ struct State {
 
 impl Participant {
     /// A participant that was granted its first instant.
-    pub fn new(grant: Grant, activity: Activity) -> Arc<Self> {
+    pub fn new(grant: Grant, activity: Activity, dial: Option<Dial>) -> Arc<Self> {
         let clock = SimulatedClock::new(grant.now);
+        activity.number_from(grant.watches.unwrap_or_default());
         let state = Mutex::new(State { grant, found: None, known: None, sequence: 0 });
-        Arc::new(Self { clock, activity, state, is_idle: Notify::new() })
+        Arc::new(Self { clock, activity, dial, state, is_idle: Notify::new() })
     }
 
     /// Its clock.
-    pub fn clock(&self) -> &SimulatedClock {
-        &self.clock
+    pub fn clock(&self) -> Clock {
+        match &self.dial {
+            None => Clock::new(self.clock.clone()),
+            Some(dial) => Clock::new(Dialled { clock: self.clock.clone(), dial: dial.clone() }),
+        }
     }
 
     /// To be called when nothing is runnable on the runtime's thread: fires the next due timer, or notes that the
@@ -128,7 +199,7 @@ impl Participant {
             // Not counted until it is known that there is something new.
             sequence: state.sequence,
             grant: state.grant.number,
-            barrier: self.activity.barrier(),
+            watching: self.activity.watching(),
             next: self.clock.next_timer().map(|(due, _)| due),
             work: self.clock.next_work_timer(),
         });
@@ -186,6 +257,33 @@ impl Participant {
     }
 }
 
+/// The clock of a participant with a dial. Time that others were granted has come for it, too, up to its own next timer.
+#[derive(Debug)]
+struct Dialled {
+    clock: SimulatedClock,
+    dial: Dial,
+}
+
+impl Dialled {
+    fn look(&self) {
+        if let Some(now) = self.dial.read() {
+            self.clock.advance_to(now);
+        }
+    }
+}
+
+impl TimeSource for Dialled {
+    fn now(&self) -> Instant {
+        self.look();
+        self.clock.now()
+    }
+
+    fn sleep_until(&self, until: Instant, class: TimerClass) -> Sleep {
+        self.look();
+        self.clock.sleep_until(until, class)
+    }
+}
+
 /// Reports over a transport to the host, in which the participant's identity is.
 #[derive(Clone, Debug)]
 pub struct ReportsOver {
@@ -216,8 +314,8 @@ impl ReportsOver {
 }
 
 impl Reports for ReportsOver {
-    fn join(&self) -> BoxFuture<'static, Result<Grant, String>> {
-        let joined = self.post("join", "{}".to_owned());
+    fn join(&self, join: Join) -> BoxFuture<'static, Result<Grant, String>> {
+        let joined = self.post("join", serde_json::to_string(&join).unwrap_or_default());
         Box::pin(async move { joined.await?.ok_or_else(|| "no grant".to_owned()) })
     }
 

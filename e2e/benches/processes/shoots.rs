@@ -2,6 +2,7 @@
 //! Shoots: created and awaited, listed, and objects watched.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use futures::StreamExt as _;
@@ -85,19 +86,35 @@ fn shoot(name: &str) -> Result<Value, Failure> {
     Ok(shoot)
 }
 
-/// Creates Shoots and waits until the last of them is `Succeeded`; wall time in seconds.
-pub(crate) async fn create_and_await(client: &Client, count: usize) -> Result<f64, Failure> {
-    let names: BTreeSet<String> = (0..count).map(|number| format!("b{count}-{number}")).collect();
-    let began = Instant::now();
+/// Shoots that were created.
+pub(crate) struct Created {
+    /// Wall time, in seconds.
+    pub(crate) seconds: f64,
+    /// How many are `Succeeded`.
+    pub(crate) done: usize,
+}
+
+/// Revision of the log, as of now.
+pub(crate) async fn revision(client: &Client) -> Result<String, Failure> {
     let list = client.read(&format!("{SHOOTS}?limit=1"), "application/json").await?;
     let list: Value = serde_json::from_slice(&list)?;
-    let version = list["metadata"]["resourceVersion"].as_str().unwrap_or_default().to_owned();
+    Ok(list["metadata"]["resourceVersion"].as_str().unwrap_or_default().to_owned())
+}
+
+/// Creates Shoots and waits until the last of them is `Succeeded`, or for a span of wall time.
+pub(crate) async fn create_and_await(client: &Client, count: usize, lasts: Duration) -> Result<Created, Failure> {
+    let names: BTreeSet<String> = (0..count).map(|number| format!("b{count}-{number}")).collect();
+    let began = Instant::now();
+    let version = revision(client).await?;
     let watch =
         Lines::of(client.send(Method::GET, &format!("{SHOOTS}?watch=true&resourceVersion={version}"), None).await?);
-    let (created, done) = futures::future::join(create_all(client, &names, |_| {}), succeeded(watch, &names)).await;
-    created?;
-    done?;
-    Ok(began.elapsed().as_secs_f64())
+    let mut left = names.clone();
+    let both = futures::future::try_join(create_all(client, &names, |_| {}), succeeded(watch, &mut left));
+    // Whoever is not done in time is counted.
+    if let Ok(ended) = tokio::time::timeout(lasts, both).await {
+        ended?;
+    }
+    Ok(Created { seconds: began.elapsed().as_secs_f64(), done: count - left.len() })
 }
 
 async fn create_all(client: &Client, names: &BTreeSet<String>, change: impl Fn(&mut Value)) -> Result<(), Failure> {
@@ -116,10 +133,10 @@ async fn create_all(client: &Client, names: &BTreeSet<String>, change: impl Fn(&
     Ok(())
 }
 
-async fn succeeded(mut watch: Lines, names: &BTreeSet<String>) -> Result<(), Failure> {
-    let mut left = names.clone();
+/// Takes those that are `Succeeded` out of `left` until none is.
+async fn succeeded(mut watch: Lines, left: &mut BTreeSet<String>) -> Result<(), Failure> {
     while !left.is_empty() {
-        let event = tokio::time::timeout(PATIENCE, watch.next()).await??.ok_or("the watch ended")?;
+        let event = watch.next().await?.ok_or("the watch ended")?;
         let object = &event["object"];
         let operation = &object["status"]["lastOperation"];
         if operation["state"] == "Succeeded" {
@@ -130,37 +147,36 @@ async fn succeeded(mut watch: Lines, names: &BTreeSet<String>) -> Result<(), Fai
 }
 
 /// Creates Shoots that no scheduler looks after: they are only there.
-pub(crate) async fn create_without_seed(client: &Client, count: usize) -> Result<(), Failure> {
-    let names = (0..count).map(|number| format!("idle-{number}")).collect();
+pub(crate) async fn create_without_seed(client: &Client, numbers: Range<usize>) -> Result<(), Failure> {
+    let names = numbers.map(|number| format!("idle-{number}")).collect();
     create_all(client, &names, |shoot| shoot["spec"]["schedulerName"] = "nobody".into()).await
 }
 
-/// Lists all Shoots in each form: key, what, wall time in seconds, bytes.
-pub(crate) async fn lists(client: &Client) -> Result<Vec<(&'static str, &'static str, f64, usize)>, Failure> {
-    let mut all = Vec::new();
-    for (key, what, accept, limit) in [
-        ("listFull", "in one", "application/json", 0),
-        ("listPaged", "500 a page", "application/json", 500),
-        ("listMetadata", "metadata only", PARTIAL, 0),
-    ] {
-        let began = Instant::now();
-        let (mut bytes, mut token) = (0, String::new());
-        loop {
-            let path = format!("{SHOOTS}?limit={limit}&continue={token}");
-            let page = client.read(&path, accept).await?;
-            bytes += page.len();
-            if limit == 0 {
-                break;
-            }
-            let page: Value = serde_json::from_slice(&page)?;
-            match page["metadata"]["continue"].as_str() {
-                Some(next) if !next.is_empty() => next.clone_into(&mut token),
-                _ => break,
-            }
+/// How Shoots are listed: key, what, media type, objects a page (0: all).
+pub(crate) const LISTS: [(&str, &str, &str, usize); 3] = [
+    ("listFull", "in one", "application/json", 0),
+    ("listPaged", "500 a page", "application/json", 500),
+    ("listMetadata", "metadata only", PARTIAL, 0),
+];
+
+/// Lists all Shoots: wall time in seconds, bytes.
+pub(crate) async fn list(client: &Client, accept: &str, limit: usize) -> Result<(f64, usize), Failure> {
+    let began = Instant::now();
+    let (mut bytes, mut token) = (0, String::new());
+    loop {
+        let path = format!("{SHOOTS}?limit={limit}&continue={token}");
+        let page = client.read(&path, accept).await?;
+        bytes += page.len();
+        if limit == 0 {
+            break;
         }
-        all.push((key, what, began.elapsed().as_secs_f64(), bytes));
+        let page: Value = serde_json::from_slice(&page)?;
+        match page["metadata"]["continue"].as_str() {
+            Some(next) if !next.is_empty() => next.clone_into(&mut token),
+            _ => break,
+        }
     }
-    Ok(all)
+    Ok((began.elapsed().as_secs_f64(), bytes))
 }
 
 /// What watchers saw.

@@ -55,6 +55,7 @@ fn take_part(directory: &Directory, lines: Sender<String>) -> Result<(), Failure
         participant: participant.clone(),
         random: Random::new(client.facts.seed),
         transport: client.transport(),
+        dial: None,
         output: Output::new(process::child::say),
     };
     let reports = ReportsOver { transport: client.transport(), participant: name };

@@ -15,13 +15,13 @@ use chrono::{DateTime, Utc};
 use clock::Random;
 use eventlog::sled::{Durability, OpenError, Recovery, SledLog};
 use eventlog::{EventLog, MemoryLog, ReadError, Revision};
-use host::clock_service::ClockService;
 use host::identity::OwnAuthorities;
 use host::kubelet::{Launch, Program};
 use host::live::{Live, Options};
 use host::registry::Registered;
 use host::timekeeper::Mode;
 use process::child::{Assignment, Serving};
+use process::dial::{self, DialFile};
 use process::logging;
 use process::pki::Badge;
 
@@ -32,7 +32,7 @@ use super::directory::{Directory, Facts, HostFile};
 use super::{kubeconfig, owner};
 use crate::failure::Failure;
 
-/// File with where the clock stands.
+/// File with where the clock stands: its dial.
 const CLOCK: &str = "clock";
 
 /// Runs the landscape of a directory until a signal ends it, or its owner has ended.
@@ -60,7 +60,7 @@ fn live(directory: &Directory, owner: Option<u32>) -> Result<(), Failure> {
     let (name, ephemeral) = (facts.name.clone(), facts.ephemeral.clone());
     runtime.block_on(async {
         let authorities = LandscapeAuthority::of(directory)?.certificate().to_owned();
-        let (live, facts) = start(directory, facts, &log).await?;
+        let (live, facts, turn) = start(directory, facts, &log).await?;
         // Who looks at a landscape that does not become ready finds a host that answers.
         let begins = async {
             match bootstrap::run(&live, &facts, &authorities).await {
@@ -76,9 +76,8 @@ fn live(directory: &Directory, owner: Option<u32>) -> Result<(), Failure> {
             () = owner::ended(owner) => {}
             failure = log.failure() => process::child::say(&format!("error: the event log failed: {failure}")),
             failure = begins => ended = Err(failure),
-            () = note_time(directory, live.clock()) => {}
         }
-        write_time(directory, live.clock().now());
+        turn(live.clock().now());
         live.stop().await;
         log.close().await.and(ended)
     })?;
@@ -197,18 +196,24 @@ pub(super) fn recovered(recovery: &Recovery) -> Vec<String> {
     notes
 }
 
-async fn start(directory: &Directory, mut facts: Facts, log: &Log) -> Result<(Live, Facts), Failure> {
+/// Shows an instant on the dial.
+type Turn = Arc<dyn Fn(DateTime<Utc>) + Send + Sync>;
+
+async fn start(directory: &Directory, mut facts: Facts, log: &Log) -> Result<(Live, Facts, Turn), Failure> {
     let authority = LandscapeAuthority::of(directory)?;
     let start = log.start()?;
     let usual = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
     let names: Vec<String> = usual.into_iter().chain([facts.bind.to_string()]).chain(facts.san.clone()).collect();
     let (front_proxies, front_proxy) = front_proxy(instance::FRONT_PROXY)?;
-    let launcher =
-        Launcher { seed: facts.seed, start, authority: authority.clone(), front_proxies, launched: AtomicU64::new(0) };
+    let now = time(directory)?.unwrap_or(facts.start_time).max(facts.start_time).max(log.last_time().await?);
+    let (dial, turn) = dial(directory, now)?;
+    let shown = turn.clone();
+    let launched = AtomicU64::new(0);
+    let launcher = Launcher { seed: facts.seed, start, authority: authority.clone(), front_proxies, dial, launched };
     let options = Options {
         log: log.events(),
         start,
-        now: time(directory)?.unwrap_or(facts.start_time).max(facts.start_time).max(log.last_time().await?),
+        now,
         mode: Mode::Eager,
         random: Random::new(facts.seed),
         version: facts.gardener_version.clone(),
@@ -218,6 +223,7 @@ async fn start(directory: &Directory, mut facts: Facts, log: &Log) -> Result<(Li
         front_proxy,
         own_authorities: own_authorities(directory, &facts),
         profile: bootstrap::profile(&facts)?,
+        turn: Box::new(move |now| shown(now)),
         launcher: Box::new(move |address| Arc::new(Launching { launcher, address: within(address) })),
     };
     let live = Live::start(options).await.map_err(|error| {
@@ -232,7 +238,7 @@ async fn start(directory: &Directory, mut facts: Facts, log: &Log) -> Result<(Li
     }
     let program = env!("CARGO_PKG_VERSION").to_owned();
     directory.write_host(&HostFile { pid: std::process::id(), address: address.to_string(), program })?;
-    Ok((live, facts))
+    Ok((live, facts, turn))
 }
 
 /// Authorities of the clusters that are no shoots. One that cannot be read is none: its clients get 401.
@@ -262,26 +268,25 @@ fn within(mut listen: SocketAddr) -> SocketAddr {
     listen
 }
 
-/// Notes where the clock stands, for as long as it goes.
-async fn note_time(directory: &Directory, clock: &ClockService) {
-    let mut noted = DateTime::<Utc>::MIN_UTC;
-    loop {
-        noted = clock.granted_after(noted).await;
-        write_time(directory, noted);
-    }
+/// The dial that processes read, and where the clock stood when the landscape was stopped. After a failure of the machine
+/// it may show an earlier instant; the log's last entry says better.
+fn dial(directory: &Directory, now: DateTime<Utc>) -> Result<(PathBuf, Turn), Failure> {
+    let failed = |error: std::io::Error| Failure::Failed(format!("{}: {error}", directory.join(CLOCK).display()));
+    let path = std::path::absolute(directory.join(CLOCK)).map_err(failed)?;
+    let dial = DialFile::create(&path, now).map_err(failed)?;
+    let shown = path.clone();
+    let turn = move |now| {
+        if let Err(error) = dial.turn(now) {
+            process::child::say(&format!("warning: {}: {error}", shown.display()));
+        }
+    };
+    Ok((path, Arc::new(turn)))
 }
 
-fn write_time(directory: &Directory, now: DateTime<Utc>) {
-    if let Err(failure) = directory.write(CLOCK, &format!("{}\n", now.to_rfc3339())) {
-        process::child::say(&format!("warning: {failure}"));
-    }
-}
-
-/// Where the clock stood.
+/// Where the clock stood; `None`: it never went, or the machine failed while it was noted.
 pub(super) fn time(directory: &Directory) -> Result<Option<DateTime<Utc>>, Failure> {
-    let Some(text) = directory.text(CLOCK)? else { return Ok(None) };
-    let wrong = |error: chrono::ParseError| Failure::Failed(format!("{}: {error}", directory.join(CLOCK).display()));
-    text.trim().parse().map(Some).map_err(wrong)
+    // A landscape of an earlier version has the instant alone.
+    Ok(directory.text(CLOCK)?.and_then(|text| dial::parse(&text).or_else(|| text.trim().parse().ok())))
 }
 
 /// Makes pods processes: this program, as the component that the image names.
@@ -291,6 +296,8 @@ struct Launcher {
     authority: LandscapeAuthority,
     /// By whom the host is known to those who serve behind it.
     front_proxies: String,
+    /// File of the dial.
+    dial: PathBuf,
     /// Processes that were given a number so far.
     launched: AtomicU64,
 }
@@ -319,7 +326,7 @@ impl Launch for Launching {
     fn launch(&self, cluster: &str, pod: &Pod) -> Result<Program, String> {
         let image = pod.spec.containers.first().map_or("", |container| container.image.as_str());
         let (program, version) = components::Program::of(image).ok_or_else(|| format!("there is no image {image}"))?;
-        let Launcher { seed, start, authority, front_proxies, launched } = &self.launcher;
+        let Launcher { seed, start, authority, front_proxies, dial, launched } = &self.launcher;
         let user = program.user(cluster, &version);
         let badge = Badge { start: *start, component: program.name().to_owned(), version: version.clone() };
         // Whoever shows a certificate is in this group anyway.
@@ -338,6 +345,7 @@ impl Launch for Launching {
             seed: *seed,
             server: self.address.to_string(),
             authorities: authority.certificate().to_owned(),
+            dial: dial.to_string_lossy().into_owned(),
             writer: host::live::writer(*start, launched.fetch_add(1, Ordering::Relaxed) + 1),
             serving,
             certificate: authority.component(&user.name, &groups, &badge)?,

@@ -14,6 +14,7 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use http_body::Frame;
 use http_body_util::BodyExt;
 use process::Response;
+use process::participant::WATCH_HEADER;
 use process::transport::BodyError;
 
 use super::Scope;
@@ -54,8 +55,9 @@ impl Scope {
             (_, Some(revision)) => WatchStart::After(Revision(revision)),
         };
         let mut watcher = Watcher::new(self.kind.clone(), selection, bookmarks);
-        if self.call.headers.contains_key(process::participant::PARTICIPANT_HEADER) {
-            watcher = watcher.with_barriers();
+        let number = self.call.headers.get(WATCH_HEADER).and_then(|number| number.to_str().ok()?.parse().ok());
+        if let Some(number) = number {
+            watcher = watcher.of_participant(number);
         }
         let watcher = Arc::new(watcher);
         let started = self.server.store.watch(self.id, start, &watcher).await;

@@ -19,12 +19,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use eventlog::{Append, AppendError, Entry, EventLog, Key, ReadError, Revision, Verb};
+use process::participant::Vouched;
 use rpds::RedBlackTreeMapSync;
 use rustc_hash::FxHashMap;
 
 use self::feed::Feed;
 use self::stored::{Event, Stored};
-use self::watcher::Watcher;
+use self::watcher::{Passed, Watcher};
 use crate::kind::{AnyObject, Kind};
 
 /// Changes that a collection remembers.
@@ -331,17 +332,23 @@ impl Store {
         let _ = self.fresh().await;
     }
 
-    /// Sends every participant's watcher the bookmark of a barrier at the present position.
-    pub(crate) fn barrier(&self, number: u64) -> Revision {
+    /// Sends the bookmark of a barrier at the present position to every participant's watcher to which something may be
+    /// on the way, and says which those are.
+    pub(crate) fn barrier(&self, number: u64, confirmed: u64) -> (Revision, Vouched) {
+        let mut vouched = Vouched::default();
         let mut state = lock(&self.state);
         let position = state.position;
         for collection in &mut state.collections {
             collection.watchers.retain(|watcher| !watcher.is_closed());
             for watcher in &collection.watchers {
-                watcher.barrier(number, position);
+                match watcher.barrier(number, confirmed, position) {
+                    Some(Passed::Marked(watch)) => vouched.marked.insert(watch),
+                    Some(Passed::Quiet(watch)) => vouched.quiet.insert(watch),
+                    None => false,
+                };
             }
         }
-        position
+        (position, vouched)
     }
 
     fn apply(&self, entry: &Arc<Entry>) {

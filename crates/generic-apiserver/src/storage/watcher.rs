@@ -45,6 +45,28 @@ struct Queue {
     /// Frames of the initial state, which no limit counts.
     initial: usize,
     closed: bool,
+    mark: Mark,
+}
+
+/// Whether something may be on the way to a participant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Mark {
+    /// Something was queued behind the last bookmark of a barrier.
+    #[default]
+    Told,
+    /// The bookmark of this barrier is the last thing that was queued.
+    Barrier(u64),
+    /// Nothing was queued since a barrier that everybody has seen.
+    Quiet,
+}
+
+/// What a watch of a participant was sent of a barrier: number of the watch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Passed {
+    /// Its bookmark.
+    Marked(u64),
+    /// Nothing: nothing can be on the way.
+    Quiet(u64),
 }
 
 /// One watch.
@@ -52,19 +74,19 @@ pub(crate) struct Watcher {
     kind: Arc<dyn Kind>,
     selection: Selection,
     bookmarks: bool,
-    /// Whether barriers are sent: the watch of a process that takes part in landscape time.
-    barriers: bool,
+    /// Number of the watch of a process that takes part in landscape time: barriers are sent.
+    participant: Option<u64>,
     queue: Mutex<Queue>,
 }
 
 impl Watcher {
     pub(crate) fn new(kind: Arc<dyn Kind>, selection: Selection, bookmarks: bool) -> Self {
-        Self { kind, selection, bookmarks, barriers: false, queue: Mutex::default() }
+        Self { kind, selection, bookmarks, participant: None, queue: Mutex::default() }
     }
 
-    /// As the watch of a participant, which is sent barriers whether it asked for bookmarks or not.
-    pub(crate) fn with_barriers(self) -> Self {
-        Self { barriers: true, ..self }
+    /// As a participant's watch with this number, which is sent barriers whether it asked for bookmarks or not.
+    pub(crate) fn of_participant(self, number: u64) -> Self {
+        Self { participant: Some(number), ..self }
     }
 
     pub(crate) fn prefix(&self) -> &str {
@@ -120,19 +142,30 @@ impl Watcher {
         }
     }
 
-    /// Queues the bookmark of a barrier behind everything up to `position`, for a participant.
-    pub(super) fn barrier(&self, number: u64, position: Revision) {
+    /// Queues, for a participant, the bookmark of a barrier behind everything up to `position`, unless nothing was queued
+    /// since the barrier `confirmed`, which everybody has seen. `None`: it is no participant's watch, or it has ended.
+    pub(super) fn barrier(&self, number: u64, confirmed: u64, position: Revision) -> Option<Passed> {
+        let watch = self.participant?;
         let mut queue = lock(&self.queue);
-        if self.barriers && !queue.closed {
-            queue.position = queue.position.max(position);
-            let position = queue.position;
-            Self::push(&mut queue, Item::Bookmark(position, Occasion::Barrier(number)));
+        if queue.closed {
+            return None;
         }
+        queue.position = queue.position.max(position);
+        if matches!(queue.mark, Mark::Barrier(last) if last <= confirmed) {
+            queue.mark = Mark::Quiet;
+        }
+        if queue.mark == Mark::Quiet {
+            return Some(Passed::Quiet(watch));
+        }
+        queue.mark = Mark::Barrier(number);
+        let position = queue.position;
+        Self::push(&mut queue, Item::Bookmark(position, Occasion::Barrier(number)));
+        Some(Passed::Marked(watch))
     }
 
     /// Whether the one who watches takes part in landscape time.
     pub(super) fn is_participants(&self) -> bool {
-        self.barriers
+        self.participant.is_some()
     }
 
     /// Queues a change that it selects; answers whether it does.
@@ -153,6 +186,7 @@ impl Watcher {
             return false;
         }
         queue.position = queue.position.max(event.revision);
+        queue.mark = Mark::Told;
         Self::push(&mut queue, Item::Change(type_, event.clone()));
         true
     }
@@ -248,5 +282,34 @@ mod tests {
             }
             assert_eq!(read(&watcher), expected, "{initial} and {changes}");
         }
+    }
+
+    #[test]
+    fn a_watch_that_was_sent_nothing_is_vouched_for_without_a_bookmark() {
+        let object = Arc::new(Stored::new(&Key::new("a", "/things", "", "t"), Revision(1), Sections::default()));
+        let event = Arc::new(Event::new(Revision(1), "a//t".into(), None, Some(object)));
+        assert_eq!(watcher().barrier(1, 0, Revision(1)), None, "nobody asks");
+        let watcher = watcher().of_participant(7);
+        for (number, confirmed, changes, expected) in [
+            // What a watch begins with may be on the way.
+            (1, 0, 0, Passed::Marked(7)),
+            // Not everybody has seen the first.
+            (2, 0, 0, Passed::Marked(7)),
+            (3, 2, 0, Passed::Quiet(7)),
+            (4, 3, 0, Passed::Quiet(7)),
+            (5, 4, 2, Passed::Marked(7)),
+            (6, 4, 0, Passed::Marked(7)),
+            (7, 6, 1, Passed::Marked(7)),
+            (8, 7, 0, Passed::Quiet(7)),
+        ] {
+            for _ in 0..changes {
+                watcher.offer(&event);
+            }
+            let passed = watcher.barrier(number, confirmed, Revision(1));
+            assert_eq!(passed, Some(expected), "barrier {number}");
+            assert_eq!(read(&watcher).0, changes + usize::from(expected == Passed::Marked(7)), "barrier {number}");
+        }
+        watcher.close();
+        assert_eq!(watcher.barrier(9, 8, Revision(1)), None, "its participant has to find out");
     }
 }

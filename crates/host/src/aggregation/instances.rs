@@ -24,7 +24,7 @@ use http::request::Parts;
 use http::{Method, StatusCode};
 use http_body_util::BodyExt;
 use process::https::is_watch;
-use process::participant::TOLD_OTHERS_HEADER;
+use process::participant::{TOLD_OTHERS_HEADER, Vouched};
 use process::transport::full;
 use process::watch;
 use process::{Body, Request, Response, Tasks, Transport, TransportError, User};
@@ -32,7 +32,7 @@ use tokio::sync::oneshot;
 
 use super::{Barrier, lines, unavailable};
 
-/// Where an instance is asked for a barrier: `POST …?number=N`, by the host alone.
+/// Where an instance is asked for a barrier: `POST …?number=N&confirmed=M`, by the host alone.
 pub const BARRIER_PATH: &str = "/terrarium/barrier";
 
 /// Bytes of a request that are handed on: more than any server takes, which then says so itself.
@@ -135,21 +135,28 @@ impl Instances {
     }
 
     /// Asks all for a barrier; it does not stand if one did not answer, and may yet.
-    pub(crate) async fn barrier(&self, number: u64) -> Barrier {
+    pub(crate) async fn barrier(&self, number: u64, confirmed: u64) -> Barrier {
         let stamp = self.stamp();
         let all: Vec<Transport> = self.living().values().cloned().collect();
         let asked = all.into_iter().map(|transport| async {
             let mut request = http::Request::new(full(""));
             *request.method_mut() = Method::POST;
-            *request.uri_mut() = format!("{BARRIER_PATH}?number={number}").parse().expect("it is a path");
+            *request.uri_mut() =
+                format!("{BARRIER_PATH}?number={number}&confirmed={confirmed}").parse().expect("it is a path");
             let user = User { name: "system:terrarium".into(), ..User::default() };
             front_proxy::write(request.headers_mut(), &user, &UserDetails::default(), stamp);
             let answer = self.send(transport, request).await.ok();
             let answer = answer.filter(|response| response.status() == StatusCode::OK)?;
-            Some(answer.headers().contains_key(TOLD_OTHERS_HEADER))
+            let told_others = answer.headers().contains_key(TOLD_OTHERS_HEADER);
+            let body = answer.into_body().collect().await.ok()?.to_bytes();
+            Some((serde_json::from_slice::<Vouched>(&body).ok()?, told_others))
         });
-        let told = futures::future::join_all(asked).await;
-        Barrier { stands: told.iter().all(Option::is_some), told_others: told.contains(&Some(true)) }
+        let answers = futures::future::join_all(asked).await;
+        let told_others = answers.iter().flatten().any(|(_, told_others)| *told_others);
+        let vouched = answers.into_iter().map(|answer| answer.map(|(vouched, _)| vouched));
+        let vouched = vouched.collect::<Option<Vec<_>>>();
+        let vouched = vouched.map(|all| all.into_iter().fold(Vouched::default(), Vouched::and));
+        Barrier { vouched, told_others }
     }
 
     /// Sends a request on the host's own tasks; a caller who goes away takes it back.
@@ -216,7 +223,7 @@ mod tests {
                 asked.lock().expect("no panic").push(format!("{own_name} {}", request.method()));
                 let answer = answers.lock().expect("no panic").pop_front().expect("asked too often");
                 Box::pin(async move {
-                    let mut response = Response::new(full(""));
+                    let mut response = Response::new(full(r#"{"quiet":[1],"marked":[2]}"#));
                     *response.status_mut() = StatusCode::from_u16(answer?).expect("a code");
                     Ok(response)
                 })
@@ -276,14 +283,15 @@ mod tests {
         instances.remove("a");
         assert_eq!(*count.borrow(), 0);
         assert_eq!(call(&instances, Method::GET).await, Ok(503));
-        assert!(instances.barrier(1).await.stands, "nobody has a watch");
+        assert_eq!(instances.barrier(1, 0).await.vouched, Some(Vouched::default()), "nobody has a watch");
     }
 
     #[tokio::test]
     async fn a_barrier_stands_when_all_have_answered() {
         let (instances, asked) = instances(&[("a", &[Ok(200), Ok(200)]), ("b", &[Ok(503), Ok(200)])]);
-        assert!(!instances.barrier(1).await.stands);
-        assert!(instances.barrier(2).await.stands);
+        assert_eq!(instances.barrier(1, 0).await.vouched, None);
+        let both = Vouched { quiet: [1].into(), marked: [2].into() };
+        assert_eq!(instances.barrier(2, 0).await.vouched, Some(both));
         assert_eq!(asked.lock().expect("no panic").len(), 4);
     }
 }

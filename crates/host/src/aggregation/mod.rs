@@ -16,6 +16,7 @@ use api::catalogue::AGGREGATED_GROUPS;
 use generic_apiserver::{Server, discovery};
 use http::Method;
 use http::header::{ACCEPT_ENCODING, CONTENT_TYPE, HeaderValue, IF_NONE_MATCH};
+use process::participant::Vouched;
 use process::transport::full;
 use process::{Request, Response, TransportError, User};
 
@@ -42,22 +43,22 @@ impl Backend {
     }
 
     /// Sends barriers to the watches of participants.
-    pub(crate) async fn barrier(&self, number: u64) -> Barrier {
+    pub(crate) async fn barrier(&self, number: u64, confirmed: u64) -> Barrier {
         match self {
             Self::Server(server) => {
-                let stands = server.barrier(number).await.is_some();
-                Barrier { stands, told_others: server.take_told_others() }
+                let vouched = server.barrier(number, confirmed).await.map(|(_, vouched)| vouched);
+                Barrier { vouched, told_others: server.take_told_others() }
             }
-            Self::Instances(instances) => instances.barrier(number).await,
+            Self::Instances(instances) => instances.barrier(number, confirmed).await,
         }
     }
 }
 
 /// What became of a barrier.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Barrier {
-    /// All API servers have sent it.
-    pub(crate) stands: bool,
+    /// What the API servers say of their watches; `None`: one could not be asked.
+    pub(crate) vouched: Option<Vouched>,
     /// Since the last one, a watch of somebody who takes no part in landscape time was given a change.
     pub(crate) told_others: bool,
 }

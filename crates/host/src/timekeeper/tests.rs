@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The timekeeper with toys for participants.
 
+use process::participant::Watching;
+
 use super::*;
 
 fn at(seconds: i64) -> Instant {
@@ -14,9 +16,12 @@ fn wall(milliseconds: i64) -> Instant {
 
 const HEAD: Revision = Revision(10);
 
-/// A participant that has timers at these seconds, and answers every grant at once.
+/// A participant that has timers at these seconds, one watch, and answers every grant at once.
 struct Toy {
     name: &'static str,
+    reads_dial: bool,
+    /// Grants that it was sent.
+    granted: usize,
     timers: Vec<(i64, bool)>,
     fired: Vec<i64>,
 }
@@ -25,25 +30,40 @@ impl Toy {
     fn new(name: &'static str, work: &[i64], calendar: &[i64]) -> Self {
         let mut timers: Vec<_> = work.iter().map(|s| (*s, true)).chain(calendar.iter().map(|s| (*s, false))).collect();
         timers.sort_unstable();
-        Self { name, timers, fired: Vec::new() }
+        Self { name, reads_dial: false, granted: 0, timers, fired: Vec::new() }
     }
 
     fn take(&mut self, keeper: &mut Timekeeper, grant: &Grant, barrier: u64) {
+        self.granted += 1;
         while self.timers.first().is_some_and(|(due, _)| at(*due) <= grant.now) {
             self.fired.push(self.timers.remove(0).0);
         }
         keeper.report(self.name, self.idle(grant.number, barrier));
     }
 
+    fn watch(&self) -> u64 {
+        self.name.bytes().map(u64::from).sum()
+    }
+
     fn idle(&self, grant: u64, barrier: u64) -> Idle {
         Idle {
             sequence: 0,
             grant,
-            barrier: Some(barrier),
+            watching: watching(self.watch(), barrier),
             next: self.timers.first().map(|(due, _)| at(*due)),
             work: self.timers.iter().find(|(_, work)| *work).map(|(due, _)| at(*due)),
         }
     }
+}
+
+/// One watch that is open and has seen a barrier.
+fn watching(watch: u64, barrier: u64) -> Watching {
+    Watching { open: [watch].into(), barrier, seen: [watch].into() }
+}
+
+/// API servers that sent their bookmarks to the watches of these.
+fn marked(toys: &[Toy]) -> Vouched {
+    Vouched { marked: toys.iter().map(Toy::watch).collect(), ..Vouched::default() }
 }
 
 /// Drives a timekeeper while the wall clock stands; answers what ended it and the grants on the way, in seconds.
@@ -53,7 +73,7 @@ fn drive(keeper: &mut Timekeeper, toys: &mut [Toy], now: Instant) -> (Decision, 
         match keeper.decide(HEAD, now) {
             Decision::Barrier { number, .. } => {
                 barrier = number;
-                keeper.barrier_stands(number, now);
+                keeper.barrier_stands(number, marked(toys), now);
                 for toy in &mut *toys {
                     keeper.report(toy.name, toy.idle(keeper.grants, barrier));
                 }
@@ -75,7 +95,7 @@ fn drive(keeper: &mut Timekeeper, toys: &mut [Toy], now: Instant) -> (Decision, 
 fn joined(mode: Mode, toys: &mut [Toy]) -> Timekeeper {
     let mut keeper = Timekeeper::new(at(0), mode, wall(0));
     for toy in toys {
-        let grant = keeper.join(toy.name, wall(0));
+        let grant = keeper.join(toy.name, Join { reads_dial: toy.reads_dial }, wall(0));
         toy.take(&mut keeper, &grant, 0);
     }
     keeper
@@ -133,23 +153,83 @@ fn scaled_time_never_passes_a_timer_before_its_owner_acted() {
 fn time_stands_while_somebody_works_or_lags_behind_the_log() {
     let mut toys = [Toy::new("a", &[5], &[])];
     let mut keeper = joined(Mode::Auto, &mut toys);
-    let Decision::Barrier { number, at: head } = keeper.decide(HEAD, wall(0)) else { panic!("a barrier first") };
-    assert_eq!((number, head), (1, HEAD));
+    let Decision::Barrier { number, confirmed, at: head } = keeper.decide(HEAD, wall(0)) else {
+        panic!("a barrier first")
+    };
+    assert_eq!((number, confirmed, head), (1, 0, HEAD));
     let patience = Decision::Wait { until: None };
     assert_eq!(keeper.decide(HEAD, wall(0)), patience, "the API servers have not answered");
-    keeper.barrier_stands(1, wall(0));
+    keeper.barrier_stands(1, marked(&toys), wall(0));
     assert_eq!(keeper.decide(HEAD, wall(0)), Decision::Wait { until: Some(wall(30_000)) }, "it has not seen it");
     assert_eq!(keeper.waits_for().participants, ["a"]);
     keeper.report("a", toys[0].idle(0, 1));
     // Its last act was a write: the log has moved on.
     let Decision::Barrier { number, .. } = keeper.decide(Revision(11), wall(0)) else { panic!("again") };
-    keeper.barrier_stands(number, wall(0));
+    keeper.barrier_stands(number, marked(&toys), wall(0));
     keeper.report("a", toys[0].idle(0, 2));
-    let Decision::Grant { to, .. } = keeper.decide(Revision(11), wall(0)) else { panic!("time moves") };
-    assert_eq!(to, [""; 0], "nobody is without a timer");
     let Decision::Grant { grant, to } = keeper.decide(Revision(11), wall(0)) else { panic!("time moves") };
     assert_eq!((grant.number, to), (1, vec!["a".to_owned()]));
     assert_eq!(keeper.decide(Revision(11), wall(10)), Decision::Wait { until: Some(wall(30_000)) });
+}
+
+/// Ten who read the dial, and one with timers: a step is for that one alone.
+#[test]
+fn who_reads_the_dial_and_has_no_timer_is_not_told_of_an_instant() {
+    let names = ["b", "c", "d", "e", "f", "g", "h", "i", "j", "k"];
+    let mut toys: Vec<Toy> = names.iter().map(|name| Toy::new(name, &[], &[])).collect();
+    toys.push(Toy::new("a", &[1, 2, 3, 4, 5], &[]));
+    for toy in &mut toys {
+        toy.reads_dial = true;
+    }
+    toys.push(Toy::new("teller", &[], &[]));
+    let mut keeper = joined(Mode::Auto, &mut toys);
+    assert_eq!(drive(&mut keeper, &mut toys, wall(0)).1, [1, 2, 3, 4, 5]);
+    // The first one is that of the join.
+    let granted: Vec<usize> = toys.iter().map(|toy| toy.granted - 1).collect();
+    assert_eq!(granted, [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 5], "who cannot read it is told");
+    assert_eq!(keeper.granted(), at(5));
+}
+
+#[test]
+fn every_watch_that_is_open_is_vouched_for_before_time_moves() {
+    let idle = |open: &[u64], barrier: u64, seen: &[u64]| {
+        let watching = Watching { open: open.iter().copied().collect(), barrier, seen: seen.iter().copied().collect() };
+        Idle { watching, next: Some(at(5)), ..Idle::default() }
+    };
+    let vouched = || Vouched { quiet: [1, 2].into(), marked: [3, 4].into() };
+    for (moves, idle, what) in [
+        (true, idle(&[], 0, &[]), "no watch"),
+        (true, idle(&[1, 2], 0, &[]), "nothing is on the way"),
+        (true, idle(&[1, 3], 1, &[3]), "the bookmark has come"),
+        (true, idle(&[1, 2, 3], 1, &[3]), "the fourth was closed"),
+        (false, idle(&[1, 3], 0, &[]), "the bookmark is on the way"),
+        (false, idle(&[3, 4], 1, &[3]), "that of another watch is"),
+        (false, idle(&[3], 7, &[3]), "another barrier's bookmark has come"),
+        (false, idle(&[1, 9], 1, &[]), "its end is on the way"),
+    ] {
+        let mut keeper = Timekeeper::new(at(0), Mode::Auto, wall(0));
+        keeper.join("a", Join::default(), wall(0));
+        keeper.report("a", idle);
+        let Decision::Barrier { number: 1, .. } = keeper.decide(HEAD, wall(0)) else { panic!("{what}") };
+        keeper.barrier_stands(1, vouched(), wall(0));
+        assert_eq!(keeper.waits_for().participants.is_empty(), moves, "{what}");
+        let decision = keeper.decide(HEAD, wall(0));
+        assert_eq!(matches!(decision, Decision::Grant { .. }), moves, "{what}: {decision:?}");
+        // What has been seen is what API servers are told at the next barrier.
+        keeper.report("a", Idle { grant: 1, next: Some(at(9)), ..Idle::default() });
+        keeper.disturb();
+        let Decision::Barrier { number: 2, confirmed, .. } = keeper.decide(HEAD, wall(0)) else { panic!("{what}") };
+        assert_eq!(confirmed, u64::from(moves), "{what}");
+    }
+}
+
+#[test]
+fn no_two_watches_of_a_landscape_have_one_number() {
+    let mut keeper = Timekeeper::new(at(0), Mode::Stepped, wall(0));
+    let first = keeper.join("a", Join::default(), wall(0)).watches;
+    let again = keeper.join("a", Join::default(), wall(0)).watches;
+    let other = keeper.join("b", Join::default(), wall(0)).watches;
+    assert_eq!((first, again, other), (Some(0), Some(1 << 32), Some(2 << 32)));
 }
 
 #[test]
@@ -181,7 +261,7 @@ fn whoever_is_silent_for_thirty_seconds_is_dropped_and_named() {
 #[test]
 fn a_report_that_was_overtaken_counts_for_nothing() {
     let mut keeper = Timekeeper::new(at(0), Mode::Stepped, wall(0));
-    let grant = keeper.join("a", wall(0)).number;
+    let grant = keeper.join("a", Join::default(), wall(0)).number;
     let report = |sequence| Idle { sequence, grant, next: Some(at(60)), ..Idle::default() };
     assert_eq!(keeper.report("a", Idle { next: None, ..report(2) }), Report::Taken);
     assert_eq!(keeper.report("a", report(1)), Report::Overtaken);
@@ -218,7 +298,7 @@ fn a_command_gives_others_time_after_a_step_that_reached_them() {
     let mut keeper = joined(Mode::Stepped, &mut toys);
     keeper.advance(at(10), TimeDelta::seconds(2), wall(0)).expect("nothing is at work");
     let Decision::Barrier { number, .. } = keeper.decide(HEAD, wall(0)) else { panic!("a barrier first") };
-    keeper.barrier_stands(number, wall(0));
+    keeper.barrier_stands(number, marked(&toys), wall(0));
     keeper.report("a", toys[0].idle(0, number));
     keeper.reached_others(wall(100));
     assert_eq!(keeper.decide(HEAD, wall(100)), Decision::Wait { until: Some(wall(2100)) });
@@ -242,7 +322,7 @@ fn a_command_that_is_halted_ends_where_time_stands() {
         let decision = keeper.decide(HEAD, wall(0));
         match decision {
             Decision::Barrier { number, .. } => {
-                keeper.barrier_stands(number, wall(0));
+                keeper.barrier_stands(number, marked(&toys), wall(0));
                 keeper.report("a", toys[0].idle(keeper.grants, number));
             }
             Decision::Grant { grant, to } if to == ["a"] => {

@@ -2,7 +2,8 @@
 //! A host with a clock, and components on threads of their own.
 #![allow(dead_code, reason = "not every test uses everything")]
 
-use std::sync::{Arc, OnceLock};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::JoinHandle;
 
 use chrono::{DateTime, Utc};
@@ -32,6 +33,7 @@ pub(crate) struct World {
     pub(crate) clock: ClockService,
     pub(crate) logs: Logs,
     threads: Vec<(oneshot::Sender<()>, Thread)>,
+    reports: Arc<Mutex<BTreeMap<&'static str, usize>>>,
 }
 
 impl World {
@@ -45,14 +47,9 @@ impl World {
         let log: Arc<dyn EventLog> = Arc::new(MemoryLog::new());
         let slot: Arc<OnceLock<Host>> = Arc::default();
         let door = slot.clone();
-        let barriers: Barriers = Arc::new(move |number| {
+        let barriers: Barriers = Arc::new(move |number, confirmed| {
             let host = door.get().cloned();
-            Box::pin(async move {
-                match host {
-                    Some(host) => host.barrier(number).await,
-                    None => false,
-                }
-            })
+            Box::pin(async move { host?.barrier(number, confirmed).await })
         });
         let clock = ClockService::start(start(), mode, wall.clone(), log.clone(), barriers, &tasks);
         let foundation =
@@ -61,7 +58,7 @@ impl World {
         let host = Host::with(foundation, &tasks, Parts { logs: Some(logs.clone()), ..Parts::default() });
         host.serve_clock(clock.clone());
         slot.set(host.clone()).expect("set once");
-        Self { host, clock, logs, threads: Vec::new() }
+        Self { host, clock, logs, threads: Vec::new(), reports: Arc::default() }
     }
 
     pub(crate) fn transport(&self) -> Transport {
@@ -84,12 +81,18 @@ impl World {
         F: Future<Output = Exit> + Send + 'static,
     {
         let participant = http::HeaderValue::from_static(name);
-        let reports = ReportsOver { transport: self.transport(), participant };
+        let (transport_of_reports, counts) = (self.transport(), self.reports.clone());
+        let counted = Transport::new(move |request| {
+            *counts.lock().expect("no panic").entry(name).or_default() += 1;
+            transport_of_reports.send(request)
+        });
+        let reports = ReportsOver { transport: counted, participant };
         let setup = Setup {
             identity: Identity { component: name.into(), instance: name.into(), version: "v1".into() },
             participant: name.to_owned(),
             random: Random::new(1),
             transport,
+            dial: Some(self.clock.dial()),
             output: Output::new(|_| {}),
         };
         let (stop, stopped) = oneshot::channel();
@@ -103,6 +106,11 @@ impl World {
         });
         self.threads.push((stop, thread));
         is_ready.await.expect("it becomes ready");
+    }
+
+    /// How often a component has told the clock something.
+    pub(crate) fn reports(&self, name: &str) -> usize {
+        self.reports.lock().expect("no panic").get(name).copied().unwrap_or_default()
     }
 
     /// Stops the components in the order in which they came; each must have lived well until then.

@@ -22,7 +22,7 @@ use clock::{Random, TimerClass};
 use controller::{Api, Change, ListOptions, Reflector};
 use futures::future::BoxFuture;
 use process::live::{Setup, participate};
-use process::participant::{Grant, Idle, Reports, ReportsOver};
+use process::participant::{Grant, Idle, Join, Reports, ReportsOver};
 use process::{Context, Exit, Identity, Output};
 use serde::Serialize;
 use tokio::signal::unix::{SignalKind, signal};
@@ -90,6 +90,8 @@ fn travel(client: Client, goal: Goal, manners: Manners, steps: Sender<Step>) -> 
         participant: participant.clone(),
         random: Random::new(client.facts.seed),
         transport: client.transport(),
+        // Every grant closes a step.
+        dial: None,
         output: Output::new(process::child::say),
     };
     let teller = Teller::new(steps);
@@ -214,8 +216,8 @@ struct TellingReports {
 }
 
 impl Reports for TellingReports {
-    fn join(&self) -> BoxFuture<'static, Result<Grant, String>> {
-        self.over.join()
+    fn join(&self, join: Join) -> BoxFuture<'static, Result<Grant, String>> {
+        self.over.join(join)
     }
 
     fn report(&self, idle: Idle) -> BoxFuture<'static, Result<Option<Grant>, String>> {

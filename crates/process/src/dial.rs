@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What time it is, for everybody to read: the dial of the landscape's clock.
+//!
+//! Whoever moves landscape time turns the dial *before* anybody is granted the new instant. So whoever hears of something
+//! that follows from it finds at least that instant, without having been told: a step of the clock costs nothing for
+//! those whom it does not concern.
+//!
+//! Between processes the dial is a file of one line that is overwritten in place: the instant, twice. A reader that meets
+//! half of a write finds two different ones, and looks again.
+//!
+//! **Invariants.** Whoever turns the dial does not turn it back.
+
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
+use std::sync::Arc;
+
+use chrono::{DateTime, SecondsFormat, Utc};
+
+/// Longest line.
+const LINE: usize = 128;
+/// How often a reader looks again before it does without.
+const LOOKS: usize = 1000;
+
+/// The reader's side. Cheap to clone.
+#[derive(Clone)]
+pub struct Dial(Arc<dyn Fn() -> Option<DateTime<Utc>> + Send + Sync>);
+
+impl Dial {
+    /// A dial that is read by a function, within a process.
+    pub fn new(read: impl Fn() -> Option<DateTime<Utc>> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(read))
+    }
+
+    /// The dial that is a file.
+    ///
+    /// # Errors
+    /// The file cannot be opened.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let file = File::open(path)?;
+        Ok(Self::new(move || {
+            let mut line = [0; LINE];
+            for _ in 0..LOOKS {
+                let length = file.read_at(&mut line, 0).ok()?;
+                let now = std::str::from_utf8(&line[..length]).ok().and_then(parse);
+                if now.is_some() {
+                    return now;
+                }
+            }
+            None
+        }))
+    }
+
+    /// Landscape time, as it was granted last; `None`: the dial cannot be read.
+    pub fn read(&self) -> Option<DateTime<Utc>> {
+        (self.0)()
+    }
+}
+
+impl fmt::Debug for Dial {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Dial").field(&self.read()).finish()
+    }
+}
+
+/// The instant that a dial's line shows; `None` if it was not written whole.
+pub fn parse(line: &str) -> Option<DateTime<Utc>> {
+    let (one, other) = line.strip_suffix('\n')?.split_once(' ')?;
+    if one == other { one.parse().ok() } else { None }
+}
+
+/// The side of who moves time: a file.
+#[derive(Debug)]
+pub struct DialFile(File);
+
+impl DialFile {
+    /// Makes the file, which only its owner may read, or takes the one that is there, and shows `now`.
+    ///
+    /// # Errors
+    /// The file cannot be made or written.
+    pub fn create(path: &Path, now: DateTime<Utc>) -> io::Result<Self> {
+        let file = File::options().create(true).truncate(false).write(true).mode(0o600).open(path)?;
+        let dial = Self(file);
+        dial.turn(now)?;
+        // Whatever stood there before.
+        dial.0.set_len(line(now).len() as u64)?;
+        Ok(dial)
+    }
+
+    /// Shows another instant. It is not made durable: a machine that fails may show an earlier one.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn turn(&self, now: DateTime<Utc>) -> io::Result<()> {
+        self.0.write_all_at(line(now).as_bytes(), 0)
+    }
+}
+
+fn line(now: DateTime<Utc>) -> String {
+    let now = now.to_rfc3339_opts(SecondsFormat::Nanos, true);
+    format!("{now} {now}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_turned_is_read_and_half_a_write_is_not() {
+        let folder = std::env::temp_dir().join(format!("dial-{}", std::process::id()));
+        let at = |text: &str| text.parse::<DateTime<Utc>>().expect("an instant");
+        let dial = DialFile::create(&folder, at("2023-07-27T20:00:00Z")).expect("writable");
+        let reader = Dial::open(&folder).expect("readable");
+        assert_eq!(reader.read(), Some(at("2023-07-27T20:00:00Z")));
+        dial.turn(at("2023-07-28T03:04:05.678901234Z")).expect("writable");
+        assert_eq!(reader.read(), Some(at("2023-07-28T03:04:05.678901234Z")));
+        dial.0.write_all_at(b"2024", 0).expect("writable");
+        assert_eq!(reader.read(), None);
+        std::fs::remove_file(folder).expect("it is there");
+    }
+}
