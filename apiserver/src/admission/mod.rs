@@ -20,6 +20,7 @@ use domain::admission::Refusal;
 use domain::admission::project::{
     add_default_tolerations, admit_project, apply_exposure_class, check_tolerations, reserve_resources,
 };
+use domain::cloud_profile::{CLOUD_PROFILE, NAMESPACED_CLOUD_PROFILE, without_lost_versions};
 use generic_apiserver::{Attributes, Operation, Plugin, Reads};
 
 use crate::Options;
@@ -67,6 +68,8 @@ fn refused<K: Resource>(attributes: &mut Attributes<'_>, refusal: Refusal) -> St
         }
         Refusal::BadRequest(text) => Status::bad_request(text),
         Refusal::Internal(text) => Status::internal_error(&text),
+        Refusal::Plain(text) => Status::failure(500, "", text),
+        Refusal::NotFound(resource, name) => Status::not_found(&resource, &name),
     }
 }
 
@@ -101,44 +104,46 @@ fn project_of(namespace: &str, reads: &Reads<'_>) -> Option<Arc<Project>> {
 enum CloudProfileOf {
     /// Itself.
     Cluster(Arc<CloudProfile>),
-    /// With its parent's spec merged in.
-    Namespaced(Arc<NamespacedCloudProfile>),
+    /// With its parent's spec merged in; another spec than its status shows if versions are lost already.
+    Namespaced(Arc<NamespacedCloudProfile>, Option<Box<CloudProfileSpec>>),
 }
 
 impl CloudProfileOf {
     fn spec(&self) -> &CloudProfileSpec {
         match self {
             Self::Cluster(profile) => &profile.spec,
-            Self::Namespaced(profile) => &profile.status.cloud_profile_spec,
+            Self::Namespaced(profile, None) => &profile.status.cloud_profile_spec,
+            Self::Namespaced(_, Some(spec)) => spec,
         }
     }
 
-    /// Name of the CloudProfile at the root.
-    fn root(&self) -> &str {
-        match self {
-            Self::Cluster(profile) => &profile.metadata.name,
-            Self::Namespaced(profile) => &profile.spec.parent.name,
-        }
-    }
-
-    /// Looks it up; `decisive` when the decision rests on it.
-    fn find(shoot: &Shoot, decisive: bool, reads: &mut Reads<'_>) -> Result<Self, Refusal> {
+    /// Looks it up; `decisive` when the decision rests on it. The error says why there is none.
+    fn find(shoot: &Shoot, decisive: bool, reads: &mut Reads<'_>) -> Result<Self, String> {
         let Some(reference) = domain::cloud_profile::reference(&shoot.spec) else {
-            let text = "could not find referenced cloud profile: missing required field";
-            return Err(Refusal::Internal(text.to_owned()));
+            return Err("no cloudprofile reference has been provided".to_owned());
         };
         let (name, namespace) = (&reference.name, &shoot.metadata.namespace);
-        let missing = |plural: &str| {
-            let text =
-                format!("could not find referenced cloud profile: {plural}.core.gardener.cloud {name:?} not found");
-            Refusal::Internal(text)
-        };
-        if reference.kind == "NamespacedCloudProfile" {
-            let found = if decisive { reads.get_decisive(namespace, name) } else { reads.get(namespace, name) };
-            return found.map(Self::Namespaced).ok_or_else(|| missing("namespacedcloudprofiles"));
+        // The name in upstream's caches is the singular one.
+        let missing = |kind: &str| format!("{}.core.gardener.cloud {name:?} not found", kind.to_lowercase());
+        match reference.kind.as_str() {
+            NAMESPACED_CLOUD_PROFILE => {
+                let found: Option<Arc<NamespacedCloudProfile>> =
+                    if decisive { reads.get_decisive(namespace, name) } else { reads.get(namespace, name) };
+                let found = found.ok_or_else(|| missing(NAMESPACED_CLOUD_PROFILE))?;
+                let root = &found.spec.parent.name;
+                let parent: Option<Arc<CloudProfile>> =
+                    if decisive { reads.get_decisive("", root) } else { reads.get("", root) };
+                let current = parent.and_then(|parent| {
+                    without_lost_versions(&found.status.cloud_profile_spec, &parent.spec, &found.spec).map(Box::new)
+                });
+                Ok(Self::Namespaced(found, current))
+            }
+            CLOUD_PROFILE => {
+                let found = if decisive { reads.get_decisive("", name) } else { reads.get("", name) };
+                found.map(Self::Cluster).ok_or_else(|| missing(CLOUD_PROFILE))
+            }
+            _ => Err("could not find referenced cloudprofile".to_owned()),
         }
-        let found = if decisive { reads.get_decisive("", name) } else { reads.get("", name) };
-        found.map(Self::Cluster).ok_or_else(|| missing("cloudprofiles"))
     }
 }
 

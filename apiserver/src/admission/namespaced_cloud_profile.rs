@@ -3,7 +3,7 @@
 
 use api::core::{CloudProfile, NamespacedCloudProfile};
 use domain::admission::Refusal;
-use domain::admission::cloud_profile::check_namespaced;
+use domain::admission::namespaced_cloud_profile::check_namespaced;
 use generic_apiserver::{Attributes, Plugin, Reads};
 
 use super::{Verdict, refused, stored, writes};

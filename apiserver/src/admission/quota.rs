@@ -47,7 +47,8 @@ fn judge(shoot: &Shoot, old: Option<&Shoot>, now: DateTime<Utc>, reads: &mut Rea
             let others = sharing(quota, shoot, reads)?;
             let mut needed = Usage::default();
             for shoot in others.iter().map(|other| &**other).chain([shoot]) {
-                let profile = CloudProfileOf::find(shoot, false, reads)?;
+                let profile = CloudProfileOf::find(shoot, false, reads)
+                    .map_err(|why| Refusal::Internal(format!("could not find referenced cloud profile: {why}")))?;
                 needed = needed.plus(Usage::of(&shoot.spec, profile.spec())?);
             }
             check(quota, &needed)?;

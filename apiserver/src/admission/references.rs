@@ -5,7 +5,8 @@ use api::core::*;
 use api::core_v1;
 use api::kubernetes::core::{ConfigMap, ObjectReference, Secret};
 use api::security::{CredentialsBinding, WorkloadIdentity};
-use domain::admission::cloud_profile::{Difference, check_overrides_in_use, check_versions_in_use};
+use domain::admission::cloud_profile::{Difference, check_versions_in_use};
+use domain::admission::namespaced_cloud_profile::{check_overrides_in_use, takes_away};
 use domain::admission::{Refusal, multierror};
 use domain::profile::Profile;
 use generic_apiserver::{Attributes, Operation, Plugin, Reads};
@@ -68,9 +69,15 @@ impl Plugin for ResourceReferenceManager {
             check_versions_in_use(new, &difference, &namespaced, &shoots, rules)
         })?;
         judged::<NamespacedCloudProfile>(attributes, &[""], |new, old| {
-            let Some(old) = old.filter(|old| old.spec != new.spec) else { return Ok(()) };
-            let Some(parent) = reads.get::<CloudProfile>("", &new.spec.parent.name) else { return Ok(()) };
-            let shoots = reads.list::<Shoot>(Some(&new.metadata.namespace));
+            let Some(old) = old.filter(|old| takes_away(new, old)) else { return Ok(()) };
+            let name = &new.spec.parent.name;
+            let Some(parent) = reads.get::<CloudProfile>("", name) else {
+                let text =
+                    format!("could not get parent CloudProfile: cloudprofile.core.gardener.cloud {name:?} not found");
+                return Err(Refusal::Internal(text));
+            };
+            let mut shoots = reads.list_decisive::<Shoot>();
+            shoots.retain(|shoot| shoot.metadata.namespace == new.metadata.namespace);
             check_overrides_in_use(new, old, &parent.spec, &shoots, now)
         })
     }
@@ -167,17 +174,10 @@ fn shoot(new: &Shoot, old: Option<&Shoot>, reads: &mut Reads<'_>) -> Result<(), 
     let empty = ShootSpec::default();
     let (spec, before) = (&new.spec, old.map_or(&empty, |old| &old.spec));
     let namespace = new.metadata.namespace.as_str();
-    let reference = domain::cloud_profile::reference;
-    if reference(spec) != reference(before) {
-        CloudProfileOf::find(new, false, reads).map_err(|refusal| match refusal {
-            Refusal::Internal(text) => {
-                let why = text.strip_prefix("could not find referenced cloud profile: ").unwrap_or(&text);
-                let text = format!("could not find cloudProfileSpec from the shoot cloudProfile reference: {why}");
-                Refusal::Forbidden(text)
-            }
-            other => other,
-        })?;
-    }
+    CloudProfileOf::find(new, false, reads).map_err(|why| {
+        let text = format!("could not find cloudProfileSpec from the shoot cloudProfile reference: {why}");
+        Refusal::Forbidden(text)
+    })?;
     let changed = |now: &Option<String>, then: &Option<String>| now.clone().filter(|_| now != then);
     exists::<Seed>(changed(&spec.seed_name, &before.seed_name), "", reads)?;
     let binding = changed(&spec.secret_binding_name, &before.secret_binding_name);

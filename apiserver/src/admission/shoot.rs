@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Plugins that judge and complete Shoots.
 
-use api::core::{ExposureClass, SecretBinding, Seed, Shoot};
+use api::core::{ExposureClass, NamespacedCloudProfile, SecretBinding, Seed, Shoot};
 use api::kubernetes::core::Secret;
 use api::security::CredentialsBinding;
+use apimachinery::{GroupResource, Resource as _};
 use domain::admission::Refusal;
 use domain::admission::shoot::{self as rules, Context};
-use domain::admission::{bindings, cloud_profile};
+use domain::admission::{bindings, namespaced_cloud_profile as profiles};
+use domain::cloud_profile::{NAMESPACED_CLOUD_PROFILE, reference};
 use generic_apiserver::{Attributes, Operation, Plugin, Reads};
 
 use super::{
@@ -126,11 +128,12 @@ fn judge(
         || before.is_some_and(|before| {
             before.kubernetes.version != shoot.spec.kubernetes.version
                 || before.provider.workers != shoot.spec.provider.workers
+                || reference(before) != reference(&shoot.spec)
         });
-    let profile = CloudProfileOf::find(shoot, decisive && operation != Delete, reads)?;
-    if let Some(old) = old.filter(|old| old.spec.cloud_profile != shoot.spec.cloud_profile) {
-        let before = CloudProfileOf::find(old, false, reads)?;
-        cloud_profile::check_reference_change(shoot, old, (before.root(), profile.root()), profile.spec())?;
+    let profile = CloudProfileOf::find(shoot, decisive && operation != Delete, reads)
+        .map_err(|why| Refusal::Internal(format!("could not find referenced cloud profile: {why}")))?;
+    if let Some(old) = old {
+        reference_change(shoot, old, &profile, reads)?;
     }
     let seed = |name: Option<&String>| {
         let Some(name) = name else { return Ok(None) };
@@ -203,6 +206,39 @@ fn judge(
         now: request.now,
     };
     rules::admit(shoot, &context)
+}
+
+/// A Shoot may change to another profile of the same CloudProfile that has what it uses.
+fn reference_change(
+    shoot: &Shoot,
+    old: &Shoot,
+    profile: &CloudProfileOf,
+    reads: &mut Reads<'_>,
+) -> Result<(), Refusal> {
+    let (Some(before), Some(now)) = (reference(&old.spec), reference(&shoot.spec)) else { return Ok(()) };
+    if before == now {
+        return Ok(());
+    }
+    let root = match profile {
+        CloudProfileOf::Cluster(_) => now.clone(),
+        CloudProfileOf::Namespaced(profile, _) => profile.spec.parent.clone(),
+    };
+    let old_root = if before.kind == NAMESPACED_CLOUD_PROFILE {
+        let found = reads.get::<NamespacedCloudProfile>(&old.metadata.namespace, &before.name);
+        let missing = || {
+            let resource = NAMESPACED_CLOUD_PROFILE.to_lowercase();
+            let group = NamespacedCloudProfile::GROUP.to_owned();
+            Refusal::NotFound(GroupResource { group, resource }, before.name.clone())
+        };
+        found.ok_or_else(missing)?.spec.parent.clone()
+    } else {
+        before.clone()
+    };
+    profiles::check_hierarchy((&before, &old_root), (&now, &root))?;
+    let old_profile = CloudProfileOf::find(old, false, reads).map_err(|why| {
+        Refusal::Plain(format!("could not find cloudProfileSpec from the shoot cloudProfile reference: {why}"))
+    })?;
+    profiles::check_still_offered(shoot, old_profile.spec(), profile.spec())
 }
 
 /// Fills in what kubelets reserve.

@@ -3,12 +3,16 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use api::catalogue;
 use api::kubernetes::core::{ConfigMap, Namespace, Secret};
 use apiserver::Options;
 use clock::{Clock, Random, SimulatedClock};
-use eventlog::MemoryLog;
+use eventlog::{
+    Append, AppendError, Appended, Entry, EventLog, MemoryLog, ReadError, Revision, Snapshot, Subscription,
+};
+use futures::future::BoxFuture;
 use generic_apiserver::{Builder, FixedClusters, Foundation, Generic, Server};
 use http_body_util::BodyExt;
 use process::User;
@@ -18,10 +22,64 @@ use serde_json::{Value, json};
 /// When every test begins: a summer evening, four hours before 1.26.4 expires.
 pub(crate) const START: &str = "2023-07-27T20:00:00Z";
 
+/// A log before which two writers can be made to meet: both have decided by then, and neither has written.
+#[derive(Clone, Debug)]
+pub(crate) struct MeetingLog {
+    log: MemoryLog,
+    barrier: Arc<tokio::sync::Barrier>,
+    expected: Arc<AtomicUsize>,
+}
+
+impl MeetingLog {
+    fn new() -> Self {
+        let barrier = Arc::new(tokio::sync::Barrier::new(2));
+        Self { log: MemoryLog::new(), barrier, expected: Arc::default() }
+    }
+}
+
+impl EventLog for MeetingLog {
+    fn append(&self, append: Append) -> BoxFuture<'static, Result<Appended, AppendError>> {
+        let Self { log, barrier, expected } = self.clone();
+        Box::pin(async move {
+            let meets = expected.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |count| count.checked_sub(1)).is_ok();
+            if meets {
+                barrier.wait().await;
+            }
+            log.append(append).await
+        })
+    }
+
+    fn head(&self) -> Revision {
+        self.log.head()
+    }
+
+    fn read(
+        &self,
+        from: Revision,
+        to: Revision,
+        cluster: Option<&str>,
+    ) -> BoxFuture<'static, Result<Vec<Arc<Entry>>, ReadError>> {
+        self.log.read(from, to, cluster)
+    }
+
+    fn subscribe(&self, from: Revision, cluster: Option<&str>) -> Result<Subscription, ReadError> {
+        self.log.subscribe(from, cluster)
+    }
+
+    fn state_at(&self, revision: Revision) -> BoxFuture<'static, Result<Snapshot, ReadError>> {
+        self.log.state_at(revision)
+    }
+
+    fn compact(&self, revision: Revision) -> BoxFuture<'static, Result<(), ReadError>> {
+        self.log.compact(revision)
+    }
+}
+
 pub(crate) struct Garden {
     kubernetes: Server,
     gardener: Server,
     clock: SimulatedClock,
+    log: MeetingLog,
     pub(crate) user: &'static str,
 }
 
@@ -47,7 +105,7 @@ impl Answer {
 
 impl Garden {
     pub(crate) fn new(options: &Options) -> Self {
-        let log = MemoryLog::new();
+        let log = MeetingLog::new();
         let clock = SimulatedClock::new(START.parse().expect("an instant"));
         let foundation = |writer| Foundation {
             log: Arc::new(log.clone()),
@@ -62,7 +120,27 @@ impl Garden {
             .resource::<Secret>(catalogue::of::<Secret>(), Generic)
             .resource::<ConfigMap>(catalogue::of::<ConfigMap>(), Generic)
             .build();
-        Self { kubernetes, gardener: apiserver::service(foundation(2), options), clock, user: "alice" }
+        let gardener = apiserver::service(foundation(2), options);
+        Self { kubernetes, gardener, clock, log, user: "alice" }
+    }
+
+    /// The next two writes, of whichever instance, wait for one another before they are appended.
+    pub(crate) fn let_two_writers_meet(&self) {
+        self.log.expected.store(2, Ordering::SeqCst);
+    }
+
+    /// Another instance of gardener-apiserver on the same log.
+    pub(crate) fn beside(&self, options: &Options) -> Self {
+        let foundation = Foundation {
+            log: Arc::new(self.log.clone()),
+            clock: Clock::new(self.clock.clone()),
+            wall: Clock::new(self.clock.clone()),
+            random: Random::new(1),
+            writer: 3,
+        };
+        let gardener = apiserver::service(foundation, options);
+        let (kubernetes, clock, log) = (self.kubernetes.clone(), self.clock.clone(), self.log.clone());
+        Self { kubernetes, gardener, clock, log, user: self.user }
     }
 
     /// A garden with what an operator gives it: registrations of extensions, CloudProfile and Seed `local`, Project

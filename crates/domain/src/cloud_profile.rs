@@ -19,7 +19,7 @@ pub const NAMESPACED_CLOUD_PROFILE: &str = "NamespacedCloudProfile";
 /// A reference without a kind is one to a CloudProfile.
 pub fn reference(shoot: &ShootSpec) -> Option<CloudProfileReference> {
     let by_name = || {
-        let name = shoot.cloud_profile_name.clone()?;
+        let name = shoot.cloud_profile_name.clone().filter(|name| !name.is_empty())?;
         Some(CloudProfileReference { kind: CLOUD_PROFILE.to_owned(), name })
     };
     let mut reference = shoot.cloud_profile.clone().or_else(by_name)?;
@@ -45,7 +45,8 @@ pub fn machine_image_version<'a>(
     name: &str,
     version: &str,
 ) -> Option<&'a MachineImageVersion> {
-    machine_image(spec, name)?.versions.iter().find(|entry| entry.version == version)
+    let images = spec.machine_images.iter().filter(|image| image.name == name);
+    images.flat_map(|image| &image.versions).find(|entry| entry.version == version)
 }
 
 /// A machine type by name.
@@ -122,6 +123,34 @@ pub fn merge(parent: &CloudProfileSpec, overlay: &NamespacedCloudProfileSpec) ->
         entry.architecture = Some("amd64".to_owned());
     }
     merged
+}
+
+/// What the status of a NamespacedCloudProfile shows, without versions that its parent and itself have lost meanwhile.
+///
+/// The status is written some moments after they change; until then it must not give away versions that nobody was seen
+/// to use. `None`: nothing was lost.
+pub fn without_lost_versions(
+    shown: &CloudProfileSpec,
+    parent: &CloudProfileSpec,
+    own: &NamespacedCloudProfileSpec,
+) -> Option<CloudProfileSpec> {
+    let has_kubernetes = |version: &ExpirableVersion| kubernetes_version(parent, &version.version).is_some();
+    let has_image = |image: &str, version: &str| {
+        let owns = |one: &MachineImage| one.name == image && one.versions.iter().any(|one| one.version == version);
+        machine_image_version(parent, image, version).is_some() || own.machine_images.iter().any(owns)
+    };
+    let has_images =
+        |image: &MachineImage| image.versions.iter().all(|version| has_image(&image.name, &version.version));
+    if shown.kubernetes.versions.iter().all(has_kubernetes) && shown.machine_images.iter().all(has_images) {
+        return None;
+    }
+    let mut shown = shown.clone();
+    shown.kubernetes.versions.retain(has_kubernetes);
+    for image in &mut shown.machine_images {
+        let name = &image.name;
+        image.versions.retain(|version| has_image(name, &version.version));
+    }
+    Some(shown)
 }
 
 fn merge_image(image: &mut MachineImage, own: &MachineImage) {
@@ -290,6 +319,21 @@ mod tests {
         assert_eq!(merged.limits, Some(Limits { max_nodes_total: Some(20) }));
         let types: Vec<_> = merged.machine_types.iter().map(|t| (t.name.as_str(), t.architecture.as_deref())).collect();
         assert_eq!(types, [("small", Some("amd64")), ("large", Some("amd64"))]);
+    }
+
+    #[test]
+    fn a_status_that_is_behind_gives_no_lost_version_away() {
+        let overlay = NamespacedCloudProfileSpec {
+            machine_images: vec![image("own", None, vec![image_version("1.0.0", None)])],
+            ..NamespacedCloudProfileSpec::default()
+        };
+        let shown = merge(&parent(), &overlay);
+        assert_eq!(without_lost_versions(&shown, &parent(), &overlay), None);
+        let mut behind = shown.clone();
+        behind.kubernetes.versions.push(kubernetes("1.33.0", None));
+        behind.machine_images[0].versions.push(image_version("9.9.9", None));
+        behind.machine_images[1].versions.push(image_version("9.9.9", None));
+        assert_eq!(without_lost_versions(&behind, &parent(), &overlay), Some(shown));
     }
 
     #[test]

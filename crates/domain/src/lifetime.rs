@@ -45,7 +45,8 @@ pub fn expiration<'a>(shoot: &Shoot, quotas: impl IntoIterator<Item = &'a Quota>
         },
         None => {
             let created = shoot.metadata.creation_timestamp.0;
-            let until = created + TimeDelta::days(i64::from(days));
+            let until =
+                created.checked_add_signed(TimeDelta::days(i64::from(days))).unwrap_or(DateTime::<Utc>::MAX_UTC);
             (until, Some(until.to_rfc3339_opts(SecondsFormat::Secs, true)))
         }
     };
@@ -105,6 +106,9 @@ mod tests {
         assert_eq!(expiration(&shoot, &quotas, until), Expiration::Lives { until, annotation: annotation.clone() });
         assert_eq!(expiration(&shoot, &quotas, at("08T10:00:01")), Expiration::Expired { annotation });
         assert_eq!(expiration(&shoot, &[quota(None)], until), Expiration::None);
+        // A life beyond what a calendar holds does not end.
+        let endless = expiration(&shoot, &[quota(Some(i32::MAX))], until);
+        assert!(matches!(endless, Expiration::Lives { .. }), "{endless:?}");
         // Somebody has extended it.
         shoot.metadata.annotations.insert(EXPIRATION_TIMESTAMP.to_owned(), "2025-06-09T12:00:00+02:00".to_owned());
         let until = at("09T10:00:00");

@@ -1,19 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! CloudProfiles: versions in use (ResourceReferenceManager), overrides (NamespacedCloudProfileValidator), and the
-//! change of a Shoot's reference.
+//! CloudProfiles: versions in use (ResourceReferenceManager).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use api::core::*;
-use apimachinery::field::{FieldError, Path};
-use chrono::{DateTime, Utc};
 
-use super::{Refusal, aggregate, multierror};
-use crate::cloud_profile::{machine_image, machine_image_version, merge};
+use super::{Refusal, multierror};
 use crate::profile::Profile;
-use crate::validation::cloud_profile::{merged_spec, whole_image};
-use crate::validation::meta::invalid_unquoted;
 
 /// What an update takes away from, and adds to, the versions of a CloudProfile.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,9 +20,9 @@ pub struct Difference {
     limits_changed: bool,
 }
 
-type ImageVersions<'a> = BTreeMap<&'a str, BTreeSet<&'a str>>;
+pub(super) type ImageVersions<'a> = BTreeMap<&'a str, BTreeSet<&'a str>>;
 
-fn versions_of(images: &[MachineImage]) -> ImageVersions<'_> {
+pub(super) fn versions_of(images: &[MachineImage]) -> ImageVersions<'_> {
     let mut all = ImageVersions::new();
     for image in images {
         let versions = image.versions.iter().map(|version| version.version.as_str());
@@ -37,7 +31,7 @@ fn versions_of(images: &[MachineImage]) -> ImageVersions<'_> {
     all
 }
 
-fn missing(from: &ImageVersions<'_>, present: &ImageVersions<'_>) -> BTreeMap<String, BTreeSet<String>> {
+pub(super) fn missing(from: &ImageVersions<'_>, present: &ImageVersions<'_>) -> BTreeMap<String, BTreeSet<String>> {
     let none = BTreeSet::new();
     let mut missing = BTreeMap::new();
     for (image, versions) in from {
@@ -186,7 +180,7 @@ fn shoot_in_use(texts: &mut Vec<String>, name: &str, difference: &Difference, sh
     }
 }
 
-fn limits(texts: &mut Vec<String>, shoot: &Shoot, limits: Option<&Limits>) {
+pub(super) fn limits(texts: &mut Vec<String>, shoot: &Shoot, limits: Option<&Limits>) {
     let Some(most) = limits.and_then(|limits| limits.max_nodes_total) else { return };
     let user = format!("{}/{}", shoot.metadata.namespace, shoot.metadata.name);
     let mut minimum = 0_i64;
@@ -206,245 +200,6 @@ fn limits(texts: &mut Vec<String>, shoot: &Shoot, limits: Option<&Limits>) {
              total nodes configured in the cloud profile"
         ));
     }
-}
-
-/// ResourceReferenceManager for NamespacedCloudProfiles: an override stays while a Shoot needs it.
-///
-/// # Errors
-/// 403 with one line per finding.
-pub fn check_overrides_in_use(
-    new: &NamespacedCloudProfile,
-    old: &NamespacedCloudProfile,
-    parent: &CloudProfileSpec,
-    shoots: &[Arc<Shoot>],
-    now: DateTime<Utc>,
-) -> Result<(), Refusal> {
-    let listed = |profile: &NamespacedCloudProfile| -> BTreeSet<String> {
-        let versions = profile.spec.kubernetes.iter().flat_map(|kubernetes| &kubernetes.versions);
-        versions.map(|version| version.version.clone()).collect()
-    };
-    let kubernetes: BTreeSet<String> = listed(old).difference(&listed(new)).cloned().collect();
-    let images = missing(&versions_of(&old.spec.machine_images), &versions_of(&new.spec.machine_images));
-    let profile = format!("{}/{}", new.metadata.namespace, new.metadata.name);
-    let mut texts = Vec::new();
-    let uses = |shoot: &Shoot| {
-        let reference = shoot.spec.cloud_profile.as_ref();
-        !shoot.metadata.is_being_deleted()
-            && reference.is_some_and(|one| one.kind == "NamespacedCloudProfile" && one.name == new.metadata.name)
-    };
-    for shoot in shoots.iter().filter(|shoot| uses(shoot)) {
-        let user = format!("{}/{}", shoot.metadata.namespace, shoot.metadata.name);
-        let version = &shoot.spec.kubernetes.version;
-        let listed = parent.kubernetes.versions.iter().find(|one| one.version == *version);
-        let is_past = listed.and_then(|one| one.expiration_date).is_some_and(|date| date.0 < now);
-        if kubernetes.contains(version) && is_past {
-            texts.push(format!(
-                "unable to delete Kubernetes version {version:?} from NamespacedCloudProfile '{profile}' - version with \
-                 extended expiration date is still in use by shoot '{user}'"
-            ));
-        }
-        for worker in &shoot.spec.provider.workers {
-            let Some(image) = &worker.machine.image else { continue };
-            let version = image.version.as_deref().unwrap_or_default();
-            let removed = images.get(&image.name).is_some_and(|gone| gone.contains(version));
-            let listed = machine_image_version(parent, &image.name, version);
-            let usable = listed.is_some_and(|one| one.expiration_date.is_none_or(|date| date.0 >= now));
-            if removed && !usable {
-                texts.push(format!(
-                    "unable to delete Machine image version '{}/{version}' from NamespacedCloudProfile '{profile}' - \
-                     version is still in use by shoot '{user}' by worker {:?}",
-                    image.name, worker.name
-                ));
-            }
-        }
-        if new.spec.limits != old.spec.limits {
-            limits(&mut texts, shoot, new.spec.limits.as_ref());
-        }
-    }
-    if texts.is_empty() { Ok(()) } else { Err(Refusal::Forbidden(multierror(&texts))) }
-}
-
-/// NamespacedCloudProfileValidator: what a NamespacedCloudProfile says must fit its parent.
-///
-/// # Errors
-/// 400 for a machine type of the parent, 403 for the rest.
-pub fn check_namespaced(
-    new: &NamespacedCloudProfile,
-    old: Option<&NamespacedCloudProfile>,
-    parent: &CloudProfileSpec,
-    now: DateTime<Utc>,
-) -> Result<(), Refusal> {
-    for machine_type in &new.spec.machine_types {
-        let listed = parent.machine_types.iter().any(|one| one.name == machine_type.name);
-        let before = old.is_some_and(|old| old.spec.machine_types.iter().any(|one| one.name == machine_type.name));
-        if listed && !before {
-            return Err(Refusal::BadRequest(format!(
-                "NamespacedCloudProfile attempts to overwrite parent CloudProfile with machineType: {machine_type:?}"
-            )));
-        }
-    }
-    kubernetes_overrides(new, old, parent, now)?;
-    Refusal::unless_empty(&image_overrides(new, old, parent, now))?;
-    let errors = merged_spec(&merge(parent, &new.spec), &Path::new("status.cloudProfileSpec"));
-    if errors.is_empty() {
-        return Ok(());
-    }
-    // Upstream prints the list itself, which has brackets even around a single error.
-    let text = aggregate(&errors);
-    let text = if text.starts_with('[') { text } else { format!("[{text}]") };
-    Err(Refusal::Forbidden(format!("error while validating merged NamespacedCloudProfile: {text}")))
-}
-
-fn kubernetes_overrides(
-    new: &NamespacedCloudProfile,
-    old: Option<&NamespacedCloudProfile>,
-    parent: &CloudProfileSpec,
-    now: DateTime<Utc>,
-) -> Result<(), Refusal> {
-    for version in new.spec.kubernetes.iter().flat_map(|kubernetes| &kubernetes.versions) {
-        let text = &version.version;
-        if !parent.kubernetes.versions.iter().any(|one| one.version == *text) {
-            return Err(Refusal::Forbidden(format!(
-                "invalid kubernetes version specified: '{text}' does not exist in parent CloudProfile and thus cannot be \
-                 overridden"
-            )));
-        }
-        let Some(date) = version.expiration_date else {
-            return Err(Refusal::Forbidden(format!("specified version '{text}' does not set expiration date")));
-        };
-        let Some(old) = old.filter(|_| date.0 < now) else { continue };
-        let merged = &old.status.cloud_profile_spec.kubernetes.versions;
-        if !merged.iter().any(|one| one.version == *text && one.expiration_date == Some(date)) {
-            return Err(Refusal::Forbidden(format!("expiration date for version {text:?} is in the past")));
-        }
-    }
-    Ok(())
-}
-
-fn image_overrides(
-    new: &NamespacedCloudProfile,
-    old: Option<&NamespacedCloudProfile>,
-    parent: &CloudProfileSpec,
-    now: DateTime<Utc>,
-) -> Vec<FieldError> {
-    let mut errors = Vec::new();
-    for (index, image) in new.spec.machine_images.iter().enumerate() {
-        let path = Path::new("spec").child("machineImages").index(index);
-        if machine_image(parent, &image.name).is_none() {
-            errors.extend(whole_image(image, !parent.capabilities.is_empty(), &path));
-            continue;
-        }
-        let before = old.and_then(|old| old.spec.machine_images.iter().find(|one| one.name == image.name));
-        let strategy = |image: &MachineImage| image.update_strategy.clone().unwrap_or_default();
-        if before.is_some_and(|before| strategy(before) != strategy(image)) {
-            let text = format!(
-                "cannot update the machine image update strategy of {:?}, as this version has been added to the parent \
-                 CloudProfile by now",
-                image.name
-            );
-            errors.push(FieldError::forbidden(&path.child("updateStrategy"), &text));
-        }
-        for (index, version) in image.versions.iter().enumerate() {
-            if machine_image_version(parent, &image.name, &version.version).is_none() {
-                continue;
-            }
-            let path = path.child("versions").index(index);
-            let known = before.and_then(|image| image.versions.iter().find(|one| one.version == version.version));
-            match known {
-                Some(known) if known != version => {
-                    let text = format!(
-                        "cannot update the machine image version spec of \"{}@{}\", as this version has been added to \
-                         the parent CloudProfile by now",
-                        image.name, version.version
-                    );
-                    errors.push(FieldError::forbidden(&path, &text));
-                }
-                Some(_) => {}
-                None => extended_image(&mut errors, version, &path),
-            }
-            let Some(old) = old.filter(|_| version.expiration_date.is_some_and(|date| date.0 < now)) else { continue };
-            let merged = machine_image_version(&old.status.cloud_profile_spec, &image.name, &version.version);
-            if merged.is_none_or(|merged| merged.expiration_date != version.expiration_date) {
-                let text = format!("expiration date for version {:?} is in the past", version.version);
-                let date = crate::validation::cloud_profile::go_time(version.expiration_date);
-                errors.push(invalid_unquoted(&path.child("expirationDate"), &date, &text));
-            }
-        }
-    }
-    errors
-}
-
-/// An override of a parent's image version may change its expiration only.
-fn extended_image(errors: &mut Vec<FieldError>, version: &MachineImageVersion, path: &Path) {
-    let is_set = |text: &Option<String>| text.as_deref().is_some_and(|text| !text.is_empty());
-    let fields = [
-        ("classification", is_set(&version.classification), "a classification"),
-        ("cri", !version.cri.is_empty(), "a cri"),
-        ("architectures", !version.architectures.is_empty(), "an architecture"),
-        ("capabilitySets", !version.capability_sets.is_empty(), "capabilities"),
-        ("kubeletVersionConstraint", is_set(&version.kubelet_version_constraint), "a kubelet version constraint"),
-    ];
-    for (field, _, what) in fields.into_iter().filter(|(_, is_set, _)| *is_set) {
-        let text = format!("must not provide {what} to an extended machine image in NamespacedCloudProfile");
-        errors.push(FieldError::forbidden(&path.child(field), &text));
-    }
-    if version.expiration_date.is_none() {
-        let text = format!("expiration date for version {:?} must be set", version.version);
-        errors.push(invalid_unquoted(&path.child("expirationDate"), "null", &text));
-    }
-}
-
-/// A Shoot's reference may change only below the same CloudProfile, to one that has what the Shoot uses.
-///
-/// `roots` are the names of the CloudProfiles at the root of the old and the new reference.
-///
-/// # Errors
-/// 500, as upstream answers a plain error.
-pub fn check_reference_change(
-    shoot: &Shoot,
-    old: &Shoot,
-    roots: (&str, &str),
-    new_spec: &CloudProfileSpec,
-) -> Result<(), Refusal> {
-    let reference = crate::cloud_profile::reference;
-    let (Some(before), Some(now)) = (reference(&old.spec), reference(&shoot.spec)) else { return Ok(()) };
-    if before == now {
-        return Ok(());
-    }
-    let shown = |reference: &CloudProfileReference, root: &str| {
-        if reference.kind == "NamespacedCloudProfile" {
-            format!("{:?} (root: {root:?})", reference.name)
-        } else {
-            format!("{:?}", reference.name)
-        }
-    };
-    if roots.0 != roots.1 {
-        return Err(Refusal::Internal(format!(
-            "cloud profile reference change is invalid: cannot change from {} to {}. The cloud profile reference must \
-             remain within the same hierarchy",
-            shown(&before, roots.0),
-            shown(&now, roots.1)
-        )));
-    }
-    let lacks = "newly referenced cloud profile does not contain the";
-    for worker in &shoot.spec.provider.workers {
-        let by = format!("currently in use by worker {:?}", worker.name);
-        if let Some(image) = &worker.machine.image
-            && let Some(version) = &image.version
-            && machine_image_version(new_spec, &image.name, version).is_none()
-        {
-            let text = format!("{lacks} machine image version \"{}@{version}\" {by}", image.name);
-            return Err(Refusal::Internal(text));
-        }
-        if !new_spec.machine_types.iter().any(|one| one.name == worker.machine.r#type) {
-            return Err(Refusal::Internal(format!("{lacks} machine type {:?} {by}", worker.machine.r#type)));
-        }
-        let volume = worker.volume.as_ref().and_then(|volume| volume.r#type.as_ref());
-        if let Some(volume) = volume.filter(|volume| !new_spec.volume_types.iter().any(|one| one.name == **volume)) {
-            return Err(Refusal::Internal(format!("{lacks} volume type {volume:?} {by}")));
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

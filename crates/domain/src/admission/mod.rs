@@ -6,11 +6,13 @@
 pub mod bindings;
 pub mod cloud_profile;
 pub mod extensions;
+pub mod namespaced_cloud_profile;
 pub mod project;
 pub mod quota;
 pub mod shoot;
 pub mod webhooks;
 
+use apimachinery::GroupResource;
 use apimachinery::field::FieldError;
 
 /// What is being done.
@@ -33,8 +35,13 @@ pub enum Refusal {
     Invalid(Vec<FieldError>),
     /// 400.
     BadRequest(String),
-    /// 500.
+    /// 500: `Internal error occurred: TEXT`.
     Internal(String),
+    /// 500 with the text alone and no reason: what the API server makes of an error that is no Status, which some of
+    /// upstream's plugins return.
+    Plain(String),
+    /// 404 for an object that a plugin looked up, with its name.
+    NotFound(GroupResource, String),
 }
 
 impl Refusal {

@@ -4,6 +4,7 @@
 //! Source: pkg/utils/validation/kubernetesversion/version.go and pkg/features at v1.106.0 to v1.149.0.
 
 use super::GardenerVersion;
+use crate::profile::Profile;
 use crate::versions::{Version, normalize};
 
 /// From which minor of Gardener on which minors of Kubernetes 1.x are supported, both bounds included. Releases before
@@ -34,6 +35,24 @@ pub fn supports_kubernetes(gardener: &GardenerVersion, kubernetes: &str) -> bool
     let (oldest, newest) = kubernetes_minors(gardener);
     Version::parse(&normalize(kubernetes))
         .is_ok_and(|version| version.major == 1 && (oldest..=newest).contains(&version.minor))
+}
+
+/// What a component makes of the Kubernetes version of a cluster that it connects to, `v1.26.4`: a warning, if a release
+/// does not support it and the profile has it work all the same (row 11).
+///
+/// # Errors
+/// The sentence of upstream's client for a version outside of the release's list.
+pub fn judge_cluster(rules: Profile, gardener: &GardenerVersion, kubernetes: &str) -> Result<Option<String>, String> {
+    if supports_kubernetes(gardener, kubernetes) {
+        return Ok(None);
+    }
+    if !rules.tolerates_unknown_kubernetes_versions() {
+        return Err(format!("error discovering kubernetes version: unsupported kubernetes version {kubernetes:?}"));
+    }
+    let (oldest, newest) = kubernetes_minors(gardener);
+    Ok(Some(format!(
+        "Kubernetes {kubernetes} is outside of 1.{oldest} to 1.{newest}, which Gardener v{gardener} supports"
+    )))
 }
 
 /// What a release makes of a feature gate of its own.
@@ -95,6 +114,22 @@ mod tests {
         assert!(supports_kubernetes(&version("v1.120.0"), "v1.32.3-gke.100"));
         assert!(!supports_kubernetes(&version("v1.120.0"), "2.32.0"));
         assert!(!supports_kubernetes(&version("v1.120.0"), "newest"));
+    }
+
+    /// Row 11 of the profiles: the documents' examples run clusters on 1.13 to 1.27.
+    #[test]
+    fn clusters_outside_of_the_list_work_with_a_warning_or_fail() {
+        let judge = |rules, kubernetes: &str| judge_cluster(rules, &version("v1.120.0"), kubernetes);
+        for known in ["v1.27.0", "v1.32.4", "v1.32.3-gke.100"] {
+            assert_eq!(judge(Profile::Documents, known), Ok(None));
+            assert_eq!(judge(Profile::Upstream, known), Ok(None));
+        }
+        for unknown in ["v1.26.4", "v1.13.12", "v1.33.0", "v2.32.0", "newest"] {
+            let warning = format!("Kubernetes {unknown} is outside of 1.27 to 1.32, which Gardener v1.120.0 supports");
+            assert_eq!(judge(Profile::Documents, unknown), Ok(Some(warning)));
+            let text = format!("error discovering kubernetes version: unsupported kubernetes version \"{unknown}\"");
+            assert_eq!(judge(Profile::Upstream, unknown), Err(text));
+        }
     }
 
     #[test]

@@ -566,8 +566,9 @@ mod tests {
         check(
             &with(|version| version.version = "old".to_owned()),
             &[
-                "spec.machineImages: Invalid value: \"\": failed to determine latest machine image version for image \
-                 'os': error while parsing expirable version 'old': Invalid Semantic Version",
+                "spec.machineImages: Invalid value: map[string]core.MachineImageVersion(nil): failed to determine latest \
+                 machine image version for image 'os': error while parsing expirable version 'old': Invalid Semantic \
+                 Version",
                 "spec.machineImages[0].versions[0].version: Invalid value: \"old\": could not parse version. Use a \
                  semantic version. In case there is no semantic version for this image use the extensibility provider \
                  (define mapping in the CloudProfile) to map to the actual non semantic version",

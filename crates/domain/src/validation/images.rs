@@ -9,6 +9,7 @@ use apimachinery::field::{FieldError, Path};
 use super::Errors;
 use super::cloud_profile::{ARCHITECTURES, CLASSIFICATIONS};
 use super::common::one_of;
+use super::meta::invalid_unquoted;
 use crate::versions::{Constraint, Version};
 
 /// Rules for each image and version by itself; a namespaced profile may name an image without versions.
@@ -22,7 +23,7 @@ pub(super) fn each(errors: &mut Errors, images: &[MachineImage], may_lack_versio
              '{}': {error}",
             image.name, version.version
         );
-        errors.push(FieldError::invalid(path, "", &text));
+        errors.push(invalid_unquoted(path, "map[string]core.MachineImageVersion(nil)", &text));
     }
     let mut names = BTreeSet::new();
     let mut pairs = BTreeSet::new();

@@ -7,9 +7,14 @@ use api::kubernetes::core::{ConfigMap, Namespace};
 use api::terrarium::{Cluster, ClusterSpec};
 use apimachinery::meta::ObjectMeta;
 use controller::Api;
+use domain::skew::GardenerVersion;
+use domain::skew::releases::judge_cluster;
 
-use super::super::shared::RUNTIME;
+use super::super::shared::{Gardenlet, RUNTIME};
 use super::{Botanist, Failure, delete};
+
+/// How long the first connection to a Shoot is tried.
+const DISCOVERY_TIMEOUT: chrono::TimeDelta = chrono::TimeDelta::minutes(2);
 
 impl Botanist {
     fn clusters(&self) -> Api<Cluster> {
@@ -33,6 +38,7 @@ impl Botanist {
         if self.facts.hibernated && self.clusters().get_opt(&self.technical_id).await?.is_none() {
             return Ok(());
         }
+        self.discover_version().await?;
         let timeout = Self::connection_timeout();
         let end = self.gardenlet.context.clock.now() + timeout;
         let namespaces = self.gardenlet.shoot::<Namespace>(&self.technical_id, "");
@@ -45,6 +51,28 @@ impl Botanist {
                     let pause = chrono::TimeDelta::milliseconds(100);
                     self.gardenlet.context.clock.sleep(pause, clock::TimerClass::Work).await;
                 }
+            }
+        }
+    }
+
+    /// A version that this gardenlet does not know is met again at every try, until no time is left.
+    async fn discover_version(&self) -> Result<(), Failure> {
+        let Gardenlet { context, options, identity, .. } = &*self.gardenlet;
+        let Some(own) = GardenerVersion::parse(&identity.version) else { return Ok(()) };
+        let version = format!("v{}", self.shoot.spec.kubernetes.version);
+        let (namespace, name) = (&self.shoot.metadata.namespace, &self.shoot.metadata.name);
+        match judge_cluster(options.profile, &own, &version) {
+            Ok(None) => Ok(()),
+            Ok(Some(warning)) => {
+                tracing::warn!(namespace, name, "{warning}");
+                Ok(())
+            }
+            Err(error) => {
+                context.clock.sleep(DISCOVERY_TIMEOUT, clock::TimerClass::Work).await;
+                Err(Failure::text(format!(
+                    "retry failed with context deadline exceeded, last error: error creating new ClientSet for key \
+                     \"{namespace}/{name}\": {error}"
+                )))
             }
         }
     }

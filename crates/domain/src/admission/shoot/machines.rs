@@ -132,7 +132,8 @@ pub(super) fn provider(errors: &mut Errors, shoot: &mut Shoot, context: &Context
         }
     };
     let region = shoot.spec.region.clone();
-    let shoot_wide = shoot.spec.kubernetes.kubelet.clone();
+    // Upstream keeps the configuration of the last pool that has its own, also for the pools after it.
+    let mut kubelet_config = shoot.spec.kubernetes.kubelet.clone();
     for (index, worker) in shoot.spec.provider.workers.iter_mut().enumerate() {
         let path = path.child("workers").index(index);
         let old = context.old.and_then(|old| old.spec.provider.workers.iter().find(|old| old.name == worker.name));
@@ -155,7 +156,10 @@ pub(super) fn provider(errors: &mut Errors, shoot: &mut Shoot, context: &Context
         }
         errors.extend(volume(worker, old, &region, context, &path.child("volume")));
         if let Some(kubernetes) = &worker.kubernetes {
-            if let Some(config) = kubernetes.kubelet.as_ref().or(shoot_wide.as_ref()) {
+            if kubernetes.kubelet.is_some() {
+                kubelet_config.clone_from(&kubernetes.kubelet);
+            }
+            if let Some(config) = &kubelet_config {
                 let path = path.child("kubernetes").child("kubelet");
                 reservations(errors, config, &worker.machine.r#type, context, &path);
             }

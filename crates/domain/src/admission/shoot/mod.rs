@@ -6,6 +6,8 @@
 mod machines;
 mod networks;
 mod scheduling;
+#[cfg(test)]
+mod tests;
 mod versions;
 
 pub use self::machines::{check_image, default_image};
@@ -59,7 +61,8 @@ pub struct Context<'a> {
 /// What can be said before anything is looked up. `Ok(true)`: the rest need not be asked.
 ///
 /// # Errors
-/// 500 for a binding to the seed that the Shoot has, and for a new Shoot that names its CloudProfile twice.
+/// 500, without a reason, for a binding to the seed that the Shoot has, and for a new Shoot that names its CloudProfile
+/// twice.
 pub fn precheck(
     shoot: &mut Shoot,
     old: Option<&Shoot>,
@@ -71,7 +74,7 @@ pub fn precheck(
         (Operation::Update, Some(old)) => {
             if binding && old.spec.seed_name == shoot.spec.seed_name {
                 let text = "update of binding rejected, shoot is already assigned to the same seed";
-                return Err(Refusal::Internal(text.to_owned()));
+                return Err(Refusal::Plain(text.to_owned()));
             }
             Ok(old.spec == shoot.spec && old.metadata == shoot.metadata)
         }
@@ -80,7 +83,7 @@ pub fn precheck(
             let named = shoot.spec.cloud_profile_name.as_deref().is_some_and(|name| !name.is_empty());
             if named && shoot.spec.cloud_profile.is_some() {
                 let text = "new shoot can only specify either cloudProfileName or cloudProfile reference";
-                return Err(Refusal::Internal(text.to_owned()));
+                return Err(Refusal::Plain(text.to_owned()));
             }
             Ok(false)
         }

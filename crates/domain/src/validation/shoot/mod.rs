@@ -7,6 +7,8 @@ mod kubernetes;
 mod operation;
 mod spec;
 mod status;
+#[cfg(test)]
+mod tests;
 mod update;
 mod workers;
 

@@ -291,23 +291,49 @@ pub(super) fn pending_in_place_updates(errors: &mut Errors, new: &Shoot, old: &S
     }
     let updates = new.status.in_place_updates.as_ref().and_then(|updates| updates.pending_worker_updates.as_ref());
     let Some(pending) = updates else { return };
+    let path = Path::new("spec").child("kubernetes").child("version");
+    let before_update = errors.len();
+    for (which, shoot) in [("old", old), ("new", new)] {
+        if let Err(error) = Version::parse(&shoot.spec.kubernetes.version) {
+            let text = format!("failed to parse {which} control plane kubernetes version: {error}");
+            errors.push(FieldError::forbidden(&path, &text));
+        }
+    }
+    if errors.len() > before_update {
+        return;
+    }
+    let workers = Path::new("spec").child("provider").child("workers");
     for (index, worker) in new.spec.provider.workers.iter().enumerate() {
         let is_pending = pending.auto_in_place_update.contains(&worker.name)
             || pending.manual_in_place_update.contains(&worker.name);
         let before = old.spec.provider.workers.iter().find(|before| before.name == worker.name);
         let (true, true, Some(before)) = (is_in_place(worker), is_pending, before) else { continue };
+        let version = |worker: &Worker, spec: &ShootSpec| Version::parse(effective_version(worker, spec));
+        let (now, then) = match (version(worker, &new.spec), version(before, &old.spec)) {
+            (Ok(now), Ok(then)) => (now, then),
+            (_, Err(error)) => {
+                let at = old.spec.provider.workers.iter().position(|one| one.name == worker.name).unwrap_or(index);
+                let text = format!("failed to calculate effective kubernetes version for old worker: {error}");
+                errors.push(FieldError::forbidden(&workers.index(at), &text));
+                continue;
+            }
+            (Err(error), _) => {
+                let text = format!("failed to calculate effective kubernetes version for new worker: {error}");
+                errors.push(FieldError::forbidden(&workers.index(index), &text));
+                continue;
+            }
+        };
         let same = worker == before
-            && effective_version(worker, &new.spec) == effective_version(before, &old.spec)
+            && now == then
             && effective_kubelet(worker, &new.spec) == effective_kubelet(before, &old.spec);
         if !same {
-            let path = Path::new("spec").child("provider").child("workers").index(index);
             let text = format!(
                 "the worker pool {:?} is currently undergoing an in-place update. No changes are allowed to the \
                  worker pool, the Shoot Kubernetes version, or the Shoot kubelet configuration. You can force an \
                  update with annotating the Shoot with 'gardener.cloud/operation=force-in-place-update'",
                 worker.name
             );
-            errors.push(FieldError::forbidden(&path, &text));
+            errors.push(FieldError::forbidden(&workers.index(index), &text));
         }
     }
 }
