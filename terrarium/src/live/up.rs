@@ -300,6 +300,9 @@ fn start(directory: &Directory, arguments: &Arguments) -> Result<Starting, Failu
     let said = std::fs::metadata(&path).map_or(0, |file| file.len());
     let mut command = Command::new(std::env::current_exe().map_err(failed)?);
     command.args(["component", "host", "--data-dir"]).arg(directory.path()).stdin(Stdio::null()).process_group(0);
+    // Huge pages would make each of a landscape's eight processes hold some megabytes that it never touches. What is set
+    // for the host holds for the processes that it starts.
+    command.env("MIMALLOC_ALLOW_THP", "0");
     if arguments.foreground {
         command.stdout(Stdio::null());
     } else {
