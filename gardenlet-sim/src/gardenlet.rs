@@ -71,6 +71,7 @@ pub async fn run(context: Context, options: Options) -> Exit {
     });
     context.tasks.spawn(care::run(gardenlet.clone(), care, by_technical_id));
     gardenlet.stores.shoots.synced().await;
+    gardenlet.stores.faults.synced().await;
     if let Err(error) = shoot::abort_stuck_operations(&gardenlet).await {
         return Exit { code: 1, last_line: format!("could not abort stuck operations: {error}") };
     }

@@ -121,6 +121,7 @@ fn typed_kinds_lose_nothing() {
     check::<settings::OpenIDConnectPreset>();
     check::<api::terrarium::Clock>();
     check::<api::terrarium::Cluster>();
+    check::<api::terrarium::Fault>();
 }
 
 #[test]

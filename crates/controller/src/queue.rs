@@ -260,6 +260,13 @@ impl Queue {
         }
     }
 
+    /// Forgets the failures of a key: its next one backs off as the first does.
+    pub fn forget(&mut self, key: &ObjectKey) {
+        if let Some(state) = self.keys.get_mut(key) {
+            state.failures = 0;
+        }
+    }
+
     /// The earliest instant that a key waits on.
     pub fn next_wait(&self, wait: Wait) -> Option<DateTime<Utc>> {
         self.waits[wait as usize].first_key_value().map(|((at, _), _)| *at)
@@ -345,6 +352,11 @@ impl QueueHandle {
         self.0.waker.wake();
     }
 
+    /// Forgets the failures of a key: its next one backs off as the first does.
+    pub fn forget(&self, key: &ObjectKey) {
+        self.lock().forget(key);
+    }
+
     /// Whether nothing is ready and nothing is being processed.
     pub fn is_idle(&self) -> bool {
         self.lock().is_idle()
@@ -411,6 +423,21 @@ mod tests {
         done(&mut queue, "a", Ok(Requeue::OnChange), 0);
         assert!(queue.is_idle());
         assert_eq!(queue.keys.len(), 0, "a key that waits for nothing is forgotten");
+    }
+
+    #[test]
+    fn failures_that_are_forgotten_do_not_delay_the_next_try() {
+        let mut queue = Queue::default();
+        for _ in 0..10 {
+            queue.add(key("a"));
+            assert_eq!(take(&mut queue).as_deref(), Some("a"));
+            done(&mut queue, "a", Err(Failure::Refused), 0);
+        }
+        queue.forget(&key("a"));
+        queue.add(key("a"));
+        assert_eq!(take(&mut queue).as_deref(), Some("a"));
+        done(&mut queue, "a", Err(Failure::Refused), 0);
+        assert_eq!(queue.next_wait(Wait::Work), Some(instant(0) + TimeDelta::milliseconds(5)));
     }
 
     #[test]

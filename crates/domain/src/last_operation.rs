@@ -228,6 +228,21 @@ pub fn is_non_retryable(code: &str) -> bool {
     NON_RETRYABLE.contains(&code)
 }
 
+/// All codes, sorted.
+pub const CODES: [&str; 11] = [
+    "ERR_CLEANUP_CLUSTER_RESOURCES",
+    "ERR_CONFIGURATION_PROBLEM",
+    "ERR_INFRA_DEPENDENCIES",
+    "ERR_INFRA_QUOTA_EXCEEDED",
+    "ERR_INFRA_RATE_LIMITS_EXCEEDED",
+    "ERR_INFRA_RESOURCES_DEPLETED",
+    "ERR_INFRA_UNAUTHENTICATED",
+    "ERR_INFRA_UNAUTHORIZED",
+    "ERR_PROBLEMATIC_WEBHOOK",
+    "ERR_RETRYABLE_CONFIGURATION_PROBLEM",
+    "ERR_RETRYABLE_INFRA_DEPENDENCIES",
+];
+
 /// Words in a provider's error and the code that they yield, compared without regard to case.
 const WORDS: [(&str, &str); 14] = [
     ("Authentication failed", "ERR_INFRA_UNAUTHENTICATED"),

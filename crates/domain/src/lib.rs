@@ -13,6 +13,7 @@
 //! - [`cloud_profile`] what a CloudProfile offers, and the merge of a NamespacedCloudProfile with its parent.
 //! - [`conditions`] how a condition is made and changed.
 //! - [`defaulting`] what the API server fills in.
+//! - [`fault`] what goes wrong on purpose.
 //! - [`features`] feature gates and admission plugins of Kubernetes versions.
 //! - [`forecast`] the maintenance of a Shoot over a stretch of time, and why a version is chosen or not.
 //! - [`generation`] when the generation of other kinds than the Shoot rises.
@@ -40,6 +41,7 @@ pub mod care;
 pub mod cloud_profile;
 pub mod conditions;
 pub mod defaulting;
+pub mod fault;
 pub mod features;
 pub mod forecast;
 pub mod generation;

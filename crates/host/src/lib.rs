@@ -11,7 +11,7 @@
 //! serves it, requests for it are answered with 503.
 //!
 //! **Tour.** [`Host`] the front door; [`live`] a host that lives; [`aggregation`] who serves the aggregated groups; [`clock_service`] landscape time, [`timekeeper`] when it
-//! moves, [`clock_object`] how clients see it; [`kubelet`] pods as processes; [`registry`] which components run; [`identity`] who asks; `log_service` who may read the log; [`catalogue::AGGREGATED_GROUPS`] what is handed on.
+//! moves, [`clock_object`] how clients see it; `fault_object` what goes wrong on purpose; [`kubelet`] pods as processes; [`registry`] which components run; [`identity`] who asks; `log_service` who may read the log; [`catalogue::AGGREGATED_GROUPS`] what is handed on.
 
 pub mod aggregation;
 pub mod clock_object;
@@ -19,6 +19,7 @@ pub mod clock_service;
 mod clusters;
 mod core_kinds;
 mod counted_log;
+mod fault_object;
 pub mod identity;
 pub mod kubelet;
 pub mod live;

@@ -8,6 +8,7 @@ use generic_apiserver::{Builder, Generic, views};
 
 use crate::clock_object::ClockStrategy;
 use crate::core_kinds::CoreStrategy;
+use crate::fault_object::FaultStrategy;
 use crate::kubelet::{LogHook, Logs};
 use crate::namespaces::NamespaceStrategy;
 use crate::webhook_kinds::WebhookStrategy;
@@ -15,13 +16,15 @@ use crate::webhook_kinds::WebhookStrategy;
 /// Registers every row.
 ///
 /// Kinds are kept as trees pruned by their schema, since nobody here reads them; but for Cluster objects, which say
-/// which clusters exist, and the Clock, which says how time goes.
+/// which clusters exist, the Clock, which says how time goes, and Faults.
 pub(crate) fn register<'a>(mut builder: Builder, rows: impl IntoIterator<Item = &'a ResourceInfo>) -> Builder {
     for row in rows {
         builder = if row.describes::<terrarium::Cluster>() {
             builder.resource::<terrarium::Cluster>(row, Generic)
         } else if row.describes::<terrarium::Clock>() {
             builder.resource::<terrarium::Clock>(row, ClockStrategy)
+        } else if row.describes::<terrarium::Fault>() {
+            builder.resource::<terrarium::Fault>(row, FaultStrategy)
         } else if row.group.is_empty() && row.plural == "namespaces" {
             builder.resource::<DynamicObject>(row, NamespaceStrategy)
         } else if row.custom {

@@ -20,16 +20,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use api::core::{CloudProfileSpec, ControllerRegistration, Project, Seed, Shoot};
 use api::kubernetes::core::Namespace;
+use api::terrarium::Fault;
 use apimachinery::meta::{DeleteOptions, ObjectMeta, Time};
 use chrono::{DateTime, TimeDelta, Utc};
 use controller::{Api, Error};
+use domain::fault;
 use domain::last_operation::{OperationType, TaskFailure};
 use domain::worker_pool::OscKeys;
 use futures::future::BoxFuture;
 
 use super::flow::effect::Effect;
 use super::flow::{Facts, Task};
-use super::shared::Gardenlet;
+use super::shared::{Gardenlet, RUNTIME};
 use dns::Domains;
 
 /// How often a write is tried again when somebody else wrote the object meanwhile.
@@ -114,15 +116,53 @@ impl Botanist {
         self.run.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does a task's work.
+    /// Does a task's work, unless a fault is to keep it from it.
     pub(crate) fn perform<'a>(&'a self, task: &'static Task) -> BoxFuture<'a, Result<(), TaskFailure>> {
         let name = task.name(&self.facts);
+        let faults = self.faults_of(task);
         match task.effect {
             // Nothing to wait for: no need for a future that does more than say so.
-            Effect::Unseen(_) => Box::pin(async { Ok(()) }),
+            Effect::Unseen(_) if faults.is_empty() => Box::pin(async { Ok(()) }),
             effect => Box::pin(async move {
+                for fault in faults {
+                    self.suffer(&fault, task).await?;
+                }
                 self.effect(effect).await.map_err(|failure| TaskFailure::new(name, failure.to_string()))
             }),
+        }
+    }
+
+    /// Names of the faults that hit a task now.
+    fn faults_of(&self, task: &Task) -> Vec<String> {
+        let faults = self.gardenlet.stores.faults.list();
+        let hits = |fault: &&Arc<Fault>| self.is_hit(fault, task);
+        faults.iter().filter(hits).map(|fault| fault.metadata.name.clone()).collect()
+    }
+
+    fn is_hit(&self, fault: &Fault, task: &Task) -> bool {
+        let names = [task.name, task.name(&self.facts)];
+        fault::fails_task(fault, &self.shoot, &names, self.gardenlet.context.clock.now())
+    }
+
+    /// Counts a hit of a fault, and fails as it says; nothing if it hits no more.
+    async fn suffer(&self, name: &str, task: &Task) -> Result<(), TaskFailure> {
+        let task_name = task.name(&self.facts);
+        let failed = |error: Error| TaskFailure::new(task_name, format!("fault {name}: {error}"));
+        let api = Api::<Fault>::all(&self.gardenlet.context, RUNTIME);
+        loop {
+            let Some(present) = api.get_opt(name).await.map_err(failed)? else { return Ok(()) };
+            if !self.is_hit(&present, task) {
+                return Ok(());
+            }
+            let now = Time::from_instant(self.gardenlet.context.clock.now());
+            let new = Fault { status: fault::hit(&present, &self.shoot, now), ..present.clone() };
+            match api.update_status(&present, &new).await {
+                // Another Shoot was hit meanwhile.
+                Err(error) if error.is_conflict() => {}
+                Err(error) if error.is_not_found() => return Ok(()),
+                Err(error) => return Err(failed(error)),
+                Ok(_) => return Err(fault::task_failure(&present, task_name)),
+            }
         }
     }
 

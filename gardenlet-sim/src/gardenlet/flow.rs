@@ -51,6 +51,8 @@ pub struct TaskInfo {
     pub of: usize,
     /// Name.
     pub name: &'static str,
+    /// Name while the Shoot is hibernated, where that differs.
+    pub while_hibernating: Option<&'static str>,
     /// Names of the tasks that must be done before.
     pub after: Vec<&'static str>,
 }
@@ -66,6 +68,7 @@ pub fn tasks() -> impl Iterator<Item = TaskInfo> {
                 number: task.number,
                 of: tasks.len(),
                 name: task.name,
+                while_hibernating: task.while_hibernating,
                 after: before.map(|other| other.name).collect(),
             }
         })

@@ -14,6 +14,7 @@ use api::extensions::{
 use api::kubernetes::apps::{DaemonSet, Deployment, StatefulSet};
 use api::kubernetes::core::{Namespace, Node};
 use api::machine::{Machine, MachineDeployment};
+use api::terrarium::Fault;
 use apimachinery::Resource;
 use chrono::TimeDelta;
 use clock::TimerClass;
@@ -172,6 +173,8 @@ pub(crate) struct Stores {
     pub(crate) stateful_sets: Store<StatefulSet>,
     pub(crate) daemon_sets: Store<DaemonSet>,
     pub(crate) nodes: Store<Node>,
+    /// What goes wrong on purpose.
+    pub(crate) faults: Store<Fault>,
 }
 
 /// The Shoot that an object of a seed or of a shoot belongs to, as its technical ID.
@@ -253,6 +256,7 @@ impl Stores {
             stateful_sets: owned(care, signals, Api::all(context, seed), true),
             daemon_sets: owned(care, signals, Api::all(context, "*"), true),
             nodes: owned(care, signals, Api::all(context, "*"), true),
+            faults: care.store(Api::all(context, RUNTIME), ListOptions::default()),
         }
     }
 }

@@ -31,6 +31,7 @@ pub(crate) fn responsible_seed(shoot: &Shoot) -> Option<&str> {
 pub(crate) async fn run(gardenlet: Arc<Gardenlet>) {
     let mut controller = Controller::new("shoot", &gardenlet.context);
     let seen = Arc::new(Mutex::new(BTreeSet::new()));
+    let queue = controller.queue();
     controller.watch_store(&gardenlet.stores.shoots, {
         let seen = seen.clone();
         move |change| {
@@ -38,6 +39,10 @@ pub(crate) async fn run(gardenlet: Arc<Gardenlet>) {
                 seen.lock().unwrap_or_else(PoisonError::into_inner).remove(&change.key);
                 return Vec::new();
             };
+            let is_deleted_now = |old: &Arc<Shoot>| !old.metadata.is_being_deleted() && new.metadata.is_being_deleted();
+            if change.old.as_ref().is_some_and(is_deleted_now) {
+                queue.forget(&change.key);
+            }
             // Status, labels and annotations wake nobody: only a new Shoot, a new generation, a deletion do.
             let is_news = change.old.as_ref().is_none_or(|old| {
                 old.metadata.generation != new.metadata.generation

@@ -30,7 +30,8 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     let is_it = |name: &str| name.eq_ignore_ascii_case(&wanted);
     // `gardener.cloud/operation=reconcile` is a value of an annotation.
     let found: Vec<&Word> = WORDS.iter().filter(|word| word.names.iter().any(|name| is_it(name))).collect();
-    let tasks: Vec<gardenlet::TaskInfo> = gardenlet::tasks().filter(|task| is_it(task.name)).collect();
+    let is_task = |task: &gardenlet::TaskInfo| is_it(task.name) || task.while_hibernating.is_some_and(is_it);
+    let tasks: Vec<gardenlet::TaskInfo> = gardenlet::tasks().filter(is_task).collect();
     if found.is_empty() && tasks.is_empty() {
         return Err(unknown(&wanted));
     }

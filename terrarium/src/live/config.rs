@@ -342,7 +342,7 @@ fn yaml(tree: &Value) -> Result<String, Failure> {
 }
 
 /// What was probably meant.
-fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
+pub(super) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
     let nearest = known.min_by_key(|known| (distance(&name.to_lowercase(), &known.to_lowercase()), *known));
     nearest.map(|known| format!("the nearest is `{known}`")).unwrap_or_default()
 }

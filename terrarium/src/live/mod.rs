@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A landscape of processes: starting, stopping and asking it.
 //!
-//! **Tour.** [`up`], [`down`], [`status`], [`landscapes`], [`clock`], [`get`], [`kubectl`], [`events`], [`logs`], [`log`],
+//! **Tour.** [`up`], [`down`], [`status`], [`landscapes`], [`clock`], [`fault`], [`get`], [`kubectl`], [`events`], [`logs`], [`log`],
 //! [`at`], [`replay`], [`doctor`], [`dump`] the commands, over [`ask`], what they ask the API, and [`history`], the log; [`host`] the process behind a landscape, and
 //! [`components`] those that it starts; [`directory`] where it lives, [`retention`] how much of its past, [`owner`] for how long; [`authority`] its certificates; [`bootstrap`] what
 //! it has from the beginning; [`client`] and [`kubeconfig`] ways to it.
@@ -23,6 +23,7 @@ pub(crate) mod doctor;
 pub(crate) mod down;
 pub(crate) mod dump;
 pub(crate) mod events;
+pub(crate) mod fault;
 pub(crate) mod get;
 mod history;
 pub(crate) mod host;

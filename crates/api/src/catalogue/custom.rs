@@ -118,5 +118,18 @@ pub(super) fn rows() -> Vec<ResourceInfo> {
             subresources: &[],
             ..custom::<terrarium::Cluster>(&[], const { &[path("K8S Version", ".spec.kubernetesVersion"), AGE] })
         },
+        custom::<terrarium::Fault>(
+            &[],
+            const {
+                &[
+                    path("Kind", ".spec.kind"),
+                    path("Shoot", ".spec.shoot.name"),
+                    integer("Times", ".spec.times"),
+                    integer("Done", ".status.times"),
+                    path("Last", ".status.lastTime"),
+                    AGE,
+                ]
+            },
+        ),
     ]
 }

@@ -3,6 +3,8 @@
 
 mod clock;
 mod cluster;
+mod fault;
 
 pub use self::clock::*;
 pub use self::cluster::*;
+pub use self::fault::*;

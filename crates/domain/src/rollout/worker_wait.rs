@@ -29,11 +29,15 @@ pub enum Wait {
 
 /// Judges all MachineDeployments that a Worker wants.
 ///
+/// Unlike upstream: a MachineDeployment with fewer machines than it wants is waited for, whatever its conditions say. One
+/// that wakes up, and may miss as many machines as it wants, is `Available` before its first machine is made; upstream
+/// asks only every 5 seconds, when machine-controller-manager has counted.
 /// Source: extensions/pkg/controller/worker/genericactuator/actuator_reconcile.go (`waitUntilWantedMachineDeploymentsAvailable`),
 /// pkg/utils/kubernetes/health/machinedeployment.go @ v1.120.0.
 pub fn wait(wanted: &[Awaited<'_>], hibernated: bool) -> Wait {
     let (mut awake, mut unavailable, mut updated, mut desired, mut available, mut healthy) = (0, 0, 0, 0, 0, 0);
     let mut missing_set = None;
+    let mut is_short = false;
     for awaited in wanted {
         let deployment = awaited.deployment;
         let status = &deployment.status;
@@ -49,6 +53,7 @@ pub fn wait(wanted: &[Awaited<'_>], hibernated: bool) -> Wait {
         }
         healthy += usize::from(is_healthy(deployment));
         desired += deployment.spec.replicas;
+        is_short |= status.replicas < deployment.spec.replicas;
         available += status.available_replicas;
         unavailable += status.unavailable_replicas;
         updated += status.updated_replicas;
@@ -67,7 +72,7 @@ pub fn wait(wanted: &[Awaited<'_>], hibernated: bool) -> Wait {
             metadata.namespace, metadata.name
         ));
     }
-    if unavailable == 0 && updated == awake && healthy == wanted.len() {
+    if unavailable == 0 && updated == awake && healthy == wanted.len() && !is_short {
         return Wait::Ready;
     }
     Wait::Waiting(format!(
@@ -168,6 +173,20 @@ mod tests {
                     .into(),
             ),
         );
+    }
+
+    /// Available all the time, since it may miss both of its machines.
+    #[test]
+    fn waking_up_waits_for_machines_that_are_not_made_yet() {
+        let mut waking = deployment(2, 0, 0);
+        waking.status.replicas = 0;
+        waking.status.unavailable_replicas = 0;
+        let text = "Waiting until machines are available (0/2 desired machine(s) available, 0/2 machine(s) updated, \
+                    0 machine(s) pending, 1/1 machinedeployments available)...";
+        check(&waking, "class", false, &Wait::Waiting(text.into()));
+        check(&deployment(2, 2, 2), "class", false, &Wait::Ready);
+        waking.spec.replicas = 0;
+        check(&waking, "class", false, &Wait::Ready);
     }
 
     #[test]

@@ -32,8 +32,6 @@ pub(crate) struct Ended {
     pub(crate) failures: Vec<TaskFailure>,
     /// In percent.
     pub(crate) percent: i32,
-    /// Names of all tasks that succeeded.
-    pub(crate) succeeded: Vec<&'static str>,
 }
 
 /// Runs all tasks of a plan. `perform` does a task's work; `report` hears of progress, at most once an instant, while
@@ -92,5 +90,5 @@ where
             }
         }
     }
-    Ended { failures, percent: plan.progress(), succeeded }
+    Ended { failures, percent: plan.progress() }
 }

@@ -137,7 +137,7 @@ async fn run(
         Err(error) => {
             let failure = TaskFailure::new(INITIALIZE_OPERATION, error.to_string());
             let description = initialization_error(&error.to_string());
-            let failed = Failed { description, errors: vec![failure], percent: 0, succeeded: Vec::new() };
+            let failed = Failed { description, errors: vec![failure], percent: 0 };
             return fail(gardenlet, &shoot, key, operation, failed, false).await;
         }
     };
@@ -173,7 +173,7 @@ async fn run(
             Ok(gardenlet.requeue(schedule.requeue, key))
         }
         Outcome::Failure { description, errors } => {
-            let failed = Failed { description, errors, percent: ended.percent, succeeded: ended.succeeded };
+            let failed = Failed { description, errors, percent: ended.percent };
             fail(gardenlet, &shoot, key, operation, failed, true).await
         }
     }
@@ -401,34 +401,31 @@ struct Failed {
     description: String,
     errors: Vec<TaskFailure>,
     percent: i32,
-    succeeded: Vec<&'static str>,
 }
 
-/// The result write of a failure, and when to come back.
+/// The result write of a failure, of a flow or before it, and when to come back.
 async fn fail(
     gardenlet: &Gardenlet,
     shoot: &Shoot,
     key: &ObjectKey,
     operation: OperationType,
     failed: Failed,
-    has_event: bool,
+    has_flow: bool,
 ) -> Result<Requeue, Error> {
-    let Failed { description, errors, percent, succeeded } = failed;
-    if has_event {
+    let Failed { description, errors, percent } = failed;
+    if has_flow {
         let about = ObjectRef::of(shoot);
         gardenlet.recorder.publish(&about, EventType::Warning, operation.failure_reason(), &description).await?;
     }
     let now = now(gardenlet);
-    let codes: Vec<&str> = errors.iter().flat_map(|error| error.codes.iter().map(String::as_str)).collect();
+    // A flow knows of what failed in it: an older error of a task that was not reached may not be there any more. Where
+    // there was no flow, nothing is known of the older errors.
+    let mut items = if has_flow { Vec::new() } else { shoot.status.last_errors.clone() };
+    items.extend(errors.iter().map(|error| error.to_last_error(now)));
+    let codes: Vec<&str> = items.iter().flat_map(|error| error.codes.iter().map(String::as_str)).collect();
     let retry_duration = gardenlet.options.config.retry_duration;
     let Verdict { state, description, ends_retry_cycle } =
         verdict(&description, codes, shoot.status.retry_cycle_start_time, retry_duration, now);
-    let mut items: Vec<LastError> = shoot.status.last_errors.clone();
-    forget(&mut items, &succeeded);
-    for error in &errors {
-        items.retain(|item| item.task_id.as_deref() != Some(&error.task));
-        items.push(error.to_last_error(now));
-    }
     let mut status = json!({
         "gardener": gardenlet.identity,
         "lastOperation": last_operation(operation, state, percent, description.clone(), now),

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Faults: what goes wrong on purpose. Their kinds, whether they hit, and what of.
+//!
+//! A fault is an object; whoever would suffer it asks [`is_active`] and the function of its kind, and counts the hit with
+//! [`hit`] before it lets it happen.
+
+use api::core::Shoot;
+use api::terrarium::{Fault, FaultStatus};
+use apimachinery::field::{FieldError, Path};
+use apimachinery::meta::Time;
+use chrono::{DateTime, Utc};
+
+use crate::last_operation::{CODES, TaskFailure, error_codes};
+
+/// A kind of fault.
+#[derive(Clone, Copy, Debug)]
+pub struct Kind {
+    /// Name.
+    pub name: &'static str,
+    /// What it does, in a sentence without its full stop.
+    pub effect: &'static str,
+    /// What it wants to know.
+    pub settings: &'static [Setting],
+}
+
+/// A setting of a kind of fault.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting {
+    /// Name.
+    pub name: &'static str,
+    /// Whether it must be given.
+    pub is_required: bool,
+    /// What it means.
+    pub meaning: &'static str,
+}
+
+/// A task of a Shoot's flow ends with an error.
+pub const TASK_FAILS: &str = "task-fails";
+
+/// Setting of [`TASK_FAILS`]: name of the task.
+pub const TASK: &str = "task";
+/// Setting of [`TASK_FAILS`]: error code.
+pub const CODE: &str = "code";
+/// Setting of [`TASK_FAILS`]: text of the error.
+pub const MESSAGE: &str = "message";
+
+/// All kinds.
+pub const KINDS: [Kind; 1] = [Kind {
+    name: TASK_FAILS,
+    effect: "the task of a Shoot's flow ends with an error: the Shoot's operation is in state Error and tried again, or \
+             Failed at once with a code that is not retried",
+    settings: &[
+        Setting { name: TASK, is_required: true, meaning: "name of the task, as in lastOperation.description" },
+        Setting { name: CODE, is_required: false, meaning: "error code, as in ERR_INFRA_QUOTA_EXCEEDED" },
+        Setting { name: MESSAGE, is_required: false, meaning: "text of the error; codes are found in it, too" },
+    ],
+}];
+
+/// The kind with a name.
+pub fn kind(name: &str) -> Option<&'static Kind> {
+    KINDS.iter().find(|kind| kind.name == name)
+}
+
+/// Fills in what a fault leaves out: it hits once.
+pub fn default(fault: &mut Fault) {
+    let spec = &mut fault.spec;
+    if spec.times.is_none() && !spec.always {
+        spec.times = Some(1);
+    }
+}
+
+/// Everything that is wrong with a fault, in the order of its fields.
+pub fn validate(fault: &Fault) -> Vec<FieldError> {
+    let (spec, path) = (&fault.spec, Path::new("spec"));
+    let mut errors = Vec::new();
+    let kind = kind(&spec.kind);
+    if kind.is_none() {
+        errors.push(FieldError::not_supported(&path.child("kind"), spec.kind.as_str(), &KINDS.map(|kind| kind.name)));
+    }
+    if let Some(shoot) = &spec.shoot {
+        for (name, value) in [("namespace", &shoot.namespace), ("name", &shoot.name)] {
+            if value.is_empty() {
+                errors.push(FieldError::required(&path.child("shoot").child(name), "a Shoot has both"));
+            }
+        }
+    }
+    match spec.times {
+        Some(_) if spec.always => {
+            errors.push(FieldError::forbidden(&path.child("times"), "must not be set together with `always`"));
+        }
+        Some(times) if times < 1 => {
+            errors.push(FieldError::invalid(&path.child("times"), times, "must be at least 1"));
+        }
+        _ => {}
+    }
+    let Some(kind) = kind else { return errors };
+    let settings = path.child("settings");
+    let names: Vec<&str> = kind.settings.iter().map(|setting| setting.name).collect();
+    for (name, value) in &spec.settings {
+        if !names.contains(&name.as_str()) {
+            errors.push(FieldError::not_supported(&settings, name.as_str(), &names));
+        } else if name == CODE && !CODES.contains(&value.as_str()) {
+            errors.push(FieldError::not_supported(&settings.key(name), value.as_str(), &CODES));
+        }
+    }
+    for setting in kind.settings.iter().filter(|setting| setting.is_required) {
+        if spec.settings.get(setting.name).is_none_or(String::is_empty) {
+            errors.push(FieldError::required(&settings.key(setting.name), setting.meaning));
+        }
+    }
+    errors
+}
+
+/// Why a fault does not hit any more, or that it does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It hits.
+    Active,
+    /// It has hit as often as it was to.
+    Spent,
+    /// Its time is over.
+    Over,
+}
+
+impl State {
+    /// In a word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Spent => "spent",
+            Self::Over => "over",
+        }
+    }
+}
+
+/// Whether a fault hits at an instant. `until` itself is too late.
+pub fn state(fault: &Fault, now: DateTime<Utc>) -> State {
+    let spec = &fault.spec;
+    if !spec.always && fault.status.times >= spec.times.unwrap_or(1) {
+        State::Spent
+    } else if spec.until.is_some_and(|until| now >= until.0) || fault.metadata.is_being_deleted() {
+        State::Over
+    } else {
+        State::Active
+    }
+}
+
+/// Whether a fault hits a task of a Shoot's flow, which may have several names.
+pub fn fails_task(fault: &Fault, shoot: &Shoot, names: &[&str], now: DateTime<Utc>) -> bool {
+    let spec = &fault.spec;
+    let is_meant = spec
+        .shoot
+        .as_ref()
+        .is_none_or(|meant| meant.namespace == shoot.metadata.namespace && meant.name == shoot.metadata.name);
+    spec.kind == TASK_FAILS
+        && is_meant
+        && spec.settings.get(TASK).is_some_and(|task| names.contains(&task.as_str()))
+        && state(fault, now) == State::Active
+}
+
+/// How the task ends: with the fault's code before those of its text.
+pub fn task_failure(fault: &Fault, task: &str) -> TaskFailure {
+    let settings = &fault.spec.settings;
+    let given = settings.get(MESSAGE).filter(|message| !message.is_empty()).cloned();
+    let message = given.unwrap_or_else(|| format!("fault {}", fault.metadata.name));
+    let mut codes: Vec<String> = settings.get(CODE).cloned().into_iter().collect();
+    let found = error_codes(&message).into_iter().filter(|code| Some(*code) != codes.first().map(String::as_str));
+    let found: Vec<String> = found.map(str::to_owned).collect();
+    codes.extend(found);
+    TaskFailure { task: task.to_owned(), message, codes }
+}
+
+/// The status of a fault that hits a Shoot.
+pub fn hit(fault: &Fault, shoot: &Shoot, now: Time) -> FaultStatus {
+    FaultStatus {
+        times: fault.status.times.saturating_add(1),
+        last_time: Some(now),
+        last_target: format!("Shoot {}/{}", shoot.metadata.namespace, shoot.metadata.name),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use api::terrarium::FaultShoot;
+    use apimachinery::meta::ObjectMeta;
+
+    use super::*;
+
+    fn fault(settings: &[(&str, &str)]) -> Fault {
+        let mut fault = Fault { metadata: ObjectMeta::named("", "f"), ..Fault::default() };
+        TASK_FAILS.clone_into(&mut fault.spec.kind);
+        let settings = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        fault.spec.settings = settings.collect();
+        default(&mut fault);
+        fault
+    }
+
+    fn at(minute: u32) -> DateTime<Utc> {
+        format!("2025-06-01T10:{minute:02}:00Z").parse().expect("RFC 3339")
+    }
+
+    #[test]
+    fn everything_that_is_wrong_is_said() {
+        #[track_caller]
+        fn check(change: impl FnOnce(&mut Fault), expected: &[&str]) {
+            let mut fault = fault(&[("task", "t")]);
+            change(&mut fault);
+            let texts: Vec<String> = validate(&fault).iter().map(ToString::to_string).collect();
+            assert_eq!(texts, expected);
+        }
+        check(|_| {}, &[]);
+        check(
+            |fault| fault.spec.kind = "task".into(),
+            &["spec.kind: Unsupported value: \"task\": supported values: \"task-fails\""],
+        );
+        check(|fault| fault.spec.times = Some(0), &["spec.times: Invalid value: 0: must be at least 1"]);
+        check(|fault| fault.spec.always = true, &["spec.times: Forbidden: must not be set together with `always`"]);
+        check(
+            |fault| fault.spec.shoot = Some(FaultShoot { namespace: "garden-dev".into(), name: String::new() }),
+            &["spec.shoot.name: Required value: a Shoot has both"],
+        );
+        check(
+            |fault| {
+                fault.spec.settings =
+                    [("code".to_owned(), "ERR".to_owned()), ("tusk".to_owned(), "t".to_owned())].into()
+            },
+            &[
+                "spec.settings[code]: Unsupported value: \"ERR\": supported values: \"ERR_CLEANUP_CLUSTER_RESOURCES\", \
+                 \"ERR_CONFIGURATION_PROBLEM\", \"ERR_INFRA_DEPENDENCIES\", \"ERR_INFRA_QUOTA_EXCEEDED\", \
+                 \"ERR_INFRA_RATE_LIMITS_EXCEEDED\", \"ERR_INFRA_RESOURCES_DEPLETED\", \"ERR_INFRA_UNAUTHENTICATED\", \
+                 \"ERR_INFRA_UNAUTHORIZED\", \"ERR_PROBLEMATIC_WEBHOOK\", \"ERR_RETRYABLE_CONFIGURATION_PROBLEM\", \
+                 \"ERR_RETRYABLE_INFRA_DEPENDENCIES\"",
+                "spec.settings: Unsupported value: \"tusk\": supported values: \"task\", \"code\", \"message\"",
+                "spec.settings[task]: Required value: name of the task, as in lastOperation.description",
+            ],
+        );
+    }
+
+    #[test]
+    fn a_fault_hits_as_often_and_as_long_as_it_is_told() {
+        let mut once = fault(&[("task", "t")]);
+        assert_eq!(state(&once, at(0)), State::Active);
+        once.spec.until = Some(Time(at(5)));
+        assert_eq!((state(&once, at(4)), state(&once, at(5))), (State::Active, State::Over));
+        once.status = hit(&once, &Shoot::default(), Time(at(1)));
+        assert_eq!(state(&once, at(2)), State::Spent);
+        once.spec.times = Some(2);
+        assert_eq!(state(&once, at(2)), State::Active);
+        let mut always = fault(&[("task", "t")]);
+        (always.spec.times, always.spec.always) = (None, true);
+        always.status.times = 1000;
+        assert_eq!(state(&always, at(0)), State::Active);
+    }
+
+    #[test]
+    fn a_fault_hits_the_task_and_the_shoot_that_it_names() {
+        let mut shoot = Shoot::default();
+        shoot.metadata = ObjectMeta::named("garden-dev", "s");
+        let hits = |fault: &Fault| fails_task(fault, &shoot, &["t", "t while hibernating"], at(0));
+        let mut any = fault(&[("task", "t while hibernating")]);
+        assert!(hits(&any) && !hits(&fault(&[("task", "u")])));
+        any.spec.shoot = Some(FaultShoot { namespace: "garden-dev".into(), name: "s".into() });
+        assert!(hits(&any));
+        any.spec.shoot = Some(FaultShoot { namespace: "garden-prod".into(), name: "s".into() });
+        assert!(!hits(&any));
+    }
+
+    #[test]
+    fn the_task_ends_with_text_and_codes() {
+        #[track_caller]
+        fn check(settings: &[(&str, &str)], message: &str, codes: &[&str]) {
+            let failure = task_failure(&fault(settings), "t");
+            assert_eq!((failure.task.as_str(), failure.message.as_str()), ("t", message));
+            assert_eq!(failure.codes, codes);
+        }
+        check(&[], "fault f", &[]);
+        check(&[("message", "Throttling")], "Throttling", &["ERR_INFRA_RATE_LIMITS_EXCEEDED"]);
+        check(
+            &[("message", "Throttling"), ("code", "ERR_INFRA_DEPENDENCIES")],
+            "Throttling",
+            &["ERR_INFRA_DEPENDENCIES", "ERR_INFRA_RATE_LIMITS_EXCEEDED"],
+        );
+        check(&[("code", "ERR_INFRA_DEPENDENCIES")], "fault f", &["ERR_INFRA_DEPENDENCIES"]);
+    }
+}

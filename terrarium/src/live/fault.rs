@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `terrarium fault`: what goes wrong on purpose.
+//!
+//! A fault is an object (`faults.terrarium.dev` in cluster `runtime`): the command only checks what it names, creates,
+//! lists and deletes. Whoever suffers a fault looks for it.
+
+use std::collections::BTreeMap;
+
+use api::core::{Project, Shoot};
+use api::terrarium::{Fault, FaultShoot, FaultSpec};
+use apimachinery::meta::{DeleteOptions, ObjectMeta, Time};
+use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
+use clap::{Args, Subcommand};
+use controller::{Api, Error, ListOptions};
+use domain::fault::{self, KINDS, Kind};
+use domain::last_operation::CODES;
+use gardenlet_sim::gardenlet;
+
+use super::ask::table::Table;
+use super::client::Client;
+use super::clock::duration;
+use super::config::nearest;
+use super::{Which, block_on};
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// Let something go wrong, and see what it has done
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    which: Which,
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// List the faults and what each has done so far
+    List {
+        /// List the kinds of faults and what they want to know (needs no landscape)
+        #[arg(long)]
+        kinds: bool,
+    },
+    /// Let something go wrong; prints the fault's ID
+    Inject(Injection),
+    /// Take faults away
+    Clear {
+        /// IDs, as `fault list` shows them
+        #[arg(value_name = "ID", required_unless_present = "all", conflicts_with = "all")]
+        ids: Vec<String>,
+        /// All of them
+        #[arg(long)]
+        all: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+struct Injection {
+    /// Kind of fault: `fault list --kinds`
+    #[arg(value_name = "KIND")]
+    kind: String,
+    /// The one Shoot that it hits [default: any]
+    #[arg(long, value_name = "PROJECT/NAME", value_parser = shoot_name)]
+    shoot: Option<(String, String)>,
+    /// How often it hits [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i32).range(1..), conflicts_with = "always")]
+    times: Option<i32>,
+    /// It hits every time, until it is cleared
+    #[arg(long)]
+    always: bool,
+    /// How long it may hit, in landscape time: `90s`, `2h`, `3d`
+    #[arg(long = "for", value_name = "D", value_parser = span)]
+    lasts: Option<TimeDelta>,
+    /// What the kind wants to know; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    settings: Vec<String>,
+}
+
+/// `PROJECT/NAME`, with or without `shoot/` in front.
+fn shoot_name(text: &str) -> Result<(String, String), String> {
+    let name = text.strip_prefix("shoot/").unwrap_or(text);
+    match name.split('/').collect::<Vec<_>>()[..] {
+        [project, name] if !project.is_empty() && !name.is_empty() => Ok((project.to_owned(), name.to_owned())),
+        _ => Err("use PROJECT/NAME".to_owned()),
+    }
+}
+
+/// A duration of whole seconds: faults know no shorter times.
+fn span(text: &str) -> Result<TimeDelta, String> {
+    let span = duration(text)?;
+    if span.num_seconds() < 1 || span.subsec_nanos() != 0 {
+        return Err("use whole seconds, at least one".to_owned());
+    }
+    Ok(span)
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
+    if let Verb::List { kinds: true } = arguments.verb {
+        return list_kinds(output);
+    }
+    if let Verb::Inject(injection) = &arguments.verb {
+        // What needs no landscape is said without one.
+        injection.settings()?;
+    }
+    let client = Client::of(&arguments.which.directory()?)?;
+    block_on(async {
+        match &arguments.verb {
+            Verb::List { .. } => list(&client, output).await,
+            Verb::Inject(injection) => inject(&client, injection, output).await,
+            Verb::Clear { ids, all } => clear(&client, ids, *all, output).await,
+        }
+    })
+}
+
+fn faults(client: &Client) -> Api<Fault> {
+    Api::all(&client.context(), "runtime")
+}
+
+fn failed(error: &Error) -> Failure {
+    Failure::Failed(format!("from server: {error}"))
+}
+
+fn show(instant: DateTime<Utc>) -> String {
+    instant.to_rfc3339_opts(SecondsFormat::Secs, true)
+}
+
+fn list_kinds(output: &mut Output) -> Result<(), Failure> {
+    for kind in &KINDS {
+        output.line(kind.name)?;
+        output.line(&format!("  {}", kind.effect))?;
+        let widest = kind.settings.iter().map(|setting| setting.name.len()).max().unwrap_or_default();
+        for setting in kind.settings {
+            let need = if setting.is_required { "" } else { " (optional)" };
+            output.line(&format!("  --set {:widest$}=…  {}{need}", setting.name, setting.meaning))?;
+        }
+    }
+    Ok(())
+}
+
+async fn list(client: &Client, output: &mut Output) -> Result<(), Failure> {
+    let (faults, _) = faults(client).list(&ListOptions::default()).await.map_err(|error| failed(&error))?;
+    if faults.is_empty() {
+        output.note("no faults");
+        return Ok(());
+    }
+    let now = client.clock().await?.now;
+    let mut table = Table::new(&["ID", "Kind", "Where", "Done", "Last", "Until", "State", "Settings"]);
+    for fault in faults {
+        let (spec, status) = (&fault.spec, &fault.status);
+        let place = spec
+            .shoot
+            .as_ref()
+            .map_or_else(|| "any Shoot".to_owned(), |shoot| format!("Shoot {}/{}", shoot.namespace, shoot.name));
+        let times = if spec.always { "always".to_owned() } else { spec.times.unwrap_or(1).to_string() };
+        let settings: Vec<String> = spec.settings.iter().map(|(name, value)| format!("{name}={value:?}")).collect();
+        let last = status.last_time.map(|last| format!("{} {}", show(last.0), status.last_target));
+        table.push([
+            fault.metadata.name.clone(),
+            spec.kind.clone(),
+            place,
+            format!("{}/{times}", status.times),
+            last.unwrap_or_default(),
+            spec.until.map(|until| show(until.0)).unwrap_or_default(),
+            fault::state(&fault, now).as_str().to_owned(),
+            settings.join(" "),
+        ]);
+    }
+    table.print(output)
+}
+
+impl Injection {
+    fn kind(&self) -> Result<&'static Kind, Failure> {
+        fault::kind(&self.kind).ok_or_else(|| {
+            let hint = nearest(&self.kind, KINDS.iter().map(|kind| kind.name));
+            Failure::input(format!("there is no fault `{}`", self.kind), hint)
+        })
+    }
+
+    /// The settings, each known and with a value that means something.
+    fn settings(&self) -> Result<BTreeMap<String, String>, Failure> {
+        let kind = self.kind()?;
+        let mut settings = BTreeMap::new();
+        for text in &self.settings {
+            let (name, value) = text
+                .split_once('=')
+                .ok_or_else(|| Failure::input(format!("`{text}` sets nothing"), "write --set KEY=VALUE"))?;
+            if !kind.settings.iter().any(|setting| setting.name == name) {
+                let hint = nearest(name, kind.settings.iter().map(|setting| setting.name));
+                return Err(Failure::input(format!("{} has no setting `{name}`", kind.name), hint));
+            }
+            settings.insert(name.to_owned(), value.to_owned());
+        }
+        for setting in kind.settings.iter().filter(|setting| setting.is_required) {
+            if settings.get(setting.name).is_none_or(String::is_empty) {
+                let hint = format!("add --set {}=…: {}", setting.name, setting.meaning);
+                return Err(Failure::input(format!("{} needs to know `{}`", kind.name, setting.name), hint));
+            }
+        }
+        if let Some(task) = settings.get(fault::TASK) {
+            let names = || gardenlet::tasks().flat_map(|task| [Some(task.name), task.while_hibernating]).flatten();
+            if !names().any(|name| name == task) {
+                return Err(Failure::input(format!("no flow has a task `{task}`"), nearest(task, names())));
+            }
+        }
+        if let Some(code) = settings.get(fault::CODE)
+            && !CODES.contains(&code.as_str())
+        {
+            return Err(Failure::input(format!("`{code}` is no error code"), nearest(code, CODES.into_iter())));
+        }
+        Ok(settings)
+    }
+}
+
+async fn inject(client: &Client, injection: &Injection, output: &mut Output) -> Result<(), Failure> {
+    let kind = injection.kind()?;
+    let settings = injection.settings()?;
+    let shoot = match &injection.shoot {
+        Some((project, name)) => Some(find(client, project, name).await?),
+        None => None,
+    };
+    let until = match injection.lasts {
+        Some(lasts) => {
+            let until = client.clock().await?.now.checked_add_signed(lasts);
+            Some(until.ok_or_else(|| Failure::input("that is too long", "leave --for out"))?)
+        }
+        None => None,
+    };
+    let fault = Fault {
+        metadata: ObjectMeta { generate_name: format!("{}-", kind.name), ..ObjectMeta::default() },
+        spec: FaultSpec {
+            kind: kind.name.to_owned(),
+            shoot,
+            times: injection.times,
+            always: injection.always,
+            until: until.map(Time::from_instant),
+            settings,
+        },
+        ..Fault::default()
+    };
+    let created = faults(client).create(&fault).await.map_err(|error| failed(&error))?;
+    output.line(&created.metadata.name)
+}
+
+/// The Shoot of a project, which must be there.
+async fn find(client: &Client, project: &str, name: &str) -> Result<FaultShoot, Failure> {
+    let context = client.context();
+    let all = ListOptions::default();
+    let (projects, _) = Api::<Project>::all(&context, "garden").list(&all).await.map_err(|error| failed(&error))?;
+    let Some(found) = projects.iter().find(|found| found.metadata.name == project) else {
+        let hint = nearest(project, projects.iter().map(|project| project.metadata.name.as_str()));
+        return Err(Failure::input(format!("there is no project {project}"), hint));
+    };
+    let namespace = found.spec.namespace.clone().unwrap_or_default();
+    let api = Api::<Shoot>::namespaced(&context, "garden", &namespace);
+    let shoots =
+        if namespace.is_empty() { Vec::new() } else { api.list(&all).await.map_err(|error| failed(&error))?.0 };
+    if !shoots.iter().any(|shoot| shoot.metadata.name == name) {
+        let near = nearest(name, shoots.iter().map(|shoot| shoot.metadata.name.as_str()));
+        let hint = if near.is_empty() { "it has none; leave --shoot out to hit any".to_owned() } else { near };
+        return Err(Failure::input(format!("project {project} has no Shoot {name}"), hint));
+    }
+    Ok(FaultShoot { namespace, name: name.to_owned() })
+}
+
+async fn clear(client: &Client, ids: &[String], all: bool, output: &mut Output) -> Result<(), Failure> {
+    let api = faults(client);
+    let (present, _) = api.list(&ListOptions::default()).await.map_err(|error| failed(&error))?;
+    let names: Vec<&str> = present.iter().map(|fault| fault.metadata.name.as_str()).collect();
+    if let Some(missing) = ids.iter().find(|id| !names.contains(&id.as_str())) {
+        let near = nearest(missing, names.iter().copied());
+        let hint = if near.is_empty() { "there are none".to_owned() } else { near };
+        return Err(Failure::input(format!("there is no fault {missing}"), hint));
+    }
+    let chosen = names.iter().filter(|name| all || ids.iter().any(|id| id == *name));
+    for name in chosen {
+        match api.delete(name, &DeleteOptions::default()).await {
+            Err(error) if !error.is_not_found() => return Err(failed(&error)),
+            _ => output.line(&format!("{name} cleared"))?,
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(kind: &str, settings: &[&str], expected: Result<&[(&str, &str)], (&str, &str)>) {
+        let injection = Injection {
+            kind: kind.to_owned(),
+            shoot: None,
+            times: None,
+            always: false,
+            lasts: None,
+            settings: settings.iter().map(|&text| text.to_owned()).collect(),
+        };
+        let expected = expected
+            .map(|all| all.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect())
+            .map_err(|(what, hint)| Failure::input(what, hint));
+        assert_eq!(injection.settings(), expected);
+    }
+
+    #[test]
+    fn what_nobody_knows_is_refused_with_the_nearest_name() {
+        let task = "task=Deploying Shoot infrastructure";
+        check("task-fails", &[task], Ok(&[("task", "Deploying Shoot infrastructure")]));
+        check("task-fail", &[task], Err(("there is no fault `task-fail`", "the nearest is `task-fails`")));
+        check(
+            "task-fails",
+            &["task=Deploying Shoot infrastucture"],
+            Err((
+                "no flow has a task `Deploying Shoot infrastucture`",
+                "the nearest is `Deploying Shoot infrastructure`",
+            )),
+        );
+        check("task-fails", &[task, "cod=x"], Err(("task-fails has no setting `cod`", "the nearest is `code`")));
+        check(
+            "task-fails",
+            &[task, "code=ERR_INFRA_QUOTA"],
+            Err(("`ERR_INFRA_QUOTA` is no error code", "the nearest is `ERR_INFRA_QUOTA_EXCEEDED`")),
+        );
+        check("task-fails", &[task, "code"], Err(("`code` sets nothing", "write --set KEY=VALUE")));
+        check(
+            "task-fails",
+            &["code=ERR_INFRA_QUOTA_EXCEEDED"],
+            Err((
+                "task-fails needs to know `task`",
+                "add --set task=…: name of the task, as in lastOperation.description",
+            )),
+        );
+    }
+
+    #[test]
+    fn names_of_shoots_and_times_are_read() {
+        let name = Ok(("demo".to_owned(), "local".to_owned()));
+        assert_eq!((shoot_name("demo/local"), shoot_name("shoot/demo/local")), (name.clone(), name));
+        for text in ["local", "demo/", "a/b/c", ""] {
+            assert!(shoot_name(text).is_err(), "{text}");
+        }
+        assert_eq!(span("90s"), Ok(TimeDelta::seconds(90)));
+        assert!(span("0s").is_err() && span("1500ms").is_err() && span("soon").is_err());
+    }
+}
