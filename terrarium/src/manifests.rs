@@ -2,6 +2,10 @@
 //! Manifests as people keep them: YAML or JSON, several documents a file, Lists, dumps of a running landscape.
 //!
 //! **Invariants.** Nothing is dropped silently except what only a server writes; every error names file and line.
+//!
+//! **Tour.** [`json_list`] a landscape as `kubectl -o json` prints it.
+
+mod json_list;
 
 use std::fmt;
 use std::io::Read;
@@ -82,22 +86,35 @@ impl ManifestError {
     }
 }
 
+/// What is done with each object.
+type Each<'a> = dyn FnMut(Manifest) -> Result<(), ManifestError> + 'a;
+
 /// Reads files, folders (their `.yaml`, `.yml` and `.json` files in name order) and `-` for standard input.
 ///
 /// # Errors
 /// A file that cannot be read, is no YAML or JSON, holds no object, or holds something that is no object.
 pub(crate) fn read(paths: &[PathBuf]) -> Result<Vec<Manifest>, ManifestError> {
     let mut manifests = Vec::new();
+    read_each(paths, &mut |manifest| {
+        manifests.push(manifest);
+        Ok(())
+    })?;
+    Ok(manifests)
+}
+
+/// As [`read`], one object after the other: those of a whole landscape never exist as trees at the same time.
+///
+/// # Errors
+/// As [`read`], and what `each` says.
+pub(crate) fn read_each(paths: &[PathBuf], each: &mut Each<'_>) -> Result<(), ManifestError> {
     for path in paths {
         if path.is_dir() {
-            for file in folder(path)? {
-                manifests.extend(read_file(&file)?);
-            }
+            folder(path)?.iter().try_for_each(|file| read_file(file, each))?;
         } else {
-            manifests.extend(read_file(path)?);
+            read_file(path, each)?;
         }
     }
-    Ok(manifests)
+    Ok(())
 }
 
 fn folder(path: &Path) -> Result<Vec<PathBuf>, ManifestError> {
@@ -114,7 +131,7 @@ fn folder(path: &Path) -> Result<Vec<PathBuf>, ManifestError> {
     Ok(files)
 }
 
-fn read_file(path: &Path) -> Result<Vec<Manifest>, ManifestError> {
+fn read_file(path: &Path, each: &mut Each<'_>) -> Result<(), ManifestError> {
     let mut bytes = Vec::new();
     let read = if path == Path::new("-") {
         std::io::stdin().read_to_end(&mut bytes).map(drop)
@@ -123,12 +140,26 @@ fn read_file(path: &Path) -> Result<Vec<Manifest>, ManifestError> {
     };
     read.map_err(|error| ManifestError::file(path, format!("cannot read the file: {error}")))?;
     let text = String::from_utf8(bytes).map_err(|_| ManifestError::file(path, "the file is not UTF-8 text"))?;
-    parse(&path.display().to_string(), &text)
+    parse_each(&path.display().to_string(), &text, each)
 }
 
 /// Reads the documents of one text.
+#[cfg(test)]
 pub(crate) fn parse(file: &str, text: &str) -> Result<Vec<Manifest>, ManifestError> {
     let mut manifests = Vec::new();
+    parse_each(file, text, &mut |manifest| {
+        manifests.push(manifest);
+        Ok(())
+    })?;
+    Ok(manifests)
+}
+
+fn parse_each(file: &str, text: &str, each: &mut Each<'_>) -> Result<(), ManifestError> {
+    let mut is_empty = true;
+    let mut told = |manifest: Manifest| {
+        is_empty = false;
+        each(manifest)
+    };
     for (line, document) in documents(text) {
         let origin = Origin { file: file.to_owned(), line };
         if document.lines().all(|line| line.trim_start().starts_with('#') || line.trim().is_empty()) {
@@ -138,21 +169,24 @@ pub(crate) fn parse(file: &str, text: &str) -> Result<Vec<Manifest>, ManifestErr
         if let Some(items) = block_list_items(document) {
             for (offset, item) in items {
                 let origin = Origin { file: file.to_owned(), line: first_line(line, document) + offset };
-                let value = document_value(&origin, &item)?;
-                flatten(&origin, value, &mut manifests)?;
+                let value = document_value(&origin, &item.replacen("- ", "  ", 1))?;
+                flatten(&origin, value, &mut told)?;
             }
+            continue;
+        }
+        if json_list::each_item(document, &mut |item| flatten(&origin, item, &mut told)).transpose()?.is_some() {
             continue;
         }
         let value = document_value(&origin, document)?;
         if !value.is_null() {
-            flatten(&origin, value, &mut manifests)?;
+            flatten(&origin, value, &mut told)?;
         }
     }
-    if manifests.is_empty() {
+    if is_empty {
         let origin = Origin { file: file.to_owned(), line: 1 };
         return Err(ManifestError::at(&origin, "the file holds no object"));
     }
-    Ok(manifests)
+    Ok(())
 }
 
 /// Splits at lines `---`; yields the line of each document's first content.
@@ -182,30 +216,33 @@ fn first_line(content: usize, document: &str) -> usize {
     content - document.lines().take_while(|line| line.trim().is_empty() || line.trim_start().starts_with('#')).count()
 }
 
-/// The items of a List as kubectl prints it, each as a document of its own, with its line counted from the document's.
+/// The items of a List as kubectl prints it, each as it stands there, with its line counted from the document's.
 ///
 /// Shape: `items:` at the left edge, each item beginning with `- ` there. `None` for anything else, which is read as a
 /// whole.
-fn block_list_items(document: &str) -> Option<Vec<(usize, String)>> {
+fn block_list_items(document: &str) -> Option<Vec<(usize, &str)>> {
     let is_list = document.lines().any(|line| line.starts_with("kind:") && line.trim_end().ends_with("List"));
     if !is_list || !document.lines().any(|line| line.trim_end() == "items:") {
         return None;
     }
-    let (mut items, mut is_inside) = (Vec::<(usize, String)>::new(), false);
+    let (mut items, mut is_inside, mut offset) = (Vec::<(usize, usize, usize)>::new(), false, 0);
     for (index, line) in document.split_inclusive('\n').enumerate() {
+        let (start, end) = (offset, offset + line.len());
+        offset = end;
         let is_key = line.starts_with(|first: char| !first.is_whitespace() && first != '-' && first != '#');
         if is_key {
             is_inside = line.trim_end() == "items:";
         } else if is_inside && line.starts_with("- ") {
-            items.push((index, format!("  {}", &line[2..])));
+            items.push((index, start, end));
         } else if is_inside {
             let begins_otherwise = line.starts_with('-') || line.contains("<<:");
-            let (_, item) = items.last_mut().filter(|_| !begins_otherwise)?;
-            item.push_str(line);
+            let (_, _, last) = items.last_mut().filter(|_| !begins_otherwise)?;
+            *last = end;
         }
     }
+    let items: Vec<_> = items.into_iter().map(|(index, start, end)| (index, &document[start..end])).collect();
     // Anchors reach from one item into another.
-    let is_plain = |(_, item): &(usize, String)| !item.contains(": *") && !item.contains("- *");
+    let is_plain = |(_, item): &(usize, &str)| !item.contains(": *") && !item.contains("- *");
     (!items.is_empty() && items.iter().all(is_plain)).then_some(items)
 }
 
@@ -220,7 +257,7 @@ fn document_value(origin: &Origin, document: &str) -> Result<Value, ManifestErro
         ManifestError::at(&Origin { file: origin.file.clone(), line }, what)
     };
     // A whole landscape as JSON is read several times faster as what it is; short texts are read with all checks.
-    if document.len() > 1 << 20
+    if document.len() > json_list::LONG
         && document.trim_start().starts_with('{')
         && let Ok(value) = serde_json::from_str(document)
     {
@@ -230,7 +267,7 @@ fn document_value(origin: &Origin, document: &str) -> Result<Value, ManifestErro
     serde_json::to_value(yaml).map_err(|error| ManifestError::at(origin, format!("not a JSON-like object: {error}")))
 }
 
-fn flatten(origin: &Origin, value: Value, manifests: &mut Vec<Manifest>) -> Result<(), ManifestError> {
+fn flatten(origin: &Origin, value: Value, each: &mut Each<'_>) -> Result<(), ManifestError> {
     let Value::Object(mut object) = value else {
         return Err(ManifestError::at(origin, "expected an object with `apiVersion`, `kind` and `metadata`"));
     };
@@ -241,7 +278,7 @@ fn flatten(origin: &Origin, value: Value, manifests: &mut Vec<Manifest>) -> Resu
     }
     let is_list = object["kind"].as_str().is_some_and(|kind| kind.ends_with("List"));
     if is_list && let Some(Value::Array(items)) = object.remove("items") {
-        return items.into_iter().try_for_each(|item| flatten(origin, item, manifests));
+        return items.into_iter().try_for_each(|item| flatten(origin, item, each));
     }
     let is_being_deleted = object.get("metadata").is_some_and(|metadata| metadata.get("deletionTimestamp").is_some());
     if let Some(Value::Object(metadata)) = object.get_mut("metadata") {
@@ -251,8 +288,7 @@ fn flatten(origin: &Origin, value: Value, manifests: &mut Vec<Manifest>) -> Resu
         metadata.remove("deletionTimestamp");
         metadata.remove("deletionGracePeriodSeconds");
     }
-    manifests.push(Manifest { origin: origin.clone(), object: Value::Object(object), is_being_deleted });
-    Ok(())
+    each(Manifest { origin: origin.clone(), object: Value::Object(object), is_being_deleted })
 }
 
 #[cfg(test)]
@@ -305,6 +341,22 @@ mod tests {
             "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: A}\n- apiVersion: v1\n  kind: [B\n",
             "error f.yaml:7: did not find expected ',' or ']'",
         );
+    }
+
+    #[test]
+    fn a_long_list_in_json_is_read_item_by_item() {
+        let item =
+            |name: &str| format!("{{\"apiVersion\": \"v1\", \"kind\": \"A\", \"metadata\": {{\"name\": \"{name}\"}}}}");
+        let blanks = " ".repeat(json_list::LONG);
+        let list =
+            |items: &str| format!("{{\"apiVersion\": \"v1\",\n\"items\": {items},{blanks}\n\"kind\": \"List\"}}");
+        check(&list(&format!("[{}, {}]", item("a"), item("b"))), "f.yaml:1 A a; f.yaml:1 A b");
+        check(&list("[]"), "error f.yaml:1: the file holds no object");
+        check(&list("[1]"), "error f.yaml:1: expected an object with `apiVersion`, `kind` and `metadata`");
+        check(&list("[{\"kind\": \"A\"}]"), "error f.yaml:1: `apiVersion` is missing");
+        // What is no List keeps its items.
+        let other = list(&format!("[{}]", item("a"))).replace("\"List\"", "\"Other\"");
+        check(&other, "f.yaml:1 Other ");
     }
 
     #[test]

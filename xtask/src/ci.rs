@@ -12,7 +12,7 @@ pub(crate) fn root() -> PathBuf {
     manifest.parent().unwrap_or(manifest).to_owned()
 }
 
-/// Runs every check; `long` explores more schedules and worlds.
+/// Runs every check; `long` explores more schedules, and compares forecasts with more landscapes.
 pub(crate) fn test(long: bool) -> Result<(), String> {
     step("format", cargo(&["fmt", "--all", "--check"]))?;
     step(
@@ -25,23 +25,27 @@ pub(crate) fn test(long: bool) -> Result<(), String> {
     step("build", cargo(&["build", "--workspace", "--profile", "ci"]))?;
     let mut tests = cargo(&["test", "--workspace", "--profile", "ci", "--no-fail-fast"]);
     if long {
-        tests.env("TERRARIUM_TEST_SCHEDULES", "200");
+        tests.env("TERRARIUM_TEST_SCHEDULES", "200").env("TERRARIUM_TEST_WORLDS", "200");
     }
     step("tests", tests)
 }
 
-/// Builds and runs the benchmarks with the release profile: of the simulation, of a landscape of processes, or both.
+/// Builds and runs the benchmarks with the release profile: of the simulation, of a landscape of processes, of forecasts,
+/// or all.
 pub(crate) fn bench(arguments: &[&str]) -> Result<(), String> {
     let (which, sizes) = match arguments {
-        [which @ ("simulation" | "processes"), sizes @ ..] => (Some(*which), sizes),
+        [which @ ("simulation" | "processes" | "forecast"), sizes @ ..] => (Some(*which), sizes),
         sizes => (None, sizes),
     };
-    if which != Some("processes") {
+    let is_wanted = |name: &str| which.is_none_or(|which| which == name);
+    if is_wanted("simulation") {
         run_bench("landscape", "landscape", sizes)?;
     }
     if which != Some("simulation") {
         step("build", cargo(&["build", "--package", "terrarium", "--release"]))?;
-        run_bench("terrarium-e2e", "processes", sizes)?;
+    }
+    for name in ["processes", "forecast"].into_iter().filter(|name| is_wanted(name)) {
+        run_bench("terrarium-e2e", name, sizes)?;
     }
     Ok(())
 }

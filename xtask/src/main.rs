@@ -13,7 +13,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
 
   test [--long]   every check: format, clippy, tidy, tests (with vectors, determinism and end to end)
   tidy            import table, features, headers, crate docs; sizes and doc coverage as warnings
-  bench [simulation|processes] [quick|full]
+  bench [simulation|processes|forecast] [quick|full]
                   build and run the benchmarks: one table each, and JSON as the last line";
 
 fn main() -> ExitCode {

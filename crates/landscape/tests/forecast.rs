@@ -24,10 +24,17 @@ const SHOOTS: u64 = 3;
 /// Shoot, pool, new version and when it got it; no pool is the control plane.
 type Move = (String, Option<String>, String, DateTime<Utc>);
 
+/// Worlds to compare; more with `TERRARIUM_TEST_WORLDS`.
+fn worlds() -> u64 {
+    #[expect(clippy::disallowed_methods, reason = "how long a test runs is decided outside of it")]
+    let count = std::env::var("TERRARIUM_TEST_WORLDS");
+    count.ok().and_then(|count| count.parse().ok()).unwrap_or(3)
+}
+
 #[test]
 fn forecasts_and_landscapes_agree() {
     let mut moved = 0;
-    for seed in 1..=3 {
+    for seed in 1..=worlds() {
         moved += check(seed);
     }
     assert!(moved > 10, "the worlds are too quiet: {moved}");

@@ -20,7 +20,6 @@ use super::what_if::{self, Classify, Expire};
 use super::world::{ProfileKey, World, name_of};
 use super::{explain, instant, show};
 use crate::failure::Failure;
-use crate::manifests;
 use crate::output::Output;
 
 /// Tell what maintenance will do: who is updated when, to what, why, and who is not
@@ -105,13 +104,16 @@ enum FailOn {
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
     let from = arguments.from.unwrap_or_else(|| Clock::wall().now());
+    if arguments.from.is_none() {
+        output.note(&format!("note: from {}, which is now; --from T begins at another instant", show(from)));
+    }
     if arguments.until < from {
         return Err(Failure::input(
             format!("--until {} is before --from {}", show(arguments.until), show(from)),
             "choose a later end",
         ));
     }
-    let mut world = World::of_manifests(manifests::read(&arguments.files)?)?;
+    let mut world = World::of_files(&arguments.files)?;
     if world.shoots.is_empty() {
         return Err(Failure::input("there is no Shoot among the manifests", "add the Shoots to be looked at"));
     }
@@ -165,15 +167,43 @@ struct Forecast {
 
 impl Forecast {
     fn of(world: &World, from: DateTime<Utc>, until: DateTime<Utc>, random: &Random) -> Self {
-        let draw = |purpose: &str, key: &str, ordinal: u64| random.draw(purpose, key, ordinal);
-        let settings = Settings { from, until, draw: &draw, gates: GATES, hash_version: hash_version() };
         let offers: BTreeMap<ProfileKey, Offer> = world
             .offers()
             .into_iter()
             .map(|(key, first)| (key.clone(), Offer { name: key.name, first, changes: Vec::new() }))
             .collect();
         let mut forecast = Self { rows: Vec::new(), unmoved: BTreeMap::new(), shoots: world.shoots.len() };
-        for shoot in &world.shoots {
+        // A Shoot's course depends on no other Shoot, so the processors share them; the parts come back in order.
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let share = world.shoots.len().div_ceil(processors).max(1);
+        let offers = &offers;
+        std::thread::scope(|scope| {
+            let parts = world.shoots.chunks(share);
+            let parts: Vec<_> =
+                parts.map(|shoots| scope.spawn(move || Self::of_shoots(shoots, offers, from, until, random))).collect();
+            for part in parts {
+                let part = part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+                forecast.rows.extend(part.rows);
+                for (reason, names) in part.unmoved {
+                    forecast.unmoved.entry(reason).or_default().extend(names);
+                }
+            }
+        });
+        forecast.rows.sort_by(|left, right| (left.change.time, &left.shoot).cmp(&(right.change.time, &right.shoot)));
+        forecast
+    }
+
+    fn of_shoots(
+        shoots: &[Shoot],
+        offers: &BTreeMap<ProfileKey, Offer>,
+        from: DateTime<Utc>,
+        until: DateTime<Utc>,
+        random: &Random,
+    ) -> Self {
+        let draw = |purpose: &str, key: &str, ordinal: u64| random.draw(purpose, key, ordinal);
+        let settings = Settings { from, until, draw: &draw, gates: GATES, hash_version: hash_version() };
+        let mut forecast = Self { rows: Vec::new(), unmoved: BTreeMap::new(), shoots: shoots.len() };
+        for shoot in shoots {
             let name = name_of(shoot);
             let key = ProfileKey::of(shoot);
             let Some(offer) = offers.get(&key) else {
@@ -186,7 +216,6 @@ impl Forecast {
             }
             forecast.rows.extend(course.changes.into_iter().map(|change| Row { shoot: name.clone(), change }));
         }
-        forecast.rows.sort_by(|left, right| (left.change.time, &left.shoot).cmp(&(right.change.time, &right.shoot)));
         forecast
     }
 
@@ -206,7 +235,8 @@ impl Forecast {
 }
 
 /// A landscape whose Shoots have pools that are updated in place has the gates for that.
-const GATES: Gates = Gates { in_place_node_updates: true, credentials_rotation_without_workers_rollout: true };
+pub(crate) const GATES: Gates =
+    Gates { in_place_node_updates: true, credentials_rotation_without_workers_rollout: true };
 
 /// The form of hash that the emulated gardenlet uses by default.
 pub(crate) fn hash_version() -> HashVersion {

@@ -84,11 +84,9 @@ fn pools<'a>(rows: impl Iterator<Item = &'a Row>, is_counted: impl Fn(Effect) ->
     let concerned = rows.filter(|row| is_counted(row.change.effect));
     let runs: BTreeSet<_> = concerned.map(|row| (&row.shoot, row.change.time, &row.change.pool)).collect();
     // The control plane's change rolls the same pools as a change of the pool itself at the same instant.
-    let of_pools = runs.iter().filter(|(_, _, pool)| pool.is_some()).count();
-    let alone = runs.iter().filter(|(shoot, time, pool)| {
-        pool.is_none() && !runs.iter().any(|(other, at, pool)| other == shoot && at == time && pool.is_some())
-    });
-    of_pools + alone.count()
+    let named: BTreeSet<_> = runs.iter().filter(|(.., pool)| pool.is_some()).map(|run| (run.0, run.1)).collect();
+    let alone = runs.iter().filter(|(shoot, time, pool)| pool.is_none() && !named.contains(&(*shoot, *time)));
+    runs.iter().filter(|(.., pool)| pool.is_some()).count() + alone.count()
 }
 
 /// The last lines: who moves, who fails, who never moves and why.

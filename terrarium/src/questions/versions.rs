@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `terrarium versions`: what a CloudProfile offers, who uses it, and what comes after it.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use api::core::{CloudProfileSpec, MachineImage, Shoot, Worker};
@@ -17,12 +18,11 @@ use domain::versions::{
 use serde_json::{Value, json};
 
 use super::rows::{Form, print_objects};
-use super::show;
 use super::world::{ProfileKey, World};
+use super::{instant, show};
 use crate::failure::Failure;
 use crate::live::client::Client;
 use crate::live::{Which, block_on};
-use crate::manifests;
 use crate::output::Output;
 
 /// Show versions with their state, expiration, targets and users
@@ -42,6 +42,9 @@ pub(crate) struct Arguments {
     /// Only versions that no Shoot uses
     #[arg(long)]
     unused: bool,
+    /// As of another instant [default: now, of the landscape or of this machine]
+    #[arg(long, value_name = "T", value_parser = instant)]
+    at: Option<DateTime<Utc>>,
     /// Form of the output
     #[arg(short = 'o', long = "output", value_enum, default_value_t = Form::Table)]
     output: Form,
@@ -70,8 +73,13 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
             block_on(async { Ok((World::of_landscape(&client.context()).await?, client.clock().await?.now)) })?;
         (world, now, profile_of(&client.facts.profile), client.facts.seed)
     } else {
-        (World::of_manifests(manifests::read(&arguments.files)?)?, Clock::wall().now(), Profile::default(), 1)
+        let now = arguments.at.unwrap_or_else(|| Clock::wall().now());
+        if arguments.at.is_none() {
+            output.note(&format!("note: as of {}, which is now; --at T looks from another instant", show(now)));
+        }
+        (World::of_files(&arguments.files)?, now, Profile::default(), 1)
     };
+    let now = arguments.at.unwrap_or(now);
     world.complete(&Random::new(seed), now);
     for note in &world.notes {
         output.note(&format!("note: {note}"));
@@ -200,6 +208,7 @@ impl View<'_> {
             )),
             _ => {}
         }
+        let mut ends = BTreeSet::new();
         for entry in versions {
             let judged = state(entry, self.now);
             if judged == State::Deprecated && entry.expiration_date.is_none() {
@@ -213,8 +222,10 @@ impl View<'_> {
             let outcome = kubernetes_update(&entry.version, false, versions, None, expired_by_then);
             if outcome.is_some_and(|outcome| outcome.result.is_err()) {
                 warnings.push(format!("{name}: kubernetes {}: {}", entry.version, self.dead_end(&entry.version)));
+                ends.extend(Version::parse(&entry.version).map(|version| (version.major, version.minor)));
             }
         }
+        warnings.extend(self.gaps(&ends));
         for image in &self.offered.machine_images {
             for entry in &image.versions {
                 if state(entry, self.now) == State::Deprecated && entry.expiration_date.is_none() {
@@ -236,6 +247,28 @@ impl View<'_> {
                 }
             }
         }
+    }
+
+    /// Minors whose next one is missing while a higher one is offered, without those of which this is said already.
+    fn gaps(&self, told: &BTreeSet<(u64, u64)>) -> Vec<String> {
+        let versions = &self.offered.kubernetes.versions;
+        let minors: BTreeSet<(u64, u64)> = versions
+            .iter()
+            .filter_map(|entry| Version::parse(&entry.version).ok())
+            .map(|version| (version.major, version.minor))
+            .collect();
+        let pairs = minors.iter().zip(minors.iter().skip(1));
+        let gaps = pairs.filter(|((major, minor), (next_major, next))| major == next_major && *next > minor + 1);
+        gaps.filter(|(minor, _)| !told.contains(*minor))
+            .map(|((major, minor), (_, next))| {
+                format!(
+                    "{}: the next minor after kubernetes {major}.{minor}, {major}.{}, is missing, while {major}.{next} is \
+                     offered: nobody gets there, since a minor cannot be skipped",
+                    self.name,
+                    minor + 1
+                )
+            })
+            .collect()
     }
 
     /// Why no version follows one of Kubernetes that expires.

@@ -3,8 +3,12 @@
 //!
 //! Each line names the object and the field that it was read from. Nothing is stored anywhere but in these objects: the
 //! lines about the next maintenance come from the same functions as the controller's.
+//!
+//! **Tour.** [`pending`] changes of the spec that are not rolled out.
 
-use api::core::{Shoot, Worker};
+mod pending;
+
+use api::core::Shoot;
 use api::machine::{Machine, MachineDeployment};
 use chrono::{DateTime, Utc};
 use clap::Args;
@@ -12,12 +16,10 @@ use clock::Random;
 use controller::{Api, ListOptions};
 use domain::annotations;
 use domain::forecast::{self, Offer, Settings};
-use domain::reconcile::{is_confined, is_hibernation_enabled};
-use domain::validation::shoot::Gates;
-use domain::worker_pool::{HashInputs, kubernetes_version};
+use domain::reconcile::is_hibernation_enabled;
 use process::Context;
 
-use super::forecast::hash_version;
+use super::forecast::{GATES, hash_version};
 use super::world::{ProfileKey, World};
 use super::{explain, show};
 use crate::failure::Failure;
@@ -74,7 +76,7 @@ async fn lines(arguments: &Arguments, client: &Client) -> Result<Vec<String>, Fa
     let pool = arguments.pool.as_deref();
     machines(&context, &shoot, pool, &mut lines).await?;
     in_place(&shoot, pool, &mut lines);
-    pending_changes(&context, &shoot, pool, &mut lines).await?;
+    pending::lines(&context, &shoot, pool, &mut lines).await?;
     maintenance(&context, &shoot, now, client.facts.seed, pool, &mut lines).await?;
     Ok(lines)
 }
@@ -192,57 +194,6 @@ fn in_place(shoot: &Shoot, pool: Option<&str>, lines: &mut Vec<String>) {
     }
 }
 
-/// What the spec of the Shoot says and its Worker does not: changes that are not rolled out.
-async fn pending_changes(
-    context: &Context,
-    shoot: &Shoot,
-    pool: Option<&str>,
-    lines: &mut Vec<String>,
-) -> Result<(), Failure> {
-    let Some((cluster, namespace)) = seed_cluster(shoot) else { return Ok(()) };
-    let workers = Api::<api::extensions::Worker>::namespaced(context, &cluster, &namespace);
-    let Some(rolled) = workers.get_opt(&shoot.metadata.name).await.map_err(failed)? else { return Ok(()) };
-    let when = if is_confined(&shoot.spec) {
-        "confined: waits for the next reconciliation (spec.maintenance.confineSpecUpdateRollout)"
-    } else {
-        "waits for the present reconciliation"
-    };
-    for (index, worker) in shoot.spec.provider.workers.iter().enumerate() {
-        if pool.is_some_and(|pool| worker.name != pool) {
-            continue;
-        }
-        let Some(known) = rolled.spec.pools.iter().find(|known| known.name == worker.name) else {
-            lines.push(format!("  spec.provider.workers[{index}] {} is new; {when}", worker.name));
-            continue;
-        };
-        let before = HashInputs::of_extension_pool(shoot, known);
-        for (field, from, to) in differences(shoot, worker, &before) {
-            lines.push(format!("  spec.provider.workers[{index}] {field}: {from} to {to}; {when}"));
-        }
-    }
-    for known in rolled.spec.pools.iter().filter(|known| pool.is_none_or(|pool| known.name == pool)) {
-        if !shoot.spec.provider.workers.iter().any(|worker| worker.name == known.name) {
-            lines.push(format!("  Worker pool {} is removed from the spec; {when}", known.name));
-        }
-    }
-    Ok(())
-}
-
-fn differences(shoot: &Shoot, worker: &Worker, before: &HashInputs) -> Vec<(&'static str, String, String)> {
-    let after = HashInputs::of_shoot(shoot, worker);
-    let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "none".to_owned());
-    let version = kubernetes_version(shoot, worker).to_owned();
-    let pairs = [
-        ("kubernetes.version", before.kubernetes_version.clone(), version),
-        ("machine.type", before.machine_type.clone(), after.machine_type.clone()),
-        ("machine.image.name", before.image_name.clone(), after.image_name.clone()),
-        ("machine.image.version", before.image_version.clone(), after.image_version.clone()),
-        ("volume.size", text(&before.volume_size), text(&after.volume_size)),
-        ("volume.type", text(&before.volume_type), text(&after.volume_type)),
-    ];
-    pairs.into_iter().filter(|(_, from, to)| from != to).collect()
-}
-
 /// The next run, what it will do, and what it will not.
 async fn maintenance(
     context: &Context,
@@ -287,7 +238,7 @@ async fn maintenance(
         from: now + chrono::TimeDelta::nanoseconds(1),
         until: run,
         draw: &draw,
-        gates: Gates { in_place_node_updates: true, ..Gates::default() },
+        gates: GATES,
         hash_version: hash_version(),
     };
     let course = forecast::course(shoot, &offer, &settings);

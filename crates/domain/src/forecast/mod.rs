@@ -2,25 +2,27 @@
 //! The maintenance of one Shoot over a stretch of time: the functions of [`crate::maintenance`], window after window.
 //!
 //! [`course`] walks from run to run. What it takes for granted: every reconciliation succeeds before the next window, and
-//! nobody but maintenance changes the Shoot. Runs lie at the instants that the maintenance controller draws; a window that
-//! is open at the beginning counts with the instant it was drawn for.
+//! nobody but maintenance and hibernation schedules changes the Shoot; so nobody selects nodes of a pool that is updated
+//! in place by hand, and what is pending there stays so. Runs lie at the instants that the maintenance controller draws; a
+//! window that is open at the beginning counts with the instant it was drawn for.
 //!
 //! Most windows change nothing, and those are not looked at: after a run that found nothing to do, the next that can find
 //! something comes with the expiration of a version that the Shoot itself uses, or with a change of what is offered; after
 //! one that failed or was refused, with any expiration. A run that changed something is followed by the very next one.
 //!
-//! **Tour.** [`refusal`] whether the API server would take the result; [`choice`] why a version is chosen, or not.
+//! **Tour.** [`settled`] the Shoot between two runs; [`refusal`] whether the API server would take the result; [`choice`]
+//! why a version is chosen, or not.
 
 pub mod choice;
 pub mod refusal;
+mod settled;
 #[cfg(test)]
 mod tests;
 
-use api::core::{CloudProfileSpec, LastOperation, Shoot};
+use api::core::{CloudProfileSpec, Shoot};
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::annotations;
-use crate::last_operation::{FAILED, OperationType, SUCCEEDED};
 use crate::maintenance::{self, Outcome, Plan, Restarters};
 use crate::reconcile::is_hibernation_enabled;
 use crate::validation::shoot::Gates;
@@ -183,7 +185,8 @@ pub fn course(shoot: &Shoot, offer: &Offer, settings: &Settings<'_>) -> Course {
     if shoot.metadata.is_being_deleted() {
         return course;
     }
-    settle(&mut course.last);
+    settled::begin(&mut course.last, settings.from);
+    settled::settle(&mut course.last, &[]);
     let runs = Runs { window: effective_window(shoot), key: draw_key(shoot), draw: settings.draw };
     let (mut now, mut span) = runs.at_or_after(settings.from);
     if maintenance::is_requested(shoot) {
@@ -192,6 +195,9 @@ pub fn course(shoot: &Shoot, offer: &Offer, settings: &Settings<'_>) -> Course {
     let mut told: Vec<Change> = Vec::new();
     while now <= settings.until {
         let offered = offer.at(now);
+        settled::follow_schedules(&mut course.last, now, |switched, stored| {
+            refusal::of(switched, stored, offered, settings.gates, now).is_none()
+        });
         let Ok(plan) = maintenance::plan(&course.last, &offer.name, offered, now) else { break };
         let run = Run { now, span, before: &course.last, offered, settings };
         let refused = plan.has_findings().then(|| refusal::of(&plan.shoot, run.before, offered, settings.gates, now));
@@ -209,8 +215,9 @@ pub fn course(shoot: &Shoot, offer: &Offer, settings: &Settings<'_>) -> Course {
             // The request for maintenance is dropped with the refusal.
             course.last.metadata.annotations.remove(annotations::OPERATION);
         } else {
+            let by_hand = run.updated_by_hand(&plan);
             course.last = maintenance::apply(&course.last, &plan, Restarters::default());
-            settle(&mut course.last);
+            settled::settle(&mut course.last, &by_hand);
         }
         let next = if moved {
             now + TimeDelta::nanoseconds(1)
@@ -226,21 +233,6 @@ pub fn course(shoot: &Shoot, offer: &Offer, settings: &Settings<'_>) -> Course {
 fn is_same(known: &Change, change: &Change) -> bool {
     (known.subject, &known.pool, &known.from, &known.failure)
         == (change.subject, &change.pool, &change.from, &change.failure)
-}
-
-/// What gardenlet makes of a Shoot until its next window: its operation is done, its tasks are gone.
-fn settle(shoot: &mut Shoot) {
-    let is_waiting = shoot.status.last_operation.as_ref().is_some_and(|operation| operation.state == FAILED)
-        && shoot.metadata.annotation(annotations::OPERATION) != Some("retry");
-    if is_waiting {
-        return;
-    }
-    if !maintenance::is_requested(shoot) {
-        shoot.metadata.annotations.remove(annotations::OPERATION);
-    }
-    shoot.metadata.annotations.remove(annotations::TASKS);
-    let done = || LastOperation { r#type: OperationType::Reconcile.as_str().to_owned(), ..LastOperation::default() };
-    SUCCEEDED.clone_into(&mut shoot.status.last_operation.get_or_insert_with(done).state);
 }
 
 /// The next instant at which a run can find something that the last one did not.
@@ -404,6 +396,16 @@ impl Run<'_> {
         changes
     }
 
+    /// The pools whose nodes wait for a person after this run.
+    fn updated_by_hand(&self, plan: &Plan) -> Vec<String> {
+        if is_hibernation_enabled(&self.before.spec) {
+            return Vec::new();
+        }
+        let effects = worker_pool::effects(self.before, &plan.shoot, self.settings.hash_version);
+        let by_hand = effects.into_iter().filter(|(_, effect)| effect.effect == Effect::ManualInPlace);
+        by_hand.map(|(pool, _)| pool).collect()
+    }
+
     /// What a change alone does to a pool, or to the pool that it does most to.
     fn effect(&self, pool: Option<&str>, change: impl FnOnce(&mut Shoot)) -> Effect {
         // Without nodes nothing is to be rolled: new ones come with the new state when the Shoot wakes up.
@@ -426,10 +428,14 @@ impl Run<'_> {
             let rotation = shoot.status.credentials.get_or_insert_default().rotation.get_or_insert_default();
             let started = Some(apimachinery::meta::Time::from_instant(self.now));
             if rolls_authorities {
-                rotation.certificate_authorities.get_or_insert_default().last_initiation_time = started;
+                let authorities = rotation.certificate_authorities.get_or_insert_default();
+                authorities.last_initiation_time = started;
+                authorities.pending_workers_rollouts.clear();
             }
             if rolls_key {
-                rotation.service_account_key.get_or_insert_default().last_initiation_time = started;
+                let key = rotation.service_account_key.get_or_insert_default();
+                key.last_initiation_time = started;
+                key.pending_workers_rollouts.clear();
             }
             let Some(named) = named else { return };
             let pools: Vec<&str> = named.trim_start_matches('=').split(',').collect();

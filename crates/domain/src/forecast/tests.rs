@@ -191,6 +191,65 @@ fn deleted_and_hibernated_shoots() {
     check(&given, offered, &[]);
 }
 
+/// Hibernated at its window by a schedule, awake at noon: nodes that are not there are not rolled.
+#[test]
+fn schedules_let_a_shoot_sleep_through_its_window() {
+    let schedule = |start: &str, end: &str| api::core::HibernationSchedule {
+        start: Some(start.to_owned()),
+        end: Some(end.to_owned()),
+        location: Some("Europe/Berlin".to_owned()),
+    };
+    let mut given = shoot("1.31.1", "1.0.0", false);
+    let offered = profile("1.31.1@2025-06-18 1.32.0", "1.0.0", "major");
+    let sleeps = |schedules| Some(api::core::Hibernation { enabled: None, schedules });
+    given.spec.hibernation = sleeps(vec![schedule("0 20 * * *", "0 7 * * *")]);
+    let course = check(&given, offered.clone(), &["18 kubernetes 1.31.1->1.32.0 forced"]);
+    assert_eq!(course.last.spec.hibernation.and_then(|hibernation| hibernation.enabled), Some(true));
+    given.spec.hibernation = sleeps(vec![schedule("0 1 * * *", "0 7 * * *")]);
+    check(&given, offered, &["18 kubernetes 1.31.1->1.32.0 forced rolling"]);
+}
+
+/// The server does not let a Shoot sleep while such an operation waits, so it is awake in its first window.
+#[test]
+fn a_waiting_operation_keeps_a_shoot_awake() {
+    let mut given = shoot("1.31.1", "1.0.0", false);
+    let operation = "rotate-serviceaccount-key-start".to_owned();
+    given.metadata.annotations.insert(annotations::MAINTENANCE_OPERATION.to_owned(), operation);
+    let schedule = api::core::HibernationSchedule { start: Some("0 20 * * *".to_owned()), ..Default::default() };
+    given.spec.hibernation = Some(api::core::Hibernation { enabled: None, schedules: vec![schedule] });
+    let offered = profile("1.31.1@2025-06-18 1.32.0", "1.0.0", "major");
+    check(&given, offered, &["15 operation rolling", "18 kubernetes 1.31.1->1.32.0 forced"]);
+}
+
+/// Nobody selects the nodes, so the pool stays pending and the next change is refused. Automatic updates are done by then.
+#[test]
+fn a_pool_that_waits_for_a_person_blocks_what_comes_next() {
+    let with_strategy = |strategy: &str| {
+        let mut given = shoot("1.31.1", "1.0.0", true);
+        given.spec.provider.workers[0].update_strategy = Some(strategy.to_owned());
+        given.spec.provider.workers[0].max_surge = Some(apimachinery::meta::IntOrString::Int(0));
+        given.spec.provider.workers[0].max_unavailable = Some(apimachinery::meta::IntOrString::Int(1));
+        given
+    };
+    let mut offered = profile("1.31.1 1.31.2?", "1.0.0@2025-06-20 1.1.0", "major");
+    for version in &mut offered.machine_images[0].versions {
+        let min_version_for_update = Some("1.0.0".to_owned());
+        version.in_place_updates = Some(api::core::InPlaceUpdates { supported: true, min_version_for_update });
+    }
+    let first = offered.clone();
+    offered.kubernetes.versions[1].classification = None;
+    let offer = Offer { name: "local".to_owned(), first, changes: vec![(instant("2025-06-25T00:00:00Z"), offered)] };
+    let told = |strategy| -> Vec<String> {
+        course(&with_strategy(strategy), &offer, &settings()).changes.iter().map(tell).collect()
+    };
+    let updated = "15 machineImage of w 1.0.0->1.1.0";
+    assert_eq!(
+        told("AutoInPlaceUpdate"),
+        [format!("{updated} autoInPlace"), "25 kubernetes 1.31.1->1.31.2 kubeletRestart".to_owned()]
+    );
+    assert_eq!(told("ManualInPlaceUpdate"), [format!("{updated} manualInPlace"), "25 blocked failed".to_owned()]);
+}
+
 #[test]
 fn changes_of_the_profile_are_seen_in_the_next_window() {
     let first = profile("1.31.1", "1.0.0", "major");

@@ -19,7 +19,7 @@ use crate::reconcile::is_failed_and_observed;
 pub const TRIGGER_DEADLINE: TimeDelta = TimeDelta::hours(2);
 
 /// How far back activations are looked for at most.
-const LOOK_BACK: TimeDelta = TimeDelta::days(7);
+pub const LOOK_BACK: TimeDelta = TimeDelta::days(7);
 
 /// How long after an activation the schedules are looked at.
 const PADDING: TimeDelta = TimeDelta::milliseconds(100);

@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::semver::parse_normalized;
 use super::semver::{compare_prereleases, is_identifier, is_number};
 use super::{Error, Version, normalize};
 
@@ -262,7 +263,7 @@ impl Bound {
     /// # Errors
     /// When it does not parse.
     pub fn is_met_by(&self, left: &str) -> Result<bool, Error> {
-        Ok(self.0.is_met_by(&Version::parse(&normalize(left))?))
+        Ok(self.0.is_met_by(&parse_normalized(left)?))
     }
 }
 
@@ -282,7 +283,7 @@ pub fn compare_versions(left: &str, operator: Operator, right: &str) -> Result<b
 /// When one of them does not parse; the constraint is looked at first.
 pub fn meets_constraint(version: &str, constraint: &str) -> Result<bool, Error> {
     let constraint = Constraint::parse(constraint)?;
-    Ok(constraint.is_met_by(&Version::parse(&normalize(version))?))
+    Ok(constraint.is_met_by(&parse_normalized(version)?))
 }
 
 impl Operator {

@@ -43,6 +43,9 @@ impl Version {
 
     /// Reads a version; the same as [`str::parse`].
     pub fn parse(text: &str) -> Result<Self, ParseError> {
+        if let Some(release) = plain(text) {
+            return Ok(release);
+        }
         let rest = text.strip_prefix('v').unwrap_or(text);
         let (rest, metadata) = rest.split_once('+').map_or((rest, None), |(rest, meta)| (rest, Some(meta)));
         let (core, prerelease) = rest.split_once('-').map_or((rest, None), |(core, pre)| (core, Some(pre)));
@@ -83,6 +86,23 @@ impl Version {
         prerelease.clone_into(&mut self.prerelease);
         self
     }
+}
+
+/// A release of three short numbers, as nearly every version is; anything else is left to the whole grammar.
+fn plain(text: &str) -> Option<Version> {
+    let mut numbers = [0; 3];
+    let mut parts = text.split('.');
+    for number in &mut numbers {
+        let part = parts.next().filter(|part| is_number(part) && part.len() < 19 && !has_leading_zero(part))?;
+        *number = part.bytes().fold(0, |value: u64, digit| value * 10 + u64::from(digit - b'0'));
+    }
+    let [major, minor, patch] = numbers;
+    parts.next().is_none().then(|| Version::new(major, minor, patch))
+}
+
+/// A version without its pre-release and metadata: the same as reading what [`normalize`] leaves.
+pub(super) fn parse_normalized(text: &str) -> Result<Version, ParseError> {
+    plain(text).map_or_else(|| Version::parse(&normalize(text)), Ok)
 }
 
 pub(super) fn is_number(part: &str) -> bool {
@@ -174,6 +194,21 @@ pub fn normalize(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn plain_releases_are_read_as_the_whole_grammar_reads_them() {
+        for text in
+            ["1.31.2", "0.0.0", "01.2.3", "1.2", "1.2.3.4", "1..3", "v1.2.3", "1.2.3-rc.1", "1.2.99999999999999999999"]
+        {
+            // Metadata sends the same numbers through the whole grammar, and changes nothing.
+            let whole = Version::parse(&format!("{text}+m"));
+            match plain(text) {
+                Some(release) => assert_eq!(Ok(release), whole, "{text}"),
+                None => assert_eq!(Version::parse(text), whole, "{text}"),
+            }
+        }
+        assert_eq!(plain("1.31.2"), Some(Version::new(1, 31, 2)));
+    }
 
     /// Text, and what it is read as.
     const TEXTS: &str = "

@@ -197,24 +197,87 @@ fn shoot_update(input: &Value, expected: &Value) -> Result<(), String> {
     compare(&first, &wanted)
 }
 
-/// Another valid value at a path.
+/// Another valid value at a path: below pool `w1`, below `w2` with `workers[1].`, else below the Shoot.
 fn apply_change(shoot: &mut Shoot, change: &str) {
     let (index, path) = match change.strip_prefix("workers[1].") {
         Some(path) => (1, path),
         None => (0, change),
     };
+    if path == "remove workers[0]" {
+        drop(shoot.spec.provider.workers.remove(0));
+        return;
+    }
+    if let Some(path) = path.strip_prefix("spec.").or_else(|| path.strip_prefix("metadata.").map(|_| path)) {
+        let mut tree = serde_json::to_value(&*shoot).expect("a Shoot");
+        let tree = if path.starts_with("metadata.") { &mut tree } else { &mut tree["spec"] };
+        set(tree, path);
+        let tree = tree.take();
+        if path.starts_with("metadata.") {
+            shoot.metadata = serde_json::from_value(tree["metadata"].clone()).expect("metadata");
+        } else {
+            shoot.spec = serde_json::from_value(tree).expect("a spec");
+        }
+        return;
+    }
     let worker = &mut shoot.spec.provider.workers[index];
+    let mut tree = serde_json::to_value(&*worker).expect("a worker");
+    set(&mut tree, path);
+    *worker = serde_json::from_value(tree).expect("a worker");
+}
+
+/// Other valid values of fields, by their paths below a pool or below `spec`.
+fn other_value(path: &str) -> Value {
     match path {
-        "machine.type" => "large".clone_into(&mut worker.machine.r#type),
-        "machine.image.name" => "ubuntu".clone_into(&mut worker.machine.image.get_or_insert_default().name),
-        "machine.image.version" => worker.machine.image.get_or_insert_default().version = Some("1.0.1".to_owned()),
-        "volume.size" => "60Gi".clone_into(&mut worker.volume.get_or_insert_default().size),
-        "maximum" => worker.maximum += 1,
-        "remove workers[0]" => drop(shoot.spec.provider.workers.remove(0)),
-        "spec.kubernetes.version" => "1.31.5".clone_into(&mut shoot.spec.kubernetes.version),
-        "spec.kubernetes.kubelet" => shoot.spec.kubernetes.kubelet.get_or_insert_default().max_pods = Some(200),
+        "machine.type" => json!("large"),
+        "machine.image.name" => json!("ubuntu"),
+        "machine.image.version" => json!("1.0.1"),
+        "machine.image" => json!({"name": "gardenlinux", "version": "1.0.1"}),
+        "machine.architecture" => json!("arm64"),
+        "machine.image.providerConfig" | "providerConfig" => json!({"a": 1}),
+        "volume.size" => json!("60Gi"),
+        "volume.type" => json!("fast"),
+        "volume.encrypted" => json!(true),
+        "volume" => json!({"size": "60Gi", "type": "fast"}),
+        "dataVolumes" => json!([{"name": "data", "size": "10Gi"}]),
+        "cri.name" => json!("docker"),
+        "cri" => json!({"name": "containerd", "containerRuntimes": [{"type": "gvisor"}]}),
+        "minimum" => json!(2),
+        "maximum" => json!(4),
+        "maxSurge" => json!(2),
+        "maxUnavailable" => json!(1),
+        "priority" => json!(7),
+        "zones" => json!(["z1"]),
+        "labels" | "annotations" | "metadata.labels" | "metadata.annotations" => json!({"a": "b"}),
+        "sysctls" => json!({"vm.swappiness": "10"}),
+        "taints" => json!([{"key": "a", "value": "b", "effect": "NoSchedule"}]),
+        "kubernetes.version" => json!("1.31.5"),
+        "kubernetes.kubelet" => json!({"maxPods": 200}),
+        "kubernetes.kubelet.maxPods" => json!(200),
+        "kubernetes.kubelet.cpuManagerPolicy" => json!("static"),
+        "kubernetes.kubelet.evictionHard" => json!({"memoryAvailable": "200Mi"}),
+        "kubernetes.kubelet.kubeReserved" => json!({"memory": "2Gi"}),
+        "machineControllerManager" => json!({"machineDrainTimeout": "1h0m0s"}),
+        "machineControllerManager.machineDrainTimeout" => json!("1h0m0s"),
+        "clusterAutoscaler" => json!({"scaleDownUnneededTime": "1h0m0s"}),
+        "systemComponents.allow" => json!(false),
+        "systemComponents.nodeLocalDNS.enabled" | "hibernation.enabled" => json!(true),
+        "maintenance.confineSpecUpdateRollout" => json!(true),
+        "maintenance.autoUpdate.kubernetesVersion" => json!(false),
+        "purpose" => json!("development"),
         other => panic!("no such change: {other}"),
     }
+}
+
+/// Sets the field at a path to another valid value.
+fn set(tree: &mut Value, path: &str) {
+    let mut field = tree;
+    for key in path.split('.') {
+        if field.is_null() {
+            *field = json!({});
+        }
+        field = &mut field[key];
+    }
+    *field = other_value(path);
 }
 
 /// The fields that the vector asks for.

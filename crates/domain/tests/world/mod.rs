@@ -11,6 +11,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::rollout::deployment::{self, Deployment, Set, Step, Strategy};
 use domain::rollout::machine::{self, Action, Machine, Node, Phase};
 use domain::rollout::machine_set::{self, DEFAULT_PRIORITY, Member, Wish};
+use domain::rollout::replicas::Situation;
 use domain::rollout::{Limits, Parameter};
 
 pub(crate) use self::rules::apply_rule;
@@ -41,6 +42,8 @@ struct SimulatedDeployment {
     machines: Vec<SimulatedMachine>,
     scale_down_disabled: bool,
     created: i64,
+    /// Least and most machines of the pool in its zone.
+    bounds: (i32, i32),
 }
 
 pub(crate) struct World {
@@ -50,6 +53,8 @@ pub(crate) struct World {
     join: i64,
     drain: i64,
     delete: i64,
+    /// Machines that go are not drained first: they carry the label that forces it.
+    is_drain_forced: bool,
     deployments: BTreeMap<String, SimulatedDeployment>,
 }
 
@@ -59,7 +64,7 @@ fn instant(seconds: i64) -> DateTime<Utc> {
 
 impl World {
     pub(crate) fn new(join: i64, drain: i64, delete: i64) -> Self {
-        Self { now: 0, uneven: 0, join, drain, delete, deployments: BTreeMap::new() }
+        Self { now: 0, uneven: 0, join, drain, delete, is_drain_forced: false, deployments: BTreeMap::new() }
     }
 
     /// A MachineDeployment whose machines all run.
@@ -80,6 +85,7 @@ impl World {
             machines: Vec::new(),
             scale_down_disabled: false,
             created: 0,
+            bounds: (replicas, replicas),
         };
         for _ in 0..replicas {
             let machine = simulated.create(&set.name, 0);
@@ -101,6 +107,35 @@ impl World {
         for simulated in self.deployments.values_mut() {
             simulated.deployment.replicas = replicas;
         }
+    }
+
+    pub(crate) fn set_bounds(&mut self, name: &str, minimum: i32, maximum: i32) {
+        self.deployments.get_mut(name).expect("the name is of this world").bounds = (minimum, maximum);
+    }
+
+    /// The Shoot goes to sleep, or wakes up.
+    pub(crate) fn hibernate(&mut self, hibernated: bool) {
+        self.is_drain_forced = hibernated;
+        let all_existing_are_zero = self.deployments.values().all(|simulated| simulated.deployment.replicas == 0);
+        let autoscaled = self.deployments.values().any(|simulated| simulated.bounds.1 > simulated.bounds.0);
+        for simulated in self.deployments.values_mut() {
+            let situation = Situation {
+                hibernated,
+                autoscaled,
+                existing: Some(simulated.deployment.replicas),
+                restored: None,
+                all_existing_are_zero,
+                minimum: simulated.bounds.0,
+                maximum: simulated.bounds.1,
+            };
+            simulated.deployment.replicas = situation.replicas();
+        }
+    }
+
+    /// Names of all machines, in order.
+    pub(crate) fn machine_names(&self) -> Vec<String> {
+        let machines = self.deployments.values().flat_map(|simulated| &simulated.machines);
+        machines.map(|simulated| simulated.machine.name.clone()).collect()
     }
 
     pub(crate) fn limits(&self, name: &str) -> (i32, i32) {
@@ -140,7 +175,8 @@ impl World {
 
     fn round(&mut self, name: &str) -> (bool, Option<i64>) {
         let now = self.now;
-        let speed = (self.join, self.drain, self.delete, self.uneven);
+        let drain = if self.is_drain_forced { 0 } else { self.drain };
+        let speed = (self.join, drain, self.delete, self.uneven);
         let simulated = self.deployments.get_mut(name).expect("the name is of this world");
         let mut changed = simulated.deployment_pass(name, now);
         changed |= simulated.set_passes(now);

@@ -70,8 +70,9 @@ fn text(value: &Value) -> Option<String> {
     value.as_str().map(str::to_owned)
 }
 
+/// A number; 0 if it is not set.
 fn number(value: &Value) -> i32 {
-    i32::try_from(value.as_i64().expect("a number")).expect("a small number")
+    if value.is_null() { 0 } else { i32::try_from(value.as_i64().expect("a number")).expect("a small number") }
 }
 
 fn limit(value: &Value) -> IntOrString {

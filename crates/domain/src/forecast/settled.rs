@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What becomes of a Shoot between two runs of maintenance: gardenlet does its work, schedules let it sleep and wake.
+
+use api::core::{InPlaceUpdatesStatus, LastOperation, Shoot};
+use apimachinery::meta::Time;
+use chrono::{DateTime, Utc};
+
+use crate::hibernation::{self, LOOK_BACK};
+use crate::last_operation::{FAILED, OperationType, SUCCEEDED};
+use crate::{annotations, maintenance};
+
+/// The manifest is taken for what holds at the beginning: schedules count from there.
+pub(super) fn begin(shoot: &mut Shoot, from: DateTime<Utc>) {
+    let seen = shoot.status.last_hibernation_trigger_time.map(|time| time.0);
+    if has_schedules(shoot) && seen.is_none_or(|seen| seen < from) {
+        shoot.status.last_hibernation_trigger_time = Some(Time::from_instant(from));
+    }
+}
+
+/// Whether the Shoot sleeps and wakes by schedules.
+fn has_schedules(shoot: &Shoot) -> bool {
+    shoot.spec.hibernation.as_ref().is_some_and(|hibernation| !hibernation.schedules.is_empty())
+}
+
+/// What gardenlet makes of a Shoot until its next window: its operation is done, its tasks are gone, pools that are
+/// updated in place automatically are done. `by_hand` are pools that wait for a person from now on.
+pub(super) fn settle(shoot: &mut Shoot, by_hand: &[String]) {
+    let is_waiting = shoot.status.last_operation.as_ref().is_some_and(|operation| operation.state == FAILED)
+        && shoot.metadata.annotation(annotations::OPERATION) != Some("retry");
+    if is_waiting {
+        return;
+    }
+    if !maintenance::is_requested(shoot) {
+        shoot.metadata.annotations.remove(annotations::OPERATION);
+    }
+    shoot.metadata.annotations.remove(annotations::TASKS);
+    let done = || LastOperation { r#type: OperationType::Reconcile.as_str().to_owned(), ..LastOperation::default() };
+    SUCCEEDED.clone_into(&mut shoot.status.last_operation.get_or_insert_with(done).state);
+    settle_in_place(shoot, by_hand);
+}
+
+fn settle_in_place(shoot: &mut Shoot, by_hand: &[String]) {
+    if shoot.status.in_place_updates.is_none() && by_hand.is_empty() {
+        return;
+    }
+    let updates = shoot.status.in_place_updates.get_or_insert_default();
+    let pending = updates.pending_worker_updates.get_or_insert_default();
+    pending.auto_in_place_update.clear();
+    let new = by_hand.iter().filter(|pool| !pending.manual_in_place_update.contains(pool));
+    pending.manual_in_place_update.extend(new.cloned().collect::<Vec<_>>());
+    if pending.manual_in_place_update.is_empty() {
+        *updates = InPlaceUpdatesStatus::default();
+    }
+}
+
+/// Lets the Shoot sleep or wake as its schedules have asked for since the last look. A switch that the API server would
+/// not take does not happen.
+pub(super) fn follow_schedules(shoot: &mut Shoot, now: DateTime<Utc>, is_taken: impl Fn(&Shoot, &Shoot) -> bool) {
+    let Some(seen) = shoot.status.last_hibernation_trigger_time.filter(|_| has_schedules(shoot)) else { return };
+    let version = shoot.status.gardener.version.clone();
+    let mut at = now;
+    while at > seen.0 {
+        let Some(decision) = hibernation::decide(shoot, &version, LOOK_BACK, at) else { return };
+        if let Some(switch) = decision.switch {
+            let mut switched = shoot.clone();
+            switched.spec.hibernation.get_or_insert_default().enabled = Some(switch.enabled());
+            // Only an operation that waits for maintenance makes the server refuse it.
+            let waits = shoot.metadata.annotation(annotations::MAINTENANCE_OPERATION).is_some();
+            if !waits || is_taken(&switched, shoot) {
+                switched.status.hibernated = switch.enabled();
+                *shoot = switched;
+            }
+            break;
+        }
+        at -= LOOK_BACK;
+    }
+    shoot.status.last_hibernation_trigger_time = Some(Time::from_instant(now));
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The items of a long List in JSON, one after the other: the List never exists as a whole.
+
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
+
+use super::ManifestError;
+
+/// Longer texts than this (in bytes) are read as JSON if they are JSON.
+pub(super) const LONG: usize = 1 << 20;
+
+/// What is done with each item.
+type EachItem<'a> = dyn FnMut(Value) -> Result<(), ManifestError> + 'a;
+
+#[derive(Deserialize)]
+struct Head {
+    kind: Option<String>,
+}
+
+/// Reads the items of a List. `None` for a short text, one that is no JSON, and any other object.
+pub(super) fn each_item(document: &str, each: &mut EachItem<'_>) -> Option<Result<(), ManifestError>> {
+    if document.len() <= LONG || !document.trim_start().starts_with('{') {
+        return None;
+    }
+    // The kind may stand behind the items; this also finds out whether all of it is JSON.
+    let head: Head = serde_json::from_str(document).ok()?;
+    if !head.kind?.ends_with("List") {
+        return None;
+    }
+    let mut failure = None;
+    let list = List { each, failure: &mut failure };
+    let read = list.deserialize(&mut serde_json::Deserializer::from_str(document));
+    match (read, failure) {
+        (_, Some(failure)) => Some(Err(failure)),
+        (Ok(()), None) => Some(Ok(())),
+        (Err(_), None) => None,
+    }
+}
+
+/// A List, or the array of its items; what `each` says of an item ends the reading.
+struct List<'a, 'b> {
+    each: &'a mut EachItem<'b>,
+    failure: &'a mut Option<ManifestError>,
+}
+
+impl<'de> DeserializeSeed<'de> for List<'_, '_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for List<'_, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a List with items")
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(key) = map.next_key::<String>()? {
+            if key == "items" {
+                map.next_value_seed(List { each: &mut *self.each, failure: &mut *self.failure })?;
+            } else {
+                map.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
+        while let Some(item) = items.next_element::<Value>()? {
+            if let Err(failure) = (self.each)(item) {
+                *self.failure = Some(failure);
+                return Err(serde::de::Error::custom("an item is refused"));
+            }
+        }
+        Ok(())
+    }
+}

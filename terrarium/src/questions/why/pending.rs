@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the spec of a Shoot says and its control plane and nodes do not know yet, field by field.
+//!
+//! The Cluster object holds the Shoot as gardenlet has seen it last; the Worker holds its pools as they were rolled out
+//! last. A gardenlet that has been restarted refreshes the first and not the second.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use api::core::{Shoot, Worker};
+use api::extensions::Cluster;
+use controller::Api;
+use domain::reconcile::is_confined;
+use domain::worker_pool::{HashInputs, kubernetes_version};
+use process::Context;
+use serde_json::Value;
+
+use super::{failed, seed_cluster};
+use crate::failure::Failure;
+
+/// The lines, one a field; those of other pools than `pool` are left out.
+pub(super) async fn lines(
+    context: &Context,
+    shoot: &Shoot,
+    pool: Option<&str>,
+    lines: &mut Vec<String>,
+) -> Result<(), Failure> {
+    let Some((cluster, namespace)) = seed_cluster(shoot) else { return Ok(()) };
+    let when = if is_confined(&shoot.spec) {
+        "confined: waits for the next reconciliation (spec.maintenance.confineSpecUpdateRollout)"
+    } else {
+        "waits for the present reconciliation"
+    };
+    let mut found = BTreeMap::new();
+    let seen = Api::<Cluster>::all(context, &cluster).get_opt(&namespace).await.map_err(failed)?;
+    if let Some(seen) = seen {
+        let spec = serde_json::to_value(&shoot.spec).map_err(|error| Failure::Failed(error.to_string()))?;
+        compare("spec", &seen.spec.shoot.0["spec"], &spec, &mut found);
+    }
+    let workers = Api::<api::extensions::Worker>::namespaced(context, &cluster, &namespace);
+    if let Some(rolled) = workers.get_opt(&shoot.metadata.name).await.map_err(failed)? {
+        compare_pools(shoot, &rolled, &mut found);
+    }
+    let others: Vec<String> = shoot
+        .spec
+        .provider
+        .workers
+        .iter()
+        .enumerate()
+        .filter(|(_, worker)| pool.is_some_and(|pool| worker.name != pool))
+        .map(|(index, _)| format!("spec.provider.workers[{index}]"))
+        .collect();
+    found.retain(|path, _| !others.iter().any(|other| path.starts_with(other.as_str())));
+    lines.extend(found.into_iter().map(|(path, change)| format!("  {path}: {change}; {when}")));
+    Ok(())
+}
+
+/// Collects what differs below a path, `path -> from to`.
+fn compare(path: &str, old: &Value, new: &Value, found: &mut BTreeMap<String, String>) {
+    match (old, new) {
+        (Value::Object(before), Value::Object(after)) => {
+            let keys: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+            for key in keys {
+                compare(&format!("{path}.{key}"), &old[key], &new[key], found);
+            }
+        }
+        (Value::Array(before), Value::Array(after)) if are_named(before) && are_named(after) => {
+            for (index, item) in after.iter().enumerate() {
+                let known = before.iter().find(|known| known["name"] == item["name"]);
+                compare(&format!("{path}[{index}]"), known.unwrap_or(&Value::Null), item, found);
+            }
+            for gone in before.iter().filter(|known| !after.iter().any(|item| item["name"] == known["name"])) {
+                let name = gone["name"].as_str().unwrap_or_default();
+                found.insert(format!("{path} {name}"), "removed".to_owned());
+            }
+        }
+        (Value::Null, Value::Object(item)) if item.contains_key("name") => {
+            found.insert(path.to_owned(), format!("{} is new", item["name"].as_str().unwrap_or_default()));
+        }
+        _ if old == new => {}
+        _ => {
+            found.insert(path.to_owned(), format!("{} to {}", text(old), text(new)));
+        }
+    }
+}
+
+fn are_named(items: &[Value]) -> bool {
+    items.iter().all(|item| item["name"].is_string())
+}
+
+fn text(value: &Value) -> String {
+    match value {
+        Value::Null => "none".to_owned(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// Pools as they were rolled out last; what is found already is not told twice.
+fn compare_pools(shoot: &Shoot, rolled: &api::extensions::Worker, found: &mut BTreeMap<String, String>) {
+    for (index, worker) in shoot.spec.provider.workers.iter().enumerate() {
+        let path = format!("spec.provider.workers[{index}]");
+        let Some(known) = rolled.spec.pools.iter().find(|known| known.name == worker.name) else {
+            found.entry(path).or_insert_with(|| format!("{} is new", worker.name));
+            continue;
+        };
+        let before = HashInputs::of_extension_pool(shoot, known);
+        for (field, from, to) in differences(shoot, worker, &before) {
+            let path = match field {
+                // A pool without a version of its own follows the control plane.
+                "kubernetes.version" if worker.kubernetes.as_ref().is_none_or(|own| own.version.is_none()) => {
+                    "spec.kubernetes.version".to_owned()
+                }
+                field => format!("{path}.{field}"),
+            };
+            found.entry(path).or_insert_with(|| format!("{from} to {to}"));
+        }
+    }
+    for known in &rolled.spec.pools {
+        if !shoot.spec.provider.workers.iter().any(|worker| worker.name == known.name) {
+            found.entry(format!("spec.provider.workers {}", known.name)).or_insert_with(|| "removed".to_owned());
+        }
+    }
+}
+
+fn differences(shoot: &Shoot, worker: &Worker, before: &HashInputs) -> Vec<(&'static str, String, String)> {
+    let after = HashInputs::of_shoot(shoot, worker);
+    let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "none".to_owned());
+    let version = kubernetes_version(shoot, worker).to_owned();
+    let pairs = [
+        ("kubernetes.version", before.kubernetes_version.clone(), version),
+        ("machine.type", before.machine_type.clone(), after.machine_type.clone()),
+        ("machine.image.name", before.image_name.clone(), after.image_name.clone()),
+        ("machine.image.version", before.image_version.clone(), after.image_version.clone()),
+        ("volume.size", text(&before.volume_size), text(&after.volume_size)),
+        ("volume.type", text(&before.volume_type), text(&after.volume_type)),
+    ];
+    pairs.into_iter().filter(|(_, from, to)| from != to).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn every_field_that_differs_is_named_with_both_values() {
+        let old = json!({
+            "region": "r", "kubernetes": {"version": "1.31.1"},
+            "provider": {"workers": [{"name": "a", "maximum": 3}, {"name": "b", "zones": ["x"]}]},
+        });
+        let new = json!({
+            "region": "r", "kubernetes": {"version": "1.31.2", "kubeAPIServer": {"eventTTL": "1h"}},
+            "provider": {"workers": [{"name": "c"}, {"name": "a", "maximum": 5, "zones": ["x", "y"]}]},
+        });
+        let mut found = BTreeMap::new();
+        compare("spec", &old, &new, &mut found);
+        let told: Vec<String> = found.iter().map(|(path, change)| format!("{path}: {change}")).collect();
+        assert_eq!(
+            told,
+            [
+                "spec.kubernetes.kubeAPIServer: none to {\"eventTTL\":\"1h\"}",
+                "spec.kubernetes.version: 1.31.1 to 1.31.2",
+                "spec.provider.workers b: removed",
+                "spec.provider.workers[0]: c is new",
+                "spec.provider.workers[1].maximum: 3 to 5",
+                "spec.provider.workers[1].zones: none to [\"x\",\"y\"]",
+            ]
+        );
+    }
+}
