@@ -36,7 +36,7 @@ impl Sandbox {
         sandbox
     }
 
-    fn command(&self, program: &str, words: &[&str]) -> Command {
+    pub(crate) fn command(&self, program: &str, words: &[&str]) -> Command {
         let mut command = match program {
             "terrarium" => Command::new(self.binaries.join(program)),
             other => Command::new(other),
@@ -50,6 +50,11 @@ impl Sandbox {
             .env("KUBECONFIG", self.kubeconfig())
             .env_remove("TERRARIUM_LANDSCAPE");
         command
+    }
+
+    /// The folder of our programs.
+    pub(crate) fn binaries(&self) -> &Path {
+        &self.binaries
     }
 
     /// The folder.
@@ -261,10 +266,14 @@ impl Kubectl {
     /// # Panics
     /// There is no kubectl on the PATH.
     pub fn path(self) -> PathBuf {
+        self.find()
+            .expect("no kubectl on the PATH: the end-to-end tests need one (https://kubernetes.io/docs/tasks/tools/)")
+    }
+
+    /// The program; `None` if there is no kubectl on the PATH.
+    pub fn find(self) -> Option<PathBuf> {
         let path = std::env::var_os("PATH").unwrap_or_default();
-        let found = std::env::split_paths(&path).map(|folder| folder.join("kubectl")).find(|file| file.is_file());
-        let found = found
-            .expect("no kubectl on the PATH: the end-to-end tests need one (https://kubernetes.io/docs/tasks/tools/)");
+        let found = std::env::split_paths(&path).map(|folder| folder.join("kubectl")).find(|file| file.is_file())?;
         let real = found.canonicalize().unwrap_or_else(|_| found.clone());
         let minor =
             |file: &PathBuf| -> Option<u32> { file.file_name()?.to_str()?.strip_prefix("kubectl.1.")?.parse().ok() };
@@ -280,7 +289,7 @@ impl Kubectl {
             Self::Oldest => versions.first(),
             Self::Newest => versions.last(),
         };
-        chosen.cloned().unwrap_or(found)
+        Some(chosen.cloned().unwrap_or(found))
     }
 }
 

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Every script of `e2e/scripts`, against the binaries of the profile that the tests are built with.
+//!
+//! A test is named as its script. Scripts that have a landscape are run with the newest kubectl at hand, and with the
+//! oldest in module `oldest_kubectl`.
 
 use std::path::{Path, PathBuf};
+
+use terrarium_e2e::sandbox::Kubectl;
+use terrarium_e2e::script;
 
 /// The folder of this build's binaries: the test runs in `target/PROFILE/deps`.
 fn binaries() -> PathBuf {
@@ -15,27 +21,81 @@ fn binaries() -> PathBuf {
     folder
 }
 
+fn scripts() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts")
+}
+
+#[track_caller]
+fn check(name: &str, kubectl: Kubectl) {
+    let script = scripts().join(name.replace('_', "-")).with_extension("txt");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("script-{name}-{kubectl:?}"));
+    if let Err(failure) = script::run(&script, &binaries(), &folder, kubectl) {
+        panic!("{failure}");
+    }
+}
+
+macro_rules! scripts {
+    (alone: $($alone:ident)*; with_kubectl: $($name:ident)*;) => {
+        $(
+            #[test]
+            fn $alone() {
+                check(stringify!($alone), Kubectl::Newest);
+            }
+        )*
+        $(
+            #[test]
+            fn $name() {
+                check(stringify!($name), Kubectl::Newest);
+            }
+        )*
+
+        mod oldest_kubectl {
+            use super::*;
+
+            $(
+                #[test]
+                fn $name() {
+                    // What is recorded is what the newest one shows.
+                    if std::env::var_os("UPDATE_EXPECT").is_none() {
+                        check(stringify!($name), Kubectl::Oldest);
+                    }
+                }
+            )*
+        }
+
+        const NAMES: &[&str] = &[$(stringify!($alone),)* $(stringify!($name),)*];
+    };
+}
+
+scripts! {
+    alone:
+        simulate_bad_input
+        simulate_demo
+        simulate_manifests;
+    with_kubectl:
+        maintenance_confined
+        maintenance_consecutive_minors
+        maintenance_described
+        maintenance_image_strategies
+        maintenance_minor_missing
+        maintenance_operations
+        maintenance_partial_failure
+        maintenance_window
+        versions_documents
+        versions_requirements;
+}
+
 #[test]
-fn scripts_print_what_they_say() {
-    let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts");
-    let mut files: Vec<PathBuf> = std::fs::read_dir(&scripts)
-        .expect("the scripts are there")
+fn every_script_has_a_test() {
+    let files = std::fs::read_dir(scripts()).expect("the scripts are there");
+    let mut found: Vec<String> = files
         .filter_map(Result::ok)
         .map(|entry| entry.path())
         .filter(|path| path.extension().is_some_and(|extension| extension == "txt"))
+        .filter_map(|path| Some(path.file_stem()?.to_str()?.replace('-', "_")))
         .collect();
-    files.sort();
-    assert!(!files.is_empty(), "no script in {}", scripts.display());
-    let mut failures = Vec::new();
-    for script in files {
-        let name = script.file_stem().unwrap_or_default().to_owned();
-        let scratch = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-        // A folder left by an earlier run is replaced.
-        let _ = std::fs::remove_dir_all(&scratch);
-        std::fs::create_dir_all(&scratch).expect("the target folder is writable");
-        if let Err(failure) = terrarium_e2e::run_script(&script, &binaries(), &scratch) {
-            failures.push(failure);
-        }
-    }
-    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+    found.sort();
+    let mut named = NAMES.to_vec();
+    named.sort_unstable();
+    assert_eq!(found, named);
 }

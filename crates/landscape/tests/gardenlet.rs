@@ -361,3 +361,46 @@ fn a_missing_extension_is_an_error_until_it_comes_back() {
         .until_done("2023-07-27T21:30:00Z", wait::for_object(&api, "local", |shoot| is(shoot, "Create", "Succeeded")));
     assert!(shoot.status.last_errors.is_empty());
 }
+
+/// Infrastructure and DNSRecords act when maintenance demands it; a record acts at once when what it publishes changed.
+#[test]
+fn infrastructure_and_dns_records_rest_outside_of_the_window() {
+    let mut audited = Audited::start(Options::new(1, evening()));
+    audited.create_shoot("local");
+    let admin = audited.admin.clone();
+    let acted = |audited: &mut Audited| {
+        let infrastructure = Api::<Infrastructure>::namespaced(&admin, "seed--local", ID);
+        let infrastructure = audited.run(infrastructure.get("local")).expect("it exists").status.last_operation;
+        let records = Api::<DNSRecord>::namespaced(&admin, "seed--local", ID);
+        let [internal, external] = ["local-internal", "local-external"]
+            .map(|name| audited.run(records.get(name)).expect("it exists").status.last_operation);
+        [infrastructure, internal, external].map(|operation| operation.expect("it acted").last_update_time)
+    };
+    let api = shoots(&audited);
+    let reconcile = |audited: &mut Audited, limit: &str| {
+        let patch = Patch::Merge(json!({"metadata": {"annotations": {"gardener.cloud/operation": "reconcile"}}}));
+        let generation = audited.run(api.patch("local", &patch)).expect("asked for").metadata.generation;
+        audited.until_done(
+            limit,
+            wait::for_object(&api, "local", |shoot| {
+                shoot.status.observed_generation == generation && is(shoot, "Reconcile", "Succeeded")
+            }),
+        );
+    };
+    let created = acted(&mut audited);
+    audited.until("2023-07-27T21:00:00Z");
+    reconcile(&mut audited, "2023-07-27T21:10:00Z");
+    assert_eq!(acted(&mut audited), created);
+
+    let secrets = Api::<Secret>::namespaced(&admin, "garden", "garden");
+    let zone = Patch::Merge(json!({"metadata": {"annotations": {"dns.gardener.cloud/zone": "other"}}}));
+    audited.run(secrets.patch("internal-domain", &zone)).expect("another zone");
+    reconcile(&mut audited, "2023-07-27T21:20:00Z");
+    let moved = acted(&mut audited);
+    assert!(moved[1] > created[1], "the internal record follows its zone");
+    assert_eq!((moved[0], moved[2]), (created[0], created[2]));
+
+    audited.until("2023-07-28T10:00:00Z");
+    let maintained = acted(&mut audited);
+    assert!(maintained.iter().zip(&moved).all(|(now, before)| now > before), "{maintained:?}");
+}

@@ -151,8 +151,8 @@ impl Botanist {
         metadata.labels.insert("role".to_owned(), format!("dnsrecord-{role}"));
         let secret_name = format!("dnsrecord-{name}");
         let key = self.gardenlet.seed_key(&self.technical_id, &name);
-        let is_new = self.gardenlet.stores.dns_records.get(&key).is_none();
-        if is_new || self.has_task(record.task()) {
+        let present = self.gardenlet.stores.dns_records.get(&key);
+        if present.is_none() || self.has_task(record.task()) {
             let secret = Secret {
                 metadata: ObjectMeta::named(&self.technical_id, &secret_name),
                 data: domain.data.clone(),
@@ -175,7 +175,15 @@ impl Botanist {
             },
             ..DNSRecord::default()
         };
-        let is_forced = is_forced || self.has_task(record.task());
+        // Outside of the window a record acts only on what it publishes.
+        let is_changed = present.is_some_and(|present| {
+            let (present, wanted) = (&present.spec, &wanted.spec);
+            present.secret_ref.name != wanted.secret_ref.name
+                || present.zone != wanted.zone
+                || present.values != wanted.values
+                || present.ttl != wanted.ttl
+        });
+        let is_forced = is_forced || is_changed || self.has_task(record.task());
         self.write_extension(&wanted, &self.gardenlet.stores.dns_records, is_forced, true).await?;
         self.await_extension(&self.gardenlet.stores.dns_records, &name, TimeDelta::minutes(2)).await?;
         Ok(())
