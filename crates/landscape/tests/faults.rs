@@ -39,7 +39,7 @@ fn landscape() -> Audited {
 #[track_caller]
 fn inject(audited: &mut Audited, times: Option<i32>, settings: &[(&str, &str)]) {
     let mut fault = Fault { metadata: ObjectMeta::named("", "f"), ..Fault::default() };
-    fault.spec.kind = "task-fails".to_owned();
+    "task-fails".clone_into(&mut fault.spec.kind);
     fault.spec.shoot = Some(FaultShoot { namespace: preset::NAMESPACE.to_owned(), name: "local".to_owned() });
     (fault.spec.times, fault.spec.always) = (times, times.is_none());
     let settings = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
@@ -273,7 +273,7 @@ fn a_failed_shoot_can_be_deleted() {
 fn a_fault_hits_nobody_else_and_nonsense_is_refused() {
     let mut audited = landscape();
     let mut fault = Fault { metadata: ObjectMeta::named("", "other"), ..Fault::default() };
-    fault.spec.kind = "task-fails".to_owned();
+    "task-fails".clone_into(&mut fault.spec.kind);
     fault.spec.shoot = Some(FaultShoot { namespace: preset::NAMESPACE.to_owned(), name: "other".to_owned() });
     fault.spec.settings = BTreeMap::from([("task".to_owned(), TASK.to_owned())]);
     let mut late = fault.clone();
