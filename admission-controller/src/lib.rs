@@ -65,20 +65,29 @@ enum Webhook {
 }
 
 impl Webhook {
+    const ALL: [Self; 4] =
+        [Self::NamespaceDeletion, Self::KubeconfigSecrets, Self::ShootKubeconfigSecretRef, Self::ResourceSize];
+
+    const fn path(self) -> &'static str {
+        match self {
+            Self::NamespaceDeletion => "/webhooks/validate-namespace-deletion",
+            Self::KubeconfigSecrets => "/webhooks/validate-kubeconfig-secrets",
+            Self::ShootKubeconfigSecretRef => "/webhooks/validate-shoot-kubeconfig-secret-ref",
+            Self::ResourceSize => "/webhooks/validate-resource-size",
+        }
+    }
+
     fn at(path: &str) -> Option<Self> {
-        Some(match path {
-            "/webhooks/validate-namespace-deletion" => Self::NamespaceDeletion,
-            "/webhooks/validate-kubeconfig-secrets" => Self::KubeconfigSecrets,
-            "/webhooks/validate-shoot-kubeconfig-secret-ref" => Self::ShootKubeconfigSecretRef,
-            "/webhooks/validate-resource-size" => Self::ResourceSize,
-            _ => return None,
-        })
+        Self::ALL.into_iter().find(|webhook| webhook.path() == path)
     }
 }
 
 impl Webhooks {
-    /// The webhooks of a component.
+    /// The webhooks of a component. Says which there are.
     pub fn new(context: Context, options: Options) -> Self {
+        for webhook in Webhook::ALL {
+            tracing::info!(path = webhook.path(), "Registering webhook");
+        }
         Self { context, options: Arc::new(options) }
     }
 
@@ -99,12 +108,7 @@ impl Webhooks {
         match Review::read(&body) {
             Ok(review) => {
                 let decision = self.decide(webhook, &review).await;
-                if let Err(status) = &decision {
-                    // Not the message: it may show what is in a Secret.
-                    let Review { user, namespace, name, .. } = &review;
-                    let line = format!("rejected {namespace}/{name} of {user}: {webhook:?}, {}", status.reason);
-                    self.context.output.line(&line);
-                }
+                review.log(webhook.path(), &decision);
                 response(StatusCode::OK, review.answer(decision))
             }
             Err(reason) => response(StatusCode::BAD_REQUEST, reason),

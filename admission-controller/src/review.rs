@@ -97,6 +97,30 @@ impl Review {
         K::from_tree(self.object.clone()).map_err(|error| Status::bad_request(error.to_string()))
     }
 
+    /// Says what was decided: refusals at level info, the rest at level debug. Not why, since that may show what is in a
+    /// Secret.
+    pub(crate) fn log(&self, webhook: &str, decision: &Result<(), Status>) {
+        let Self { operation, group, resource, namespace, name, user, .. } = self;
+        match decision {
+            Ok(()) => tracing::debug!(webhook, operation, group, resource, namespace, name, user, "Admitted request"),
+            Err(status) => {
+                let (code, reason) = (status.code, status.reason.as_str());
+                tracing::info!(
+                    webhook,
+                    operation,
+                    group,
+                    resource,
+                    namespace,
+                    name,
+                    user,
+                    code,
+                    reason,
+                    "Rejected request"
+                );
+            }
+        }
+    }
+
     /// The answer.
     pub(crate) fn answer(&self, decision: Result<(), Status>) -> String {
         let mut response = json!({ "uid": self.uid, "allowed": decision.is_ok(), "status": { "code": 200 } });

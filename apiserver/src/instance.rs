@@ -14,8 +14,9 @@
 //! **Invariants.** No state of its own. If the log cannot be reached, nothing old is answered: 503.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use api::kubernetes::coordination::Lease;
 use bytes::Bytes;
 use chrono::{DateTime, TimeDelta, Utc};
 use clock::{Clock, Random, SimulatedClock, TimeSource, TimerClass};
@@ -24,6 +25,7 @@ use eventlog_remote::Remote;
 use futures::future::{Either, select};
 use generic_apiserver::authentication::front_proxy::Stamp;
 use generic_apiserver::authentication::{ClientAuthority, FixedAuthenticator, Judged};
+use generic_apiserver::webhooks::{HttpsCaller, Names, WebhookCaller};
 use generic_apiserver::{Foundation, Server, discovery, http as server_http};
 use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use http::{Method, Request as HttpRequest, StatusCode};
@@ -56,6 +58,8 @@ pub struct Paths {
     pub barrier: &'static str,
     /// Where the host says how its clock stands.
     pub clock: &'static str,
+    /// Finds the process that a name means, `host:port`, by the Leases of cluster `garden`.
+    pub process: fn(&[Arc<Lease>], &str) -> Option<String>,
 }
 
 /// Runs an instance until standard input ends. `announce` is told where it serves, and landscape
@@ -88,7 +92,12 @@ where
         random: Random::new(assignment.seed),
         writer: assignment.writer,
     };
-    let server = service(foundation, options);
+    let folded: Arc<OnceLock<Server>> = Arc::default();
+    let (leases, process) = (folded.clone(), paths.process);
+    let names: Names = Arc::new(move |cluster, host| process(&leases.get()?.folded::<Lease>(cluster), host));
+    let webhooks: Arc<dyn WebhookCaller> = Arc::new(HttpsCaller::new("gardener-apiserver-admission", names));
+    let server = service(foundation, &Options { webhooks: Some(webhooks), ..options.clone() });
+    let _ = folded.set(server.clone());
     server.start(&tasks);
 
     let Some(serving) = &assignment.serving else {
@@ -121,15 +130,7 @@ where
     }
     tracing::info!(address = %serving.address(), "Serving securely");
     ready(&Ready { program: program.to_owned(), address: serving.address().to_string() });
-    let panicked = std::pin::pin!(tasks.panicked());
-    let exit = match select(end, panicked).await {
-        Either::Left(_) => Exit::default(),
-        Either::Right(_) => Exit { code: 1, last_line: "a task panicked".to_owned() },
-    };
-    serving.stop();
-    serving.ended().await;
-    tasks.stop();
-    Ok(exit)
+    Ok(serving.until(end, &tasks).await)
 }
 
 /// The log of the host.

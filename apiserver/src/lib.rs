@@ -15,6 +15,8 @@ mod kubeconfig;
 mod rows;
 pub mod strategy;
 
+use std::sync::Arc;
+
 use api::catalogue;
 use api::core::*;
 use api::core_v1;
@@ -23,6 +25,7 @@ use chrono::TimeDelta;
 use clock::Random;
 use domain::profile::Profile;
 use domain::validation::shoot::Gates;
+use generic_apiserver::webhooks::WebhookCaller;
 use generic_apiserver::{Authenticated, Builder, FixedClusters, Foundation, Server};
 use kubeconfig::KubeconfigHook;
 
@@ -50,6 +53,8 @@ pub struct Options {
     pub viewer_kubeconfig_max_expiration: TimeDelta,
     /// Where the clusters of Shoots are reached; without it kubeconfigs show the addresses that Shoots advertise.
     pub shoot_access: Option<ShootAccess>,
+    /// How the webhooks are reached that the garden configures; without it nobody is asked.
+    pub webhooks: Option<Arc<dyn WebhookCaller>>,
 }
 
 impl Default for Options {
@@ -63,6 +68,7 @@ impl Default for Options {
             admin_kubeconfig_max_expiration: TimeDelta::days(1),
             viewer_kubeconfig_max_expiration: TimeDelta::days(1),
             shoot_access: None,
+            webhooks: None,
         }
     }
 }
@@ -75,7 +81,12 @@ pub fn service(foundation: Foundation, options: &Options) -> Server {
         .folds(CLUSTER)
         .authorizer(Authenticated)
         .cluster_annotation("terrarium.dev/cluster");
-    register(builder, options, random).build()
+    let builder = register(builder, options, random);
+    match &options.webhooks {
+        Some(caller) => rows::webhooks(builder).webhooks(caller.clone()),
+        None => builder,
+    }
+    .build()
 }
 
 /// Adds Gardener's kinds, the kinds that admission reads, and the admission chain.

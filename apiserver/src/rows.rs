@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Kinds that are served or read here without rules of their own.
 
-use api::kubernetes::core as kubernetes;
+use api::kubernetes::{coordination, core as kubernetes};
 use api::{catalogue, operations, security, seedmanagement, settings};
-use apimachinery::Resource;
+use apimachinery::{DynamicObject, Resource};
 use generic_apiserver::views::Renamed;
 use generic_apiserver::{Builder, Generic};
 
@@ -44,4 +44,12 @@ pub(crate) fn known(builder: Builder) -> Builder {
         .known::<kubernetes::Namespace>(catalogue::of::<kubernetes::Namespace>())
         .known::<kubernetes::Secret>(catalogue::of::<kubernetes::Secret>())
         .known::<kubernetes::ConfigMap>(catalogue::of::<kubernetes::ConfigMap>())
+}
+
+/// Folds the kinds that say which webhooks are asked, and the Leases by which processes are found.
+pub(crate) fn webhooks(builder: Builder) -> Builder {
+    let group = catalogue::all().iter().filter(|row| row.group == "admissionregistration.k8s.io");
+    group
+        .fold(builder, Builder::known::<DynamicObject>)
+        .known::<coordination::Lease>(catalogue::of::<coordination::Lease>())
 }

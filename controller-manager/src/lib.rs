@@ -11,7 +11,7 @@
 //! [`shoot_quota`] the end of their life, [`shoot_retry`] another try; [`project`] namespaces of Projects;
 //! [`cloud_profile`] CloudProfiles and what NamespacedCloudProfiles make of them; [`binding`] SecretBindings and
 //! CredentialsBindings; [`protection`] kinds that stay while they are referenced; [`controller_installation`] which
-//! extensions a Seed needs; [`seed_checks`] whether they work; [`seed_secrets`] what it knows of the garden;
+//! extensions a Seed needs; [`seed_checks`] whether they work; [`seed_lifecycle`] whether its gardenlet lives; [`seed_secrets`] what it knows of the garden;
 //! [`shoot_status_label`] health of Shoots in one word.
 //!
 //! Source: pkg/controllermanager @ v1.120.0.
@@ -23,6 +23,7 @@ mod finalizer;
 pub mod project;
 pub mod protection;
 pub mod seed_checks;
+pub mod seed_lifecycle;
 pub mod seed_secrets;
 pub mod shoot_hibernation;
 pub mod shoot_maintenance;
@@ -37,6 +38,7 @@ use chrono::TimeDelta;
 use controller::leader_election;
 use domain::maintenance::Restarters;
 use domain::profile::Profile;
+use domain::seed_lifecycle::Periods;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use process::{Context, Exit};
@@ -71,11 +73,18 @@ pub struct Config {
     pub shoot_maintenance: Restarters,
     /// How long conditions `ExtensionsReady` and `BackupBucketsReady` are `Progressing` before they fail.
     pub seed_threshold: TimeDelta,
+    /// How long a gardenlet may be silent.
+    pub seed_periods: Periods,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { concurrent_syncs: 20, shoot_maintenance: Restarters::default(), seed_threshold: TimeDelta::minutes(1) }
+        Self {
+            concurrent_syncs: 20,
+            shoot_maintenance: Restarters::default(),
+            seed_threshold: TimeDelta::minutes(1),
+            seed_periods: Periods::default(),
+        }
     }
 }
 
@@ -126,6 +135,7 @@ fn start(context: &Context, options: &Options) {
         protection::SEED => protection::run_seeds,
         seed_checks::BACKUP_BUCKETS => seed_checks::run_backup_buckets,
         seed_checks::EXTENSIONS => seed_checks::run_extensions,
+        seed_lifecycle::NAME => seed_lifecycle::run,
         seed_secrets::NAME => seed_secrets::run,
         shoot_hibernation::NAME => shoot_hibernation::run,
         shoot_quota::NAME => shoot_quota::run,

@@ -6,6 +6,7 @@ use api::core::{
     NamespacedCloudProfile, Project, Quota, SecretBinding, Seed, Shoot,
 };
 use api::core_v1::ControllerDeployment;
+use api::kubernetes::coordination::Lease;
 use api::kubernetes::core::{Namespace, Secret};
 use api::security::CredentialsBinding;
 use apimachinery::Resource;
@@ -14,6 +15,9 @@ use controller::{Api, ListOptions, Reflector, Store};
 use process::Context;
 
 use crate::GARDEN;
+
+/// Namespace of the Leases of gardenlets.
+pub(crate) const SEED_LEASES: &str = "gardener-system-seed-lease";
 
 /// One copy of each kind that some controller reads.
 #[derive(Clone, Debug)]
@@ -32,6 +36,8 @@ pub struct Stores {
     pub(crate) quotas: Store<Quota>,
     pub(crate) secret_bindings: Store<SecretBinding>,
     pub(crate) secrets: Store<Secret>,
+    /// Those in which gardenlets show that they live.
+    pub(crate) seed_leases: Store<Lease>,
     pub(crate) seeds: Store<Seed>,
     pub(crate) shoots: Store<Shoot>,
 }
@@ -54,6 +60,10 @@ impl Stores {
             quotas: reflect(context),
             secret_bindings: reflect(context),
             secrets: reflect(context),
+            seed_leases: {
+                let leases = Api::namespaced(context, GARDEN, SEED_LEASES);
+                Reflector::new(leases, ListOptions::default()).start()
+            },
             seeds: reflect(context),
             shoots: reflect(context),
         }

@@ -137,8 +137,40 @@ fn apiservers(sandbox: &Sandbox) -> Vec<u32> {
 }
 
 fn kill(pid: u32) {
-    let killed = Command::new("kill").args(["-9", &pid.to_string()]).status().expect("every system has kill");
-    assert!(killed.success());
+    signal("-9", pid);
+}
+
+fn signal(signal: &str, pid: u32) {
+    let sent = Command::new("kill").args([signal, &pid.to_string()]).status().expect("every system has kill");
+    assert!(sent.success());
+}
+
+/// An instance that is stopped, and does not end, holds up nobody for long, and landscape time neither.
+#[test]
+fn a_stopped_gardener_apiserver_is_done_without_until_it_answers() {
+    let sandbox = sandbox("stopped-apiserver");
+    sandbox.terrarium(&["up", "--start-time", "2023-07-27T20:00:00Z"]);
+    let garden = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "garden", words);
+    let stopped = apiservers(&sandbox)[0];
+    let begun = Clock::wall().now();
+    signal("-STOP", stopped);
+    sandbox.terrarium(&["clock", "advance", "10m"]);
+    let status = sandbox.terrarium(&["status"]);
+    let dropped = |status: &str| status.lines().filter(|line| line.contains("  dropped ")).count();
+    assert_eq!(dropped(&status), 1, "nobody else is dropped for it: {status}");
+    assert!(status.contains("gardener-apiserver-") && status.contains(": it does not answer"), "{status}");
+    garden(&["apply", "-f", &format!("{}/landscape/garden.yaml", env!("CARGO_MANIFEST_DIR"))]);
+    garden(&["wait", "--for=jsonpath={.status.phase}=Ready", "project/demo", "--timeout=30s"]);
+    sandbox.terrarium(&["clock", "advance", "24h"]);
+    signal("-CONT", stopped);
+    while dropped(&sandbox.terrarium(&["status"])) > 0 {
+        assert!(Clock::wall().now() - begun < LIMIT, "it does not come back");
+    }
+    // Both answer, and both know everything.
+    for _ in 0..4 {
+        assert!(garden(&["get", "projects"]).contains("Ready"));
+    }
+    sandbox.terrarium(&["clock", "advance", "10m"]);
 }
 
 #[test]

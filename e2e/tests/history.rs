@@ -58,6 +58,9 @@ fn at(sandbox: &Sandbox, place: &str) -> Value {
 }
 
 fn reads_as_a_history(sandbox: &Sandbox) {
+    // Ages are those of then, whatever the clock says now.
+    let table = sandbox.terrarium(&["at", "2023-07-27T22:00:30Z", "get", "shoot", "local", "-n", "garden-demo"]);
+    assert!(table.lines().nth(1).is_some_and(|row| row.ends_with(" 120m")), "{table}");
     let history = sandbox.terrarium(&["log", "--object", SHOOT]);
     in_order(
         &history,

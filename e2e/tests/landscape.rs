@@ -5,6 +5,17 @@ mod support;
 
 use std::path::Path;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use chrono::TimeDelta;
+use clock::Clock;
+use generic_apiserver::authentication::FixedAuthenticator;
+use generic_apiserver::http::{self as http_server, Options as ServeOptions};
+use http_body_util::BodyExt;
+use process::pki::{Authority, Key, Leaf, Validity};
+use process::transport::{ResponseFuture, full};
+use process::{Request, Response, Tasks};
+use serde_json::{Value, json};
 use terrarium_e2e::sandbox::{Kubectl, Sandbox};
 
 use support::{in_order, manifest, sandbox};
@@ -156,6 +167,70 @@ fn a_shoot_is_entered_with_a_kubeconfig_of_its_own() {
     in_order(&nodes().expect_err("it has expired"), &["Unauthorized"]);
 }
 
+/// Each other story in a landscape of its own, and what contradicts one.
+#[test]
+fn other_demos_tell_their_stories() {
+    let sandbox = sandbox("demos");
+    let list = sandbox.terrarium(&["up", "--demo=list"]);
+    let names: Vec<&str> = list.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(names, ["expiry", "hibernation", "images", "confined"]);
+    assert!(!sandbox.directory().exists(), "a list starts nothing");
+    let (code, text) = sandbox.terrarium_refused(&["up", "--demo=hibernate"]);
+    assert_eq!(code, 2);
+    in_order(&text, &["there is no demo `hibernate`", "the nearest is `hibernation`"]);
+    let (code, text) = sandbox.terrarium_refused(&["up", "--demo", "--step"]);
+    assert_eq!(code, 2);
+    in_order(&text, &["--step waits for Enter, and standard input is no terminal", "--pace"]);
+    assert!(!sandbox.directory().exists(), "nothing was begun");
+
+    let story = |name: &str, parts: &[&str]| {
+        in_order(&sandbox.terrarium(&["up", &format!("--demo={name}"), "--pace", "1ms"]), parts);
+        sandbox.terrarium(&["down", "--purge"]);
+    };
+    story(
+        "hibernation",
+        &[
+            "1/4  A cluster that is needed by day",
+            "Create Succeeded (100%)",
+            "3 nodes: v1.27.1, gardenlinux 1096.1.0",
+            "enabled false, hibernated false, 3 nodes",
+            "2/4  Nine in the evening",
+            "07-27 21:0",
+            "enabled true, hibernated true, 0 nodes",
+            "3/4  Seven in the morning",
+            "07-28 07:0",
+            "enabled false, hibernated false, 3 nodes",
+            "4/4  11 h 30 min of landscape time",
+        ],
+    );
+    story(
+        "images",
+        &[
+            "1/3  One cluster, three pools",
+            "Create Succeeded (100%)",
+            "2/3  The maintenance window opens",
+            "(image update strategy: patch)",
+            "(image update strategy: minor)",
+            "(image update strategy: major)",
+            "Reconcile Succeeded (100%)",
+            "3/3  14 h 30 min of landscape time",
+        ],
+    );
+    story(
+        "confined",
+        &[
+            "1/4  Two clusters of three nodes",
+            "2/4  In the evening both owners ask for a fourth node",
+            "07-27 2",
+            "free 4 nodes, confined 3 nodes",
+            "3/4  The maintenance window opens",
+            "07-28 09:",
+            "free 4 nodes, confined 4 nodes",
+            "4/4  14 h 30 min of landscape time",
+        ],
+    );
+}
+
 #[test]
 fn webhooks_are_asked() {
     let sandbox = sandbox("webhooks");
@@ -183,6 +258,19 @@ fn webhooks_are_asked() {
     let kubeconfig = sandbox.file("token.kubeconfig", "users: [{name: u, user: {token: t}}]\n");
     garden(&[&create[..], &[&format!("kubeconfig={kubeconfig}")]].concat());
 
+    let log =
+        sandbox.kubectl(Kubectl::Newest, "runtime", &["-n", "garden", "logs", "deploy/gardener-admission-controller"]);
+    in_order(
+        &log,
+        &[
+            "\"msg\":\"Starting gardener-admission-controller\"",
+            "\"msg\":\"Registering webhook\",\"path\":\"/webhooks/validate-namespace-deletion\"",
+            "\"ts\":\"2023-07-27T20:",
+            "\"msg\":\"Rejected request\",\"webhook\":\"/webhooks/validate-namespace-deletion\",\"operation\":\"DELETE\"",
+            "\"msg\":\"Rejected request\",\"webhook\":\"/webhooks/validate-kubeconfig-secrets\",\"operation\":\"CREATE\"",
+        ],
+    );
+
     // Without the webhook nobody may write Secrets of a project, since a failure means no.
     let runtime = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "runtime", &[&["-n", "garden"], words].concat());
     let deployment = "deployment/gardener-admission-controller";
@@ -201,6 +289,161 @@ fn webhooks_are_asked() {
     garden(&["annotate", "project", "demo", "confirmation.gardener.cloud/deletion=true"]);
     garden(&["delete", "project", "demo", "--timeout=30s"]);
     garden(&["wait", "--for=delete", "namespace/garden-demo", "--timeout=30s"]);
+}
+
+/// Webhooks of somebody's own: Shoots with label `refuse` are refused, others are given label `seen`.
+fn webhook(request: Request) -> ResponseFuture {
+    Box::pin(async move {
+        let path = request.uri().path().to_owned();
+        let body = request.into_body().collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
+        let review: Value = serde_json::from_slice(&body).expect("a review");
+        let labels = &review["request"]["object"]["metadata"]["labels"];
+        let mut answer = json!({ "uid": review["request"]["uid"], "allowed": true });
+        if path == "/label" {
+            let patch = json!([{ "op": "add", "path": "/metadata/labels/seen", "value": "true" }]).to_string();
+            answer["patchType"] = json!("JSONPatch");
+            answer["patch"] = json!(STANDARD.encode(patch));
+        } else if labels["refuse"] == "true" {
+            answer["allowed"] = json!(false);
+            answer["status"] = json!({ "code": 403, "message": "not here" });
+        }
+        let review = json!({ "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": answer });
+        Ok(Response::new(full(review.to_string())))
+    })
+}
+
+/// Every instance of gardener-apiserver asks webhooks about Gardener's kinds.
+#[test]
+fn webhooks_are_asked_about_shoots_by_every_instance() {
+    let sandbox = sandbox("webhooks-shoots");
+    sandbox.terrarium(&["up", "--preset", "demo", "--clock", "stepped"]);
+    let garden = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "garden", words);
+
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
+    let validity = Validity::starting(Clock::wall().now() - TimeDelta::hours(1), TimeDelta::hours(2));
+    let authority = Authority::new("hooks", Key::transport().expect("a key"), validity).expect("an authority");
+    let leaf = Leaf::Server(&["127.0.0.1"]);
+    let certificate = authority.issue(leaf, &Key::transport().expect("a key"), validity).expect("a certificate");
+    let options = ServeOptions::new(certificate, FixedAuthenticator::default(), Clock::wall(), Clock::wall());
+    let _entered = runtime.enter();
+    let tasks = Tasks::new();
+    let serving = runtime.block_on(http_server::serve(&tasks, webhook, options)).expect("a free port");
+    let bundle = STANDARD.encode(&authority.pair().certificate);
+    let configuration = |kind: &str, path: &str| {
+        let text = json!({
+            "apiVersion": "admissionregistration.k8s.io/v1",
+            "kind": kind,
+            "metadata": { "name": "own" },
+            "webhooks": [{
+                "name": format!("{path}.example.org"),
+                "admissionReviewVersions": ["v1"],
+                "sideEffects": "None",
+                "clientConfig": { "url": format!("https://{}/{path}", serving.address()), "caBundle": bundle },
+                "objectSelector": { "matchExpressions": [{ "key": "refuse", "operator": "Exists" }] },
+                "rules": [{
+                    "operations": ["CREATE", "UPDATE"], "apiGroups": ["core.gardener.cloud"],
+                    "apiVersions": ["v1beta1"], "resources": ["shoots"],
+                }],
+            }],
+        });
+        sandbox.file(&format!("{kind}.json"), &text.to_string())
+    };
+    garden(&["apply", "-f", &configuration("ValidatingWebhookConfiguration", "judge")]);
+    garden(&["apply", "-f", &configuration("MutatingWebhookConfiguration", "label")]);
+    let manifests = std::fs::read_to_string(manifest("shoot")).expect("manifests");
+    let shoot = manifests.rsplit("---\n").next().expect("the Shoot comes last");
+    let labelled = |name: &str, refuse: &str| {
+        let (from, to) = ("{name: local, ", format!("{{name: {name}, labels: {{refuse: \"{refuse}\"}}, "));
+        assert!(shoot.starts_with("apiVersion: core.gardener.cloud/v1beta1\nkind: Shoot") && shoot.contains(from));
+        sandbox.file(&format!("{name}.yaml"), &shoot.replacen(from, &to, 1))
+    };
+    let bad = labelled("bad", "true");
+    // Requests go to one instance after the other.
+    for _ in 0..4 {
+        let refused = sandbox.kubectl_refused(Kubectl::Oldest, "garden", &["create", "--validate=false", "-f", &bad]);
+        in_order(&refused, &["admission webhook \"judge.example.org\" denied the request: not here"]);
+    }
+    garden(&["create", "-f", &labelled("good", "false")]);
+    let seen = garden(&["-n", "garden-demo", "get", "shoot", "good", "-o", "jsonpath={.metadata.labels.seen}"]);
+    assert_eq!(seen, "true");
+    for _ in 0..4 {
+        let words = ["-n", "garden-demo", "label", "--overwrite", "shoot", "good", "refuse=true"];
+        in_order(&sandbox.kubectl_refused(Kubectl::Newest, "garden", &words), &["not here"]);
+    }
+    serving.stop();
+    tasks.stop();
+}
+
+/// A gardenlet that is gone is noticed; nodes need none; and all is well when it is back.
+#[test]
+fn a_gardenlet_that_is_gone_is_noticed() {
+    let sandbox = sandbox("gone-gardenlet");
+    sandbox.terrarium(&["up", "--start-time", "2023-07-27T20:00:00Z"]);
+    let garden = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "garden", words);
+    garden(&["apply", "-f", &manifest("garden")]);
+    garden(&["wait", "--for=jsonpath={.status.phase}=Ready", "project/demo", "--timeout=30s"]);
+    let seed = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "seed-local", &[&["-n", "garden"], words].concat());
+    garden(&["apply", "-f", &manifest("shoot")]);
+    let succeeded = "--for=jsonpath={.status.lastOperation.state}=Succeeded";
+    garden(&["-n", "garden-demo", "wait", succeeded, "shoot/local", "--timeout=30s"]);
+    sandbox.terrarium(&["clock", "advance", "10m"]);
+    let renewed = || {
+        let lease = ["-n", "gardener-system-seed-lease", "get", "lease", "local", "-o", "jsonpath={.spec.renewTime}"];
+        garden(&lease)
+    };
+    let ready = || {
+        let path =
+            "jsonpath={range .status.conditions[?(@.type==\"GardenletReady\")]}{.status} {.reason} {.message}{end}";
+        garden(&["get", "seed", "local", "-o", path])
+    };
+    let health = || {
+        let path = "jsonpath={range .status.conditions[*]}{.status} {end}{range .status.constraints[*]}{.status} {end}";
+        let all = garden(&["-n", "garden-demo", "get", "shoot", "local", "-o", path]);
+        let mut words: Vec<String> = all.split_whitespace().map(str::to_owned).collect();
+        words.dedup();
+        words.join(" ")
+    };
+    assert_eq!(health(), "True");
+    assert_eq!(ready(), "True GardenletReady Gardenlet is posting ready status.");
+    let lives = renewed();
+    sandbox.terrarium(&["clock", "advance", "1h"]);
+    assert!(renewed() > lives, "{lives} and {}", renewed());
+
+    // What was killed with everything else is taken for living until then, and comes back.
+    sandbox.terrarium(&["clock", "pause"]);
+    sandbox.kill_all();
+    sandbox.terrarium(&["up"]);
+    sandbox.terrarium(&["clock", "resume"]);
+    sandbox.terrarium(&["clock", "advance", "1h"]);
+    assert_eq!((ready().split(' ').next(), health().as_str()), (Some("True"), "True"));
+
+    seed(&["scale", "deployment/gardenlet", "--replicas=0"]);
+    seed(&["wait", "--for=delete", "pod", "-l", "role=gardenlet", "--timeout=30s"]);
+    let gone = renewed();
+    sandbox.terrarium(&["clock", "advance", "5m"]);
+    assert_eq!(renewed(), gone);
+    assert_eq!(ready(), "Unknown SeedStatusUnknown Gardenlet stopped posting seed status.");
+    sandbox.terrarium(&["clock", "advance", "1m"]);
+    assert_eq!(health(), "Unknown");
+    let kubeconfig = sandbox.terrarium(&["kubeconfig", "shoot/demo/local"]);
+    let kubeconfig = sandbox.file("shoot.kubeconfig", &kubeconfig);
+    let nodes = sandbox.kubectl_with(Kubectl::Newest, &kubeconfig, &["get", "nodes"]).expect("nodes are there");
+    assert_eq!(nodes.matches(" Ready ").count(), 3, "{nodes}");
+
+    seed(&["scale", "deployment/gardenlet", "--replicas=1"]);
+    seed(&["rollout", "status", "deployment/gardenlet", "--timeout=60s"]);
+    sandbox.terrarium(&["clock", "advance", "2m"]);
+    assert_eq!(ready(), "True GardenletReady Gardenlet is posting ready status.");
+    assert_eq!(health(), "True");
+    // One replaces the other: the Lease lives on.
+    seed(&["rollout", "restart", "deployment/gardenlet"]);
+    seed(&["rollout", "status", "deployment/gardenlet", "--timeout=60s"]);
+    let now = renewed();
+    sandbox.terrarium(&["clock", "advance", "10m"]);
+    assert!(renewed() > now);
+    assert_eq!(ready(), "True GardenletReady Gardenlet is posting ready status.");
+    sandbox.terrarium(&["replay", "--verify"]);
 }
 
 fn components_are_deployments(kubectl: Kubectl, sandbox: &Sandbox) {

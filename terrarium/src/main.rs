@@ -39,7 +39,7 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Up(live::up::Arguments),
+    Up(Box<live::up::Arguments>),
     Down(live::down::Arguments),
     Status(live::status::Arguments),
     Landscape(live::landscapes::Arguments),

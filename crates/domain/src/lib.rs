@@ -28,6 +28,7 @@
 //! - [`required_extensions`] which extensions a Seed needs.
 //! - [`rollout`] MachineDeployments, MachineSets, Machines and Nodes, pass by pass.
 //! - [`seed_checks`] conditions of a Seed that follow from its extensions and backup buckets.
+//! - [`seed_lifecycle`] Seeds and Shoots whose gardenlet does not show that it lives.
 //! - [`skew`] which versions of Gardener may run beside each other, and what a release knows.
 //! - [`validation`] static validation per kind.
 //! - [`versions`] semantic versions, expiry, selections.
@@ -56,6 +57,7 @@ pub mod reconcile;
 pub mod required_extensions;
 pub mod rollout;
 pub mod seed_checks;
+pub mod seed_lifecycle;
 pub mod skew;
 pub mod validation;
 pub mod versions;

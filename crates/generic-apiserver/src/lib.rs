@@ -47,3 +47,4 @@ pub use authorization::{AllowAll, Authenticated, Authorizer};
 pub use clusters::{Cluster, Clusters, FixedClusters};
 pub use registry::{Generic, RequestContext, Strategy};
 pub use server::{Builder, Foundation, Server};
+pub use table::AGES_AT;

@@ -353,6 +353,11 @@ impl Server {
         Reads(&mut Snapshot::new(&self.0.store, cluster)).list(None)
     }
 
+    /// As [`Server::objects`], as far as this server has folded.
+    pub fn folded<K: Resource>(&self, cluster: &str) -> Vec<Arc<K>> {
+        Reads(&mut Snapshot::new(&self.0.store, cluster)).list(None)
+    }
+
     /// Removes, finalizers or not, every object of a cluster that does not exist any more.
     pub async fn clear_vanished_cluster(&self, name: &str) {
         if self.0.store.fresh().await.is_err() || self.0.cluster(name).is_ok() {

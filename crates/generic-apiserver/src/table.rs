@@ -58,6 +58,10 @@ pub(crate) fn table(
     })
 }
 
+/// Parameter of a request for a table: the instant up to which ages are counted. Unlike upstream: there clients count
+/// ages, from now on.
+pub const AGES_AT: &str = "agesAt";
+
 /// A table of one object that is no stored one.
 pub(crate) fn of_tree(tree: Value, columns: &[Column], now: DateTime<Utc>, version: &str, include: Include) -> Value {
     json!({
@@ -111,7 +115,12 @@ fn definitions(columns: &[Column]) -> Value {
 }
 
 fn row(scope: &Scope, object: &Stored, columns: &[Column], version: &str, include: Include) -> Value {
-    tree_row(output::tree(scope, object), columns, scope.now(), version, include)
+    tree_row(output::tree(scope, object), columns, ages_at(scope), version, include)
+}
+
+/// The instant up to which ages are counted: now, unless the request names another with `agesAt`.
+fn ages_at(scope: &Scope) -> DateTime<Utc> {
+    scope.call.query.text(AGES_AT).parse().unwrap_or_else(|_| scope.now())
 }
 
 fn tree_row(tree: Value, columns: &[Column], now: DateTime<Utc>, version: &str, include: Include) -> Value {

@@ -18,7 +18,7 @@
 //! **Invariants.** One driver decides; a grant reaches whom it is for, at the latest as the answer to the next report,
 //! and the dial shows its instant before. Nothing is guessed from wall time: it is read for time that runs by itself and for patience with the silent.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -194,6 +194,19 @@ impl ClockService {
         self.0.moved.notify_waiters();
     }
 
+    /// Resolves with the names of those who were dropped for their silence, when they are others than `known`.
+    pub async fn dropped_after(&self, known: &BTreeSet<String>) -> BTreeSet<String> {
+        loop {
+            let mut moved = std::pin::pin!(self.0.moved.notified());
+            moved.as_mut().enable();
+            let dropped: BTreeSet<String> = self.0.state().keeper.dropped().map(str::to_owned).collect();
+            if dropped != *known {
+                return dropped;
+            }
+            moved.await;
+        }
+    }
+
     /// What time waits for.
     pub fn waits_for(&self) -> WaitsFor {
         self.0.state().keeper.waits_for()
@@ -325,7 +338,15 @@ impl ClockService {
     async fn drive(self) {
         loop {
             let (head, wall) = (self.0.log.head(), self.0.wall.now());
-            let decision = self.0.state().keeper.decide(head, wall);
+            let decision = {
+                let mut state = self.0.state();
+                let dropped = state.keeper.dropped().count();
+                let decision = state.keeper.decide(head, wall);
+                if state.keeper.dropped().count() != dropped {
+                    self.0.moved.notify_waiters();
+                }
+                decision
+            };
             match decision {
                 Decision::Barrier { number, confirmed, .. } => {
                     if let Some(vouched) = (self.0.barriers)(number, confirmed).await {

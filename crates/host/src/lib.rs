@@ -20,6 +20,7 @@ mod clusters;
 mod core_kinds;
 mod counted_log;
 mod fault_object;
+pub mod heartbeats;
 pub mod identity;
 pub mod kubelet;
 pub mod live;
@@ -93,6 +94,9 @@ struct Inner {
     aggregated: Mutex<Option<Backend>>,
     clock: OnceLock<ClockService>,
     log: OnceLock<eventlog_remote::Server>,
+    /// Landscape time.
+    time: clock::Clock,
+    heartbeats: heartbeats::Heartbeats,
     /// Whether cluster `runtime` has its namespaces.
     born: AtomicBool,
 }
@@ -107,6 +111,7 @@ impl Host {
     /// As [`Host::new`], with more.
     pub fn with(foundation: Foundation, tasks: &Tasks, parts: Parts<'_>) -> Self {
         let own = catalogue::all().iter().filter(|row| !catalogue::is_aggregated(row));
+        let time = foundation.clock.clone();
         let builder = Builder::new(foundation)
             .clusters(clusters::ByObject::new(RUNTIME_VERSION))
             .cluster_annotation(CLUSTER_ANNOTATION)
@@ -135,6 +140,8 @@ impl Host {
                 aggregated: Mutex::new(None),
                 clock: OnceLock::new(),
                 log: OnceLock::new(),
+                time,
+                heartbeats: heartbeats::Heartbeats::default(),
                 born: AtomicBool::new(false),
             }),
         }
@@ -195,6 +202,34 @@ impl Host {
         if let Some(object) = self.inner.server.object::<Clock>(RUNTIME_CLUSTER, "", clock_object::NAME).await {
             clock_object::obey(clock, &object.spec);
         }
+    }
+
+    /// `owner` lives, and renews the Lease `lease` of [`heartbeats::NAMESPACE`] all the time.
+    ///
+    /// # Errors
+    /// The log cannot be reached.
+    pub async fn heart_begins(&self, lease: &str, owner: &str) -> Result<(), TransportError> {
+        self.inner.heartbeats.begin(lease, owner);
+        heartbeats::fix(&self.own_transport(), Some(lease), None).await
+    }
+
+    /// `owner` has gone: what it renewed last is stored, unless another owner lives.
+    ///
+    /// # Errors
+    /// The log cannot be reached.
+    pub async fn heart_ends(&self, lease: &str, owner: &str) -> Result<(), TransportError> {
+        if !self.inner.heartbeats.end(lease, owner) {
+            return Ok(());
+        }
+        heartbeats::fix(&self.own_transport(), Some(lease), Some(self.inner.time.now())).await
+    }
+
+    /// Nobody lives yet: what an earlier start of the host left behind was renewed until now.
+    ///
+    /// # Errors
+    /// The log cannot be reached.
+    pub async fn hearts_stand_still(&self) -> Result<(), TransportError> {
+        heartbeats::fix(&self.own_transport(), None, Some(self.inner.time.now())).await
     }
 
     /// Serves landscape time from now on; once.
@@ -286,8 +321,19 @@ impl Host {
                 aggregation::groups(&self.inner.server, server.as_ref(), request).await
             }
             aggregation::Place::Own if path.starts_with(CLUSTERS_PATH) => self.change_clusters(request).await,
+            aggregation::Place::Own if heartbeats::is_shown_at(path) => self.show_heartbeats(request).await,
             aggregation::Place::Own => self.inner.server.call(request).await,
         }
+    }
+
+    /// Answers a request about Leases; who reads one, and is no component, sees it as its owner renews it.
+    async fn show_heartbeats(&self, request: Request) -> Result<Response, TransportError> {
+        let is_component = request.extensions().get::<User>().is_some_and(|user| user.component.is_some());
+        let query = request.uri().query().unwrap_or_default();
+        let of_the_past = query.contains("resourceVersionMatch=Exact");
+        let reads = *request.method() == Method::GET && !is_component && !of_the_past && !is_watch(Some(query));
+        let response = self.inner.server.call(request).await?;
+        Ok(if reads { heartbeats::show(response, self.inner.time.now()).await } else { response })
     }
 
     /// Answers a request about Cluster objects, and does to the cluster what was done to its object.

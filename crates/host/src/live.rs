@@ -7,10 +7,11 @@
 //! processes       everything else, started by the kubelet
 //! ```
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 
 use api::kubernetes::core::Pod;
@@ -32,7 +33,7 @@ use process::pki::Pair;
 use process::{Context, Exit, Identity, Output, Tasks, Transport, User};
 use tokio::sync::oneshot;
 
-use crate::aggregation::{Instances, api_services};
+use crate::aggregation::{Instances, Patience, api_services};
 use crate::clock_service::{Barriers, ClockService};
 use crate::identity::{CertificateAuthenticator, ClusterAuthenticator, OwnAuthorities};
 use crate::kubelet::{self, Launcher, Logs};
@@ -48,6 +49,9 @@ const LOG_WATCH_PATH: &str = "/log/v1/watch";
 const START: &str = "start";
 /// Wall time after which a component of the host that failed is started again.
 const AGAIN: TimeDelta = TimeDelta::seconds(1);
+/// Wall time after which a server of the aggregated groups is doubted, and that it then has to answer: both together
+/// are less than participants have that wait for it.
+const PATIENCE: TimeDelta = TimeDelta::seconds(5);
 const LOOK: TimeDelta = TimeDelta::milliseconds(5);
 
 /// What a host lives on.
@@ -136,7 +140,15 @@ impl Live {
         host.serve_log(log.clone());
         host.wind(&clock).await.map_err(io::Error::other)?;
         let _ = door.set(host.clone());
-        let instances = Instances::new(tasks.clone(), log.clone(), clock.clock());
+        let told = clock.clone();
+        let patience = Patience {
+            wall: wall.clone(),
+            time: PATIENCE,
+            told: Arc::new(move |name, answers| {
+                told.with(|keeper, wall| if answers { keeper.is_back(name) } else { keeper.do_without(name, wall) });
+            }),
+        };
+        let instances = Instances::new(tasks.clone(), log.clone(), clock.clock(), patience);
         host.aggregate_instances(instances.clone());
 
         let landscape = CertificateAuthenticator::new(&authorities, start)
@@ -167,16 +179,32 @@ impl Live {
         let (serves, door) = (launch.clone(), live.transport("kubelet"));
         // Nobody of an earlier start is alive.
         registry::remove(&door, None).await.map_err(io::Error::other)?;
+        live.host.hearts_stand_still().await.map_err(io::Error::other)?;
+        let hearts: Hearts = Arc::default();
+        live.tasks.spawn(stop_silent_hearts(live.host.clone(), live.clock.clone(), hearts.clone()));
+        let host = live.host.clone();
         let options = kubelet::Options {
             launch,
             listener: Arc::new(move |pod: &ObjectKey, object: &Pod, ready: Option<&Ready>| -> BoxFuture<'static, ()> {
                 let name = child::participant(&pod.cluster, &pod.name);
                 services.note(pod, object, ready);
+                let (host, heartbeat) = (host.clone(), serves.heartbeat(&pod.cluster, object));
+                let mut all = hearts.lock().unwrap_or_else(PoisonError::into_inner);
+                match heartbeat.as_ref().filter(|_| ready.is_some()) {
+                    Some(heartbeat) => all.insert(name.clone(), heartbeat.clone()),
+                    None => all.remove(&name),
+                };
+                drop(all);
                 let Some(ready) = ready else {
                     leaving.leave(&name);
                     instances.remove(&name);
                     let (transport, lease) = (door.clone(), serves.lease(&pod.cluster, object));
                     return Box::pin(async move {
+                        if let Some(heartbeat) = heartbeat
+                            && let Err(error) = host.heart_ends(&heartbeat, &name).await
+                        {
+                            tracing::warn!(%error, heartbeat, "cannot note when a process showed last that it lives");
+                        }
                         if let Some(lease) = lease
                             && let Err(error) = registry::remove(&transport, Some(&lease)).await
                         {
@@ -191,7 +219,13 @@ impl Live {
                         Err(error) => child::say(&format!("pod {pod}: {error}")),
                     }
                 }
-                Box::pin(std::future::ready(()))
+                Box::pin(async move {
+                    if let Some(heartbeat) = heartbeat
+                        && let Err(error) = host.heart_begins(&heartbeat, &name).await
+                    {
+                        tracing::warn!(%error, heartbeat, "cannot note that a process lives");
+                    }
+                })
             }),
             hold: Arc::new(move |name, holds| {
                 holding.with(|keeper, wall| if holds { keeper.hold(name, wall) } else { keeper.release(name) });
@@ -359,6 +393,26 @@ async fn tell_availability(transport: Transport, clock: Clock, instances: Instan
         }
         if count.changed().await.is_err() {
             return;
+        }
+    }
+}
+
+/// Participants that show in a Lease that they live, and its name.
+type Hearts = Arc<Mutex<BTreeMap<String, String>>>;
+
+/// Who was dropped for his silence shows nothing any more.
+async fn stop_silent_hearts(host: Host, clock: ClockService, hearts: Hearts) {
+    let mut known = BTreeSet::new();
+    loop {
+        known = clock.dropped_after(&known).await;
+        let silent: Vec<(String, String)> = {
+            let hearts = hearts.lock().unwrap_or_else(PoisonError::into_inner);
+            known.iter().filter_map(|name| Some((name.clone(), hearts.get(name)?.clone()))).collect()
+        };
+        for (name, heartbeat) in silent {
+            if let Err(error) = host.heart_ends(&heartbeat, &name).await {
+                tracing::warn!(%error, heartbeat, "cannot note when a process showed last that it lives");
+            }
         }
     }
 }

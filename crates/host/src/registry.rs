@@ -15,6 +15,8 @@
 //! **Deliberately absent.** Signs of life: `renewTime` stays that of the registration, since the host knows which
 //! processes live.
 
+use std::sync::Arc;
+
 use api::kubernetes::coordination::{Lease, LeaseSpec};
 use apimachinery::meta::{MicroTime, ObjectMeta};
 use apimachinery::status::StatusCause;
@@ -110,6 +112,23 @@ impl<'a> Registered<'a> {
     }
 }
 
+/// Where the process of a component that runs in cluster `runtime`, namespace `garden`, serves, `host:port`, by a name as
+/// webhooks have it: `COMPONENT.garden` or `COMPONENT.garden.svc`. The first of its Leases counts.
+pub fn address(leases: &[Arc<Lease>], host: &str) -> Option<String> {
+    let (component, place) = host.split_once('.')?;
+    if !matches!(place, "garden" | "garden.svc") {
+        return None;
+    }
+    let is_it = |lease: &&Arc<Lease>| {
+        let metadata = &lease.metadata;
+        metadata.namespace == NAMESPACE
+            && metadata.labels.get(COMPONENT_LABEL).is_some_and(|known| known == component)
+            && !metadata.labels.contains_key(SEED_LABEL)
+    };
+    let endpoint = leases.iter().filter(is_it).find_map(|lease| lease.metadata.annotations.get(ENDPOINT_ANNOTATION))?;
+    endpoint.strip_prefix("https://").map(str::to_owned)
+}
+
 fn instance(component: &str, owner: &str, version: &str) -> Option<Instance> {
     // What an extension's version is worth is said by its library, which no Lease knows.
     let known = Component::ALL.into_iter().filter(|known| *known != Component::Extension);
@@ -196,6 +215,28 @@ impl Plugin for Gate {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_leads_to_a_process_that_is_registered() {
+        let now = "2023-07-27T20:00:00Z".parse().expect("an instant");
+        let lease = |cluster: &str, component: &str, address: &str| {
+            let pod = format!("{component}-5d4f-x2x9p");
+            Arc::new(Registered { cluster, pod: &pod, component, version: "v1.120.0", address }.lease(now))
+        };
+        let leases =
+            [lease("seed--local", "hook", "a:1"), lease("runtime", "hook", "b:2"), lease("runtime", "silent", "")];
+        for (host, expected) in [
+            ("hook.garden", Some("b:2")),
+            ("hook.garden.svc", Some("b:2")),
+            ("hook.other", None),
+            ("hook", None),
+            ("hook.garden.example", None),
+            ("silent.garden", None),
+            ("other.garden", None),
+        ] {
+            assert_eq!(address(&leases, host).as_deref(), expected, "{host}");
+        }
+    }
 
     #[test]
     fn leases_are_named_for_component_seed_and_pod() {

@@ -348,6 +348,20 @@ impl Timekeeper {
     /// A participant has gone: its connection ended.
     pub fn leave(&mut self, name: &str) {
         self.participants.remove(name);
+        self.dropped.remove(name);
+    }
+
+    /// A server that participants may have waited for is dropped, as it does not answer: their time begins anew.
+    pub fn do_without(&mut self, name: &str, wall: Instant) {
+        self.dropped.insert(name.to_owned());
+        for participant in self.participants.values_mut().filter(|participant| participant.owes_since.is_some()) {
+            participant.owes_since = Some(wall);
+        }
+    }
+
+    /// It answers again, or has ended.
+    pub fn is_back(&mut self, name: &str) {
+        self.dropped.remove(name);
     }
 
     /// A participant has nothing to do.
@@ -395,7 +409,7 @@ impl Timekeeper {
         }
     }
 
-    /// Participants that were dropped for their silence.
+    /// Participants, and servers, that were dropped for their silence.
     pub fn dropped(&self) -> impl Iterator<Item = &str> {
         self.dropped.iter().map(String::as_str)
     }

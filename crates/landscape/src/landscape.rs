@@ -200,6 +200,11 @@ impl Landscape {
     pub fn start_component(&mut self, component: Component) {
         if !self.components.contains_key(&component) {
             let running = crate::start::start(self, &component);
+            if let Component::Gardenlet(seed) = &component {
+                let (host, seed, owner) = (self.host.clone(), seed.clone(), component.to_string());
+                // The log of a simulation can always be reached.
+                self.clients.spawn(async move { drop(host.heart_begins(&seed, &owner).await) });
+            }
             self.components.insert(component, running);
         }
     }
@@ -211,6 +216,7 @@ impl Landscape {
         running.tasks.stop();
         let tasks = running.tasks.clone();
         self.run(async move { tasks.ended().await })?;
+        self.stop_heart(component)?;
         Ok(running.exit())
     }
 
@@ -220,7 +226,16 @@ impl Landscape {
         self.detach(component);
         running.tasks.kill();
         let tasks = running.tasks.clone();
-        self.run(async move { tasks.ended().await })
+        self.run(async move { tasks.ended().await })?;
+        self.stop_heart(component)
+    }
+
+    /// A gardenlet that has ended shows no more that it lives.
+    fn stop_heart(&self, component: &Component) -> Result<(), Failure> {
+        let Component::Gardenlet(seed) = component else { return Ok(()) };
+        let (host, seed, owner) = (self.host.clone(), seed.clone(), component.to_string());
+        // The log of a simulation can always be reached.
+        self.run(async move { drop(host.heart_ends(&seed, &owner).await) })
     }
 
     fn detach(&self, component: &Component) {

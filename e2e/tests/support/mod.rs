@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the tests of landscapes share.
+#![allow(dead_code, reason = "each test file uses its part")]
 
 use std::path::{Path, PathBuf};
 

@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::TimeDelta;
 use domain::care::Thresholds;
+use domain::skew::GardenerVersion;
+use domain::skew::releases::gate_is_on;
 
 /// What an operator sets; defaults are those of gardenlet's chart.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,10 +52,12 @@ impl Default for Configuration {
 
 impl Configuration {
     /// Whether a feature gate is on for an emulated version, `v1.120.0`.
-    pub(crate) fn gate(&self, gate: Gate, version: &str) -> bool {
-        let mut parts = version.trim_start_matches('v').split('.').map(|part| part.parse::<u32>().unwrap_or_default());
-        let version = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
-        self.feature_gates.get(gate.name).copied().unwrap_or(version >= (1, gate.on_since))
+    pub(crate) fn gate(&self, name: &str, version: &str) -> bool {
+        let set = self.feature_gates.get(name).copied();
+        match GardenerVersion::parse(version) {
+            Some(version) => gate_is_on(&version, name, set),
+            None => set.unwrap_or_default(),
+        }
     }
 
     /// Names that capacity and reservations speak of.
@@ -62,18 +66,10 @@ impl Configuration {
     }
 }
 
-/// A feature gate of gardenlet.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Gate {
-    name: &'static str,
-    /// Minor version from which it is on by default.
-    on_since: u32,
-}
-
 /// Keys of operating system configurations hash everything that replaces a node.
-pub(crate) const NEW_WORKER_POOL_HASH: Gate = Gate { name: "NewWorkerPoolHash", on_since: 126 };
+pub(crate) const NEW_WORKER_POOL_HASH: &str = "NewWorkerPoolHash";
 /// Node agents are authorized by a webhook of gardener-resource-manager.
-pub(crate) const NODE_AGENT_AUTHORIZER: Gate = Gate { name: "NodeAgentAuthorizer", on_since: 116 };
+pub(crate) const NODE_AGENT_AUTHORIZER: &str = "NodeAgentAuthorizer";
 
 #[cfg(test)]
 mod tests {

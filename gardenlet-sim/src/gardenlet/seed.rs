@@ -2,7 +2,7 @@
 //! The Seed: its registration at the start, and its status.
 //!
 //! Unlike upstream: the Seed is reconciled when something about it changed and not by the clock, and its heartbeat is
-//! not written: the Lease is made once and reads as renewed while this process is connected.
+//! not written: the Lease is made once, without a renewal, and reads as renewed while this process is connected.
 //! Source: cmd/gardenlet/app/app.go, pkg/gardenlet/controller/seed @ v1.120.0.
 
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use api::kubernetes::coordination::{Lease, LeaseSpec};
 use api::kubernetes::core::{ConfigMap, Namespace};
 use api::terrarium::Cluster;
 use apimachinery::Resource as _;
-use apimachinery::meta::{MicroTime, ObjectMeta, OwnerReference, Quantity, Time};
+use apimachinery::meta::{ObjectMeta, OwnerReference, Quantity, Time};
 use chrono::TimeDelta;
 use clock::TimerClass;
 use controller::{Api, Controller, Error, EventType, ListOptions, ObjectKey, ObjectRef, Requeue};
@@ -85,7 +85,8 @@ async fn ensure_lease(context: &Context, seed: &Seed) -> Result<(), Error> {
         spec: LeaseSpec {
             holder_identity: Some(seed.metadata.name.clone()),
             lease_duration_seconds: Some(LEASE_SECONDS),
-            renew_time: Some(MicroTime(context.clock.now())),
+            // As long as this process lives, it reads as renewed.
+            renew_time: None,
             ..LeaseSpec::default()
         },
     };

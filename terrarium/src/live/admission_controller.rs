@@ -8,13 +8,13 @@ use std::process::ExitCode;
 
 use admission_controller::{Options, Webhooks};
 use chrono::{DateTime, Utc};
-use clock::{Clock, Random};
+use clock::{Clock, Random, SimulatedClock, TimeSource};
 use controller::Api;
-use futures::future::{Either, select};
 use generic_apiserver::authentication::FixedAuthenticator;
 use generic_apiserver::http::{self, Options as ServeOptions};
 use host::clock_object;
 use process::child::{self, Assignment, Ready, ready};
+use process::transport::ResponseFuture;
 use process::{Context, Exit, Output, Tasks};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
@@ -58,30 +58,34 @@ fn serve(assignment: &Assignment, end: oneshot::Receiver<()>) -> Result<Exit, St
             tasks: tasks.clone(),
             output: Output::new(child::say),
         };
+        let time = SimulatedClock::new(landscape_time(&context).await?);
+        flags.start_logging(Clock::new(time.clone()))?;
+        tracing::info!(version = assignment.version, "Starting {NAME}");
         let webhooks = Webhooks::new(context.clone(), Options { resource_admission });
+        let (timed, said) = (context.clone(), time.clone());
+        let answer = move |request| -> ResponseFuture {
+            let (webhooks, context, time) = (webhooks.clone(), timed.clone(), said.clone());
+            Box::pin(async move {
+                // What is logged is logged at landscape time. A clock that cannot be asked now stands still.
+                if let Ok(now) = landscape_time(&context).await {
+                    time.advance_to(now);
+                }
+                webhooks.call(request).await
+            })
+        };
         let serving = assignment.serving.as_ref().ok_or("the assignment has no certificate to serve with")?;
         // Whoever reaches it may ask: its answers tell nothing that the question does not.
         let authenticator = FixedAuthenticator::default();
         let options = ServeOptions::new(serving.certificate.clone(), authenticator, Clock::wall(), Clock::wall());
-        let serving = http::serve(&tasks, move |request| webhooks.call(request), options)
-            .await
-            .map_err(|error| format!("cannot serve: {error}"))?;
+        let serving = http::serve(&tasks, answer, options).await.map_err(|error| format!("cannot serve: {error}"))?;
         let address = serving.address().to_string();
-        let now = landscape_time(&context).await?;
         let me = registered(assignment, &address);
-        if let Err(refused) = registration::register(&context, &me, flags.profile, now).await {
+        if let Err(refused) = registration::register(&context, &me, flags.profile, time.now()).await {
             return Ok(refused);
         }
+        tracing::info!(address, "Serving webhook server");
         ready(&Ready { program: env!("CARGO_PKG_VERSION").to_owned(), address });
-        let panicked = std::pin::pin!(tasks.panicked());
-        let exit = match select(end, panicked).await {
-            Either::Left(_) => Exit::default(),
-            Either::Right(_) => Exit { code: 1, last_line: "a task panicked".to_owned() },
-        };
-        serving.stop();
-        serving.ended().await;
-        tasks.stop();
-        Ok(exit)
+        Ok(serving.until(end, &tasks).await)
     })
 }
 

@@ -18,6 +18,7 @@ use chrono::TimeDelta;
 use clock::{Clock, Random};
 use domain::profile::Profile;
 use host::aggregation::BARRIER_PATH;
+use host::registry;
 use process::child::{self, Assignment};
 use process::participant::CLOCK_PATH;
 use process::{Context, Exit, Output, Tasks};
@@ -49,7 +50,7 @@ fn serve(assignment: Assignment, end: oneshot::Receiver<()>) -> Result<Exit, Str
         .enable_all()
         .build()
         .map_err(|error| format!("cannot make a runtime: {error}"))?;
-    let paths = Paths { barrier: BARRIER_PATH, clock: CLOCK_PATH };
+    let paths = Paths { barrier: BARRIER_PATH, clock: CLOCK_PATH, process: registry::address };
     let program = env!("CARGO_PKG_VERSION");
     let (me, profile) = (assignment.clone(), options.profile);
     let announce = move |address: SocketAddr, now| async move {

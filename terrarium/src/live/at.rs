@@ -5,7 +5,7 @@ use clap::{Args, Subcommand};
 use eventlog::Revision;
 
 use super::ask::instant::Place;
-use super::ask::query::Question;
+use super::ask::query::{Moment, Question};
 use super::history::Past;
 use super::{Which, block_on};
 use crate::failure::Failure;
@@ -25,7 +25,7 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Print objects, as `terrarium get` does; ages are counted up to now
+    /// Print objects, as `terrarium get` does; ages are counted up to then
     Get {
         #[command(flatten)]
         question: Question,
@@ -40,7 +40,13 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         let past = Past::open(&directory).await?;
         let answered = match past.find(arguments.place).await {
             Ok(Revision(0)) => Err(Failure::input("there was nothing yet", "the first revision is 1")),
-            Ok(revision) => question.answer(&past.transport, Some(revision.0), output).await,
+            Ok(revision) => match past.time_of(arguments.place, revision).await {
+                Ok(instant) => {
+                    let moment = Moment { revision: revision.0, instant };
+                    question.answer(&past.transport, Some(moment), output).await
+                }
+                Err(failure) => Err(failure),
+            },
             Err(failure) => Err(failure),
         };
         past.close().await?;

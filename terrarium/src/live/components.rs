@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use api::kubernetes::apps::Deployment;
 use api::kubernetes::tables;
 use apimachinery::schema::Node;
+use clock::Clock;
 use domain::profile::Profile;
 use futures::future::BoxFuture;
 use gardenlet_sim::{gardenlet, provider_local};
@@ -219,10 +220,7 @@ pub(super) fn registered<'a>(assignment: &'a Assignment, address: &'a str) -> Re
 
 fn start(program: Program, context: Context, assignment: &Assignment) -> Result<BoxFuture<'static, Exit>, String> {
     let flags = Flags::read(assignment)?;
-    let unknown = |field: &str| format!("{field}: Unsupported value: {:?}", flags.text(field));
-    let format = Format::named(flags.text("logFormat")).ok_or_else(|| unknown("logFormat"))?;
-    let level = logging::level(flags.text("logLevel")).ok_or_else(|| unknown("logLevel"))?;
-    logging::start(context.clock.clone(), format, level);
+    flags.start_logging(context.clock.clone())?;
     let (name, version) = (program.name(), assignment.version.as_str());
     tracing::info!(version, "Starting {name}");
     let profile = flags.profile;
@@ -265,6 +263,18 @@ impl Flags {
     /// A text at the top of the configuration; empty if it is not there.
     fn text(&self, field: &str) -> &str {
         self.config[field].as_str().unwrap_or_default()
+    }
+
+    /// Prints what the process says of its work from now on, as `logFormat` and `logLevel` ask for.
+    ///
+    /// # Errors
+    /// There is no such format, or no such level.
+    pub(super) fn start_logging(&self, clock: Clock) -> Result<(), String> {
+        let unknown = |field: &str| format!("{field}: Unsupported value: {:?}", self.text(field));
+        let format = Format::named(self.text("logFormat")).ok_or_else(|| unknown("logFormat"))?;
+        let level = logging::level(self.text("logLevel")).ok_or_else(|| unknown("logLevel"))?;
+        logging::start(clock, format, level);
+        Ok(())
     }
 
     pub(super) fn read(assignment: &Assignment) -> Result<Self, String> {

@@ -16,8 +16,7 @@ use chrono::TimeDelta;
 use domain::care::Thresholds;
 use domain::maintenance::operation::Restarters;
 use domain::placement::Strategy;
-use domain::skew::GardenerVersion;
-use domain::skew::releases::feature_gate;
+use domain::skew::{GardenerVersion, releases};
 use gardenlet_sim::gardenlet;
 use serde_json::Value;
 
@@ -49,23 +48,14 @@ pub(super) fn read(program: Program, text: &str, version: &str) -> Result<Value,
     Ok(decoded.tree)
 }
 
-/// Whether a gate may be set so in an emulated version. A version that does not parse is refused for that, not for its
-/// gates.
+/// Whether a gate of a component may be set so in an emulated version. A version that does not parse is refused for that,
+/// not for its gates.
 ///
 /// # Errors
 /// Upstream's words.
 pub(super) fn check_gate(program: Program, version: &str, name: &str, on: bool) -> Result<(), String> {
-    const WHOLE_STAGES: [&str; 2] = ["AllAlpha", "AllBeta"];
     let Some(version) = GardenerVersion::parse(version) else { return Ok(()) };
-    if WHOLE_STAGES.contains(&name) {
-        return Ok(());
-    }
-    let known = feature_gate(&version, name).filter(|gate| gate.components.split(',').any(|it| it == program.short()));
-    let known = known.ok_or_else(|| format!("unrecognized feature gate: {name}"))?;
-    if known.is_locked && on != known.default {
-        return Err(format!("cannot set feature gate {name} to {on}, feature is locked to {}", known.default));
-    }
-    Ok(())
+    releases::check_gate(&version, program.short(), name, on)
 }
 
 /// A duration that the schema has let through.
@@ -128,6 +118,9 @@ pub(super) fn controller_manager(tree: &Value) -> controller_manager::Config {
     if let Some(thresholds) = thresholds(&check["conditionThresholds"]) {
         config.seed_threshold = thresholds.get("ExtensionsReady").copied().unwrap_or_default();
     }
+    let seed = &tree["controllers"]["seed"];
+    put(&mut config.seed_periods.monitor, duration(&seed["monitorPeriod"]));
+    put(&mut config.seed_periods.shoot_monitor, duration(&seed["shootMonitorPeriod"]));
     let Restarters { control_plane, core_addons } = &mut config.shoot_maintenance;
     put(control_plane, maintenance["enableShootControlPlaneRestarter"].as_bool());
     put(core_addons, maintenance["enableShootCoreAddonRestarter"].as_bool());

@@ -323,6 +323,12 @@ impl Launch for Launching {
         Some(Registered { cluster, pod: &pod.metadata.name, component, version: &version, address: "" }.name())
     }
 
+    fn heartbeat(&self, cluster: &str, pod: &Pod) -> Option<String> {
+        let image = pod.spec.containers.first().map_or("", |container| container.image.as_str());
+        let (program, _) = components::Program::of(image)?;
+        (program == components::Program::Gardenlet).then(|| components::seed_of(cluster).to_owned())
+    }
+
     fn launch(&self, cluster: &str, pod: &Pod) -> Result<Program, String> {
         let image = pod.spec.containers.first().map_or("", |container| container.image.as_str());
         let (program, version) = components::Program::of(image).ok_or_else(|| format!("there is no image {image}"))?;

@@ -222,7 +222,7 @@ fn differences(fold: &Fold<'_>, row: &ResourceInfo, listed: &BTreeMap<Key, Value
         let text = match (own.get(key), listed.get(key)) {
             (Some((at, sections)), Some(listed)) => {
                 let mut differing = changes::between(&tree(sections, at.0), listed);
-                differing.retain(|change| !is_computed(&resource, &change.path));
+                differing.retain(|change| !is_computed(key, &change.path));
                 differing.first().map(|change| format!("{key}: replayed and listed differ: {}", change.line(60)))
             }
             (Some((at, _)), None) => Some(format!("{key}: replayed at revision {at}, and not listed")),
@@ -234,9 +234,13 @@ fn differences(fold: &Fold<'_>, row: &ResourceInfo, listed: &BTreeMap<Key, Value
     found
 }
 
-/// Whether a field is made when it is read: where the clock stands is in no log.
-fn is_computed(resource: &str, path: &str) -> bool {
-    resource == "terrarium.dev/clocks" && path.starts_with(".status")
+/// Whether a field is made when it is read: where the clock stands is in no log, nor that somebody lives.
+fn is_computed(key: &Key, path: &str) -> bool {
+    match &*key.resource {
+        "terrarium.dev/clocks" => path.starts_with(".status"),
+        "coordination.k8s.io/leases" => &*key.namespace == host::heartbeats::NAMESPACE && path == ".spec.renewTime",
+        _ => false,
+    }
 }
 
 /// Compares what no kind covers with the log's own state.

@@ -2,6 +2,7 @@
 //! `terrarium up`: starts or resumes a landscape and waits until it is ready.
 
 use std::fs::File;
+use std::io::IsTerminal;
 use std::net::IpAddr;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -20,6 +21,7 @@ use serde_json::json;
 
 use super::client::Client;
 use super::clock::duration;
+use super::demo::{Pace, Play};
 use super::directory::{Directory, Ephemeral, Facts, loopback};
 use super::retention::Retention;
 use super::settings::Settings;
@@ -43,9 +45,15 @@ pub(crate) struct Arguments {
     pub(crate) which: Which,
     #[command(flatten)]
     pub(crate) kubeconfig: KubeconfigFile,
-    /// Play the demo: a cluster on a version that expires at midnight, whose owner opted out of updates
-    #[arg(long)]
-    demo: bool,
+    /// Play a story on the landscape; `list` shows which there are
+    #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = Play::DEFAULT)]
+    demo: Option<String>,
+    /// Wall time between two parts of the story
+    #[arg(long, value_name = "D", requires = "demo", value_parser = duration)]
+    pace: Option<TimeDelta>,
+    /// Wait for Enter between two parts of the story
+    #[arg(long, requires = "demo", conflicts_with = "pace")]
+    step: bool,
     /// What a new landscape holds: nothing of its own, or CloudProfile, Project and credentials of the demo
     /// [default: empty]
     #[arg(long, value_parser = ["empty", "demo"])]
@@ -115,6 +123,11 @@ pub(crate) struct Arguments {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
+    if arguments.demo.as_deref() == Some(Play::LIST) {
+        return Play::list().try_for_each(|line| output.line(&line));
+    }
+    let play = arguments.demo.as_deref().map(Play::named).transpose()?;
+    let pace = arguments.pace()?;
     let arguments = &arguments.with_settings()?;
     let directory = arguments.directory()?;
     directory.must_be_ours()?;
@@ -142,9 +155,9 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         host.notes(&directory).iter().for_each(|note| output.note(note));
     }
     tell(&client, &facts, runs_already.is_some(), seconds, arguments, output)?;
-    if arguments.demo {
+    if let Some(play) = play {
         output.line("")?;
-        return demo::play(&directory, |line| output.line(line));
+        return demo::play(&directory, play, pace, |line| output.line(line));
     }
     match host {
         Some(host) if arguments.foreground => block_on(stay(host, &directory)),
@@ -180,6 +193,19 @@ async fn stay(mut host: Starting, directory: &Directory) -> Result<(), Failure> 
 }
 
 impl Arguments {
+    /// What comes between two parts of a story.
+    fn pace(&self) -> Result<Pace, Failure> {
+        match self.pace {
+            Some(time) => Ok(Pace::Wait(time)),
+            None if !self.step => Ok(Pace::AtOnce),
+            None if std::io::stdin().is_terminal() => Ok(Pace::Step),
+            None => {
+                let hint = "use --pace D, or run it in a terminal";
+                Err(Failure::input("--step waits for Enter, and standard input is no terminal", hint))
+            }
+        }
+    }
+
     /// Where the landscape is, or is to be. An ephemeral one without a name gets a random one.
     fn directory(&self) -> Result<Directory, Failure> {
         if !self.ephemeral || self.which.landscape != DEFAULT || self.which.data_dir.is_some() {
@@ -226,7 +252,7 @@ impl Arguments {
             ));
         }
         directory.make()?;
-        let is_demo = self.demo || self.preset.as_deref() == Some("demo");
+        let is_demo = self.demo.is_some() || self.preset.as_deref() == Some("demo");
         let start = || if is_demo { demo::start() } else { Clock::wall().now() };
         let start_time = self.start_time.unwrap_or_else(start);
         let facts = Facts {
@@ -520,7 +546,7 @@ fn tell(
             seeds.join(", -seed-"),
             path.display()
         ))?;
-        if !arguments.demo {
+        if arguments.demo.is_none() {
             output.line(&format!(
                 "  Look around:  kubectl --context terrarium-{name} get cloudprofiles,seeds,projects"
             ))?;

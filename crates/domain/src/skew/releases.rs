@@ -80,6 +80,45 @@ pub fn feature_gate(gardener: &GardenerVersion, name: &str) -> Option<Gate> {
     })
 }
 
+/// Gates that stand for all of a stage; nothing here depends on them.
+const WHOLE_STAGES: [&str; 2] = ["AllAlpha", "AllBeta"];
+
+/// Whether a gate may be set so for a component ([`Gate::components`]) of a release.
+///
+/// # Errors
+/// Upstream's words.
+///
+/// Source: k8s.io/component-base featuregate.
+pub fn check_gate(gardener: &GardenerVersion, component: &str, name: &str, on: bool) -> Result<(), String> {
+    if WHOLE_STAGES.contains(&name) {
+        return Ok(());
+    }
+    let known = feature_gate(gardener, name).filter(|gate| gate.components.split(',').any(|it| it == component));
+    let known = known.ok_or_else(|| format!("unrecognized feature gate: {name}"))?;
+    if known.is_locked && on != known.default {
+        return Err(format!("cannot set feature gate {name} to {on}, feature is locked to {}", known.default));
+    }
+    Ok(())
+}
+
+/// Whether what a gate guards happens in a release: as it is `set`, else as is the default there. What a release has
+/// before its gate came is off, what stayed when its gate went is on.
+pub fn gate_is_on(gardener: &GardenerVersion, name: &str, set: Option<bool>) -> bool {
+    let known = feature_gate(gardener, name);
+    match known {
+        Some(gate) if gate.is_locked => gate.default,
+        Some(gate) => set.unwrap_or(gate.default),
+        None => has_gone(gardener, name),
+    }
+}
+
+/// Whether a release has no gate of this name any more.
+fn has_gone(gardener: &GardenerVersion, name: &str) -> bool {
+    let line = include_str!("gates.txt").lines().find(|line| line.split(' ').next() == Some(name));
+    let removed = line.and_then(|line| line.split_whitespace().nth(5)?.parse::<u64>().ok());
+    removed.is_some_and(|minor| gardener.minor() >= (1, minor))
+}
+
 /// Names of the feature gates that a component knows in some release; see [`Gate::components`].
 pub fn gate_names(component: &str) -> impl Iterator<Item = &'static str> {
     let lines = include_str!("gates.txt").lines().filter(|line| !line.starts_with('#'));
@@ -130,6 +169,49 @@ mod tests {
             let text = format!("error discovering kubernetes version: unsupported kubernetes version \"{unknown}\"");
             assert_eq!(judge(Profile::Upstream, unknown), Err(text));
         }
+    }
+
+    /// A release, a component, what is set, and what is said of it.
+    #[test]
+    fn gates_are_those_of_a_component_in_a_release() {
+        for (gardener, component, name, on, expected) in [
+            ("v1.120.0", "gardenlet", "NewWorkerPoolHash", true, Ok(())),
+            ("v1.120.0", "gardenlet", "NewWorkerPoolHash", false, Ok(())),
+            ("v1.120.0", "apiserver", "NewWorkerPoolHash", true, Err("unrecognized feature gate: NewWorkerPoolHash")),
+            ("v1.97.0", "gardenlet", "NewWorkerPoolHash", true, Err("unrecognized feature gate: NewWorkerPoolHash")),
+            ("v1.143.0", "gardenlet", "NewWorkerPoolHash", true, Err("unrecognized feature gate: NewWorkerPoolHash")),
+            ("v1.141.0", "gardenlet", "NewWorkerPoolHash", true, Ok(())),
+            (
+                "v1.141.0",
+                "gardenlet",
+                "NewWorkerPoolHash",
+                false,
+                Err("cannot set feature gate NewWorkerPoolHash to false, feature is locked to true"),
+            ),
+            ("v1.120.0", "gardenlet", "AllBeta", false, Ok(())),
+            ("v1.120.0", "gardenlet", "Nonsense", false, Err("unrecognized feature gate: Nonsense")),
+        ] {
+            let said = check_gate(&version(gardener), component, name, on);
+            assert_eq!(said, expected.map_err(str::to_owned), "{gardener} {component} {name}={on}");
+        }
+    }
+
+    #[test]
+    fn what_a_gate_guards_is_off_before_it_comes_and_on_when_it_has_gone() {
+        for (gardener, set, expected) in [
+            ("v1.97.0", None, false),
+            ("v1.97.0", Some(true), false),
+            ("v1.120.0", None, false),
+            ("v1.120.0", Some(true), true),
+            ("v1.126.0", None, true),
+            ("v1.126.0", Some(false), false),
+            ("v1.141.0", Some(false), true),
+            ("v1.143.0", None, true),
+            ("v1.143.0", Some(false), true),
+        ] {
+            assert_eq!(gate_is_on(&version(gardener), "NewWorkerPoolHash", set), expected, "{gardener} {set:?}");
+        }
+        assert!(!gate_is_on(&version("v1.120.0"), "Nonsense", Some(true)));
     }
 
     #[test]

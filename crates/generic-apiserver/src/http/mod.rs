@@ -33,7 +33,7 @@ use clock::{Clock, Random, TimerClass};
 use futures::future::{Either, select};
 use process::pki::Pair;
 use process::transport::ResponseFuture;
-use process::{Request, Tasks, watch};
+use process::{Exit, Request, Tasks, watch};
 use tokio::net::TcpListener;
 
 use crate::authentication::Authenticator;
@@ -180,6 +180,22 @@ impl Serving {
         let mut open = self.shared.open.subscribe();
         // An error would mean that `shared` is gone.
         let _ = open.wait_for(|open| *open == Open::default()).await;
+    }
+}
+
+impl Serving {
+    /// Serves as the process that it is, until `end` resolves or a task of `tasks`, which it was given, panics; then stops
+    /// both. How it ended.
+    pub async fn until<T>(self, end: impl Future<Output = T>, tasks: &Tasks) -> Exit {
+        let (end, panicked) = (std::pin::pin!(end), std::pin::pin!(tasks.panicked()));
+        let exit = match select(end, panicked).await {
+            Either::Left(_) => Exit::default(),
+            Either::Right(_) => Exit { code: 1, last_line: "a task panicked".to_owned() },
+        };
+        self.stop();
+        self.ended().await;
+        tasks.stop();
+        exit
     }
 }
 

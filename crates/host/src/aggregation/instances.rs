@@ -3,9 +3,11 @@
 //!
 //! A request is handed on with who asks, with the log's head as of its arrival and with landscape time
 //! ([`front_proxy`]); so it does not matter who answers. It is tried with the next one while nothing of it can have
-//! reached anybody, a read also when the answer did not begin. A watch ends with its instance.
+//! reached anybody, a read also when the answer did not begin. A watch ends with its instance. An instance that lives
+//! and does not answer is done without until it does ([`instance`](super::instance)): who waited for it is told, its
+//! watches end, and no barrier waits for it.
 //!
-//! **Invariants.** Bodies of answers are handed on as they come, and not read. While nobody is alive: 503. Connections
+//! **Invariants.** Bodies of answers are handed on as they come, and not read. While nobody answers: 503. Connections
 //! belong to the host's tasks, whoever asks first: a thread of the host that ends takes none along.
 
 use std::collections::BTreeMap;
@@ -13,7 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::{Bytes, BytesMut};
-use clock::Clock;
+use clock::{Clock, TimerClass};
 use eventlog::EventLog;
 use generic_apiserver::authentication::UserDetails;
 use generic_apiserver::authentication::front_proxy::{self, Stamp};
@@ -30,6 +32,7 @@ use process::watch;
 use process::{Body, Request, Response, Tasks, Transport, TransportError, User};
 use tokio::sync::oneshot;
 
+use super::instance::{Instance, Patience, until};
 use super::{Barrier, lines, unavailable};
 
 /// Where an instance is asked for a barrier: `POST …?number=N&confirmed=M`, by the host alone.
@@ -50,42 +53,50 @@ struct Inner {
     tasks: Tasks,
     log: Arc<dyn EventLog>,
     clock: Clock,
-    living: Mutex<BTreeMap<String, Transport>>,
+    patience: Patience,
+    living: Mutex<BTreeMap<String, Arc<Instance>>>,
     next: AtomicUsize,
     count: watch::Sender<usize>,
 }
 
 impl Instances {
     /// None yet. Requests are sent on `tasks`, and are stamped with the head of `log` and the time of `clock`.
-    pub fn new(tasks: Tasks, log: Arc<dyn EventLog>, clock: Clock) -> Self {
-        let (living, next) = (Mutex::default(), AtomicUsize::new(0));
-        Self(Arc::new(Inner { tasks, log, clock, living, next, count: watch::Sender::new(0) }))
+    pub fn new(tasks: Tasks, log: Arc<dyn EventLog>, clock: Clock, patience: Patience) -> Self {
+        let (living, next, count) = (Mutex::default(), AtomicUsize::new(0), watch::Sender::new(0));
+        Self(Arc::new(Inner { tasks, log, clock, patience, living, next, count }))
     }
 
     /// An instance is ready; it is reached by a transport with the host's certificate.
     pub fn insert(&self, name: &str, transport: Transport) {
-        self.living().insert(name.to_owned(), transport);
+        self.living().insert(name.to_owned(), Instance::new(name, transport));
         self.counted();
     }
 
     /// An instance has gone.
     pub fn remove(&self, name: &str) {
-        self.living().remove(name);
+        if let Some(instance) = self.living().remove(name) {
+            instance.gone();
+        }
         self.counted();
     }
 
-    /// How many are alive, now and later.
+    /// How many answer, now and later.
     pub fn count(&self) -> watch::Receiver<usize> {
         self.0.count.subscribe()
     }
 
     fn counted(&self) {
-        let count = self.living().len();
+        let count = self.answering().len();
         self.0.count.send_replace(count);
     }
 
-    fn living(&self) -> MutexGuard<'_, BTreeMap<String, Transport>> {
+    fn living(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Instance>>> {
         self.0.living.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Those who live and are not silent, by name.
+    fn answering(&self) -> Vec<Arc<Instance>> {
+        self.living().values().filter(|instance| instance.answers()).cloned().collect()
     }
 
     /// Log and clock as they are.
@@ -93,9 +104,9 @@ impl Instances {
         Stamp { head: Some(self.0.log.head()), now: Some(self.0.clock.now()) }
     }
 
-    /// Those who are alive, whoever is next first.
-    fn in_turn(&self) -> Vec<Transport> {
-        let mut all: Vec<Transport> = self.living().values().cloned().collect();
+    /// Those who answer, whoever is next first.
+    fn in_turn(&self) -> Vec<Arc<Instance>> {
+        let mut all = self.answering();
         if !all.is_empty() {
             let first = self.0.next.fetch_add(1, Ordering::Relaxed) % all.len();
             all.rotate_left(first);
@@ -118,10 +129,12 @@ impl Instances {
         // Between processes of one machine it is not worth it; the host does it for its clients.
         parts.headers.remove(ACCEPT_ENCODING);
         let mut failed = None;
-        for transport in self.in_turn() {
-            match self.send(transport, again(&parts, &body)).await {
+        for instance in self.in_turn() {
+            let cut = instance.falls_silent();
+            match self.send(&instance, again(&parts, &body)).await {
                 Ok(mut response) => {
                     strip(response.headers_mut());
+                    let response = response.map(|body| until(body, cut));
                     return Ok(if watches { response.map(lines::whole) } else { response });
                 }
                 Err(error @ TransportError::Broken(_)) if !reads => return Err(error),
@@ -137,15 +150,14 @@ impl Instances {
     /// Asks all for a barrier; it does not stand if one did not answer, and may yet.
     pub(crate) async fn barrier(&self, number: u64, confirmed: u64) -> Barrier {
         let stamp = self.stamp();
-        let all: Vec<Transport> = self.living().values().cloned().collect();
-        let asked = all.into_iter().map(|transport| async {
+        let asked = self.answering().into_iter().map(|instance| async move {
             let mut request = http::Request::new(full(""));
             *request.method_mut() = Method::POST;
             *request.uri_mut() =
                 format!("{BARRIER_PATH}?number={number}&confirmed={confirmed}").parse().expect("it is a path");
             let user = User { name: "system:terrarium".into(), ..User::default() };
             front_proxy::write(request.headers_mut(), &user, &UserDetails::default(), stamp);
-            let answer = self.send(transport, request).await.ok();
+            let answer = self.send(&instance, request).await.ok();
             let answer = answer.filter(|response| response.status() == StatusCode::OK)?;
             let told_others = answer.headers().contains_key(TOLD_OTHERS_HEADER);
             let body = answer.into_body().collect().await.ok()?.to_bytes();
@@ -159,18 +171,41 @@ impl Instances {
         Barrier { vouched, told_others }
     }
 
-    /// Sends a request on the host's own tasks; a caller who goes away takes it back.
-    async fn send(&self, transport: Transport, request: Request) -> Result<Response, TransportError> {
+    /// Sends a request on the host's own tasks; a caller who goes away takes it back. It breaks when the instance falls
+    /// silent.
+    async fn send(&self, instance: &Arc<Instance>, request: Request) -> Result<Response, TransportError> {
         let (mut sender, answer) = oneshot::channel();
+        let (asked, instances, lost) = (instance.clone(), self.clone(), instance.falls_silent());
         self.0.tasks.spawn(async move {
-            let answered = tokio::select! {
-                biased;
-                () = sender.closed() => return,
-                answered = transport.send(request) => answered,
+            let mut answered = std::pin::pin!(asked.transport.send(request));
+            let mut lost = lost;
+            let mut impatient = instances.0.patience.wall.sleep(instances.0.patience.time, TimerClass::Work);
+            let mut is_in_doubt = false;
+            let answered = loop {
+                tokio::select! {
+                    biased;
+                    () = sender.closed() => return,
+                    answered = &mut answered => break answered,
+                    () = &mut lost => {
+                        break Err(TransportError::Broken(format!("{} does not answer", asked.name)));
+                    }
+                    () = &mut impatient, if !is_in_doubt => {
+                        is_in_doubt = true;
+                        instances.doubt(&asked);
+                    }
+                }
             };
             let _ = sender.send(answered);
         });
         answer.await.unwrap_or_else(|_| Err(TransportError::Unreachable("the host ends".to_owned())))
+    }
+
+    /// Finds out whether an instance answers.
+    fn doubt(&self, instance: &Arc<Instance>) {
+        let (instance, instances) = (instance.clone(), self.clone());
+        self.0.tasks.spawn(async move {
+            instance.doubt(&instances.0.patience, || instances.counted()).await;
+        });
     }
 }
 
@@ -208,13 +243,16 @@ fn strip(headers: &mut HeaderMap) {
 mod tests {
     use std::collections::VecDeque;
 
+    use chrono::{DateTime, TimeDelta, Utc};
+    use clock::{SimulatedClock, TimeSource};
     use eventlog::MemoryLog;
 
     use super::*;
 
     /// Instances that each do what is next on their list, and who was asked.
     fn instances(behaviour: &[(&str, &[Result<u16, TransportError>])]) -> (Instances, Arc<Mutex<Vec<String>>>) {
-        let instances = Instances::new(Tasks::new(), Arc::new(MemoryLog::new()), Clock::wall());
+        let patience = Patience { wall: Clock::wall(), time: TimeDelta::days(1), told: Arc::new(|_, _| {}) };
+        let instances = Instances::new(Tasks::new(), Arc::new(MemoryLog::new()), Clock::wall(), patience);
         let asked: Arc<Mutex<Vec<String>>> = Arc::default();
         for (name, answers) in behaviour {
             let answers: Mutex<VecDeque<_>> = Mutex::new(answers.iter().cloned().collect());
@@ -293,5 +331,119 @@ mod tests {
         let both = Vouched { quiet: [1].into(), marked: [2].into() };
         assert_eq!(instances.barrier(2, 0).await.vouched, Some(both));
         assert_eq!(asked.lock().expect("no panic").len(), 4);
+    }
+
+    /// An instance that answers, with a body without an end to a watch, unless it is stopped.
+    fn stoppable(stopped: &watch::Sender<bool>) -> Transport {
+        let is_stopped = stopped.subscribe();
+        Transport::new(move |request| {
+            let mut is_stopped = is_stopped.clone();
+            Box::pin(async move {
+                let _ = is_stopped.wait_for(|stopped| !stopped).await;
+                if !is_watch(request.uri().query()) {
+                    let vouched = serde_json::to_string(&Vouched::default()).expect("JSON");
+                    return Ok(Response::new(full(vouched)));
+                }
+                let endless =
+                    futures::stream::pending::<Result<http_body::Frame<Bytes>, process::transport::BodyError>>();
+                Ok(Response::new(http_body_util::StreamBody::new(endless).boxed_unsync()))
+            })
+        })
+    }
+
+    /// Passes wall time until something has become true.
+    async fn pass_until(wall: &SimulatedClock, is_true: impl Fn() -> bool) {
+        for _ in 0..1000 {
+            tokio::task::yield_now().await;
+            if is_true() {
+                return;
+            }
+            wall.fire_next(None);
+        }
+        panic!("it does not become true");
+    }
+
+    #[tokio::test]
+    #[expect(clippy::disallowed_methods, reason = "tasks of the test itself")]
+    async fn who_lives_and_does_not_answer_is_done_without_until_it_does() {
+        let wall = SimulatedClock::new(DateTime::<Utc>::UNIX_EPOCH);
+        let heard: Arc<Mutex<Vec<(String, bool)>>> = Arc::default();
+        let told = heard.clone();
+        let patience = Patience {
+            wall: Clock::new(wall.clone()),
+            time: TimeDelta::seconds(5),
+            told: Arc::new(move |name, answers| told.lock().expect("no panic").push((name.to_owned(), answers))),
+        };
+        let instances = Instances::new(Tasks::new(), Arc::new(MemoryLog::new()), Clock::wall(), patience);
+        let stopped = watch::Sender::new(false);
+        instances.insert("a", stoppable(&stopped));
+        let count = instances.count();
+        let mut request = http::Request::new(full(""));
+        *request.uri_mut() = "/x?watch=true".parse().expect("a path");
+        let mut watched = instances.call(request).await.expect("it answers").into_body();
+
+        stopped.send_replace(true);
+        instances.insert("b", stoppable(&watch::Sender::new(false)));
+        let task = |method: Method| {
+            let instances = instances.clone();
+            tokio::spawn(async move { call(&instances, method).await })
+        };
+        instances.0.next.store(0, Ordering::Relaxed);
+        let read = task(Method::GET);
+        tokio::task::yield_now().await;
+        instances.0.next.store(0, Ordering::Relaxed);
+        let write = task(Method::POST);
+        let barrier = tokio::spawn({
+            let instances = instances.clone();
+            async move { instances.barrier(1, 0).await.vouched.is_some() }
+        });
+        pass_until(&wall, || read.is_finished() && write.is_finished() && barrier.is_finished()).await;
+        assert_eq!(wall.now(), DateTime::<Utc>::UNIX_EPOCH + TimeDelta::seconds(10));
+        assert_eq!(read.await.expect("no panic"), Ok(200), "the other one answers");
+        let broken = TransportError::Broken("a does not answer".to_owned());
+        assert_eq!(write.await.expect("no panic"), Err(broken), "it may have happened");
+        assert!(!barrier.await.expect("no panic"));
+        assert!(instances.barrier(2, 0).await.vouched.is_some(), "nobody waits for it any more");
+        assert!(watched.frame().await.is_none(), "its watches end");
+        assert_eq!(*count.borrow(), 1);
+        assert_eq!(*heard.lock().expect("no panic"), [("a".to_owned(), false)]);
+        assert_eq!(call(&instances, Method::POST).await, Ok(200));
+        assert_eq!(call(&instances, Method::POST).await, Ok(200));
+
+        stopped.send_replace(false);
+        pass_until(&wall, || *count.borrow() == 2).await;
+        assert_eq!(heard.lock().expect("no panic").last(), Some(&("a".to_owned(), true)));
+    }
+
+    #[tokio::test]
+    #[expect(clippy::disallowed_methods, reason = "tasks of the test itself")]
+    async fn who_is_slow_with_one_answer_is_not_silent() {
+        let wall = SimulatedClock::new(DateTime::<Utc>::UNIX_EPOCH);
+        let patience = Patience {
+            wall: Clock::new(wall.clone()),
+            time: TimeDelta::seconds(5),
+            told: Arc::new(|name, _| panic!("{name} answers")),
+        };
+        let instances = Instances::new(Tasks::new(), Arc::new(MemoryLog::new()), Clock::wall(), patience);
+        let slow = Clock::new(wall.clone());
+        instances.insert(
+            "a",
+            Transport::new(move |request| {
+                let slow = slow.clone();
+                Box::pin(async move {
+                    if request.uri().path() != "/livez" {
+                        slow.sleep(TimeDelta::seconds(50), TimerClass::Work).await;
+                    }
+                    Ok(Response::new(full("")))
+                })
+            }),
+        );
+        let answer = tokio::spawn({
+            let instances = instances.clone();
+            async move { call(&instances, Method::POST).await }
+        });
+        pass_until(&wall, || answer.is_finished()).await;
+        assert_eq!(answer.await.expect("no panic"), Ok(200));
+        assert_eq!(wall.now(), DateTime::<Utc>::UNIX_EPOCH + TimeDelta::seconds(50));
     }
 }

@@ -5,10 +5,11 @@
 //! of which answers any request, because the host says what has to be known by then. Whether one is alive is what the
 //! condition of an APIService says.
 //!
-//! **Tour.** [`Backend`] who serves; [`Instances`] spreads requests; `lines` watches that end where a line does;
+//! **Tour.** [`Backend`] who serves; [`Instances`] spreads requests; `instance` who answers and who is silent; `lines` watches that end where a line does;
 //! [`api_services`] the objects.
 
 pub mod api_services;
+mod instance;
 mod instances;
 mod lines;
 
@@ -20,6 +21,7 @@ use process::participant::Vouched;
 use process::transport::full;
 use process::{Request, Response, TransportError, User};
 
+pub use instance::{Patience, Told};
 pub use instances::{BARRIER_PATH, Instances};
 
 use crate::GARDEN_CLUSTER;

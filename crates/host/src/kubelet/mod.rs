@@ -60,6 +60,11 @@ pub trait Launch: Send + Sync + 'static {
         None
     }
 
+    /// Name of the Lease of [`crate::heartbeats`] by which the process of a pod shows that it lives; `None`: by none.
+    fn heartbeat(&self, _cluster: &str, _pod: &Pod) -> Option<String> {
+        None
+    }
+
     /// How a pod of a cluster, with such an image, becomes a process.
     ///
     /// # Errors

@@ -259,6 +259,23 @@ fn whoever_is_silent_for_thirty_seconds_is_dropped_and_named() {
 }
 
 #[test]
+fn who_waited_for_a_silent_server_has_its_time_again() {
+    let mut toys = [Toy::new("a", &[5], &[]), Toy::new("waits", &[5], &[])];
+    let mut keeper = joined(Mode::Auto, &mut toys);
+    let mut answering = [toys.into_iter().next().expect("two toys")];
+    assert_eq!(drive(&mut keeper, &mut answering, wall(0)).0, Decision::Wait { until: Some(wall(30_000)) });
+    keeper.do_without("server", wall(20_000));
+    assert_eq!(drive(&mut keeper, &mut answering, wall(30_000)).0, Decision::Wait { until: Some(wall(50_000)) });
+    assert_eq!(keeper.dropped().collect::<Vec<_>>(), ["server"]);
+    keeper.is_back("server");
+    assert_eq!(keeper.dropped().next(), None);
+    let (_, grants) = drive(&mut keeper, &mut answering, wall(50_000));
+    assert_eq!(grants, [5]);
+    keeper.leave("waits");
+    assert_eq!(keeper.dropped().next(), None, "who has ended is not missed");
+}
+
+#[test]
 fn a_report_that_was_overtaken_counts_for_nothing() {
     let mut keeper = Timekeeper::new(at(0), Mode::Stepped, wall(0));
     let grant = keeper.join("a", Join::default(), wall(0)).number;

@@ -2,8 +2,10 @@
 //! `get`: which objects, and how they are printed; of the present or of a revision.
 
 use apimachinery::catalogue::ResourceInfo;
+use chrono::{DateTime, SecondsFormat, Utc};
 use clap::{Args, ValueEnum};
 use controller::push_query;
+use generic_apiserver::AGES_AT;
 use process::Transport;
 use serde_json::{Value, json};
 
@@ -61,6 +63,13 @@ pub(crate) struct Question {
     output: Format,
 }
 
+/// A revision, and the instant up to which ages are counted there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Moment {
+    pub(crate) revision: u64,
+    pub(crate) instant: DateTime<Utc>,
+}
+
 /// Objects of one kind.
 struct Part {
     row: &'static ResourceInfo,
@@ -70,12 +79,15 @@ struct Part {
 
 impl Part {
     /// Fails when an object that was asked for by name did not exist at a revision: its list is empty then.
-    fn found(&self, at: Option<u64>, items: &Value) -> Result<(), Failure> {
+    fn found(&self, at: Option<Moment>, items: &Value) -> Result<(), Failure> {
         let is_empty = items.as_array().is_none_or(Vec::is_empty);
         match (at, &self.names[..]) {
-            (Some(at), [_, ..]) if is_empty => {
+            (Some(Moment { revision, .. }), [_, ..]) if is_empty => {
                 let names = self.names.join(", ");
-                Err(Failure::Failed(format!("at revision {at} there is no {} {names}", kinds::full_name(self.row))))
+                Err(Failure::Failed(format!(
+                    "at revision {revision} there is no {} {names}",
+                    kinds::full_name(self.row)
+                )))
             }
             _ => Ok(()),
         }
@@ -83,11 +95,11 @@ impl Part {
 }
 
 impl Question {
-    /// Asks, and prints the answer. `at`: of this revision.
+    /// Asks, and prints the answer. `at`: of then.
     pub(crate) async fn answer(
         &self,
         transport: &Transport,
-        at: Option<u64>,
+        at: Option<Moment>,
         output: &mut Output,
     ) -> Result<(), Failure> {
         // What existed at a revision says the answer itself.
@@ -179,7 +191,7 @@ impl Question {
         &self,
         transport: &Transport,
         parts: &[Part],
-        at: Option<u64>,
+        at: Option<Moment>,
         output: &mut Output,
     ) -> Result<(), Failure> {
         let namespace = |object: &Value| object["metadata"]["namespace"].as_str().unwrap_or_default().to_owned();
@@ -218,7 +230,7 @@ impl Question {
         Ok(())
     }
 
-    async fn objects(&self, transport: &Transport, part: &Part, at: Option<u64>) -> Result<Vec<Value>, Failure> {
+    async fn objects(&self, transport: &Transport, part: &Part, at: Option<Moment>) -> Result<Vec<Value>, Failure> {
         let mut objects = Vec::new();
         for path in self.paths(part, at) {
             let mut tree = super::tree(transport, &path, JSON).await?;
@@ -239,7 +251,7 @@ impl Question {
     }
 
     /// Requests that answer the question.
-    fn paths(&self, part: &Part, at: Option<u64>) -> Vec<String> {
+    fn paths(&self, part: &Part, at: Option<Moment>) -> Vec<String> {
         let cluster = self.cluster.logical();
         let path = |name| kinds::path(&cluster, part.row, self.namespace(), name);
         match at {
@@ -250,10 +262,13 @@ impl Question {
         }
     }
 
-    fn with_query(&self, mut path: String, at: Option<u64>, name: Option<&str>) -> String {
-        if let Some(at) = at {
-            push_query(&mut path, "resourceVersion", &at.to_string());
+    fn with_query(&self, mut path: String, at: Option<Moment>, name: Option<&str>) -> String {
+        if let Some(Moment { revision, instant }) = at {
+            push_query(&mut path, "resourceVersion", &revision.to_string());
             push_query(&mut path, "resourceVersionMatch", "Exact");
+            if matches!(self.output, Format::Table | Format::Wide) {
+                push_query(&mut path, AGES_AT, &instant.to_rfc3339_opts(SecondsFormat::AutoSi, true));
+            }
         }
         if let Some(selector) = &self.selector {
             push_query(&mut path, "labelSelector", selector);

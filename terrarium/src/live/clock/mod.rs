@@ -221,7 +221,7 @@ pub(crate) fn waits(state: &ClockState) -> Vec<String> {
     let stopped = state.live_lock.iter().map(|lock| format!("  stopped: {lock}; `terrarium clock resume` goes on"));
     let participants = state.waits_for.participants.iter().map(|name| format!("  waits for {name}"));
     let holds = state.waits_for.holds.iter().map(|hold| format!("  held for {hold}"));
-    let dropped = state.dropped.iter().map(|name| format!("  dropped {name}: it was silent for 30 s"));
+    let dropped = state.dropped.iter().map(|name| format!("  dropped {name}: it does not answer"));
     stopped.chain(participants).chain(holds).chain(dropped).collect()
 }
 

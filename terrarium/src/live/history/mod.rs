@@ -188,6 +188,23 @@ impl Past {
         Ok(low)
     }
 
+    /// The instant of a place: that of a revision is its entry's, or that of the last one before it.
+    pub(crate) async fn time_of(&self, place: Place, revision: Revision) -> Result<DateTime<Utc>, Failure> {
+        if let Place::At(instant) = place {
+            return Ok(instant);
+        }
+        let (log, base, mut to) = (self.log(), self.base().await?, revision);
+        while to > base {
+            let from = Revision(to.0.saturating_sub(NEAR).max(base.0));
+            let entries = log.read(from, to, None).await.map_err(|error| self.refused(error))?;
+            if let Some(last) = entries.last() {
+                return Ok(last.time);
+            }
+            to = from;
+        }
+        Ok(self.facts.start_time)
+    }
+
     /// The first entry behind a revision; revisions without an entry are skipped.
     async fn first_after(
         &self,

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A gardenlet that does not show any more that it lives: what becomes of its Seed, and then of the Seed's Shoots.
+//!
+//! ```text
+//! last renewal ──monitorPeriod──▶ GardenletReady Unknown ──shootMonitorPeriod──▶ its Shoots' conditions Unknown
+//! ```
+//!
+//! What is Unknown stays so until gardenlet itself says something else.
+//!
+//! Source: pkg/controllermanager/controller/seed/lifecycle @ v1.120.0.
+
+use api::core::{Condition, Seed, Shoot};
+use apimachinery::meta::Time;
+use chrono::{DateTime, TimeDelta, Utc};
+
+use crate::care::conditions::condition_types;
+use crate::conditions::{get, initial, merge, updated};
+
+/// Condition of a Seed: its gardenlet lives.
+pub const GARDENLET_READY: &str = "GardenletReady";
+
+/// Constraints of a Shoot that nobody judges without its gardenlet.
+const CONSTRAINTS: [&str; 2] = ["HibernationPossible", "MaintenancePreconditionsSatisfied"];
+
+/// How long silence is borne.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Periods {
+    /// `controllers.seed.monitorPeriod`: from the last renewal of the Lease on.
+    pub monitor: TimeDelta,
+    /// `controllers.seed.shootMonitorPeriod`: from then on, until the Shoots are concerned.
+    pub shoot_monitor: TimeDelta,
+}
+
+impl Default for Periods {
+    /// Those of a landscape; in code `shootMonitorPeriod` is five times the other, 200 s.
+    fn default() -> Self {
+        Self { monitor: TimeDelta::seconds(40), shoot_monitor: TimeDelta::seconds(300) }
+    }
+}
+
+/// What is to be done about a Seed.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    /// Nothing, before an instant.
+    Wait(DateTime<Utc>),
+    /// This is the Seed's condition, and nothing changes for its Shoots before an instant.
+    SeedUnknown(Condition, DateTime<Utc>),
+    /// This is the Seed's condition, and nobody knows about its Shoots.
+    ShootsUnknown(Condition),
+}
+
+/// Judges a Seed whose gardenlet renewed its Lease last at `renewed`; `None`: never. A Seed without conditions is left
+/// alone: its gardenlet has not come yet. The first instant at which a period has passed counts as behind it.
+pub fn judge(seed: &Seed, renewed: Option<DateTime<Utc>>, periods: Periods, now: Time) -> Option<Verdict> {
+    if seed.status.conditions.is_empty() {
+        return None;
+    }
+    if let Some(ends) = renewed.map(|renewed| renewed + periods.monitor).filter(|ends| *ends > now.0) {
+        return Some(Verdict::Wait(ends));
+    }
+    let known = get(&seed.status.conditions, GARDENLET_READY).cloned();
+    let condition = updated(
+        &known.unwrap_or_else(|| initial(GARDENLET_READY, now)),
+        "Unknown",
+        "SeedStatusUnknown",
+        "Gardenlet stopped posting seed status.",
+        &[],
+        now,
+    );
+    let ends = condition.last_transition_time.0 + periods.shoot_monitor;
+    Some(if ends > now.0 { Verdict::SeedUnknown(condition, ends) } else { Verdict::ShootsUnknown(condition) })
+}
+
+/// What a Shoot's status says of its health when its gardenlet is silent.
+pub fn forget_health(shoot: &mut Shoot, now: Time) {
+    let is_workerless = shoot.spec.provider.workers.is_empty();
+    let unknown = |known: &[Condition], type_: &str| {
+        let known = get(known, type_).cloned().unwrap_or_else(|| initial(type_, now));
+        updated(&known, "Unknown", "StatusUnknown", "Gardenlet stopped sending heartbeats.", &[], now)
+    };
+    let status = &mut shoot.status;
+    let conditions: Vec<_> =
+        condition_types(is_workerless).into_iter().map(|type_| unknown(&status.conditions, type_)).collect();
+    let constraints = CONSTRAINTS.map(|type_| unknown(&status.constraints, type_));
+    merge(&mut status.conditions, conditions);
+    merge(&mut status.constraints, constraints);
+}
+
+#[cfg(test)]
+mod tests {
+    use api::core::{Provider, Worker};
+
+    use super::*;
+
+    fn at(seconds: i64) -> Time {
+        Time(DateTime::from_timestamp(1_690_488_000 + seconds, 0).expect("in range"))
+    }
+
+    fn condition(status: &str, since: i64) -> Condition {
+        updated(&initial(GARDENLET_READY, at(since)), status, "Some", "Thing.", &[], at(since))
+    }
+
+    /// The condition as it stands and since when, the last renewal, now (all in seconds), and what is to be done.
+    const ROWS: &str = "
+    True 0     renewed 100   now 100   => wait until 140
+    True 0     renewed 100   now 139   => wait until 140
+    True 0     renewed 100   now 140   => seed since 140, shoots at 440
+    True 0     never         now 140   => seed since 140, shoots at 440
+    Unknown 140 renewed 100  now 439   => seed since 140, shoots at 440
+    Unknown 140 renewed 100  now 440   => shoots, seed since 140
+    Unknown 140 renewed 430  now 440   => wait until 470
+    False 0    renewed 100   now 500   => seed since 500, shoots at 800
+    none       never         now 500   => nothing
+    ";
+
+    #[test]
+    fn a_silent_gardenlet_makes_its_seed_unknown_and_then_its_shoots() {
+        for row in ROWS.lines().map(str::trim).filter(|row| !row.is_empty()) {
+            let (given, expected) = row.split_once("=>").expect("a row has an arrow");
+            let words: Vec<&str> = given.split_whitespace().collect();
+            let number = |word: &str| -> i64 {
+                let place = words.iter().position(|it| *it == word).expect("a word");
+                words[place + 1].parse().expect("a number")
+            };
+            let mut seed = Seed::default();
+            if words[0] != "none" {
+                seed.status.conditions.push(condition(words[0], number(words[0])));
+            }
+            let renewed = words.contains(&"renewed").then(|| at(number("renewed")).0);
+            let seconds = |instant: DateTime<Utc>| (instant - at(0).0).num_seconds();
+            let since = |condition: &Condition| {
+                assert_eq!((&*condition.status, &*condition.reason), ("Unknown", "SeedStatusUnknown"));
+                assert_eq!(condition.message, "Gardenlet stopped posting seed status.");
+                seconds(condition.last_transition_time.0)
+            };
+            let said = match judge(&seed, renewed, Periods::default(), at(number("now"))) {
+                None => "nothing".to_owned(),
+                Some(Verdict::Wait(until)) => format!("wait until {}", seconds(until)),
+                Some(Verdict::SeedUnknown(condition, until)) => {
+                    format!("seed since {}, shoots at {}", since(&condition), seconds(until))
+                }
+                Some(Verdict::ShootsUnknown(condition)) => format!("shoots, seed since {}", since(&condition)),
+            };
+            assert_eq!(said, expected.trim(), "row: {row}");
+        }
+    }
+
+    #[test]
+    fn nobody_knows_about_the_shoots_of_a_silent_gardenlet() {
+        for (workers, expected) in [
+            (
+                vec![Worker::default()],
+                "APIServerAvailable ControlPlaneHealthy ObservabilityComponentsHealthy EveryNodeReady \
+                 SystemComponentsHealthy",
+            ),
+            (
+                Vec::new(),
+                "APIServerAvailable ControlPlaneHealthy ObservabilityComponentsHealthy SystemComponentsHealthy",
+            ),
+        ] {
+            let mut shoot = Shoot::default();
+            shoot.spec.provider = Provider { workers, ..Provider::default() };
+            forget_health(&mut shoot, at(0));
+            let types = |all: &[Condition]| all.iter().map(|it| it.r#type.clone()).collect::<Vec<_>>().join(" ");
+            assert_eq!(types(&shoot.status.conditions), expected);
+            assert_eq!(types(&shoot.status.constraints), "HibernationPossible MaintenancePreconditionsSatisfied");
+            for condition in shoot.status.conditions.iter().chain(&shoot.status.constraints) {
+                assert_eq!((&*condition.status, &*condition.reason), ("Unknown", "StatusUnknown"));
+                assert_eq!(condition.message, "Gardenlet stopped sending heartbeats.");
+            }
+            let once = shoot.clone();
+            forget_health(&mut shoot, at(50));
+            assert_eq!(shoot, once, "nothing is new");
+        }
+    }
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One instance: the way to it, and whether it answers.
+//!
+//! A process may live and not answer: it was stopped, or swapped out. Who waits for it in vain *doubts* it; then it is
+//! asked for the least that it can answer, and if that, too, is not answered for a while, it is *silent*: everybody who
+//! waits for it is told, watches included, and nobody is sent to it. It is asked on until it answers or has gone.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use chrono::TimeDelta;
+use clock::{Clock, TimerClass};
+use futures::FutureExt;
+use futures::future::{BoxFuture, Either, select};
+use http_body::{Frame, SizeHint};
+use http_body_util::BodyExt;
+use process::transport::{Body, BodyError, full};
+use process::{Transport, watch};
+
+/// What is asked of an instance that is in doubt: it takes neither the log nor anybody's rights to answer.
+const PROBE: &str = "/livez";
+/// Wall time between two attempts to reach a silent instance.
+const AGAIN: TimeDelta = TimeDelta::seconds(1);
+
+/// Is told when an instance is silent, and when it answers again: its name, and whether it answers.
+pub type Told = Arc<dyn Fn(&str, bool) + Send + Sync>;
+
+/// How long an instance may be silent, by which clock.
+#[derive(Clone)]
+pub struct Patience {
+    /// Wall time.
+    pub wall: Clock,
+    /// How long anybody waits before he doubts the instance, and how long it has to answer then.
+    pub time: TimeDelta,
+    /// Who hears of it.
+    pub told: Told,
+}
+
+impl fmt::Debug for Patience {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Patience").field(&self.time).finish()
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct State {
+    /// How often it fell silent.
+    silences: u64,
+    is_silent: bool,
+    has_gone: bool,
+    in_doubt: bool,
+}
+
+/// An instance.
+#[derive(Debug)]
+pub(super) struct Instance {
+    pub(super) name: String,
+    pub(super) transport: Transport,
+    state: watch::Sender<State>,
+}
+
+impl Instance {
+    pub(super) fn new(name: &str, transport: Transport) -> Arc<Self> {
+        Arc::new(Self { name: name.to_owned(), transport, state: watch::Sender::new(State::default()) })
+    }
+
+    /// Whether it makes sense to ask it.
+    pub(super) fn answers(&self) -> bool {
+        !self.state.borrow().is_silent
+    }
+
+    /// Resolves when it falls silent, counted from now, the call, on.
+    pub(super) fn falls_silent(&self) -> BoxFuture<'static, ()> {
+        let mut state = self.state.subscribe();
+        let known = self.state.borrow().silences;
+        async move {
+            if state.wait_for(|state| state.silences > known).await.is_err() {
+                // It has gone, and what it sent is still to be read.
+                std::future::pending::<()>().await;
+            }
+        }
+        .boxed()
+    }
+
+    /// It has ended.
+    pub(super) fn gone(&self) {
+        self.state.send_modify(|state| state.has_gone = true);
+    }
+
+    /// Somebody waits for it in vain: finds out whether it answers; ends when it does, or has gone. At once if somebody
+    /// else is about it.
+    pub(super) async fn doubt(self: Arc<Self>, patience: &Patience, counted: impl Fn()) {
+        if !self.state.send_if_modified(|state| !std::mem::replace(&mut state.in_doubt, true)) {
+            return;
+        }
+        let mut state = self.state.subscribe();
+        let gone = async move { state.wait_for(|state| state.has_gone).await };
+        let judged = async {
+            let answered = std::pin::pin!(self.answered(&patience.wall));
+            let Either::Right(((), answered)) =
+                select(answered, patience.wall.sleep(patience.time, TimerClass::Work)).await
+            else {
+                return;
+            };
+            self.state.send_modify(|state| {
+                state.is_silent = true;
+                state.silences += 1;
+            });
+            counted();
+            (patience.told)(&self.name, false);
+            answered.await;
+        };
+        select(std::pin::pin!(gone), std::pin::pin!(judged)).await;
+        let mut was_silent = false;
+        self.state.send_modify(|state| {
+            was_silent = std::mem::take(&mut state.is_silent);
+            state.in_doubt = false;
+        });
+        if was_silent {
+            counted();
+            (patience.told)(&self.name, true);
+        }
+    }
+
+    /// Resolves when it has answered anything.
+    async fn answered(&self, wall: &Clock) {
+        loop {
+            let mut request = http::Request::new(full(""));
+            *request.uri_mut() = http::Uri::from_static(PROBE);
+            if self.transport.send(request).await.is_ok() {
+                return;
+            }
+            wall.sleep(AGAIN, TimerClass::Work).await;
+        }
+    }
+}
+
+/// A body that breaks off when a future resolves.
+pub(super) fn until(body: Body, end: BoxFuture<'static, ()>) -> Body {
+    Until { body: Some(body), end }.boxed_unsync()
+}
+
+struct Until {
+    /// `None` once it has broken off.
+    body: Option<Body>,
+    end: BoxFuture<'static, ()>,
+}
+
+impl http_body::Body for Until {
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        let this = self.get_mut();
+        let Some(body) = &mut this.body else { return Poll::Ready(None) };
+        if let Poll::Ready(frame) = Pin::new(body).poll_frame(cx) {
+            return Poll::Ready(frame);
+        }
+        if this.end.as_mut().poll(cx).is_pending() {
+            return Poll::Pending;
+        }
+        this.body = None;
+        Poll::Ready(Some(Err(BodyError("the server does not answer any more".to_owned()))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.as_ref().is_none_or(http_body::Body::is_end_stream)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.as_ref().map_or_else(SizeHint::default, http_body::Body::size_hint)
+    }
+}

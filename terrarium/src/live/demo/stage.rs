@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What stories are told with: objects are applied, time is moved, and what a watching client sees is said.
+
+use std::sync::mpsc::Sender;
+use std::sync::{Mutex, PoisonError};
+
+use api::core::{Project, Shoot};
+use api::kubernetes::core::Node;
+use apimachinery::Status;
+use chrono::{DateTime, TimeDelta, Utc};
+use clock::{Clock, TimerClass};
+use controller::{Api, ListOptions, Patch};
+use landscape::{preset, wait};
+use process::Context;
+use serde_json::Value;
+use tokio::sync::mpsc;
+
+use super::Pace;
+use crate::failure::Failure;
+use crate::live::client::Client;
+use crate::manifests::Manifest;
+use crate::simulate::{self, Story, apply};
+
+/// Wall time within which each step must happen.
+const PATIENCE: TimeDelta = TimeDelta::seconds(30);
+const LOOK: TimeDelta = TimeDelta::milliseconds(10);
+
+/// Where a story is told.
+pub(super) struct Stage {
+    /// Requests that take no part in landscape time.
+    pub(super) client: Client,
+    /// Requests that do.
+    pub(super) context: Context,
+    lines: Sender<String>,
+    wall: Clock,
+    began: DateTime<Utc>,
+    pace: Pace,
+    keys: tokio::sync::Mutex<mpsc::UnboundedReceiver<()>>,
+    /// The line that was said last.
+    last: Mutex<String>,
+    /// Heading of a part that begins by itself, when the first node comes or goes.
+    nodes_heading: Mutex<Option<&'static str>>,
+}
+
+impl Stage {
+    pub(super) fn new(
+        client: Client,
+        context: Context,
+        lines: Sender<String>,
+        pace: Pace,
+        keys: mpsc::UnboundedReceiver<()>,
+    ) -> Self {
+        let wall = Clock::wall();
+        Self {
+            client,
+            context,
+            lines,
+            began: wall.now(),
+            wall,
+            pace,
+            keys: tokio::sync::Mutex::new(keys),
+            last: Mutex::default(),
+            nodes_heading: Mutex::default(),
+        }
+    }
+
+    /// Begins to watch what happens to these Shoots of the demo's Project.
+    pub(super) fn watch(&self, shoots: &[&str]) -> Story {
+        let names = shoots.iter().map(|name| format!("{}/{name}", preset::NAMESPACE)).collect();
+        Story::begin(&self.context, Some(names), shoots.len() > 1)
+    }
+
+    pub(super) fn shoots(&self) -> Api<Shoot> {
+        Api::namespaced(&self.context, "garden", preset::NAMESPACE)
+    }
+
+    /// Whether the story has been told in this landscape already, which is said.
+    pub(super) async fn has_been_played(&self, shoot: &str) -> Result<bool, Failure> {
+        let is_there = self.shoots().get_opt(shoot).await.map_err(failed)?.is_some();
+        if is_there {
+            self.say("The demo has been played in this landscape: `terrarium down --purge` makes room for another.");
+        }
+        Ok(is_there)
+    }
+
+    /// CloudProfile, Project and credentials of the demo.
+    pub(super) async fn furnish(&self) -> Result<(), Failure> {
+        let manifests = simulate::demo(0);
+        let (first, second) = manifests.split_at(2);
+        self.apply(first).await?;
+        let projects = Api::<Project>::all(&self.context, "garden");
+        let ready = wait::for_object(&projects, "demo", |project| project.status.phase == "Ready");
+        self.within("Project demo is Ready", ready).await?;
+        self.apply(second).await
+    }
+
+    /// Creates Shoots, and tells until all of them are there.
+    pub(super) async fn create(&self, story: &Story, shoots: &[Shoot]) -> Result<(), Failure> {
+        let manifests: Vec<Manifest> =
+            shoots.iter().map(|it| simulate::manifest_of(it, "Shoot", "core.gardener.cloud/v1beta1")).collect();
+        self.apply(&manifests).await?;
+        let api = self.shoots();
+        for shoot in shoots {
+            let name = &shoot.metadata.name;
+            let created = wait::for_object(&api, name, |shoot| {
+                shoot.status.last_operation.as_ref().is_some_and(|operation| operation.state == "Succeeded")
+            });
+            let expected = format!("Create Succeeded (100%) of Shoot {name}");
+            self.telling(story, self.within(&expected, created)).await?;
+        }
+        // What was waited for was seen by a watch of its own: the story's may be behind.
+        let now = self.now().await?;
+        self.until(story, now + TimeDelta::seconds(1)).await
+    }
+
+    /// A Shoot as it is now.
+    pub(super) async fn shoot(&self, name: &str) -> Result<Shoot, Failure> {
+        self.shoots().get(name).await.map_err(failed)
+    }
+
+    /// Changes a Shoot, by a merge patch.
+    pub(super) async fn patch(&self, name: &str, patch: Value) -> Result<(), Failure> {
+        self.shoots().patch(name, &Patch::Merge(patch)).await.map(drop).map_err(failed)
+    }
+
+    /// The nodes of a Shoot as they are now.
+    pub(super) async fn nodes(&self, name: &str) -> Result<Vec<Node>, Failure> {
+        let nodes = Api::<Node>::all(&self.context, &format!("shoot--demo--{name}"));
+        nodes.list(&ListOptions::default()).await.map(|(nodes, _)| nodes).map_err(failed)
+    }
+
+    pub(super) async fn apply(&self, manifests: &[Manifest]) -> Result<(), Failure> {
+        for manifest in manifests {
+            let refused = |status: Status| {
+                Failure::Failed(format!("{} {} was refused: {}", manifest.kind(), manifest.name(), status.message))
+            };
+            apply::apply(&self.context, manifest).await.map_err(refused)?;
+        }
+        Ok(())
+    }
+
+    /// Landscape time.
+    pub(super) async fn now(&self) -> Result<DateTime<Utc>, Failure> {
+        Ok(self.client.clock().await?.now)
+    }
+
+    /// Moves time, telling what happens on the way.
+    pub(super) async fn until(&self, story: &Story, to: DateTime<Utc>) -> Result<(), Failure> {
+        let limit = self.wall.now() + PATIENCE;
+        let mut state = self.client.advance(to, TimeDelta::zero()).await?;
+        while state.target.is_some() {
+            self.tell(story);
+            if self.wall.now() > limit {
+                let waits = state.waits_for.participants.join(", ");
+                return Err(Failure::Failed(format!(
+                    "time stands at {} on its way to {}; it waits for {waits}",
+                    state.now.to_rfc3339(),
+                    to.to_rfc3339()
+                )));
+            }
+            self.wall.sleep(LOOK, TimerClass::Work).await;
+            state = self.client.clock().await?;
+        }
+        self.tell(story);
+        Ok(())
+    }
+
+    /// Tells what happens until something is done.
+    async fn telling<T>(&self, story: &Story, done: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+        let mut done = std::pin::pin!(done);
+        loop {
+            tokio::select! {
+                biased;
+                result = &mut done => {
+                    self.tell(story);
+                    return result;
+                }
+                () = self.wall.sleep(LOOK, TimerClass::Work) => self.tell(story),
+            }
+        }
+    }
+
+    async fn within<T>(
+        &self,
+        what: &str,
+        done: impl Future<Output = Result<T, controller::Error>>,
+    ) -> Result<T, Failure> {
+        tokio::select! {
+            biased;
+            result = done => result.map_err(failed),
+            () = self.wall.sleep(PATIENCE, TimerClass::Work) => {
+                let seconds = PATIENCE.num_seconds();
+                let last = self.last.lock().unwrap_or_else(PoisonError::into_inner).trim().to_owned();
+                Err(Failure::Failed(format!("expected within {seconds} s: {what}\nseen instead: {last}")))
+            }
+        }
+    }
+
+    /// A part begins; not the first one before its time.
+    pub(super) async fn part(&self, story: &Story, heading: &str) {
+        self.tell(story);
+        let is_first = self.last.lock().unwrap_or_else(PoisonError::into_inner).is_empty();
+        match if is_first { Pace::AtOnce } else { self.pace } {
+            Pace::AtOnce => {}
+            Pace::Wait(time) => self.wall.sleep(time, TimerClass::Work).await,
+            Pace::Step => {
+                process::child::say("(Enter goes on)");
+                // Whoever closes standard input wants to see the rest.
+                let _ = self.keys.lock().await.recv().await;
+            }
+        }
+        self.tell(story);
+        self.say(heading);
+    }
+
+    /// A part that begins when the next node comes or goes.
+    pub(super) fn part_of_nodes(&self, heading: &'static str) {
+        *self.nodes_heading.lock().unwrap_or_else(PoisonError::into_inner) = Some(heading);
+    }
+
+    /// Tells what was seen since.
+    pub(super) fn tell(&self, story: &Story) {
+        for line in story.drain() {
+            if line.subject.starts_with("nodes") || line.subject.trim_start().starts_with("nodes ") {
+                let heading = self.nodes_heading.lock().unwrap_or_else(PoisonError::into_inner).take();
+                if let Some(heading) = heading {
+                    self.say(heading);
+                }
+            }
+            self.say(&line.render());
+        }
+    }
+
+    /// The last part: how long it took, and what to look at.
+    pub(super) async fn end(
+        &self,
+        story: &Story,
+        part: &str,
+        from: DateTime<Utc>,
+        hints: &[&str],
+    ) -> Result<(), Failure> {
+        let (now, entries) = (self.now().await?, self.client.head().await?);
+        let (passed, wall) = (now - from, (self.wall.now() - self.began).as_seconds_f64());
+        let minutes = (passed + TimeDelta::seconds(30)).num_minutes();
+        let (hours, minutes) = (minutes / 60, minutes % 60);
+        let summary =
+            format!("{part}  {hours} h {minutes} min of landscape time in {wall:.1} s; {entries} log entries");
+        self.part(story, &summary).await;
+        for (number, hint) in hints.iter().enumerate() {
+            let indent = if number == 0 { "  Look around:  " } else { "                " };
+            self.say(&format!("{indent}{hint}"));
+        }
+        Ok(())
+    }
+
+    pub(super) fn say(&self, line: &str) {
+        line.clone_into(&mut self.last.lock().unwrap_or_else(PoisonError::into_inner));
+        // Without a reader the command has ended.
+        let _ = self.lines.send(line.to_owned());
+    }
+
+    /// Takes no part in landscape time any more.
+    pub(super) async fn leave(&self, participant: &str) {
+        // Whoever cannot be told drops who is silent.
+        let _ = self.client.leave(participant).await;
+    }
+}
+
+/// What was expected and is not so ends the story.
+pub(super) fn expect(expected: &str, seen: &str) -> Result<(), Failure> {
+    if seen == expected {
+        return Ok(());
+    }
+    Err(Failure::Failed(format!("expected: {expected}\nseen instead: {seen}")))
+}
+
+fn failed(error: controller::Error) -> Failure {
+    Failure::Failed(error.to_string())
+}
