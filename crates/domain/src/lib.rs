@@ -27,6 +27,7 @@
 //! - [`reconcile`] when a Shoot is reconciled: its generation, operation annotations, confined roll-out.
 //! - [`required_extensions`] which extensions a Seed needs.
 //! - [`rollout`] MachineDeployments, MachineSets, Machines and Nodes, pass by pass.
+//! - [`rotation`] what a run of gardenlet makes of the state of credentials that rotate.
 //! - [`seed_checks`] conditions of a Seed that follow from its extensions and backup buckets.
 //! - [`seed_lifecycle`] Seeds and Shoots whose gardenlet does not show that it lives.
 //! - [`skew`] which versions of Gardener may run beside each other, and what a release knows.
@@ -56,6 +57,7 @@ pub mod project;
 pub mod reconcile;
 pub mod required_extensions;
 pub mod rollout;
+pub mod rotation;
 pub mod seed_checks;
 pub mod seed_lifecycle;
 pub mod skew;

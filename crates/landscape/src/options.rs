@@ -7,6 +7,7 @@ use api::core::{Seed, SeedDNS, SeedDNSProvider, SeedNetworks, SeedProvider, Shoo
 use apimachinery::meta::ObjectMeta;
 use clock::Instant;
 use domain::profile::Profile;
+use domain::validation::shoot::Gates;
 
 /// Version of Gardener that a landscape emulates unless it is told otherwise.
 pub const GARDENER_VERSION: &str = "v1.120.0";
@@ -45,6 +46,8 @@ pub struct Options {
     pub kubernetes_version: String,
     /// Emulated version of Gardener, with `v`.
     pub gardener_version: String,
+    /// Feature gates of gardener-apiserver.
+    pub gates: Gates,
 }
 
 impl Options {
@@ -61,6 +64,7 @@ impl Options {
             sync: Sync::default(),
             kubernetes_version: "1.31.1".to_owned(),
             gardener_version: GARDENER_VERSION.to_owned(),
+            gates: Gates::default(),
         }
     }
 }

@@ -25,6 +25,7 @@ pub(crate) fn start(landscape: &mut Landscape, component: &Component) -> Running
                 profile: options.profile,
                 default_domains: vec![DEFAULT_DOMAIN.to_owned()],
                 kubernetes_version: options.kubernetes_version.clone(),
+                gates: options.gates,
                 ..Default::default()
             };
             let server = apiserver::service(landscape.foundation(), &options);

@@ -8,6 +8,7 @@ use api::extensions::{
 use api::kubernetes::core::{Node, SecretKeySelector, SecretReference};
 use apimachinery::meta::ObjectMeta;
 use chrono::TimeDelta;
+use domain::rotation;
 use domain::worker_pool::{self, HashVersion, UpdateStrategy};
 
 use super::{Botanist, Failure};
@@ -34,8 +35,10 @@ impl Botanist {
             },
             ..Worker::default()
         };
-        // Hibernation is not part of the Worker: the extension reads it from the Cluster, so it must be told.
-        let is_forced = self.facts.hibernated != self.shoot.status.hibernated;
+        // Neither hibernation nor the times of rotations are part of the Worker: the extension reads them from the Cluster,
+        // so it must be told.
+        let status = &self.shoot.status;
+        let is_forced = self.facts.hibernated != status.hibernated || rotation::may_roll_nodes(status);
         let before = present.as_ref().and_then(|worker| worker.status.machine_deployments_last_update_time);
         let before = before.unwrap_or_default();
         if self.write_extension(&wanted, store, is_forced, false).await? {

@@ -15,7 +15,7 @@ use domain::last_operation::{
     self, INITIALIZE_OPERATION, OperationType, PROCESSING, SUCCEEDED, TaskFailure, Verdict, flow_error,
     initialization_error, last_operation, progress_description, verdict,
 };
-use domain::reconcile as rules;
+use domain::{reconcile as rules, rotation};
 use serde_json::{Value, json};
 
 use super::super::botanist::components::AUTHORIZER_ANNOTATION;
@@ -219,9 +219,55 @@ async fn start(
         let id = format!("shoot--{}--{}", surroundings.project.metadata.name, shoot.metadata.name);
         set("technicalID", json!(id));
     }
+    let asked = shoot.metadata.annotation(annotations::OPERATION).unwrap_or_default();
+    let mut rotated = status.clone();
+    rotation::begin(&mut rotated, &shoot.spec, asked, now);
+    if rotated.credentials != status.credentials {
+        set("credentials", difference(&json!(status.credentials), json!(rotated.credentials)));
+    }
+    if rotated.in_place_updates != status.in_place_updates {
+        set("inPlaceUpdates", difference(&json!(status.in_place_updates), json!(rotated.in_place_updates)));
+    }
+    let mut patch = json!({ "status": patch });
+    let is_rotation = rotation::is_rotation(asked);
+    if is_rotation {
+        // A local copy may lag behind a rotation that has begun already: none begins twice.
+        patch["metadata"] = json!({ "resourceVersion": shoot.metadata.resource_version });
+    }
     let api = gardenlet.garden::<Shoot>(&shoot.metadata.namespace);
-    let patch = Patch::Merge(json!({ "status": patch }));
-    api.patch_subresource(&shoot.metadata.name, "status", &patch).await
+    let started = api.patch_subresource(&shoot.metadata.name, "status", &Patch::Merge(patch)).await?;
+    if is_rotation { remove_operation(gardenlet, started, asked).await } else { Ok(started) }
+}
+
+/// Takes an operation that has begun off the Shoot, unless somebody asks for another one by now.
+async fn remove_operation(gardenlet: &Gardenlet, shoot: Shoot, operation: &str) -> Result<Shoot, Error> {
+    let api = gardenlet.garden::<Shoot>(&shoot.metadata.namespace);
+    let mut present = shoot;
+    loop {
+        if present.metadata.annotation(annotations::OPERATION) != Some(operation) {
+            return Ok(present);
+        }
+        let mut new = present.clone();
+        new.metadata.annotations.remove(annotations::OPERATION);
+        match api.update(&present, &new).await {
+            Err(error) if error.is_conflict() => present = api.get(&present.metadata.name).await?,
+            result => return result,
+        }
+    }
+}
+
+/// A merge patch that makes one value of another: `null` where something goes.
+fn difference(old: &Value, new: Value) -> Value {
+    match (old, new) {
+        (Value::Object(old), Value::Object(mut new)) => {
+            for (key, before) in old {
+                let after = new.get_mut(key).map_or(Value::Null, Value::take);
+                new.insert(key.clone(), difference(before, after));
+            }
+            Value::Object(new)
+        }
+        (_, new) => new,
+    }
 }
 
 /// Everything that the flow needs, and the Cluster copy that extensions read.
@@ -379,6 +425,7 @@ async fn succeed(
         status.last_operation = Some(last_operation(operation, SUCCEEDED, 100, operation.succeeded(), now));
         status.last_errors.clear();
         status.retry_cycle_start_time = None;
+        rotation::succeed(status, &botanist.shoot.spec, now);
         if operation != OperationType::Delete {
             status.seed_name.clone_from(&new.spec.seed_name);
             status.hibernated = botanist.facts.hibernated;
@@ -473,6 +520,19 @@ async fn write_cluster(gardenlet: &Gardenlet, shoot: &Shoot, surroundings: &Surr
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_patch_takes_out_what_goes() {
+        let tree = |text: &str| serde_json::from_str::<Value>(text).expect("JSON");
+        for (old, new, expected) in [
+            ("null", r#"{"a":1}"#, r#"{"a":1}"#),
+            (r#"{"a":{"b":1,"c":[1]}}"#, r#"{"a":{"b":2}}"#, r#"{"a":{"b":2,"c":null}}"#),
+            (r#"{"a":{"c":[1,2]}}"#, r#"{"a":{"c":[2]},"d":"e"}"#, r#"{"a":{"c":[2]},"d":"e"}"#),
+            (r#"{"a":1}"#, "null", "null"),
+        ] {
+            assert_eq!(difference(&tree(old), tree(new)), tree(expected), "{old} {new}");
+        }
+    }
 
     #[test]
     fn a_task_that_succeeds_takes_its_own_error_along() {

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Rotation of a Shoot's credentials: what a run of gardenlet makes of `status.credentials.rotation`, at its start and at
+//! its success. A run that fails changes nothing, and its retry goes on in the same phase.
+//!
+//! | credentials | phases |
+//! | --- | --- |
+//! | certificate authorities, service account key | Preparing (all nodes roll) → Prepared → Completing → Completed |
+//! | the same, without roll-out of workers | PreparingWithoutWorkersRollout → WaitingForWorkersRollout (pools roll when they are named) → Prepared → … |
+//! | etcd encryption key | Preparing → Prepared → Completing → Completed, nodes never roll |
+//! | SSH key pair, observability | none: begun and ended by one run |
+//!
+//! Which nodes roll follows from the times, by [`crate::worker_pool::HashInputs`].
+//! Source: pkg/gardenlet/controller/shoot/shoot/reconciler.go @ v1.120.0,
+//! docs/usage/shoot-operations/shoot_credentials_rotation.md.
+
+use api::core::{PendingWorkersRollout, ShootCredentialsRotation, ShootSpec, ShootStatus};
+use apimachinery::meta::Time;
+
+use crate::reconcile::{has_ssh_access, is_hibernation_enabled};
+
+/// Nodes roll, the old credentials are valid beside the new ones.
+pub const PREPARING: &str = "Preparing";
+/// As [`PREPARING`], but no pool rolls.
+pub const PREPARING_WITHOUT_WORKERS_ROLLOUT: &str = "PreparingWithoutWorkersRollout";
+/// Everything but the nodes is prepared; pools roll when the user names them.
+pub const WAITING_FOR_WORKERS_ROLLOUT: &str = "WaitingForWorkersRollout";
+/// The user may complete the rotation.
+pub const PREPARED: &str = "Prepared";
+/// The old credentials are on their way out.
+pub const COMPLETING: &str = "Completing";
+/// The old credentials are worth nothing.
+pub const COMPLETED: &str = "Completed";
+
+/// The operation that rolls pools: this text, `=`, and names joined with commas.
+pub const ROTATE_ROLLOUT_WORKERS: &str = "rotate-rollout-workers";
+
+/// What an operation does to the credentials.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    Start,
+    StartWithoutWorkersRollout,
+    Complete,
+}
+
+/// Which credentials an operation is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    All,
+    Authorities,
+    ServiceAccountKey,
+    EtcdEncryptionKey,
+}
+
+impl Kind {
+    fn includes(self, other: Self) -> bool {
+        self == Self::All || self == other
+    }
+}
+
+/// Reads a two-phase operation.
+fn two_phase(operation: &str) -> Option<(Kind, Step)> {
+    let (operation, step) = if let Some(operation) = operation.strip_suffix("-start-without-workers-rollout") {
+        (operation, Step::StartWithoutWorkersRollout)
+    } else if let Some(operation) = operation.strip_suffix("-start") {
+        (operation, Step::Start)
+    } else {
+        (operation.strip_suffix("-complete")?, Step::Complete)
+    };
+    let kind = match operation {
+        "rotate-credentials" => Kind::All,
+        "rotate-ca" => Kind::Authorities,
+        "rotate-serviceaccount-key" => Kind::ServiceAccountKey,
+        // Its rotation never rolls nodes, so there is no start without.
+        "rotate-etcd-encryption-key" if step != Step::StartWithoutWorkersRollout => Kind::EtcdEncryptionKey,
+        _ => return None,
+    };
+    Some((kind, step))
+}
+
+/// The pools that an operation rolls; `None` if it is another one.
+fn rolled_pools(operation: &str) -> Option<Vec<&str>> {
+    let pools = operation.strip_prefix(ROTATE_ROLLOUT_WORKERS)?;
+    Some(pools.strip_prefix('=').unwrap_or(pools).split(',').collect())
+}
+
+/// Whether an operation is one that gardenlet carries out here, and whose annotation it removes when a run starts.
+pub fn is_rotation(operation: &str) -> bool {
+    two_phase(operation).is_some()
+        || rolled_pools(operation).is_some()
+        || matches!(operation, "rotate-ssh-keypair" | "rotate-observability-credentials")
+}
+
+/// The start of a run: carries out the operation annotation, and forgets pools that are not there any more.
+///
+/// Validation has seen to it that the phase allows the operation; any other operation changes nothing.
+pub fn begin(status: &mut ShootStatus, spec: &ShootSpec, operation: &str, now: Time) {
+    if let Some((kind, step)) = two_phase(operation) {
+        let rotation = rotation_mut(status);
+        if kind.includes(Kind::Authorities) {
+            TwoPhase::authorities(rotation).begin(step, Some(spec), now);
+        }
+        if kind.includes(Kind::ServiceAccountKey) {
+            TwoPhase::service_account_key(rotation).begin(step, Some(spec), now);
+        }
+        if kind.includes(Kind::EtcdEncryptionKey) {
+            TwoPhase::etcd_encryption_key(rotation).begin(step, None, now);
+        }
+        if kind == Kind::All && step != Step::Complete {
+            begin_ssh_key_pair(status, spec, now);
+            begin_observability(status, now);
+        }
+    } else if let Some(pools) = rolled_pools(operation) {
+        pending_rollouts(status, |phase, pending| {
+            if phase == WAITING_FOR_WORKERS_ROLLOUT {
+                pending.retain(|rollout| !pools.contains(&rollout.name.as_str()));
+            }
+        });
+    } else if operation == "rotate-ssh-keypair" {
+        begin_ssh_key_pair(status, spec, now);
+    } else if operation == "rotate-observability-credentials" {
+        begin_observability(status, now);
+    }
+    forget_pools(status, spec);
+}
+
+/// The success of a run of this specification.
+pub fn succeed(status: &mut ShootStatus, spec: &ShootSpec, now: Time) {
+    let waits_for_nodes = status
+        .in_place_updates
+        .as_ref()
+        .and_then(|updates| updates.pending_worker_updates.as_ref())
+        .is_some_and(|pending| !pending.manual_in_place_update.is_empty());
+    let Some(rotation) = status.credentials.as_mut().and_then(|credentials| credentials.rotation.as_mut()) else {
+        return;
+    };
+    if rotation.certificate_authorities.is_some() {
+        TwoPhase::authorities(rotation).succeed(waits_for_nodes, now);
+    }
+    if rotation.service_account_key.is_some() {
+        TwoPhase::service_account_key(rotation).succeed(waits_for_nodes, now);
+    }
+    if rotation.etcd_encryption_key.is_some() {
+        TwoPhase::etcd_encryption_key(rotation).succeed(false, now);
+    }
+    let is_under_way = |initiation: Option<Time>, completion: Option<Time>| {
+        initiation.is_some_and(|initiation| completion.is_none_or(|completion| completion < initiation))
+    };
+    if let Some(one) = &mut rotation.observability
+        && is_under_way(one.last_initiation_time, one.last_completion_time)
+    {
+        one.last_completion_time = Some(now);
+    }
+    if !has_ssh_access(spec) {
+        rotation.ssh_keypair = None;
+    }
+    if let Some(one) = &mut rotation.ssh_keypair
+        && is_under_way(one.last_initiation_time, one.last_completion_time)
+    {
+        one.last_completion_time = Some(now);
+    }
+}
+
+/// Whether a run in the present phases may give pools another hash: then the Worker extension must look at its pools again,
+/// although nothing else of them changed.
+pub fn may_roll_nodes(status: &ShootStatus) -> bool {
+    let Some(rotation) = status.credentials.as_ref().and_then(|credentials| credentials.rotation.as_ref()) else {
+        return false;
+    };
+    let authorities = rotation.certificate_authorities.as_ref().map(|one| one.phase.as_str());
+    let key = rotation.service_account_key.as_ref().map(|one| one.phase.as_str());
+    [authorities, key].into_iter().flatten().any(|phase| matches!(phase, PREPARING | WAITING_FOR_WORKERS_ROLLOUT))
+}
+
+fn rotation_mut(status: &mut ShootStatus) -> &mut ShootCredentialsRotation {
+    status.credentials.get_or_insert_default().rotation.get_or_insert_default()
+}
+
+fn begin_ssh_key_pair(status: &mut ShootStatus, spec: &ShootSpec, now: Time) {
+    if has_ssh_access(spec) {
+        rotation_mut(status).ssh_keypair.get_or_insert_default().last_initiation_time = Some(now);
+    }
+}
+
+fn begin_observability(status: &mut ShootStatus, now: Time) {
+    rotation_mut(status).observability.get_or_insert_default().last_initiation_time = Some(now);
+}
+
+/// Shows the phase and the pending pools of both credentials that have some.
+fn pending_rollouts(status: &mut ShootStatus, mut change: impl FnMut(&str, &mut Vec<PendingWorkersRollout>)) {
+    let rotation = status.credentials.as_mut().and_then(|credentials| credentials.rotation.as_mut());
+    let Some(rotation) = rotation else { return };
+    if let Some(one) = &mut rotation.certificate_authorities {
+        change(&one.phase, &mut one.pending_workers_rollouts);
+    }
+    if let Some(one) = &mut rotation.service_account_key {
+        change(&one.phase, &mut one.pending_workers_rollouts);
+    }
+}
+
+/// Nothing is pending for pools that are not in the specification, and for none while the Shoot is hibernated.
+fn forget_pools(status: &mut ShootStatus, spec: &ShootSpec) {
+    let is_hibernated = is_hibernation_enabled(spec);
+    let is_there = |name: &str| !is_hibernated && spec.provider.workers.iter().any(|pool| pool.name == name);
+    pending_rollouts(status, |_, pending| pending.retain(|rollout| is_there(&rollout.name)));
+    let updates = status.in_place_updates.as_mut().and_then(|updates| updates.pending_worker_updates.as_mut());
+    let Some(pending) = updates else { return };
+    pending.auto_in_place_update.retain(|name| is_there(name));
+    pending.manual_in_place_update.retain(|name| is_there(name));
+    if pending.auto_in_place_update.is_empty() && pending.manual_in_place_update.is_empty() {
+        status.in_place_updates = None;
+    }
+}
+
+/// What the three two-phase rotations have in common.
+struct TwoPhase<'a> {
+    phase: &'a mut String,
+    initiation: &'a mut Option<Time>,
+    initiation_finished: &'a mut Option<Time>,
+    completion_triggered: &'a mut Option<Time>,
+    completion: &'a mut Option<Time>,
+    /// Absent for credentials that nodes have nothing to do with.
+    pending: Option<&'a mut Vec<PendingWorkersRollout>>,
+}
+
+impl<'a> TwoPhase<'a> {
+    fn authorities(rotation: &'a mut ShootCredentialsRotation) -> Self {
+        let one = rotation.certificate_authorities.get_or_insert_default();
+        Self {
+            phase: &mut one.phase,
+            initiation: &mut one.last_initiation_time,
+            initiation_finished: &mut one.last_initiation_finished_time,
+            completion_triggered: &mut one.last_completion_triggered_time,
+            completion: &mut one.last_completion_time,
+            pending: Some(&mut one.pending_workers_rollouts),
+        }
+    }
+
+    fn service_account_key(rotation: &'a mut ShootCredentialsRotation) -> Self {
+        let one = rotation.service_account_key.get_or_insert_default();
+        Self {
+            phase: &mut one.phase,
+            initiation: &mut one.last_initiation_time,
+            initiation_finished: &mut one.last_initiation_finished_time,
+            completion_triggered: &mut one.last_completion_triggered_time,
+            completion: &mut one.last_completion_time,
+            pending: Some(&mut one.pending_workers_rollouts),
+        }
+    }
+
+    fn etcd_encryption_key(rotation: &'a mut ShootCredentialsRotation) -> Self {
+        let one = rotation.etcd_encryption_key.get_or_insert_default();
+        Self {
+            phase: &mut one.phase,
+            initiation: &mut one.last_initiation_time,
+            initiation_finished: &mut one.last_initiation_finished_time,
+            completion_triggered: &mut one.last_completion_triggered_time,
+            completion: &mut one.last_completion_time,
+            pending: None,
+        }
+    }
+
+    /// `spec` has the pools, for credentials that roll them.
+    fn begin(self, step: Step, spec: Option<&ShootSpec>, now: Time) {
+        let phase = match step {
+            Step::Complete => {
+                COMPLETING.clone_into(self.phase);
+                *self.completion_triggered = Some(now);
+                return;
+            }
+            Step::StartWithoutWorkersRollout if self.pending.is_some() => PREPARING_WITHOUT_WORKERS_ROLLOUT,
+            Step::Start | Step::StartWithoutWorkersRollout => PREPARING,
+        };
+        if phase == PREPARING_WITHOUT_WORKERS_ROLLOUT
+            && let Some(pending) = self.pending
+        {
+            // Until a pool is rolled its hash keeps the time of the rotation before.
+            let before = *self.initiation;
+            let pools = spec.map(|spec| spec.provider.workers.as_slice()).unwrap_or_default();
+            let pool = |name: &String| PendingWorkersRollout { name: name.clone(), last_initiation_time: before };
+            *pending = pools.iter().map(|worker| pool(&worker.name)).collect();
+        }
+        phase.clone_into(self.phase);
+        *self.initiation = Some(now);
+        *self.initiation_finished = None;
+        *self.completion_triggered = None;
+    }
+
+    fn succeed(self, waits_for_nodes: bool, now: Time) {
+        let waits_for_user = self.pending.as_deref().is_some_and(|pending| !pending.is_empty());
+        match self.phase.as_str() {
+            PREPARING_WITHOUT_WORKERS_ROLLOUT => WAITING_FOR_WORKERS_ROLLOUT.clone_into(self.phase),
+            WAITING_FOR_WORKERS_ROLLOUT if waits_for_user => {}
+            PREPARING | WAITING_FOR_WORKERS_ROLLOUT if !waits_for_nodes => {
+                PREPARED.clone_into(self.phase);
+                *self.initiation_finished = Some(now);
+            }
+            COMPLETING => {
+                COMPLETED.clone_into(self.phase);
+                *self.completion = Some(now);
+                *self.initiation_finished = None;
+                *self.completion_triggered = None;
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
