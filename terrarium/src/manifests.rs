@@ -282,6 +282,12 @@ fn flatten(origin: &Origin, value: Value, each: &mut Each<'_>) -> Result<(), Man
     }
     let is_being_deleted = object.get("metadata").is_some_and(|metadata| metadata.get("deletionTimestamp").is_some());
     if let Some(Value::Object(metadata)) = object.get_mut("metadata") {
+        // Only an object that was taken from a server has a uid. Its finalizers belong to controllers there (and
+        // Gardener refuses its own on creation), its owners are known by uids of there.
+        if metadata.contains_key("uid") {
+            metadata.remove("finalizers");
+            metadata.remove("ownerReferences");
+        }
         for key in ["resourceVersion", "uid", "creationTimestamp", "generation", "managedFields", "selfLink"] {
             metadata.remove(key);
         }
@@ -319,9 +325,16 @@ mod tests {
 
     #[test]
     fn lists_are_opened_and_server_fields_dropped() {
-        let text = "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: A\n  metadata: {name: a, uid: x, labels: {b: c}}\n";
+        let text = "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: A\n  metadata: {name: a, uid: x, finalizers: [gardener], labels: {b: c}}\n";
         let manifests = parse("f.yaml", text).expect("a list");
         assert_eq!(manifests[0].object["metadata"], serde_json::json!({"name": "a", "labels": {"b": "c"}}));
+    }
+
+    #[test]
+    fn finalizers_that_somebody_wrote_stay() {
+        let text = "apiVersion: v1\nkind: A\nmetadata: {name: a, finalizers: [example.org/mine]}\n";
+        let manifests = parse("f.yaml", text).expect("an object");
+        assert_eq!(manifests[0].object["metadata"]["finalizers"], serde_json::json!(["example.org/mine"]));
     }
 
     #[test]
