@@ -222,7 +222,7 @@ mod tests {
         check(
             |fault| {
                 fault.spec.settings =
-                    [("code".to_owned(), "ERR".to_owned()), ("tusk".to_owned(), "t".to_owned())].into()
+                    [("code".to_owned(), "ERR".to_owned()), ("tusk".to_owned(), "t".to_owned())].into();
             },
             &[
                 "spec.settings[code]: Unsupported value: \"ERR\": supported values: \"ERR_CLEANUP_CLUSTER_RESOURCES\", \
@@ -254,8 +254,7 @@ mod tests {
 
     #[test]
     fn a_fault_hits_the_task_and_the_shoot_that_it_names() {
-        let mut shoot = Shoot::default();
-        shoot.metadata = ObjectMeta::named("garden-dev", "s");
+        let shoot = Shoot { metadata: ObjectMeta::named("garden-dev", "s"), ..Shoot::default() };
         let hits = |fault: &Fault| fails_task(fault, &shoot, &["t", "t while hibernating"], at(0));
         let mut any = fault(&[("task", "t while hibernating")]);
         assert!(hits(&any) && !hits(&fault(&[("task", "u")])));
