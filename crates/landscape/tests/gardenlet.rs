@@ -5,7 +5,7 @@ mod support;
 
 use std::collections::BTreeSet;
 
-use api::core::{InternalSecret, Seed, Shoot};
+use api::core::{Hibernation, InternalSecret, Seed, Shoot};
 use api::extensions::{Cluster as ClusterCopy, DNSRecord, Infrastructure, Worker};
 use api::kubernetes::apps::{DaemonSet, Deployment, StatefulSet};
 use api::kubernetes::core::{ConfigMap, Namespace, Secret};
@@ -267,6 +267,28 @@ fn a_hibernated_shoot_has_no_nodes_and_wakes_up_with_new_ones() {
     let after: BTreeSet<String> = audited.nodes("local").into_iter().map(|node| node.metadata.name).collect();
     assert_eq!(after.len(), 3);
     assert!(before.is_disjoint(&after));
+}
+
+#[test]
+fn a_shoot_that_is_created_in_hibernation_gets_its_cluster_when_it_wakes_up() {
+    let mut audited = Audited::start(Options::new(1, evening()));
+    let admin = audited.admin.clone();
+    audited.until_done("2023-07-27T20:01:00Z", preset::create(&admin));
+    let mut shoot = preset::shoot("local");
+    shoot.spec.hibernation = Some(Hibernation { enabled: Some(true), ..Hibernation::default() });
+    let api = shoots(&audited);
+    audited.run(api.create(&shoot)).expect("a Shoot may be born asleep");
+    audited.until_done(
+        "2023-07-27T21:00:00Z",
+        wait::for_object(&api, "local", |shoot| is(shoot, "Create", "Succeeded") && shoot.status.hibernated),
+    );
+    let wake_up = Patch::Merge(json!({"spec": {"hibernation": {"enabled": false}}}));
+    audited.run(api.patch("local", &wake_up)).expect("it may wake up");
+    audited.until_done(
+        "2023-07-27T22:00:00Z",
+        wait::for_object(&api, "local", |shoot| is(shoot, "Reconcile", "Succeeded") && !shoot.status.hibernated),
+    );
+    assert_eq!(audited.nodes("local").len(), 3);
 }
 
 #[test]

@@ -515,11 +515,14 @@ fn tell(
     output: &mut Output,
 ) -> Result<(), Failure> {
     let Facts { name, gardener_version, profile, seed, seeds, apiservers, log, .. } = facts;
+    let path = arguments.kubeconfig.path();
+    // Before the first line: who reads no further has the contexts, too.
+    if let Some(path) = &path {
+        let admin = kubeconfig::User::admin(&client.cluster_authorities);
+        let config = kubeconfig::of(client, &seed_names(*seeds), &admin)?;
+        kubeconfig::merge(path, &config, arguments.switch_context)?;
+    }
     if arguments.output == "json" {
-        if let Some(path) = arguments.kubeconfig.path() {
-            let config = kubeconfig::of(client, &seed_names(*seeds), &client.user())?;
-            kubeconfig::merge(&path, &config, arguments.switch_context)?;
-        }
         return output.line(&object(client).to_string());
     }
     output.line(&format!(
@@ -537,15 +540,9 @@ fn tell(
     } else {
         output.line(&format!("  {what}    ready in {seconds:.1} s"))?;
     }
-    if let Some(path) = arguments.kubeconfig.path() {
-        let seeds = seed_names(*seeds);
-        let config = kubeconfig::of(client, &seeds, &kubeconfig::User::admin(&client.cluster_authorities))?;
-        kubeconfig::merge(&path, &config, arguments.switch_context)?;
-        output.line(&format!(
-            "  contexts terrarium-{name}, -runtime, -seed-{} in {}",
-            seeds.join(", -seed-"),
-            path.display()
-        ))?;
+    if let Some(path) = path {
+        let seeds = seed_names(*seeds).join(", -seed-");
+        output.line(&format!("  contexts terrarium-{name}, -runtime, -seed-{seeds} in {}", path.display()))?;
         if arguments.demo.is_none() {
             output.line(&format!(
                 "  Look around:  kubectl --context terrarium-{name} get cloudprofiles,seeds,projects"

@@ -7,7 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use api::core::{CloudProfile, CloudProfileSpec, NamespacedCloudProfile, Shoot, ShootStatus};
+use apimachinery::decode;
 use apimachinery::meta::Time;
+use apimachinery::schema::Schema;
 use chrono::{DateTime, Utc};
 use clock::Random;
 use controller::{Api, ListOptions};
@@ -178,9 +180,12 @@ fn full_name(manifest: &Manifest) -> String {
     }
 }
 
-fn typed<T: DeserializeOwned>(manifest: &mut Manifest) -> Result<T, ManifestError> {
+/// Reads an object as an API server does: `null` is no value, and fields that nobody knows do not matter.
+fn typed<T: DeserializeOwned + Schema>(manifest: &mut Manifest) -> Result<T, ManifestError> {
     let (kind, name) = (manifest.kind().to_owned(), full_name(manifest));
-    serde_json::from_value(std::mem::take(&mut manifest.object))
+    let object = std::mem::take(&mut manifest.object);
+    let tree = decode::tree(object, &T::node()).map_err(|error| error.message);
+    tree.and_then(|decoded| serde_json::from_value(decoded.tree).map_err(|error| error.to_string()))
         .map_err(|error| ManifestError::at(&manifest.origin, format!("{kind} {name}: {error}")))
 }
 
@@ -221,5 +226,31 @@ fn complete_versions(shoot: &mut Shoot, offer: &CloudProfileSpec, now: DateTime<
         {
             worker.machine.image = Some(image);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: &str) {
+        let mut manifests = manifests::parse("f.yaml", text).expect("an object");
+        let actual = match typed::<Shoot>(&mut manifests[0]) {
+            Ok(shoot) => format!("{}: {:?}", name_of(&shoot), shoot.spec.kubernetes.version),
+            Err(error) => error.to_string(),
+        };
+        assert_eq!(actual, expected, "input:\n{text}");
+    }
+
+    #[test]
+    fn shoots_are_read_as_an_api_server_reads_them() {
+        let head = "apiVersion: core.gardener.cloud/v1beta1\nkind: Shoot\nmetadata: {name: a, namespace: b}\n";
+        check(&format!("{head}spec:\n  kubernetes:\n  provider:\n    workers: null\n"), "b/a: \"\"");
+        check(&format!("{head}spec: {{kubernetes: {{version: 1.30.1, later: x}}}}\n"), "b/a: \"1.30.1\"");
+        check(
+            &format!("{head}spec: {{kubernetes: {{version: 1}}}}\n"),
+            "f.yaml:1: Shoot b/a: json: cannot unmarshal number into Go struct field KubernetesVersion.version of type string",
+        );
     }
 }

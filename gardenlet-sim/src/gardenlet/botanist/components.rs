@@ -76,6 +76,11 @@ impl Component {
         }
     }
 
+    /// Whether its object lives in the shoot, not in the control plane namespace.
+    const fn is_in_shoot(self) -> bool {
+        matches!(self.kind(), Kind::System | Kind::EveryNode)
+    }
+
     /// Whether its image has the version of the cluster.
     const fn is_of_kubernetes(self) -> bool {
         matches!(self, Self::KubeApiserver | Self::KubeControllerManager | Self::KubeScheduler)
@@ -313,6 +318,11 @@ impl Botanist {
 
     pub(crate) async fn deploy_components(&self, components: &[Component]) -> Result<(), Failure> {
         for component in components {
+            if self.facts.hibernated && component.is_in_shoot() {
+                // gardener-resource-manager, which brings it into the cluster, has no pods; of a Shoot that was created
+                // in hibernation there is no cluster yet.
+                continue;
+            }
             if self.is_wanted(*component) {
                 self.write_component(*component, self.hibernated_replicas(*component), &BTreeMap::new()).await?;
             } else {
@@ -323,7 +333,7 @@ impl Botanist {
     }
 
     pub(crate) async fn deploy_network_plugin(&self) -> Result<(), Failure> {
-        if self.facts.hibernated { Ok(()) } else { self.deploy_components(&[Component::NetworkPlugin]).await }
+        self.deploy_components(&[Component::NetworkPlugin]).await
     }
 
     pub(crate) async fn deploy_kube_apiserver(&self, with_authorizer: bool) -> Result<(), Failure> {
