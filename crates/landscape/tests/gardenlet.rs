@@ -263,6 +263,7 @@ fn a_hibernated_shoot_has_no_nodes_and_wakes_up_with_new_ones() {
         "2023-07-27T23:00:00Z",
         wait::for_object(&api, "local", |shoot| is(shoot, "Reconcile", "Succeeded") && !shoot.status.hibernated),
     );
+    assert_eq!(audited.nodes("local").len(), 3, "they are waited for");
     audited.until("2023-07-27T23:30:00Z");
     let after: BTreeSet<String> = audited.nodes("local").into_iter().map(|node| node.metadata.name).collect();
     assert_eq!(after.len(), 3);

@@ -95,7 +95,10 @@ impl<K: Resource> Ledger<K> {
             self.forget(cluster, new);
             return Ok(present);
         }
-        let written = api.update_status(&present, new).await?;
+        // What comes back when the status is the same must not look as old as what `new` was made from.
+        let mut new = new.clone();
+        *new.metadata_mut() = present.metadata().clone();
+        let written = api.update_status(&present, &new).await?;
         if !is_same(&written, &*present) {
             present = Arc::new(written);
         }
