@@ -82,8 +82,8 @@ async fn pass(
     if new.status != shoot.status {
         let api = gardenlet.garden::<Shoot>(&shoot.metadata.namespace);
         match api.update_status(&shoot, &new).await {
-            // Somebody wrote meanwhile; that change comes by and is judged.
-            Err(error) if error.is_conflict() || error.is_not_found() => {}
+            // A conflict is tried again: what somebody wrote meanwhile need not be a change that is judged (a label).
+            Err(error) if error.is_not_found() => {}
             result => {
                 result?;
                 judged.lock().unwrap_or_else(PoisonError::into_inner).insert(key.name.clone(), now);
