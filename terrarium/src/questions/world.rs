@@ -250,7 +250,8 @@ mod tests {
         check(&format!("{head}spec: {{kubernetes: {{version: 1.30.1, later: x}}}}\n"), "b/a: \"1.30.1\"");
         check(
             &format!("{head}spec: {{kubernetes: {{version: 1}}}}\n"),
-            "f.yaml:1: Shoot b/a: json: cannot unmarshal number into Go struct field KubernetesVersion.version of type string",
+            "f.yaml:1: Shoot b/a: json: cannot unmarshal number into Go struct field \
+             Kubernetes.spec.kubernetes.version of type string",
         );
     }
 }
