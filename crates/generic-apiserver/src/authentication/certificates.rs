@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a client certificate is worth.
+//!
+//! A client shows the same certificate with each of its requests, and to check a signature costs more than many a request.
+//! So an authority remembers whom it has found behind which certificates, and between which instants it may say so again
+//! without looking. What it refused is not remembered.
 
 use std::fmt;
-use std::sync::Arc;
+use std::ops::RangeInclusive;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use clock::Instant;
 use process::User;
+use rustc_hash::FxHashMap;
 use rustls::RootCertStore;
 use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::ClientCertVerifier;
@@ -19,9 +25,23 @@ use x509_parser::prelude::{FromDer, X509Certificate};
 #[error("{0}")]
 pub struct CertificateError(String);
 
+/// How many chains of certificates an authority remembers; then it begins anew.
+const REMEMBERED: usize = 1024;
+
 /// The CA bundle of a cluster's clients. Cheap to clone.
 #[derive(Clone)]
-pub struct ClientAuthority(Arc<dyn ClientCertVerifier>);
+pub struct ClientAuthority {
+    verifier: Arc<dyn ClientCertVerifier>,
+    known: Arc<Mutex<FxHashMap<Vec<CertificateDer<'static>>, Known>>>,
+}
+
+/// Whom certificates of a good signature name.
+#[derive(Clone)]
+struct Known {
+    user: User,
+    /// Seconds since 1970 in which every one of them is valid.
+    valid: RangeInclusive<i64>,
+}
 
 impl ClientAuthority {
     /// The authorities of a bundle: certificates as PEM.
@@ -37,7 +57,7 @@ impl ClientAuthority {
         }
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
-        Ok(Self(verifier.build().map_err(|error| fail(&error))?))
+        Ok(Self { verifier: verifier.build().map_err(|error| fail(&error))?, known: Arc::default() })
     }
 
     /// The user of a certificate that is signed by the authority and valid `at` this instant: its common name, in the
@@ -46,12 +66,34 @@ impl ClientAuthority {
     /// # Errors
     /// Signed by somebody else, out of date, not for clients, or without a name.
     pub fn judge(&self, certificates: &[CertificateDer<'static>], at: Instant) -> Result<User, CertificateError> {
+        let second = at.timestamp();
+        if let Some(user) = self.remembered(certificates, second) {
+            return Ok(user);
+        }
         let Some((own, between)) = certificates.split_first() else {
             return Err(CertificateError("no certificate".to_owned()));
         };
-        let at = UnixTime::since_unix_epoch(Duration::from_secs(u64::try_from(at.timestamp()).unwrap_or(0)));
-        self.0.verify_client_cert(own, between, at).map_err(|error| CertificateError(error.to_string()))?;
-        user(own)
+        let at = UnixTime::since_unix_epoch(Duration::from_secs(u64::try_from(second).unwrap_or(0)));
+        self.verifier.verify_client_cert(own, between, at).map_err(|error| CertificateError(error.to_string()))?;
+        let parsed = certificates.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
+        let user = user(&parsed[0])?;
+        let begins = parsed.iter().map(|one| one.validity().not_before.timestamp()).max().unwrap_or(i64::MAX);
+        let ends = parsed.iter().map(|one| one.validity().not_after.timestamp()).min().unwrap_or(i64::MIN);
+        self.remember(certificates, Known { user: user.clone(), valid: begins..=ends });
+        Ok(user)
+    }
+
+    fn remembered(&self, certificates: &[CertificateDer<'static>], second: i64) -> Option<User> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get(certificates).filter(|known| known.valid.contains(&second)).map(|known| known.user.clone())
+    }
+
+    fn remember(&self, certificates: &[CertificateDer<'static>], found: Known) {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= REMEMBERED {
+            known.clear();
+        }
+        known.insert(certificates.to_vec(), found);
     }
 }
 
@@ -68,9 +110,13 @@ pub fn organizational_unit(certificate: &CertificateDer<'_>) -> Option<String> {
     parsed.subject().iter_organizational_unit().last().and_then(|unit| unit.as_str().ok()).map(str::to_owned)
 }
 
-fn user(certificate: &CertificateDer<'_>) -> Result<User, CertificateError> {
-    let (_, parsed) = X509Certificate::from_der(certificate).map_err(|error| CertificateError(error.to_string()))?;
-    let subject = parsed.subject();
+fn parse<'a>(certificate: &'a CertificateDer<'_>) -> Result<X509Certificate<'a>, CertificateError> {
+    let parsed = X509Certificate::from_der(certificate).map_err(|error| CertificateError(error.to_string()))?;
+    Ok(parsed.1)
+}
+
+fn user(certificate: &X509Certificate<'_>) -> Result<User, CertificateError> {
+    let subject = certificate.subject();
     let name = subject.iter_common_name().last().and_then(|name| name.as_str().ok()).unwrap_or_default();
     if name.is_empty() {
         return Err(CertificateError("the certificate names nobody".to_owned()));
@@ -126,7 +172,8 @@ mod tests {
         let authority = authority();
         let judge = ClientAuthority::from_pem(&authority.pair().certificate).expect("a bundle");
         let chain = chain(&authority, Leaf::Client("jane", &[]));
-        for (second, valid) in [(-1, false), (0, true), (3600, true), (3601, false)] {
+        // Also of what is remembered, and after it was refused.
+        for (second, valid) in [(-1, false), (0, true), (3600, true), (3601, false), (-1, false), (1800, true)] {
             assert_eq!(judge.judge(&chain, noon() + TimeDelta::seconds(second)).is_ok(), valid, "{second}");
         }
     }
