@@ -14,7 +14,7 @@ use api::extensions::{
 use apimachinery::Resource;
 use apimachinery::meta::{ObjectMeta, Time};
 use chrono::{DateTime, Utc};
-use controller::{Controller, Error, ListOptions, ObjectKey, Requeue};
+use controller::{Api, Controller, Error, ListOptions, ObjectKey, Requeue};
 use domain::rollout::Parameter;
 
 use super::ledger::{Draft, Ledger};
@@ -157,8 +157,7 @@ async fn reconcile<K: Extension>(provider: Arc<Provider>, ledger: Ledger<K>, key
         && stored.observed_generation() == stored.metadata().generation
         && stored.last_operation().is_some_and(|operation| operation.state == "Succeeded");
     let mut draft = Draft::new(stored);
-    begin(&mut draft, now);
-    draft.save(&ledger, &api, &key.cluster).await?;
+    begin(&mut draft, &ledger, &api, &key.cluster, now).await?;
 
     let object = draft.get();
     let started = object.last_operation().map_or(now, |operation| operation.last_update_time.0);
@@ -180,8 +179,17 @@ async fn reconcile<K: Extension>(provider: Arc<Provider>, ledger: Ledger<K>, key
     Ok(Requeue::OnChange)
 }
 
-/// Takes the order: the annotation goes, the finalizer comes, and unless it goes on from before, the operation starts.
-pub(super) fn begin<K: Extension>(draft: &mut Draft<K>, now: DateTime<Utc>) {
+/// Takes the order: unless it goes on from before, the operation starts; then the annotation goes and the finalizer comes.
+///
+/// In this order, as two writes: without the annotation an operation that has succeeded is an answer, and within one
+/// second nothing else tells the last operation from the one that was ordered.
+pub(super) async fn begin<K: Extension>(
+    draft: &mut Draft<K>,
+    ledger: &Ledger<K>,
+    api: &Api<K>,
+    cluster: &str,
+    now: DateTime<Utc>,
+) -> Result<(), Error> {
     let object = draft.get();
     let type_ = operation_type(object.metadata(), object.last_operation());
     let finalizer = object.finalizer();
@@ -191,12 +199,6 @@ pub(super) fn begin<K: Extension>(draft: &mut Draft<K>, now: DateTime<Utc>) {
     let is_running = object.last_operation().is_some_and(|operation| {
         matches!(operation.state.as_str(), "Processing" | "Error") && operation.r#type == type_
     });
-    if is_ordered {
-        draft.edit().metadata_mut().annotations.remove(OPERATION_ANNOTATION);
-    }
-    if needs_finalizer {
-        draft.edit().metadata_mut().finalizers.push(finalizer);
-    }
     if is_ordered || !is_running {
         let verb = if type_ == "Delete" { "Deleting" } else { "Reconciling" };
         let description = match K::NOUN {
@@ -204,7 +206,15 @@ pub(super) fn begin<K: Extension>(draft: &mut Draft<K>, now: DateTime<Utc>) {
             noun => format!("{verb} the {noun}"),
         };
         draft.edit().start(operation(&type_, "Processing", 1, description, now));
+        draft.save(ledger, api, cluster).await?;
     }
+    if is_ordered {
+        draft.edit().metadata_mut().annotations.remove(OPERATION_ANNOTATION);
+    }
+    if needs_finalizer {
+        draft.edit().metadata_mut().finalizers.push(finalizer);
+    }
+    draft.save(ledger, api, cluster).await
 }
 
 /// Ends a reconciliation well.

@@ -83,8 +83,7 @@ async fn reconcile(
     let now = provider.context.clock.now();
     let is_ordered = stored.metadata.annotations.contains_key(extensions::OPERATION_ANNOTATION);
     let mut draft = Draft::new(stored);
-    extensions::begin(&mut draft, now);
-    draft.save(ledger, &api, &key.cluster).await?;
+    extensions::begin(&mut draft, ledger, &api, &key.cluster, now).await?;
     if is_ordered {
         provider.refresh_shoot(&key.namespace).await?;
     }
