@@ -12,6 +12,7 @@ mod botanist;
 mod care;
 pub mod configuration;
 mod flow;
+mod in_place;
 mod installations;
 mod readiness;
 mod seed;
@@ -69,6 +70,7 @@ pub async fn run(context: Context, options: Options) -> Exit {
         signals,
         credentials: MadeCredentials::default(),
     });
+    context.tasks.spawn(in_place::run(gardenlet.clone(), by_technical_id.clone()));
     context.tasks.spawn(care::run(gardenlet.clone(), care, by_technical_id));
     gardenlet.stores.shoots.synced().await;
     gardenlet.stores.faults.synced().await;

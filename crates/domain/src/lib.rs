@@ -18,6 +18,7 @@
 //! - [`forecast`] the maintenance of a Shoot over a stretch of time, and why a version is chosen or not.
 //! - [`generation`] when the generation of other kinds than the Shoot rises.
 //! - [`hibernation`] schedules by which Shoots are hibernated and woken up.
+//! - [`in_place`] pools that are updated in place, in the status of a Shoot.
 //! - [`last_operation`] what a Shoot's last operation says.
 //! - [`lifetime`] Shoots whose time is over, and Shoots that are tried again.
 //! - [`maintenance`] the daily maintenance of a Shoot.
@@ -48,6 +49,7 @@ pub mod features;
 pub mod forecast;
 pub mod generation;
 pub mod hibernation;
+pub mod in_place;
 pub mod last_operation;
 pub mod lifetime;
 pub mod maintenance;

@@ -5,10 +5,10 @@ mod support;
 
 use std::collections::BTreeSet;
 
-use api::core::{InternalSecret, Shoot, ShootCredentialsRotation};
+use api::core::{CloudProfile, InPlaceUpdates, InternalSecret, Shoot, ShootCredentialsRotation};
 use api::kubernetes::core::{ConfigMap, Secret};
-use api::terrarium::Cluster;
-use apimachinery::meta::{ByteString, Time};
+use api::terrarium::{Cluster, Fault};
+use apimachinery::meta::{ByteString, ObjectMeta, Time};
 use controller::{Api, Patch};
 use domain::validation::shoot::Gates;
 use landscape::{Options, preset, wait};
@@ -255,6 +255,157 @@ fn key_pair_and_passwords_rotate_in_one_run() {
     let generation = audited.shoot("local").metadata.generation;
     let shoot = annotate(&mut audited, OPERATION, "rotate-ssh-keypair").expect("accepted");
     assert_eq!((shoot.metadata.annotation(OPERATION), shoot.metadata.generation), (None, generation));
+}
+
+/// Lets a task of the Shoot's flow end with an error, once.
+#[track_caller]
+fn fail_once(audited: &mut Audited, name: &str, task: &str, settings: &[(&str, &str)]) {
+    let mut fault = Fault { metadata: ObjectMeta::named("", name), ..Fault::default() };
+    "task-fails".clone_into(&mut fault.spec.kind);
+    fault.spec.times = Some(1);
+    let settings = settings.iter().copied().chain([("task", task)]);
+    fault.spec.settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    let api = Api::<Fault>::all(&audited.admin, "runtime");
+    audited.run(api.create(&fault)).expect("a valid fault");
+}
+
+/// What has begun stays begun: the phase outlives an error and a failure, nothing begins twice, and no node rolls again.
+#[test]
+fn a_rotation_that_fails_goes_on_in_its_phase() {
+    let mut audited = Audited::start(Options::new(1, evening()));
+    audited.create_shoot("local");
+    let before = held(&mut audited);
+    fail_once(&mut audited, "f", "Waiting until shoot worker nodes have been reconciled", &[]);
+    annotate(&mut audited, OPERATION, "rotate-credentials-start").expect("accepted");
+    let api = shoots(&audited);
+    let in_error = wait::for_object(&api, "local", |shoot| is(shoot, "Reconcile", "Error"));
+    let shoot = audited.until_done("2023-07-27T22:00:00Z", in_error);
+    assert_eq!((phases(&shoot), shoot.metadata.annotation(OPERATION)), (["Preparing"; 3].map(str::to_owned), None));
+    let begun = rotation(&shoot);
+    let begun = begun.certificate_authorities.and_then(|one| one.last_initiation_time);
+    let between = held(&mut audited);
+    assert_eq!(certificates(&between.bundle), 2);
+    assert_ne!((&between.ssh, &between.password), (&before.ssh, &before.password));
+    for early in ["rotate-ca-complete", "rotate-credentials-start"] {
+        annotate(&mut audited, OPERATION, early).expect_err("it is under way");
+    }
+
+    let prepared = wait::for_object(&api, "local", |shoot| is(shoot, "Reconcile", "Succeeded"));
+    let shoot = audited.until_done("2023-07-27T23:00:00Z", prepared);
+    assert_eq!(phases(&shoot), ["Prepared"; 3]);
+    let authorities = rotation(&shoot).certificate_authorities.expect("rotated");
+    assert_eq!(authorities.last_initiation_time, begun, "it has not begun again");
+    assert_eq!(held(&mut audited), between, "the retry makes no other credentials");
+    assert_eq!(machines_made(&audited), 6, "the nodes rolled once");
+
+    let settings = [("code", "ERR_INFRA_QUOTA_EXCEEDED"), ("message", "no room")];
+    fail_once(&mut audited, "g", "Deploying Shoot infrastructure", &settings);
+    annotate(&mut audited, OPERATION, "rotate-credentials-complete").expect("accepted");
+    let failed = wait::for_object(&api, "local", |shoot| is(shoot, "Reconcile", "Failed"));
+    let shoot = audited.until_done("2023-07-27T23:10:00Z", failed);
+    assert_eq!(phases(&shoot), ["Completing"; 3]);
+    audited.until("2023-07-28T08:00:00Z");
+    assert_eq!(phases(&audited.shoot("local")), ["Completing"; 3], "nothing goes on by itself");
+    annotate(&mut audited, OPERATION, "retry").expect("accepted");
+    let done = wait::for_object(&api, "local", |shoot| is(shoot, "Reconcile", "Succeeded"));
+    let shoot = audited.until_done("2023-07-28T08:30:00Z", done);
+    assert_eq!((phases(&shoot), machines_made(&audited)), (["Completed"; 3].map(str::to_owned), 6));
+    assert_eq!(certificates(&held(&mut audited).accepted), 1);
+}
+
+/// Nodes of such a pool keep their credentials until somebody selects them: until then the new ones are not prepared, and
+/// neither the pool nor the rotation goes on.
+#[test]
+fn a_rotation_waits_for_pools_that_are_updated_by_hand() {
+    let gates = Gates { in_place_node_updates: true, ..Gates::default() };
+    let mut audited = Audited::start(Options { gates, ..Options::new(1, evening()) });
+    let admin = audited.admin.clone();
+    audited.until_done("2023-07-27T20:01:00Z", preset::create(&admin));
+    let profiles = Api::<CloudProfile>::all(&admin, "garden");
+    let mut profile = audited.run(profiles.get("local")).expect("the preset has it");
+    for version in &mut profile.spec.machine_images[0].versions {
+        version.in_place_updates = Some(InPlaceUpdates { supported: true, ..InPlaceUpdates::default() });
+    }
+    audited.run(profiles.replace(&profile)).expect("versions can be updated in place");
+    let mut shoot = preset::shoot("local");
+    let mut rolling = shoot.spec.provider.workers[0].clone();
+    rolling.name = "rolling".into();
+    (rolling.minimum, rolling.maximum) = (1, 1);
+    shoot.spec.provider.workers[0].update_strategy = Some("ManualInPlaceUpdate".to_owned());
+    (shoot.spec.provider.workers[0].max_surge, shoot.spec.provider.workers[0].max_unavailable) =
+        (Some(0.into()), Some(1.into()));
+    shoot.spec.provider.workers.push(rolling);
+    let api = shoots(&audited);
+    audited.run(api.create(&shoot)).expect("the Shoot is valid");
+    let begun = wait::for_object(&api, "local", |shoot| shoot.status.in_place_updates.is_some());
+    let shoot = audited.until_done("2023-07-27T20:02:00Z", begun);
+    assert_eq!(pending_by_hand(&shoot), ["local"], "a new pool is pending until it is there");
+    let created = wait::for_object(&api, "local", |shoot| is(shoot, "Create", "Succeeded"));
+    audited.until_done("2023-07-27T21:00:00Z", created);
+    audited.until("2023-07-27T21:01:00Z");
+    let shoot = audited.shoot("local");
+    assert_eq!((pending_by_hand(&shoot), &shoot.status.in_place_updates), (Vec::new(), &None));
+    let (kept, rolled) = (nodes(&mut audited, "local"), nodes(&mut audited, "rolling"));
+
+    let shoot = carry_out(&mut audited, "rotate-ca-start", "2023-07-27T22:00:00Z");
+    assert_eq!((&*phases(&shoot)[0], pending_by_hand(&shoot)), ("Preparing", vec!["local".to_owned()]));
+    assert_eq!(nodes(&mut audited, "local"), kept);
+    assert!(nodes(&mut audited, "rolling").is_disjoint(&rolled));
+    audited.until("2023-07-27T22:05:00Z");
+    let constraints = audited.shoot("local").status.constraints;
+    let constraint = constraints.iter().find(|one| one.r#type == "ManualInPlaceWorkersUpdated").expect("it is not");
+    assert_eq!((&*constraint.status, constraint.message.ends_with(" are pending update: local")), ("False", true));
+    let refused = annotate(&mut audited, OPERATION, "rotate-ca-complete").expect_err("not prepared");
+    assert!(refused.to_string().contains("certificateAuthorities.phase is not 'Prepared'"), "{refused}");
+    let refused = annotate(&mut audited, OPERATION, "rotate-serviceaccount-key-start").expect_err("a pool is pending");
+    assert!(refused.to_string().contains("pendingWorkerUpdates.manualInPlaceUpdate is not empty"), "{refused}");
+    let label = |pool: usize| {
+        let path = format!("/spec/provider/workers/{pool}/labels");
+        Patch::Json(json!([{"op": "add", "path": path, "value": {"a": "b"}}]))
+    };
+    let refused = audited.run(api.patch("local", &label(0))).expect_err("the pool is pending");
+    assert!(refused.to_string().contains("is currently undergoing an in-place update"), "{refused}");
+    audited.run(api.patch("local", &label(1))).expect("the other pool is not");
+
+    // A pool that is taken out is not waited for.
+    let remove = Patch::Json(json!([{"op": "remove", "path": "/spec/provider/workers/0"}]));
+    audited.run(api.patch("local", &remove)).expect("accepted");
+    let prepared = |shoot: &Shoot| phases(shoot)[0] == "Prepared";
+    let shoot = audited.until_done("2023-07-27T23:00:00Z", wait::for_object(&api, "local", prepared));
+    assert_eq!(shoot.status.in_place_updates, None);
+}
+
+/// Pools that wait for somebody to update them.
+fn pending_by_hand(shoot: &Shoot) -> Vec<String> {
+    let updates = shoot.status.in_place_updates.clone();
+    let pending = updates.and_then(|updates| updates.pending_worker_updates);
+    pending.map(|pending| pending.manual_in_place_update).unwrap_or_default()
+}
+
+/// Whoever waits for an extension and sees no order any more must not take the answer to the last one for this one's.
+#[test]
+fn an_extension_says_that_it_works_before_it_takes_the_order_away() {
+    let mut audited = Audited::start(Options::new(1, evening()));
+    audited.create_shoot("local");
+    carry_out(&mut audited, "rotate-ca-start", "2023-07-27T22:00:00Z");
+    let mut orders = BTreeSet::new();
+    for entry in audited.entries() {
+        let Some((_, before)) = &entry.previous else { continue };
+        let object = |parts: &eventlog::Sections| -> serde_json::Value {
+            serde_json::from_slice(&parts.parts.concat()).unwrap_or_else(|error| panic!("{}: {error}", entry.key))
+        };
+        let is_extension = entry.key.resource.starts_with("extensions.gardener.cloud/");
+        if !is_extension || entry.verb == eventlog::Verb::Delete {
+            continue;
+        }
+        let order = |object: &serde_json::Value| object["metadata"]["annotations"].get(OPERATION).is_some();
+        let (before, after) = (object(before), object(&entry.object));
+        if order(&before) && !order(&after) {
+            assert_eq!(after["status"]["lastOperation"]["state"], "Processing", "{}", entry.key);
+            orders.insert(entry.key.resource.to_string());
+        }
+    }
+    assert!(orders.contains("extensions.gardener.cloud/workers") && orders.len() > 4, "{orders:?}");
 }
 
 #[test]

@@ -95,8 +95,10 @@ pub fn check_namespaced(
         let listed = parent.machine_types.iter().any(|one| one.name == machine_type.name);
         let before = old.is_some_and(|old| old.spec.machine_types.iter().any(|one| one.name == machine_type.name));
         if listed && !before {
+            // Upstream prints the struct as Go does; here, as everywhere, as JSON.
+            let shown = serde_json::to_string(machine_type).unwrap_or_default();
             return Err(Refusal::BadRequest(format!(
-                "NamespacedCloudProfile attempts to overwrite parent CloudProfile with machineType: {machine_type:?}"
+                "NamespacedCloudProfile attempts to overwrite parent CloudProfile with machineType: {shown}"
             )));
         }
     }
@@ -421,7 +423,8 @@ mod tests {
     #[test]
     fn machine_types_of_the_parent_are_not_overwritten() {
         let own = json!({"machineTypes": [{"name": "small", "cpu": "2", "gpu": "0", "memory": "1Gi"}]});
-        let text = "400 NamespacedCloudProfile attempts to overwrite parent CloudProfile with machineType: ";
+        let text = "400 NamespacedCloudProfile attempts to overwrite parent CloudProfile with machineType: \
+                    {\"cpu\":\"2\",\"gpu\":\"0\",\"memory\":\"1Gi\",\"name\":\"small\"}";
         check(own.clone(), None, text);
         check(own.clone(), Some(own), "");
     }

@@ -57,6 +57,11 @@ pub fn wait(wanted: &[Awaited<'_>], hibernated: bool) -> Wait {
         available += status.available_replicas;
         unavailable += status.unavailable_replicas;
         updated += status.updated_replicas;
+        if is_updated_by_hand(deployment) {
+            // Whoever updates them takes as long as it takes: they count as done.
+            let old = awaited.sets.iter().filter(|set| set.spec.template.spec.class.name != awaited.class_name);
+            updated += old.map(|set| set.status.replicas).sum::<i32>();
+        }
     }
     if hibernated {
         return match awake {
@@ -81,6 +86,11 @@ pub fn wait(wanted: &[Awaited<'_>], hibernated: bool) -> Wait {
          available)...",
         wanted.len()
     ))
+}
+
+fn is_updated_by_hand(deployment: &MachineDeployment) -> bool {
+    let strategy = deployment.spec.strategy.in_place_update.as_ref();
+    strategy.is_some_and(|strategy| strategy.orchestration_type == "Manual")
 }
 
 /// Observed, available, progressing, and neither short of machines nor frozen.
@@ -113,7 +123,7 @@ fn failed_machines(deployment: &MachineDeployment) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use api::machine::{MachineDeploymentCondition, MachineSummary};
+    use api::machine::{InPlaceUpdateMachineDeployment, MachineDeploymentCondition, MachineSummary};
     use apimachinery::meta::ObjectMeta;
 
     use super::*;
@@ -173,6 +183,29 @@ mod tests {
                     .into(),
             ),
         );
+    }
+
+    /// Machines that somebody has to select do not hold their Worker up; those that are updated by themselves do.
+    #[test]
+    fn machines_that_are_updated_by_hand_are_not_waited_for() {
+        let [mut new, mut old] = [MachineSet::default(), MachineSet::default()];
+        "class".clone_into(&mut new.spec.template.spec.class.name);
+        "before".clone_into(&mut old.spec.template.spec.class.name);
+        old.status.replicas = 3;
+        for (orchestration, available, is_ready) in
+            [("Manual", 3, true), ("Manual", 2, false), ("Auto", 3, false), ("", 3, false)]
+        {
+            let mut deployment = deployment(3, available, 0);
+            if !orchestration.is_empty() {
+                let strategy = InPlaceUpdateMachineDeployment {
+                    orchestration_type: orchestration.to_owned(),
+                    ..InPlaceUpdateMachineDeployment::default()
+                };
+                deployment.spec.strategy.in_place_update = Some(strategy);
+            }
+            let awaited = Awaited { deployment: &deployment, class_name: "class", sets: &[&new, &old] };
+            assert_eq!(wait(&[awaited], false) == Wait::Ready, is_ready, "{orchestration} {available}");
+        }
     }
 
     /// Available all the time, since it may miss both of its machines.

@@ -543,7 +543,10 @@ impl Botanist {
                 self.await_extension(&stores.control_planes, &self.exposure_name(), minutes(3)).await
             }
             Resource::Network => self.await_extension(&stores.networks, name, minutes(3)).await,
-            Resource::Worker => self.await_extension(&stores.workers, name, minutes(10)).await,
+            Resource::Worker => {
+                self.await_extension(&stores.workers, name, minutes(10)).await?;
+                self.finish_in_place_updates().await
+            }
             Resource::OperatingSystemConfigs => {
                 for name in self.wanted_operating_system_configs() {
                     self.await_extension(&stores.operating_system_configs, &name, minutes(3)).await?;

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The Worker object, and the waits that concern nodes.
 
-use api::core::{MachineType, Worker as Pool};
+use api::core::{MachineType, Shoot, Worker as Pool};
 use api::extensions::{
     ClusterAutoscalerOptions, DataVolume, MachineImage, NodeTemplate, Volume, Worker, WorkerPool, WorkerSpec,
 };
 use api::kubernetes::core::{Node, SecretKeySelector, SecretReference};
 use apimachinery::meta::ObjectMeta;
 use chrono::TimeDelta;
-use domain::rotation;
+use domain::in_place::{self, Operation};
 use domain::worker_pool::{self, HashVersion, UpdateStrategy};
+use domain::{annotations, rotation};
 
+use super::super::in_place::settle_operation;
 use super::{Botanist, Failure};
 
 /// Label of a Node with the key of its operating system configuration.
@@ -179,6 +181,30 @@ impl Botanist {
                  deployments yet",
                 self.object_name::<Worker>(name)
             ))),
+        }
+    }
+
+    /// The Worker is ready: pools that are updated in place by themselves are done; where nothing is pending any more,
+    /// nothing needs to be forced.
+    pub(crate) async fn finish_in_place_updates(&self) -> Result<(), Failure> {
+        let is_forced = self.shoot.metadata.annotation(annotations::OPERATION) == Some(in_place::FORCE_IN_PLACE_UPDATE);
+        if self.shoot.status.in_place_updates.is_none() && !is_forced {
+            return Ok(());
+        }
+        let api = self.gardenlet.garden::<Shoot>(&self.shoot.metadata.namespace);
+        loop {
+            let present = api.get(&self.shoot.metadata.name).await?;
+            let mut new = present.clone();
+            in_place::worker_is_ready(&mut new.status);
+            match api.update_status(&present, &new).await {
+                Err(error) if error.is_conflict() => {}
+                Err(error) => return Err(error.into()),
+                Ok(stored) if in_place::operation_after(&stored) == Operation::Remove => {
+                    settle_operation(&self.gardenlet, stored).await?;
+                    return Ok(());
+                }
+                Ok(_) => return Ok(()),
+            }
         }
     }
 

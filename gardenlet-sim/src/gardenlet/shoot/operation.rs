@@ -15,7 +15,7 @@ use domain::last_operation::{
     self, INITIALIZE_OPERATION, OperationType, PROCESSING, SUCCEEDED, TaskFailure, Verdict, flow_error,
     initialization_error, last_operation, progress_description, verdict,
 };
-use domain::{reconcile as rules, rotation};
+use domain::{in_place, reconcile as rules, rotation};
 use serde_json::{Value, json};
 
 use super::super::botanist::components::AUTHORIZER_ANNOTATION;
@@ -225,8 +225,16 @@ async fn start(
     if rotated.credentials != status.credentials {
         set("credentials", difference(&json!(status.credentials), json!(rotated.credentials)));
     }
-    if rotated.in_place_updates != status.in_place_updates {
-        set("inPlaceUpdates", difference(&json!(status.in_place_updates), json!(rotated.in_place_updates)));
+    let mut begun = shoot.clone();
+    begun.status = rotated;
+    if operation != OperationType::Delete {
+        let key = gardenlet.seed_key(&status.technical_id, &shoot.metadata.name);
+        if let Some(updates) = in_place::enter(&begun, gardenlet.stores.workers.get(&key).as_deref()) {
+            begun.status.in_place_updates = Some(updates);
+        }
+    }
+    if begun.status.in_place_updates != status.in_place_updates {
+        set("inPlaceUpdates", difference(&json!(status.in_place_updates), json!(begun.status.in_place_updates)));
     }
     let mut patch = json!({ "status": patch });
     let is_rotation = rotation::is_rotation(asked);

@@ -25,6 +25,13 @@ pub(super) const FORBIDDEN_WHEN_HIBERNATED: [&str; 8] = [
     "rotate-serviceaccount-key-complete",
 ];
 
+/// Operations behind the gate `CredentialsRotationWithoutWorkersRollout`, beside `rotate-rollout-workers`.
+const WITHOUT_WORKERS_ROLLOUT: [&str; 3] = [
+    "rotate-credentials-start-without-workers-rollout",
+    "rotate-ca-start-without-workers-rollout",
+    "rotate-serviceaccount-key-start-without-workers-rollout",
+];
+
 /// Operations of the maintenance annotation, sorted.
 const MAINTENANCE: [&str; 15] = [
     "reconcile",
@@ -59,7 +66,7 @@ pub(super) fn operations(errors: &mut Errors, shoot: &Shoot, gates: Gates) {
     }
     if !gates.credentials_rotation_without_workers_rollout {
         for (operation, path) in both {
-            if operation.ends_with("-start-without-workers-rollout") || operation.starts_with(ROTATE_ROLLOUT_WORKERS) {
+            if WITHOUT_WORKERS_ROLLOUT.contains(&operation) || operation.starts_with(ROTATE_ROLLOUT_WORKERS) {
                 let text = format!(
                     "the {operation} operation can only be used when the CredentialsRotationWithoutWorkersRollout \
                      feature gate is enabled"
@@ -216,3 +223,6 @@ fn rollout_workers(errors: &mut Errors, shoot: &Shoot, operation: &str, path: &P
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+//! When an operation is refused, as tables (garden-api 7.2).
+
+use api::core::*;
+use apimachinery::meta::Time;
+
+use super::*;
+
+const NOW: &str = "metadata.annotations[gardener.cloud/operation]";
+const LATER: &str = "metadata.annotations[maintenance.gardener.cloud/operation]";
+
+/// A Shoot with pools a and b as words describe it: `TYPE/STATE` of the last operation, `CREDENTIAL=PHASE`, and what a
+/// word says.
+fn shoot(words: &str) -> Shoot {
+    let mut shoot = Shoot::default();
+    let pool = |name: &str| Worker { name: name.to_owned(), ..Worker::default() };
+    shoot.spec.provider.workers = vec![pool("a"), pool("b")];
+    let mut rotation = ShootCredentialsRotation::default();
+    let mut pending = PendingWorkerUpdates::default();
+    for word in words.split_whitespace() {
+        if let Some((r#type, state)) = word.split_once('/') {
+            let (r#type, state) = (r#type.to_owned(), state.to_owned());
+            shoot.status.last_operation = Some(LastOperation { r#type, state, ..LastOperation::default() });
+            continue;
+        }
+        match word.split_once('=').unwrap_or((word, "")) {
+            ("ca", phase) => rotation.certificate_authorities.get_or_insert_default().phase = phase.to_owned(),
+            ("key", phase) => rotation.service_account_key.get_or_insert_default().phase = phase.to_owned(),
+            ("etcd", phase) => rotation.etcd_encryption_key.get_or_insert_default().phase = phase.to_owned(),
+            ("auto", pool) => pending.auto_in_place_update.push(pool.to_owned()),
+            ("manual", pool) => pending.manual_in_place_update.push(pool.to_owned()),
+            ("asleep", _) => shoot.spec.hibernation.get_or_insert_default().enabled = Some(true),
+            ("waking", _) => shoot.status.hibernated = true,
+            ("encrypting", _) => shoot.status.encrypted_resources.push("configmaps".to_owned()),
+            ("leaving", _) => {
+                shoot.metadata.deletion_timestamp = Some(Time("2025-06-01T00:00:00Z".parse().expect("a time")))
+            }
+            _ => panic!("{word} is no word"),
+        }
+    }
+    shoot.status.credentials = Some(ShootCredentials { rotation: Some(rotation) });
+    let is_pending = pending != PendingWorkerUpdates::default();
+    shoot.status.in_place_updates = is_pending.then(|| InPlaceUpdatesStatus { pending_worker_updates: Some(pending) });
+    shoot
+}
+
+/// What is said of a Shoot with these two annotations; an empty one is not there.
+fn said(words: &str, now: &str, later: &str, gate: bool) -> Vec<String> {
+    let mut shoot = shoot(words);
+    for (key, value) in [(OPERATION, now), (MAINTENANCE_OPERATION, later)] {
+        if !value.is_empty() {
+            shoot.metadata.annotations.insert(key.to_owned(), value.to_owned());
+        }
+    }
+    let gates = Gates { credentials_rotation_without_workers_rollout: gate, ..Gates::default() };
+    let mut errors = Errors::new();
+    operations(&mut errors, &shoot, gates);
+    errors.iter().map(ToString::to_string).collect()
+}
+
+/// Rows `Shoot | operation | body`, one row per body; the gate is on, the operation is given to both annotations in turn.
+#[track_caller]
+fn check(table: &str) {
+    let rows: Vec<[&str; 3]> = table
+        .lines()
+        .filter(|row| !row.is_empty())
+        .map(|row| {
+            let cells: Vec<&str> = row.splitn(3, '|').map(str::trim).collect();
+            cells.try_into().expect("three cells")
+        })
+        .collect();
+    for [words, operation, _] in &rows {
+        let bodies: Vec<&str> = rows
+            .iter()
+            .filter(|row| row[..2] == [*words, *operation])
+            .map(|row| row[2])
+            .filter(|body| !body.is_empty())
+            .collect();
+        let expected = |path: &str| -> Vec<String> { bodies.iter().map(|body| format!("{path}: {body}")).collect() };
+        assert_eq!(said(words, operation, "", true), expected(NOW), "{words} | {operation}");
+        assert_eq!(said(words, "", operation, true), expected(LATER), "{words} | {operation} in the window");
+    }
+}
+
+/// A rotation starts when the Shoot can be reconciled and no rotation of the same credentials is under way.
+#[test]
+fn a_start_wants_a_shoot_that_was_created_and_no_rotation_under_way() {
+    check("
+Create/Succeeded                | rotate-ca-start |
+Restore/Succeeded               | rotate-ca-start |
+Reconcile/Succeeded             | rotate-ca-start |
+Reconcile/Processing            | rotate-ca-start |
+Reconcile/Failed                | rotate-ca-start |
+Reconcile/Succeeded ca=Completed | rotate-ca-start |
+Reconcile/Succeeded key=Prepared etcd=Completing | rotate-ca-start |
+Reconcile/Succeeded ca=Preparing | rotate-ssh-keypair |
+Reconcile/Succeeded ca=Preparing | rotate-observability-credentials |
+                    | rotate-ca-start | Forbidden: cannot start CA rotation if shoot was not yet created successfully or is not ready for reconciliation
+Create/Processing   | rotate-ca-start | Forbidden: cannot start CA rotation if shoot was not yet created successfully or is not ready for reconciliation
+Migrate/Succeeded   | rotate-ca-start | Forbidden: cannot start CA rotation if shoot was not yet created successfully or is not ready for reconciliation
+Delete/Processing   | rotate-serviceaccount-key-start | Forbidden: cannot start service account key rotation if shoot was not yet created successfully or is not ready for reconciliation
+Create/Error        | rotate-etcd-encryption-key-start | Forbidden: cannot start ETCD encryption key rotation if shoot was not yet created successfully or is not ready for reconciliation
+Create/Failed       | rotate-credentials-start | Forbidden: cannot start rotation of all credentials if shoot was not yet created successfully or is not ready for reconciliation
+Reconcile/Succeeded ca=Preparing | rotate-ca-start | Forbidden: cannot start CA rotation if .status.credentials.rotation.certificateAuthorities.phase is not 'Completed'
+Reconcile/Succeeded ca=WaitingForWorkersRollout | rotate-ca-start-without-workers-rollout | Forbidden: cannot start CA rotation if .status.credentials.rotation.certificateAuthorities.phase is not 'Completed'
+Reconcile/Succeeded key=Prepared | rotate-serviceaccount-key-start | Forbidden: cannot start service account key rotation if .status.credentials.rotation.serviceAccountKey.phase is not 'Completed'
+Reconcile/Succeeded etcd=Completing | rotate-etcd-encryption-key-start | Forbidden: cannot start ETCD encryption key rotation if .status.credentials.rotation.etcdEncryptionKey.phase is not 'Completed'
+Reconcile/Succeeded ca=Prepared key=Preparing etcd=Completing | rotate-credentials-start | Forbidden: cannot start rotation of all credentials if .status.credentials.rotation.certificateAuthorities.phase is not 'Completed'
+Reconcile/Succeeded ca=Prepared key=Preparing etcd=Completing | rotate-credentials-start | Forbidden: cannot start rotation of all credentials if .status.credentials.rotation.serviceAccountKey.phase is not 'Completed'
+Reconcile/Succeeded ca=Prepared key=Preparing etcd=Completing | rotate-credentials-start | Forbidden: cannot start rotation of all credentials if .status.credentials.rotation.etcdEncryptionKey.phase is not 'Completed'
+Reconcile/Succeeded auto=a manual=b | rotate-ca-start | Forbidden: cannot start CA rotation if status.inPlaceUpdates.pendingWorkerUpdates.autoInPlaceUpdate is not empty
+Reconcile/Succeeded auto=a manual=b | rotate-ca-start | Forbidden: cannot start CA rotation if status.inPlaceUpdates.pendingWorkerUpdates.manualInPlaceUpdate is not empty
+Reconcile/Succeeded manual=b | rotate-serviceaccount-key-start | Forbidden: cannot start service account key rotation if status.inPlaceUpdates.pendingWorkerUpdates.manualInPlaceUpdate is not empty
+Reconcile/Succeeded manual=b | rotate-etcd-encryption-key-start |
+");
+}
+
+/// A rotation is completed when everything that it is about is prepared.
+#[test]
+fn a_completion_wants_what_is_prepared() {
+    check("
+Reconcile/Succeeded ca=Prepared | rotate-ca-complete |
+Reconcile/Error ca=Prepared     | rotate-ca-complete |
+Reconcile/Succeeded             | rotate-ca-complete | Forbidden: cannot complete CA rotation if .status.credentials.rotation.certificateAuthorities.phase is not 'Prepared'
+Reconcile/Succeeded ca=Completed | rotate-ca-complete | Forbidden: cannot complete CA rotation if .status.credentials.rotation.certificateAuthorities.phase is not 'Prepared'
+Reconcile/Succeeded key=Preparing | rotate-serviceaccount-key-complete | Forbidden: cannot complete service account key rotation if .status.credentials.rotation.serviceAccountKey.phase is not 'Prepared'
+Reconcile/Succeeded etcd=Completing | rotate-etcd-encryption-key-complete | Forbidden: cannot complete ETCD encryption key rotation if .status.credentials.rotation.etcdEncryptionKey.phase is not 'Prepared'
+Reconcile/Succeeded ca=Prepared key=Prepared etcd=Prepared | rotate-credentials-complete |
+Reconcile/Succeeded ca=Prepared key=WaitingForWorkersRollout | rotate-credentials-complete | Forbidden: cannot complete rotation of all credentials if .status.credentials.rotation.serviceAccountKey.phase is not 'Prepared'
+Reconcile/Succeeded ca=Prepared key=WaitingForWorkersRollout | rotate-credentials-complete | Forbidden: cannot complete rotation of all credentials if .status.credentials.rotation.etcdEncryptionKey.phase is not 'Prepared'
+");
+}
+
+/// Pools are rolled by name, while they are waited for.
+#[test]
+fn pools_are_rolled_while_a_rotation_waits_for_them() {
+    check("
+Reconcile/Succeeded ca=WaitingForWorkersRollout  | rotate-rollout-workers=a |
+Reconcile/Succeeded key=WaitingForWorkersRollout | rotate-rollout-workers=a,b |
+Reconcile/Succeeded ca=Prepared | rotate-rollout-workers=a | Forbidden: either .status.credentials.rotation.certificateAuthorities.phase or .status.credentials.rotation.serviceAccountKey.phase must be in 'WaitingForWorkersRollout' in order to trigger workers rollout
+Reconcile/Succeeded ca=WaitingForWorkersRollout | rotate-rollout-workers=a,a | Duplicate value: \"pool name a was specified multiple times\"
+Reconcile/Succeeded ca=WaitingForWorkersRollout | rotate-rollout-workers=c | Invalid value: \"c\": worker pool name c does not exist in .spec.provider.workers[]
+Reconcile/Succeeded ca=WaitingForWorkersRollout | rotate-rollout-workers= | Required value: must provide at least one pool name via rotate-rollout-workers=<poolName1>[,<poolName2>,...]
+Reconcile/Succeeded ca=WaitingForWorkersRollout | rotate-rollout-workers= | Invalid value: \"\": worker pool name  does not exist in .spec.provider.workers[]
+Reconcile/Succeeded ca=WaitingForWorkersRollout | rotate-rollout-workers | Invalid value: \"rotate-rollout-workers\": worker pool name rotate-rollout-workers does not exist in .spec.provider.workers[]
+");
+}
+
+/// What needs the cluster's API server is refused while it is not there; authorities, SSH key pair and passwords rotate.
+#[test]
+fn a_hibernated_shoot_refuses_what_needs_its_api_server() {
+    let text = "Forbidden: operation is not permitted when shoot is hibernated or is waking up";
+    for words in ["Reconcile/Succeeded asleep", "Reconcile/Succeeded waking"] {
+        for operation in [
+            "rotate-credentials-start",
+            "rotate-credentials-start-without-workers-rollout",
+            "rotate-etcd-encryption-key-start",
+            "rotate-serviceaccount-key-start",
+            "rotate-serviceaccount-key-start-without-workers-rollout",
+        ] {
+            check(&format!("{words} | {operation} | {text}"));
+        }
+        for operation in [
+            "rotate-ca-start",
+            "rotate-ca-start-without-workers-rollout",
+            "rotate-ssh-keypair",
+            "rotate-observability-credentials",
+            "reconcile",
+        ] {
+            check(&format!("{words} | {operation} |"));
+        }
+        check(&format!("{words} ca=WaitingForWorkersRollout | rotate-rollout-workers=a | {text}"));
+        check(&format!("{words} ca=Prepared | rotate-ca-complete |"));
+        check(&format!("{words} etcd=Prepared | rotate-etcd-encryption-key-complete | {text}"));
+    }
+}
+
+/// The key that encrypts waits for what is being encrypted.
+#[test]
+fn a_change_of_what_is_encrypted_comes_first() {
+    let text = "Forbidden: operation is not permitted because a previous encryption configuration change is currently being \
+                rolled out";
+    for operation in ["rotate-credentials-start", "rotate-etcd-encryption-key-start"] {
+        check(&format!("Reconcile/Succeeded encrypting | {operation} | {text}"));
+    }
+    for operation in ["rotate-ca-start", "rotate-credentials-start-without-workers-rollout"] {
+        check(&format!("Reconcile/Succeeded encrypting | {operation} |"));
+    }
+}
+
+/// Both annotations at once: not the same, and not a part of what the other one does.
+#[test]
+fn the_two_annotations_do_not_repeat_each_other() {
+    let words = "Reconcile/Succeeded";
+    let equal = format!("metadata.annotations: Forbidden: annotations {NOW} and {LATER} must not be equal");
+    assert_eq!(said(words, "reconcile", "reconcile", false), [equal]);
+    let refused = |now: &str, later: &str| {
+        vec![format!("{NOW}: Forbidden: operation '{now}' is not permitted when maintenance operation is '{later}'")]
+    };
+    for part in ["rotate-ca-start", "rotate-serviceaccount-key-start", "rotate-etcd-encryption-key-start"] {
+        let all = "rotate-credentials-start";
+        assert_eq!(said(words, part, all, false), refused(part, all));
+        assert_eq!(said(words, all, part, false), refused(all, part));
+    }
+    let words = "Reconcile/Succeeded ca=Prepared key=Prepared etcd=Prepared";
+    for part in ["rotate-ca-complete", "rotate-serviceaccount-key-complete", "rotate-etcd-encryption-key-complete"] {
+        let all = "rotate-credentials-complete";
+        assert_eq!(said(words, part, all, false), refused(part, all));
+        assert_eq!(said(words, all, part, false), refused(all, part));
+    }
+    let words = "Reconcile/Succeeded";
+    for (now, later) in [("reconcile", "rotate-ca-start"), ("rotate-ssh-keypair", "rotate-credentials-start")] {
+        assert_eq!(said(words, now, later, false), Vec::<String>::new());
+    }
+}
+
+/// What waits for a window that never comes for a Shoot that goes is not looked at any more.
+#[test]
+fn a_shoot_that_goes_is_not_judged_by_what_waits_for_its_window() {
+    let text = "Forbidden: cannot complete CA rotation if .status.credentials.rotation.certificateAuthorities.phase is not \
+                'Prepared'";
+    assert_eq!(said("Delete/Processing leaving", "", "rotate-ca-complete", false), Vec::<String>::new());
+    assert_eq!(said("Delete/Processing leaving", "rotate-ca-complete", "", false), [format!("{NOW}: {text}")]);
+}
+
+/// Without the gate nobody starts what only its operations can end; what does not exist is not supported in any case.
+#[test]
+fn operations_behind_the_gate_and_unknown_ones_are_refused() {
+    let words = "Reconcile/Succeeded ca=WaitingForWorkersRollout";
+    for operation in ["rotate-serviceaccount-key-start-without-workers-rollout", "rotate-rollout-workers=a"] {
+        let text = format!(
+            "Forbidden: the {operation} operation can only be used when the CredentialsRotationWithoutWorkersRollout \
+             feature gate is enabled"
+        );
+        assert_eq!(said(words, operation, "", false), [format!("{NOW}: {text}")]);
+        assert_eq!(said(words, "", operation, false), [format!("{LATER}: {text}")]);
+        assert_eq!(said(words, operation, "", true), Vec::<String>::new());
+    }
+    let supported = |all: &[&str]| {
+        let quoted: Vec<String> = all.iter().map(|one| format!("{one:?}")).collect();
+        format!("supported values: {}", quoted.join(", "))
+    };
+    let mut immediate: Vec<&str> = MAINTENANCE.to_vec();
+    immediate.extend(["force-in-place-update", "maintain", "retry"]);
+    immediate.sort_unstable();
+    for unknown in [
+        "rotate-foo",
+        "rotate-etcd-encryption-key-start-without-workers-rollout",
+        "Reconcile",
+        "rotate-kubeconfig-credentials",
+    ] {
+        let text = format!("{NOW}: Unsupported value: {unknown:?}: {}", supported(&immediate));
+        assert_eq!(said(words, unknown, "", false), [text]);
+        let text = format!("{LATER}: Unsupported value: {unknown:?}: {}", supported(&MAINTENANCE));
+        assert_eq!(said(words, "", unknown, false), [text]);
+    }
+    let text = format!("{LATER}: Unsupported value: \"retry\": {}", supported(&MAINTENANCE));
+    assert_eq!(said(words, "", "retry", false), [text]);
+}
