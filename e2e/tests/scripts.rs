@@ -69,6 +69,7 @@ macro_rules! scripts {
 
 scripts! {
     alone:
+        questions_offline
         simulate_bad_input
         simulate_demo
         simulate_manifests;
@@ -77,11 +78,20 @@ scripts! {
         maintenance_consecutive_minors
         maintenance_described
         maintenance_image_strategies
+        maintenance_migrations
         maintenance_minor_missing
         maintenance_operations
         maintenance_partial_failure
         maintenance_window
+        profiles
+        questions_landscape
+        rotation_credentials
+        rotation_failure
+        rotation_maintenance
+        rotation_refused
+        rotation_workers
         versions_documents
+        versions_namespaced
         versions_requirements;
 }
 
