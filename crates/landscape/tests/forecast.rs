@@ -1,210 +1,139 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A forecast tells what the landscape does: the same versions of the same pools at the same instants.
+//! A forecast tells what the landscape does: the same versions, failures, migrations and operations of the same Shoots at
+//! the same instants, and nodes are replaced or restarted when it says so.
+//!
+//! Each seed makes a world of its own, which lives for 60 days while its CloudProfiles change and people edit its Shoots
+//! ([`world`], [`edits`], [`life`]). Of each Shoot a forecast is made from the object as it stands, up to its next edit,
+//! and compared with what the log tells of that stretch ([`story`]).
+//!
+//! `TERRARIUM_TEST_WORLDS=200` looks at the worlds 1 to 200, `TERRARIUM_TEST_WORLDS=17-17` at one.
 
+#[path = "forecast/edits.rs"]
+mod edits;
+#[path = "forecast/life.rs"]
+mod life;
+#[path = "forecast/story.rs"]
+mod story;
 mod support;
+#[path = "forecast/world.rs"]
+mod world;
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use api::core::{CloudProfile, ExpirableVersion, MachineImageVersion, Shoot, WorkerKubernetes};
-use apimachinery::meta::Time;
-use chrono::{DateTime, TimeDelta, Utc};
-use clock::Random;
-use controller::Api;
-use domain::forecast::{self, Offer, Settings};
-use domain::validation::shoot::Gates;
-use domain::worker_pool::HashVersion;
-use landscape::{Options, preset, wait};
-use support::{Audited, instant, is};
+use domain::forecast::{self, Change, Settings, Subject};
+use domain::worker_pool::{Effect, HashVersion};
 
-const START: &str = "2023-06-15T12:00:00Z";
-const CHANGED: &str = "2023-06-20T12:00:00Z";
-const END: &str = "2023-06-29T12:00:00Z";
-const SHOOTS: u64 = 3;
+use life::Life;
+use story::Story;
 
-/// Shoot, pool, new version and when it got it; no pool is the control plane.
-type Move = (String, Option<String>, String, DateTime<Utc>);
+const TEST: &str = "forecasts_and_landscapes_agree";
+const WORLDS: &str = "TERRARIUM_TEST_WORLDS";
+/// Before the counts in what the process of a world prints.
+const SEEN: &str = "seen: ";
 
-/// Worlds to compare; more with `TERRARIUM_TEST_WORLDS`.
-fn worlds() -> u64 {
+/// Worlds to compare.
+fn worlds() -> RangeInclusive<u64> {
     #[expect(clippy::disallowed_methods, reason = "how long a test runs is decided outside of it")]
-    let count = std::env::var("TERRARIUM_TEST_WORLDS");
-    count.ok().and_then(|count| count.parse().ok()).unwrap_or(3)
+    let wanted = std::env::var(WORLDS).unwrap_or_else(|_| "20".to_owned());
+    let (first, last) = wanted.split_once('-').unwrap_or(("1", &wanted));
+    let number = |text: &str| text.parse().unwrap_or_else(|_| panic!("{WORLDS}={wanted}: use 20 or 17-17"));
+    number(first)..=number(last)
+}
+
+/// What worlds have shown, so that agreement means something.
+type Seen = BTreeMap<String, usize>;
+
+fn counts_of(life: &Life, changes: &[Change]) -> Seen {
+    let count = |holds: &dyn Fn(&Change) -> bool| changes.iter().filter(|change| holds(change)).count();
+    let counts = [
+        ("moved", count(&|change| change.failure.is_none() && change.to.is_some())),
+        ("forced although opted out", count(&|change| change.is_forced && change.was_opted_out)),
+        ("failed", count(&|change| change.failure.is_some())),
+        ("blocked", count(&|change| change.subject == Subject::Blocked)),
+        ("migrated", count(&|change| change.subject == Subject::Migration)),
+        ("operated", count(&|change| change.subject == Subject::Operation)),
+        ("rolled", count(&|change| change.effect == Effect::Rolling)),
+        ("restarted", count(&|change| change.effect == Effect::KubeletRestart)),
+        ("asleep", life.stretches.iter().filter(|stretch| stretch.given.status.hibernated).count()),
+        ("edited", life.edits),
+        ("offered anew", life.reoffered),
+    ];
+    counts.into_iter().map(|(name, count)| (name.to_owned(), count)).collect()
 }
 
 #[test]
 fn forecasts_and_landscapes_agree() {
-    let mut moved = 0;
-    for seed in 1..=worlds() {
-        moved += check(seed);
+    let worlds = worlds();
+    if worlds.start() == worlds.end() {
+        println!("{SEEN}{}", serde_json::json!(check(*worlds.start())));
+        return;
     }
-    assert!(moved > 10, "the worlds are too quiet: {moved}");
-}
-
-#[track_caller]
-fn check(seed: u64) -> usize {
-    let mut audited = Audited::start(Options::new(seed, instant(START)));
-    let admin = audited.admin.clone();
-    audited.until_done("2023-06-15T12:01:00Z", preset::create(&admin));
-    let profiles = Api::<CloudProfile>::all(&admin, "garden");
-    let stored = audited.run(profiles.get("local")).expect("the preset has it");
-    let world = World(Random::new(seed));
-    let first = audited.run(profiles.replace(&world.profile(stored))).expect("a valid CloudProfile");
-    let shoots = Api::<Shoot>::namespaced(&admin, "garden", preset::NAMESPACE);
-    let mut given = Vec::new();
-    for index in 0..SHOOTS {
-        let shoot = world.shoot(index, &first);
-        let name = shoot.metadata.name.clone();
-        audited.run(shoots.create(&shoot)).expect("a valid Shoot");
-        let created = wait::for_object(&shoots, &name, |shoot| is(shoot, "Create", "Succeeded"));
-        given.push(audited.until_done("2023-06-15T13:00:00Z", created));
-    }
-    audited.until(CHANGED);
-    let mut second = audited.run(profiles.get("local")).expect("it is there");
-    for version in &mut second.spec.kubernetes.versions {
-        if version.version.starts_with("1.28.") {
-            version.expiration_date = Some(Time(instant(CHANGED) + TimeDelta::days(2)));
-        }
-    }
-    let second = audited.run(profiles.replace(&second)).expect("a valid change");
-    audited.until(END);
-
-    let changes = vec![(instant(CHANGED), second.spec)];
-    let offer = Offer { name: "local".to_owned(), first: first.spec, changes };
-    let random = audited.landscape.random().clone();
-    let draw = |purpose: &str, key: &str, ordinal: u64| random.draw(purpose, key, ordinal);
-    let settings = Settings {
-        from: instant("2023-06-15T13:00:00Z"),
-        until: instant(END),
-        draw: &draw,
-        gates: Gates::default(),
-        hash_version: HashVersion::V1,
+    let (next, last) = (AtomicU64::new(*worlds.start()), *worlds.end());
+    let share = || {
+        let seeds = std::iter::from_fn(|| Some(next.fetch_add(1, Ordering::Relaxed)).filter(|seed| *seed <= last));
+        seeds.map(elsewhere).collect::<Vec<_>>()
     };
-    let mut foretold: Vec<Move> = Vec::new();
-    for shoot in &given {
-        for change in forecast::course(shoot, &offer, &settings).changes {
-            if let (Some(to), None) = (change.to, change.failure) {
-                foretold.push((shoot.metadata.name.clone(), change.pool, to, cut(change.time)));
+    // Worlds have nothing to do with each other, so the processors share them.
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let (mut seen, mut differences) = (Seen::new(), Vec::new());
+    std::thread::scope(|scope| {
+        let shares: Vec<_> = (0..processors).map(|_| scope.spawn(share)).collect();
+        for result in shares.into_iter().flat_map(|share| share.join().expect("it only waits for processes")) {
+            match result {
+                Ok(counts) => counts.into_iter().for_each(|(name, count)| *seen.entry(name).or_default() += count),
+                Err(difference) => differences.push(difference),
             }
         }
-    }
-    let mut happened = moves(&audited);
-    foretold.sort();
-    happened.sort();
-    assert_eq!(foretold, happened, "seed {seed}");
-    foretold.len()
+    });
+    assert!(differences.is_empty(), "{} worlds differ\n{}", differences.len(), differences.join("\n"));
+    println!("{seen:?}");
+    assert!(worlds.count() < 20 || seen.values().all(|count| *count > 2), "the worlds are too quiet: {seen:?}");
 }
 
-fn cut(time: DateTime<Utc>) -> DateTime<Utc> {
-    DateTime::from_timestamp(time.timestamp(), 0).expect("in range")
+/// Looks at a world in a process of its own, which gives back all the memory that 60 days take.
+fn elsewhere(seed: u64) -> Result<Seen, String> {
+    let this = std::env::current_exe().expect("a test has a file");
+    let mut world = Command::new(this);
+    world.args([TEST, "--exact", "--nocapture"]).env(WORLDS, format!("{seed}-{seed}"));
+    let output = world.output().map_err(|error| format!("seed {seed}: {error}"))?;
+    let told = String::from_utf8_lossy(&output.stdout);
+    let seen = told.lines().find_map(|line| serde_json::from_str(line.split_once(SEEN)?.1).ok());
+    seen.filter(|_| output.status.success())
+        .ok_or_else(|| format!("seed {seed}:\n{}", String::from_utf8_lossy(&output.stderr)))
 }
 
-/// The versions of a Shoot by pool.
-fn versions(shoot: &Shoot) -> BTreeMap<Option<String>, Vec<String>> {
-    let mut versions = BTreeMap::from([(None, vec![shoot.spec.kubernetes.version.clone()])]);
-    for worker in &shoot.spec.provider.workers {
-        let own = worker.kubernetes.as_ref().and_then(|kubernetes| kubernetes.version.clone());
-        let image = worker.machine.image.as_ref().and_then(|image| image.version.clone());
-        versions.insert(Some(worker.name.clone()), vec![own.unwrap_or_default(), image.unwrap_or_default()]);
-    }
-    versions
-}
-
-/// Every change of a version, as the log tells it.
-fn moves(audited: &Audited) -> Vec<Move> {
-    let mut known: BTreeMap<String, Shoot> = BTreeMap::new();
-    let mut moves = Vec::new();
-    for entry in audited.entries() {
-        if &*entry.key.resource != "core.gardener.cloud/shoots" || entry.verb == eventlog::Verb::Delete {
-            continue;
+/// Lets a world live and compares.
+#[track_caller]
+fn check(seed: u64) -> Seen {
+    let life = Life::of(seed);
+    let told = Story::of(&life.entries);
+    let draw = |purpose: &str, key: &str, ordinal: u64| life.random.draw(purpose, key, ordinal);
+    let (mut foretold, mut differences) = (Vec::new(), Vec::new());
+    for stretch in &life.stretches {
+        let settings = Settings {
+            from: stretch.from,
+            until: stretch.until,
+            draw: &draw,
+            gates: life.gates,
+            hash_version: HashVersion::V1,
+        };
+        let changes = forecast::course(&stretch.given, life.offer_of(&stretch.given), &settings).changes;
+        if let Err(difference) = told.agrees(stretch, &changes) {
+            let rows: Vec<String> = changes.iter().map(row).collect();
+            let (name, from) = (&stretch.given.metadata.name, stretch.from);
+            differences.push(format!("Shoot {name} from {from}: {difference}\n foretold:\n  {}", rows.join("\n  ")));
         }
-        let shoot: Shoot = serde_json::from_slice(&entry.object.parts.concat()).expect("a Shoot");
-        let name = shoot.metadata.name.clone();
-        if let Some(before) = known.get(&name).map(versions) {
-            for (pool, after) in versions(&shoot) {
-                let before = before.get(&pool).cloned().unwrap_or_default();
-                for (old, new) in before.iter().zip(&after).filter(|(old, new)| old != new) {
-                    assert!(!old.is_empty(), "{name}: {pool:?} gets {new}");
-                    moves.push((name.clone(), pool.clone(), new.clone(), cut(entry.time)));
-                }
-            }
-        }
-        known.insert(name, shoot);
+        foretold.extend(changes);
     }
-    moves
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+    counts_of(&life, &foretold)
 }
 
-/// What a seed makes of CloudProfile and Shoots.
-struct World(Random);
-
-impl World {
-    fn below(&self, bound: u64, what: &str, ordinal: u64) -> u64 {
-        self.0.below(bound, "forecast-test", what, ordinal)
-    }
-
-    /// Some days after the start, or never.
-    fn date(&self, what: &str, ordinal: u64) -> Option<Time> {
-        let days = i64::try_from(self.below(16, what, ordinal)).expect("small");
-        (days > 3).then(|| Time(instant(START) + TimeDelta::days(days) - TimeDelta::hours(1)))
-    }
-
-    fn classification(&self, what: &str, ordinal: u64) -> Option<String> {
-        match self.below(4, what, ordinal) {
-            0 => Some("preview".to_owned()),
-            1 => Some("deprecated".to_owned()),
-            _ => None,
-        }
-    }
-
-    fn profile(&self, mut profile: CloudProfile) -> CloudProfile {
-        profile.spec.kubernetes.versions = (0..12)
-            .map(|index| {
-                let is_last = index == 11;
-                ExpirableVersion {
-                    version: format!("1.{}.{}", 28 + index / 3, 1 + index % 3),
-                    expiration_date: self.date("kubernetes", index).filter(|_| !is_last),
-                    classification: self
-                        .classification("kubernetes-class", index)
-                        .filter(|_| !is_last && index % 3 > 0),
-                }
-            })
-            .collect();
-        let image = &mut profile.spec.machine_images[0];
-        image.update_strategy =
-            Some(["patch", "minor", "major"][usize::try_from(self.below(3, "strategy", 0)).expect("small")].to_owned());
-        let like = image.versions[0].clone();
-        image.versions = (0..6)
-            .map(|index| MachineImageVersion {
-                version: format!("{}.{}.0", 1 + index / 2, index % 2),
-                expiration_date: self.date("image", index),
-                classification: self.classification("image-class", index).filter(|_| index > 0),
-                ..like.clone()
-            })
-            .collect();
-        profile
-    }
-
-    fn shoot(&self, index: u64, profile: &CloudProfile) -> Shoot {
-        let mut shoot = preset::shoot(&format!("s{index}"));
-        let minor = 28 + self.below(3, "minor", index);
-        shoot.spec.kubernetes.version = format!("1.{minor}.1");
-        let hour = [15, 18, 21, 1, 4][usize::try_from(self.below(5, "hour", index)).expect("small")];
-        let maintenance = shoot.spec.maintenance.get_or_insert_default();
-        maintenance.time_window = Some(api::core::MaintenanceTimeWindow {
-            begin: format!("{hour:02}0000+0000"),
-            end: format!("{:02}0000+0000", hour + 1),
-        });
-        let auto_update = maintenance.auto_update.get_or_insert_default();
-        auto_update.kubernetes_version = self.below(2, "auto-kubernetes", index) == 0;
-        auto_update.machine_image_version = Some(self.below(2, "auto-image", index) == 0);
-        let worker = &mut shoot.spec.provider.workers[0];
-        (worker.minimum, worker.maximum) = (1, 1);
-        let image = worker.machine.image.get_or_insert_default();
-        image.version = Some(profile.spec.machine_images[0].versions[0].version.clone());
-        let mut other = worker.clone();
-        "other".clone_into(&mut other.name);
-        other.kubernetes =
-            Some(WorkerKubernetes { version: Some(shoot.spec.kubernetes.version.clone()), kubelet: None });
-        shoot.spec.provider.workers.push(other);
-        shoot
-    }
+fn row(change: &Change) -> String {
+    let Change { time, subject, pool, from, to, failure, effect, reason, .. } = change;
+    let subject = subject.as_str();
+    format!("{} {subject} {pool:?} {from:?} {to:?} {} {failure:?} {reason}", time.format("%m-%d %T"), effect.as_str())
 }

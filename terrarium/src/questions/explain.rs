@@ -42,6 +42,7 @@ fn of_choice(choice: &Choice, now: DateTime<Utc>) -> Vec<String> {
         choice.field, choice.current
     )];
     lines.push(match &choice.outcome {
+        None if choice.trouble.is_some() => format!("  stays: {}", choice.trouble.clone().unwrap_or_default()),
         None if choice.auto_update => "  stays: there is nothing higher that automatic updates may take".to_owned(),
         None => "  stays: automatic updates are off, and the version is neither expired nor missing".to_owned(),
         Some(outcome) => match outcome.version() {

@@ -119,6 +119,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     }
     what_if::apply(&mut world.cloud_profiles, &arguments.expire, &arguments.classify)?;
     let random = Random::new(arguments.seed);
+    world.note_windows();
     world.complete(&random, from);
     let forecast = Forecast::of(&world, from, arguments.until, &random);
     for note in &world.notes {
@@ -138,8 +139,9 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     let found = forecast.rows.iter().filter(|row| is_found(row)).count();
     match arguments.fail_on {
         Some(what) if found > 0 => {
-            let what = if what == FailOn::Failed { "fail" } else { "are forced" };
-            Err(Failure::Failed(format!("{found} changes {what}")))
+            let changes = if found == 1 { "1 change is".to_owned() } else { format!("{found} changes are") };
+            let what = if what == FailOn::Failed { "to fail" } else { "forced" };
+            Err(Failure::Failed(format!("{changes} {what}")))
         }
         _ => Ok(()),
     }

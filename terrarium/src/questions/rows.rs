@@ -98,6 +98,18 @@ fn text(value: &Value) -> String {
     }
 }
 
+/// A key as a header of a table: `daysLeft` is `days left`.
+fn words(key: &str) -> String {
+    let mut words = String::with_capacity(key.len() + 2);
+    for letter in key.chars() {
+        if letter.is_ascii_uppercase() {
+            words.push(' ');
+        }
+        words.push(letter.to_ascii_lowercase());
+    }
+    words
+}
+
 /// A cell of CSV (RFC 4180).
 fn quoted(cell: &str) -> String {
     if cell.contains(['"', ',', '\n', '\r']) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell.to_owned() }
@@ -138,7 +150,8 @@ pub(crate) fn print_objects(
             })
         }
         Form::Table => {
-            let mut table = Table::new(columns);
+            let headers: Vec<String> = columns.iter().map(|key| words(key)).collect();
+            let mut table = Table::new(&headers.iter().map(String::as_str).collect::<Vec<_>>());
             for object in objects {
                 table.push(columns.iter().map(|key| match &object[*key] {
                     Value::Null => "-".to_owned(),
@@ -188,6 +201,11 @@ pub(crate) fn counts(entries: impl IntoIterator<Item = (&'static str, usize)>) -
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn headers_are_the_words_of_a_key() {
+        assert_eq!(["daysLeft", "shoots", "automaticTarget"].map(words), ["days left", "shoots", "automatic target"]);
+    }
 
     #[test]
     fn cells_of_csv_are_quoted_where_they_must_be() {

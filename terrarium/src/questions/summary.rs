@@ -100,14 +100,53 @@ pub(crate) fn closing(rows: &[Row], unmoved: &BTreeMap<String, Vec<String>>, sho
     let failed = with(&|row| row.change.failure.is_some());
     let blocked = with(&|row| row.change.subject == Subject::Blocked);
     let rolled = pools(rows.iter(), |effect| effect >= Effect::AutoInPlace);
-    let mut lines = vec![format!(
-        "{shoots} Shoots: {moved} move, {forced} of them forced ({opted_out} although opted out), {failed} fail ({blocked} \
-         blocked by the API server); worker pools rolled at least {rolled} times"
-    )];
+    let mut parts = vec![verb(moved, "moves", "move")];
+    if forced > 0 {
+        let opted_out = if opted_out > 0 { format!(" ({opted_out} although opted out)") } else { String::new() };
+        parts.push(format!("{forced} by force{opted_out}"));
+    }
+    if failed > 0 {
+        let blocked = if blocked > 0 { format!(" ({blocked} refused by the API server)") } else { String::new() };
+        parts.push(format!("{}{blocked}", verb(failed, "fails", "fail")));
+    }
+    parts.push(match rolled {
+        0 => "no worker pool rolls".to_owned(),
+        1 => "worker pools roll at least once".to_owned(),
+        rolled => format!("worker pools roll at least {rolled} times"),
+    });
+    let noun = if shoots == 1 { "Shoot" } else { "Shoots" };
+    let mut lines = vec![format!("{shoots} {noun}: {}", parts.join(", "))];
     for (reason, names) in unmoved {
         let shown: Vec<&str> = names.iter().take(3).map(String::as_str).collect();
         let more = if names.len() > 3 { format!(" and {} more", names.len() - 3) } else { String::new() };
-        lines.push(format!("  {} never move, {reason}: {}{more}", names.len(), shown.join(", ")));
+        let count = verb(names.len(), "never moves", "never move");
+        lines.push(format!("  {count}, {reason}: {}{more}", shown.join(", ")));
     }
     lines
+}
+
+/// `1 moves`, `2 move`.
+fn verb(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_lines_say_only_what_there_is() {
+        assert_eq!(closing(&[], &BTreeMap::new(), 2), ["2 Shoots: 0 move, no worker pool rolls"]);
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let unmoved =
+            BTreeMap::from([("a".to_owned(), names(&["p/a"])), ("b".to_owned(), names(&["p/b", "p/c", "p/d", "p/e"]))]);
+        assert_eq!(
+            closing(&[], &unmoved, 1),
+            [
+                "1 Shoot: 0 move, no worker pool rolls",
+                "  1 never moves, a: p/a",
+                "  4 never move, b: p/b, p/c, p/d and 1 more"
+            ]
+        );
+    }
 }

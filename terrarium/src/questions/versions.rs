@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `terrarium versions`: what a CloudProfile offers, who uses it, and what comes after it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use api::core::{CloudProfileSpec, MachineImage, Shoot, Worker};
@@ -9,6 +9,7 @@ use chrono::{DateTime, Utc};
 use clap::Args;
 use clock::{Clock, Random};
 use domain::admission::shoot::default_kubernetes_version;
+use domain::cloud_profile;
 use domain::maintenance::kubernetes_update;
 use domain::profile::Profile;
 use domain::versions::{
@@ -105,7 +106,12 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
             Some(name) => format!("there is no CloudProfile {name}"),
             None => "there is no CloudProfile".to_owned(),
         };
-        let hint = if names.is_empty() { String::new() } else { format!("there are {}", names.join(", ")) };
+        let hint = match &names[..] {
+            [] if arguments.files.is_empty() => "`kubectl apply` one".to_owned(),
+            [] => "add the CloudProfile to the manifests".to_owned(),
+            [one] => format!("there is {one}"),
+            names => format!("there are {}", names.join(", ")),
+        };
         return Err(Failure::input(what, hint));
     }
     if arguments.unused {
@@ -208,8 +214,16 @@ impl View<'_> {
             )),
             _ => {}
         }
+        self.warn_of_users(warnings);
         let mut ends = BTreeSet::new();
         for entry in versions {
+            if Version::parse(&entry.version).is_err() {
+                warnings.push(format!(
+                    "{name}: kubernetes {} is no version; what stands behind it in the list may not be seen by maintenance",
+                    entry.version
+                ));
+                continue;
+            }
             let judged = state(entry, self.now);
             if judged == State::Deprecated && entry.expiration_date.is_none() {
                 warnings
@@ -246,6 +260,35 @@ impl View<'_> {
                     ));
                 }
             }
+        }
+    }
+
+    /// Versions that are in use and not offered.
+    fn warn_of_users(&self, warnings: &mut Vec<String>) {
+        let mut unknown: BTreeMap<(String, String), usize> = BTreeMap::new();
+        let mut use_of = |subject: &str, version: &str, is_known: bool| {
+            if !is_known {
+                *unknown.entry((subject.to_owned(), version.to_owned())).or_default() += 1;
+            }
+        };
+        let is_known = |version: &str| self.offered.kubernetes.versions.iter().any(|entry| entry.version == version);
+        for shoot in &self.users {
+            let version = &shoot.spec.kubernetes.version;
+            use_of("kubernetes", version, is_known(version));
+            for worker in &shoot.spec.provider.workers {
+                if let Some(own) = worker.kubernetes.as_ref().and_then(|kubernetes| kubernetes.version.as_deref()) {
+                    use_of("kubernetes", own, is_known(own));
+                }
+                if let Some(image) = &worker.machine.image {
+                    let version = image.version.as_deref().unwrap_or_default();
+                    let known = cloud_profile::machine_image_version(self.offered, &image.name, version);
+                    use_of(&image.name, version, known.is_some());
+                }
+            }
+        }
+        for ((subject, version), count) in unknown {
+            let uses = if count == 1 { "once".to_owned() } else { format!("{count} times") };
+            warnings.push(format!("{}: {subject} {version} is in use ({uses}), but it is not offered", self.name));
         }
     }
 

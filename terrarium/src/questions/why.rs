@@ -8,7 +8,7 @@
 
 mod pending;
 
-use api::core::Shoot;
+use api::core::{PendingWorkersRollout, Shoot};
 use api::machine::{Machine, MachineDeployment};
 use chrono::{DateTime, Utc};
 use clap::Args;
@@ -17,6 +17,7 @@ use controller::{Api, ListOptions};
 use domain::annotations;
 use domain::forecast::{self, Offer, Settings};
 use domain::reconcile::is_hibernation_enabled;
+use domain::rotation;
 use process::Context;
 
 use super::forecast::{GATES, hash_version};
@@ -74,6 +75,7 @@ async fn lines(arguments: &Arguments, client: &Client) -> Result<Vec<String>, Fa
     let mut lines = vec![format!("Shoot {project}/{name} at {}", show(now))];
     operation(&shoot, &mut lines);
     let pool = arguments.pool.as_deref();
+    rotations(&shoot, &mut lines);
     machines(&context, &shoot, pool, &mut lines).await?;
     in_place(&shoot, pool, &mut lines);
     pending::lines(&context, &shoot, pool, &mut lines).await?;
@@ -166,7 +168,12 @@ async fn machines(
         let status = &machine.status;
         let phase = &status.current_status.phase;
         let last = &status.last_operation;
-        if machine.metadata.is_being_deleted() || phase != "Running" {
+        if phase.is_empty() {
+            lines.push(format!(
+                "  Machine {}: status is empty; waits for machine-controller-manager",
+                machine.metadata.name
+            ));
+        } else if machine.metadata.is_being_deleted() || phase != "Running" {
             lines.push(format!(
                 "  Machine {}: status.currentStatus.phase {phase}, status.lastOperation {} {}: {}",
                 machine.metadata.name, last.r#type, last.state, last.description
@@ -174,6 +181,39 @@ async fn machines(
         }
     }
     Ok(())
+}
+
+/// Rotations of credentials that wait for somebody.
+fn rotations(shoot: &Shoot, lines: &mut Vec<String>) {
+    let Some(state) = shoot.status.credentials.as_ref().and_then(|credentials| credentials.rotation.as_ref()) else {
+        return;
+    };
+    let path = "status.credentials.rotation";
+    let mut tell = |field: &str, operation: &str, phase: &str, pending: &[PendingWorkersRollout]| {
+        let pools: Vec<&str> = pending.iter().map(|pool| pool.name.as_str()).collect();
+        let waits = match phase {
+            rotation::WAITING_FOR_WORKERS_ROLLOUT if pools.is_empty() => "waits for a reconciliation".to_owned(),
+            rotation::WAITING_FOR_WORKERS_ROLLOUT => format!(
+                "waits for the annotation {}={}={}",
+                annotations::OPERATION,
+                rotation::ROTATE_ROLLOUT_WORKERS,
+                pools.join(",")
+            ),
+            rotation::PREPARED => format!("waits for the annotation {}={operation}-complete", annotations::OPERATION),
+            "" | rotation::COMPLETED => return,
+            _ => "waits for the reconciliation that carries it out".to_owned(),
+        };
+        lines.push(format!("  {path}.{field}.phase is {phase}: {waits}"));
+    };
+    if let Some(one) = &state.certificate_authorities {
+        tell("certificateAuthorities", "rotate-ca", &one.phase, &one.pending_workers_rollouts);
+    }
+    if let Some(one) = &state.service_account_key {
+        tell("serviceAccountKey", "rotate-serviceaccount-key", &one.phase, &one.pending_workers_rollouts);
+    }
+    if let Some(one) = &state.etcd_encryption_key {
+        tell("etcdEncryptionKey", "rotate-etcd-encryption-key", &one.phase, &[]);
+    }
 }
 
 /// Pools whose update in place has begun.
@@ -211,6 +251,10 @@ async fn maintenance(
             show(last.triggered_time.0),
             last.description.trim_end()
         ));
+    }
+    if shoot.metadata.is_being_deleted() {
+        lines.push("No maintenance any more: metadata.deletionTimestamp is set".to_owned());
+        return Ok(());
     }
     let random = Random::new(seed);
     let draw = |purpose: &str, key: &str, ordinal: u64| random.draw(purpose, key, ordinal);
@@ -253,7 +297,7 @@ async fn maintenance(
             (Some(from), Some(to), None) => {
                 format!("{from} to {to}: {}; nodes: {}", change.reason, change.effect.as_str())
             }
-            _ => change.reason.clone(),
+            _ => format!("{}; nodes: {}", change.reason, change.effect.as_str()),
         };
         lines.push(format!("  {}{whose} {what}", change.subject.as_str()));
     }

@@ -150,6 +150,21 @@ impl World {
         }
     }
 
+    /// Notes Shoots whose window is not in their manifest.
+    pub(crate) fn note_windows(&mut self) {
+        let has_window = |shoot: &Shoot| {
+            shoot.spec.maintenance.as_ref().is_some_and(|maintenance| maintenance.time_window.is_some())
+        };
+        let lacks = |shoot: &&Shoot| !has_window(shoot) && !shoot.metadata.is_being_deleted();
+        let without: Vec<String> = self.shoots.iter().filter(lacks).map(name_of).collect();
+        if let Some(first) = without.first() {
+            let others = if without.len() > 1 { format!(" and {} more", without.len() - 1) } else { String::new() };
+            self.notes.push(format!(
+                "{first}{others} without spec.maintenance.timeWindow: a window is drawn, as for a new Shoot"
+            ));
+        }
+    }
+
     /// What each profile offers. A NamespacedCloudProfile whose parent is not given offers what its status says.
     pub(crate) fn offers(&self) -> BTreeMap<ProfileKey, CloudProfileSpec> {
         let whole = |profile: &CloudProfile| ProfileKey { namespace: None, name: profile.metadata.name.clone() };

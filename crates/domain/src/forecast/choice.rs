@@ -27,6 +27,8 @@ pub struct Choice {
     pub auto_update: bool,
     /// What a run now would do.
     pub outcome: Option<Outcome>,
+    /// Why nothing can be decided, if it cannot.
+    pub trouble: Option<String>,
     /// Higher versions that are not chosen, ascending, and why.
     pub others: Vec<(String, String)>,
 }
@@ -63,6 +65,11 @@ fn kubernetes(
     let versions = &offered.kubernetes.versions;
     let outcome = kubernetes_update(current, auto_update, versions, None, now);
     let known = versions.iter().find(|entry| entry.version == current);
+    let is_malformed = |version: &str| Version::parse(version).is_err();
+    // Versions are compared in the order of the list, as far as the one in use.
+    let compared = versions.iter().map(|entry| entry.version.as_str()).take_while(|version| *version != current);
+    let malformed = std::iter::once(current).chain(compared).find(|version| is_malformed(version));
+    let trouble = malformed.map(|version| format!("`{version}` is no version, so nothing can be compared with it"));
     let may_leave_minor = outcome.as_ref().is_some_and(|outcome| outcome.is_forced);
     let others = others(versions.iter(), current, outcome.as_ref(), auto_update, now, |_, version, current| {
         if (version.major, version.minor) == (current.major, current.minor) {
@@ -85,6 +92,7 @@ fn kubernetes(
         state: known.map(|entry| state(entry, now)),
         expires: known.and_then(ExpirableVersion::expiration_date),
         auto_update,
+        trouble: trouble.filter(|_| outcome.is_none()),
         outcome,
         others,
     }
@@ -104,7 +112,11 @@ fn machine_image(
     let listed = offered.machine_images.iter().find(|listed| listed.name.eq_ignore_ascii_case(&image.name));
     let entries = listed.map_or(&[][..], |listed| &listed.versions);
     let known = entries.iter().find(|entry| entry.version == current);
-    let outcome = machine_image_update(worker, control_plane, profile_name, offered, auto_update, now).ok().flatten();
+    let (outcome, trouble) = match machine_image_update(worker, control_plane, profile_name, offered, auto_update, now)
+    {
+        Ok(outcome) => (outcome, None),
+        Err(error) => (None, Some(error.to_string())),
+    };
     let own = worker.kubernetes.as_ref().and_then(|kubernetes| kubernetes.version.as_deref());
     let kubelet = Version::parse(own.unwrap_or(control_plane)).unwrap_or_default();
     let strategy = listed.and_then(|listed| listed.update_strategy.as_deref()).unwrap_or("major");
@@ -130,6 +142,7 @@ fn machine_image(
         current,
         auto_update,
         outcome,
+        trouble,
         others,
     })
 }

@@ -4,7 +4,9 @@
 //! [`course`] walks from run to run. What it takes for granted: every reconciliation succeeds before the next window, and
 //! nobody but maintenance and hibernation schedules changes the Shoot; so nobody selects nodes of a pool that is updated
 //! in place by hand, and what is pending there stays so. Runs lie at the instants that the maintenance controller draws; a
-//! window that is open at the beginning counts with the instant it was drawn for.
+//! window that is open at the beginning counts with the instant it was drawn for. Not in the object, and so not known: a
+//! run that is still planned for a window that has been changed since, and which changes of a confined Shoot the next run
+//! rolls out beside its own.
 //!
 //! Most windows change nothing, and those are not looked at: after a run that found nothing to do, the next that can find
 //! something comes with the expiration of a version that the Shoot itself uses, or with a change of what is offered; after
@@ -20,11 +22,13 @@ mod settled;
 mod tests;
 
 use api::core::{CloudProfileSpec, Shoot};
+use apimachinery::meta::Time;
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::annotations;
 use crate::maintenance::{self, Outcome, Plan, Restarters};
 use crate::reconcile::is_hibernation_enabled;
+use crate::rotation;
 use crate::validation::shoot::Gates;
 use crate::versions::Expirable;
 use crate::window::{Span, Window, effective_window};
@@ -186,7 +190,7 @@ pub fn course(shoot: &Shoot, offer: &Offer, settings: &Settings<'_>) -> Course {
         return course;
     }
     settled::begin(&mut course.last, settings.from);
-    settled::settle(&mut course.last, &[]);
+    settled::settle(&mut course.last, &[], settings.from);
     let runs = Runs { window: effective_window(shoot), key: draw_key(shoot), draw: settings.draw };
     let (mut now, mut span) = runs.at_or_after(settings.from);
     if maintenance::is_requested(shoot) {
@@ -217,7 +221,7 @@ pub fn course(shoot: &Shoot, offer: &Offer, settings: &Settings<'_>) -> Course {
         } else {
             let by_hand = run.updated_by_hand(&plan);
             course.last = maintenance::apply(&course.last, &plan, Restarters::default());
-            settled::settle(&mut course.last, &by_hand);
+            settled::settle(&mut course.last, &by_hand, now);
         }
         let next = if moved {
             now + TimeDelta::nanoseconds(1)
@@ -401,7 +405,11 @@ impl Run<'_> {
         if is_hibernation_enabled(&self.before.spec) {
             return Vec::new();
         }
-        let effects = worker_pool::effects(self.before, &plan.shoot, self.settings.hash_version);
+        let mut after = plan.shoot.clone();
+        if let Some(operation) = after.metadata.annotation(annotations::OPERATION).map(str::to_owned) {
+            self.begin(&mut after, &operation);
+        }
+        let effects = worker_pool::effects(self.before, &after, self.settings.hash_version);
         let by_hand = effects.into_iter().filter(|(_, effect)| effect.effect == Effect::ManualInPlace);
         by_hand.map(|(pool, _)| pool).collect()
     }
@@ -421,30 +429,11 @@ impl Run<'_> {
 
     /// What an operation does to the pool that it does most to: a new certificate authority or a new key rolls nodes.
     fn effect_of_operation(&self, operation: &str) -> Effect {
-        let rolls_authorities = matches!(operation, "rotate-ca-start" | "rotate-credentials-start");
-        let rolls_key = matches!(operation, "rotate-serviceaccount-key-start" | "rotate-credentials-start");
-        let named = operation.strip_prefix("rotate-rollout-workers");
-        self.effect(None, |shoot| {
-            let rotation = shoot.status.credentials.get_or_insert_default().rotation.get_or_insert_default();
-            let started = Some(apimachinery::meta::Time::from_instant(self.now));
-            if rolls_authorities {
-                let authorities = rotation.certificate_authorities.get_or_insert_default();
-                authorities.last_initiation_time = started;
-                authorities.pending_workers_rollouts.clear();
-            }
-            if rolls_key {
-                let key = rotation.service_account_key.get_or_insert_default();
-                key.last_initiation_time = started;
-                key.pending_workers_rollouts.clear();
-            }
-            let Some(named) = named else { return };
-            let pools: Vec<&str> = named.trim_start_matches('=').split(',').collect();
-            if let Some(authorities) = &mut rotation.certificate_authorities {
-                authorities.pending_workers_rollouts.retain(|pending| !pools.contains(&pending.name.as_str()));
-            }
-            if let Some(key) = &mut rotation.service_account_key {
-                key.pending_workers_rollouts.retain(|pending| !pools.contains(&pending.name.as_str()));
-            }
-        })
+        self.effect(None, |shoot| self.begin(shoot, operation))
+    }
+
+    /// What gardenlet makes of the status when it begins an operation.
+    fn begin(&self, shoot: &mut Shoot, operation: &str) {
+        rotation::begin(&mut shoot.status, &shoot.spec, operation, Time::from_instant(self.now));
     }
 }

@@ -5,9 +5,9 @@ use api::core::{InPlaceUpdatesStatus, LastOperation, Shoot};
 use apimachinery::meta::Time;
 use chrono::{DateTime, Utc};
 
-use crate::hibernation::{self, LOOK_BACK};
+use crate::hibernation::{self, LOOK_BACK, TRIGGER_DEADLINE};
 use crate::last_operation::{FAILED, OperationType, SUCCEEDED};
-use crate::{annotations, maintenance};
+use crate::{annotations, maintenance, rotation};
 
 /// The manifest is taken for what holds at the beginning: schedules count from there.
 pub(super) fn begin(shoot: &mut Shoot, from: DateTime<Utc>) {
@@ -23,20 +23,24 @@ fn has_schedules(shoot: &Shoot) -> bool {
 }
 
 /// What gardenlet makes of a Shoot until its next window: its operation is done, its tasks are gone, pools that are
-/// updated in place automatically are done. `by_hand` are pools that wait for a person from now on.
-pub(super) fn settle(shoot: &mut Shoot, by_hand: &[String]) {
+/// updated in place automatically are done, a rotation has come as far as it can. `by_hand` are pools that wait for a
+/// person from now on.
+pub(super) fn settle(shoot: &mut Shoot, by_hand: &[String], now: DateTime<Utc>) {
     let is_waiting = shoot.status.last_operation.as_ref().is_some_and(|operation| operation.state == FAILED)
         && shoot.metadata.annotation(annotations::OPERATION) != Some("retry");
     if is_waiting {
         return;
     }
+    let mut asked = String::new();
     if !maintenance::is_requested(shoot) {
-        shoot.metadata.annotations.remove(annotations::OPERATION);
+        asked = shoot.metadata.annotations.remove(annotations::OPERATION).unwrap_or_default();
     }
     shoot.metadata.annotations.remove(annotations::TASKS);
     let done = || LastOperation { r#type: OperationType::Reconcile.as_str().to_owned(), ..LastOperation::default() };
     SUCCEEDED.clone_into(&mut shoot.status.last_operation.get_or_insert_with(done).state);
     settle_in_place(shoot, by_hand);
+    rotation::begin(&mut shoot.status, &shoot.spec, &asked, Time::from_instant(now));
+    rotation::succeed(&mut shoot.status, &shoot.spec, Time::from_instant(now));
 }
 
 fn settle_in_place(shoot: &mut Shoot, by_hand: &[String]) {
@@ -54,7 +58,7 @@ fn settle_in_place(shoot: &mut Shoot, by_hand: &[String]) {
 }
 
 /// Lets the Shoot sleep or wake as its schedules have asked for since the last look. A switch that the API server would
-/// not take does not happen.
+/// not take does not happen now; its controller tries again until the activation is too old.
 pub(super) fn follow_schedules(shoot: &mut Shoot, now: DateTime<Utc>, is_taken: impl Fn(&Shoot, &Shoot) -> bool) {
     let Some(seen) = shoot.status.last_hibernation_trigger_time.filter(|_| has_schedules(shoot)) else { return };
     let version = shoot.status.gardener.version.clone();
@@ -69,6 +73,10 @@ pub(super) fn follow_schedules(shoot: &mut Shoot, now: DateTime<Utc>, is_taken: 
             if !waits || is_taken(&switched, shoot) {
                 switched.status.hibernated = switch.enabled();
                 *shoot = switched;
+            } else if hibernation::decide(shoot, &version, TRIGGER_DEADLINE, now)
+                .is_some_and(|one| one.switch.is_some())
+            {
+                return;
             }
             break;
         }

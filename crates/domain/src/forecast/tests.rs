@@ -300,3 +300,71 @@ fn choices_say_why_others_are_left() {
         ]
     );
 }
+
+#[test]
+fn choices_that_cannot_be_made_say_what_is_in_the_way() {
+    let told = |given: &Shoot, offered: &CloudProfileSpec| -> Vec<Option<String>> {
+        let choices = choice::choices(given, "local", offered, instant("2025-06-15T12:00:00Z"));
+        choices.into_iter().map(|choice| choice.trouble).collect()
+    };
+    let offered = profile("1.31.1 1.31.x", "1.0.0", "minor");
+    assert_eq!(told(&shoot("1.31.1", "1.0.0", false), &offered), [None, None]);
+    let no_version = |version: &str| Some(format!("`{version}` is no version, so nothing can be compared with it"));
+    assert_eq!(told(&shoot("1.31.2", "1.0.0", false), &offered), [no_version("1.31.x"), None]);
+    let mut given = shoot("abc", "1.0.0", false);
+    "other".clone_into(&mut given.spec.provider.workers[0].machine.image.get_or_insert_default().name);
+    let unknown = "failure while determining the default machine image in the CloudProfile: no machineImage with name \
+                   \"other\" (specified in shoot) could be found in the cloudProfile \"local\"";
+    assert_eq!(told(&given, &offered), [no_version("abc"), Some(unknown.to_owned())]);
+}
+
+/// What gardenlet has rotated by the next window is what the API server then judges by.
+#[test]
+fn a_rotation_is_done_before_the_next_window() {
+    let rotated = |operation: &str, phase: &str| {
+        let mut given = shoot("1.31.1", "1.0.0", false);
+        let authorities = api::core::CARotation { phase: phase.to_owned(), ..Default::default() };
+        let rotation = given.status.credentials.get_or_insert_default().rotation.get_or_insert_default();
+        rotation.certificate_authorities = Some(authorities);
+        given.metadata.annotations.insert(annotations::MAINTENANCE_OPERATION.to_owned(), operation.to_owned());
+        given
+    };
+    let told = |given: &Shoot, expected: &[&str]| {
+        let last = check(given, profile("1.31.1", "1.0.0", "major"), expected).last;
+        let rotation = last.status.credentials.and_then(|credentials| credentials.rotation).expect("there is one");
+        rotation.certificate_authorities.expect("there is one").phase
+    };
+    assert_eq!(told(&rotated("rotate-ca-start", ""), &["15 operation rolling"]), "Prepared");
+    assert_eq!(told(&rotated("rotate-ca-complete", "Prepared"), &["15 operation"]), "Completed");
+    let waiting = "WaitingForWorkersRollout";
+    assert_eq!(told(&rotated("rotate-ssh-keypair", "Preparing"), &["15 operation"]), "Prepared");
+    assert_eq!(told(&rotated("rotate-ca-start-without-workers-rollout", ""), &["15 blocked failed"]), "");
+    let mut given = rotated("rotate-rollout-workers=w", waiting);
+    let authorities = given.status.credentials.get_or_insert_default().rotation.get_or_insert_default();
+    let authorities = authorities.certificate_authorities.get_or_insert_default();
+    authorities.last_initiation_time = Some(Time::from_instant(instant("2025-06-01T00:00:00Z")));
+    let pending = api::core::PendingWorkersRollout { name: "w".to_owned(), last_initiation_time: None };
+    authorities.pending_workers_rollouts.push(pending);
+    let offer = Offer { name: "local".to_owned(), first: profile("1.31.1", "1.0.0", "major"), changes: Vec::new() };
+    let gates = Gates { credentials_rotation_without_workers_rollout: true, ..Gates::default() };
+    let course = course(&given, &offer, &Settings { gates, ..settings() });
+    assert_eq!(course.changes.iter().map(tell).collect::<Vec<_>>(), ["15 operation rolling"]);
+}
+
+/// The switch that the server refuses while an operation waits is tried again, for two hours.
+#[test]
+fn a_refused_switch_is_tried_again_for_two_hours() {
+    let sleeps = |start: &str| {
+        let mut given = shoot("1.31.1", "1.0.0", false);
+        let operation = "rotate-serviceaccount-key-start".to_owned();
+        given.metadata.annotations.insert(annotations::MAINTENANCE_OPERATION.to_owned(), operation);
+        let schedule = api::core::HibernationSchedule { start: Some(start.to_owned()), ..Default::default() };
+        given.spec.hibernation = Some(api::core::Hibernation { enabled: None, schedules: vec![schedule] });
+        let offered = profile("1.31.1@2025-06-16 1.32.0", "1.0.0", "major");
+        let offer = Offer { name: "local".to_owned(), first: offered, changes: Vec::new() };
+        course(&given, &offer, &settings()).changes.iter().map(tell).collect::<Vec<_>>()
+    };
+    // On Sunday only; the window is from ten to eleven at night.
+    assert_eq!(sleeps("30 21 * * 0"), ["15 operation rolling", "16 kubernetes 1.31.1->1.32.0 forced"]);
+    assert_eq!(sleeps("30 19 * * 0"), ["15 operation rolling", "16 kubernetes 1.31.1->1.32.0 forced rolling"]);
+}

@@ -9,13 +9,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use api::core::{Shoot, Worker};
 use api::extensions::Cluster;
 use controller::Api;
-use domain::reconcile::is_confined;
-use domain::worker_pool::{HashInputs, kubernetes_version};
+use domain::reconcile::{is_confined, is_hibernation_enabled};
+use domain::worker_pool::{self, Effect, HashInputs, kubernetes_version};
 use process::Context;
 use serde_json::Value;
 
 use super::{failed, seed_cluster};
 use crate::failure::Failure;
+use crate::questions::forecast::hash_version;
 
 /// The lines, one a field; those of other pools than `pool` are left out.
 pub(super) async fn lines(
@@ -31,10 +32,20 @@ pub(super) async fn lines(
         "waits for the present reconciliation"
     };
     let mut found = BTreeMap::new();
+    let mut effects = BTreeMap::new();
     let seen = Api::<Cluster>::all(context, &cluster).get_opt(&namespace).await.map_err(failed)?;
     if let Some(seen) = seen {
         let spec = serde_json::to_value(&shoot.spec).map_err(|error| Failure::Failed(error.to_string()))?;
         compare("spec", &seen.spec.shoot.0["spec"], &spec, &mut found);
+        // Settings of maintenance are read where they are: nothing is rolled out of them.
+        found.retain(|path, _| !path.starts_with("spec.maintenance"));
+        let unreadable = |error: serde_json::Error| Failure::Failed(format!("Cluster {namespace}: {error}"));
+        let mut known: Shoot = serde_json::from_value(seen.spec.shoot.0).map_err(unreadable)?;
+        // Only the spec can wait.
+        known.status.clone_from(&shoot.status);
+        if !is_hibernation_enabled(&shoot.spec) {
+            effects = worker_pool::effects(&known, shoot, hash_version());
+        }
     }
     let workers = Api::<api::extensions::Worker>::namespaced(context, &cluster, &namespace);
     if let Some(rolled) = workers.get_opt(&shoot.metadata.name).await.map_err(failed)? {
@@ -51,6 +62,11 @@ pub(super) async fn lines(
         .collect();
     found.retain(|path, _| !others.iter().any(|other| path.starts_with(other.as_str())));
     lines.extend(found.into_iter().map(|(path, change)| format!("  {path}: {change}; {when}")));
+    let changed =
+        effects.into_iter().filter(|(name, one)| one.effect != Effect::None && pool.is_none_or(|pool| name == pool));
+    lines.extend(changed.map(|(name, one)| {
+        format!("  worker pool {name}: with it, nodes: {} ({})", one.effect.as_str(), one.triggers.join(", "))
+    }));
     Ok(())
 }
 

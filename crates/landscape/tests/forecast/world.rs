@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a seed makes of CloudProfile, NamespacedCloudProfile and Shoots, and when they change.
+
+use api::core::{
+    CloudProfile, CloudProfileReference, CloudProfileSpec, ExpirableVersion, Hibernation, HibernationSchedule,
+    MachineImage, MachineImageVersion, MaintenanceTimeWindow, NamespacedCloudProfile, Shoot, Worker, WorkerKubernetes,
+};
+use apimachinery::meta::Time;
+use chrono::{DateTime, TimeDelta, Utc};
+use clock::Random;
+use domain::validation::shoot::Gates;
+use domain::versions::Version;
+use landscape::preset;
+use serde_json::{Value, json};
+
+/// Shoots of a world.
+pub(crate) const SHOOTS: u64 = 4;
+
+/// Name of the NamespacedCloudProfile.
+pub(crate) const EXTENDED: &str = "extended";
+
+const FIRST_MINOR: u64 = 28;
+const MINORS: u64 = 5;
+const PATCHES: u64 = 3;
+const EDITS: u64 = 3;
+
+/// Windows that are closed from eleven to three o'clock: short and long, over midnight, in other zones, with an end that
+/// the cut moves over midnight.
+const WINDOWS: [(&str, &str); 9] = [
+    ("150000+0000", "160000+0000"),
+    ("180000+0000", "183000+0000"),
+    ("233000+0000", "003000+0000"),
+    ("220000+0000", "040000+0000"),
+    ("010000+0200", "023000+0200"),
+    ("040000-0500", "050000-0500"),
+    ("001000+0000", "011000+0000"),
+    ("234500+0000", "001500+0000"),
+    ("060000+0000", "110000+0000"),
+];
+
+/// Operations that a hibernated Shoot takes, then others, then those that need a feature gate.
+const OPERATIONS: [&str; 10] = [
+    "reconcile",
+    "rotate-ssh-keypair",
+    "rotate-observability-credentials",
+    "rotate-ca-start",
+    "rotate-serviceaccount-key-start",
+    "rotate-credentials-start",
+    "rotate-etcd-encryption-key-start",
+    "rotate-ca-start",
+    "rotate-ca-start-without-workers-rollout",
+    "rotate-credentials-start-without-workers-rollout",
+];
+
+/// Something that happens from outside.
+pub(crate) struct Event {
+    pub(crate) at: DateTime<Utc>,
+    pub(crate) what: What,
+}
+
+/// What happens: the number tells apart what happens to the same object.
+#[derive(Clone, Copy)]
+pub(crate) enum What {
+    /// The CloudProfile changes.
+    Profile(u64),
+    /// The NamespacedCloudProfile changes.
+    Namespaced(u64),
+    /// Somebody edits a Shoot.
+    Shoot { index: u64, number: u64 },
+}
+
+/// The name of a Shoot.
+pub(crate) fn name(index: u64) -> String {
+    format!("s{index}")
+}
+
+/// A world: nothing but what its seed says.
+pub(crate) struct World {
+    random: Random,
+    seed: u64,
+    start: DateTime<Utc>,
+}
+
+impl World {
+    pub(crate) fn new(seed: u64, start: DateTime<Utc>) -> Self {
+        Self { random: Random::new(seed), seed, start }
+    }
+
+    /// Every other world lets nodes wait in a rotation.
+    pub(crate) fn gates(&self) -> Gates {
+        Gates { credentials_rotation_without_workers_rollout: self.seed % 2 == 1, ..Gates::default() }
+    }
+
+    pub(crate) fn below(&self, bound: u64, what: &str, ordinal: u64) -> u64 {
+        self.random.below(bound, "forecast-test", what, ordinal)
+    }
+
+    fn hours(&self, bound: u64, what: &str, ordinal: u64) -> TimeDelta {
+        TimeDelta::hours(i64::try_from(self.below(bound, what, ordinal)).expect("small"))
+    }
+
+    pub(crate) fn pick<'a, T>(&self, choices: &'a [T], what: &str, ordinal: u64) -> &'a T {
+        let index = self.below(choices.len() as u64, what, ordinal);
+        &choices[usize::try_from(index).expect("small")]
+    }
+
+    /// Within the 60 days, or never.
+    fn date(&self, what: &str, ordinal: u64) -> Option<DateTime<Utc>> {
+        let hours = self.hours(75 * 24, what, ordinal);
+        (hours < TimeDelta::days(58)).then(|| self.start + TimeDelta::days(1) + hours)
+    }
+
+    fn strategy(&self, ordinal: u64) -> String {
+        (*self.pick(&["patch", "minor", "major"], "strategy", ordinal)).to_owned()
+    }
+
+    /// All that happens from outside, in the order of time. Shoots are edited while their windows are closed.
+    pub(crate) fn events(&self) -> Vec<Event> {
+        let start = self.start + TimeDelta::days(1);
+        let minutes =
+            |what, ordinal| TimeDelta::minutes(i64::try_from(self.below(55 * 24 * 60, what, ordinal)).expect("small"));
+        let profile =
+            (0..4).map(|number| Event { at: start + minutes("changed-at", number), what: What::Profile(number) });
+        let own =
+            (0..2).map(|number| Event { at: start + minutes("overridden-at", number), what: What::Namespaced(number) });
+        let mut events: Vec<Event> = profile.chain(own).collect();
+        for index in 0..SHOOTS {
+            for number in 0..self.below(EDITS + 1, "edits", index) {
+                let day = i64::try_from(self.below(54, "edited-on", index * 10 + number)).expect("small");
+                let minute = 10 + 20 * i64::try_from(index).expect("small");
+                let at = start + TimeDelta::days(day) + TimeDelta::minutes(minute);
+                events.push(Event { at, what: What::Shoot { index, number } });
+            }
+        }
+        events.sort_by_key(|event| event.at);
+        events
+    }
+
+    /// The CloudProfile at the start.
+    pub(crate) fn profile(&self, mut profile: CloudProfile) -> CloudProfile {
+        profile.spec.kubernetes.versions = (0..MINORS * PATCHES)
+            .filter(|index| index % PATCHES == 0 || self.below(5, "left-out", *index) > 0)
+            .map(|index| {
+                let version = format!("1.{}.{}", FIRST_MINOR + index / PATCHES, 1 + index % PATCHES);
+                let classification = match (index % PATCHES, self.below(5, "kubernetes-class", index)) {
+                    (0, 0 | 1) => Some("supported"),
+                    (1.., 0) => Some("preview"),
+                    (_, 1) => Some("deprecated"),
+                    _ => None,
+                };
+                ExpirableVersion {
+                    version,
+                    expiration_date: self.date("kubernetes", index).map(Time::from_instant),
+                    classification: classification.map(str::to_owned),
+                }
+            })
+            .collect();
+        keep_latest(&mut profile.spec);
+        let like = profile.spec.machine_images[0].versions[0].clone();
+        let images = ["gardenlinux", "suse-chost"].into_iter().zip(0..);
+        profile.spec.machine_images = images.map(|(name, image)| self.image(name, image, &like)).collect();
+        profile
+    }
+
+    fn image(&self, name: &str, image: u64, like: &MachineImageVersion) -> MachineImage {
+        let of = |index: u64| {
+            let ordinal = image * 100 + index;
+            let classification = match self.below(6, "image-class", ordinal) {
+                0 if index > 0 => Some("preview".to_owned()),
+                1 => Some("deprecated".to_owned()),
+                _ => None,
+            };
+            let is_constrained = index > 0 && self.below(6, "constrained", ordinal) == 0;
+            let constraint = || (*self.pick(&["< 1.30", ">= 1.29", "~1.31"], "constraint", ordinal)).to_owned();
+            MachineImageVersion {
+                version: format!("{}.{}.{}", 1 + index / 6, index / 2 % 3, index % 2),
+                expiration_date: self.date("image", ordinal).map(Time::from_instant),
+                classification,
+                kubelet_version_constraint: is_constrained.then(constraint),
+                ..like.clone()
+            }
+        };
+        let is_there = |index: &u64| *index == 0 || self.below(4, "image-left-out", image * 100 + index) > 0;
+        MachineImage {
+            name: name.to_owned(),
+            update_strategy: Some(self.strategy(image)),
+            versions: (0..10).filter(is_there).map(of).collect(),
+        }
+    }
+
+    /// A profile that gives some versions of its parent more or less time.
+    pub(crate) fn namespaced(&self, parent: &CloudProfile) -> NamespacedCloudProfile {
+        let mut profile: NamespacedCloudProfile = serde_json::from_value(json!({
+            "metadata": {"name": EXTENDED, "namespace": preset::NAMESPACE},
+            "spec": {"parent": {"kind": "CloudProfile", "name": parent.metadata.name}},
+        }))
+        .expect("a NamespacedCloudProfile");
+        self.overrides(&mut profile, parent, 0, |ordinal| self.date("overridden-until", ordinal));
+        profile
+    }
+
+    /// The NamespacedCloudProfile after a change at an instant.
+    pub(crate) fn changed_namespaced(
+        &self,
+        number: u64,
+        mut profile: NamespacedCloudProfile,
+        parent: &CloudProfile,
+        at: DateTime<Utc>,
+    ) -> NamespacedCloudProfile {
+        let ordinal = 1000 * (1 + number);
+        self.overrides(&mut profile, parent, ordinal, |ordinal| {
+            Some(at + TimeDelta::hours(1) + self.hours(30 * 24, "overridden-until", ordinal))
+        });
+        profile
+    }
+
+    /// Overrides the dates of some versions of the parent, beside those that are overridden already.
+    fn overrides(
+        &self,
+        profile: &mut NamespacedCloudProfile,
+        parent: &CloudProfile,
+        ordinal: u64,
+        date: impl Fn(u64) -> Option<DateTime<Utc>>,
+    ) {
+        let mut spec = serde_json::to_value(&profile.spec).expect("a tree");
+        let latest = latest(&parent.spec);
+        let versions = parent.spec.kubernetes.versions.iter().map(|entry| &entry.version);
+        for (version, index) in versions.filter(|version| Some(*version) != latest.as_ref()).zip(ordinal..) {
+            if self.below(3, "overridden", index) == 0
+                && let Some(date) = date(index)
+            {
+                set(&mut spec["kubernetes"]["versions"], "version", version, date);
+            }
+        }
+        for (image, index) in parent.spec.machine_images.iter().zip((ordinal + 100..).step_by(100)) {
+            for (version, index) in image.versions.iter().map(|entry| &entry.version).zip(index..) {
+                if self.below(5, "overridden", index) == 0
+                    && let Some(date) = date(index)
+                {
+                    let entry = entry(&mut spec["machineImages"], "name", &image.name);
+                    set(&mut entry["versions"], "version", version, date);
+                }
+            }
+        }
+        profile.spec = serde_json::from_value(spec).expect("a NamespacedCloudProfile");
+    }
+
+    /// The CloudProfile after a change at an instant.
+    pub(crate) fn changed(&self, number: u64, mut profile: CloudProfile, at: DateTime<Utc>) -> CloudProfile {
+        let soon = Time::from_instant(at + self.hours(100, "soon", number));
+        let minor = FIRST_MINOR + self.below(MINORS, "changed-minor", number);
+        let spec = &mut profile.spec;
+        let list = &mut spec.kubernetes.versions;
+        let is_of_minor = |entry: &ExpirableVersion| entry.version.starts_with(&format!("1.{minor}."));
+        let of_minor = |list: &mut Vec<ExpirableVersion>, change: &dyn Fn(&mut ExpirableVersion)| {
+            list.iter_mut().filter(|entry| is_of_minor(entry)).for_each(change);
+        };
+        match self.below(8, "change", number) {
+            0 => of_minor(list, &|entry| entry.expiration_date = Some(soon)),
+            1 => list.retain(|entry| !is_of_minor(entry)),
+            2 => list.push(ExpirableVersion { version: format!("1.{minor}.{}", 7 + number), ..Default::default() }),
+            3 => {
+                let class = *self.pick(&["preview", "deprecated"], "reclassified", number);
+                of_minor(list, &|entry| entry.classification = Some(class.to_owned()));
+            }
+            4 => {
+                let image = &mut spec.machine_images[0];
+                image.update_strategy = Some(self.strategy(10 + number));
+                let (major, minor) = (1 + self.below(3, "new-major", number), self.below(3, "new-minor", number));
+                let version = format!("{major}.{minor}.9");
+                if !image.versions.iter().any(|entry| entry.version == version) {
+                    let like = MachineImageVersion { expiration_date: None, ..image.versions[0].clone() };
+                    image.versions.push(MachineImageVersion { version, ..like });
+                }
+            }
+            5 => spec.machine_images.iter_mut().for_each(|image| {
+                let half = image.versions.len() / 2;
+                image.versions[..half].iter_mut().for_each(|entry| entry.expiration_date = Some(soon));
+            }),
+            6 => spec.machine_images.iter_mut().for_each(|image| {
+                let constraint = *self.pick(&["< 1.31", ">= 1.29"], "new-constraint", number);
+                let entry = image.versions.last_mut().expect("there are some");
+                entry.kubelet_version_constraint = Some(constraint.to_owned());
+            }),
+            _ => list.iter_mut().for_each(|entry| entry.expiration_date = None),
+        }
+        keep_latest(spec);
+        profile
+    }
+
+    /// A Shoot: without workers, or with small pools.
+    pub(crate) fn shoot(&self, index: u64, profile: &CloudProfile) -> Shoot {
+        let mut shoot = preset::shoot(&name(index));
+        let minor = FIRST_MINOR + self.below(MINORS - 2, "minor", index);
+        shoot.spec.kubernetes.version = format!("1.{minor}.1");
+        if self.below(3, "extended", index) == 0 {
+            shoot.spec.cloud_profile = Some(reference(true));
+        }
+        let maintenance = shoot.spec.maintenance.get_or_insert_default();
+        maintenance.time_window = Some(window(self.pick(&WINDOWS, "window", index)));
+        maintenance.confine_spec_update_rollout = (self.below(3, "confined", index) == 0).then_some(true);
+        let auto_update = maintenance.auto_update.get_or_insert_default();
+        auto_update.kubernetes_version = self.below(2, "auto-kubernetes", index) == 0;
+        auto_update.machine_image_version = Some(self.below(2, "auto-image", index) == 0);
+        if index == 0 {
+            auto_update.machine_image_version = None;
+        }
+        shoot.spec.hibernation = self.hibernation(index);
+        self.configure(&mut shoot, index);
+        if index == 0 {
+            shoot.spec.provider.workers.clear();
+            shoot.spec.networking = None;
+            shoot.spec.secret_binding_name = None;
+            shoot.spec.kubernetes.kubelet = None;
+            return shoot;
+        }
+        let like = shoot.spec.provider.workers[0].clone();
+        let pools = 0..=self.below(2, "pools", index);
+        shoot.spec.provider.workers = pools.map(|pool| self.worker(&like, minor, index * 10 + pool, profile)).collect();
+        shoot
+    }
+
+    fn worker(&self, like: &Worker, minor: u64, ordinal: u64, profile: &CloudProfile) -> Worker {
+        let mut worker = like.clone();
+        worker.name = format!("w{}", ordinal % 10);
+        (worker.minimum, worker.maximum) = (1, 1);
+        let offered = self.pick(&profile.spec.machine_images, "of-image", ordinal);
+        let image = worker.machine.image.get_or_insert_default();
+        image.name.clone_from(&offered.name);
+        image.version = Some(offered.versions[0].version.clone());
+        if self.below(2, "own-version", ordinal) == 0 {
+            // A pool may stay behind.
+            let behind = minor.saturating_sub(self.below(2, "behind", ordinal)).max(FIRST_MINOR);
+            worker.kubernetes = Some(WorkerKubernetes { version: Some(format!("1.{behind}.1")), kubelet: None });
+        }
+        worker
+    }
+
+    /// Some Shoots are created asleep, and some sleep by schedules.
+    fn hibernation(&self, index: u64) -> Option<Hibernation> {
+        let schedule = |start: &str, end: &str, zone: &str| HibernationSchedule {
+            start: Some(start.to_owned()),
+            end: Some(end.to_owned()),
+            location: Some(zone.to_owned()),
+        };
+        let by = |schedule| Some(Hibernation { enabled: None, schedules: vec![schedule] });
+        match self.below(6, "sleeps", index) {
+            0 => Some(Hibernation { enabled: Some(true), schedules: Vec::new() }),
+            1 => by(schedule("0 17 * * 1,2,3,4,5", "0 8 * * 1,2,3,4,5", "Europe/Berlin")),
+            2 => by(schedule("30 22 * * *", "15 5 * * *", "America/New_York")),
+            _ => None,
+        }
+    }
+
+    /// What new versions forbid, and so is migrated.
+    fn configure(&self, shoot: &mut Shoot, index: u64) {
+        let kubernetes = &mut shoot.spec.kubernetes;
+        let (kubelet, server) = match self.below(6, "configured", index) {
+            0 => (json!({"systemReserved": {"memory": "1Gi"}, "kubeReserved": {"memory": "1Gi", "cpu": "80m"}}), None),
+            1 => (Value::Null, Some(json!({"admissionPlugins": [{"name": "PersistentVolumeLabel"}]}))),
+            2 => (Value::Null, Some(json!({"featureGates": {"KMSv2": true, "APIPriorityAndFairness": true}}))),
+            3 => {
+                let oidc = json!({"clientID": "id", "issuerURL": "https://issuer.example.org"});
+                (json!({"featureGates": {"CloudDualStackNodeIPs": true}}), Some(json!({"oidcConfig": oidc})))
+            }
+            _ => (Value::Null, None),
+        };
+        kubernetes.kubelet = serde_json::from_value(kubelet).expect("a kubelet configuration");
+        kubernetes.kube_api_server =
+            server.map(|server| serde_json::from_value(server).expect("an API server configuration"));
+    }
+
+    /// What waits for the first maintenance of a Shoot.
+    pub(crate) fn operation(&self, index: u64) -> Option<&'static str> {
+        let is_asleep = self.hibernation(index).is_some_and(|hibernation| hibernation.enabled == Some(true));
+        (self.below(3, "has-operation", index) == 0).then(|| self.some_operation(is_asleep, index))
+    }
+
+    /// An operation that can begin.
+    pub(crate) fn some_operation(&self, is_asleep: bool, ordinal: u64) -> &'static str {
+        let may_wait = self.gates().credentials_rotation_without_workers_rollout;
+        let choices: &[&'static str] =
+            if is_asleep { &OPERATIONS[..4] } else { &OPERATIONS[..if may_wait { 10 } else { 8 }] };
+        *self.pick::<&'static str>(choices, "operation", ordinal)
+    }
+}
+
+/// A reference to the NamespacedCloudProfile, or to the CloudProfile.
+pub(crate) fn reference(is_extended: bool) -> CloudProfileReference {
+    let (kind, name) = if is_extended { ("NamespacedCloudProfile", EXTENDED) } else { ("CloudProfile", "local") };
+    CloudProfileReference { kind: kind.to_owned(), name: name.to_owned() }
+}
+
+/// A maintenance time window.
+pub(crate) fn window((begin, end): &(&str, &str)) -> MaintenanceTimeWindow {
+    MaintenanceTimeWindow { begin: (*begin).to_owned(), end: (*end).to_owned() }
+}
+
+/// The entry of a list whose key has a value; it is added if it is not there.
+fn entry<'a>(list: &'a mut Value, key: &str, value: &str) -> &'a mut Value {
+    if list.is_null() {
+        *list = json!([]);
+    }
+    let entries = list.as_array_mut().expect("a list");
+    let position = entries.iter().position(|entry| entry[key] == value).unwrap_or_else(|| {
+        entries.push(json!({ key: value }));
+        entries.len() - 1
+    });
+    &mut entries[position]
+}
+
+fn set(list: &mut Value, key: &str, value: &str, date: DateTime<Utc>) {
+    entry(list, key, value)["expirationDate"] = json!(Time::from_instant(date));
+}
+
+fn latest(spec: &CloudProfileSpec) -> Option<String> {
+    let versions = spec.kubernetes.versions.iter().map(|entry| entry.version.clone());
+    versions.max_by_key(|version| Version::parse(version).ok())
+}
+
+/// The latest version may not expire.
+fn keep_latest(spec: &mut CloudProfileSpec) {
+    let latest = latest(spec);
+    for entry in spec.kubernetes.versions.iter_mut().filter(|entry| Some(&entry.version) == latest.as_ref()) {
+        entry.expiration_date = None;
+    }
+}
