@@ -2,8 +2,8 @@
 //! `terrarium`: the command line of the landscape in a jar.
 //!
 //! **Tour.** [`live`] landscapes of processes; [`simulate`] a whole landscape in one process;
-//! [`questions`] questions before acting; [`explain`] words; [`manifests`] what people give it; [`output`] the one door to
-//! the terminal.
+//! [`questions`] questions before acting; [`explain`] words; [`manifests`] what people give it; [`usage`] what is wrong
+//! with it; [`output`] the one door to the terminal.
 
 mod explain;
 mod failure;
@@ -12,9 +12,12 @@ mod manifests;
 mod output;
 mod questions;
 mod simulate;
+mod usage;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
+use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
@@ -29,7 +32,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// A Gardener landscape in a jar.
 ///
 /// Data goes to standard output, everything else to standard error. Exit codes: 0 done; 1 failed, or an expectation did
-/// not hold; 2 usage or unreadable input.
+/// not hold; 2 usage or unreadable input; 3 a component refused to start because of its version; 4 the landscape or its
+/// directory is held by another process; 130 interrupted.
 #[derive(Debug, Parser)]
 #[command(name = "terrarium", version, disable_help_subcommand = true)]
 struct Arguments {
@@ -84,8 +88,20 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
     let mut output = Output::standard();
+    let words: Vec<OsString> = std::env::args_os().collect();
+    let arguments = match Arguments::try_parse_from(&words) {
+        Ok(arguments) => arguments,
+        // Help and version are answers, in clap's own form.
+        Err(error) if !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            error.exit()
+        }
+        Err(error) => {
+            let failure = usage::failure(&error, &Arguments::command(), &words);
+            output.failure(&failure);
+            return ExitCode::from(failure.exit_code());
+        }
+    };
     let outcome = match &arguments.command {
         Command::Up(arguments) => live::up::run(arguments, &mut output),
         Command::Down(arguments) => live::down::run(arguments, &mut output),

@@ -7,7 +7,7 @@ mod strategic;
 
 pub use self::json::json_patch;
 pub use self::merge::merge_patch;
-pub use self::strategic::strategic_merge_patch;
+pub use self::strategic::{go_text, strategic_merge_patch};
 use crate::status::{Status, StatusCause, StatusDetails, reason};
 
 /// Why a patch cannot be applied; [`PatchError::to_status`] is the answer that clients get.

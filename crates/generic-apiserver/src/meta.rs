@@ -18,6 +18,30 @@ pub(crate) fn name_mismatch(given: &str, url: &str) -> Failure {
     Failure::BadRequest(format!("the name of the object ({given}) does not match the name on the URL ({url})"))
 }
 
+/// Removes owner references that are there twice; what the client is to be told of them.
+///
+/// Source: k8s.io/apiserver pkg/endpoints/handlers/rest.go.
+pub(crate) fn dedup_owners(meta: &mut ObjectMeta, after_admission: bool) -> Option<String> {
+    let mut kept: Vec<OwnerReference> = Vec::with_capacity(meta.owner_references.len());
+    let mut twice: Vec<String> = Vec::new();
+    for reference in std::mem::take(&mut meta.owner_references) {
+        if kept.contains(&reference) {
+            twice.push(reference.uid);
+        } else {
+            kept.push(reference);
+        }
+    }
+    meta.owner_references = kept;
+    let when = if after_admission { " after mutating admission happens" } else { "" };
+    (!twice.is_empty()).then(|| {
+        format!(
+            ".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner references in 1.20+, and \
+             may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {}",
+            twice.join(", ")
+        )
+    })
+}
+
 /// What is wrong with a new object's metadata.
 pub(crate) fn validate_create(meta: &ObjectMeta, names: &Names) -> Vec<FieldError> {
     let path = Path::new("metadata");

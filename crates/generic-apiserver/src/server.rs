@@ -6,6 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use apimachinery::catalogue::ResourceInfo;
+use apimachinery::meta::ObjectMeta;
 use apimachinery::{Object, Resource};
 use bytes::Bytes;
 use clock::{Clock, Random};
@@ -32,7 +33,7 @@ use crate::request::{Call, Query, ResourcePath, Route, Target};
 use crate::reviews::{self, Review};
 use crate::snapshot::View as Snapshot;
 use crate::status::{BODY_LIMIT, Failure, Result};
-use crate::storage::{CollectionId, Store};
+use crate::storage::{CollectionId, Store, stored};
 use crate::subresource::Subresource;
 use crate::views::{Renamed, View};
 use crate::webhooks::{WebhookCaller, Webhooks};
@@ -345,6 +346,24 @@ impl Server {
         Reads(&mut Snapshot::new(&self.0.store, cluster)).get(namespace, name)
     }
 
+    /// Metadata of an object of any kind that this server folds, as of now; `None`: there is none, or the log cannot be
+    /// reached.
+    pub async fn metadata(
+        &self,
+        cluster: &str,
+        group: &str,
+        plural: &str,
+        namespace: &str,
+        name: &str,
+    ) -> Option<ObjectMeta> {
+        let store = &self.0.store;
+        store.fresh().await.ok()?;
+        let id = store.collection(group, plural)?;
+        let kind = store.kind(id);
+        let stored = store.get(id, &stored::path(cluster, namespace, name))?;
+        stored.decoded(&*kind).map(|object| kind.metadata(&**object).clone())
+    }
+
     /// All objects of a kind that this server folds, as of now, in key order; none if the log cannot be reached.
     pub async fn objects<K: Resource>(&self, cluster: &str) -> Vec<Arc<K>> {
         if self.0.store.fresh().await.is_err() {
@@ -422,7 +441,13 @@ impl Inner {
                 let watch = call.verb(&path) == "watch";
                 let yaml = yaml::wanted(&mut call, watch)?;
                 let body = yaml::read(&mut call, body)?;
-                let body = protobuf::body::read(&mut call, || (&served.info()).into(), body)?;
+                // The body of a subresource may be of another kind than its object.
+                let expected = || {
+                    let info = served.info();
+                    let hook = self.subresource(&info, &path.subresource);
+                    hook.map_or_else(|| (&info).into(), |hook| hook.facts().into())
+                };
+                let body = protobuf::body::read(&mut call, expected, body)?;
                 let answered = match served {
                     Served::Row(row) => handlers::handle(self, call, path, row, body).await,
                     Served::Review(review) => reviews::answer(self, &call, &path, &review, &body).await,

@@ -113,8 +113,13 @@ impl Failure {
 
     /// 422 for options of a request, `ListOptions` and the like.
     pub(crate) fn options(kind: &str, error: FieldError) -> Self {
+        Self::all_options(kind, vec![error])
+    }
+
+    /// As [`Failure::options`], for everything that is wrong with them.
+    pub(crate) fn all_options(kind: &str, errors: Vec<FieldError>) -> Self {
         let kind = GroupKind { group: "meta.k8s.io".to_owned(), kind: kind.to_owned() };
-        Self::Invalid(kind, String::new(), vec![error])
+        Self::Invalid(kind, String::new(), errors)
     }
 
     /// 422 for one field.

@@ -274,6 +274,26 @@ async fn scale_reads_and_writes_replicas() {
 }
 
 #[tokio::test]
+async fn owners_that_are_named_twice_are_kept_once_with_a_warning() {
+    let world = World::new().await;
+    let owner = json!({ "apiVersion": "v1", "kind": "A", "name": "a", "uid": "1" });
+    let other = json!({ "apiVersion": "v1", "kind": "A", "name": "a", "uid": "1", "blockOwnerDeletion": true });
+    let mut object = widget("w", 1);
+    object["metadata"]["ownerReferences"] = json!([owner, other, owner]);
+    let text = "299 - \".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, \
+                and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: 1\"";
+    let created = world.send("POST", WIDGETS, &object).await;
+    assert_eq!(created.headers["warning"], text);
+    assert_eq!(created.expect_code(201)["metadata"]["ownerReferences"], json!([owner, other]));
+    let path = format!("{WIDGETS}/w");
+    let patch = json!({ "metadata": { "ownerReferences": [other, other] } });
+    let patched = world.patch("merge-patch+json", &path, &patch).await;
+    let when = "contains duplicate entries after mutating admission happens; API server";
+    assert!(patched.headers["warning"].to_str().expect("text").contains(when));
+    assert_eq!(patched.expect_code(200)["metadata"]["ownerReferences"], json!([other]));
+}
+
+#[tokio::test]
 async fn tables_and_partial_objects_come_by_accept() {
     let world = World::new().await;
     world.send("POST", WIDGETS, &widget("w", 1)).await.expect_code(201);

@@ -5,7 +5,8 @@
 //! POST /terrarium/clock/join   Join     → Grant                        a participant has come
 //! POST /terrarium/clock/idle   Idle     → Grant                        answers when time has moved; 204: ask again
 //! GET  /terrarium/clock/               → ClockState
-//! POST /terrarium/clock/advance {to, settleMilliseconds?} → ClockState; its `target` is there until time has come
+//! POST /terrarium/clock/advance {to, settleMilliseconds?, orNow?} → ClockState; its `target` is there until time has
+//!                              come; with `orNow` an instant that has passed is the present one
 //! POST /terrarium/clock/halt           ends the command at the instant that it has reached, once all has settled there
 //! POST /terrarium/clock/cancel         ends the command at once
 //! POST /terrarium/clock/leave {participant} → ClockState
@@ -151,10 +152,12 @@ impl ClockService {
         self.0.moved.notify_waiters();
     }
 
-    /// Begins to advance; see [`Timekeeper::advance`].
-    fn begin(&self, to: Instant, settle: TimeDelta) -> Result<(), CommandError> {
+    /// Begins to advance; see [`Timekeeper::advance`]. With `or_now` an instant that has passed is the present one: who
+    /// reckons from an instant that it has read cannot know how far time has run by itself since.
+    fn begin(&self, to: Instant, settle: TimeDelta, or_now: bool) -> Result<(), CommandError> {
         let wall = self.0.wall.now();
         let mut state = self.0.state();
+        let to = if or_now { to.max(state.keeper.now(wall)) } else { to };
         state.keeper.advance(to, settle, wall)?;
         state.writes.forget();
         drop(state);
@@ -170,7 +173,7 @@ impl ClockService {
     /// Another command is at work, or the instant has passed.
     pub async fn advance(&self, to: Instant, settle: TimeDelta) -> Result<Instant, CommandError> {
         let ended = self.0.state().commands_ended;
-        self.begin(to, settle)?;
+        self.begin(to, settle, false)?;
         loop {
             let mut moved = std::pin::pin!(self.0.moved.notified());
             moved.as_mut().enable();
@@ -294,10 +297,12 @@ impl ClockService {
         match (method, place) {
             (Method::GET, "") => {}
             (Method::POST, "advance") => {
-                let Ok(Advance { to, settle_milliseconds }) = serde_json::from_slice(&body) else {
-                    return plain(StatusCode::BAD_REQUEST, "expected {\"to\": INSTANT, \"settleMilliseconds\": N}");
+                let Ok(Advance { to, settle_milliseconds, or_now }) = serde_json::from_slice(&body) else {
+                    let expected = "expected {\"to\": INSTANT, \"settleMilliseconds\": N, \"orNow\": BOOL}";
+                    return plain(StatusCode::BAD_REQUEST, expected);
                 };
-                if let Err(error) = self.begin(to, TimeDelta::milliseconds(i64::from(settle_milliseconds))) {
+                let settle = TimeDelta::milliseconds(i64::from(settle_milliseconds));
+                if let Err(error) = self.begin(to, settle, or_now) {
                     let mut response = Response::new(full(error.to_string()));
                     *response.status_mut() = StatusCode::CONFLICT;
                     return response;
@@ -319,8 +324,9 @@ impl ClockService {
     /// The clock as an administrator sees it.
     pub fn state(&self) -> ClockState {
         let (head, wall) = (self.0.log.head(), self.0.wall.now());
-        let state = self.0.state();
-        let keeper = &state.keeper;
+        let mut state = self.0.state();
+        let keeper = &mut state.keeper;
+        keeper.end_holds(wall);
         ClockState {
             now: keeper.now(wall),
             mode: keeper.mode(),
@@ -403,6 +409,8 @@ struct Advance {
     to: Instant,
     #[serde(default)]
     settle_milliseconds: u32,
+    #[serde(default)]
+    or_now: bool,
 }
 
 /// The clock as an administrator sees it.

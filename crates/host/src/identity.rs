@@ -5,6 +5,7 @@
 //! | --- | --- | --- |
 //! | the landscape's authority | wall time | everything: components, and the landscape's own commands |
 //! | the authority of the cluster in the path | landscape time | that cluster |
+//! | the landscape's secret: a token of a ServiceAccount ([`crate::tokens`]) | landscape time | the account's cluster |
 //!
 //! A cluster's authority is the one that its Cluster object names (a shoot's gardenlet puts it there); without one the
 //! landscape has made one for it.
@@ -27,6 +28,7 @@ use process::User;
 use process::pki::{Badge, PkiError};
 
 use crate::RUNTIME_CLUSTER;
+use crate::tokens::Tokens;
 
 /// Knows users by certificates of one authority, and which of them are components by the [`Badge`] in those. A component
 /// that an earlier start of the host has left behind is nobody: 401.
@@ -82,6 +84,7 @@ pub struct ClusterAuthenticator {
     landscape: CertificateAuthenticator,
     server: Server,
     own: OwnAuthorities,
+    tokens: Option<Tokens>,
     /// What a cluster's bundle became when it was read last.
     read: Mutex<BTreeMap<String, (String, ClientAuthority)>>,
 }
@@ -95,7 +98,12 @@ impl fmt::Debug for ClusterAuthenticator {
 impl ClusterAuthenticator {
     /// Believes the landscape's authority everywhere, and in a cluster the cluster's, whose object `server` knows.
     pub fn new(landscape: CertificateAuthenticator, server: Server, own: OwnAuthorities) -> Self {
-        Self { landscape, server, own, read: Mutex::default() }
+        Self { landscape, server, own, tokens: None, read: Mutex::default() }
+    }
+
+    /// Believes tokens of ServiceAccounts, too.
+    pub fn with_tokens(self, tokens: Tokens) -> Self {
+        Self { tokens: Some(tokens), ..self }
     }
 
     /// The authority of a cluster.
@@ -136,6 +144,9 @@ impl ClusterAuthenticator {
 impl Authenticator for ClusterAuthenticator {
     fn authenticate<'a>(&'a self, credentials: Credentials<'a>) -> BoxFuture<'a, Result<Identity, Unauthorized>> {
         Box::pin(async move {
+            if let Some(tokens) = self.tokens.as_ref().filter(|_| credentials.bearer_token.is_some()) {
+                return tokens.authenticate(credentials).await;
+            }
             let refusal = match self.landscape.authenticate(credentials).await {
                 Err(refusal) => refusal,
                 known => return known,
@@ -152,6 +163,9 @@ impl Authenticator for ClusterAuthenticator {
     fn home<'a>(&'a self, credentials: Credentials<'a>) -> BoxFuture<'a, Option<String>> {
         Box::pin(async move {
             let Credentials { certificates, now, .. } = credentials;
+            if let Some((tokens, token)) = self.tokens.as_ref().zip(credentials.bearer_token) {
+                return tokens.cluster(token);
+            }
             if certificates.is_empty() {
                 return None;
             }

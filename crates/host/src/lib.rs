@@ -11,7 +11,7 @@
 //! serves it, requests for it are answered with 503.
 //!
 //! **Tour.** [`Host`] the front door; [`live`] a host that lives; [`aggregation`] who serves the aggregated groups; [`clock_service`] landscape time, [`timekeeper`] when it
-//! moves, [`clock_object`] how clients see it; `fault_object` what goes wrong on purpose; [`kubelet`] pods as processes; [`registry`] which components run; [`identity`] who asks; `log_service` who may read the log; [`catalogue::AGGREGATED_GROUPS`] what is handed on.
+//! moves, [`clock_object`] how clients see it; `fault_object` what goes wrong on purpose; [`kubelet`] pods as processes; [`registry`] which components run; [`identity`] who asks, [`tokens`] as which ServiceAccount; `evictions` when a pod may go; `log_service` who may read the log; [`catalogue::AGGREGATED_GROUPS`] what is handed on.
 
 pub mod aggregation;
 pub mod clock_object;
@@ -19,6 +19,7 @@ pub mod clock_service;
 mod clusters;
 mod core_kinds;
 mod counted_log;
+mod evictions;
 mod fault_object;
 pub mod heartbeats;
 pub mod identity;
@@ -30,6 +31,7 @@ pub mod registry;
 mod rows;
 mod services;
 pub mod timekeeper;
+pub mod tokens;
 mod webhook_kinds;
 mod workload_defaults;
 
@@ -38,14 +40,17 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::aggregation::{Backend, Barrier, Instances};
 use crate::clock_service::ClockService;
+use crate::evictions::Evictions;
 use crate::kubelet::Logs;
 use crate::timekeeper::Timekeeper;
+use crate::tokens::Tokens;
 use api::catalogue;
 use api::terrarium::Clock;
 use apimachinery::catalogue::ResourceInfo;
 use bytes::Bytes;
 use domain::profile::Profile;
 use eventlog::EventLog;
+use generic_apiserver::http::Metrics;
 use generic_apiserver::webhooks::WebhookCaller;
 use generic_apiserver::{Authenticated, Builder, Foundation, Server};
 use http::Method;
@@ -80,6 +85,10 @@ pub struct Parts<'a> {
     pub webhooks: Option<Arc<dyn WebhookCaller>>,
     /// By whose rules instances of components are registered; `None`: by none.
     pub profile: Option<Profile>,
+    /// What `/metrics` of every cluster shows; without it that path does not exist.
+    pub metrics: Option<Metrics>,
+    /// Issues and judges tokens of ServiceAccounts; without it there are none.
+    pub tokens: Option<Tokens>,
 }
 
 /// The front door. Cheap to clone; clones are one host.
@@ -131,8 +140,17 @@ impl Host {
         let server = match parts.webhooks {
             Some(caller) => server.webhooks(caller),
             None => server,
+        };
+        let server = match parts.metrics {
+            Some(metrics) => server.metrics(metrics),
+            None => server,
+        };
+        let evictions = Evictions::default();
+        let server = rows::evictions(rows::tokens(server, parts.tokens.as_ref()), &evictions).build();
+        evictions.look_at(server.clone());
+        if let Some(tokens) = parts.tokens {
+            tokens.look_at(server.clone());
         }
-        .build();
         server.start(tasks);
         Self {
             inner: Arc::new(Inner {

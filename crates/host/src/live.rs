@@ -22,7 +22,7 @@ use domain::profile::Profile;
 use eventlog::EventLog;
 use futures::future::BoxFuture;
 use generic_apiserver::Foundation;
-use generic_apiserver::http::{self, Health};
+use generic_apiserver::http::{self, Health, Metrics};
 use generic_apiserver::webhooks::HttpsCaller;
 use kube_controllers::workload;
 use process::child::{self, Ready};
@@ -39,6 +39,7 @@ use crate::identity::{CertificateAuthenticator, ClusterAuthenticator, OwnAuthori
 use crate::kubelet::{self, Launcher, Logs};
 use crate::services::Services;
 use crate::timekeeper::Mode;
+use crate::tokens::Tokens;
 use crate::{Host, Parts, registry};
 
 /// Wall time that connections have to end.
@@ -46,7 +47,7 @@ const LAST_STEP: TimeDelta = TimeDelta::seconds(12);
 /// Where the log is followed.
 const LOG_WATCH_PATH: &str = "/log/v1/watch";
 /// Why time stands while the landscape begins.
-const START: &str = "start";
+pub const START: &str = "start";
 /// Wall time after which a component of the host that failed is started again.
 const AGAIN: TimeDelta = TimeDelta::seconds(1);
 /// Wall time after which a server of the aggregated groups is doubted, and that it then has to answer: both together
@@ -80,6 +81,8 @@ pub struct Options {
     pub front_proxy: Pair,
     /// Authorities of users of the clusters whose objects name none.
     pub own_authorities: OwnAuthorities,
+    /// What tokens of ServiceAccounts are signed with.
+    pub token_secret: Vec<u8>,
     /// Shows every instant of landscape time that is granted, on the dial that processes read.
     pub turn: Box<dyn Fn(Instant) + Send + Sync>,
     /// Given the address, says how pods become processes.
@@ -128,11 +131,16 @@ impl Live {
         };
         let logs = Logs::new(clock.clock());
         let services = Services::default();
+        let tokens = Tokens::new(options.token_secret);
+        // One count, whatever path it is read at.
+        let metrics = Metrics::default();
         let webhooks = HttpsCaller::new("kube-apiserver-admission", services.names());
         let parts = Parts {
             logs: Some(logs.clone()),
             webhooks: Some(Arc::new(webhooks)),
             profile: Some(options.profile),
+            metrics: Some(metrics.clone()),
+            tokens: Some(tokens.clone()),
             ..Parts::default()
         };
         let host = Host::with(foundation, &tasks, parts);
@@ -154,10 +162,12 @@ impl Live {
         let landscape = CertificateAuthenticator::new(&authorities, start)
             .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error.to_string()))?;
         let authenticator = ClusterAuthenticator::new(landscape, host.server().clone(), options.own_authorities);
+        let authenticator = authenticator.with_tokens(tokens);
         let mut serve = http::Options::new(certificate, authenticator, clock.clock(), wall.clone());
         serve.listen = listen;
         serve.random = random.clone();
         serve.health = Health::default();
+        serve.metrics = metrics;
         serve.lasting = Arc::new(|path| path.starts_with(CLOCK_PATH) || path == LOG_WATCH_PATH);
         let door = host.clone();
         let serving = http::serve(&tasks, move |request| door.call(request), serve).await?;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Which kinds the host serves, and with which hooks.
 
+use std::sync::Arc;
+
 use api::{catalogue, terrarium};
 use apimachinery::DynamicObject;
 use apimachinery::catalogue::ResourceInfo;
@@ -8,9 +10,11 @@ use generic_apiserver::{Builder, Generic, views};
 
 use crate::clock_object::ClockStrategy;
 use crate::core_kinds::CoreStrategy;
+use crate::evictions::Evictions;
 use crate::fault_object::FaultStrategy;
 use crate::kubelet::{LogHook, Logs};
 use crate::namespaces::NamespaceStrategy;
+use crate::tokens::Tokens;
 use crate::webhook_kinds::WebhookStrategy;
 
 /// Registers every row.
@@ -46,6 +50,21 @@ pub(crate) fn logs(builder: Builder, logs: Option<Logs>) -> Builder {
         Some(logs) => builder.subresource(pods, "log", LogHook(logs)),
         None => builder,
     }
+}
+
+/// Serves and believes tokens of ServiceAccounts.
+pub(crate) fn tokens(builder: Builder, tokens: Option<&Tokens>) -> Builder {
+    let accounts = catalogue::find("", "v1", "serviceaccounts").expect("ServiceAccounts have a row");
+    match tokens {
+        Some(tokens) => builder.subresource(accounts, "token", tokens.clone()).authenticator(Arc::new(tokens.clone())),
+        None => builder,
+    }
+}
+
+/// Serves evictions of pods.
+pub(crate) fn evictions(builder: Builder, evictions: &Evictions) -> Builder {
+    let pods = catalogue::find("", "v1", "pods").expect("Pods have a row");
+    builder.subresource(pods, "eviction", evictions.clone())
 }
 
 /// Serves what every cluster answers without storing it.

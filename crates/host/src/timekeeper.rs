@@ -332,6 +332,11 @@ impl Timekeeper {
         self.holds.remove(name);
     }
 
+    /// Ends the holds that have lasted for [`LONGEST_HOLD`]. While time stands anyway, nothing else does.
+    pub fn end_holds(&mut self, wall: Instant) {
+        self.holds.retain(|_, until| *until > wall);
+    }
+
     /// A participant has come; it is told the time by its first grant, which this answers.
     pub fn join(&mut self, name: &str, join: Join, wall: Instant) -> Grant {
         self.dropped.remove(name);
@@ -444,7 +449,7 @@ impl Timekeeper {
     /// What is to be done at this head of the log and this instant of wall time. Called whenever something was reported
     /// and when a wait has ended; a grant and a barrier are given out once.
     pub fn decide(&mut self, head: Revision, wall: Instant) -> Decision {
-        self.holds.retain(|_, until| *until > wall);
+        self.end_holds(wall);
         self.drop_silent(wall);
         if !self.due.is_empty() && self.participants.values().all(Participant::has_carried_out) {
             let due = std::mem::take(&mut self.due);

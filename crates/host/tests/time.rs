@@ -13,6 +13,7 @@ use clock::{Clock, SimulatedClock, TimeSource, TimerClass};
 use controller::{Api, ListOptions};
 use host::timekeeper::{CommandError, Mode};
 use http_body_util::{BodyExt, StreamBody};
+use process::transport::full;
 use process::{Context, Exit, Transport};
 use threads::{World, start};
 use tokio::sync::oneshot;
@@ -169,6 +170,28 @@ async fn eager_time_does_the_work_and_leaves_the_calendar_alone() {
     }
     assert_eq!(seen(&world).await, [("tick-27t21-00-00".to_owned(), Some("5".to_owned()))]);
     assert!(world.clock.now() < to + TimeDelta::minutes(30), "the next tick has not come");
+    world.end();
+}
+
+/// Who reckons from an instant that it has read is not refused because time has run on since.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_instant_that_passed_meanwhile_is_the_present_one() {
+    let mut world = World::new(Mode::Stepped);
+    let transport = world.transport();
+    world.run("ticker", transport, ticker).await;
+    let now = start() + TimeDelta::minutes(1);
+    world.clock.advance(now, TimeDelta::zero()).await.expect("forwards");
+    let order = async |or_now: bool| {
+        let body = serde_json::json!({ "to": start(), "orNow": or_now }).to_string();
+        let request = http::Request::post("/terrarium/clock/advance").body(full(body)).expect("a request");
+        world.transport().send(request).await.expect("a response").status().as_u16()
+    };
+    assert_eq!(order(false).await, 409);
+    assert_eq!(order(true).await, 200);
+    while world.clock.state().target.is_some() {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(world.clock.now(), now, "time did not move");
     world.end();
 }
 

@@ -214,15 +214,15 @@ fn failure(error: &reqwest::Error) -> TransportError {
     if error.is_connect() { TransportError::Unreachable(reason(error)) } else { TransportError::Broken(reason(error)) }
 }
 
-/// The error and what it comes from: the outermost one only says which request failed.
+/// What the error comes from: those around it only say that a request failed, and which one.
 fn reason(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        text = format!("{text}: {error}");
-        source = error.source();
+    let mut last = error;
+    while let Some(source) = last.source() {
+        last = source;
     }
-    text
+    let text = last.to_string();
+    // Some go on with the address of a document.
+    text.split(": https://").next().unwrap_or_default().to_owned()
 }
 
 #[cfg(test)]

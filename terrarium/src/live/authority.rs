@@ -63,6 +63,11 @@ impl LandscapeAuthority {
         &self.authority.pair().certificate
     }
 
+    /// What tokens are signed with: nobody knows it who does not have the authority's key.
+    pub(crate) fn token_secret(&self) -> Vec<u8> {
+        format!("tokens of ServiceAccounts\n{}", self.authority.pair().key).into_bytes()
+    }
+
     /// A certificate for the host.
     pub(crate) fn server(&self, names: &[&str]) -> Result<Pair, Failure> {
         self.issue(Leaf::Server(names)).map_err(Failure::Failed)

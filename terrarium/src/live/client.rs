@@ -112,9 +112,10 @@ impl Client {
         self.send(Method::GET, CLOCK_PATH, None).await
     }
 
-    /// Begins to advance the clock; after a step that reached somebody who takes no part, time stands for `settle`.
+    /// Begins to advance the clock; after a step that reached somebody who takes no part, time stands for `settle`. Where
+    /// time has run by itself past `to`, it settles where it is.
     pub(crate) async fn advance(&self, to: DateTime<Utc>, settle: TimeDelta) -> Result<ClockState, Failure> {
-        let body = json!({ "to": to, "settleMilliseconds": settle.num_milliseconds() });
+        let body = json!({ "to": to, "settleMilliseconds": settle.num_milliseconds(), "orNow": true });
         self.send(Method::POST, &format!("{CLOCK_PATH}advance"), Some(body)).await
     }
 

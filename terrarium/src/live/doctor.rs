@@ -231,7 +231,11 @@ async fn landscape(directory: &Directory, facts: &Facts, compact: bool) -> Resul
         Ok(past) => past,
         Err(failure @ Failure::Held(_)) => return Err(failure),
         Err(failure) => {
-            let remedy = "restore the directory from a copy, or give it up with `terrarium down --purge`";
+            let remedy = if failure.to_string().contains("No space left") {
+                "make room on the disk: nothing is lost"
+            } else {
+                "restore the directory from a copy, or give it up with `terrarium down --purge`"
+            };
             return Ok(vec![Finding::failure("log", failure.to_string(), remedy)]);
         }
     };

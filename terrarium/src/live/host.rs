@@ -222,6 +222,7 @@ async fn start(directory: &Directory, mut facts: Facts, log: &Log) -> Result<(Li
         authorities: authority.certificate().to_owned(),
         front_proxy,
         own_authorities: own_authorities(directory, &facts),
+        token_secret: authority.token_secret(),
         profile: bootstrap::profile(&facts)?,
         turn: Box::new(move |now| shown(now)),
         launcher: Box::new(move |address| Arc::new(Launching { launcher, address: within(address) })),

@@ -112,8 +112,21 @@ pub(crate) fn yaml(config: &Value) -> Result<String, Failure> {
     serde_yaml_ng::to_string(config).map_err(|error| Failure::Failed(error.to_string()))
 }
 
-/// Puts the entries of `config` into a file. `current-context` is set if there is none, or if `switch` says so.
-pub(crate) fn merge(path: &Path, config: &Value, switch: bool) -> Result<(), Failure> {
+/// What `current-context` of a file is after a merge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Current {
+    /// Of somebody else, as before.
+    OfOthers,
+    /// Ours, as before.
+    WasOurs,
+    /// Ours from now on.
+    IsOurs,
+}
+
+/// Puts the entries of `config` into a file. `current-context` is set if there is none, or if `switch` says so; whether
+/// it is what `config` says, and was before.
+pub(crate) fn merge(path: &Path, config: &Value, switch: bool) -> Result<Current, Failure> {
+    let _held = hold(path);
     let mut file = read(path)?;
     for list in LISTS {
         let ours = config[list].as_array().cloned().unwrap_or_default();
@@ -121,11 +134,17 @@ pub(crate) fn merge(path: &Path, config: &Value, switch: bool) -> Result<(), Fai
         entries.retain(|entry| !ours.iter().any(|our| our["name"] == entry["name"]));
         entries.extend(ours);
     }
-    let has_current = file.get("current-context").and_then(Value::as_str).is_some_and(|name| !name.is_empty());
-    if switch || !has_current {
-        file.insert("current-context".to_owned(), config["current-context"].clone());
+    let own = &config["current-context"];
+    let current = match file.get("current-context").and_then(Value::as_str).filter(|name| !name.is_empty()) {
+        Some(name) if *own == *name => Current::WasOurs,
+        Some(_) if !switch => Current::OfOthers,
+        _ => Current::IsOurs,
+    };
+    if current == Current::IsOurs {
+        file.insert("current-context".to_owned(), own.clone());
     }
-    write(path, file)
+    write(path, file)?;
+    Ok(current)
 }
 
 /// Contexts of landscapes in a file: name, and server of its cluster.
@@ -161,6 +180,7 @@ pub(crate) fn remove(path: &Path, is_ours: impl Fn(&str) -> bool) -> Result<(), 
     if !path.exists() {
         return Ok(());
     }
+    let _held = hold(path);
     let mut file = read(path)?;
     let mut found = false;
     for list in LISTS {
@@ -176,6 +196,16 @@ pub(crate) fn remove(path: &Path, is_ours: impl Fn(&str) -> bool) -> Result<(), 
         file.insert("current-context".to_owned(), Value::String(String::new()));
     }
     write(path, file)
+}
+
+/// Keeps other commands from changing the file until it is dropped: two landscapes may start at one moment. The folder is
+/// locked, so that nothing is left behind; where that cannot be, the last one wins.
+fn hold(path: &Path) -> Option<fs::File> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    fs::create_dir_all(folder).ok()?;
+    let folder = fs::File::open(folder).ok()?;
+    folder.lock().ok()?;
+    Some(folder)
 }
 
 fn entries<'a>(file: &'a mut Map<String, Value>, list: &str) -> &'a mut Vec<Value> {
@@ -233,13 +263,29 @@ mod tests {
     }
 
     #[test]
+    fn two_that_merge_at_one_moment_both_do() {
+        let folder = std::env::temp_dir().join(format!("terrarium-kubeconfigs-{}", std::process::id()));
+        let path = folder.join("config");
+        std::thread::scope(|scope| {
+            for name in ["a", "b", "c", "d"] {
+                let path = &path;
+                scope.spawn(move || merge(path, &config(&format!("terrarium-{name}")), false).expect("written"));
+            }
+        });
+        assert_eq!(contexts(&path).map(|found| found.len()), Ok(4));
+        fs::remove_dir_all(folder).expect("removed");
+    }
+
+    #[test]
     fn merging_touches_nothing_else_and_unmerging_leaves_nothing() {
         let folder = std::env::temp_dir().join(format!("terrarium-kubeconfig-{}", std::process::id()));
         let path = folder.join("config");
-        merge(&path, &config("mine"), false).expect("written");
+        assert_eq!(merge(&path, &config("mine"), false), Ok(Current::IsOurs), "there was none");
+        assert_eq!(merge(&path, &config("mine"), true), Ok(Current::WasOurs));
         let before = fs::read_to_string(&path).expect("there");
         for switch in [false, true] {
-            merge(&path, &config("terrarium-a"), switch).expect("written");
+            let expected = if switch { Current::IsOurs } else { Current::OfOthers };
+            assert_eq!(merge(&path, &config("terrarium-a"), switch), Ok(expected));
             let file = read(&path).expect("readable");
             assert_eq!(file["clusters"].as_array().map(Vec::len), Some(2), "replaced, not added twice");
             let current = if switch { "terrarium-a" } else { "mine" };

@@ -19,6 +19,7 @@ use serde::{Deserialize, Deserializer};
 use super::clock;
 use super::retention::Retention;
 use crate::failure::Failure;
+use crate::questions::instant;
 
 /// What a file may say: what a landscape is created with, by the names of the flags.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -27,6 +28,7 @@ pub(crate) struct Settings {
     pub(crate) gardener_version: Option<String>,
     pub(crate) seeds: Option<u32>,
     pub(crate) apiservers: Option<u32>,
+    #[serde(deserialize_with = "start_time")]
     pub(crate) start_time: Option<DateTime<Utc>>,
     pub(crate) seed: Option<u64>,
     pub(crate) profile: Option<String>,
@@ -46,6 +48,10 @@ fn retention<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Retent
     let text = serde_yaml_ng::Value::deserialize(deserializer)?;
     let text = text.as_str().map_or_else(|| serde_yaml_ng::to_string(&text).unwrap_or_default(), str::to_owned);
     text.trim().parse().map(Some).map_err(serde::de::Error::custom)
+}
+
+fn start_time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<DateTime<Utc>>, D::Error> {
+    instant(&String::deserialize(deserializer)?).map(Some).map_err(serde::de::Error::custom)
 }
 
 fn mode<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Mode>, D::Error> {
@@ -116,6 +122,10 @@ mod tests {
                 ..Settings::default()
             }),
         );
+        let start = Settings { start_time: Some(instant("2022-11-01").expect("a day")), ..Settings::default() };
+        check("start-time: 2022-11-01\n", Ok(start.clone()));
+        check("start-time: 2022-11-01T00:00:00Z\n", Ok(start));
+        check("start-time: soon\n", Err("`soon` is no instant"));
         check("seed-count: 2\n", Err("unknown field `seed-count`"));
         check("profile: mine\n", Err("profile: `mine` is none of documents, upstream"));
         check("seeds: 0\n", Err("seeds: between 1 and 20"));

@@ -1,45 +1,107 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `terrarium status`: what runs, and what time waits for.
+//! `terrarium status`: what runs, what time waits for, and how much there is.
 
+use std::collections::BTreeMap;
+
+use api::catalogue;
 use api::core::Shoot;
+use api::kubernetes::apps::Deployment;
+use api::kubernetes::coordination::Lease;
 use api::kubernetes::core::Pod;
+use api::machine::MachineDeployment;
+use apimachinery::meta::ObjectMeta;
 use clap::Args;
-use controller::{Api, ListOptions};
-use domain::skew::GardenerVersion;
+use controller::{Api, CLUSTER_ANNOTATION, ListOptions};
+use domain::profile::Profile;
 use domain::skew::releases::{kubernetes_minors, supports_kubernetes};
+use domain::skew::start_up::violation_text;
+use domain::skew::{GardenerVersion, violations};
+use futures::StreamExt;
+use futures::stream;
+use host::{GARDEN_CLUSTER, registry};
+use process::Context;
+use serde::Serialize;
 use serde_json::json;
 
+use super::ask::kinds;
 use super::client::Client;
-use super::{Which, block_on, up};
+use super::landscapes::{bytes_in, size};
+use super::{Which, ask, block_on, bootstrap, up};
 use crate::failure::Failure;
 use crate::output::Output;
 
-/// Show processes, clock and log of a landscape
+/// How many clusters are named in a warning.
+const NAMED: usize = 3;
+/// Kinds whose objects are counted in the text.
+const COUNTED: usize = 6;
+/// Requests that are under way at once.
+const AT_ONCE: usize = 16;
+
+/// Show processes, clock, log and numbers of objects of a landscape
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     which: Which,
+    /// Also what is being rolled out: Deployments of components, and worker pools
+    #[arg(long)]
+    rollouts: bool,
     /// One JSON object
     #[arg(short = 'o', long = "output", value_parser = ["text", "json"], default_value = "text")]
     output: String,
 }
 
+/// A process of a component.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+struct Process {
+    name: String,
+    cluster: String,
+    version: String,
+    /// The pod's phase, or why its container waits.
+    state: String,
+    ready: bool,
+    restarts: i32,
+}
+
+/// Something that is being rolled out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+struct Rollout {
+    cluster: String,
+    namespace: String,
+    /// `deployment/NAME`, `machinedeployment/NAME`.
+    object: String,
+    wanted: i32,
+    updated: i32,
+    available: i32,
+    /// What is there, of any template.
+    total: i32,
+}
+
+/// What there is.
+struct Found {
+    processes: Vec<Process>,
+    rollouts: Vec<Rollout>,
+    head: u64,
+    /// By resource, `shoots.core.gardener.cloud`.
+    objects: BTreeMap<String, u64>,
+    warnings: Vec<String>,
+}
+
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
-    let client = Client::of(&arguments.which.directory()?)?;
-    let (clock, pods, shoots) = block_on(async {
-        let clock = client.clock().await?;
-        let pods = Api::<Pod>::all(&client.context(), "*").list(&ListOptions::labelled("app=gardener")).await;
-        let (pods, _) = pods.map_err(|error| Failure::Failed(error.to_string()))?;
-        let shoots = Api::<Shoot>::all(&client.context(), "garden").list(&ListOptions::default()).await;
-        // Without a gardener-apiserver there are no Shoots to ask for; the rest can be told all the same.
-        Ok((clock, pods, shoots.map(|(shoots, _)| shoots).unwrap_or_default()))
-    })?;
-    let dropped = dropped_versions(&client.facts.gardener_version, &shoots);
+    let directory = arguments.which.directory()?;
+    let client = Client::of(&directory)?;
+    let (clock, found) = block_on(async { Ok((client.clock().await?, look(&client, arguments.rollouts).await?)) })?;
+    let bytes = bytes_in(&directory.join("log"));
     if arguments.output == "json" {
-        let mut object = up::object(&client);
-        object["clock"] = json!(clock);
-        object["warnings"] = json!(dropped.iter().collect::<Vec<_>>());
+        let mut object = up::object(&client, &clock);
+        object["head"] = json!(found.head);
+        object["bytes"] = json!(bytes);
+        object["objects"] = json!(found.objects);
+        object["processes"] = json!(found.processes);
+        if arguments.rollouts {
+            object["rollouts"] = json!(found.rollouts);
+        }
+        object["warnings"] = json!(found.warnings);
         return output.line(&object.to_string());
     }
     output.line(&format!(
@@ -50,25 +112,131 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     for line in super::clock::waits(&clock) {
         output.line(&line)?;
     }
-    for pod in pods {
-        let container = pod.status.container_statuses.first();
-        let ready = container.is_some_and(|container| container.ready);
-        let restarts = container.map_or(0, |container| container.restart_count);
-        let waiting = container.and_then(|container| container.state.waiting.as_ref());
-        let state = waiting.map_or(pod.status.phase.as_str(), |waiting| waiting.reason.as_str());
-        let image = pod.spec.containers.first().map_or("", |container| container.image.as_str());
-        let version = image.rsplit_once(':').map_or("", |(_, tag)| tag);
-        let name = &pod.metadata.name;
+    let place = if client.facts.log == "memory" { "in memory".to_owned() } else { size(bytes) };
+    output.line(&format!("log revision {} · {place}", found.head))?;
+    output.line(&counted(&found.objects))?;
+    for Process { name, version, state, ready, restarts, .. } in &found.processes {
         output.line(&format!("  {name:<56} {version:<10} {state:<18} ready {ready}  restarts {restarts}"))?;
     }
-    if let Some(warning) = dropped {
-        output.line(&format!("warning {warning}"))?;
+    if arguments.rollouts && found.rollouts.is_empty() {
+        output.line("nothing is being rolled out")?;
     }
-    Ok(())
+    for Rollout { cluster, namespace, object, wanted, updated, available, total } in &found.rollouts {
+        output.line(&format!(
+            "rollout {cluster} {namespace} {object}: {updated} of {wanted} updated, {available} available, {total} in all"
+        ))?;
+    }
+    found.warnings.iter().try_for_each(|warning| output.line(&format!("warning {warning}")))
 }
 
-/// How many clusters are named.
-const NAMED: usize = 3;
+async fn look(client: &Client, with_rollouts: bool) -> Result<Found, Failure> {
+    let context = client.context();
+    let pods = Api::<Pod>::all(&context, "*").list(&ListOptions::labelled("app=gardener")).await;
+    let (pods, _) = pods.map_err(|error| Failure::Failed(error.to_string()))?;
+    // Without a gardener-apiserver there are no Shoots to ask for; the rest can be told all the same.
+    let shoots = Api::<Shoot>::all(&context, GARDEN_CLUSTER).list(&ListOptions::default()).await;
+    let shoots = shoots.map(|(shoots, _)| shoots).unwrap_or_default();
+    let leases = Api::<Lease>::namespaced(&context, GARDEN_CLUSTER, registry::NAMESPACE);
+    let leases = leases.list(&ListOptions::default()).await;
+    let (leases, _) = leases.map_err(|error| Failure::Failed(error.to_string()))?;
+    let mut warnings = skew(&leases, bootstrap::profile(&client.facts)?);
+    warnings.extend(dropped_versions(&client.facts.gardener_version, &shoots));
+    Ok(Found {
+        processes: pods.iter().map(process).collect(),
+        rollouts: if with_rollouts { rollouts(&context).await? } else { Vec::new() },
+        head: client.head().await?,
+        objects: objects(client).await,
+        warnings,
+    })
+}
+
+fn process(pod: &Pod) -> Process {
+    let container = pod.status.container_statuses.first();
+    let waiting = container.and_then(|container| container.state.waiting.as_ref());
+    let image = pod.spec.containers.first().map_or("", |container| container.image.as_str());
+    Process {
+        name: pod.metadata.name.clone(),
+        cluster: pod.metadata.annotations.get(CLUSTER_ANNOTATION).cloned().unwrap_or_default(),
+        version: image.rsplit_once(':').map_or("", |(_, tag)| tag).to_owned(),
+        state: waiting.map_or(&pod.status.phase, |waiting| &waiting.reason).clone(),
+        ready: container.is_some_and(|container| container.ready),
+        restarts: container.map_or(0, |container| container.restart_count),
+    }
+}
+
+/// Deployments of components and worker pools that are not as their templates say.
+async fn rollouts(context: &Context) -> Result<Vec<Rollout>, Failure> {
+    let failed = |error: controller::Error| Failure::Failed(error.to_string());
+    let components = ListOptions::labelled("app=gardener");
+    let (deployments, _) = Api::<Deployment>::all(context, "*").list(&components).await.map_err(failed)?;
+    let pools = Api::<MachineDeployment>::all(context, "*").list(&ListOptions::default()).await;
+    let (pools, _) = pools.map_err(failed)?;
+    let rollout = |metadata: &ObjectMeta, kind: &str, [wanted, updated, available, total]: [i32; 4]| Rollout {
+        cluster: metadata.annotations.get(CLUSTER_ANNOTATION).cloned().unwrap_or_default(),
+        namespace: metadata.namespace.clone(),
+        object: format!("{kind}/{}", metadata.name),
+        wanted,
+        updated,
+        available,
+        total,
+    };
+    let of_components = deployments.iter().map(|it| {
+        let (wanted, status) = (it.spec.replicas.unwrap_or(1), &it.status);
+        let numbers = [wanted, status.updated_replicas, status.available_replicas, status.replicas];
+        rollout(&it.metadata, "deployment", numbers)
+    });
+    let of_pools = pools.iter().map(|it| {
+        let status = &it.status;
+        let numbers = [it.spec.replicas, status.updated_replicas, status.available_replicas, status.replicas];
+        rollout(&it.metadata, "machinedeployment", numbers)
+    });
+    let is_under_way = |it: &Rollout| [it.updated, it.available, it.total] != [it.wanted; 3];
+    Ok(of_components.chain(of_pools).filter(is_under_way).collect())
+}
+
+/// How many objects of each resource there are, in all clusters; those that cannot be asked for are left out.
+async fn objects(client: &Client) -> BTreeMap<String, u64> {
+    // One row for each resource: its objects are the same in all versions.
+    let rows: BTreeMap<String, _> = catalogue::all().iter().rev().map(|row| (row.log_resource(), row)).collect();
+    let transport = client.transport();
+    let counts = rows.into_values().map(|row| {
+        let cluster = if catalogue::is_aggregated(row) { GARDEN_CLUSTER } else { "*" };
+        let path = format!("{}?limit=1", kinds::path(cluster, row, None, None));
+        let transport = transport.clone();
+        async move {
+            const ACCEPT: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
+            let list = ask::tree(&transport, &path, ACCEPT).await.ok()?;
+            let here = list["items"].as_array().map_or(0, Vec::len) as u64;
+            let group = if row.group.is_empty() { String::new() } else { format!(".{}", row.group) };
+            let rest = list["metadata"]["remainingItemCount"].as_u64().unwrap_or_default();
+            Some((format!("{}{group}", row.plural), here + rest))
+        }
+    });
+    let counts: Vec<Option<(String, u64)>> = stream::iter(counts).buffered(AT_ONCE).collect().await;
+    counts.into_iter().flatten().filter(|(_, count)| *count > 0).collect()
+}
+
+/// `412 objects: 96 secrets, 41 pods, …`.
+fn counted(objects: &BTreeMap<String, u64>) -> String {
+    let mut most: Vec<(&str, u64)> = objects.iter().map(|(name, count)| (name.as_str(), *count)).collect();
+    most.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let total: u64 = objects.values().sum();
+    let named = most.iter().take(COUNTED);
+    let mut parts: Vec<String> =
+        named.map(|(name, count)| format!("{count} {}", name.split('.').next().unwrap_or_default())).collect();
+    let rest: u64 = most.iter().skip(COUNTED).map(|(_, count)| count).sum();
+    if rest > 0 {
+        parts.push(format!("{rest} others"));
+    }
+    format!("{total} objects: {}", parts.join(", "))
+}
+
+/// Rules about versions that those who run violate.
+fn skew(leases: &[Lease], profile: Profile) -> Vec<String> {
+    let landscape = registry::landscape(leases.iter().map(|lease| &lease.metadata), "");
+    let found = violations(&landscape, profile);
+    found.iter().map(|violation| format!("{}: {}", violation.rule, violation_text(violation, profile))).collect()
+}
 
 /// `W3 KubernetesVersionDropped`: Shoots on a Kubernetes version that the emulated Gardener does not support. They go on
 /// in profile `documents`, and fail in profile `upstream`.
@@ -97,6 +265,30 @@ fn dropped_versions(gardener: &str, shoots: &[Shoot]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_most_numerous_kinds_are_named() {
+        let of = |all: &[(&str, u64)]| all.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect();
+        assert_eq!(counted(&of(&[("pods", 2), ("shoots.core.gardener.cloud", 3)])), "5 objects: 3 shoots, 2 pods");
+        let many = of(&[("a", 1), ("b", 2), ("c", 3), ("d", 4), ("e", 5), ("f", 6), ("g", 7), ("h", 8)]);
+        assert_eq!(counted(&many), "36 objects: 8 h, 7 g, 6 f, 5 e, 4 d, 3 c, 3 others");
+    }
+
+    #[test]
+    fn who_is_out_of_skew_is_named() {
+        let now = "2023-07-27T20:00:00Z".parse().expect("an instant");
+        let lease = |component, version| {
+            registry::Registered { cluster: "runtime", pod: component, component, version, address: "" }.lease(now)
+        };
+        let fits = [lease("gardener-apiserver", "v1.120.0"), lease("gardener-scheduler", "v1.119.2")];
+        assert_eq!(skew(&fits, Profile::Documents), Vec::<String>::new());
+        let newer = [lease("gardener-apiserver", "v1.120.0"), lease("gardener-scheduler", "v1.121.0")];
+        assert_eq!(
+            skew(&newer, Profile::Documents),
+            ["C1: gardener-scheduler version must not be newer than gardener-apiserver version (gardener-apiserver \
+              version: 1.120.0, gardener-scheduler version: 1.121.0)"]
+        );
+    }
 
     #[test]
     fn shoots_on_versions_outside_of_the_list_are_named() {

@@ -15,6 +15,8 @@ use chrono::{DateTime, TimeDelta, Utc};
 use clap::Args;
 use clock::{Clock, Random, TimerClass};
 use controller::{Api, ListOptions};
+use host::clock_service::ClockState;
+use host::live::START;
 use host::timekeeper::Mode;
 use landscape::preset;
 use serde_json::json;
@@ -23,11 +25,13 @@ use super::client::Client;
 use super::clock::duration;
 use super::demo::{Pace, Play};
 use super::directory::{Directory, Ephemeral, Facts, loopback};
+use super::kubeconfig::Current;
 use super::retention::Retention;
 use super::settings::Settings;
 use super::{DEFAULT, KubeconfigFile, Which, block_on, components, demo, kubeconfig, owner};
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::questions::instant;
 
 /// Wall time between two looks at a landscape that starts.
 const LOOK: TimeDelta = TimeDelta::milliseconds(50);
@@ -74,7 +78,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=9))]
     apiservers: Option<u32>,
     /// Landscape time at the beginning [default: now]
-    #[arg(long, value_name = "T")]
+    #[arg(long, value_name = "T", value_parser = instant)]
     start_time: Option<DateTime<Utc>>,
     /// Seed of all randomness [default: 1]
     #[arg(long, value_name = "N")]
@@ -138,7 +142,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     }
     let began = Clock::wall().now();
     let mut host = if runs_already.is_some() { None } else { Some(start(&directory, arguments)?) };
-    let client = block_on(async {
+    let (client, clock) = block_on(async {
         let limit = began.checked_add_signed(arguments.wait).unwrap_or(DateTime::<Utc>::MAX_UTC);
         let client = wait_for_host(&directory, host.as_mut(), limit).await?;
         wait_for_components(&client, &directory, host.as_mut(), limit).await?;
@@ -148,13 +152,15 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         if arguments.preset.as_deref() == Some("demo") {
             furnish(&client).await?;
         }
-        Ok(client)
+        let clock = client.clock().await?;
+        Ok((client, clock))
     })?;
     let seconds = (Clock::wall().now() - began).as_seconds_f64();
     if let Some(host) = &host {
         host.notes(&directory).iter().for_each(|note| output.note(note));
     }
-    tell(&client, &facts, runs_already.is_some(), seconds, arguments, output)?;
+    let seconds = runs_already.is_none().then_some(seconds);
+    tell(&client, &clock, seconds, arguments, output)?;
     if let Some(play) = play {
         output.line("")?;
         return demo::play(&directory, play, pace, |line| output.line(line));
@@ -426,7 +432,12 @@ async fn wait_for_components(
     let (context, wall) = (client.context(), Clock::wall());
     loop {
         let missing = match look(client, &context).await {
-            Ok(None) => return Ok(()),
+            // Ready a moment before the landscape has all that it begins with, and time may go.
+            Ok(None) => match client.clock().await {
+                Ok(clock) if !clock.waits_for.holds.iter().any(|hold| hold == START) => return Ok(()),
+                Ok(_) => "the landscape is not complete yet".to_owned(),
+                Err(failure) => failure.to_string(),
+            },
             Ok(Some(Missing::Refused(line))) => return Err(Failure::Refused(line)),
             Ok(Some(Missing::Yet(missing))) => missing,
             // Clusters come into being, gardener-apiservers come and go: as long as there is time it may get better.
@@ -506,50 +517,62 @@ async fn look(client: &Client, context: &process::Context) -> Result<Option<Miss
     if ready < wanted { yet(format!("{ready} of {wanted} Seeds")) } else { Ok(None) }
 }
 
+/// What there is, and what to do next; `seconds` until it was ready, unless it ran already.
 fn tell(
     client: &Client,
-    facts: &Facts,
-    runs_already: bool,
-    seconds: f64,
+    clock: &ClockState,
+    seconds: Option<f64>,
     arguments: &Arguments,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let Facts { name, gardener_version, profile, seed, seeds, apiservers, log, .. } = facts;
-    let path = arguments.kubeconfig.path();
+    let Facts { name, gardener_version, profile, seed, seeds, apiservers, log, .. } = &client.facts;
     // Before the first line: who reads no further has the contexts, too.
-    if let Some(path) = &path {
-        let admin = kubeconfig::User::admin(&client.cluster_authorities);
-        let config = kubeconfig::of(client, &seed_names(*seeds), &admin)?;
-        kubeconfig::merge(path, &config, arguments.switch_context)?;
-    }
+    let merged = match arguments.kubeconfig.path() {
+        None => None,
+        Some(path) => {
+            let admin = kubeconfig::User::admin(&client.cluster_authorities);
+            let config = kubeconfig::of(client, &seed_names(*seeds), &admin)?;
+            let current = kubeconfig::merge(&path, &config, arguments.switch_context)?;
+            Some((path, current))
+        }
+    };
     if arguments.output == "json" {
-        return output.line(&object(client).to_string());
+        return output.line(&object(client, clock).to_string());
     }
     output.line(&format!(
         "Terrarium {} · Gardener {gardener_version} (emulated) · profile {profile} · log {log}{} · seed {seed} · https://{}",
         env!("CARGO_PKG_VERSION"),
-        if log == "memory" { "" } else if facts.durable { ", durable" } else { ", fast: nothing is synced" },
+        if log == "memory" { "" } else if client.facts.durable { ", durable" } else { ", fast: nothing is synced" },
         client.host.address,
     ))?;
     let plural = if *seeds == 1 { "" } else { "s" };
     let what = format!(
         "{apiservers} gardener-apiserver, controller-manager, scheduler, admission-controller, {seeds} seed{plural}"
     );
-    if runs_already {
-        output.line(&format!("  {what}    runs already"))?;
-    } else {
-        output.line(&format!("  {what}    ready in {seconds:.1} s"))?;
+    match seconds {
+        None => output.line(&format!("  {what}    runs already"))?,
+        Some(seconds) => output.line(&format!("  {what}    ready in {seconds:.1} s"))?,
     }
-    if let Some(path) = path {
-        let seeds = seed_names(*seeds).join(", -seed-");
-        output.line(&format!("  contexts terrarium-{name}, -runtime, -seed-{seeds} in {}", path.display()))?;
-        if arguments.demo.is_none() {
-            output.line(&format!(
-                "  Look around:  kubectl --context terrarium-{name} get cloudprofiles,seeds,projects"
-            ))?;
-        }
+    let Some((path, current)) = merged else { return Ok(()) };
+    let current = match current {
+        Current::OfOthers => "current context left as it is".to_owned(),
+        Current::WasOurs | Current::IsOurs => format!("current context is terrarium-{name}"),
+    };
+    let (seeds, path) = (seed_names(*seeds).join(", -seed-"), below_home(&path, std::env::home_dir().as_deref()));
+    output.line(&format!("  contexts terrarium-{name}, -runtime, -seed-{seeds} added to {path} ({current})"))?;
+    if arguments.demo.is_none() {
+        output.line(&format!("  Look around:  kubectl --context terrarium-{name} get cloudprofiles,seeds,projects"))?;
+        let which = if name == DEFAULT { String::new() } else { format!(" --landscape {name}") };
+        let mode = super::clock::mode_name(clock.mode);
+        output.line(&format!("  Move time:    terrarium clock advance 24h{which}    (clock {mode})"))?;
     }
     Ok(())
+}
+
+/// A path as its user writes it.
+fn below_home(path: &Path, home: Option<&Path>) -> String {
+    let below = home.filter(|home| home.components().count() > 1).and_then(|home| path.strip_prefix(home).ok());
+    below.map_or_else(|| path.display().to_string(), |below| format!("~/{}", below.display()))
 }
 
 /// Names of the Seeds of a landscape.
@@ -558,15 +581,32 @@ pub(crate) fn seed_names(seeds: u32) -> Vec<String> {
 }
 
 /// The landscape as one object, for scripts.
-pub(crate) fn object(client: &Client) -> serde_json::Value {
+pub(crate) fn object(client: &Client, clock: &ClockState) -> serde_json::Value {
     json!({
         "name": client.facts.name,
+        "version": env!("CARGO_PKG_VERSION"),
         "gardenerVersion": client.facts.gardener_version,
         "profile": client.facts.profile,
+        "clock": clock,
         "seed": client.facts.seed,
         "log": client.facts.log,
+        "durable": client.facts.log != "memory" && client.facts.durable,
         "server": format!("https://{}", client.host.address),
         "pid": client.host.pid,
         "contexts": kubeconfig::names(&client.facts.name, &seed_names(client.facts.seeds)),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_shown_below_the_home_of_their_user() {
+        let shown = |path: &str, home: Option<&str>| below_home(Path::new(path), home.map(Path::new));
+        assert_eq!(shown("/home/ann/.kube/config", Some("/home/ann")), "~/.kube/config");
+        assert_eq!(shown("/home/anna/.kube/config", Some("/home/ann")), "/home/anna/.kube/config");
+        assert_eq!(shown("/tmp/config", Some("/")), "/tmp/config");
+        assert_eq!(shown("config", None), "config");
+    }
 }

@@ -52,7 +52,7 @@ pub(crate) struct Arguments {
     sync: SyncMode,
     /// Landscape time at the start [default: the demo's 2023-07-27T20:00:00Z; with manifests the evening before the
     /// first of their versions expires]
-    #[arg(long, value_name = "T")]
+    #[arg(long, value_name = "T", value_parser = crate::questions::instant)]
     start_time: Option<DateTime<Utc>>,
     /// Where the requirements documents and upstream's code differ: which of them holds
     #[arg(long, value_enum, default_value_t = ProfileName::Documents)]

@@ -192,15 +192,18 @@ pub(super) fn rows() -> Vec<ResourceInfo> {
             &["cm"],
             &[column("Data", Function(|object| cells::count(&object["data"]))), AGE]
         ),
-        own!(
-            "",
-            "core",
-            "ServiceAccount",
-            "serviceaccounts",
-            true,
-            &["sa"],
-            &[column("Secrets", Function(|object| cells::count(&object["secrets"]))), AGE]
-        ),
+        ResourceInfo {
+            subresources: &["token"],
+            ..own!(
+                "",
+                "core",
+                "ServiceAccount",
+                "serviceaccounts",
+                true,
+                &["sa"],
+                &[column("Secrets", Function(|object| cells::count(&object["secrets"]))), AGE]
+            )
+        },
         ResourceInfo { field_selectors: EVENT_SELECTORS, ..own!("", "core", "Event", "events", true, &["ev"], EVENT) },
         ResourceInfo {
             subresources: STATUS,
@@ -209,7 +212,7 @@ pub(super) fn rows() -> Vec<ResourceInfo> {
         own!("", "core", "LimitRange", "limitranges", true, &["limits"], &[AGE]),
         ResourceInfo {
             categories: ALL,
-            subresources: &["status", "binding", "eviction", "log"],
+            subresources: &["status", "eviction", "log"],
             field_selectors: POD_SELECTORS,
             ..own!("", "core", "Pod", "pods", true, &["po"], POD)
         },

@@ -373,8 +373,8 @@ fn in_order(
     }
 }
 
-/// Go's `%v` of a decoded JSON value.
-fn go_text(value: &Value) -> String {
+/// Go's `%v` of a decoded JSON value: `map[a:1 b:[x y]]`.
+pub fn go_text(value: &Value) -> String {
     match value {
         Value::Null => "<nil>".to_owned(),
         Value::String(text) => text.clone(),

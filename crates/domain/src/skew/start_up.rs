@@ -235,6 +235,18 @@ fn refused(
     Refused { rule, text, against: shown }
 }
 
+/// A rule that a landscape violates, in the words of a component that would not start for it.
+pub fn violation_text(violation: &Violation, profile: Profile) -> String {
+    let nobody = Instance::new(Component::Apiserver, "");
+    let offender = violation.offender.as_ref().unwrap_or(&nobody);
+    let version = GardenerVersion::parse(&offender.version).or_else(|| violation.against.last().cloned());
+    let Some(version) = version else {
+        let (name, raw) = (offender.component.name(), &offender.version);
+        return format!("failed parsing version of {name} {raw:?}: {}", ParseError::Invalid);
+    };
+    refused(violation.rule, offender, &version, &violation.against, profile).text
+}
+
 /// The last line of a component that does not start.
 pub fn refusal_line(instance: &Instance, refused: &Refused) -> String {
     format!(
@@ -433,6 +445,30 @@ api 1.37.0 gcm odd                 | sch 1.37.0 | -      => starts
             other => panic!("no such component: {other}"),
         };
         Instance::owned(component, name, version)
+    }
+
+    #[test]
+    fn what_a_landscape_violates_is_told_in_the_same_words() {
+        let texts = |all: &[(&str, &str)]| -> Vec<String> {
+            let instances = all.iter().map(|(name, version)| instance(name, version)).collect();
+            let landscape = Landscape { instances, ..Landscape::default() };
+            let found = violations(&landscape, Profile::Documents);
+            found.iter().map(|it| format!("{} {}", it.rule, violation_text(it, Profile::Documents))).collect()
+        };
+        assert_eq!(texts(&[("api", "v1.120.0"), ("let", "v1.119.3")]), Vec::<String>::new());
+        assert_eq!(
+            texts(&[("api", "v1.118.0"), ("api", "v1.120.0"), ("gcm", "v1.119.0")]),
+            [
+                "A1 newest and oldest gardener-apiserver instances must be within one minor version (oldest: 1.118.0, \
+                 newest: 1.120.0)",
+                "C1 gardener-controller-manager version must not be newer than gardener-apiserver version \
+                 (gardener-apiserver version: 1.118.0, gardener-controller-manager version: 1.119.0)",
+            ]
+        );
+        assert_eq!(
+            texts(&[("gcm", "latest"), ("api", "v1.120.0")]),
+            ["V0 failed parsing version of gardener-controller-manager \"latest\": Invalid Semantic Version"]
+        );
     }
 
     #[test]

@@ -37,7 +37,11 @@ pub(super) struct Broken(pub(super) String);
 
 impl From<sled::Error> for Broken {
     fn from(error: sled::Error) -> Self {
-        Self(error.to_string())
+        match error {
+            // As the system words it; sled shows what Rust calls it.
+            sled::Error::Io(error) => Self(error.to_string()),
+            error => Self(error.to_string()),
+        }
     }
 }
 

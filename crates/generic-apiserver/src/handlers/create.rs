@@ -47,6 +47,7 @@ impl Scope {
         while tries.go_on() {
             let mut object = self.object(tree.clone())?;
             self.take_identity(&mut *object, name)?;
+            warnings.extend(meta::dedup_owners(self.kind.metadata_mut(&mut *object), false));
             self.kind.default(&mut *object);
 
             let mut view = View::new(&self.server.store, &self.call.route.cluster);
@@ -55,6 +56,7 @@ impl Scope {
             self.admit(Operation::Create, &given, &mut *object, None, &mut view)?;
             let change = Change { operation: Operation::Create, name: &given, old: None };
             self.mutate(change, &mut object, &mut warnings).await?;
+            warnings.extend(meta::dedup_owners(self.kind.metadata_mut(&mut *object), true));
             let name = self.fill_identity(&mut *object);
 
             self.kind.prepare_for_create(&mut *object, &self.context);

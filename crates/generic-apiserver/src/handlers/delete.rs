@@ -3,9 +3,10 @@
 
 use std::sync::Arc;
 
-use apimachinery::GroupResource;
 use apimachinery::field::{FieldError, Path};
 use apimachinery::meta::{DeleteOptions, Time};
+use apimachinery::schema::Schema;
+use apimachinery::{GroupResource, decode};
 use eventlog::{Expect, Verb};
 use process::Response;
 
@@ -74,7 +75,13 @@ impl Scope {
         let query = &self.call.query;
         let mut options = DeleteOptions::default();
         if body.iter().any(|byte| !byte.is_ascii_whitespace()) {
-            options = serde_json::from_slice(body).map_err(|error| Failure::BadRequest(error.to_string()))?;
+            let refused = |error: &str| {
+                let kind = "DeleteOptions";
+                Failure::BadRequest(format!("{kind} in version \"v1\" cannot be handled as a {kind}: {error}"))
+            };
+            // Unknown fields are nobody's concern, a value of a wrong type is.
+            let decoded = decode::json(body, &DeleteOptions::node()).map_err(|error| refused(&error.message))?;
+            options = serde_json::from_value(decoded.tree).map_err(|error| refused(&error.to_string()))?;
         } else {
             options.grace_period_seconds = query.number("gracePeriodSeconds")?;
             options.propagation_policy = query.get("propagationPolicy").map(ToOwned::to_owned);

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use apimachinery::decode;
 use apimachinery::field::{FieldError, Path};
 use apimachinery::schema::Node;
-use apimachinery::{GroupKind, Status};
+use apimachinery::{GroupKind, Status, patch};
 use http::header::CONTENT_TYPE;
 use serde_json::{Value, json};
 
@@ -76,11 +76,24 @@ impl Scope {
         self.kind.read_tree(tree).map_err(|error| Failure::BadRequest(cannot_be_handled(&self.names().into(), &error)))
     }
 
-    /// Checks a patched tree against the schema.
-    pub(super) fn pruned(&self, tree: Value, validation: FieldValidation) -> Result<Draft> {
+    /// Patches a tree and checks it against the schema. Where that fails, what is shown is a strategic merge patch
+    /// itself, else the patched tree, which is made again for it: almost all patches succeed, and a copy of each tree
+    /// would be what they pay for those that do not.
+    pub(super) fn pruned(
+        &self,
+        make: impl Fn() -> Result<Value>,
+        strategic: Option<&Value>,
+        validation: FieldValidation,
+    ) -> Result<Draft> {
         let names = self.names();
-        let shown = if validation == FieldValidation::Strict { Some(tree.clone()) } else { None };
-        let decoded = decode::tree(tree, &names.node).map_err(|error| patched(&Value::Null, &error.message))?;
+        let shown = || match strategic {
+            Some(patch) => Ok(patch::go_text(patch)),
+            None => make().map(|tree| tree.to_string()),
+        };
+        let decoded = match decode::tree(make()?, &names.node) {
+            Ok(decoded) => decoded,
+            Err(error) => return Err(patched(shown()?, &error.message)),
+        };
         let strict = decoded.strict;
         let mut tree = decoded.tree;
         own_type(&names.into(), &mut tree)?;
@@ -90,7 +103,7 @@ impl Scope {
             FieldValidation::Strict if strict.is_empty() => strict,
             FieldValidation::Strict => {
                 let text = format!("strict decoding error: {}", strict.join(", "));
-                return Err(patched(&shown.unwrap_or_default(), &text));
+                return Err(patched(shown()?, &text));
             }
         };
         Ok(Draft { tree, warnings })
@@ -130,8 +143,7 @@ fn own_type(expected: &Expected<'_>, tree: &mut Value) -> Result<()> {
 }
 
 /// 422 for a patch whose result is no object of the kind.
-fn patched(tree: &Value, text: &str) -> Failure {
-    let shown = if tree.is_null() { "{}".to_owned() } else { tree.to_string() };
+fn patched(shown: String, text: &str) -> Failure {
     Failure::field(&GroupKind::default(), "", FieldError::invalid(&Path::new("patch"), shown, text))
 }
 

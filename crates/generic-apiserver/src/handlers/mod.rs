@@ -12,6 +12,7 @@ mod webhooks;
 
 use std::sync::Arc;
 
+use apimachinery::validation;
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
 use eventlog::{Actor, AppendError, Expect, Guard, Key, Verb};
@@ -83,6 +84,13 @@ pub(crate) async fn handle(
     let single = !path.name.is_empty();
     if names.info.namespaced && path.namespace.is_empty() && single {
         return Err(Failure::NoSuchPath);
+    }
+    if single {
+        let reasons = validation::path_segment_name(&path.name);
+        if !reasons.is_empty() {
+            let reasons = reasons.join(";");
+            return Err(Failure::BadRequest(format!("Name parameter invalid: {:?}: {reasons}", path.name)));
+        }
     }
     let verb = call.verb(&path);
     let across = call.route.cluster == "*";

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use apimachinery::field::{FieldError, Path};
-use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use base64::{DecodeError, Engine};
 use clock::TimerClass;
 use eventlog::Revision;
 use futures::future::{Either, select};
@@ -56,6 +56,7 @@ impl Scope {
         let query = &self.call.query;
         check_list_options(query)?;
         let selection = self.selection()?;
+        query.number("timeoutSeconds")?;
         let limit = usize::try_from(query.number("limit")?.unwrap_or(0)).unwrap_or(0);
         let token = query.text("continue");
         let revision_text = query.text("resourceVersion");
@@ -89,7 +90,8 @@ impl Scope {
     /// The pages after the first, from the first one's snapshot.
     async fn list_rest(&self, selection: &crate::selection::Selection, limit: usize, token: &str) -> Result<Response> {
         let invalid = |text: &str| Failure::BadRequest(format!("continue key is not valid: {text}"));
-        let bytes = URL_SAFE_NO_PAD.decode(token.trim_end_matches('=')).map_err(|error| invalid(&error.to_string()))?;
+        let bytes =
+            URL_SAFE_NO_PAD.decode(token.trim_end_matches('=')).map_err(|error| invalid(&not_base64(&error)))?;
         let token: Continue = serde_json::from_slice(&bytes).map_err(|error| invalid(&error.to_string()))?;
         if token.v != TOKEN_VERSION {
             return Err(invalid(&format!("server does not recognize this encoded version {}", token.v)));
@@ -197,7 +199,6 @@ fn list_revision(text: &str) -> Result<Option<u64>> {
 
 fn check_list_options(query: &Query) -> Result<()> {
     let path = Path::new("resourceVersionMatch");
-    let forbidden = |text: &str| Err(Failure::options("ListOptions", FieldError::forbidden(&path, text)));
     if query.get("sendInitialEvents").is_some() {
         let error = FieldError::forbidden(&Path::new("sendInitialEvents"), "sendInitialEvents is forbidden for list");
         return Err(Failure::options("ListOptions", error));
@@ -206,22 +207,30 @@ fn check_list_options(query: &Query) -> Result<()> {
     if match_.is_empty() {
         return Ok(());
     }
+    let mut errors = Vec::new();
+    let mut forbid = |text: &str| errors.push(FieldError::forbidden(&path, text));
     let revision = query.text("resourceVersion");
     if revision.is_empty() {
-        return forbidden("resourceVersionMatch is forbidden unless resourceVersion is provided");
+        forbid("resourceVersionMatch is forbidden unless resourceVersion is provided");
     }
     if !query.text("continue").is_empty() {
-        return forbidden("resourceVersionMatch is forbidden when continue is provided");
+        forbid("resourceVersionMatch is forbidden when continue is provided");
     }
-    match match_ {
-        "NotOlderThan" => Ok(()),
-        "Exact" if revision == "0" => {
-            forbidden("resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"")
-        }
-        "Exact" => Ok(()),
-        other => {
-            let supported = ["Exact", "NotOlderThan", ""];
-            Err(Failure::options("ListOptions", FieldError::not_supported(&path, other, &supported)))
-        }
+    if match_ == "Exact" && revision == "0" {
+        forbid("resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"");
     }
+    if !matches!(match_, "Exact" | "NotOlderThan") {
+        errors.push(FieldError::not_supported(&path, match_, &["Exact", "NotOlderThan", ""]));
+    }
+    if errors.is_empty() { Ok(()) } else { Err(Failure::all_options("ListOptions", errors)) }
+}
+
+/// Go's words for a text that is no base64.
+fn not_base64(error: &DecodeError) -> String {
+    let offset = match error {
+        DecodeError::InvalidByte(offset, _) | DecodeError::InvalidLastSymbol(offset, _) => *offset,
+        DecodeError::InvalidLength(length) => *length,
+        DecodeError::InvalidPadding => 0,
+    };
+    format!("illegal base64 data at input byte {offset}")
 }

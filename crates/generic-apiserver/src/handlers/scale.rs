@@ -3,15 +3,16 @@
 
 use apimachinery::catalogue::{Cell, Column};
 use apimachinery::field::{FieldError, Path};
-use apimachinery::{GroupKind, patch};
+use apimachinery::{GroupKind, decode, patch};
+use http_body_util::BodyExt;
 use process::Response;
 use serde_json::{Value, json};
 
 use super::Scope;
-use super::update::Source;
+use super::update::{Source, read_patch};
+use crate::meta;
 use crate::negotiation::Form;
 use crate::status::{Failure, Result, json_response};
-use crate::storage::stored::Stored;
 use crate::table::{self, Include};
 
 /// Source: k8s.io/kubernetes pkg/printers/internalversion/printers.go.
@@ -23,8 +24,7 @@ const COLUMNS: &[Column] = &[
 
 impl Scope {
     pub(super) fn get_scale(&self) -> Result<Response> {
-        let stored = self.stored(&self.path.name)?;
-        let tree = scale(&stored)?;
+        let tree = scale(&self.stored(&self.path.name)?.bytes())?;
         let shown = match self.form {
             Form::Object => tree,
             Form::Table(version) => {
@@ -41,28 +41,41 @@ impl Scope {
     }
 
     pub(super) async fn update_scale(self, body: &[u8]) -> Result<Response> {
-        let tree = serde_json::from_slice(body).map_err(|error| Failure::BadRequest(error.to_string()))?;
-        self.set_scale(tree).await
+        let dry_run = self.call.query.dry_run("UpdateOptions")?;
+        self.call.query.field_validation("UpdateOptions")?;
+        let refused =
+            |error: &str| Failure::BadRequest(format!("Scale in version \"v1\" cannot be handled as a Scale: {error}"));
+        let tree = decode::any_json(body).map_err(|error| refused(&error.message))?;
+        let given = tree["metadata"]["name"].as_str().unwrap_or_default();
+        if !given.is_empty() && given != self.path.name {
+            return Err(meta::name_mismatch(given, &self.path.name));
+        }
+        self.set_scale(tree, dry_run).await
     }
 
     pub(super) async fn patch_scale(self, body: &[u8]) -> Result<Response> {
+        let dry_run = self.call.query.dry_run("PatchOptions")?;
+        self.call.query.field_validation("PatchOptions")?;
         let type_ = self.patch_type()?;
-        let stored = self.stored(&self.path.name)?;
-        let mut tree = scale(&stored)?;
+        let mut tree = scale(&self.stored(&self.path.name)?.bytes())?;
         if type_ == "application/json-patch+json" {
             patch::json_patch(&mut tree, body)?;
         } else {
-            let merge = serde_json::from_slice(body)
-                .map_err(|error| Failure::BadRequest(format!("error decoding patch: {error}")))?;
-            patch::merge_patch(&mut tree, &merge);
+            patch::merge_patch(&mut tree, &read_patch(body)?);
         }
-        self.set_scale(tree).await
+        self.set_scale(tree, dry_run).await
     }
 
-    async fn set_scale(mut self, tree: Value) -> Result<Response> {
-        self.context.dry_run = self.call.query.dry_run("UpdateOptions")?;
+    async fn set_scale(mut self, tree: Value, dry_run: bool) -> Result<Response> {
+        self.context.dry_run = dry_run;
         let name = self.path.name.clone();
-        let replicas = tree["spec"]["replicas"].as_i64().unwrap_or(0);
+        let wanted = &tree["spec"]["replicas"];
+        let Some(replicas) = wanted.as_i64().or(wanted.is_null().then_some(0)) else {
+            let (kind, field) = (go_kind(wanted), "Go struct field ScaleSpec.spec.replicas of type int32");
+            return Err(Failure::BadRequest(format!(
+                "Scale in version \"v1\" cannot be handled as a Scale: json: cannot unmarshal {kind} into {field}"
+            )));
+        };
         if replicas < 0 {
             let kind = GroupKind { group: "autoscaling".to_owned(), kind: "Scale".to_owned() };
             let detail = "must be greater than or equal to 0";
@@ -70,14 +83,28 @@ impl Scope {
             return Err(Failure::field(&kind, &name, error));
         }
         let revision = tree["metadata"]["resourceVersion"].as_str().unwrap_or_default().to_owned();
-        self.modify(&name, Source::Replicas(replicas, revision)).await?;
-        let stored = self.stored(&name)?;
-        Ok(json_response(200, scale(&stored)?.to_string()))
+        // What was written, or would be in a dry run, is in the answer.
+        self.form = Form::Object;
+        let changed = self.modify(&name, Source::Replicas(replicas, revision)).await?.into_body().collect().await;
+        let changed = changed.map_err(|error| Failure::Internal(error.to_string()))?.to_bytes();
+        Ok(json_response(200, scale(&changed)?.to_string()))
     }
 }
 
-fn scale(stored: &Stored) -> Result<Value> {
-    let tree: Value = serde_json::from_slice(&stored.bytes()).map_err(|error| Failure::Internal(error.to_string()))?;
+/// What Go calls a value of JSON.
+fn go_kind(value: &Value) -> &'static str {
+    match value {
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) | Value::Null => "object",
+    }
+}
+
+/// The Scale of an object.
+fn scale(object: &[u8]) -> Result<Value> {
+    let tree: Value = serde_json::from_slice(object).map_err(|error| Failure::Internal(error.to_string()))?;
     let metadata = &tree["metadata"];
     let mut status = json!({ "replicas": tree["status"]["replicas"].as_i64().unwrap_or(0) });
     let labels = tree["spec"]["selector"]["matchLabels"].as_object().or_else(|| tree["spec"]["selector"].as_object());

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use apimachinery::field::{ErrorType, FieldError, Path};
-use apimachinery::{GroupKind, patch};
+use apimachinery::{GroupKind, decode, patch};
 use eventlog::{Expect, Verb};
 use http::header::CONTENT_TYPE;
 use process::Response;
@@ -110,13 +110,19 @@ impl Scope {
             let stored = self.stored(name)?;
             let old = self.decoded(&stored)?.clone();
             let Made { mut object, mut warnings } = self.make(&mut source, &stored, &*old)?;
-            self.keep_identity(&mut *object, &stored, &*old, matches!(source, Source::Body(_)))?;
+            let whole = matches!(source, Source::Body(_));
+            self.keep_identity(&mut *object, &stored, &*old, whole)?;
+            // Of a patch owners are looked at only once.
+            if whole {
+                warnings.extend(meta::dedup_owners(self.kind.metadata_mut(&mut *object), false));
+            }
             self.kind.default(&mut *object);
 
             let mut view = View::new(&self.server.store, &self.call.route.cluster);
             self.admit(Operation::Update, name, &mut *object, Some(&*old), &mut view)?;
             let change = Change { operation: Operation::Update, name, old: Some(&*old) };
             self.mutate(change, &mut object, &mut warnings).await?;
+            warnings.extend(meta::dedup_owners(self.kind.metadata_mut(&mut *object), true));
             self.keep_server_fields(&mut *object, &*old);
             self.kind.prepare_for_update(&mut *object, &*old, &self.context);
             let errors = self.kind.validate_update(&*object, &*old, &self.context);
@@ -237,16 +243,19 @@ impl Scope {
         old: &AnyObject,
     ) -> Result<Made> {
         if type_ == JSON_PATCH {
-            let mut tree = self.kind.to_tree(old);
-            patch::json_patch(&mut tree, body)?;
-            let draft = self.pruned(tree, validation)?;
+            let make = || {
+                let mut tree = self.kind.to_tree(old);
+                patch::json_patch(&mut tree, body)?;
+                Ok(tree)
+            };
+            let draft = self.pruned(make, None, validation)?;
             let tree = self.through_door(draft.tree, stored, old)?;
             return Ok(Made { object: self.object(tree)?, warnings: draft.warnings });
         }
         let merge = self.merge_patch(body)?;
-        let mut tree = self.kind.to_tree(old);
-        self.merge(type_, &mut tree, &merge)?;
-        let Draft { tree, warnings } = self.pruned(tree, validation)?;
+        let strategic = (type_ == STRATEGIC_PATCH).then_some(&merge);
+        let make = || self.merged(type_, self.kind.to_tree(old), &merge);
+        let Draft { tree, warnings } = self.pruned(make, strategic, validation)?;
         Ok(Made { object: self.object(tree)?, warnings })
     }
 
@@ -261,28 +270,27 @@ impl Scope {
         old: &AnyObject,
     ) -> Result<Option<Made>> {
         let merge = self.merge_patch(body)?;
-        let mut tree = self.without_rest(stored, old);
-        self.merge(type_, &mut tree, &merge)?;
-        let Draft { tree, warnings } = self.pruned(tree, validation)?;
+        let strategic = (type_ == STRATEGIC_PATCH).then_some(&merge);
+        let make = || self.merged(type_, self.without_rest(stored, old), &merge);
+        let Draft { tree, warnings } = self.pruned(make, strategic, validation)?;
         let mut partial = self.object(tree)?;
         let mut object = self.kind.copy(old);
         std::mem::swap(self.kind.metadata_mut(&mut *object), self.kind.metadata_mut(&mut *partial));
         Ok(self.kind.take_status(&mut *object, partial).then_some(Made { object, warnings }))
     }
 
-    fn merge(&self, type_: &str, tree: &mut Value, merge: &Value) -> Result<()> {
+    fn merged(&self, type_: &str, mut tree: Value, merge: &Value) -> Result<Value> {
         if type_ == STRATEGIC_PATCH {
-            patch::strategic_merge_patch(tree, merge, &self.names().node)?;
+            patch::strategic_merge_patch(&mut tree, merge, &self.names().node)?;
         } else {
-            patch::merge_patch(tree, merge);
+            patch::merge_patch(&mut tree, merge);
         }
-        Ok(())
+        Ok(tree)
     }
 
     /// Reads a merge patch, and leaves out what the door does not let through, so that nothing has to be put back.
     fn merge_patch(&self, body: &[u8]) -> Result<Value> {
-        let mut merge: Value = serde_json::from_slice(body)
-            .map_err(|error| Failure::BadRequest(format!("error decoding patch: {error}")))?;
+        let mut merge = read_patch(body)?;
         let Value::Object(fields) = &mut merge else {
             return Err(Failure::BadRequest("error decoding patch: the patch is not a JSON object".to_owned()));
         };
@@ -413,6 +421,11 @@ impl Scope {
         };
         self.append(tries, write, last).await
     }
+}
+
+/// Reads a patch of any shape.
+pub(super) fn read_patch(body: &[u8]) -> Result<Value> {
+    decode::any_json(body).map_err(|error| Failure::BadRequest(format!("error decoding patch: {}", error.message)))
 }
 
 fn object_of(tree: &mut Value) -> Result<&mut Map<String, Value>> {

@@ -232,9 +232,13 @@ impl Scope {
                 webhook.name
             ))
         };
-        let mut tree = self.kind.to_tree(&**object);
-        patch::json_patch(&mut tree, patch).map_err(|error| failed(&error.to_status().message))?;
-        let draft = self.pruned(tree, FieldValidation::Ignore).map_err(|error| failed(&error.status().message))?;
+        let make = || {
+            let mut tree = self.kind.to_tree(&**object);
+            patch::json_patch(&mut tree, patch)?;
+            Ok(tree)
+        };
+        let draft = self.pruned(make, None, FieldValidation::Ignore);
+        let draft = draft.map_err(|error| failed(&error.status().message))?;
         let mut patched = self.object(draft.tree).map_err(|error| failed(&error.status().message))?;
         self.kind.default(&mut *patched);
         let (before, after) = (self.kind.metadata(&**object), self.kind.metadata(&*patched));

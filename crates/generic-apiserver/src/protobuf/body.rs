@@ -15,6 +15,7 @@ use super::{Envelope, MEDIA_TYPE, is_known};
 use crate::negotiation::media;
 use crate::request::Call;
 use crate::status::{Failure, Result};
+use crate::subresource::Facts;
 
 /// The kind that a body must be of.
 #[derive(Clone, Debug)]
@@ -27,6 +28,12 @@ pub(crate) struct Expected {
 impl From<&ResourceInfo> for Expected {
     fn from(info: &ResourceInfo) -> Self {
         Self { kind: info.kind, version: info.version, schema: (info.schema)() }
+    }
+}
+
+impl From<Facts> for Expected {
+    fn from(facts: Facts) -> Self {
+        Self { kind: facts.kind, version: facts.version, schema: (facts.schema)() }
     }
 }
 

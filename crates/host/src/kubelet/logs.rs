@@ -9,8 +9,9 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use api::kubernetes::core::Pod;
-use apimachinery::Status;
+use apimachinery::field::{FieldError, Path};
 use apimachinery::schema::Schema;
+use apimachinery::{GroupKind, Status};
 use bytes::Bytes;
 use chrono::{DateTime, TimeDelta, Utc};
 use clock::Clock;
@@ -152,23 +153,56 @@ struct Wanted {
 }
 
 impl Wanted {
-    fn read(query: &[(String, String)], now: DateTime<Utc>) -> Self {
+    /// Reads the parameters of a request for the lines of a pod.
+    ///
+    /// Source: k8s.io/kubernetes pkg/apis/core/validation (ValidatePodLogOptions), pkg/registry/core/pod/strategy.go.
+    fn read(request: &SubresourceRequest, now: DateTime<Utc>) -> Result<Self, Status> {
         let mut wanted = Self::default();
-        for (name, value) in query {
+        let (mut errors, mut since_seconds) = (Vec::new(), None);
+        for (name, value) in &request.query {
             let flag = !matches!(value.as_str(), "false" | "0");
+            let number = || {
+                let wrong = || Status::bad_request(format!("strconv.ParseInt: parsing {value:?}: invalid syntax"));
+                value.parse::<i64>().map_err(|_| wrong())
+            };
+            let mut at_least = |least: i64| {
+                let number = number()?;
+                if number < least {
+                    let detail =
+                        ["must be greater than or equal to 0", "must be greater than 0"][usize::from(least > 0)];
+                    errors.push(FieldError::invalid(&Path::new(name.as_str()), number, detail));
+                }
+                Ok::<_, Status>(number.max(least))
+            };
             match name.as_str() {
                 "follow" => wanted.follow = flag,
                 "previous" => wanted.previous = flag,
                 "timestamps" => wanted.timestamps = flag,
                 "wallTimestamps" => wanted.wall_timestamps = flag,
-                "tailLines" => wanted.tail = value.parse().ok(),
-                "limitBytes" => wanted.bytes = value.parse().ok(),
-                "sinceSeconds" => wanted.since = value.parse().ok().map(|seconds| now - TimeDelta::seconds(seconds)),
-                "sinceTime" => wanted.since = value.parse().ok(),
+                "tailLines" => wanted.tail = usize::try_from(at_least(0)?).ok(),
+                "limitBytes" => wanted.bytes = usize::try_from(at_least(1)?).ok(),
+                "sinceSeconds" => since_seconds = Some(at_least(1)?),
+                "sinceTime" => {
+                    let form = "2006-01-02T15:04:05Z07:00";
+                    let wrong = || format!("parsing time {value:?} as {form:?}: cannot parse {value:?} as \"2006\"");
+                    wanted.since = Some(value.parse().map_err(|_| Status::bad_request(wrong()))?);
+                }
+                "container" => check_container(request, value)?,
                 _ => {}
             }
         }
-        wanted
+        if let Some(seconds) = since_seconds {
+            if wanted.since.is_some() {
+                let detail = "at most one of `sinceTime` or `sinceSeconds` may be specified";
+                errors.push(FieldError::forbidden(&Path::new(""), detail));
+            }
+            wanted.since = TimeDelta::try_seconds(seconds).and_then(|length| now.checked_sub_signed(length));
+        }
+        if errors.is_empty() {
+            return Ok(wanted);
+        }
+        let kind = GroupKind { group: String::new(), kind: "PodLogOptions".to_owned() };
+        Err(Status::invalid(&kind, &request.name, &errors))
     }
 
     fn select(&self, mut lines: Vec<Line>) -> Vec<Line> {
@@ -194,6 +228,16 @@ impl Wanted {
     }
 }
 
+/// Fails for a container that the pod does not have.
+fn check_container(request: &SubresourceRequest, wanted: &str) -> Result<(), Status> {
+    let containers = ["containers", "initContainers"].map(|list| request.object["spec"][list].as_array());
+    let mut names = containers.into_iter().flatten().flatten().map(|container| &container["name"]);
+    if wanted.is_empty() || names.any(|name| name == wanted) {
+        return Ok(());
+    }
+    Err(Status::bad_request(format!("container {wanted} is not valid for pod {}", request.name)))
+}
+
 /// Answers `pods/log`.
 #[derive(Clone, Debug)]
 pub struct LogHook(pub Logs);
@@ -205,7 +249,7 @@ impl Subresource for LogHook {
 
     fn answer<'a>(&'a self, request: SubresourceRequest, _: &Reads<'_>) -> BoxFuture<'a, Result<Response, Status>> {
         Box::pin(async move {
-            let wanted = Wanted::read(&request.query, self.0.0.clock.now());
+            let wanted = Wanted::read(&request, self.0.0.clock.now())?;
             let pod = ObjectKey::new(&request.context.cluster, &request.namespace, &request.name);
             let Some((lines, changed)) = self.0.read(&pod, wanted.previous) else {
                 if wanted.previous {

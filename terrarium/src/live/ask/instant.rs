@@ -6,6 +6,7 @@ use std::str::FromStr;
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::live::clock::duration;
+use crate::questions::instant as day_or_instant;
 
 /// An instant of landscape time, or how long ago it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +20,7 @@ impl FromStr for Since {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || format!("`{text}` is neither an instant (2025-01-31T10:00:00Z) nor a duration (90s, 24h, 2w)");
-        match text.parse() {
+        match day_or_instant(text) {
             Ok(instant) => Ok(Self::At(instant)),
             Err(_) => duration(text).map(Self::Ago).map_err(|_| wrong()),
         }
@@ -50,7 +51,7 @@ impl FromStr for Place {
         if let Ok(revision) = text.parse() {
             return Ok(Self::Revision(revision));
         }
-        let instant = text.parse().map(Self::At);
+        let instant = day_or_instant(text).map(Self::At);
         instant.map_err(|_| format!("`{text}` is neither a revision (1042) nor an instant (2025-01-31T10:00:00Z)"))
     }
 }
@@ -67,7 +68,9 @@ mod tests {
         assert_eq!("2025-01-31T10:00:00Z".parse(), Ok(Place::At(instant)));
         assert_eq!("1042".parse(), Ok(Place::Revision(1042)));
         assert_eq!("2h".parse::<Since>().map(|since| since.from(instant)), Ok(instant - TimeDelta::hours(2)));
-        for text in ["", "-1", "yesterday", "2025-01-31"] {
+        let midnight: DateTime<Utc> = "2025-01-31T00:00:00Z".parse().expect("an instant");
+        assert_eq!(("2025-01-31".parse(), "2025-01-31".parse()), (Ok(Since::At(midnight)), Ok(Place::At(midnight))));
+        for text in ["", "-1", "yesterday", "2025-01-32"] {
             assert!(text.parse::<Place>().is_err(), "{text}");
             assert!(text.parse::<Since>().is_err(), "{text}");
         }

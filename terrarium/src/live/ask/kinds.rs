@@ -34,7 +34,9 @@ pub(crate) fn find(cluster: &str, name: &str) -> Result<&'static ResourceInfo, F
         let mut near: Vec<&str> = rows().map(|row| row.plural).filter(|plural| distance(&first, plural) <= 3).collect();
         near.sort_by_key(|plural| distance(&first, plural));
         let hint = near.first().map_or_else(String::new, |plural| format!("the nearest is `{plural}`"));
-        Failure::input(format!("cluster {cluster} has no kind `{name}`"), hint)
+        let place =
+            if cluster == "*" { "no cluster has a kind".to_owned() } else { format!("cluster {cluster} has no kind") };
+        Failure::input(format!("{place} `{name}`"), hint)
     })
 }
 

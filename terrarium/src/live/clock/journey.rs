@@ -261,14 +261,10 @@ impl Journey {
         self.watch(shoots.len() > 1, &destination);
         self.teller.0.has_seen_all.notified().await;
         self.teller.begin(self.context.clock.now());
-        let to = match goal {
-            // Time that runs by itself has run on since.
-            Goal::Distance(_) => destination.to.max(self.client.clock().await?.now),
-            _ => destination.to,
-        };
+        let to = destination.to;
         if destination.state.is_some() {
             // What has just been asked for may not have been begun.
-            self.advance(self.client.clock().await?.now).await?;
+            self.advance(now).await?;
             if self.has_state(&destination).await? {
                 return self.arrive(&destination, to).await;
             }

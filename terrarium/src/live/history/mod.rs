@@ -173,8 +173,9 @@ impl Past {
             Place::At(instant) => instant,
         };
         if instant > self.now {
-            let now = self.now.to_rfc3339_opts(chrono::SecondsFormat::Secs, true);
-            return Err(Failure::input(format!("{instant} is still to come"), format!("the clock stands at {now}")));
+            let shown = |instant: DateTime<Utc>| instant.to_rfc3339_opts(chrono::SecondsFormat::AutoSi, true);
+            let hint = format!("the clock stands at {}", shown(self.now));
+            return Err(Failure::input(format!("{} is still to come", shown(instant)), hint));
         }
         // Entries up to `low` are not after the instant, and those behind `high` are.
         let (log, mut low, mut high) = (self.log(), base, head);

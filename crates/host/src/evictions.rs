@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `pods/eviction`: a pod is deleted, unless a PodDisruptionBudget needs it.
+//!
+//! How many pods a budget can do without is counted when somebody asks: nobody keeps the status of budgets here. Without
+//! controllers that say how many pods there should be, those that the budget selects are what there should be.
+//!
+//! Source: k8s.io/kubernetes pkg/registry/core/pod/storage/eviction.go, pkg/controller/disruption/disruption.go.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use api::kubernetes::tables;
+use apimachinery::meta::LabelSelector;
+use apimachinery::schema::Node;
+use apimachinery::selector::Labels;
+use apimachinery::status::StatusCause;
+use apimachinery::{DynamicObject, Status};
+use futures::future::BoxFuture;
+use generic_apiserver::Server;
+use generic_apiserver::admission::Reads;
+use generic_apiserver::subresource::{Facts, Subresource, SubresourceRequest, object};
+use http_body_util::BodyExt;
+use process::transport::full;
+use process::{Response, TransportError};
+use serde_json::{Value, json};
+
+/// Answers evictions. Cheap to clone; clones are one.
+#[derive(Clone, Default)]
+pub(crate) struct Evictions(Arc<OnceLock<Server>>);
+
+impl fmt::Debug for Evictions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Evictions")
+    }
+}
+
+impl Evictions {
+    /// Says which server has the pods; once.
+    pub(crate) fn look_at(&self, server: Server) {
+        let _ = self.0.set(server);
+    }
+}
+
+/// A budget, and the pods that it selects.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Budget {
+    name: String,
+    /// `minAvailable` and `maxUnavailable`, as they are written.
+    least: Value,
+    missing: Value,
+    expected: i64,
+    healthy: i64,
+}
+
+impl Budget {
+    /// How many pods have to be healthy. Percentages are of those that there should be, rounded up.
+    fn needed(&self) -> i64 {
+        let count = |value: &Value| {
+            let percent = || value.as_str()?.strip_suffix('%')?.parse::<i64>().ok();
+            value.as_i64().or_else(|| Some((percent()? * self.expected + 99) / 100))
+        };
+        match (count(&self.least), count(&self.missing)) {
+            (Some(least), _) => least,
+            (None, Some(missing)) => (self.expected - missing).max(0),
+            (None, None) => 0,
+        }
+    }
+
+    /// Whether one pod that counts may go.
+    fn allows(&self) -> Result<(), Status> {
+        let (needed, healthy) = (self.needed(), self.healthy);
+        if healthy > needed {
+            return Ok(());
+        }
+        let mut refused =
+            Status::too_many_requests("Cannot evict pod as it would violate the pod's disruption budget.");
+        let details = refused.details.get_or_insert_default();
+        // Who drains a node asks again by himself, later than clients repeat a request.
+        details.retry_after_seconds = None;
+        details.causes.push(StatusCause {
+            reason: "DisruptionBudget".to_owned(),
+            message: format!(
+                "The disruption budget {} needs {needed} healthy pods and has {healthy} currently",
+                self.name
+            ),
+            field: String::new(),
+        });
+        Err(refused)
+    }
+}
+
+fn is_ready(pod: &DynamicObject) -> bool {
+    let conditions = pod.get(&["status", "conditions"]).and_then(Value::as_array);
+    conditions.is_some_and(|all| all.iter().any(|one| one["type"] == "Ready" && one["status"] == "True"))
+}
+
+/// The budgets that a pod counts for.
+fn budgets(pod: &DynamicObject, namespace: &str, reads: &Reads<'_>) -> Vec<Budget> {
+    let all = |group: &str, plural: &str| -> Vec<DynamicObject> {
+        let all = reads.0.list_any(group, plural, Some(namespace));
+        all.iter().filter_map(|object| object.downcast_ref::<DynamicObject>().cloned()).collect()
+    };
+    let pods = all("", "pods");
+    let budget = |budget: &DynamicObject| {
+        let selector: LabelSelector = serde_json::from_value(budget.get(&["spec", "selector"])?.clone()).ok()?;
+        let selector = Labels::from_selector(&selector).ok().filter(|it| it.matches(&pod.metadata.labels))?;
+        let mine: Vec<&DynamicObject> = pods.iter().filter(|pod| selector.matches(&pod.metadata.labels)).collect();
+        let count = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+        let living = |pod: &&&DynamicObject| is_ready(pod) && !pod.metadata.is_being_deleted();
+        let field = |name| budget.get(&["spec", name]).cloned().unwrap_or_default();
+        Some(Budget {
+            name: budget.metadata.name.clone(),
+            least: field("minAvailable"),
+            missing: field("maxUnavailable"),
+            expected: count(mine.len()),
+            healthy: count(mine.iter().filter(living).count()),
+        })
+    };
+    all("policy", "poddisruptionbudgets").iter().filter_map(budget).collect()
+}
+
+/// Whether a pod may be evicted.
+fn judge(namespace: &str, name: &str, reads: &Reads<'_>) -> Result<(), Status> {
+    let pod = reads.0.get_any("", "pods", namespace, name);
+    let Some(pod) = pod.as_ref().and_then(|pod| pod.downcast_ref::<DynamicObject>()) else { return Ok(()) };
+    let phase = pod.get(&["status", "phase"]).and_then(Value::as_str).unwrap_or_default();
+    // Who is not healthy, has ended or ends already, is not missed.
+    if matches!(phase, "Pending" | "Succeeded" | "Failed") || pod.metadata.is_being_deleted() {
+        return Ok(());
+    }
+    match &budgets(pod, namespace, reads)[..] {
+        [] => Ok(()),
+        [budget] if !is_ready(pod) && budget.healthy >= budget.needed() && budget.needed() > 0 => Ok(()),
+        [budget] => budget.allows(),
+        _ => Err(Status::internal_error(
+            "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.",
+        )),
+    }
+}
+
+impl Subresource for Evictions {
+    fn facts(&self) -> Facts {
+        Facts {
+            group: "policy",
+            version: "v1",
+            kind: "Eviction",
+            verbs: &["create"],
+            schema: || tables::node("policy", "Eviction").unwrap_or(Node::Raw),
+        }
+    }
+
+    fn answer<'a>(&'a self, request: SubresourceRequest, reads: &Reads<'_>) -> BoxFuture<'a, Result<Response, Status>> {
+        let judged = judge(&request.namespace, &request.name, reads);
+        Box::pin(async move {
+            judged?;
+            let given = request.body["metadata"]["name"].as_str().unwrap_or_default();
+            if !given.is_empty() && given != request.name {
+                return Err(Status::bad_request("name in URL does not match name in Eviction object"));
+            }
+            let failed = |error: &dyn fmt::Display| Status::internal_error(&error.to_string());
+            let server = self.0.get().ok_or_else(|| failed(&"there is no server yet"))?;
+            let mut options = request.body["deleteOptions"].clone();
+            if request.context.dry_run {
+                options["dryRun"] = json!(["All"]);
+            }
+            let SubresourceRequest { context, namespace, name, .. } = request;
+            let path = format!("/clusters/{}/api/v1/namespaces/{namespace}/pods/{name}", context.cluster);
+            let body = if options.is_null() { String::new() } else { options.to_string() };
+            let mut delete = http::Request::delete(path).body(full(body)).map_err(|error| failed(&error))?;
+            delete.extensions_mut().insert(context.user);
+            let response = server.call(delete).await.map_err(|error: TransportError| failed(&error))?;
+            if response.status().is_success() {
+                return Ok(object(
+                    201,
+                    &json!({
+                        "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201,
+                    }),
+                ));
+            }
+            let body = response.into_body().collect().await.map_err(|error| failed(&error))?.to_bytes();
+            Err(serde_json::from_slice(&body).map_err(|error| failed(&error))?)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn budgets_count_pods_and_percentages() {
+        let budget = |least: Value, missing: Value, expected, healthy| Budget {
+            name: "b".to_owned(),
+            least,
+            missing,
+            expected,
+            healthy,
+        };
+        for (least, missing, expected, healthy, needed, allows) in [
+            (json!(2), Value::Null, 3, 3, 2, true),
+            (json!(3), Value::Null, 3, 3, 3, false),
+            (json!("50%"), Value::Null, 3, 3, 2, true),
+            (json!("50%"), Value::Null, 3, 2, 2, false),
+            (Value::Null, json!(1), 3, 3, 2, true),
+            (Value::Null, json!(0), 3, 3, 3, false),
+            (Value::Null, json!("100%"), 3, 1, 0, true),
+            (Value::Null, Value::Null, 3, 1, 0, true),
+        ] {
+            let budget = budget(least, missing, expected, healthy);
+            assert_eq!((budget.needed(), budget.allows().is_ok()), (needed, allows), "{budget:?}");
+        }
+        let refused = budget(json!(3), Value::Null, 3, 3).allows().expect_err("all three are needed");
+        let details = refused.details.expect("why");
+        assert_eq!(refused.code, 429);
+        assert_eq!(details.causes[0].message, "The disruption budget b needs 3 healthy pods and has 3 currently");
+    }
+}

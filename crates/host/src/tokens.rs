@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Tokens of ServiceAccounts: `serviceaccounts/token` issues them, and who shows one is that account.
+//!
+//! | claim | holds |
+//! | --- | --- |
+//! | `iss`, `aud`, `sub`, `iat`, `nbf`, `exp`, `jti`, `kubernetes.io` | what the real API server writes; instants of landscape time |
+//! | `terrarium.dev/cluster` | the cluster whose account it is: all clusters share one key |
+//!
+//! A token is worth something for as long as its account, and the Pod or Secret that it is bound to, exist with the uids
+//! that they had then.
+//!
+//! **Deliberately absent.** Keys that others could verify with (`/openid/v1/jwks`): the signature is an HMAC with a
+//! secret of the landscape. Secrets of type `kubernetes.io/service-account-token`.
+//!
+//! Source: k8s.io/kubernetes pkg/registry/core/serviceaccount/storage/token.go, pkg/serviceaccount/claims.go.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use api::kubernetes::tables;
+use apimachinery::field::{FieldError, Path};
+use apimachinery::meta::ObjectMeta;
+use apimachinery::schema::Node;
+use apimachinery::{DynamicObject, GroupKind, GroupResource, Status};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
+use futures::future::BoxFuture;
+use generic_apiserver::Server;
+use generic_apiserver::admission::Reads;
+use generic_apiserver::authentication::{Authenticator, Credentials, Identity, Unauthorized};
+use generic_apiserver::subresource::{Facts, Subresource, SubresourceRequest, object};
+use process::{Response, User};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+/// Who issues, and who tokens are for unless they say otherwise.
+const ISSUER: &str = "https://kubernetes.default.svc.cluster.local";
+/// Seconds that a token is valid for by default, at least, and at most.
+const DEFAULT: i64 = 3600;
+const LEAST: i64 = 600;
+const MOST: i64 = 1 << 32;
+/// Bytes of a block of SHA-256.
+const BLOCK: usize = 64;
+
+/// Issues and judges tokens. Cheap to clone; clones are one.
+#[derive(Clone)]
+pub struct Tokens(Arc<Inner>);
+
+struct Inner {
+    secret: Vec<u8>,
+    /// Knows which accounts there are.
+    server: OnceLock<Server>,
+}
+
+impl fmt::Debug for Tokens {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Tokens")
+    }
+}
+
+/// What a token says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Claims {
+    aud: Vec<String>,
+    exp: i64,
+    iat: i64,
+    iss: String,
+    jti: String,
+    #[serde(rename = "kubernetes.io")]
+    about: About,
+    nbf: i64,
+    sub: String,
+    #[serde(rename = "terrarium.dev/cluster")]
+    cluster: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct About {
+    namespace: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pod: Option<Named>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    secret: Option<Named>,
+    serviceaccount: Named,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Named {
+    name: String,
+    uid: String,
+}
+
+impl Tokens {
+    /// Tokens signed with a secret.
+    pub fn new(secret: Vec<u8>) -> Self {
+        Self(Arc::new(Inner { secret, server: OnceLock::new() }))
+    }
+
+    /// Says which server knows the accounts; once.
+    pub(crate) fn look_at(&self, server: Server) {
+        let _ = self.0.server.set(server);
+    }
+
+    /// The cluster of a token, if it is one of these.
+    pub(crate) fn cluster(&self, token: &str) -> Option<String> {
+        self.read(token).ok().map(|claims| claims.cluster)
+    }
+
+    fn sign(&self, text: &str) -> String {
+        URL_SAFE_NO_PAD.encode(hmac(&self.0.secret, text.as_bytes()))
+    }
+
+    fn write(&self, claims: &Claims) -> String {
+        let part = |tree: Value| URL_SAFE_NO_PAD.encode(tree.to_string());
+        let text = format!("{}.{}", part(json!({ "alg": "HS256", "typ": "JWT" })), part(json!(claims)));
+        format!("{text}.{}", self.sign(&text))
+    }
+
+    /// What a token says, if its signature is ours.
+    fn read(&self, token: &str) -> Result<Claims, Unauthorized> {
+        let wrong = || Unauthorized("unknown token".to_owned());
+        let (text, signature) = token.rsplit_once('.').ok_or_else(wrong)?;
+        // Compared whole, so that how long it takes says nothing.
+        let own = self.sign(text);
+        let differing = own.bytes().zip(signature.bytes()).fold(0, |all, (left, right)| all | (left ^ right));
+        if differing != 0 || own.len() != signature.len() {
+            return Err(wrong());
+        }
+        let (_, claims) = text.split_once('.').ok_or_else(wrong)?;
+        let claims = URL_SAFE_NO_PAD.decode(claims).map_err(|_| wrong())?;
+        serde_json::from_slice(&claims).map_err(|_| wrong())
+    }
+
+    /// Whose token it is, in a cluster and at an instant.
+    async fn judge(&self, token: &str, cluster: &str, now: DateTime<Utc>) -> Result<User, Unauthorized> {
+        let claims = self.read(token)?;
+        let wrong = |why: String| Err(Unauthorized(why));
+        if claims.cluster != cluster {
+            return wrong(format!("a token of cluster {}", claims.cluster));
+        }
+        if now.timestamp() >= claims.exp {
+            return wrong("an expired token".to_owned());
+        }
+        if !claims.aud.iter().any(|audience| audience == ISSUER) {
+            return wrong("a token for others".to_owned());
+        }
+        let Some(server) = self.0.server.get() else { return wrong("nobody knows accounts".to_owned()) };
+        let About { namespace, pod, secret, serviceaccount } = &claims.about;
+        let all = [("serviceaccounts", Some(serviceaccount)), ("pods", pod.as_ref()), ("secrets", secret.as_ref())];
+        for (plural, named) in all.into_iter().filter_map(|(plural, named)| Some((plural, named?))) {
+            let found = server.metadata(cluster, "", plural, namespace, &named.name).await;
+            if found.is_none_or(|found| found.uid != named.uid || found.is_being_deleted()) {
+                return wrong(format!("{plural} {namespace}/{} is gone", named.name));
+            }
+        }
+        let groups = vec!["system:serviceaccounts".into(), format!("system:serviceaccounts:{namespace}").into()];
+        Ok(User { name: claims.sub.as_str().into(), groups, component: None })
+    }
+
+    /// A token for an account, as a request asks for it.
+    fn issue(&self, request: &SubresourceRequest, reads: &Reads<'_>) -> Result<Value, Status> {
+        let spec = &request.body["spec"];
+        let seconds = spec["expirationSeconds"].as_i64().unwrap_or(DEFAULT);
+        let detail = match seconds {
+            seconds if seconds < LEAST => "may not specify a duration less than 10 minutes",
+            seconds if seconds > MOST => "may not specify a duration larger than 2^32 seconds",
+            _ => "",
+        };
+        if !detail.is_empty() {
+            let kind = GroupKind { group: "authentication.k8s.io".to_owned(), kind: "TokenRequest".to_owned() };
+            let error = FieldError::invalid(&Path::new("spec").child("expirationSeconds"), seconds, detail);
+            return Err(Status::invalid(&kind, "", &[error]));
+        }
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let given = spec["audiences"].as_array().into_iter().flatten().map(text).collect::<Vec<_>>();
+        let audiences = if given.is_empty() { vec![ISSUER.to_owned()] } else { given };
+        let now = request.context.now;
+        let until = TimeDelta::try_seconds(seconds).and_then(|length| now.checked_add_signed(length));
+        let until = until.ok_or_else(|| Status::bad_request("the token would outlast time"))?;
+        let (namespace, name) = (&request.namespace, &request.name);
+        let uid = text(&request.object["metadata"]["uid"]);
+        let (pod, secret) = bound(&spec["boundObjectRef"], namespace, reads)?;
+        let subject = format!("system:serviceaccount:{namespace}:{name}");
+        let cluster = request.context.cluster.to_string();
+        // A token is told apart by what it says and when.
+        let id = hmac(&self.0.secret, format!("{cluster} {subject} {uid} {} {seconds}", now.to_rfc3339()).as_bytes());
+        let claims = Claims {
+            aud: audiences.clone(),
+            exp: until.timestamp(),
+            iat: now.timestamp(),
+            iss: ISSUER.to_owned(),
+            jti: id.iter().take(16).map(|byte| format!("{byte:02x}")).collect(),
+            about: About {
+                namespace: namespace.clone(),
+                pod,
+                secret,
+                serviceaccount: Named { name: name.clone(), uid },
+            },
+            nbf: now.timestamp(),
+            sub: subject,
+            cluster,
+        };
+        let shown = |instant: DateTime<Utc>| instant.to_rfc3339_opts(SecondsFormat::Secs, true);
+        Ok(json!({
+            "kind": "TokenRequest",
+            "apiVersion": "authentication.k8s.io/v1",
+            "metadata": { "name": name, "namespace": namespace, "creationTimestamp": shown(now) },
+            "spec": { "audiences": audiences, "expirationSeconds": seconds, "boundObjectRef": spec["boundObjectRef"] },
+            "status": { "token": self.write(&claims), "expirationTimestamp": shown(until) },
+        }))
+    }
+}
+
+/// The Pod or the Secret that a token is to be bound to.
+fn bound(reference: &Value, namespace: &str, reads: &Reads<'_>) -> Result<(Option<Named>, Option<Named>), Status> {
+    let text = |field: &str| reference[field].as_str().unwrap_or_default();
+    if reference.is_null() {
+        return Ok((None, None));
+    }
+    let plural = match (text("apiVersion"), text("kind")) {
+        ("v1", "Pod") => "pods",
+        ("v1", "Secret") => "secrets",
+        (version, kind) => {
+            let (group, version) = version.rsplit_once('/').unwrap_or(("", version));
+            let kind = format!("{group}/{version}, Kind={kind}");
+            return Err(Status::bad_request(format!("cannot bind token to object of type {kind:?}")));
+        }
+    };
+    let resource = GroupResource { group: String::new(), resource: plural.to_owned() };
+    let found = reads.0.get_any("", plural, namespace, text("name"));
+    let found = found.and_then(|object| object.downcast_ref::<DynamicObject>().map(|it| it.metadata.clone()));
+    let ObjectMeta { name, uid, .. } = found.ok_or_else(|| Status::not_found(&resource, text("name")))?;
+    if !matches!(text("uid"), given if given.is_empty() || given == uid) {
+        let why = format!(
+            "the UID in the bound object reference ({}) does not match the UID in record. The object might have been \
+             deleted and then recreated",
+            text("uid")
+        );
+        return Err(Status::conflict(&resource, &name, &why));
+    }
+    let named = Some(Named { name, uid });
+    Ok(if plural == "pods" { (named, None) } else { (None, named) })
+}
+
+impl Authenticator for Tokens {
+    fn authenticate<'a>(&'a self, credentials: Credentials<'a>) -> BoxFuture<'a, Result<Identity, Unauthorized>> {
+        Box::pin(async move {
+            match credentials.bearer_token {
+                Some(token) => self.judge(token, credentials.cluster, credentials.now).await.map(Identity::User),
+                None => Ok(Identity::Anonymous),
+            }
+        })
+    }
+}
+
+impl Subresource for Tokens {
+    fn facts(&self) -> Facts {
+        Facts {
+            group: "authentication.k8s.io",
+            version: "v1",
+            kind: "TokenRequest",
+            verbs: &["create"],
+            schema: || tables::node("authentication", "TokenRequest").unwrap_or(Node::Raw),
+        }
+    }
+
+    fn answer<'a>(&'a self, request: SubresourceRequest, reads: &Reads<'_>) -> BoxFuture<'a, Result<Response, Status>> {
+        let issued = self.issue(&request, reads).map(|tree| object(201, &tree));
+        Box::pin(async { issued })
+    }
+}
+
+/// HMAC with SHA-256 (RFC 2104).
+fn hmac(secret: &[u8], text: &[u8]) -> Vec<u8> {
+    let mut key = [0_u8; BLOCK];
+    if secret.len() > BLOCK {
+        key[..32].copy_from_slice(&Sha256::digest(secret));
+    } else {
+        key[..secret.len()].copy_from_slice(secret);
+    }
+    let padded = |pad: u8| key.map(|byte| byte ^ pad);
+    let inner = Sha256::new().chain_update(padded(0x36)).chain_update(text).finalize();
+    Sha256::new().chain_update(padded(0x5c)).chain_update(inner).finalize().to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hex(bytes: &[u8]) -> String {
+        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// RFC 4231, cases 2 and 6.
+    #[test]
+    fn signatures_are_those_of_the_standard() {
+        assert_eq!(
+            hex(&hmac(b"Jefe", b"what do ya want for nothing?")),
+            "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
+        );
+        assert_eq!(
+            hex(&hmac(&[0xaa; 131], b"Test Using Larger Than Block-Size Key - Hash Key First")),
+            "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54"
+        );
+    }
+
+    #[test]
+    fn only_what_was_signed_with_the_secret_is_read() {
+        let tokens = Tokens::new(b"secret".to_vec());
+        let named = |name: &str| Named { name: name.to_owned(), uid: "1".to_owned() };
+        let claims = Claims {
+            aud: vec![ISSUER.to_owned()],
+            exp: 2,
+            iat: 1,
+            iss: ISSUER.to_owned(),
+            jti: "x".to_owned(),
+            about: About { namespace: "a".to_owned(), pod: None, secret: None, serviceaccount: named("b") },
+            nbf: 1,
+            sub: "system:serviceaccount:a:b".to_owned(),
+            cluster: "garden".to_owned(),
+        };
+        let token = tokens.write(&claims);
+        assert_eq!(tokens.read(&token), Ok(claims));
+        let (text, signature) = token.rsplit_once('.').expect("three parts");
+        let none = format!("{}.{}.", URL_SAFE_NO_PAD.encode(r#"{"alg":"none"}"#), text.split('.').nth(1).expect("two"));
+        for wrong in ["", ".", "a.b.c", &token[1..], &token[..token.len() - 1], &format!("{text}x.{signature}"), &none]
+        {
+            assert!(tokens.read(wrong).is_err(), "{wrong}");
+        }
+        assert!(Tokens::new(b"other".to_vec()).read(&token).is_err());
+    }
+}

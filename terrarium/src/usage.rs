@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What is wrong with a command line, in the form of every other failure: what, and what to do.
+
+use std::ffi::OsString;
+
+use clap::{Command, Error};
+
+use crate::failure::Failure;
+
+/// A failure for words that `clap` refuses. Its own text has a paragraph for each part, the usage among them; kept are
+/// the first one as a line, and a tip or the command that tells more.
+pub(crate) fn failure(error: &Error, root: &Command, words: &[OsString]) -> Failure {
+    let text = error.render().to_string();
+    let line = |paragraph: &str| paragraph.lines().map(str::trim).collect::<Vec<_>>().join(" ");
+    let what = line(text.split("\n\n").next().unwrap_or_default());
+    let tip = text.split("\n\n").map(line).find_map(|line| Some(line.strip_prefix("tip: ")?.to_owned()));
+    let more = || format!("`{} --help` says more", command(root, words));
+    Failure::input(what.strip_prefix("error: ").unwrap_or(&what), tip.unwrap_or_else(more))
+}
+
+/// The command that words name, as far as they do.
+fn command(root: &Command, words: &[OsString]) -> String {
+    let (mut at, mut name) = (root, root.get_name().to_owned());
+    for word in words.iter().skip(1).filter_map(|word| word.to_str()) {
+        if let Some(next) = at.find_subcommand(word) {
+            at = next;
+            name.push(' ');
+            name.push_str(word);
+        }
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{CommandFactory, Parser};
+
+    use super::*;
+    use crate::Arguments;
+
+    #[track_caller]
+    fn check(line: &str, what: &str, hint: &str) {
+        let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        let error = Arguments::try_parse_from(&words).expect_err("it is wrong");
+        let failure = failure(&error, &Arguments::command(), &words);
+        assert_eq!((failure.to_string().as_str(), failure.hint(), failure.exit_code()), (what, hint, 2), "{line}");
+    }
+
+    #[test]
+    fn what_is_wrong_is_one_line_and_what_to_do_another() {
+        check(
+            "terrarium clock advance",
+            "the following required arguments were not provided: <D>",
+            "`terrarium clock advance --help` says more",
+        );
+        check("terrarium --sed", "unexpected argument '--sed' found", "`terrarium --help` says more");
+        check("terrarium up --sed 2", "unexpected argument '--sed' found", "a similar argument exists: '--seed'");
+        check(
+            "terrarium completion tcsh",
+            "invalid value 'tcsh' for '<SHELL>' [possible values: bash, elvish, fish, powershell, zsh]",
+            "a similar value exists: 'zsh'",
+        );
+        check("terrarium stats", "unrecognized subcommand 'stats'", "a similar subcommand exists: 'status'");
+        check(
+            "terrarium clock until soon",
+            "invalid value 'soon' for '<TIME|window|shoot/P/N=STATE>': `soon` is no instant as 2027-01-31T00:00:00Z, nor \
+             `window`, nor shoot/PROJECT/NAME=STATE",
+            "`terrarium clock until --help` says more",
+        );
+    }
+}
