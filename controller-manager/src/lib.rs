@@ -36,6 +36,8 @@ use std::collections::BTreeSet;
 
 use chrono::TimeDelta;
 use controller::leader_election;
+use domain::hibernation;
+use domain::lifetime::RetryPeriods;
 use domain::maintenance::Restarters;
 use domain::profile::Profile;
 use domain::seed_lifecycle::Periods;
@@ -71,6 +73,10 @@ pub struct Config {
     pub concurrent_syncs: usize,
     /// `controllers.shootMaintenance`
     pub shoot_maintenance: Restarters,
+    /// `controllers.shootHibernation.triggerDeadlineDuration`: how long after its activation a schedule still counts.
+    pub shoot_hibernation_deadline: TimeDelta,
+    /// `controllers.shootRetry`
+    pub shoot_retry: RetryPeriods,
     /// How long conditions `ExtensionsReady` and `BackupBucketsReady` are `Progressing` before they fail.
     pub seed_threshold: TimeDelta,
     /// How long a gardenlet may be silent.
@@ -82,6 +88,8 @@ impl Default for Config {
         Self {
             concurrent_syncs: 20,
             shoot_maintenance: Restarters::default(),
+            shoot_hibernation_deadline: hibernation::TRIGGER_DEADLINE,
+            shoot_retry: RetryPeriods::default(),
             seed_threshold: TimeDelta::minutes(1),
             seed_periods: Periods::default(),
         }

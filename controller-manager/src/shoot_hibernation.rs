@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use api::core::{HibernationSchedule, Shoot};
 use apimachinery::meta::Time;
+use chrono::TimeDelta;
 use controller::{Api, Change, Controller, Error, EventType, ObjectKey, ObjectRef, Patch, Recorder, Requeue};
 use domain::hibernation;
 use process::Context;
@@ -23,6 +24,7 @@ struct Reconciler {
     stores: Stores,
     shoots: Api<Shoot>,
     recorder: Recorder,
+    trigger_deadline: TimeDelta,
 }
 
 /// Runs the controller.
@@ -30,6 +32,7 @@ pub async fn run(context: Context, stores: Stores, config: Config) {
     let reconciler = Arc::new(Reconciler {
         shoots: Api::all(&context, GARDEN),
         recorder: Recorder::named(&context, GARDEN, "shoot-hibernation-controller"),
+        trigger_deadline: config.shoot_hibernation_deadline,
         stores: stores.clone(),
         context: context.clone(),
     });
@@ -61,7 +64,7 @@ impl Reconciler {
     async fn reconcile(&self, key: &ObjectKey) -> Result<Requeue, Error> {
         let Some(shoot) = self.stores.shoots.get(key) else { return Ok(Requeue::OnChange) };
         let (now, version) = (self.context.clock.now(), &self.context.identity.version);
-        let Some(decision) = hibernation::decide(&shoot, version, hibernation::TRIGGER_DEADLINE, now) else {
+        let Some(decision) = hibernation::decide(&shoot, version, self.trigger_deadline, now) else {
             return Ok(Requeue::OnChange);
         };
         if let Some(switch) = decision.switch {

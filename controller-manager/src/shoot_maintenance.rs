@@ -9,9 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use api::core::{CloudProfileSpec, LastMaintenance, Shoot};
 use chrono::{DateTime, Utc};
 use controller::{Api, Change, Controller, Error, EventType, ObjectKey, ObjectRef, Patch, Recorder, Requeue};
-use domain::maintenance::{self, Plan, Restarters, Severity, report};
+use domain::maintenance::{self, Plan, Planned, Restarters, Severity, agenda, report};
 use domain::profile::Profile;
-use domain::window::{Window, effective_window};
 use domain::{annotations, cloud_profile};
 use process::Context;
 use serde_json::{Value, json};
@@ -22,11 +21,12 @@ use crate::{GARDEN, Options};
 /// Name of the controller.
 pub const NAME: &str = "shoot-maintenance";
 
-/// What the controller has planned for a Shoot, kept for the one case in which a changed window does not count yet.
-#[derive(Clone, Copy)]
-struct Planned {
-    at: DateTime<Utc>,
-    window: Window,
+/// What the controller remembers of a Shoot.
+#[derive(Clone, Copy, Default)]
+struct Memory {
+    planned: Option<Planned>,
+    /// How often the window of a plan became void; a pass sees by it that this happened while it worked.
+    voided: u64,
 }
 
 struct Reconciler {
@@ -36,7 +36,7 @@ struct Reconciler {
     recorder: Recorder,
     restarters: Restarters,
     profile: Profile,
-    planned: Mutex<BTreeMap<ObjectKey, Planned>>,
+    memory: Mutex<BTreeMap<ObjectKey, Memory>>,
 }
 
 /// Runs the controller.
@@ -46,7 +46,7 @@ pub async fn run(context: Context, stores: Stores, options: Options) {
         recorder: Recorder::named(&context, GARDEN, "shoot-maintenance-controller"),
         restarters: options.config.shoot_maintenance,
         profile: options.profile,
-        planned: Mutex::default(),
+        memory: Mutex::default(),
         stores: stores.clone(),
         context: context.clone(),
     });
@@ -65,8 +65,8 @@ pub async fn run(context: Context, stores: Stores, options: Options) {
 }
 
 impl Reconciler {
-    fn planned(&self) -> MutexGuard<'_, BTreeMap<ObjectKey, Planned>> {
-        self.planned.lock().unwrap_or_else(PoisonError::into_inner)
+    fn memory(&self) -> MutexGuard<'_, BTreeMap<ObjectKey, Memory>> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A Shoot that is new is looked at, and one whose maintenance is requested or whose window counts anew.
@@ -74,13 +74,16 @@ impl Reconciler {
         let is_looked_at = match (&change.old, &change.new) {
             (None, Some(_)) => true,
             (Some(old), Some(new)) => {
-                if maintenance::update_replans(old, new, self.profile) {
-                    self.planned().remove(&change.key);
+                if agenda::update_replans(old, new, self.profile) {
+                    let mut memory = self.memory();
+                    let memory = memory.entry(change.key.clone()).or_default();
+                    memory.planned = memory.planned.map(Planned::void);
+                    memory.voided += 1;
                 }
-                maintenance::update_is_looked_at(old, new, self.profile)
+                agenda::update_is_looked_at(old, new, self.profile)
             }
             (_, None) => {
-                self.planned().remove(&change.key);
+                self.memory().remove(&change.key);
                 false
             }
         };
@@ -90,42 +93,30 @@ impl Reconciler {
     async fn reconcile(&self, key: &ObjectKey) -> Result<Requeue, Error> {
         let Some(shoot) = self.stores.shoots.get(key) else { return Ok(Requeue::OnChange) };
         if shoot.metadata.is_being_deleted() {
-            self.planned().remove(key);
+            self.memory().remove(key);
             return Ok(Requeue::OnChange);
         }
         let now = self.context.clock.now();
-        let window = effective_window(&shoot);
-        // A plan with another window than the present one is left where a changed window does not count yet.
-        let planned = self.planned().get(key).copied().filter(|planned| planned.window != window);
-        let is_requested = maintenance::is_requested(&shoot);
-        if let Some(planned) = planned.filter(|planned| planned.at > now) {
-            if is_requested {
-                self.maintain(&shoot, now).await?;
-            }
-            return Ok(Requeue::At(planned.at));
-        }
-        let span = maintenance::next_run(&shoot, now);
-        let next = span.instant(self.context.random.draw(maintenance::NEXT_RUN_DRAW, &key.to_string(), span.ordinal()));
-        let comes_due = planned.is_some_and(|planned| planned.window.contains(now));
-        if is_requested || comes_due || window.contains(now) {
+        let before = self.memory().get(key).copied().unwrap_or_default();
+        let turn = agenda::turn(&shoot, before.planned, now, |span| {
+            span.instant(self.context.random.draw(agenda::NEXT_RUN_DRAW, &key.to_string(), span.ordinal()))
+        });
+        if turn.is_due {
             self.maintain(&shoot, now).await?;
         }
-        self.planned().insert(key.clone(), Planned { at: next, window });
-        Ok(Requeue::At(next))
+        let mut memory = self.memory();
+        let after = memory.entry(key.clone()).or_default();
+        after.planned = Some(if after.voided == before.voided { turn.next } else { turn.next.void() });
+        Ok(Requeue::At(turn.next.at))
     }
 
-    /// One run. What a user should know goes into `status.lastMaintenance` and Events; an error is a stale object or a
-    /// server that does not answer.
+    /// One run. What a user should know goes into `status.lastMaintenance` and Events; an error, after which the run is
+    /// tried again, is a CloudProfile that is not there, a version that does not parse, a stale object or a server that
+    /// does not answer.
     async fn maintain(&self, shoot: &Shoot, now: DateTime<Utc>) -> Result<(), Error> {
         let offered = self.offered_versions(shoot).await?;
         let name = maintenance::profile_name(&shoot.spec);
-        let plan = match maintenance::plan(shoot, &name, &offered, now) {
-            Ok(plan) => plan,
-            Err(error) => {
-                tracing::warn!(namespace = shoot.metadata.namespace, name = shoot.metadata.name, %error, "not maintained");
-                return Ok(());
-            }
-        };
+        let plan = maintenance::plan(shoot, &name, &offered, now).map_err(|error| Error::Failed(error.to_string()))?;
         let shoots = self.shoots.in_namespace_of(shoot);
         let mut stored = shoot.clone();
         if plan.has_findings() {

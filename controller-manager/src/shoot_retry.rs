@@ -4,10 +4,9 @@
 //! Source: pkg/controllermanager/controller/shoot/retry @ v1.120.0.
 
 use api::core::Shoot;
-use chrono::TimeDelta;
 use controller::{Api, Change, Controller, ObjectKey, Patch, Requeue};
 use domain::annotations::OPERATION;
-use domain::lifetime::{RETRY_JITTER, failed_by_rate_limits, has_failed, retry_after};
+use domain::lifetime::{failed_by_rate_limits, has_failed};
 use process::Context;
 use serde_json::json;
 
@@ -28,8 +27,8 @@ pub async fn run(context: Context, stores: Stores, config: Config) {
             let (shoots, stores, context) = (shoots.clone(), stores.clone(), context.clone());
             async move {
                 let Some(shoot) = stores.shoots.get(&key) else { return Ok(Requeue::OnChange) };
-                let Some(after) = retry_after(&shoot) else { return Ok(Requeue::OnChange) };
-                if context.clock.now() > after {
+                let Some(ends) = config.shoot_retry.ends(&shoot) else { return Ok(Requeue::OnChange) };
+                if context.clock.now() > ends {
                     let patch = json!({ "metadata": { "annotations": { OPERATION: "retry" } } });
                     let shoots = shoots.in_namespace_of(&*shoot);
                     match shoots.patch(&shoot.metadata.name, &Patch::Merge(patch)).await {
@@ -37,11 +36,9 @@ pub async fn run(context: Context, stores: Stores, config: Config) {
                         _ => return Ok(Requeue::OnChange),
                     }
                 }
-                // The first instant that is late enough, and up to the jitter more; its ordinal is the failure's second.
-                let jitter = RETRY_JITTER.num_nanoseconds().unwrap_or_default().unsigned_abs().max(1);
-                let ordinal = after.timestamp().unsigned_abs();
-                let delay = context.random.draw("shoot-retry", &key.to_string(), ordinal) % jitter;
-                Ok(Requeue::At(after + TimeDelta::nanoseconds(1 + delay.cast_signed())))
+                // The failure's second tells the draws of one Shoot apart.
+                let draw = context.random.draw("shoot-retry", &key.to_string(), ends.timestamp().unsigned_abs());
+                Ok(Requeue::At(config.shoot_retry.next_try(ends, draw)))
             }
         })
         .await;

@@ -117,6 +117,7 @@ fn a_shoot_is_force_updated(kubectl: Kubectl, sandbox: &Sandbox) {
     in_order(&refused, &["confirmation.gardener.cloud/deletion"]);
 
     // Thirty days: one maintenance a day, none of which has anything to do.
+    sandbox.terrarium(&["config", "set", "gardenlet", "controllers.shoot.reconcileInMaintenanceOnly=true"]);
     sandbox.terrarium(&["clock", "advance", "30d"]);
     let state = demo(&["get", "shoot", "local", "-o", "jsonpath={.status.lastOperation.state}"]);
     assert_eq!(state, "Succeeded");

@@ -18,6 +18,8 @@ fn binaries() -> PathBuf {
 fn landscape(name: &str, shoots: usize) -> Sandbox {
     let sandbox = Sandbox::new(&binaries(), &Path::new(env!("CARGO_TARGET_TMPDIR")).join(name));
     sandbox.terrarium(&["up", "--start-time", "2023-07-27T20:00:00Z", "--clock", "stepped"]);
+    // Maintenance is what is looked at here: Shoots are not reconciled every hour, too.
+    sandbox.terrarium(&["config", "set", "gardenlet", "controllers.shoot.reconcileInMaintenanceOnly=true"]);
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/landscape");
     let kubectl = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "garden", words);
     kubectl(&["apply", "-f", &format!("{folder}/garden.yaml")]);

@@ -12,6 +12,7 @@ mod manifests;
 mod output;
 mod questions;
 mod simulate;
+mod spelling;
 mod usage;
 
 use std::ffi::OsString;

@@ -56,11 +56,36 @@ pub fn expiration<'a>(shoot: &Shoot, quotas: impl IntoIterator<Item = &'a Quota>
 /// Code of errors that pass by themselves after a while.
 const RATE_LIMITS_EXCEEDED: &str = "ERR_INFRA_RATE_LIMITS_EXCEEDED";
 
-/// How long after a failure it is tried again (`controllers.shootRetry.retryPeriod`).
-pub const RETRY_PERIOD: TimeDelta = TimeDelta::minutes(10);
+/// When a failure by rate limits is tried again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RetryPeriods {
+    /// `controllers.shootRetry.retryPeriod`: from the failure on.
+    pub period: TimeDelta,
+    /// `controllers.shootRetry.retryJitterPeriod`: by how much the next try is delayed at most.
+    pub jitter: TimeDelta,
+}
 
-/// By how much the next try is delayed at most (`controllers.shootRetry.retryJitterPeriod`).
-pub const RETRY_JITTER: TimeDelta = TimeDelta::minutes(5);
+impl Default for RetryPeriods {
+    /// 10 minutes, and up to 5 more.
+    fn default() -> Self {
+        Self { period: TimeDelta::minutes(10), jitter: TimeDelta::minutes(5) }
+    }
+}
+
+impl RetryPeriods {
+    /// When such a Shoot may be tried again: strictly after this instant. `None` for any other Shoot.
+    pub fn ends(self, shoot: &Shoot) -> Option<DateTime<Utc>> {
+        let last = shoot.status.last_operation.as_ref().filter(|_| failed_by_rate_limits(shoot))?;
+        Some(last.last_update_time.0 + self.period)
+    }
+
+    /// The instant of the next try for a random number: the first one that is late enough, and up to the jitter more.
+    pub fn next_try(self, ends: DateTime<Utc>, draw: u64) -> DateTime<Utc> {
+        let jitter = self.jitter.num_nanoseconds().and_then(|jitter| u64::try_from(jitter).ok()).unwrap_or_default();
+        let delay = if jitter == 0 { 0 } else { draw % jitter };
+        ends + TimeDelta::nanoseconds(1 + delay.cast_signed())
+    }
+}
 
 /// Whether the last operation failed and nobody changed the Shoot since.
 pub fn has_failed(shoot: &Shoot) -> bool {
@@ -72,12 +97,6 @@ pub fn has_failed(shoot: &Shoot) -> bool {
 pub fn failed_by_rate_limits(shoot: &Shoot) -> bool {
     let has_code = |code: &String| code == RATE_LIMITS_EXCEEDED;
     has_failed(shoot) && shoot.status.last_errors.iter().any(|error| error.codes.iter().any(has_code))
-}
-
-/// When such a Shoot may be tried again: strictly after this instant. `None` for any other Shoot.
-pub fn retry_after(shoot: &Shoot) -> Option<DateTime<Utc>> {
-    let last = shoot.status.last_operation.as_ref().filter(|_| failed_by_rate_limits(shoot))?;
-    Some(last.last_update_time.0 + RETRY_PERIOD)
 }
 
 #[cfg(test)]
@@ -119,16 +138,31 @@ mod tests {
 
     #[test]
     fn only_rate_limits_are_tried_again() {
+        let default = RetryPeriods::default();
         let mut shoot = Shoot::default();
         let last_update_time = Time(at("01T10:00:00"));
         shoot.status.last_operation =
             Some(LastOperation { state: "Failed".to_owned(), last_update_time, ..LastOperation::default() });
         let error = |code: &str| LastError { codes: vec![code.to_owned()], ..LastError::default() };
         shoot.status.last_errors = vec![error("ERR_INFRA_QUOTA_EXCEEDED")];
-        assert_eq!(retry_after(&shoot), None);
+        assert_eq!(default.ends(&shoot), None);
         shoot.status.last_errors.push(error("ERR_INFRA_RATE_LIMITS_EXCEEDED"));
-        assert_eq!(retry_after(&shoot), Some(at("01T10:10:00")));
+        assert_eq!(default.ends(&shoot), Some(at("01T10:10:00")));
+        let patient = RetryPeriods { period: TimeDelta::hours(1), ..default };
+        assert_eq!(patient.ends(&shoot), Some(at("01T11:00:00")));
         shoot.metadata.generation = 2;
-        assert_eq!(retry_after(&shoot), None);
+        assert_eq!(default.ends(&shoot), None);
+    }
+
+    #[test]
+    fn the_next_try_is_spread_over_the_jitter() {
+        let ends = at("01T10:10:00");
+        let try_at = |jitter, draw| RetryPeriods { jitter, ..RetryPeriods::default() }.next_try(ends, draw) - ends;
+        let minutes = TimeDelta::minutes;
+        assert_eq!(try_at(minutes(5), 0), TimeDelta::nanoseconds(1), "the first instant that is late enough");
+        assert_eq!(try_at(minutes(5), 299_999_999_999), minutes(5));
+        assert_eq!(try_at(minutes(5), 300_000_000_000), TimeDelta::nanoseconds(1));
+        assert_eq!(try_at(minutes(0), 7), TimeDelta::nanoseconds(1));
+        assert_eq!(try_at(minutes(-1), 7), TimeDelta::nanoseconds(1));
     }
 }

@@ -222,41 +222,34 @@ struct TwoPhase<'a> {
     pending: Option<&'a mut Vec<PendingWorkersRollout>>,
 }
 
+/// The view of one credential: the types of the API have the same fields and nothing in common.
+macro_rules! two_phase {
+    ($one:ident, $pending:expr) => {
+        TwoPhase {
+            phase: &mut $one.phase,
+            initiation: &mut $one.last_initiation_time,
+            initiation_finished: &mut $one.last_initiation_finished_time,
+            completion_triggered: &mut $one.last_completion_triggered_time,
+            completion: &mut $one.last_completion_time,
+            pending: $pending,
+        }
+    };
+}
+
 impl<'a> TwoPhase<'a> {
     fn authorities(rotation: &'a mut ShootCredentialsRotation) -> Self {
         let one = rotation.certificate_authorities.get_or_insert_default();
-        Self {
-            phase: &mut one.phase,
-            initiation: &mut one.last_initiation_time,
-            initiation_finished: &mut one.last_initiation_finished_time,
-            completion_triggered: &mut one.last_completion_triggered_time,
-            completion: &mut one.last_completion_time,
-            pending: Some(&mut one.pending_workers_rollouts),
-        }
+        two_phase!(one, Some(&mut one.pending_workers_rollouts))
     }
 
     fn service_account_key(rotation: &'a mut ShootCredentialsRotation) -> Self {
         let one = rotation.service_account_key.get_or_insert_default();
-        Self {
-            phase: &mut one.phase,
-            initiation: &mut one.last_initiation_time,
-            initiation_finished: &mut one.last_initiation_finished_time,
-            completion_triggered: &mut one.last_completion_triggered_time,
-            completion: &mut one.last_completion_time,
-            pending: Some(&mut one.pending_workers_rollouts),
-        }
+        two_phase!(one, Some(&mut one.pending_workers_rollouts))
     }
 
     fn etcd_encryption_key(rotation: &'a mut ShootCredentialsRotation) -> Self {
         let one = rotation.etcd_encryption_key.get_or_insert_default();
-        Self {
-            phase: &mut one.phase,
-            initiation: &mut one.last_initiation_time,
-            initiation_finished: &mut one.last_initiation_finished_time,
-            completion_triggered: &mut one.last_completion_triggered_time,
-            completion: &mut one.last_completion_time,
-            pending: None,
-        }
+        two_phase!(one, None)
     }
 
     /// `spec` has the pools, for credentials that roll them.

@@ -385,6 +385,39 @@ fn a_missing_extension_is_an_error_until_it_comes_back() {
     assert!(shoot.status.last_errors.is_empty());
 }
 
+/// A task that is asked for while a run is under way waits for the next one.
+#[test]
+fn tasks_that_are_added_meanwhile_are_not_lost() {
+    const TASKS: &str = "shoot.gardener.cloud/tasks";
+    let mut audited = Audited::start(Options::new(1, evening()));
+    audited.create_shoot("local");
+    let api = shoots(&audited);
+    let until = |audited: &mut Audited, generation| {
+        let is_done =
+            |shoot: &Shoot| shoot.status.observed_generation == generation && is(shoot, "Reconcile", "Succeeded");
+        audited.until_done("2023-07-27T23:00:00Z", wait::for_object(&api, "local", is_done))
+    };
+    // A node more: the run takes a while after the infrastructure is done.
+    audited.until("2023-07-27T21:00:00Z");
+    let present = audited.shoot("local");
+    let mut larger = present.clone();
+    larger.spec.provider.workers[0].minimum = 4;
+    larger.spec.provider.workers[0].maximum = 4;
+    larger.metadata.annotations.insert(TASKS.to_owned(), "deployInfrastructure".to_owned());
+    let asked = audited.run(api.update(&present, &larger)).expect("valid");
+    audited.until("2023-07-27T21:00:05Z");
+    let tasks = Patch::Merge(json!({ "metadata": { "annotations": { TASKS: "restartCoreAddons,foo" } } }));
+    let running = audited.run(api.patch("local", &tasks)).expect("valid");
+    assert!(is(&running, "Reconcile", "Processing"), "{:?}", running.status.last_operation);
+    let done = until(&mut audited, asked.metadata.generation);
+    assert_eq!(done.metadata.annotation(TASKS), Some("restartCoreAddons,foo"));
+
+    let again = Patch::Merge(json!({ "metadata": { "annotations": { "gardener.cloud/operation": "reconcile" } } }));
+    let asked = audited.run(api.patch("local", &again)).expect("valid");
+    let done = until(&mut audited, asked.metadata.generation);
+    assert_eq!(done.metadata.annotation(TASKS), Some("foo"), "nobody knows it, so nobody has done it");
+}
+
 /// Infrastructure and DNSRecords act when maintenance demands it; a record acts at once when what it publishes changed.
 #[test]
 fn infrastructure_and_dns_records_rest_outside_of_the_window() {

@@ -279,10 +279,7 @@ impl Botanist {
 
     /// Whether the Shoot carries a task in `shoot.gardener.cloud/tasks`.
     pub(crate) fn has_task(&self, task: &str) -> bool {
-        self.shoot
-            .metadata
-            .annotation(domain::annotations::TASKS)
-            .is_some_and(|tasks| tasks.split(',').any(|present| present.trim() == task))
+        domain::annotations::has_task(&self.shoot.metadata.annotations, task)
     }
 
     /// A component's failure as the kind's name says it.

@@ -9,8 +9,8 @@ use clap::Args;
 use gardenlet_sim::gardenlet;
 
 use crate::failure::Failure;
-use crate::live::distance;
 use crate::output::Output;
+use crate::spelling::distance;
 use words::{WORDS, Word};
 
 /// Words that are offered for one that is not known.

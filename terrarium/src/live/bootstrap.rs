@@ -96,17 +96,24 @@ async fn component(
         _ => (1, vec![format!("--profile={}", facts.profile)]),
     };
     if let Some(configuration) = program.configuration() {
-        let config = config_map(program, configuration, seed)?;
+        let config = config_map(program, configuration, facts, seed)?;
         create(&Api::namespaced(context, cluster, NAMESPACE), config).await?;
     }
     let deployment = program.deployment(&facts.gardener_version, replicas, &args);
     create(&Api::namespaced(context, cluster, NAMESPACE), deployment).await
 }
 
-fn config_map(program: Program, (api_version, kind): (&str, &str), seed: Option<&Seed>) -> Result<ConfigMap, Failure> {
+fn config_map(
+    program: Program,
+    (api_version, kind): (&str, &str),
+    facts: &Facts,
+    seed: Option<&Seed>,
+) -> Result<ConfigMap, Failure> {
     let mut tree = json!({ "apiVersion": api_version, "kind": kind });
     if let (Program::Gardenlet, Some(seed)) = (program, seed) {
-        tree["controllers"] = json!({ "shoot": { "reconcileInMaintenanceOnly": true } });
+        if facts.demo {
+            tree["controllers"] = json!({ "shoot": { "reconcileInMaintenanceOnly": true } });
+        }
         tree["seedConfig"] = json!({ "metadata": { "name": seed.metadata.name }, "spec": seed.spec });
     }
     let text = serde_yaml_ng::to_string(&tree).map_err(|error| Failure::Failed(error.to_string()))?;

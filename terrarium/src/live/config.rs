@@ -23,13 +23,13 @@ use process::Context;
 use serde_json::{Map, Value, json};
 
 use super::ask::clusters::ClusterName;
-use super::ask::kinds::distance;
 use super::client::Client;
 use super::components::{NAMESPACE, Program};
 use super::directory::write_private;
 use super::{Which, apiserver, block_on, configuration};
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::spelling::nearest;
 
 /// Key of the ConfigMap.
 const FILE: &str = "config.yaml";
@@ -341,12 +341,6 @@ fn yaml(tree: &Value) -> Result<String, Failure> {
     serde_yaml_ng::to_string(tree).map_err(|error| Failure::Failed(error.to_string()))
 }
 
-/// What was probably meant.
-pub(super) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
-    let nearest = known.min_by_key(|known| (distance(&name.to_lowercase(), &known.to_lowercase()), *known));
-    nearest.map(|known| format!("the nearest is `{known}`")).unwrap_or_default()
-}
-
 fn at<'a>(tree: &'a Value, key: &str) -> Option<&'a Value> {
     key.split('.').try_fold(tree, |tree, segment| tree.get(segment))
 }
@@ -432,11 +426,5 @@ mod tests {
         let mut again = tree_to_flags(&tree).expect("a mapping");
         again.sort();
         assert_eq!(again, ["--feature-gates=A=true,B=false", "--profile=upstream"]);
-    }
-
-    #[test]
-    fn the_nearest_name_is_told() {
-        assert_eq!(nearest("gardenlett", Program::ALL.into_iter().map(Program::name)), "the nearest is `gardenlet`");
-        assert_eq!(nearest("x", std::iter::empty()), "");
     }
 }

@@ -124,6 +124,10 @@ pub(super) fn controller_manager(tree: &Value) -> controller_manager::Config {
     let Restarters { control_plane, core_addons } = &mut config.shoot_maintenance;
     put(control_plane, maintenance["enableShootControlPlaneRestarter"].as_bool());
     put(core_addons, maintenance["enableShootCoreAddonRestarter"].as_bool());
+    let (hibernation, retry) = (&tree["controllers"]["shootHibernation"], &tree["controllers"]["shootRetry"]);
+    put(&mut config.shoot_hibernation_deadline, duration(&hibernation["triggerDeadlineDuration"]));
+    put(&mut config.shoot_retry.period, duration(&retry["retryPeriod"]));
+    put(&mut config.shoot_retry.jitter, duration(&retry["retryJitterPeriod"]));
     config
 }
 
@@ -151,6 +155,8 @@ pub(super) fn scheduler(tree: &Value) -> Result<scheduler::Config, String> {
 
 #[cfg(test)]
 mod tests {
+    use domain::lifetime::RetryPeriods;
+
     use super::*;
 
     const GARDENLET: &str = "apiVersion: gardenlet.config.gardener.cloud/v1alpha1\nkind: GardenletConfiguration\n";
@@ -211,6 +217,18 @@ mod tests {
         assert_eq!(config.capacity, BTreeMap::from([("shoots".to_owned(), 9)]));
         assert_eq!(config.feature_gates, BTreeMap::from([("NewWorkerPoolHash".to_owned(), true)]));
         assert_eq!(config.thresholds.0, BTreeMap::from([("EveryNodeReady".to_owned(), TimeDelta::minutes(3))]));
+
+        let text = "apiVersion: controllermanager.config.gardener.cloud/v1alpha1\nkind: \
+                    ControllerManagerConfiguration\ncontrollers:\n  shootMaintenance: {enableShootCoreAddonRestarter: true}\n  \
+                    shootHibernation: {triggerDeadlineDuration: 30m}\n  shootRetry: {retryPeriod: 1m, retryJitterPeriod: \
+                    10s}\n  seed: {shootMonitorPeriod: 200s}\n";
+        let tree = read(Program::ControllerManager, text, "v1.120.0").expect("a configuration");
+        let config = controller_manager(&tree);
+        assert_eq!(config.shoot_maintenance, Restarters { control_plane: true, core_addons: true });
+        assert_eq!(config.shoot_hibernation_deadline, TimeDelta::minutes(30));
+        let retry = RetryPeriods { period: TimeDelta::minutes(1), jitter: TimeDelta::seconds(10) };
+        assert_eq!(config.shoot_retry, retry);
+        assert_eq!(config.seed_periods.shoot_monitor, TimeDelta::seconds(200));
 
         let text = "apiVersion: scheduler.config.gardener.cloud/v1alpha1\nkind: SchedulerConfiguration\nschedulers: {shoot: \
                     {candidateDeterminationStrategy: SameRegion}}";

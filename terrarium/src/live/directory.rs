@@ -57,6 +57,9 @@ pub(crate) struct Facts {
     /// How much of the past is kept.
     #[serde(default)]
     pub(crate) history: Retention,
+    /// Whether it begins as a demo: days are to go by quickly, so gardenlets reconcile in maintenance windows only.
+    #[serde(default)]
+    pub(crate) demo: bool,
     /// Set: gone with the process that runs it, contexts in this kubeconfig included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) ephemeral: Option<Ephemeral>,

@@ -19,10 +19,10 @@ use gardenlet_sim::gardenlet;
 use super::ask::table::Table;
 use super::client::Client;
 use super::clock::duration;
-use super::config::nearest;
 use super::{Which, block_on};
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::spelling::nearest;
 
 /// Let something go wrong, and see what it has done
 #[derive(Debug, Args)]

@@ -45,7 +45,6 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-pub(crate) use ask::kinds::distance;
 pub(crate) use directory::Directory;
 
 use crate::failure::Failure;

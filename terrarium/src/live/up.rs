@@ -58,7 +58,8 @@ pub(crate) struct Arguments {
     /// Wait for Enter between two parts of the story
     #[arg(long, requires = "demo", conflicts_with = "pace")]
     step: bool,
-    /// What a new landscape holds: nothing of its own, or CloudProfile, Project and credentials of the demo
+    /// What a new landscape holds: nothing of its own, or CloudProfile, Project and credentials of the demo, with Shoots
+    /// that are reconciled in their maintenance windows only
     /// [default: empty]
     #[arg(long, value_parser = ["empty", "demo"])]
     preset: Option<String>,
@@ -275,6 +276,7 @@ impl Arguments {
             bind: self.bind.unwrap_or(loopback()),
             san: self.san.clone(),
             history: self.history.unwrap_or_default(),
+            demo: is_demo,
             ephemeral: self.ephemeral.then(|| Ephemeral { kubeconfig: self.kubeconfig.path() }),
         };
         directory.write_facts(&facts)?;

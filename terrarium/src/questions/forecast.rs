@@ -271,7 +271,7 @@ fn standing(shoot: &Shoot, offer: &Offer, course: &Course, until: DateTime<Utc>)
 fn explained(world: &World, forecast: &Forecast, name: &str, from: DateTime<Utc>) -> Result<Vec<String>, Failure> {
     let Some(shoot) = world.shoots.iter().find(|shoot| name_of(shoot) == name) else {
         let names = world.shoots.iter().map(name_of);
-        let nearest = names.min_by_key(|known| crate::live::ask::kinds::distance(known, name));
+        let nearest = names.min_by_key(|known| crate::spelling::distance(known, name));
         let hint = nearest.map(|nearest| format!("the nearest is `{nearest}`")).unwrap_or_default();
         return Err(Failure::input(format!("there is no Shoot {name} among the manifests"), hint));
     };

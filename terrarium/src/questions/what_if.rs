@@ -9,7 +9,7 @@ use chrono::{DateTime, Utc};
 
 use super::instant;
 use crate::failure::Failure;
-use crate::live::ask::kinds::distance;
+use crate::spelling::distance;
 
 /// Versions by kind or image, and by version or its beginning.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -156,6 +156,20 @@ mod tests {
     }
 
     #[test]
+    fn the_operator_says_how_late_an_activation_still_counts() {
+        let switch =
+            |deadline, now| decide(&shoot(), "v1.120.0", deadline, at(now)).and_then(|decision| decision.switch);
+        for (minutes, now, expected) in [
+            (10, "15T20:09:59", Some(Switch::Hibernate)),
+            (10, "15T20:10:00", None),
+            (1440, "16T05:59:59", Some(Switch::Hibernate)),
+            (0, "15T20:00:00", None),
+        ] {
+            assert_eq!(switch(TimeDelta::minutes(minutes), now), expected, "{minutes} {now}");
+        }
+    }
+
+    #[test]
     fn of_equal_activations_the_first_in_the_list_counts() {
         let mut given = shoot();
         given.spec.hibernation.as_mut().expect("set").schedules[0].end = Some("0 20 * * *".to_owned());

@@ -25,7 +25,9 @@ const OIDC_CONFIG: &str = ".spec.kubernetes.kubeAPIServer.oidcConfig is set to n
 /// # Errors
 /// When the version of a pool with its own kubelet configuration does not parse.
 pub fn migrate(spec: &mut ShootSpec, old: &Version, new: &Version) -> Result<Vec<String>, ParseError> {
-    let crosses = |minor: u64| *old < Version::new(1, minor, 0) && *new >= Version::new(1, minor, 0);
+    // As in every comparison with a bound, pre-releases count as their release.
+    let (old, new) = (old.release(), new.release());
+    let crosses = |minor: u64| old < Version::new(1, minor, 0) && new >= Version::new(1, minor, 0);
     let mut operations = Vec::new();
 
     if let Some(server) = &mut spec.kubernetes.kube_api_server {
@@ -74,7 +76,8 @@ fn for_each_pool_kubelet(
         let Some(kubernetes) = &mut worker.kubernetes else { continue };
         let version = kubernetes.version.as_ref().unwrap_or(&spec.kubernetes.version);
         if let Some(kubelet) = &mut kubernetes.kubelet {
-            each(kubelet, &format!("spec.provider.workers[{index}].kubernetes.kubelet"), &version.parse()?);
+            let version: Version = version.parse()?;
+            each(kubelet, &format!("spec.provider.workers[{index}].kubernetes.kubelet"), &version.release());
         }
     }
     Ok(())

@@ -5,11 +5,12 @@
 //! order: a dry run of [`Plan::shoot`], `status.lastMaintenance`, the object, `status.lastMaintenance` again, Events.
 //! A version that cannot be raised is an outcome, not an error.
 //!
-//! **Tour.** [`decision`] whether and to what a version is raised; [`migration`] what a new Kubernetes version forbids in
-//! the spec; [`operation`] annotations and tasks; [`report`] texts.
+//! **Tour.** [`agenda`] when a Shoot is looked at; [`decision`] whether and to what a version is raised; [`migration`]
+//! what a new Kubernetes version forbids in the spec; [`operation`] annotations and tasks; [`report`] texts.
 //!
 //! Source: pkg/controllermanager/controller/shoot/maintenance @ v1.120.0; docs/usage/shoot/shoot_maintenance.md.
 
+pub mod agenda;
 pub mod decision;
 pub mod migration;
 pub mod operation;
@@ -18,17 +19,15 @@ pub mod report;
 mod tests;
 
 use api::core::{CloudProfileSpec, Shoot, ShootSpec};
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 
+pub use self::agenda::{NEXT_RUN_DRAW, Planned, next_run, update_is_looked_at};
 pub use self::decision::{Outcome, kubernetes_update, machine_image_update};
 pub use self::operation::Restarters;
 pub use self::report::{Event, Severity};
 use crate::annotations;
 use crate::cloud_profile;
-use crate::profile::Profile;
-use crate::reconcile::is_confined;
 use crate::versions::{ParseError, Version};
-use crate::window::{Span, effective_window};
 
 /// What one run of maintenance makes of a Shoot.
 #[derive(Clone, Debug, PartialEq)]
@@ -139,36 +138,9 @@ pub fn apply(stored: &Shoot, plan: &Plan, restarters: Restarters) -> Shoot {
     shoot
 }
 
-/// Purpose of the random number that chooses the instant of a Shoot's next run.
-pub const NEXT_RUN_DRAW: &str = "shoot-maintenance";
-
-/// The stretch of time in which the next run of a Shoot lies, as seen from an instant.
-///
-/// It is the window after that instant: a run at exactly the begin of a window is followed by the one of tomorrow.
-pub fn next_run(shoot: &Shoot, now: DateTime<Utc>) -> Span {
-    effective_window(shoot).next(now + TimeDelta::nanoseconds(1))
-}
-
 /// Whether the Shoot carries the annotation that asks for maintenance now.
 pub fn is_requested(shoot: &Shoot) -> bool {
     shoot.metadata.annotation(annotations::OPERATION) == Some("maintain")
-}
-
-/// Whether an update of the Shoot makes the maintenance controller look at it: maintenance is requested, or its next run
-/// has to be planned anew.
-pub fn update_is_looked_at(old: &Shoot, new: &Shoot, profile: Profile) -> bool {
-    (is_requested(new) && !is_requested(old)) || update_replans(old, new, profile)
-}
-
-/// Whether an update of the Shoot makes its planned run void: the time window changed.
-///
-/// While the roll-out is confined before and after, a new window waits in profile `documents`: the planned run keeps
-/// its time.
-pub fn update_replans(old: &Shoot, new: &Shoot, profile: Profile) -> bool {
-    let window =
-        |shoot: &Shoot| shoot.spec.maintenance.as_ref().and_then(|maintenance| maintenance.time_window.clone());
-    let waits = profile.confined_window_change_waits() && is_confined(&old.spec) && is_confined(&new.spec);
-    window(old) != window(new) && !waits
 }
 
 /// The profile that a Shoot refers to, as messages name it; empty without a reference.

@@ -5,6 +5,7 @@ use api::core::*;
 use chrono::{DateTime, Utc};
 
 use super::*;
+use crate::profile::Profile;
 
 fn now() -> DateTime<Utc> {
     "2025-06-15T12:00:00Z".parse().expect("RFC 3339")

@@ -360,7 +360,7 @@ impl Botanist {
         let key = controller::ObjectKey::new(&self.technical_id, "kube-system", "coredns");
         let present = self.gardenlet.stores.deployments.get(&key);
         let restarted = if self.has_task(TASK) {
-            Some(self.started.0.to_rfc3339_opts(SecondsFormat::Secs, true))
+            Some(self.gardenlet.context.clock.now().to_rfc3339_opts(SecondsFormat::Secs, true))
         } else {
             present.and_then(|present| present.spec.template.metadata.annotations.get(RESTARTED_AT).cloned())
         };

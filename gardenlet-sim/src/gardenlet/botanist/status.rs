@@ -108,20 +108,20 @@ impl Botanist {
     /// Takes the tasks that are done out of `shoot.gardener.cloud/tasks`, those of one instant in one write, unless the
     /// Shoot was changed since the run began.
     pub(crate) async fn write_finished_tasks(&self) -> Result<(), controller::Error> {
-        let (left, count) = {
+        let key = super::super::shared::garden_key(&self.shoot.metadata.namespace, &self.shoot.metadata.name);
+        let present = self.gardenlet.stores.shoots.get(&key);
+        // What somebody has added meanwhile stays for the next run.
+        let mut annotations = present.as_ref().unwrap_or(&self.shoot).metadata.annotations.clone();
+        let count = {
             let run = self.run();
             if run.finished_tasks.len() == run.finished_tasks_written {
                 return Ok(());
             }
-            let tasks = self.shoot.metadata.annotation(domain::annotations::TASKS).unwrap_or_default();
-            let is_left = |task: &&str| !task.is_empty() && !run.finished_tasks.contains(task);
-            let left: Vec<&str> = tasks.split(',').map(str::trim).filter(is_left).collect();
-            (left.join(","), run.finished_tasks.len())
+            domain::annotations::remove_tasks(&mut annotations, &run.finished_tasks);
+            run.finished_tasks.len()
         };
-        let key = super::super::shared::garden_key(&self.shoot.metadata.namespace, &self.shoot.metadata.name);
-        let present = self.gardenlet.stores.shoots.get(&key);
         if present.is_none_or(|present| present.metadata.generation == self.shoot.metadata.generation) {
-            let value = if left.is_empty() { Value::Null } else { Value::String(left) };
+            let value = annotations.remove(domain::annotations::TASKS).map_or(Value::Null, Value::String);
             let patch = Patch::Merge(json!({ "metadata": { "annotations": { domain::annotations::TASKS: value } } }));
             let api = self.gardenlet.garden::<Shoot>(&self.shoot.metadata.namespace);
             api.patch(&self.shoot.metadata.name, &patch).await?;

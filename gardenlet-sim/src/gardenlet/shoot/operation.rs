@@ -329,7 +329,6 @@ fn facts(gardenlet: &Gardenlet, shoot: &Shoot, seed: &Seed, domains: &Domains) -
         server.spec.template.metadata.annotations.contains_key(AUTHORIZER_ANNOTATION)
             && server.status.available_replicas > 0
     });
-    let tasks = shoot.metadata.annotation(annotations::TASKS).unwrap_or_default();
     Facts {
         workerless,
         hibernated: rules::is_hibernation_enabled(spec),
@@ -354,7 +353,7 @@ fn facts(gardenlet: &Gardenlet, shoot: &Shoot, seed: &Seed, domains: &Domains) -
             .and_then(|addons| addons.nginx_ingress.as_ref())
             .is_some_and(|ingress| ingress.enabled),
         managed_issuer: shoot.metadata.annotation("authentication.gardener.cloud/issuer") == Some("managed"),
-        restart_control_plane_pods: tasks.split(',').any(|task| task.trim() == "restartControlPlanePods"),
+        restart_control_plane_pods: annotations::has_task(&shoot.metadata.annotations, "restartControlPlanePods"),
         nodes_network_known: networks.0.is_some() || networks.1,
         namespace_gone,
         no_cleanup: namespace_gone || api_server.is_none() || !has_infrastructure,

@@ -5,6 +5,7 @@ use api::catalogue;
 use apimachinery::catalogue::ResourceInfo;
 
 use crate::failure::Failure;
+use crate::spelling::distance;
 
 /// The kind with a name, in a cluster (in its name for paths, or `*`).
 ///
@@ -62,22 +63,6 @@ pub(crate) fn api_version(row: &ResourceInfo) -> String {
 /// `shoot.core.gardener.cloud`, `pod`.
 pub(crate) fn full_name(row: &ResourceInfo) -> String {
     if row.group.is_empty() { row.singular.to_owned() } else { format!("{}.{}", row.singular, row.group) }
-}
-
-/// How many letters must be put in, taken out or changed to make one word of the other.
-pub(crate) fn distance(left: &str, right: &str) -> usize {
-    let right: Vec<char> = right.chars().collect();
-    let mut last: Vec<usize> = (0..=right.len()).collect();
-    for (row, from) in left.chars().enumerate() {
-        let mut diagonal = last[0];
-        last[0] = row + 1;
-        for (column, to) in right.iter().enumerate() {
-            let changed = diagonal + usize::from(from != *to);
-            diagonal = last[column + 1];
-            last[column + 1] = changed.min(diagonal + 1).min(last[column] + 1);
-        }
-    }
-    last.last().copied().unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -20,11 +20,11 @@ use process::{Exit, Identity, Output};
 use tokio::sync::mpsc;
 
 use self::stage::Stage;
-use super::ask::kinds::distance;
 use super::client::Client;
 use super::directory::Directory;
 use crate::failure::Failure;
 use crate::simulate;
+use crate::spelling::distance;
 
 /// A story.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
