@@ -65,6 +65,7 @@ fn counts_of(life: &Life, changes: &[Change]) -> Seen {
 }
 
 #[test]
+#[expect(clippy::print_stdout, reason = "so the process of a world tells what it has seen")]
 fn forecasts_and_landscapes_agree() {
     let worlds = worlds();
     if worlds.start() == worlds.end() {

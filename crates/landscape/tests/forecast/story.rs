@@ -338,7 +338,9 @@ impl<'a> Comparison<'a> {
             let mut pieces: Vec<String> = of_now.chain(failed_before).map(|change| self.piece(change)).collect();
             // A piece may be the beginning of another one.
             pieces.sort_by_key(|piece| std::cmp::Reverse(piece.len()));
-            pieces.iter().for_each(|piece| rest = rest.replacen(piece, "", 1));
+            for piece in &pieces {
+                rest = rest.replacen(piece, "", 1);
+            }
             if !rest.trim_matches([',', ' ']).is_empty() {
                 return Err(format!("at {at} is not foretold: {rest}\n  of {description}"));
             }

@@ -381,7 +381,7 @@ impl World {
         let may_wait = self.gates().credentials_rotation_without_workers_rollout;
         let choices: &[&'static str] =
             if is_asleep { &OPERATIONS[..4] } else { &OPERATIONS[..if may_wait { 10 } else { 8 }] };
-        *self.pick::<&'static str>(choices, "operation", ordinal)
+        self.pick::<&'static str>(choices, "operation", ordinal)
     }
 }
 
