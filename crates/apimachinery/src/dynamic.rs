@@ -82,6 +82,16 @@ impl Object for DynamicObject {
     fn encode(&self) -> Sections {
         encode::sections_of(&self.api_version, &self.kind, &self.metadata, &self.fields)
     }
+
+    fn encode_change(&self, old: &Self, stored: &Sections) -> Sections {
+        let names = self.fields.keys().chain(old.fields.keys());
+        let differs = |name: &&str| self.fields.get(*name) != old.fields.get(*name);
+        let mut differing: Vec<&str> = names.map(String::as_str).filter(differs).collect();
+        if self.metadata != old.metadata || self.kind != old.kind || self.api_version != old.api_version {
+            differing.push("metadata");
+        }
+        encode::changed_sections(&self.api_version, &self.kind, &self.metadata, &self.fields, &differing, stored)
+    }
 }
 
 #[cfg(test)]

@@ -69,20 +69,58 @@ pub fn sections<K: Resource>(object: &K) -> Sections {
 
 /// The sections of anything that serialises as a struct or map of top-level fields.
 pub(crate) fn sections_of<T: Serialize>(api_version: &str, kind: &str, metadata: &ObjectMeta, object: &T) -> Sections {
+    let [identity, metadata, managed_fields] = metadata_sections(api_version, kind, metadata);
+    let [rest, mut status] = split(object, |name| match name {
+        "metadata" | "apiVersion" | "kind" => None,
+        "status" => Some(1),
+        _ => Some(0),
+    });
+    status.push(b'}');
+    Sections { identity, metadata, managed_fields, rest: exact(rest), status: exact(status) }
+}
+
+/// As [`sections_of`], where only some top-level fields differ from the object whose sections are `stored`.
+pub(crate) fn changed_sections<T: Serialize>(
+    api_version: &str,
+    kind: &str,
+    metadata: &ObjectMeta,
+    object: &T,
+    differing: &[&str],
+    stored: &Sections,
+) -> Sections {
+    let mut sections = stored.clone();
+    if differing.contains(&"metadata") {
+        [sections.identity, sections.metadata, sections.managed_fields] =
+            metadata_sections(api_version, kind, metadata);
+    }
+    let has_new_status = differing.contains(&"status");
+    let has_new_rest = differing.iter().any(|name| !matches!(*name, "metadata" | "status"));
+    if has_new_status || has_new_rest {
+        let [rest, mut status] = split(object, |name| match name {
+            "metadata" | "apiVersion" | "kind" => None,
+            "status" => has_new_status.then_some(1),
+            _ => has_new_rest.then_some(0),
+        });
+        if has_new_rest {
+            sections.rest = exact(rest);
+        }
+        if has_new_status {
+            status.push(b'}');
+            sections.status = exact(status);
+        }
+    }
+    sections
+}
+
+/// Identity, metadata and managed fields, which share one buffer.
+fn metadata_sections(api_version: &str, kind: &str, metadata: &ObjectMeta) -> [Bytes; 3] {
     let [identity, meta, managed] = split(metadata, |name| match name {
         "name" | "generateName" | "namespace" | "uid" => Some(0),
         "resourceVersion" | "selfLink" => None,
         "managedFields" => Some(2),
         _ => Some(1),
     });
-    let [rest, status] = split(object, |name| match name {
-        "metadata" | "apiVersion" | "kind" => None,
-        "status" => Some(1),
-        _ => Some(0),
-    });
-    // One buffer, which the five sections share.
-    let length = identity.len() + meta.len() + managed.len() + rest.len() + status.len();
-    let mut out = Vec::with_capacity(length + 96);
+    let mut out = Vec::with_capacity(identity.len() + meta.len() + managed.len() + 96);
     head(&mut out, kind, api_version);
     // What follows begins with a comma, so identity must not be empty.
     out.extend_from_slice(identity.strip_prefix(b",").unwrap_or(b"\"name\":\"\""));
@@ -91,19 +129,13 @@ pub(crate) fn sections_of<T: Serialize>(api_version: &str, kind: &str, metadata:
     let metadata_end = out.len();
     out.extend_from_slice(&managed);
     out.push(b'}');
-    let managed_end = out.len();
-    out.extend_from_slice(&rest);
-    let rest_end = out.len();
-    out.extend_from_slice(&status);
-    out.push(b'}');
-    let all = Bytes::from(out);
-    Sections {
-        identity: all.slice(..identity_end),
-        metadata: all.slice(identity_end..metadata_end),
-        managed_fields: all.slice(metadata_end..managed_end),
-        rest: all.slice(managed_end..rest_end),
-        status: all.slice(rest_end..),
-    }
+    let all = exact(out);
+    [all.slice(..identity_end), all.slice(identity_end..metadata_end), all.slice(metadata_end..)]
+}
+
+/// Bytes that take no more memory than they need, since they are kept for long.
+fn exact(bytes: Vec<u8>) -> Bytes {
+    Bytes::from(bytes.into_boxed_slice())
 }
 
 fn head(out: &mut Vec<u8>, kind: &str, api_version: &str) {

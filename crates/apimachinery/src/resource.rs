@@ -67,6 +67,9 @@ pub trait Object: Clone + fmt::Debug + Send + Sync + 'static {
     fn to_tree(&self) -> Value;
     /// The object's sections as they are stored.
     fn encode(&self) -> crate::encode::Sections;
+    /// As [`Object::encode`] for a change of `old`, whose sections are `stored`: sections of which nothing differs are
+    /// those.
+    fn encode_change(&self, old: &Self, stored: &crate::encode::Sections) -> crate::encode::Sections;
 }
 
 /// Group and kind.
@@ -152,5 +155,15 @@ impl<K: Resource> Object for K {
 
     fn encode(&self) -> crate::encode::Sections {
         crate::encode::sections(self)
+    }
+
+    fn encode_change(&self, old: &Self, stored: &crate::encode::Sections) -> crate::encode::Sections {
+        match self.differing_fields(old) {
+            Some(differing) => {
+                let metadata = Resource::metadata(self);
+                crate::encode::changed_sections(&K::api_version(), K::KIND, metadata, self, &differing, stored)
+            }
+            None => self.encode(),
+        }
     }
 }

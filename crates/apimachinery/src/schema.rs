@@ -24,6 +24,12 @@ pub trait Schema {
     {
         false
     }
+
+    /// Names of the fields that differ between two values, in order; `None` if that can only be told from what they are
+    /// written as.
+    fn differing_fields(&self, _other: &Self) -> Option<Vec<&'static str>> {
+        None
+    }
 }
 
 /// One node of the tree.

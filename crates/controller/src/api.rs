@@ -287,15 +287,15 @@ impl<K: Readable> Api<K> {
     }
 
     async fn request(&self, method: Method, path: String, body: Option<(&'static str, Vec<u8>)>) -> Result<K, Error> {
-        let bytes = request::send(&self.context, method, path, body).await?;
-        self.cache.decode(&bytes, false).map(Arc::unwrap_or_clone)
+        let answer = request::object(&self.context, method, path, body).await?;
+        self.cache.take(&answer).map(Arc::unwrap_or_clone)
     }
 
     /// Reads one object.
     pub async fn get(&self, name: &str) -> Result<K, Error> {
-        let bytes = request::send(&self.context, Method::GET, self.path_of_name(name), None).await?;
+        let answer = request::object(&self.context, Method::GET, self.path_of_name(name), None).await?;
         // Not through the cache: servers compute some fields when they are read.
-        K::read(&bytes)
+        answer.object().map(Arc::unwrap_or_clone)
     }
 
     /// Reads one object; `None` for 404.
@@ -310,8 +310,8 @@ impl<K: Readable> Api<K> {
     /// As [`Api::get_opt`], but decoded only if nothing in this process has decoded this version before. Not for kinds of
     /// which servers compute fields when they are read.
     pub async fn get_shared(&self, name: &str) -> Result<Option<Arc<K>>, Error> {
-        match request::send(&self.context, Method::GET, self.path_of_name(name), None).await {
-            Ok(bytes) => self.cache.decode(&bytes, false).map(Some),
+        match request::object(&self.context, Method::GET, self.path_of_name(name), None).await {
+            Ok(answer) => self.cache.take(&answer).map(Some),
             Err(error) if error.is_not_found() => Ok(None),
             Err(error) => Err(error),
         }
@@ -488,7 +488,9 @@ impl<K: Resource> Api<K> {
     /// Writes `status` by a merge patch of what differs between `old` and `new`, with `old`'s resource version as the
     /// precondition; no request if nothing differs, and `new` comes back.
     pub async fn update_status(&self, old: &K, new: &K) -> Result<K, Error> {
-        let pick = |object| difference::fields(object, |name| name == "status").map_err(unwritable);
+        let differing = old.differing_fields(new);
+        let is_written = |name: &str| name == "status" && differs(differing.as_deref(), name);
+        let pick = |object| difference::fields(object, is_written).map_err(unwritable);
         let patch = difference::merge_patch(&pick(old)?, &pick(new)?);
         self.write_difference(old, new, patch, "/status").await
     }
@@ -496,8 +498,10 @@ impl<K: Resource> Api<K> {
     /// Writes everything but `status` by a merge patch of what differs, with `old`'s resource version as the
     /// precondition; no request if nothing differs, and `new` comes back.
     pub async fn update(&self, old: &K, new: &K) -> Result<K, Error> {
+        let differing = old.differing_fields(new);
+        let is_written = |name: &str| name != "status" && differs(differing.as_deref(), name);
         let pick = |object: &K| -> Result<_, Error> {
-            let mut fields = difference::fields(object, |name| name != "status").map_err(unwritable)?;
+            let mut fields = difference::fields(object, is_written).map_err(unwritable)?;
             if let Some(Value::Object(metadata)) = fields.get_mut("metadata") {
                 metadata.retain(|name, _| is_written_by_clients(name));
             }
@@ -565,6 +569,11 @@ fn merged<K: Resource>(stored: &K, object: &K) -> K {
     }
     *new.metadata_mut() = metadata;
     new
+}
+
+/// Whether a field is among those that are known to differ; without such knowledge every field is.
+fn differs(differing: Option<&[&str]>, field: &str) -> bool {
+    differing.is_none_or(|names| names.contains(&field))
 }
 
 fn is_written_by_clients(metadata_field: &str) -> bool {

@@ -10,17 +10,22 @@ use std::sync::{Arc, Mutex, PoisonError};
 use apimachinery::Resource;
 use apimachinery::meta::ObjectMeta;
 use bytes::{Bytes, BytesMut};
+use memchr::memmem;
 use rustc_hash::FxHashMap;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::api::Error;
+use crate::api::{CLUSTER_ANNOTATION, Error};
+use crate::request::Answer;
 
 /// What can be read from an API server: every [`Resource`], and [`PartialObject`] of any kind.
 pub trait Readable: Clone + std::fmt::Debug + DeserializeOwned + Send + Sync + 'static {
     /// Metadata.
     fn object_meta(&self) -> &ObjectMeta;
+
+    /// Metadata, to change.
+    fn object_meta_mut(&mut self) -> &mut ObjectMeta;
 
     /// Reads an object from its bytes. A type that holds nothing but metadata reads [`metadata`] only.
     fn read(bytes: &[u8]) -> Result<Self, Error> {
@@ -31,6 +36,10 @@ pub trait Readable: Clone + std::fmt::Debug + DeserializeOwned + Send + Sync + '
 impl<K: Resource> Readable for K {
     fn object_meta(&self) -> &ObjectMeta {
         self.metadata()
+    }
+
+    fn object_meta_mut(&mut self) -> &mut ObjectMeta {
+        self.metadata_mut()
     }
 }
 
@@ -45,6 +54,10 @@ pub struct PartialObject {
 impl Readable for PartialObject {
     fn object_meta(&self) -> &ObjectMeta {
         &self.metadata
+    }
+
+    fn object_meta_mut(&mut self) -> &mut ObjectMeta {
+        &mut self.metadata
     }
 
     fn read(bytes: &[u8]) -> Result<Self, Error> {
@@ -101,8 +114,16 @@ const CAPACITY: usize = 512;
 struct CacheKey {
     type_: TypeId,
     wildcard: bool,
-    uid: u64,
-    resource_version: u64,
+    identity: Identity,
+}
+
+/// Hash of the uid, and the resource version.
+type Identity = (u64, u64);
+
+impl CacheKey {
+    fn of<K: 'static>(identity: Identity, wildcard: bool) -> Self {
+        Self { type_: TypeId::of::<K>(), wildcard, identity }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -123,12 +144,36 @@ pub struct DecodeCache(Mutex<CacheInner>);
 impl DecodeCache {
     /// Decodes an object, or finds it decoded. `wildcard`: whether the bytes carry the annotation of their cluster.
     pub(crate) fn decode<K: Readable>(&self, bytes: &[u8], wildcard: bool) -> Result<Arc<K>, Error> {
-        let Some((uid, resource_version)) = identity(bytes) else { return K::read(bytes).map(Arc::new) };
-        let key = CacheKey { type_: TypeId::of::<K>(), wildcard, uid, resource_version };
+        self.find(bytes, wildcard, |identity| {
+            // To copy an object and say where it was read is much cheaper than to read it.
+            let copied = identity.filter(|_| wildcard).and_then(|identity| {
+                let own: Arc<K> = self.cached(&CacheKey::of::<K>(identity, false))?;
+                let cluster = cluster(bytes)?.to_owned();
+                let mut object = Arc::unwrap_or_clone(own);
+                object.object_meta_mut().annotations.insert(CLUSTER_ANNOTATION.to_owned(), cluster);
+                Some(object)
+            });
+            copied.map_or_else(|| K::read(bytes), Ok).map(Arc::new)
+        })
+    }
+
+    /// As [`DecodeCache::decode`] for an answer.
+    pub(crate) fn take<K: Readable>(&self, answer: &Answer) -> Result<Arc<K>, Error> {
+        self.find(&answer.bytes, false, |_| answer.object())
+    }
+
+    fn find<K: Readable>(
+        &self,
+        bytes: &[u8],
+        wildcard: bool,
+        read: impl FnOnce(Option<Identity>) -> Result<Arc<K>, Error>,
+    ) -> Result<Arc<K>, Error> {
+        let Some(identity) = identity(bytes) else { return read(None) };
+        let key = CacheKey::of::<K>(identity, wildcard);
         if let Some(object) = self.lookup(&key) {
             return Ok(object);
         }
-        let object: Arc<K> = Arc::new(K::read(bytes)?);
+        let object = read(Some(identity))?;
         let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if inner.objects.insert(key, object.clone()).is_none() {
             inner.order.push_back(key);
@@ -142,14 +187,19 @@ impl DecodeCache {
     }
 
     fn lookup<K: Readable>(&self, key: &CacheKey) -> Option<Arc<K>> {
+        let found = self.cached(key);
         let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = inner.objects.get(key).cloned().and_then(|object| object.downcast().ok());
         if found.is_some() {
             inner.hits += 1;
         } else {
             inner.misses += 1;
         }
         found
+    }
+
+    fn cached<K: Readable>(&self, key: &CacheKey) -> Option<Arc<K>> {
+        let inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        inner.objects.get(key).cloned().and_then(|object| object.downcast().ok())
     }
 
     /// How often an object was found decoded, and how often it was not.
@@ -161,31 +211,44 @@ impl DecodeCache {
 
 /// Reads an object; `apiVersion` and `kind` are ignored.
 pub(crate) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Error> {
-    serde_json::from_slice(bytes).map_err(|error| Error::Decode(error.to_string()))
+    // Checking the whole text once is much cheaper than checking every string of it.
+    let text = std::str::from_utf8(bytes).map_err(|error| Error::Decode(error.to_string()))?;
+    serde_json::from_str(text).map_err(|error| Error::Decode(error.to_string()))
 }
 
 /// Hash of the uid, and the resource version, if the object begins with them as Go's encoder writes it.
-fn identity(bytes: &[u8]) -> Option<(u64, u64)> {
-    const METADATA: &str = "\"metadata\":{";
-    const UID: &str = "\"uid\":\"";
-    const RESOURCE_VERSION: &str = "\",\"resourceVersion\":\"";
-    let head = bytes.get(..bytes.len().min(1024))?;
-    let head = head.utf8_chunks().next()?.valid();
-    let metadata = &head[head.find(METADATA)? + METADATA.len()..];
-    let start = metadata.find(UID)?;
+fn identity(bytes: &[u8]) -> Option<Identity> {
+    const METADATA: &[u8] = b"\"metadata\":{";
+    const UID: &[u8] = b"\"uid\":\"";
+    const RESOURCE_VERSION: &[u8] = b",\"resourceVersion\":\"";
+    let head = &bytes[..bytes.len().min(1024)];
+    let metadata = &head[memmem::find(head, METADATA)? + METADATA.len()..];
+    let start = memmem::find(metadata, UID)?;
     // A brace or bracket in front would mean that this uid is not the object's own.
-    if metadata[..start].contains(['{', '[']) {
+    if metadata[..start].iter().any(|byte| matches!(byte, b'{' | b'[')) {
         return None;
     }
-    let rest = &metadata[start + UID.len()..];
-    let (uid, rest) = rest.split_once('"')?;
-    let digits = rest.strip_prefix(&RESOURCE_VERSION[1..])?;
-    let (digits, _) = digits.split_once('"')?;
+    let (uid, rest) = until_quote(&metadata[start + UID.len()..])?;
+    let (digits, _) = until_quote(rest.strip_prefix(RESOURCE_VERSION)?)?;
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    for byte in uid.bytes() {
-        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    for byte in uid {
+        hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     }
-    Some((hash, digits.parse().ok()?))
+    Some((hash, std::str::from_utf8(digits).ok()?.parse().ok()?))
+}
+
+/// The cluster that an object read through the wildcard cluster carries as an annotation.
+fn cluster(bytes: &[u8]) -> Option<&str> {
+    let key = format!("\"{CLUSTER_ANNOTATION}\":\"");
+    let (cluster, _) = until_quote(&bytes[memmem::find(bytes, key.as_bytes())? + key.len()..])?;
+    // Names of clusters need no escapes.
+    std::str::from_utf8(cluster).ok().filter(|cluster| !cluster.contains('\\'))
+}
+
+/// What is in front of the next quote, and what is behind it.
+fn until_quote(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let at = memchr::memchr(b'"', bytes)?;
+    Some((&bytes[..at], &bytes[at + 1..]))
 }
 
 /// Cuts a byte stream into lines: chunks may hold parts of frames or several of them.

@@ -8,7 +8,7 @@ use serde::ser::{Impossible, SerializeStruct, Serializer};
 use serde_json::{Map, Value};
 
 /// The merge patch that turns `old` into `new`; empty if they are equal.
-pub(crate) fn merge_patch(old: &Map<String, Value>, new: &Map<String, Value>) -> Map<String, Value> {
+pub fn merge_patch(old: &Map<String, Value>, new: &Map<String, Value>) -> Map<String, Value> {
     let mut patch = Map::new();
     for (name, value) in new {
         match (old.get(name), value) {

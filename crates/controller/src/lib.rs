@@ -23,6 +23,7 @@ mod store;
 
 pub use self::api::{Api, ApiResource, CLUSTER_ANNOTATION, Error, ListOptions, Patch, WatchEvent, WatchStream};
 pub use self::decode::{DecodeCache, PartialObject, Readable};
+pub use self::difference::merge_patch;
 pub use self::queue::{ObjectKey, QueueHandle, Requeue};
 pub use self::recorder::{EventType, ObjectRef, Recorder};
 pub use self::reflector::{Change, Index, Reflector, Store};

@@ -2,6 +2,7 @@
 //! Requests by path: what is the same for every kind.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use apimachinery::Status;
 use apimachinery::status::{StatusDetails, reason};
@@ -9,9 +10,11 @@ use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue, USER_AGENT};
 use http::{Method, StatusCode};
 use http_body_util::BodyExt;
+use process::transport::Decoded;
 use process::{Body, Context, Response, TransportError, transport};
 
 use crate::api::Error;
+use crate::decode::Readable;
 
 /// A request of `context`'s component. `path` starts with `/clusters/`; names in it are path segments as they are.
 pub(crate) async fn send(
@@ -20,10 +23,41 @@ pub(crate) async fn send(
     path: String,
     body: Option<(&'static str, Vec<u8>)>,
 ) -> Result<Bytes, Error> {
-    let response = open(context, method, path, body).await?;
+    object(context, method, path, body).await.map(|answer| answer.bytes)
+}
+
+/// An object as a server answers it.
+pub(crate) struct Answer {
+    pub(crate) bytes: Bytes,
+    /// What of it is known in memory, if the server is in this process.
+    pub(crate) decoded: Option<Decoded>,
+}
+
+impl Answer {
+    /// The object, read unless somebody in this process has read it.
+    pub(crate) fn object<K: Readable>(&self) -> Result<Arc<K>, Error> {
+        let Some(decoded) = &self.decoded else { return K::read(&self.bytes).map(Arc::new) };
+        if let Some(object) = decoded.get() {
+            return Ok(object);
+        }
+        let object = Arc::new(K::read(&self.bytes)?);
+        decoded.keep(object.clone());
+        Ok(object)
+    }
+}
+
+/// As [`send`], for one object.
+pub(crate) async fn object(
+    context: &Context,
+    method: Method,
+    path: String,
+    body: Option<(&'static str, Vec<u8>)>,
+) -> Result<Answer, Error> {
+    let mut response = open(context, method, path, body).await?;
     let status = response.status();
+    let decoded = response.extensions_mut().remove();
     let bytes = collect(response).await?;
-    if status.is_success() { Ok(bytes) } else { Err(refusal(status, &bytes)) }
+    if status.is_success() { Ok(Answer { bytes, decoded }) } else { Err(refusal(status, &bytes)) }
 }
 
 /// As [`send`], for a body that stays open.

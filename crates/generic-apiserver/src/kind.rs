@@ -74,6 +74,8 @@ pub(crate) trait Kind: Send + Sync {
     /// Replaces the status by another object's; `false` if the kind has none.
     fn take_status(&self, object: &mut AnyObject, from: Box<AnyObject>) -> bool;
     fn encode(&self, object: &AnyObject) -> Sections;
+    /// As [`Kind::encode`] for a change of `old`, whose sections are `stored`: what did not change is not written anew.
+    fn encode_change(&self, object: &AnyObject, old: &AnyObject, stored: &Sections) -> Sections;
     fn copy(&self, object: &AnyObject) -> Box<AnyObject>;
     fn metadata<'a>(&self, object: &'a AnyObject) -> &'a ObjectMeta;
     fn metadata_mut<'a>(&self, object: &'a mut AnyObject) -> &'a mut ObjectMeta;
@@ -146,6 +148,10 @@ impl<O: Object, S: Strategy<O>> Kind for Typed<O, S> {
 
     fn encode(&self, object: &AnyObject) -> Sections {
         own::<O>(object).encode()
+    }
+
+    fn encode_change(&self, object: &AnyObject, old: &AnyObject, stored: &Sections) -> Sections {
+        own::<O>(object).encode_change(own::<O>(old), stored)
     }
 
     fn copy(&self, object: &AnyObject) -> Box<AnyObject> {

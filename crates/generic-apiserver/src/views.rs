@@ -14,7 +14,7 @@ use http::Method;
 use http::header::CONTENT_TYPE;
 use http_body_util::BodyExt;
 use process::Response;
-use process::transport::full;
+use process::transport::{Decoded, full};
 use serde_json::{Map, Value, json};
 
 use crate::negotiation::media;
@@ -95,6 +95,7 @@ impl View {
     /// The answer as the view's.
     pub(crate) async fn leave(self: std::sync::Arc<Self>, response: Response, watch: bool) -> Response {
         let (mut parts, body) = response.into_parts();
+        parts.extensions.remove::<Decoded>();
         if watch && parts.status.is_success() {
             let body = body.map_frame(move |frame| frame.map_data(|line| self.frame(&line)));
             return Response::from_parts(parts, body.boxed_unsync());

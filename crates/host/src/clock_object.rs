@@ -23,7 +23,7 @@ use generic_apiserver::admission::{Attributes, Operation, Plugin, Reads};
 use generic_apiserver::{RequestContext, Strategy};
 use http_body_util::BodyExt;
 use process::Response;
-use process::transport::full;
+use process::transport::{Decoded, full};
 use serde_json::{Value, json};
 
 use crate::clock_service::{ClockService, ClockState};
@@ -93,6 +93,7 @@ pub(crate) async fn show(clock: ClockService, response: Response, watch: bool) -
     if !parts.status.is_success() {
         return Response::from_parts(parts, body);
     }
+    parts.extensions.remove::<Decoded>();
     if watch {
         let body = body.map_frame(move |frame| frame.map_data(|line| show_frame(&clock, line)));
         return Response::from_parts(parts, body.boxed_unsync());

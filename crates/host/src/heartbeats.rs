@@ -19,7 +19,7 @@ use apimachinery::meta::MicroTime;
 use clock::Instant;
 use http::Method;
 use http_body_util::BodyExt;
-use process::transport::full;
+use process::transport::{Decoded, full};
 use process::{Response, Transport, TransportError};
 use serde_json::{Value, json};
 
@@ -64,7 +64,8 @@ pub(crate) fn is_shown_at(path: &str) -> bool {
 
 /// Fills in the renewal of every Lease whose owner lives.
 pub(crate) async fn show(response: Response, now: Instant) -> Response {
-    let (parts, body) = response.into_parts();
+    let (mut parts, body) = response.into_parts();
+    parts.extensions.remove::<Decoded>();
     let is_json = parts.headers.get(http::header::CONTENT_TYPE).is_some_and(|value| value == "application/json");
     if !parts.status.is_success() || !is_json {
         return Response::from_parts(parts, body);

@@ -76,6 +76,10 @@ impl Readable for Node {
         &self.metadata
     }
 
+    fn object_meta_mut(&mut self) -> &mut ObjectMeta {
+        &mut self.metadata
+    }
+
     fn read(bytes: &[u8]) -> Result<Self, Error> {
         let read = match decode::metadata(bytes) {
             Some(metadata) => serde_json::from_slice::<WireMetadata>(&metadata).map(Self::from),

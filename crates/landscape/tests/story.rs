@@ -6,9 +6,12 @@ mod support;
 
 use std::collections::BTreeSet;
 
-use api::core::Shoot;
-use controller::Api;
+use api::core::{CloudProfile, ControllerInstallation, Project, Seed, Shoot};
+use apimachinery::Resource;
+use controller::{Api, ListOptions};
+use http_body_util::BodyExt as _;
 use landscape::{Options, preset};
+use process::transport::{Decoded, full};
 use support::{Audited, evening, force_update, instant, is};
 
 #[test]
@@ -99,4 +102,32 @@ fn without_the_maintenance_controller_nothing_is_updated() {
     for node in audited.nodes("local") {
         assert_eq!(node.status.node_info.kubelet_version, "v1.26.4");
     }
+}
+
+/// A server hands clients of its own process what it has in memory: it must be what they would have read.
+#[test]
+fn objects_in_memory_are_what_their_bytes_say() {
+    let (mut audited, _) = force_update(Options::new(1, evening()));
+    #[track_caller]
+    fn check<K: Resource + PartialEq>(audited: &mut Audited) {
+        let admin = audited.admin.clone();
+        let (objects, _) = audited.run(Api::<K>::all(&admin, "garden").list(&ListOptions::default())).expect("a list");
+        assert!(!objects.is_empty(), "no {}", K::PLURAL);
+        for object in &objects {
+            let metadata = object.metadata();
+            let place = if K::NAMESPACED { format!("namespaces/{}/", metadata.namespace) } else { String::new() };
+            let path = format!("/clusters/garden/apis/{}/{place}{}/{}", K::api_version(), K::PLURAL, metadata.name);
+            let request = http::Request::get(path).body(full("")).expect("a request");
+            let mut response = audited.run(admin.transport.send(request)).expect("an answer");
+            let decoded = response.extensions_mut().remove::<Decoded>().expect("an object of this process");
+            let bytes = audited.run(response.into_body().collect()).expect("a body").to_bytes();
+            let read: K = serde_json::from_slice(&bytes).expect("an object");
+            assert_eq!(*decoded.get::<K>().expect("in memory as this type"), read);
+        }
+    }
+    check::<Shoot>(&mut audited);
+    check::<Seed>(&mut audited);
+    check::<Project>(&mut audited);
+    check::<CloudProfile>(&mut audited);
+    check::<ControllerInstallation>(&mut audited);
 }

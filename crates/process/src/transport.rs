@@ -18,6 +18,36 @@ pub type Request = http::Request<Body>;
 /// A response.
 pub type Response = http::Response<Body>;
 
+/// What is known in memory of the object that a response's body holds: an extension of the response, where server and
+/// client are one process. An object is decoded once for each version and type, and kept as long as its server keeps that
+/// version. Who changes a body takes the extension away.
+#[derive(Clone, Default)]
+pub struct Decoded(Arc<Mutex<Vec<Arc<dyn Any + Send + Sync>>>>);
+
+impl Decoded {
+    /// An object that its server has as this type.
+    pub fn new(object: Arc<dyn Any + Send + Sync>) -> Self {
+        Self(Arc::new(Mutex::new(vec![object])))
+    }
+
+    /// The object as this type, if somebody has decoded it.
+    pub fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.iter().find(|object| object.is::<T>()).and_then(|object| Arc::clone(object).downcast().ok())
+    }
+
+    /// Keeps the object as this type for others.
+    pub fn keep<T: Send + Sync + 'static>(&self, object: Arc<T>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(object);
+    }
+}
+
+impl fmt::Debug for Decoded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Decoded")
+    }
+}
+
 /// A body that broke off.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the body broke off: {0}")]

@@ -41,9 +41,14 @@ fn expand(input: &DeriveInput) -> syn::Result<proc_macro2::TokenStream> {
             }
         }
     });
+    // Of an object, servers and clients write only the parts that differ.
+    let is_object = named.named.iter().any(|field| field.ident.as_ref().is_some_and(|ident| ident == "metadata"));
+    let differing_fields = if is_object { Some(differing_fields(&named.named)?) } else { None };
     Ok(quote! {
         impl apimachinery::schema::Schema for #name {
             #take_status
+
+            #differing_fields
 
             fn node() -> apimachinery::schema::Node {
                 fn object() -> &'static apimachinery::schema::ObjectSchema {
@@ -77,10 +82,35 @@ struct Facts {
     protobuf: Option<u32>,
 }
 
+fn differing_fields<'a>(fields: impl IntoIterator<Item = &'a syn::Field>) -> syn::Result<proc_macro2::TokenStream> {
+    let mut comparisons = Vec::new();
+    for field in fields {
+        let name = wire_name(field, &facts(&field.attrs)?);
+        let ident = &field.ident;
+        comparisons.push(quote! {
+            if self.#ident != other.#ident {
+                differing.push(#name);
+            }
+        });
+    }
+    Ok(quote! {
+        fn differing_fields(&self, other: &Self) -> Option<Vec<&'static str>> {
+            let mut differing = Vec::new();
+            #(#comparisons)*
+            Some(differing)
+        }
+    })
+}
+
+/// The field's name in JSON.
+fn wire_name(field: &syn::Field, facts: &Facts) -> String {
+    let ident = field.ident.as_ref().expect("fields are named").to_string();
+    facts.rename.clone().unwrap_or_else(|| camel_case(ident.trim_start_matches("r#")))
+}
+
 fn field(field: &syn::Field) -> syn::Result<proc_macro2::TokenStream> {
-    let ident = field.ident.as_ref().expect("fields are named");
     let facts = facts(&field.attrs)?;
-    let name = facts.rename.unwrap_or_else(|| camel_case(ident.to_string().trim_start_matches("r#")));
+    let name = wire_name(field, &facts);
     let description = doc(&field.attrs);
     let node = &field.ty;
     let required = facts.required;

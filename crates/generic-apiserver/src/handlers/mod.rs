@@ -316,7 +316,11 @@ impl Scope {
     /// The answer that shows one object.
     fn answer(&self, code: u16, stored: &Stored) -> Response {
         match self.form {
-            Form::Object => json_response(code, stored.bytes()),
+            Form::Object => {
+                let mut response = json_response(code, stored.bytes());
+                response.extensions_mut().insert(stored.shared().clone());
+                response
+            }
             Form::Table(_) | Form::Partial(_) => json_response(code, output::object(self, stored)),
         }
     }

@@ -134,7 +134,7 @@ impl Scope {
             self.review(change, &*object, &mut warnings).await?;
             warnings.extend(self.kind.warnings(&*object, Some(&*old), &self.context));
 
-            let encoded = self.encode_update(&mut *object, &stored);
+            let encoded = self.encode_update(&mut *object, &*old, &stored);
             let finish = |mut response: Response| {
                 warn(&mut response, &warnings);
                 response
@@ -384,14 +384,15 @@ impl Scope {
     }
 
     /// The object as it is stored, its generation raised if the kind's specification changed.
-    fn encode_update(&self, object: &mut AnyObject, stored: &Stored) -> eventlog::Sections {
-        let encoded = sections(self.kind.encode(object));
+    fn encode_update(&self, object: &mut AnyObject, old: &AnyObject, stored: &Stored) -> eventlog::Sections {
+        let before = stored_sections(&stored.sections);
+        let encoded = sections(self.kind.encode_change(object, old, &before));
         let standard = self.kind.generation() == Generation::Standard && &*self.context.subresource != "status";
         if !standard || encoded.parts[3] == stored.sections.parts[3] {
             return encoded;
         }
         self.kind.metadata_mut(object).generation += 1;
-        sections(self.kind.encode(object))
+        sections(self.kind.encode_change(object, old, &before))
     }
 
     /// Whether nothing keeps a deleted object any more.
@@ -426,6 +427,12 @@ impl Scope {
 /// Reads a patch of any shape.
 pub(super) fn read_patch(body: &[u8]) -> Result<Value> {
     decode::any_json(body).map_err(|error| Failure::BadRequest(format!("error decoding patch: {}", error.message)))
+}
+
+/// The log's sections as the encoder's.
+fn stored_sections(stored: &eventlog::Sections) -> apimachinery::encode::Sections {
+    let [identity, metadata, managed_fields, rest, status] = stored.parts.clone();
+    apimachinery::encode::Sections { identity, metadata, managed_fields, rest, status }
 }
 
 fn object_of(tree: &mut Value) -> Result<&mut Map<String, Value>> {

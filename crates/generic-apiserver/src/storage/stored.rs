@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use eventlog::{Revision, Sections};
+use process::transport::Decoded;
 use serde_json::Value;
 
 use crate::kind::{AnyObject, Kind};
@@ -30,6 +31,7 @@ pub(crate) struct Stored {
     pub(crate) revision: Revision,
     pub(crate) sections: Sections,
     decoded: OnceLock<Option<Arc<AnyObject>>>,
+    shared: OnceLock<Decoded>,
     fields: OnceLock<Vec<String>>,
 }
 
@@ -42,6 +44,7 @@ impl Stored {
             revision,
             sections,
             decoded: OnceLock::new(),
+            shared: OnceLock::new(),
             fields: OnceLock::new(),
         }
     }
@@ -62,6 +65,14 @@ impl Stored {
             }
         };
         self.decoded.get_or_init(decode).as_ref()
+    }
+
+    /// What clients of this process share of this version.
+    pub(crate) fn shared(&self) -> &Decoded {
+        self.shared.get_or_init(|| match self.decoded.get() {
+            Some(Some(object)) => Decoded::new(object.clone()),
+            _ => Decoded::default(),
+        })
     }
 
     /// The object as it is served.

@@ -8,7 +8,7 @@ use api::extensions::{Cluster, ClusterSpec};
 use api::kubernetes::core::ConfigMap;
 use apimachinery::encode::to_tree;
 use apimachinery::meta::{ObjectMeta, RawExtension};
-use controller::{Error, EventType, ObjectKey, ObjectRef, Patch, Requeue};
+use controller::{Error, EventType, ObjectKey, ObjectRef, Patch, Requeue, merge_patch};
 use domain::annotations;
 use domain::care::conditions::set_progressing;
 use domain::last_operation::{
@@ -16,7 +16,7 @@ use domain::last_operation::{
     initialization_error, last_operation, progress_description, verdict,
 };
 use domain::{in_place, reconcile as rules, rotation};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::super::botanist::components::AUTHORIZER_ANNOTATION;
 use super::super::botanist::dns::Domains;
@@ -510,17 +510,45 @@ async fn write_cluster(gardenlet: &Gardenlet, shoot: &Shoot, surroundings: &Surr
         if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
             metadata.remove("managedFields");
         }
-        RawExtension(object)
+        object
     };
-    let cluster = Cluster {
-        metadata: ObjectMeta::named("", &shoot.status.technical_id),
-        spec: ClusterSpec {
-            cloud_profile: strip(surroundings.cloud_profile_object.clone()),
-            seed: Some(strip(to_tree(&*surroundings.seed))),
-            shoot: strip(to_tree(shoot)),
-        },
+    let name = &shoot.status.technical_id;
+    let clusters = gardenlet.seed::<Cluster>("");
+    let cloud_profile = strip(surroundings.cloud_profile_object.clone());
+    let (seed, shoot) = (strip(to_tree(&*surroundings.seed)), strip(to_tree(shoot)));
+    let Some(stored) = clusters.get_shared(name).await? else {
+        let spec = ClusterSpec {
+            cloud_profile: RawExtension(cloud_profile),
+            seed: Some(RawExtension(seed)),
+            shoot: RawExtension(shoot),
+        };
+        clusters.create(&Cluster { metadata: ObjectMeta::named("", name), spec }).await?;
+        return Ok(());
     };
-    gardenlet.seed::<Cluster>("").create_or_update(&cluster).await?;
+    // By hand, since all three are large, and mostly a few lines of one differ.
+    let ClusterSpec { cloud_profile: stored_profile, seed: stored_seed, shoot: stored_shoot } = &stored.spec;
+    let copies = [
+        ("cloudProfile", Some(stored_profile), cloud_profile),
+        ("seed", stored_seed.as_ref(), seed),
+        ("shoot", Some(stored_shoot), shoot),
+    ];
+    let mut spec = Map::new();
+    for (field, stored, wanted) in copies {
+        match (stored.map(|stored| &stored.0), wanted) {
+            (Some(stored), wanted) if *stored == wanted => {}
+            (Some(Value::Object(stored)), Value::Object(wanted)) => {
+                spec.insert(field.to_owned(), Value::Object(merge_patch(stored, &wanted)));
+            }
+            (_, wanted) => {
+                spec.insert(field.to_owned(), wanted);
+            }
+        }
+    }
+    if !spec.is_empty() {
+        let mut patch = json!({ "metadata": { "resourceVersion": stored.metadata.resource_version } });
+        patch["spec"] = Value::Object(spec);
+        clusters.patch(name, &Patch::Merge(patch)).await?;
+    }
     Ok(())
 }
 
