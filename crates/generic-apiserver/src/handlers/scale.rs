@@ -70,7 +70,7 @@ impl Scope {
         self.context.dry_run = dry_run;
         let name = self.path.name.clone();
         let wanted = &tree["spec"]["replicas"];
-        let Some(replicas) = wanted.as_i64().or(wanted.is_null().then_some(0)) else {
+        let Some(replicas) = wanted.as_i64().or_else(|| wanted.is_null().then_some(0)) else {
             let (kind, field) = (go_kind(wanted), "Go struct field ScaleSpec.spec.replicas of type int32");
             return Err(Failure::BadRequest(format!(
                 "Scale in version \"v1\" cannot be handled as a Scale: json: cannot unmarshal {kind} into {field}"
