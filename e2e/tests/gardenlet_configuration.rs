@@ -99,5 +99,5 @@ fn gardenlet_reconciles_as_often_as_operator_and_owner_say() {
     seed(&["rollout", "restart", "deployment", "gardenlet"]);
     seed(&["rollout", "status", "deployment", "gardenlet", "--timeout", "60s"]);
     assert_eq!(local.last_operation_at("29T17:59:59"), last);
-    assert!(local.last_operation_at("29T18:50:00") > "29T18:00".to_owned());
+    assert!(local.last_operation_at("29T18:50:00").as_str() > "29T18:00");
 }

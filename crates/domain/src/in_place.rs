@@ -36,7 +36,8 @@ pub fn enter(shoot: &Shoot, worker: Option<&Worker>) -> Option<InPlaceUpdatesSta
             UpdateStrategy::ManualInPlaceUpdate => &mut pending.manual_in_place_update,
         };
         let is_known = worker.is_some_and(|worker| worker.spec.pools.iter().any(|known| known.name == pool.name));
-        if !(is_known && has_reached(shoot, pool, worker)) && !list.contains(&pool.name) {
+        let is_done = is_known && has_reached(shoot, pool, worker);
+        if !is_done && !list.contains(&pool.name) {
             list.push(pool.name.clone());
             is_changed = true;
         }

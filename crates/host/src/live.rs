@@ -131,7 +131,7 @@ impl Live {
         };
         let logs = Logs::new(clock.clock());
         let services = Services::default();
-        let tokens = Tokens::new(options.token_secret);
+        let tokens = Tokens::new(&options.token_secret);
         // One count, whatever path it is read at.
         let metrics = Metrics::default();
         let webhooks = HttpsCaller::new("kube-apiserver-admission", services.names());

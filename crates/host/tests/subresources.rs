@@ -25,7 +25,7 @@ struct World {
 
 impl World {
     fn new() -> Self {
-        let tokens = Tokens::new(b"secret".to_vec());
+        let tokens = Tokens::new(b"secret");
         let foundation = Foundation {
             log: Arc::new(MemoryLog::new()),
             clock: Clock::new(SimulatedClock::new(noon())),

@@ -4,23 +4,44 @@
 use api::core::{CloudProfile, Project, SecretBinding, Shoot};
 use api::kubernetes::core::Secret;
 use apimachinery::Resource;
+use apimachinery::meta::Time;
+use chrono::{DateTime, Days, NaiveTime, TimeDelta, Utc};
 use controller::{Api, Error};
 use process::Context;
 use serde_json::{Value, json};
 
+/// When Kubernetes 1.26.4 of the demo expires: 2023-07-28T00:00:00Z.
+pub const DEMO_EXPIRATION: DateTime<Utc> = DateTime::from_timestamp(1_690_502_400, 0).expect("in range");
+
 /// Namespace of the Project `demo`.
 pub const NAMESPACE: &str = "garden-demo";
+
+/// When Kubernetes 1.26.4 of the preset expires: at the midnight of the demo, or, for who begins too late for that, at the
+/// next midnight that leaves an hour to make use of it.
+pub fn expiration(now: DateTime<Utc>) -> DateTime<Utc> {
+    let soonest = now + TimeDelta::hours(1);
+    if soonest <= DEMO_EXPIRATION {
+        DEMO_EXPIRATION
+    } else {
+        (soonest.date_naive() + Days::new(1)).and_time(NaiveTime::MIN).and_utc()
+    }
+}
 
 /// CloudProfile `local`: Kubernetes 1.26.4 (deprecated, expires 2023-07-28T00:00:00Z) and 1.27.1, gardenlinux 934.8.0
 /// and 1096.1.0.
 pub fn cloud_profile() -> CloudProfile {
+    cloud_profile_until(DEMO_EXPIRATION)
+}
+
+fn cloud_profile_until(expiration: DateTime<Utc>) -> CloudProfile {
+    let expiration = Time::from_instant(expiration);
     typed(json!({
         "metadata": {"name": "local"},
         "spec": {
             "type": "local",
             "kubernetes": {"versions": [
                 {"version": "1.27.1", "classification": "supported"},
-                {"version": "1.26.4", "classification": "deprecated", "expirationDate": "2023-07-28T00:00:00Z"},
+                {"version": "1.26.4", "classification": "deprecated", "expirationDate": expiration},
             ]},
             "machineImages": [{"name": "gardenlinux", "updateStrategy": "major", "versions": [
                 {
@@ -88,7 +109,12 @@ pub fn secret_binding() -> SecretBinding {
 
 /// Creates CloudProfile and Project, and, once the Project's namespace exists, the credentials.
 pub async fn create(admin: &Context) -> Result<(), Error> {
-    Api::all(admin, "garden").create(&cloud_profile()).await?;
+    create_until(admin, DEMO_EXPIRATION).await
+}
+
+/// As [`create`], with Kubernetes 1.26.4 expiring at another time ([`expiration`]).
+pub async fn create_until(admin: &Context, expiration: DateTime<Utc>) -> Result<(), Error> {
+    Api::all(admin, "garden").create(&cloud_profile_until(expiration)).await?;
     Api::all(admin, "garden").create(&project()).await?;
     let projects = Api::<Project>::all(admin, "garden");
     crate::wait::for_object(&projects, "demo", |project| project.status.phase == "Ready").await?;
@@ -99,4 +125,25 @@ pub async fn create(admin: &Context) -> Result<(), Error> {
 
 fn typed<K: Resource>(value: Value) -> K {
     serde_json::from_value(value).expect("an object that fits its type")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_begins_after_the_demo_has_until_a_midnight() {
+        let at = |text: &str| -> DateTime<Utc> { text.parse().expect("an instant") };
+        for (now, expected) in [
+            ("2023-06-15T12:00:00Z", "2023-07-28T00:00:00Z"),
+            ("2023-07-27T20:00:00Z", "2023-07-28T00:00:00Z"),
+            ("2023-07-27T23:00:00Z", "2023-07-28T00:00:00Z"),
+            ("2023-07-27T23:00:01Z", "2023-07-29T00:00:00Z"),
+            ("2023-07-28T00:00:00Z", "2023-07-29T00:00:00Z"),
+            ("2026-12-31T22:59:59Z", "2027-01-01T00:00:00Z"),
+            ("2026-12-31T23:00:00Z", "2027-01-02T00:00:00Z"),
+        ] {
+            assert_eq!(expiration(at(now)), at(expected), "{now}");
+        }
+    }
 }

@@ -174,7 +174,8 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
 
 /// Creates what the demo starts from, unless it is there.
 async fn furnish(client: &Client) -> Result<(), Failure> {
-    match preset::create(&client.context()).await {
+    let expiration = preset::expiration(client.clock().await?.now);
+    match preset::create_until(&client.context(), expiration).await {
         Err(error) if !error.is_already_exists() => Err(Failure::Failed(format!("cannot create the preset: {error}"))),
         _ => Ok(()),
     }

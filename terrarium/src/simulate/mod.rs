@@ -332,7 +332,7 @@ pub(crate) fn demo_start() -> DateTime<Utc> {
 
 /// When Kubernetes 1.26.4 of the demo expires.
 pub(crate) fn demo_expiration() -> DateTime<Utc> {
-    instant("2023-07-28T00:00:00Z")
+    preset::DEMO_EXPIRATION
 }
 
 fn instant(text: &str) -> DateTime<Utc> {

@@ -33,14 +33,15 @@ fn shoot(words: &str) -> Shoot {
             ("waking", _) => shoot.status.hibernated = true,
             ("encrypting", _) => shoot.status.encrypted_resources.push("configmaps".to_owned()),
             ("leaving", _) => {
-                shoot.metadata.deletion_timestamp = Some(Time("2025-06-01T00:00:00Z".parse().expect("a time")))
+                shoot.metadata.deletion_timestamp = Some(Time("2025-06-01T00:00:00Z".parse().expect("a time")));
             }
             _ => panic!("{word} is no word"),
         }
     }
     shoot.status.credentials = Some(ShootCredentials { rotation: Some(rotation) });
     let is_pending = pending != PendingWorkerUpdates::default();
-    shoot.status.in_place_updates = is_pending.then(|| InPlaceUpdatesStatus { pending_worker_updates: Some(pending) });
+    shoot.status.in_place_updates =
+        is_pending.then_some(InPlaceUpdatesStatus { pending_worker_updates: Some(pending) });
     shoot
 }
 
