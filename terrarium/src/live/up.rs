@@ -404,7 +404,9 @@ async fn wait_for_host(
 ) -> Result<Client, Failure> {
     let wall = Clock::wall();
     loop {
-        if directory.host()?.is_some() {
+        // A file that a killed host has left behind is still there when the new one takes the lock.
+        let is_ours = |pid: u32| host.as_ref().is_none_or(|host| host.child.id() == pid);
+        if directory.host()?.is_some_and(|file| is_ours(file.pid)) {
             return Client::of(directory);
         }
         if let Some(host) = &mut host {
