@@ -201,7 +201,7 @@ pub(crate) fn remove(path: &Path, is_ours: impl Fn(&str) -> bool) -> Result<(), 
 /// Keeps other commands from changing the file until it is dropped: two landscapes may start at one moment. The folder is
 /// locked, so that nothing is left behind; where that cannot be, the last one wins.
 fn hold(path: &Path) -> Option<fs::File> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
     fs::create_dir_all(folder).ok()?;
     let folder = fs::File::open(folder).ok()?;
     folder.lock().ok()?;
