@@ -85,8 +85,8 @@ fn reads_as_a_history(sandbox: &Sandbox) {
     assert!(history.lines().all(|line| line.contains("  Shoot garden-demo/local")), "{history}");
     let by_scheduler = sandbox.terrarium(&["log", "--object", SHOOT, "--actor", "scheduler", "--diff"]);
     in_order(&by_scheduler, &["gardener-scheduler", "- metadata.generation: 1", "+ spec.seedName: local"]);
-    let of_maintenance =
-        sandbox.terrarium(&["log", "--since", "2023-07-28T09:00:00Z", "--object", "shoots", "-o", "json"]);
+    let since = ["--since", "2023-07-28T09:00:00Z", "--actor", "controller-manager"];
+    let of_maintenance = sandbox.terrarium(&[&["log", "--object", "shoots", "-o", "json"], &since[..]].concat());
     let first: Value =
         of_maintenance.lines().next().and_then(|line| serde_json::from_str(line).ok()).expect("an entry");
     assert_eq!(first["component"], "gardener-controller-manager");
