@@ -40,6 +40,11 @@ impl Decoded {
     pub fn keep<T: Send + Sync + 'static>(&self, object: Arc<T>) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(object);
     }
+
+    /// Drops what was kept: the version has been superseded, and whoever still wants it can decode it.
+    pub fn release(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
 }
 
 impl fmt::Debug for Decoded {

@@ -363,6 +363,9 @@ impl Store {
         let collection = &mut state.collections[index];
         let path = stored::path(&entry.key.cluster, &entry.key.namespace, &entry.key.name);
         let known = collection.map.get(path.as_str()).cloned();
+        if let Some(known) = &known {
+            known.supersede();
+        }
         let mut object = Stored::new(&entry.key, entry.revision, entry.object.clone());
         let own = decoded.is_some();
         if let Some(mut decoded) = decoded {

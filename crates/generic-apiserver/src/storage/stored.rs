@@ -75,6 +75,13 @@ impl Stored {
         })
     }
 
+    /// There is a newer version: watches may still want this one, but few clients.
+    pub(crate) fn supersede(&self) {
+        if let Some(shared) = self.shared.get() {
+            shared.release();
+        }
+    }
+
     /// The object as it is served.
     pub(crate) fn bytes(&self) -> Bytes {
         let mut out = Vec::with_capacity(self.size());
