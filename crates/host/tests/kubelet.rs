@@ -112,6 +112,19 @@ impl Kubelet {
         }
     }
 
+    /// What the listener has heard, once it is as much as this: of a process that has ended it hears after the readers of its
+    /// log.
+    async fn heard(&self, count: usize) -> Vec<Option<Ready>> {
+        let wall = self.world.context().wall;
+        loop {
+            let heard = self.heard.lock().expect("no panic").clone();
+            if heard.len() >= count {
+                return heard;
+            }
+            wall.sleep(TimeDelta::milliseconds(5), TimerClass::Work).await;
+        }
+    }
+
     async fn log(&self, name: &str, query: &str) -> String {
         let path = format!("/clusters/runtime/api/v1/namespaces/default/pods/{name}/log{query}");
         self.world.text(&path).await
@@ -149,15 +162,11 @@ async fn a_pod_is_a_process_until_it_is_deleted() {
     assert_eq!(kubelet.log("toy-1", "?tailLines=1&limitBytes=1").await, "{");
 
     let path = "/clusters/runtime/api/v1/namespaces/default/pods/toy-1/log?follow=true&tailLines=0";
-    let following = kubelet.world.text(path);
-    let options = DeleteOptions::default();
-    let delete = kubelet.pods.delete("toy-1", &options);
-    let (followed, deleted) = futures::future::join(following, delete).await;
-    deleted.expect("deleted");
-    assert_eq!(followed, "good bye\n", "the stream ends with the process");
+    let following = kubelet.world.streamed(path).await;
+    kubelet.pods.delete("toy-1", &DeleteOptions::default()).await.expect("deleted");
+    assert_eq!(following.await, "good bye\n", "the stream ends with the process");
     kubelet.until("toy-1", |pod| pod.is_none()).await;
-    let heard = kubelet.heard.lock().expect("no panic").clone();
-    assert_eq!(heard, [Some(Ready { program: "toy".into(), ..Ready::default() }), None]);
+    assert_eq!(kubelet.heard(2).await, [Some(Ready { program: "toy".into(), ..Ready::default() }), None]);
     kubelet.world.end();
 }
 

@@ -123,11 +123,18 @@ impl World {
 
     /// What a path answers, as text.
     pub(crate) async fn text(&self, path: &str) -> String {
+        self.streamed(path).await.await
+    }
+
+    /// Resolves when a path begins to answer, to what resolves when the answer has ended.
+    pub(crate) async fn streamed(&self, path: &str) -> impl Future<Output = String> + use<> {
         let request = http::Request::get(path).body(full("")).expect("a request");
         let response = self.transport().send(request).await.expect("a response");
         assert_eq!(response.status(), 200);
-        let body = response.into_body().collect().await.expect("a whole body").to_bytes();
-        String::from_utf8(body.to_vec()).expect("text")
+        async move {
+            let body = response.into_body().collect().await.expect("a whole body").to_bytes();
+            String::from_utf8(body.to_vec()).expect("text")
+        }
     }
 
     /// A context for requests of the test itself.
