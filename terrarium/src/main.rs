@@ -2,8 +2,8 @@
 //! `terrarium`: the command line of the landscape in a jar.
 //!
 //! **Tour.** [`live`] landscapes of processes; [`simulate`] a whole landscape in one process;
-//! [`questions`] questions before acting; [`explain`] words; [`manifests`] what people give it; [`usage`] what is wrong
-//! with it; [`output`] the one door to the terminal.
+//! [`questions`] questions before acting; [`explain`] words; [`manifests`] what people give it; [`usage`] the order
+//! of its words and what is wrong with them; [`output`] the one door to the terminal.
 
 mod explain;
 mod failure;
@@ -90,7 +90,7 @@ enum Command {
 
 fn main() -> ExitCode {
     let mut output = Output::standard();
-    let words: Vec<OsString> = std::env::args_os().collect();
+    let words: Vec<OsString> = usage::in_order(std::env::args_os().collect());
     let arguments = match Arguments::try_parse_from(&words) {
         Ok(arguments) => arguments,
         // Help and version are answers, in clap's own form.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is wrong with a command line, in the form of every other failure: what, and what to do.
+//! The words of a command line: their order, and what is wrong with them in the form of every other failure: what, and
+//! what to do.
 
 use std::ffi::OsString;
 
@@ -16,6 +17,23 @@ pub(crate) fn failure(error: &Error, root: &Command, words: &[OsString]) -> Fail
     let tip = text.split("\n\n").map(line).find_map(|line| Some(line.strip_prefix("tip: ")?.to_owned()));
     let more = || format!("`{} --help` says more", command(root, words));
     Failure::input(what.strip_prefix("error: ").unwrap_or(&what), tip.unwrap_or_else(more))
+}
+
+/// The words with those that say which landscape behind the command, if they stand before it. They are options of the
+/// commands that are about a landscape; one that is about none refuses them by name.
+pub(crate) fn in_order(mut words: Vec<OsString>) -> Vec<OsString> {
+    let mut command = 1;
+    while let Some(word) = words.get(command).and_then(|word| word.to_str()) {
+        let (name, value) = word.split_once('=').map_or((word, None), |(name, value)| (name, Some(value)));
+        if !matches!(name, "--landscape" | "--data-dir") {
+            break;
+        }
+        command += if value.is_some() { 1 } else { 2 };
+    }
+    if let Some(before) = words.get_mut(1..=command) {
+        before.rotate_right(1);
+    }
+    words
 }
 
 /// The command that words name, as far as they do.
@@ -44,6 +62,23 @@ mod tests {
         let error = Arguments::try_parse_from(&words).expect_err("it is wrong");
         let failure = failure(&error, &Arguments::command(), &words);
         assert_eq!((failure.to_string().as_str(), failure.hint(), failure.exit_code()), (what, hint, 2), "{line}");
+    }
+
+    #[test]
+    fn which_landscape_may_stand_before_the_command() {
+        let check = |line: &str, expected: &str| {
+            let words = in_order(line.split(' ').map(OsString::from).collect());
+            assert_eq!(words.join(" ".as_ref()), expected, "{line}");
+        };
+        check("terrarium --landscape a status", "terrarium status --landscape a");
+        check(
+            "terrarium --data-dir=/d --landscape a clock advance 1d",
+            "terrarium clock --data-dir=/d --landscape a advance 1d",
+        );
+        check("terrarium status --landscape a", "terrarium status --landscape a");
+        check("terrarium --version", "terrarium --version");
+        check("terrarium --landscape", "terrarium --landscape");
+        check("terrarium --landscape a", "terrarium --landscape a");
     }
 
     #[test]

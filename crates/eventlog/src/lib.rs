@@ -9,8 +9,9 @@
 //!
 //! **Tour.** [`entry`] what is stored; [`log`] the trait; [`memory`] the log of a simulation; `sled` (a feature of that
 //! name) the log of a landscape on disk; `eventlog-remote`, a crate beside this one, the log of those who are not its
-//! host; [`livelock`] when writers answer one another for ever; [`splice`] changes of bytes; [`codec`] values as bytes; [`replay`] state from entries; [`conformance`] the suite
-//! that every implementation passes; [`validator`] what must hold of every subscription; [`bench`](mod@bench) what a log
+//! host; [`observed`] one that tells of appends; [`livelock`] when writers answer one another for ever; [`splice`] changes
+//! of bytes; [`codec`] values as bytes; [`replay`] state from entries; [`conformance`] the suite that every
+//! implementation passes; [`validator`] what must hold of every subscription; [`bench`](mod@bench) what a log
 //! takes.
 
 pub mod bench;
@@ -20,6 +21,7 @@ pub mod entry;
 pub mod livelock;
 pub mod log;
 pub mod memory;
+pub mod observed;
 pub mod replay;
 #[cfg(feature = "sled")]
 pub mod sled;

@@ -26,6 +26,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use chrono::TimeDelta;
 use clock::{Clock, Instant, Sleep, TimeSource, TimerClass};
 use eventlog::livelock::Writes;
+use eventlog::observed::Observed;
 use eventlog::{Actor, EventLog, Key};
 use futures::future::BoxFuture;
 use http::{Method, StatusCode};
@@ -37,7 +38,6 @@ use process::{Request, Response, Tasks, User};
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Notify, oneshot};
 
-use crate::counted_log::CountedLog;
 use crate::timekeeper::{CommandError, Decision, Mode, Report, Timekeeper, WaitsFor};
 
 /// Wall time after which a report is answered even if time stands, lest the connection counts as dead.
@@ -128,13 +128,16 @@ impl ClockService {
         result
     }
 
-    /// The log, for everybody who writes to it: the writes of an instant are counted.
+    /// The log, for everybody who writes to it: the writes of an instant are counted, and time stops for writers that
+    /// answer one another without end (see [`eventlog::livelock`]). No write is refused: the writers go on, and a person
+    /// can look at what they do.
     pub fn counted_log(&self) -> Arc<dyn EventLog> {
-        Arc::new(CountedLog { log: self.0.log.clone(), clock: self.clone() })
+        let service = self.clone();
+        Arc::new(Observed::new(self.0.log.clone(), move |append| service.wrote(&append.key, &append.actor)))
     }
 
     /// Somebody writes.
-    pub(crate) fn wrote(&self, key: &Key, actor: &Actor) {
+    fn wrote(&self, key: &Key, actor: &Actor) {
         let wall = self.0.wall.now();
         let mut state = self.0.state();
         if !state.keeper.is_pressed() {

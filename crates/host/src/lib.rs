@@ -18,7 +18,6 @@ pub mod clock_object;
 pub mod clock_service;
 mod clusters;
 mod core_kinds;
-mod counted_log;
 mod evictions;
 mod fault_object;
 pub mod heartbeats;

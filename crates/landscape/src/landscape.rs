@@ -17,7 +17,7 @@ use process::{Context, Exit, Identity, Output, Shared, Tasks, Transport, User};
 
 use crate::component::{Component, Running};
 use crate::failure::Failure;
-use crate::livelock::{self, GuardedLog};
+use crate::livelock;
 use crate::options::Options;
 use crate::runtime::{Advance, Runtime};
 use crate::wait;
@@ -31,7 +31,7 @@ pub struct Landscape {
     host: Host,
     log: MemoryLog,
     guarded: Arc<dyn EventLog>,
-    counts: Arc<Mutex<livelock::Counts>>,
+    found: livelock::Found,
     random: Random,
     shared: Shared,
     lines: Arc<Mutex<Vec<Line>>>,
@@ -109,9 +109,7 @@ impl Landscape {
         let runtime = Runtime::new(options.start - LEAD, schedule);
         let log = options.history.map_or_else(MemoryLog::new, MemoryLog::with_history);
         let clock = Clock::new(runtime.clock().clone());
-        let guarded = GuardedLog::new(log.clone(), clock, runtime.stop());
-        let counts = guarded.counts();
-        let guarded: Arc<dyn EventLog> = Arc::new(guarded);
+        let (guarded, found) = livelock::guarded(log.clone(), clock, runtime.stop());
         let random = Random::new(options.seed);
         let host_tasks = runtime.tasks();
         let foundation = Foundation {
@@ -129,7 +127,7 @@ impl Landscape {
             host,
             log,
             guarded,
-            counts,
+            found,
             random,
             shared: Shared::default(),
             lines: Arc::default(),
@@ -316,7 +314,7 @@ impl Landscape {
 
     fn drive<T>(&self, advance: Advance, future: impl Future<Output = T>) -> Result<Option<T>, Failure> {
         let result = self.runtime.drive(advance, future);
-        if let Some(live_lock) = livelock::lock(&self.counts).live_lock.clone() {
+        if let Some(live_lock) = self.found.live_lock() {
             return Err(Failure::LiveLock(live_lock));
         }
         for (component, running) in &self.components {

@@ -1,80 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The guard against controllers that answer one another for ever within one instant: a simulation fails.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use clock::Clock;
 use eventlog::livelock::{LiveLock, Writes};
-use eventlog::log::BoxFuture;
-use eventlog::{
-    Append, AppendError, Appended, Entry, EventLog, MemoryLog, ReadError, Revision, Snapshot, Subscription,
-};
+use eventlog::observed::Observed;
+use eventlog::{EventLog, MemoryLog};
 
 use crate::runtime::Stop;
 
+/// What the guard has found.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Found(Arc<Mutex<Option<LiveLock>>>);
+
+impl Found {
+    pub(crate) fn live_lock(&self) -> Option<LiveLock> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
 /// A log that closes itself, and stops the runtime, when an instant has too many writes.
-#[derive(Debug)]
-pub(crate) struct GuardedLog {
-    log: MemoryLog,
-    clock: Clock,
-    stop: Stop,
-    counts: Arc<Mutex<Counts>>,
-}
-
-#[derive(Debug, Default)]
-pub(crate) struct Counts {
-    writes: Writes,
-    pub(crate) live_lock: Option<LiveLock>,
-}
-
-impl GuardedLog {
-    pub(crate) fn new(log: MemoryLog, clock: Clock, stop: Stop) -> Self {
-        Self { log, clock, stop, counts: Arc::default() }
-    }
-
-    pub(crate) fn counts(&self) -> Arc<Mutex<Counts>> {
-        self.counts.clone()
-    }
-}
-
-pub(crate) fn lock(counts: &Mutex<Counts>) -> MutexGuard<'_, Counts> {
-    counts.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl EventLog for GuardedLog {
-    fn append(&self, append: Append) -> BoxFuture<Result<Appended, AppendError>> {
-        let mut counts = lock(&self.counts);
-        if let Some(live_lock) = counts.writes.count(self.clock.now(), &append.key, &append.actor) {
-            counts.live_lock.get_or_insert(live_lock);
-            self.log.close();
-            self.stop.stop();
+pub(crate) fn guarded(log: MemoryLog, clock: Clock, stop: Stop) -> (Arc<dyn EventLog>, Found) {
+    let found = Found::default();
+    let (behind, first, writes) = (Arc::new(log.clone()), found.clone(), Mutex::new(Writes::default()));
+    let guarded = Observed::new(behind, move |append| {
+        let mut writes = writes.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(live_lock) = writes.count(clock.now(), &append.key, &append.actor) {
+            first.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(live_lock);
+            log.close();
+            stop.stop();
         }
-        drop(counts);
-        self.log.append(append)
-    }
-
-    fn head(&self) -> Revision {
-        self.log.head()
-    }
-
-    fn read(
-        &self,
-        from: Revision,
-        to: Revision,
-        cluster: Option<&str>,
-    ) -> BoxFuture<Result<Vec<Arc<Entry>>, ReadError>> {
-        self.log.read(from, to, cluster)
-    }
-
-    fn subscribe(&self, from: Revision, cluster: Option<&str>) -> Result<Subscription, ReadError> {
-        self.log.subscribe(from, cluster)
-    }
-
-    fn state_at(&self, revision: Revision) -> BoxFuture<Result<Snapshot, ReadError>> {
-        self.log.state_at(revision)
-    }
-
-    fn compact(&self, revision: Revision) -> BoxFuture<Result<(), ReadError>> {
-        self.log.compact(revision)
-    }
+    });
+    (Arc::new(guarded), found)
 }

@@ -9,11 +9,9 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use clock::{Clock, Instant, Random, Sleep, TimeSource, TimerClass};
 use eventlog::conformance::{block_on, delete, put, update, update_status};
+use eventlog::observed::Observed;
 use eventlog::sled::SledLog;
-use eventlog::{
-    Append, AppendError, Appended, Entry, EventLog, MemoryLog, ReadError, Revision, Snapshot, Subscription,
-    WatchValidator,
-};
+use eventlog::{Append, AppendError, EventLog, MemoryLog, ReadError, Revision, WatchValidator};
 use eventlog_remote::{Body, MEDIA_TYPE, Options, Refusal, Remote, Server};
 use futures::{FutureExt, StreamExt};
 use http::{Request, Response, StatusCode};
@@ -48,62 +46,29 @@ mod of_a_memory_log {
 }
 
 /// A log on disk behind a remote one; its directory goes with it.
-#[derive(Debug)]
-struct OnDisk(Remote, SledLog, std::path::PathBuf);
-
-impl OnDisk {
-    fn new() -> Self {
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("eventlog-remote-{}-{number}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        let log = SledLog::open(&path, eventlog::sled::Options::default()).expect("a new log");
-        Self(remote(log.clone()), log, path)
-    }
+fn on_disk() -> impl EventLog {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let path = std::env::temp_dir().join(format!("eventlog-remote-{}-{number}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&path);
+    let log = SledLog::open(&path, eventlog::sled::Options::default()).expect("a new log");
+    let last = OnDisk(log.clone(), path);
+    Observed::new(Arc::new(remote(log)), move |_: &Append| {
+        let _ = &last;
+    })
 }
+
+struct OnDisk(SledLog, std::path::PathBuf);
 
 impl Drop for OnDisk {
     fn drop(&mut self) {
-        let _ = block_on(self.1.close());
-        let _ = std::fs::remove_dir_all(&self.2);
-    }
-}
-
-type BoxFuture<T> = eventlog::log::BoxFuture<T>;
-
-impl EventLog for OnDisk {
-    fn append(&self, append: Append) -> BoxFuture<Result<Appended, AppendError>> {
-        self.0.append(append)
-    }
-
-    fn head(&self) -> Revision {
-        self.0.head()
-    }
-
-    fn read(
-        &self,
-        from: Revision,
-        to: Revision,
-        cluster: Option<&str>,
-    ) -> BoxFuture<Result<Vec<Arc<Entry>>, ReadError>> {
-        self.0.read(from, to, cluster)
-    }
-
-    fn subscribe(&self, from: Revision, cluster: Option<&str>) -> Result<Subscription, ReadError> {
-        self.0.subscribe(from, cluster)
-    }
-
-    fn state_at(&self, revision: Revision) -> BoxFuture<Result<Snapshot, ReadError>> {
-        self.0.state_at(revision)
-    }
-
-    fn compact(&self, revision: Revision) -> BoxFuture<Result<(), ReadError>> {
-        self.0.compact(revision)
+        let _ = block_on(self.0.close());
+        let _ = std::fs::remove_dir_all(&self.1);
     }
 }
 
 mod of_a_log_on_disk {
-    eventlog::conformance!(super::OnDisk::new());
+    eventlog::conformance!(super::on_disk());
 }
 
 /// A transport that loses requests, answers, and the ends of bodies, by a seed.

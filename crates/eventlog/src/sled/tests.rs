@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::*;
 use crate::conformance::block_on;
+use crate::observed::Observed;
 
 /// A directory that is gone after the test.
 #[derive(Debug)]
@@ -54,64 +55,34 @@ pub(super) fn copy(from: &Path, to: &Path) {
 }
 
 /// A log in a directory of its own; closed when it is dropped.
-#[derive(Debug)]
-struct Temporary {
+fn temporary(options: Options) -> impl EventLog {
+    let directory = Scratch::new();
+    let log = SledLog::open(&*directory, options).expect("a new log");
+    let last = Closing { log: log.clone(), _directory: directory };
+    Observed::new(Arc::new(log), move |_: &Append| {
+        let _ = &last;
+    })
+}
+
+struct Closing {
     log: SledLog,
     _directory: Scratch,
 }
 
-impl Temporary {
-    fn new(options: Options) -> Self {
-        let directory = Scratch::new();
-        Self { log: SledLog::open(&*directory, options).expect("a new log"), _directory: directory }
-    }
-}
-
-impl Drop for Temporary {
+impl Drop for Closing {
     fn drop(&mut self) {
         let _ = block_on(self.log.close());
     }
 }
 
-impl EventLog for Temporary {
-    fn append(&self, append: Append) -> BoxFuture<Result<Appended, AppendError>> {
-        self.log.append(append)
-    }
-
-    fn head(&self) -> Revision {
-        self.log.head()
-    }
-
-    fn read(
-        &self,
-        from: Revision,
-        to: Revision,
-        cluster: Option<&str>,
-    ) -> BoxFuture<Result<Vec<Arc<Entry>>, ReadError>> {
-        self.log.read(from, to, cluster)
-    }
-
-    fn subscribe(&self, from: Revision, cluster: Option<&str>) -> Result<Subscription, ReadError> {
-        self.log.subscribe(from, cluster)
-    }
-
-    fn state_at(&self, revision: Revision) -> BoxFuture<Result<Snapshot, ReadError>> {
-        self.log.state_at(revision)
-    }
-
-    fn compact(&self, revision: Revision) -> BoxFuture<Result<(), ReadError>> {
-        self.log.compact(revision)
-    }
-}
-
 mod durable {
-    crate::conformance!(super::Temporary::new(super::Options::default()));
+    crate::conformance!(super::temporary(super::Options::default()));
 }
 
 mod fast_with_many_checkpoints {
     use super::*;
 
-    crate::conformance!(Temporary::new(Options {
+    crate::conformance!(temporary(Options {
         durability: Durability::Fast,
         checkpoint_after: 10,
         ..Options::default()

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A log in front of another one, whose appends somebody is told of first.
+//!
+//! **Deliberately absent**: refusing or changing an append. Who is told may close the log behind.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::entry::{Entry, Revision};
+use crate::log::{Append, AppendError, Appended, BoxFuture, EventLog, ReadError, Snapshot, Subscription};
+
+/// A log, and who is told of an append before it is made.
+pub struct Observed<F> {
+    log: Arc<dyn EventLog>,
+    observer: F,
+}
+
+impl<F: Fn(&Append) + Send + Sync + 'static> Observed<F> {
+    /// `observer` is told of every append to `log` that comes this way, also of those that the log then refuses.
+    pub fn new(log: Arc<dyn EventLog>, observer: F) -> Self {
+        Self { log, observer }
+    }
+}
+
+impl<F> fmt::Debug for Observed<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Observed").field(&self.log).finish()
+    }
+}
+
+impl<F: Fn(&Append) + Send + Sync + 'static> EventLog for Observed<F> {
+    fn append(&self, append: Append) -> BoxFuture<Result<Appended, AppendError>> {
+        (self.observer)(&append);
+        self.log.append(append)
+    }
+
+    fn head(&self) -> Revision {
+        self.log.head()
+    }
+
+    fn read(
+        &self,
+        from: Revision,
+        to: Revision,
+        cluster: Option<&str>,
+    ) -> BoxFuture<Result<Vec<Arc<Entry>>, ReadError>> {
+        self.log.read(from, to, cluster)
+    }
+
+    fn subscribe(&self, from: Revision, cluster: Option<&str>) -> Result<Subscription, ReadError> {
+        self.log.subscribe(from, cluster)
+    }
+
+    fn state_at(&self, revision: Revision) -> BoxFuture<Result<Snapshot, ReadError>> {
+        self.log.state_at(revision)
+    }
+
+    fn compact(&self, revision: Revision) -> BoxFuture<Result<(), ReadError>> {
+        self.log.compact(revision)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::MemoryLog;
+
+    crate::conformance!(Observed::new(Arc::new(MemoryLog::new()), |_: &Append| {}));
+}
