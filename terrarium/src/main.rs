@@ -34,7 +34,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 ///
 /// Data goes to standard output, everything else to standard error. Exit codes: 0 done; 1 failed, or an expectation did
 /// not hold; 2 usage or unreadable input; 3 a component refused to start because of its version; 4 the landscape or its
-/// directory is held by another process; 130 interrupted.
+/// directory is held by another process; 130 interrupted. `--landscape NAME` and `--data-dir DIR`, which most commands have,
+/// may stand before the command.
 #[derive(Debug, Parser)]
 #[command(name = "terrarium", version, disable_help_subcommand = true)]
 struct Arguments {

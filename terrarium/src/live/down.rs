@@ -5,12 +5,14 @@ use chrono::TimeDelta;
 use clap::Args;
 use clock::{Clock, TimerClass};
 
-use super::{KubeconfigFile, Which, block_on, kubeconfig};
+use super::{KubeconfigFile, Which, block_on, kubeconfig, owner};
 use crate::failure::Failure;
 use crate::output::Output;
 
 /// Wall time that a landscape has to stop.
 const PATIENCE: TimeDelta = TimeDelta::seconds(30);
+/// Wall time between the end of its work and that of its process, at most.
+const LAST_STEP: TimeDelta = TimeDelta::seconds(2);
 const LOOK: TimeDelta = TimeDelta::milliseconds(20);
 
 /// Stop a landscape
@@ -39,6 +41,11 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
                 if wall.now() >= limit {
                     return Err(Failure::Failed(format!("process {} does not end: kill -9 {}", host.pid, host.pid)));
                 }
+                wall.sleep(LOOK, TimerClass::Work).await;
+            }
+            // The last thing that it does is to let go of the directory. One that nobody reaps stays as a name.
+            let limit = wall.now() + LAST_STEP;
+            while owner::is_alive(host.pid) && wall.now() < limit {
                 wall.sleep(LOOK, TimerClass::Work).await;
             }
             Ok(())

@@ -129,7 +129,7 @@ fn take_part(
     keys: mpsc::UnboundedReceiver<()>,
     lines: Sender<String>,
 ) -> Result<(), Failure> {
-    let client = Client::of(directory)?;
+    let (client, directory) = (Client::of(directory)?, directory.clone());
     let participant = format!("demo-{}", std::process::id());
     let name = http::HeaderValue::from_str(&participant).map_err(|error| Failure::Failed(error.to_string()))?;
     let setup = Setup {
@@ -143,7 +143,7 @@ fn take_part(
     let reports = ReportsOver { transport: client.transport(), participant: name };
     let exit = participate(setup, reports, std::future::pending(), |context| {
         Ok(async move {
-            let stage = Stage::new(client, context, lines, pace, keys);
+            let stage = Stage::new(client, context, directory, lines, pace, keys);
             let last_line = stories::play(&stage, play).await.err().map_or_else(String::new, |it| it.to_string());
             // Time must not wait for who has left.
             stage.leave(&participant).await;

@@ -18,6 +18,9 @@ use tokio::sync::mpsc;
 use super::Pace;
 use crate::failure::Failure;
 use crate::live::client::Client;
+use crate::live::history::Past;
+use crate::live::replay::{Outcome, replay};
+use crate::live::{DEFAULT, Directory};
 use crate::manifests::Manifest;
 use crate::simulate::{self, Story, apply};
 
@@ -31,6 +34,7 @@ pub(super) struct Stage {
     pub(super) client: Client,
     /// Requests that do.
     pub(super) context: Context,
+    directory: Directory,
     lines: Sender<String>,
     wall: Clock,
     began: DateTime<Utc>,
@@ -46,6 +50,7 @@ impl Stage {
     pub(super) fn new(
         client: Client,
         context: Context,
+        directory: Directory,
         lines: Sender<String>,
         pace: Pace,
         keys: mpsc::UnboundedReceiver<()>,
@@ -54,6 +59,7 @@ impl Stage {
         Self {
             client,
             context,
+            directory,
             lines,
             began: wall.now(),
             wall,
@@ -231,7 +237,8 @@ impl Stage {
         }
     }
 
-    /// The last part: how long it took, and what to look at.
+    /// The last part: how long it took, that the log alone gives the same state, and what to look at: commands of kubectl and
+    /// of ours.
     pub(super) async fn end(
         &self,
         story: &Story,
@@ -243,12 +250,23 @@ impl Stage {
         let (passed, wall) = (now - from, (self.wall.now() - self.began).as_seconds_f64());
         let minutes = (passed + TimeDelta::seconds(30)).num_minutes();
         let (hours, minutes) = (minutes / 60, minutes % 60);
-        let summary =
-            format!("{part}  {hours} h {minutes} min of landscape time in {wall:.1} s; {entries} log entries");
+        let past = Past::open(&self.directory).await?;
+        let Outcome { hash, differences, .. } = replay(&past, true).await?;
+        past.close().await?;
+        if let Some(difference) = differences.first() {
+            return Err(Failure::Failed(format!("a replay of the log gives another state: {difference}")));
+        }
+        let summary = format!(
+            "{part}  {hours} h {minutes} min of landscape time in {wall:.1} s; {entries} log entries; \
+             replayed from the start: same state (hash {})",
+            &hash[..8]
+        );
         self.part(story, &summary).await;
+        let name = &self.client.facts.name;
+        let ours = if name == DEFAULT { "terrarium ".to_owned() } else { format!("terrarium --landscape {name} ") };
         for (number, hint) in hints.iter().enumerate() {
             let indent = if number == 0 { "  Look around:  " } else { "                " };
-            self.say(&format!("{indent}{hint}"));
+            self.say(&format!("{indent}{}", hint.replace("terrarium ", &ours)));
         }
         Ok(())
     }

@@ -51,8 +51,9 @@ async fn expiry(stage: &Stage) -> Result<(), Failure> {
     let first = format!(
         "kubectl --context terrarium-{name} -n garden-demo get shoot local -o wide   ·   … describe shoot local"
     );
-    let second = "terrarium status   ·   terrarium clock advance 24h   ·   terrarium down --purge";
-    stage.end(&story, "5/5", start(), &[&first, second]).await
+    let second = "terrarium log --object Shoot/garden-demo/local   ·   terrarium why shoot/demo/local";
+    let third = "terrarium clock until window shoot/demo/local   ·   terrarium down --purge";
+    stage.end(&story, "5/5", start(), &[&first, second, third]).await
 }
 
 async fn refuse_a_late_shoot(stage: &Stage, story: &Story) {
