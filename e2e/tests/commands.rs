@@ -71,6 +71,10 @@ fn status_says_what_there_is() {
     assert_eq!((&status["objects"]["cloudprofiles.core.gardener.cloud"], &status["rollouts"]), (&json!(1), &json!([])));
     assert_eq!((&status["warnings"], &status["clock"]["mode"]), (&json!([]), &json!("eager")));
     assert!(status["head"].as_u64() > Some(100) && status["bytes"].as_u64() > Some(10_000), "{status}");
+    in_order(
+        &sandbox.terrarium(&["--landscape", "default", "status", "-o", "yaml"]),
+        &["\nclock:\n", "\nprocesses:\n- "],
+    );
     let processes = status["processes"].as_array().expect("a list");
     let ready = processes.iter().filter(|process| process["ready"] == true && process["version"] == "v1.120.0");
     assert_eq!((processes.len(), ready.count()), (7, 7), "{status}");

@@ -3,6 +3,7 @@
 
 mod support;
 
+use serde_json::{Value, json};
 use terrarium_e2e::sandbox::Kubectl;
 
 use support::{in_order, manifest, sandbox};
@@ -37,10 +38,10 @@ fn a_failed_shoot_is_seen_maintained_and_retried() {
         ),
         (
             &["task-fails", "--set", TASK, "--shoot", "demo/locl"],
-            "project demo has no Shoot locl",
+            "there is no Shoot locl in Project demo",
             "the nearest is `local`",
         ),
-        (&["task-fails", "--set", TASK, "--shoot", "dem/local"], "there is no project dem", "the nearest is `demo`"),
+        (&["task-fails", "--set", TASK, "--shoot", "dem/local"], "there is no Project dem", "the nearest is `demo`"),
     ] {
         let (code, error) = sandbox.terrarium_refused(&[&["fault", "inject"], words].concat());
         assert_eq!(code, 2, "{error}");
@@ -55,6 +56,13 @@ fn a_failed_shoot_is_seen_maintained_and_retried() {
     assert_eq!(get(".status.lastOperation.description"), format!("{flow}{failed} Operation will be retried."));
     sandbox.terrarium(&["clock", "until", "shoot/demo/local=Succeeded"]);
     in_order(&sandbox.terrarium(&["fault", "list"]), &["DONE", id.trim(), "Shoot garden-demo/local", "1/1", "spent"]);
+    assert_eq!(sandbox.terrarium(&["fault", "list", "-o", "name"]), id);
+    let rows: Value = serde_json::from_str(&sandbox.terrarium(&["fault", "list", "-o", "json"])).expect("an object");
+    let fault = &rows["faults"][0];
+    assert_eq!(
+        (&fault["id"], &fault["state"], &fault["status"]["times"]),
+        (&json!(id.trim()), &json!("spent"), &json!(1))
+    );
     in_order(&demo(&["get", "events"]), &["ReconcileError"]);
     assert_eq!(sandbox.terrarium(&["fault", "clear", id.trim()]), format!("{} cleared\n", id.trim()));
 

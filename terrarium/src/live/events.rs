@@ -16,8 +16,9 @@ use super::ask::clusters::{self, ClusterName};
 use super::ask::instant::Since;
 use super::ask::lines::Lines;
 use super::ask::query::{Format, print_tree};
+use super::ask::shoots::ShootName;
 use super::ask::table::{Front, Table, Widths};
-use super::ask::{self, kinds, shoots};
+use super::ask::{self, kinds};
 use super::client::Client;
 use super::{Which, block_on};
 use crate::failure::Failure;
@@ -31,8 +32,8 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     which: Which,
     /// Of this Shoot only: shoot/PROJECT/NAME [default: of the garden]
-    #[arg(value_name = "SHOOT", value_parser = shoot)]
-    about: Option<ClusterName>,
+    #[arg(value_name = "SHOOT")]
+    about: Option<ShootName>,
     /// Of all clusters
     #[arg(short = 'A', long, conflicts_with = "about")]
     all: bool,
@@ -45,13 +46,6 @@ pub(crate) struct Arguments {
     /// Form of the output
     #[arg(short, long, value_enum, default_value_t)]
     output: Format,
-}
-
-fn shoot(text: &str) -> Result<ClusterName, String> {
-    match text.parse() {
-        Ok(shoot @ ClusterName::Shoot(..)) => Ok(shoot),
-        _ => Err("use shoot/PROJECT/NAME".to_owned()),
-    }
 }
 
 /// Events that are asked for at once.
@@ -75,7 +69,7 @@ impl Arguments {
             Some(since) => Some(since.from(client.clock().await?.now)),
             None => None,
         };
-        let sources = self.sources(&transport).await?;
+        let sources = self.sources(client).await?;
         let (mut whole, mut versions) = (json!({ "rows": [] }), Vec::new());
         for source in &sources {
             let mut tree = ask::tree(&transport, &source.path(), TABLE).await?;
@@ -114,28 +108,25 @@ impl Arguments {
         Ok(())
     }
 
-    async fn sources(&self, transport: &Transport) -> Result<Vec<Source>, Failure> {
+    async fn sources(&self, client: &Client) -> Result<Vec<Source>, Failure> {
         let whole = |cluster: &str| Source { cluster: cluster.to_owned(), namespace: None, selector: None };
         let Some(about) = &self.about else {
             return Ok(vec![whole(if self.all { "*" } else { "garden" })]);
         };
-        let ClusterName::Shoot(project, name) = about else { return Ok(Vec::new()) };
-        let shoot = shoots::find(transport, project, name).await?;
-        let text = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+        let shoot = about.find(&client.context()).await?;
         let mut sources = vec![Source {
             cluster: "garden".to_owned(),
-            namespace: text(&shoot["metadata"]["namespace"]),
-            selector: Some(format!("involvedObject.kind=Shoot,involvedObject.name={name}")),
+            namespace: Some(shoot.metadata.namespace),
+            selector: Some(format!("involvedObject.kind=Shoot,involvedObject.name={}", about.name)),
         }];
-        let known = clusters::all(transport).await?;
-        if let (Some(seed), Some(id)) = (text(&shoot["spec"]["seedName"]), text(&shoot["status"]["technicalID"])) {
-            let seed = ClusterName::Seed(seed);
-            if known.contains(&seed) {
-                sources.push(Source { cluster: seed.logical(), namespace: Some(id), selector: None });
-            }
+        let (known, id) = (clusters::all(&client.transport()).await?, shoot.status.technical_id);
+        if let Some(seed) = shoot.spec.seed_name.filter(|_| !id.is_empty()).map(ClusterName::Seed)
+            && known.contains(&seed)
+        {
+            sources.push(Source { cluster: seed.logical(), namespace: Some(id), selector: None });
         }
-        if known.contains(about) {
-            sources.push(whole(&about.logical()));
+        if known.contains(&about.cluster()) {
+            sources.push(whole(&about.cluster().logical()));
         }
         Ok(sources)
     }

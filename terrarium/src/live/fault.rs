@@ -6,7 +6,6 @@
 
 use std::collections::BTreeMap;
 
-use api::core::{Project, Shoot};
 use api::terrarium::{Fault, FaultShoot, FaultSpec};
 use apimachinery::meta::{DeleteOptions, ObjectMeta, Time};
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
@@ -15,7 +14,10 @@ use controller::{Api, Error, ListOptions};
 use domain::fault::{self, KINDS, Kind};
 use domain::last_operation::CODES;
 use gardenlet_sim::gardenlet;
+use serde_json::{Value, json};
 
+use super::ask::query::{Format, print_tree};
+use super::ask::shoots::ShootName;
 use super::ask::table::Table;
 use super::client::Client;
 use super::clock::duration;
@@ -40,6 +42,9 @@ enum Verb {
         /// List the kinds of faults and what they want to know (needs no landscape)
         #[arg(long)]
         kinds: bool,
+        /// Form of the output
+        #[arg(short, long, value_enum, default_value_t, conflicts_with = "kinds")]
+        output: Format,
     },
     /// Let something go wrong; prints the fault's ID
     Inject(Injection),
@@ -60,8 +65,8 @@ struct Injection {
     #[arg(value_name = "KIND")]
     kind: String,
     /// The one Shoot that it hits [default: any]
-    #[arg(long, value_name = "PROJECT/NAME", value_parser = shoot_name)]
-    shoot: Option<(String, String)>,
+    #[arg(long, value_name = "PROJECT/NAME")]
+    shoot: Option<ShootName>,
     /// How often it hits [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i32).range(1..), conflicts_with = "always")]
     times: Option<i32>,
@@ -76,15 +81,6 @@ struct Injection {
     settings: Vec<String>,
 }
 
-/// `PROJECT/NAME`, with or without `shoot/` in front.
-fn shoot_name(text: &str) -> Result<(String, String), String> {
-    let name = text.strip_prefix("shoot/").unwrap_or(text);
-    match name.split('/').collect::<Vec<_>>()[..] {
-        [project, name] if !project.is_empty() && !name.is_empty() => Ok((project.to_owned(), name.to_owned())),
-        _ => Err("use PROJECT/NAME".to_owned()),
-    }
-}
-
 /// A duration of whole seconds: faults know no shorter times.
 fn span(text: &str) -> Result<TimeDelta, String> {
     let span = duration(text)?;
@@ -96,7 +92,7 @@ fn span(text: &str) -> Result<TimeDelta, String> {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
-    if let Verb::List { kinds: true } = arguments.verb {
+    if let Verb::List { kinds: true, .. } = arguments.verb {
         return list_kinds(output);
     }
     if let Verb::Inject(injection) = &arguments.verb {
@@ -106,7 +102,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     let client = Client::of(&arguments.which.directory()?)?;
     block_on(async {
         match &arguments.verb {
-            Verb::List { .. } => list(&client, output).await,
+            Verb::List { output: format, .. } => list(&client, *format, output).await,
             Verb::Inject(injection) => inject(&client, injection, output).await,
             Verb::Clear { ids, all } => clear(&client, ids, *all, output).await,
         }
@@ -138,13 +134,34 @@ fn list_kinds(output: &mut Output) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn list(client: &Client, output: &mut Output) -> Result<(), Failure> {
+async fn list(client: &Client, format: Format, output: &mut Output) -> Result<(), Failure> {
     let (faults, _) = faults(client).list(&ListOptions::default()).await.map_err(|error| failed(&error))?;
-    if faults.is_empty() {
-        output.note("no faults");
-        return Ok(());
-    }
     let now = client.clock().await?.now;
+    match format {
+        Format::Name => faults.iter().try_for_each(|fault| output.line(&fault.metadata.name)),
+        Format::Json | Format::Yaml => {
+            let rows: Vec<Value> = faults.iter().map(|fault| row(fault, now)).collect();
+            print_tree(&json!({ "faults": rows }), format, output)
+        }
+        Format::Table | Format::Wide if faults.is_empty() => {
+            output.note("no faults");
+            Ok(())
+        }
+        Format::Table | Format::Wide => table(&faults, now).print(output),
+    }
+}
+
+/// A fault for scripts: what it is, and what has come of it.
+fn row(fault: &Fault, now: DateTime<Utc>) -> Value {
+    json!({
+        "id": fault.metadata.name,
+        "spec": fault.spec,
+        "status": fault.status,
+        "state": fault::state(fault, now).as_str(),
+    })
+}
+
+fn table(faults: &[Fault], now: DateTime<Utc>) -> Table {
     let mut table = Table::new(&["ID", "Kind", "Where", "Done", "Last", "Until", "State", "Settings"]);
     for fault in faults {
         let (spec, status) = (&fault.spec, &fault.status);
@@ -162,11 +179,11 @@ async fn list(client: &Client, output: &mut Output) -> Result<(), Failure> {
             format!("{}/{times}", status.times),
             last.unwrap_or_default(),
             spec.until.map(|until| show(until.0)).unwrap_or_default(),
-            fault::state(&fault, now).as_str().to_owned(),
+            fault::state(fault, now).as_str().to_owned(),
             settings.join(" "),
         ]);
     }
-    table.print(output)
+    table
 }
 
 impl Injection {
@@ -216,7 +233,10 @@ async fn inject(client: &Client, injection: &Injection, output: &mut Output) -> 
     let kind = injection.kind()?;
     let settings = injection.settings()?;
     let shoot = match &injection.shoot {
-        Some((project, name)) => Some(find(client, project, name).await?),
+        Some(shoot) => {
+            let ObjectMeta { namespace, name, .. } = shoot.find(&client.context()).await?.metadata;
+            Some(FaultShoot { namespace, name })
+        }
         None => None,
     };
     let until = match injection.lasts {
@@ -240,27 +260,6 @@ async fn inject(client: &Client, injection: &Injection, output: &mut Output) -> 
     };
     let created = faults(client).create(&fault).await.map_err(|error| failed(&error))?;
     output.line(&created.metadata.name)
-}
-
-/// The Shoot of a project, which must be there.
-async fn find(client: &Client, project: &str, name: &str) -> Result<FaultShoot, Failure> {
-    let context = client.context();
-    let all = ListOptions::default();
-    let (projects, _) = Api::<Project>::all(&context, "garden").list(&all).await.map_err(|error| failed(&error))?;
-    let Some(found) = projects.iter().find(|found| found.metadata.name == project) else {
-        let hint = nearest(project, projects.iter().map(|project| project.metadata.name.as_str()));
-        return Err(Failure::input(format!("there is no project {project}"), hint));
-    };
-    let namespace = found.spec.namespace.clone().unwrap_or_default();
-    let api = Api::<Shoot>::namespaced(&context, "garden", &namespace);
-    let shoots =
-        if namespace.is_empty() { Vec::new() } else { api.list(&all).await.map_err(|error| failed(&error))?.0 };
-    if !shoots.iter().any(|shoot| shoot.metadata.name == name) {
-        let near = nearest(name, shoots.iter().map(|shoot| shoot.metadata.name.as_str()));
-        let hint = if near.is_empty() { "it has none; leave --shoot out to hit any".to_owned() } else { near };
-        return Err(Failure::input(format!("project {project} has no Shoot {name}"), hint));
-    }
-    Ok(FaultShoot { namespace, name: name.to_owned() })
 }
 
 async fn clear(client: &Client, ids: &[String], all: bool, output: &mut Output) -> Result<(), Failure> {
@@ -333,12 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_shoots_and_times_are_read() {
-        let name = Ok(("demo".to_owned(), "local".to_owned()));
-        assert_eq!((shoot_name("demo/local"), shoot_name("shoot/demo/local")), (name.clone(), name));
-        for text in ["local", "demo/", "a/b/c", ""] {
-            assert!(shoot_name(text).is_err(), "{text}");
-        }
+    fn times_are_whole_seconds() {
         assert_eq!(span("90s"), Ok(TimeDelta::seconds(90)));
         assert!(span("0s").is_err() && span("1500ms").is_err() && span("soon").is_err());
     }

@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use apimachinery::meta::ObjectMeta;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use chrono::TimeDelta;
@@ -10,7 +11,8 @@ use clap::Args;
 use process::pki::MAX_GROUPS;
 use serde_json::{Value, json};
 
-use super::ask::{self, clusters::ClusterName};
+use super::ask::clusters::ClusterName;
+use super::ask::{self, shoots::ShootName};
 use super::client::Client;
 use super::clock::duration;
 use super::directory::write_private;
@@ -63,7 +65,10 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     }
     let client = Client::of(&arguments.which.directory()?)?;
     let config = match &arguments.cluster {
-        Some(ClusterName::Shoot(project, name)) => block_on(arguments.shoot(&client, project, name))?,
+        Some(ClusterName::Shoot(project, name)) => {
+            let name = ShootName { project: project.clone(), name: name.clone() };
+            block_on(arguments.shoot(&client, &name))?
+        }
         _ if arguments.viewer || arguments.expiration.is_some() => {
             let hint = "name one: `terrarium kubeconfig shoot/PROJECT/NAME`";
             return Err(Failure::input("--viewer and --expiration are for the kubeconfig of a shoot", hint));
@@ -104,10 +109,9 @@ impl Arguments {
     }
 
     /// The kubeconfig of a shoot, by the road that every user takes.
-    async fn shoot(&self, client: &Client, project: &str, name: &str) -> Result<Value, Failure> {
-        let transport = client.transport();
-        let shoot = ask::shoots::find(&transport, project, name).await?;
-        let namespace = shoot["metadata"]["namespace"].as_str().unwrap_or_default();
+    async fn shoot(&self, client: &Client, shoot: &ShootName) -> Result<Value, Failure> {
+        let (transport, shoot) = (client.transport(), shoot.find(&client.context()).await?);
+        let ObjectMeta { namespace, name, .. } = &shoot.metadata;
         let (kind, resource) = if self.viewer {
             ("ViewerKubeconfigRequest", "viewerkubeconfig")
         } else {

@@ -10,7 +10,7 @@ use api::kubernetes::coordination::Lease;
 use api::kubernetes::core::Pod;
 use api::machine::MachineDeployment;
 use apimachinery::meta::ObjectMeta;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use controller::{Api, CLUSTER_ANNOTATION, ListOptions};
 use domain::profile::Profile;
 use domain::skew::releases::{kubernetes_minors, supports_kubernetes};
@@ -24,6 +24,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::ask::kinds;
+use super::ask::query::{Format, print_tree};
 use super::client::Client;
 use super::landscapes::{bytes_in, size};
 use super::{Which, ask, block_on, bootstrap, up};
@@ -45,9 +46,21 @@ pub(crate) struct Arguments {
     /// Also what is being rolled out: Deployments of components, and worker pools
     #[arg(long)]
     rollouts: bool,
-    /// One JSON object
-    #[arg(short = 'o', long = "output", value_parser = ["text", "json"], default_value = "text")]
-    output: String,
+    /// Form of the output: for people, or one object
+    #[arg(short, long, value_enum, default_value_t)]
+    output: Form,
+}
+
+/// Form of the output.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Form {
+    /// Lines
+    #[default]
+    Text,
+    /// JSON, on one line
+    Json,
+    /// YAML
+    Yaml,
 }
 
 /// A process of a component.
@@ -92,7 +105,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     let client = Client::of(&directory)?;
     let (clock, found) = block_on(async { Ok((client.clock().await?, look(&client, arguments.rollouts).await?)) })?;
     let bytes = bytes_in(&directory.join("log"));
-    if arguments.output == "json" {
+    if arguments.output != Form::Text {
         let mut object = up::object(&client, &clock);
         object["head"] = json!(found.head);
         object["bytes"] = json!(bytes);
@@ -102,7 +115,10 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
             object["rollouts"] = json!(found.rollouts);
         }
         object["warnings"] = json!(found.warnings);
-        return output.line(&object.to_string());
+        return match arguments.output {
+            Form::Yaml => print_tree(&object, Format::Yaml, output),
+            _ => output.line(&object.to_string()),
+        };
     }
     output.line(&format!(
         "landscape {} · Gardener {} (emulated) · https://{} · process {}",

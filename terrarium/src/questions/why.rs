@@ -24,8 +24,7 @@ use super::forecast::{GATES, hash_version};
 use super::world::{ProfileKey, World};
 use super::{explain, show};
 use crate::failure::Failure;
-use crate::live::ask::clusters::ClusterName;
-use crate::live::ask::shoots;
+use crate::live::ask::shoots::ShootName;
 use crate::live::client::Client;
 use crate::live::{Which, block_on};
 use crate::output::Output;
@@ -36,18 +35,11 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     which: Which,
     /// shoot/PROJECT/NAME
-    #[arg(value_name = "SHOOT", value_parser = shoot)]
-    shoot: ClusterName,
+    #[arg(value_name = "SHOOT")]
+    shoot: ShootName,
     /// This worker pool only
     #[arg(long, value_name = "P")]
     pool: Option<String>,
-}
-
-fn shoot(text: &str) -> Result<ClusterName, String> {
-    match text.parse() {
-        Ok(shoot @ ClusterName::Shoot(..)) => Ok(shoot),
-        _ => Err("use shoot/PROJECT/NAME".to_owned()),
-    }
 }
 
 /// Runs the command.
@@ -58,21 +50,20 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
 }
 
 async fn lines(arguments: &Arguments, client: &Client) -> Result<Vec<String>, Failure> {
-    let ClusterName::Shoot(project, name) = &arguments.shoot else { return Ok(Vec::new()) };
+    let name = &arguments.shoot;
     let context = client.context();
     let now = client.clock().await?.now;
-    let tree = shoots::find(&client.transport(), project, name).await?;
-    let shoot: Shoot = serde_json::from_value(tree).map_err(|error| Failure::Failed(error.to_string()))?;
+    let shoot = name.find(&context).await?;
     if let Some(pool) = &arguments.pool
         && !shoot.spec.provider.workers.iter().any(|worker| worker.name == *pool)
     {
         let names: Vec<&str> = shoot.spec.provider.workers.iter().map(|worker| worker.name.as_str()).collect();
         return Err(Failure::input(
-            format!("Shoot {project}/{name} has no worker pool {pool}"),
+            format!("Shoot {name} has no worker pool {pool}"),
             format!("it has {}", if names.is_empty() { "none".to_owned() } else { names.join(", ") }),
         ));
     }
-    let mut lines = vec![format!("Shoot {project}/{name} at {}", show(now))];
+    let mut lines = vec![format!("Shoot {name} at {}", show(now))];
     operation(&shoot, &mut lines);
     let pool = arguments.pool.as_deref();
     rotations(&shoot, &mut lines);

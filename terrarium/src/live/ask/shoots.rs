@@ -1,21 +1,108 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Shoots by `PROJECT/NAME`.
+//! Shoots as people name them: `shoot/PROJECT/NAME`.
 
-use process::Transport;
-use serde_json::Value;
+use std::fmt;
+use std::str::FromStr;
 
+use api::core::{Project, Shoot};
+use controller::{Api, ListOptions};
+use process::Context;
+
+use super::clusters::ClusterName;
 use crate::failure::Failure;
+use crate::spelling::nearest;
 
-/// A Shoot of a project.
-///
-/// # Errors
-/// There is no such project, or no such Shoot in it.
-pub(crate) async fn find(transport: &Transport, project: &str, name: &str) -> Result<Value, Failure> {
-    let group = "/clusters/garden/apis/core.gardener.cloud/v1beta1";
-    let object = super::tree(transport, &format!("{group}/projects/{project}"), "application/json").await?;
-    let namespace = object["spec"]["namespace"].as_str().unwrap_or_default();
-    if namespace.is_empty() {
-        return Err(Failure::Failed(format!("project {project} has no namespace yet")));
+/// A Shoot of a Project. `shoot/` may be left out where nothing else can be meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ShootName {
+    pub(crate) project: String,
+    pub(crate) name: String,
+}
+
+impl FromStr for ShootName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.strip_prefix("shoot/").unwrap_or(text).split('/').collect::<Vec<_>>()[..] {
+            [project, name] if !project.is_empty() && !name.is_empty() => {
+                Ok(Self { project: project.to_owned(), name: name.to_owned() })
+            }
+            _ => Err(format!("`{text}` is not shoot/PROJECT/NAME")),
+        }
     }
-    super::tree(transport, &format!("{group}/namespaces/{namespace}/shoots/{name}"), "application/json").await
+}
+
+impl fmt::Display for ShootName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.project, self.name)
+    }
+}
+
+impl ShootName {
+    /// The Shoot's own cluster.
+    pub(crate) fn cluster(&self) -> ClusterName {
+        ClusterName::Shoot(self.project.clone(), self.name.clone())
+    }
+
+    /// The namespace of its Project.
+    ///
+    /// # Errors
+    /// There is no such Project, or it has no namespace yet.
+    pub(crate) async fn namespace(&self, context: &Context) -> Result<String, Failure> {
+        let project = &self.project;
+        let api = Api::<Project>::all(context, "garden");
+        if let Some(found) = api.get_opt(project).await.map_err(failed)? {
+            return found
+                .spec
+                .namespace
+                .ok_or_else(|| Failure::Failed(format!("Project {project} has no namespace yet")));
+        }
+        let (projects, _) = api.list(&ListOptions::default()).await.map_err(failed)?;
+        let hint = nearest(project, projects.iter().map(|project| project.metadata.name.as_str()));
+        Err(Failure::input(format!("there is no Project {project}"), or(hint, "there are no Projects")))
+    }
+
+    /// The Shoot as it is now.
+    ///
+    /// # Errors
+    /// There is no such Project, or no such Shoot in it.
+    pub(crate) async fn find(&self, context: &Context) -> Result<Shoot, Failure> {
+        let Self { project, name } = self;
+        let namespace = self.namespace(context).await?;
+        let api = Api::<Shoot>::namespaced(context, "garden", &namespace);
+        if let Some(found) = api.get_opt(name).await.map_err(failed)? {
+            return Ok(found);
+        }
+        let (shoots, _) = api.list(&ListOptions::default()).await.map_err(failed)?;
+        let hint = nearest(name, shoots.iter().map(|shoot| shoot.metadata.name.as_str()));
+        Err(Failure::input(format!("there is no Shoot {name} in Project {project}"), or(hint, "it has no Shoots")))
+    }
+}
+
+fn failed(error: controller::Error) -> Failure {
+    Failure::Failed(format!("from server: {error}"))
+}
+
+fn or(hint: String, otherwise: &str) -> String {
+    if hint.is_empty() { otherwise.to_owned() } else { hint }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shoot_has_a_project_and_a_name() {
+        for text in ["shoot/demo/local", "demo/local"] {
+            let name: ShootName = text.parse().expect("a name");
+            assert_eq!(
+                (name.to_string().as_str(), name.cluster().to_string().as_str()),
+                ("demo/local", "shoot/demo/local")
+            );
+        }
+        for text in ["", "shoot", "shoot/", "local", "shoot/demo/", "/local", "shoot/demo/local/x", "a/b/c"] {
+            let refused = text.parse::<ShootName>().expect_err("it is none");
+            assert_eq!(refused, format!("`{text}` is not shoot/PROJECT/NAME"));
+        }
+    }
 }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Where `clock until` goes.
 
-use api::core::{Project, Shoot};
+use api::core::Shoot;
 use chrono::{DateTime, NaiveDate, NaiveTime, TimeDelta, Utc};
 use controller::{Api, ListOptions};
 use domain::window;
 use process::Context;
 
 use crate::failure::Failure;
+use crate::live::ask::shoots::ShootName;
 
 /// States of a last operation.
 const STATES: [&str; 6] = ["Aborted", "Error", "Failed", "Pending", "Processing", "Succeeded"];
@@ -15,13 +16,6 @@ const STATES: [&str; 6] = ["Aborted", "Error", "Failed", "Pending", "Processing"
 pub(super) const DELETED: &str = "Deleted";
 /// How far a Shoot's state is looked for without `--max`.
 const FAR: TimeDelta = TimeDelta::days(30);
-
-/// A Shoot as a person names it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct ShootName {
-    project: String,
-    name: String,
-}
 
 /// What a person may wait for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,16 +45,6 @@ pub(super) struct Destination {
     pub(super) is_limit: bool,
 }
 
-/// Reads `shoot/PROJECT/NAME`.
-pub(super) fn shoot(text: &str) -> Result<ShootName, String> {
-    let wrong = || format!("`{text}` is not shoot/PROJECT/NAME");
-    let (project, name) = text.strip_prefix("shoot/").and_then(|rest| rest.split_once('/')).ok_or_else(wrong)?;
-    if project.is_empty() || name.is_empty() || name.contains('/') {
-        return Err(wrong());
-    }
-    Ok(ShootName { project: project.to_owned(), name: name.to_owned() })
-}
-
 /// Reads an instant, a day, `window`, or `shoot/PROJECT/NAME=STATE`.
 pub(super) fn until(text: &str) -> Result<Until, String> {
     if text == "window" {
@@ -73,7 +57,7 @@ pub(super) fn until(text: &str) -> Result<Until, String> {
         let known = STATES.iter().chain([&DELETED]).find(|known| known.eq_ignore_ascii_case(state));
         let state = known
             .ok_or_else(|| format!("`{state}` is no state of a Shoot: use one of {}, {DELETED}", STATES.join(", ")))?;
-        return Ok(Until::State(shoot(name)?, state));
+        return Ok(Until::State(name.parse()?, state));
     }
     if let Ok(day) = text.parse::<NaiveDate>() {
         return Ok(Until::Instant(day.and_time(NaiveTime::MIN).and_utc()));
@@ -116,9 +100,9 @@ impl Goal {
             Self::Instant(instant) => (*instant, None),
             Self::Window(shoot) => (window_of(context, shoot.as_ref(), now).await? + TimeDelta::seconds(1), None),
             Self::State(shoot, state) => {
-                let namespace = namespace_of(context, &shoot.project).await?;
+                let namespace = shoot.namespace(context).await?;
                 if *state != DELETED {
-                    find(context, &namespace, shoot).await?;
+                    shoot.find(context).await?;
                 }
                 let to = after(max.unwrap_or(FAR))?;
                 return Ok(Destination { to, state: Some((namespace, shoot.name.clone(), state)), is_limit: true });
@@ -143,28 +127,10 @@ fn failed(error: controller::Error) -> Failure {
     Failure::Failed(error.to_string())
 }
 
-async fn namespace_of(context: &Context, project: &str) -> Result<String, Failure> {
-    let missing = || Failure::input(format!("there is no Project {project}"), "`kubectl get projects` lists them");
-    let found = Api::<Project>::all(context, "garden").get_opt(project).await.map_err(failed)?.ok_or_else(missing)?;
-    found.spec.namespace.ok_or_else(|| Failure::Failed(format!("Project {project} has no namespace yet")))
-}
-
-async fn find(context: &Context, namespace: &str, shoot: &ShootName) -> Result<Shoot, Failure> {
-    let ShootName { project, name } = shoot;
-    let found = Api::<Shoot>::namespaced(context, "garden", namespace).get_opt(name).await.map_err(failed)?;
-    found.ok_or_else(|| {
-        Failure::input(
-            format!("there is no Shoot {name} in Project {project}"),
-            format!("`kubectl -n {namespace} get shoots` lists them"),
-        )
-    })
-}
-
 /// When the next window begins: the Shoot's, or the first of any.
 async fn window_of(context: &Context, shoot: Option<&ShootName>, now: DateTime<Utc>) -> Result<DateTime<Utc>, Failure> {
     if let Some(name) = shoot {
-        let namespace = namespace_of(context, &name.project).await?;
-        let shoot = find(context, &namespace, name).await?;
+        let shoot = name.find(context).await?;
         return window::next_begin(&shoot, now)
             .ok_or_else(|| Failure::input(format!("Shoot {} has no maintenance window", name.name), ""));
     }

@@ -15,6 +15,7 @@ use host::clock_service::ClockState;
 use host::timekeeper::Mode;
 use serde_json::json;
 
+use super::ask::shoots::ShootName;
 use super::client::Client;
 use super::{Which, block_on};
 use crate::failure::Failure;
@@ -54,8 +55,8 @@ enum Command {
         #[arg(value_name = "TIME|window|shoot/P/N=STATE", value_parser = goal::until)]
         until: Until,
         /// Whose window; without, the first of any Shoot
-        #[arg(value_name = "shoot/P/N", value_parser = goal::shoot)]
-        shoot: Option<goal::ShootName>,
+        #[arg(value_name = "shoot/P/N")]
+        shoot: Option<ShootName>,
         #[command(flatten)]
         options: MoveOptions,
     },
