@@ -65,10 +65,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     }
     let client = Client::of(&arguments.which.directory()?)?;
     let config = match &arguments.cluster {
-        Some(ClusterName::Shoot(project, name)) => {
-            let name = ShootName { project: project.clone(), name: name.clone() };
-            block_on(arguments.shoot(&client, &name))?
-        }
+        Some(ClusterName::Shoot(name)) => block_on(arguments.shoot(&client, name))?,
         _ if arguments.viewer || arguments.expiration.is_some() => {
             let hint = "name one: `terrarium kubeconfig shoot/PROJECT/NAME`";
             return Err(Failure::input("--viewer and --expiration are for the kubeconfig of a shoot", hint));

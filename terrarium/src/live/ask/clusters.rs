@@ -11,6 +11,7 @@ use std::str::FromStr;
 
 use process::Transport;
 
+use super::shoots::ShootName;
 use crate::failure::Failure;
 
 /// A cluster, as it is named on the command line.
@@ -19,28 +20,26 @@ pub(crate) enum ClusterName {
     Garden,
     Runtime,
     Seed(String),
-    /// Project and name.
-    Shoot(String, String),
+    Shoot(ShootName),
+}
+
+/// Whether a text can be the name of an object; nothing in it has a meaning in a path.
+pub(super) fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '.')
 }
 
 impl FromStr for ClusterName {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let is_name = |name: &str| {
-            !name.is_empty()
-                && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '.')
-        };
-        let parts: Vec<&str> = text.split('/').collect();
-        match parts[..] {
-            ["garden"] => Ok(Self::Garden),
-            ["runtime"] => Ok(Self::Runtime),
-            ["seed", name] if is_name(name) => Ok(Self::Seed(name.to_owned())),
-            ["shoot", project, name] if is_name(project) && is_name(name) => {
-                Ok(Self::Shoot(project.to_owned(), name.to_owned()))
-            }
-            _ => Err("use garden, runtime, seed/NAME or shoot/PROJECT/NAME".to_owned()),
+        match text.split_once('/') {
+            None if text == "garden" => Some(Self::Garden),
+            None if text == "runtime" => Some(Self::Runtime),
+            Some(("seed", name)) if is_name(name) => Some(Self::Seed(name.to_owned())),
+            Some(("shoot", _)) => text.parse().map(Self::Shoot).ok(),
+            _ => None,
         }
+        .ok_or_else(|| "use garden, runtime, seed/NAME or shoot/PROJECT/NAME".to_owned())
     }
 }
 
@@ -50,7 +49,7 @@ impl fmt::Display for ClusterName {
             Self::Garden => f.write_str("garden"),
             Self::Runtime => f.write_str("runtime"),
             Self::Seed(name) => write!(f, "seed/{name}"),
-            Self::Shoot(project, name) => write!(f, "shoot/{project}/{name}"),
+            Self::Shoot(name) => write!(f, "shoot/{name}"),
         }
     }
 }

@@ -8,12 +8,12 @@ use api::core::{Project, Shoot};
 use controller::{Api, ListOptions};
 use process::Context;
 
-use super::clusters::ClusterName;
+use super::clusters::{ClusterName, is_name};
 use crate::failure::Failure;
 use crate::spelling::nearest;
 
 /// A Shoot of a Project. `shoot/` may be left out where nothing else can be meant.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ShootName {
     pub(crate) project: String,
     pub(crate) name: String,
@@ -24,7 +24,7 @@ impl FromStr for ShootName {
 
     fn from_str(text: &str) -> Result<Self, String> {
         match text.strip_prefix("shoot/").unwrap_or(text).split('/').collect::<Vec<_>>()[..] {
-            [project, name] if !project.is_empty() && !name.is_empty() => {
+            [project, name] if is_name(project) && is_name(name) => {
                 Ok(Self { project: project.to_owned(), name: name.to_owned() })
             }
             _ => Err(format!("`{text}` is not shoot/PROJECT/NAME")),
@@ -41,7 +41,7 @@ impl fmt::Display for ShootName {
 impl ShootName {
     /// The Shoot's own cluster.
     pub(crate) fn cluster(&self) -> ClusterName {
-        ClusterName::Shoot(self.project.clone(), self.name.clone())
+        ClusterName::Shoot(self.clone())
     }
 
     /// The namespace of its Project.
@@ -100,7 +100,9 @@ mod tests {
                 ("demo/local", "shoot/demo/local")
             );
         }
-        for text in ["", "shoot", "shoot/", "local", "shoot/demo/", "/local", "shoot/demo/local/x", "a/b/c"] {
+        for text in
+            ["", "shoot", "shoot/", "local", "shoot/demo/", "/local", "shoot/demo/local/x", "a/b/c", "demo/..%2f"]
+        {
             let refused = text.parse::<ShootName>().expect_err("it is none");
             assert_eq!(refused, format!("`{text}` is not shoot/PROJECT/NAME"));
         }

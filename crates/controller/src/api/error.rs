@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Why a request failed, and what a work queue makes of it.
+
+use apimachinery::Status;
+use process::TransportError;
+
+use crate::queue::Failure;
+
+/// Why a request failed.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum Error {
+    /// The server refused; its `Status`.
+    #[error("{0}")]
+    Api(Box<Status>),
+    /// No response.
+    #[error(transparent)]
+    Transport(#[from] TransportError),
+    /// The response is not what was asked for.
+    #[error("cannot read the response: {0}")]
+    Decode(String),
+    /// A pass failed for a reason of its own, which users see elsewhere: it backs off.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl Error {
+    /// The server's reason, if it refused.
+    pub fn reason(&self) -> &str {
+        match self {
+            Self::Api(status) => &status.reason,
+            Self::Transport(_) | Self::Decode(_) | Self::Failed(_) => "",
+        }
+    }
+
+    /// The server's `Status`, if it refused.
+    pub fn status(&self) -> Option<&Status> {
+        match self {
+            Self::Api(status) => Some(status),
+            Self::Transport(_) | Self::Decode(_) | Self::Failed(_) => None,
+        }
+    }
+
+    /// 404 for the object.
+    pub fn is_not_found(&self) -> bool {
+        self.reason() == apimachinery::status::reason::NOT_FOUND
+    }
+
+    /// 410: the resource version asked for is no longer retained.
+    pub fn is_expired(&self) -> bool {
+        matches!(self.reason(), apimachinery::status::reason::EXPIRED | apimachinery::status::reason::GONE)
+    }
+
+    /// What a work queue makes of it.
+    pub(crate) fn failure(&self) -> Failure {
+        match self {
+            Self::Transport(_) => Failure::Unreachable,
+            Self::Api(_) | Self::Decode(_) | Self::Failed(_) => Failure::Refused,
+        }
+    }
+
+    /// 409 because the object changed meanwhile.
+    pub fn is_conflict(&self) -> bool {
+        self.reason() == apimachinery::status::reason::CONFLICT
+    }
+
+    /// 409 because the name is taken.
+    pub fn is_already_exists(&self) -> bool {
+        self.reason() == apimachinery::status::reason::ALREADY_EXISTS
+    }
+}
