@@ -59,6 +59,14 @@ fn run_bench(package: &str, name: &str, sizes: &[&str]) -> Result<(), String> {
 fn cargo(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO"));
     command.args(arguments).current_dir(root());
+    // What cargo says to this program of itself would reach build scripts: some of them run again when it is another than
+    // in a build by hand, and nearly everything is built anew.
+    for (name, _) in std::env::vars_os() {
+        let is_of_xtask = |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
+        if name.to_str().is_some_and(is_of_xtask) {
+            command.env_remove(name);
+        }
+    }
     command
 }
 
