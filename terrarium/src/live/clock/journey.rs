@@ -176,6 +176,19 @@ impl Teller {
         }
     }
 
+    /// The state in which the Shoot was before all had settled may be that of what was asked for earlier.
+    fn forget_state(&self) {
+        let mut told = self.state();
+        if matches!(told.reached, Some(Reached::State)) {
+            told.reached = None;
+            told.halted = false;
+        }
+    }
+
+    fn has_reached(&self) -> bool {
+        self.state().reached.is_some()
+    }
+
     /// Time has moved: the step before is over.
     fn moved(&self, now: DateTime<Utc>) {
         let mut told = self.state();
@@ -265,7 +278,8 @@ impl Journey {
         if destination.state.is_some() {
             // What has just been asked for may not have been begun.
             self.advance(now).await?;
-            if self.has_state(&destination).await? {
+            self.teller.forget_state();
+            if self.teller.has_reached() || self.has_state(&destination).await? {
                 return self.arrive(&destination, to).await;
             }
         }
@@ -379,5 +393,31 @@ fn is_in(shoot: Option<&Shoot>, state: &str) -> bool {
     match shoot {
         None => state == DELETED,
         Some(shoot) => shoot.status.last_operation.as_ref().is_some_and(|operation| operation.state == state),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_from_before_all_had_settled_ends_no_journey() {
+        let (steps, _told) = std::sync::mpsc::channel();
+        let teller = Teller::new(steps);
+        teller.reach(Reached::State);
+        assert!(!teller.has_reached(), "the journey has not begun");
+        teller.begin(DateTime::UNIX_EPOCH);
+        teller.reach(Reached::State);
+        assert!(teller.halts());
+        teller.state().halted = true;
+        teller.forget_state();
+        assert!(!teller.has_reached() && !teller.halts());
+        teller.reach(Reached::State);
+        assert!(teller.halts(), "the next time it does");
+
+        teller.forget_state();
+        teller.reach(Reached::Event("ShootMaintenance".to_owned()));
+        teller.forget_state();
+        assert!(teller.has_reached(), "what is to stop time is kept");
     }
 }
