@@ -16,7 +16,7 @@ use super::journal::{self, Journal};
 use super::keeper::{BASE, CHECKPOINT, forget};
 use super::record::Record;
 use super::state::Fold;
-use super::store::{Broken, Store, index_sum};
+use super::store::{self, Broken, Store, index_sum};
 use super::{CLEAN, OpenError, Recovery, STORE};
 
 /// Records that are put back into the store at once.
@@ -200,7 +200,8 @@ fn rebuild(directory: &Directory, base: Revision) -> Result<Store, OpenError> {
     let path = directory.path(STORE);
     // A full disk, say; the journal was read before.
     let failed = |error: Broken| OpenError::Io { path: path.clone(), message: error.0 };
-    fs::remove_dir_all(&path).map_err(|error| OpenError::io(&path, &error))?;
+    let removed = store::released(&path).and_then(|()| fs::remove_dir_all(&path));
+    removed.map_err(|error| OpenError::io(&path, &error))?;
     let store = Store::open(&path).map_err(failed)?;
     let mut group = Vec::new();
     journal::read(directory, base, |frame| {

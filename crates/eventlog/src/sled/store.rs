@@ -10,6 +10,8 @@
 //! One tree, because a batch is atomic within one tree only. No value is above 4 KiB: sled keeps larger pages in files
 //! of their own, which it never syncs.
 
+use std::fs::File;
+use std::io;
 use std::path::Path;
 
 use bytes::Bytes;
@@ -61,7 +63,10 @@ pub(super) type Indexed = (Vec<u8>, Option<(Revision, Verb)>);
 pub(super) struct Store(Db);
 
 impl Store {
+    /// Opens the store of a log whose lock the caller holds. Blocks while threads of sled's still work for a store that
+    /// was open here before.
     pub(super) fn open(path: &Path) -> Result<Self> {
+        released(path).map_err(sled::Error::Io)?;
         Ok(Self(sled::Config::new().path(path).cache_capacity(CACHE).open()?))
     }
 
@@ -82,7 +87,7 @@ impl Store {
     pub(super) fn flush(&self, path: &Path, sync: bool) -> Result<()> {
         self.0.flush()?;
         if sync {
-            let synced = std::fs::File::open(path.join("db")).and_then(|file| file.sync_all());
+            let synced = File::open(path.join("db")).and_then(|file| file.sync_all());
             synced.map_err(|error| Broken(format!("cannot sync sled's file: {error}")))?;
         }
         Ok(())
@@ -180,6 +185,16 @@ impl Store {
     /// Bytes on disk.
     pub(super) fn size(&self) -> u64 {
         self.0.size_on_disk().unwrap_or_default()
+    }
+}
+
+/// Returns when no thread of sled's uses the store at a path any more. Dropping sled's handle does not wait for the
+/// threads that write and tidy in the background; each of them keeps sled's lock on its file.
+pub(super) fn released(path: &Path) -> io::Result<()> {
+    match File::open(path.join("db")) {
+        Ok(file) => file.lock(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
     }
 }
 

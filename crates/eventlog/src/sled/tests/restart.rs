@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A log that is opened again: after a clean stop, without one, damaged, elsewhere.
 
+use std::os::unix::fs::MetadataExt;
+
 use futures::StreamExt;
 
 use super::*;
@@ -267,6 +269,7 @@ fn a_store_that_is_damaged_is_made_anew() {
     fill(&log, 60);
     let before = shown(&log);
     close(log);
+    store::released(&directory.join(STORE)).expect("nobody's");
     let original = fs::read(directory.join("store/db")).expect("sled's file");
     let damages: [fn(&mut Vec<u8>); 4] = [
         |bytes| bytes.clear(),
@@ -285,7 +288,37 @@ fn a_store_that_is_damaged_is_made_anew() {
         assert!(recovery.rebuilt.is_some() || recovery.put_back > 0, "damage {number}: {recovery:?}");
         assert_eq!(shown(&log), before, "damage {number}");
         close(log);
+        store::released(&directory.join(STORE)).expect("nobody's");
     }
+}
+
+/// sled's threads keep the lock for a moment after the log is closed; that is no damage.
+#[test]
+fn a_store_that_is_still_in_use_is_waited_for() {
+    let directory = Scratch::new();
+    let log = open(&directory);
+    fill(&log, 3);
+    let before = shown(&log);
+    close(log);
+    store::released(&directory.join(STORE)).expect("nobody's");
+    let held = fs::File::open(directory.join("store/db")).expect("sled's file");
+    held.lock().expect("locked");
+    let inode = held.metadata().expect("there").ino();
+    let waits = || {
+        let locks = fs::read_to_string("/proc/locks").expect("Linux's table of locks");
+        locks.lines().any(|line| line.contains("-> FLOCK") && line.contains(&format!(":{inode} ")))
+    };
+    let reopened = std::thread::scope(|scope| {
+        let opening = scope.spawn(|| open(&directory));
+        while !waits() && !opening.is_finished() {
+            std::thread::yield_now();
+        }
+        drop(held);
+        opening.join().expect("opened")
+    });
+    assert_eq!(*reopened.recovery(), Recovery::default());
+    assert_eq!(shown(&reopened), before);
+    close(reopened);
 }
 
 /// A power failure may bring back pages of sled's that hold what compaction had dropped, and not all of it.
@@ -301,6 +334,7 @@ fn what_comes_back_from_before_the_base_is_no_trouble() {
     close(log);
     for with_record in [true, false] {
         let _ = fs::remove_file(directory.join(CLEAN));
+        store::released(&directory.join(STORE)).expect("nobody's");
         let sled = ::sled::open(directory.join(STORE)).expect("sled's directory");
         if with_record {
             sled.insert([&b"e"[..], &7_u64.to_be_bytes(), &[0, 0]].concat(), &b"\0\x03the first of three"[..])
