@@ -48,6 +48,8 @@ struct Budget {
     /// `minAvailable` and `maxUnavailable`, as they are written.
     least: Value,
     missing: Value,
+    /// `unhealthyPodEvictionPolicy: AlwaysAllow`: pods that are not ready may go, whatever is needed.
+    gives_up_unhealthy: bool,
     expected: i64,
     healthy: i64,
 }
@@ -57,19 +59,20 @@ impl Budget {
     fn needed(&self) -> i64 {
         let count = |value: &Value| {
             let percent = || value.as_str()?.strip_suffix('%')?.parse::<i64>().ok();
-            value.as_i64().or_else(|| Some((percent()? * self.expected + 99) / 100))
+            value.as_i64().or_else(|| Some(percent()?.saturating_mul(self.expected).saturating_add(99) / 100))
         };
         match (count(&self.least), count(&self.missing)) {
             (Some(least), _) => least,
-            (None, Some(missing)) => (self.expected - missing).max(0),
+            (None, Some(missing)) => self.expected.saturating_sub(missing).max(0),
             (None, None) => 0,
         }
     }
 
-    /// Whether one pod that counts may go.
-    fn allows(&self) -> Result<(), Status> {
+    /// Whether a pod that counts may go.
+    fn allows(&self, is_ready: bool) -> Result<(), Status> {
         let (needed, healthy) = (self.needed(), self.healthy);
-        if healthy > needed {
+        let is_missed = is_ready || (!self.gives_up_unhealthy && (healthy < needed || needed <= 0));
+        if !is_missed || healthy > needed {
             return Ok(());
         }
         let mut refused =
@@ -112,6 +115,7 @@ fn budgets(pod: &DynamicObject, namespace: &str, reads: &Reads<'_>) -> Vec<Budge
             name: budget.metadata.name.clone(),
             least: field("minAvailable"),
             missing: field("maxUnavailable"),
+            gives_up_unhealthy: field("unhealthyPodEvictionPolicy") == "AlwaysAllow",
             expected: count(mine.len()),
             healthy: count(mine.iter().filter(living).count()),
         })
@@ -130,8 +134,7 @@ fn judge(namespace: &str, name: &str, reads: &Reads<'_>) -> Result<(), Status> {
     }
     match &budgets(pod, namespace, reads)[..] {
         [] => Ok(()),
-        [budget] if !is_ready(pod) && budget.healthy >= budget.needed() && budget.needed() > 0 => Ok(()),
-        [budget] => budget.allows(),
+        [budget] => budget.allows(is_ready(pod)),
         _ => Err(Status::internal_error(
             "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.",
         )),
@@ -193,6 +196,7 @@ mod tests {
             name: "b".to_owned(),
             least,
             missing,
+            gives_up_unhealthy: false,
             expected,
             healthy,
         };
@@ -205,11 +209,18 @@ mod tests {
             (Value::Null, json!(0), 3, 3, 3, false),
             (Value::Null, json!("100%"), 3, 1, 0, true),
             (Value::Null, Value::Null, 3, 1, 0, true),
+            (json!("9223372036854775807%"), Value::Null, 3, 3, i64::MAX / 100, false),
+            (Value::Null, json!(i64::MIN), 3, 3, i64::MAX, false),
         ] {
             let budget = budget(least, missing, expected, healthy);
-            assert_eq!((budget.needed(), budget.allows().is_ok()), (needed, allows), "{budget:?}");
+            assert_eq!((budget.needed(), budget.allows(true).is_ok()), (needed, allows), "{budget:?}");
         }
-        let refused = budget(json!(3), Value::Null, 3, 3).allows().expect_err("all three are needed");
+        // Pods that are not ready: enough others are, too few are, and it is said that they may go.
+        for (healthy, gives_up_unhealthy, allows) in [(2, false, true), (1, false, false), (1, true, true)] {
+            let budget = Budget { gives_up_unhealthy, ..budget(json!(2), Value::Null, 3, healthy) };
+            assert_eq!(budget.allows(false).is_ok(), allows, "{budget:?}");
+        }
+        let refused = budget(json!(3), Value::Null, 3, 3).allows(true).expect_err("all three are needed");
         let details = refused.details.expect("why");
         assert_eq!(refused.code, 429);
         assert_eq!(details.causes[0].message, "The disruption budget b needs 3 healthy pods and has 3 currently");
