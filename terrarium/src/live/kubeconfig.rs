@@ -175,7 +175,7 @@ pub(crate) fn unmerge(path: &Path, landscape: &str) -> Result<(), Failure> {
     remove(path, |entry| is_of(entry, landscape))
 }
 
-/// Takes entries out of a file.
+/// Takes entries out of a file. A file that says nothing any more is removed.
 pub(crate) fn remove(path: &Path, is_ours: impl Fn(&str) -> bool) -> Result<(), Failure> {
     if !path.exists() {
         return Ok(());
@@ -195,7 +195,22 @@ pub(crate) fn remove(path: &Path, is_ours: impl Fn(&str) -> bool) -> Result<(), 
     if file.get("current-context").and_then(Value::as_str).is_some_and(is_ours) {
         file.insert("current-context".to_owned(), Value::String(String::new()));
     }
+    // A link is somebody's work.
+    if says_nothing(&file) && fs::symlink_metadata(path).is_ok_and(|file| file.is_file()) {
+        return fs::remove_file(path)
+            .map_err(|error| Failure::Failed(format!("cannot remove {}: {error}", path.display())));
+    }
     write(path, file)
+}
+
+/// Whether a file has no entries, no current context, and nothing that we do not know.
+fn says_nothing(file: &Map<String, Value>) -> bool {
+    file.iter().all(|(key, value)| match key.as_str() {
+        "apiVersion" | "kind" => true,
+        "current-context" => value == "",
+        list if LISTS.contains(&list) => value.as_array().is_some_and(Vec::is_empty),
+        _ => false,
+    })
 }
 
 /// Keeps other commands from changing the file until it is dropped: two landscapes may start at one moment. The folder is
@@ -246,7 +261,9 @@ fn write(path: &Path, file: Map<String, Value>) -> Result<(), Failure> {
             .map_err(|error| Failure::Failed(format!("cannot make {}: {error}", folder.display())))?;
     }
     let text = yaml(&Value::Object(file))?;
-    write_private(path, &text).map_err(|error| Failure::Failed(format!("cannot write {}: {error}", path.display())))
+    // A link stays one.
+    let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    write_private(&place, &text).map_err(|error| Failure::Failed(format!("cannot write {}: {error}", path.display())))
 }
 
 #[cfg(test)]
@@ -299,6 +316,26 @@ mod tests {
         merge(&path, &config("mine"), true).expect("written");
         unmerge(&path, "ab").expect("written");
         assert_eq!(fs::read_to_string(&path).expect("there"), before);
+        fs::remove_dir_all(folder).expect("removed");
+    }
+
+    #[test]
+    fn a_file_that_was_ours_alone_goes_with_the_landscape() {
+        let folder = std::env::temp_dir().join(format!("terrarium-empty-kubeconfig-{}", std::process::id()));
+        let (path, link) = (folder.join("config"), folder.join("link"));
+        let come_and_go = |path: &Path| {
+            merge(path, &config("terrarium-a"), false).expect("written");
+            unmerge(path, "a").expect("removed");
+        };
+        come_and_go(&path);
+        assert!(!path.exists(), "it held nothing else");
+        fs::write(&path, "preferences: {colors: true}\n").expect("written");
+        come_and_go(&path);
+        assert!(fs::read_to_string(&path).expect("there").contains("colors: true"));
+        fs::write(&path, "").expect("written");
+        std::os::unix::fs::symlink(&path, &link).expect("a link");
+        come_and_go(&link);
+        assert!(link.is_symlink() && path.exists());
         fs::remove_dir_all(folder).expect("removed");
     }
 }
