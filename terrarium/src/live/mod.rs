@@ -86,6 +86,17 @@ impl Which {
         Directory::of(name, self.data_dir.as_deref(), self.data_home.as_deref())
     }
 
+    /// A command about it, as its user would type it: with what says which landscape, where that must be said.
+    pub(crate) fn hint(&self, command: &str) -> String {
+        let name = if self.landscape == DEFAULT { String::new() } else { format!(" --landscape {}", self.landscape) };
+        let place = self.data_dir.as_ref().map_or_else(String::new, |directory| {
+            let path = directory.display().to_string();
+            let is_plain = path.chars().all(|c| c.is_alphanumeric() || "/.-_".contains(c));
+            if is_plain { format!(" --data-dir {path}") } else { format!(" --data-dir {path:?}") }
+        });
+        format!("{command}{name}{place}")
+    }
+
     /// The directory of another landscape.
     ///
     /// # Errors
@@ -148,4 +159,21 @@ pub(crate) fn block_on<T>(command: impl Future<Output = Result<T, Failure>>) -> 
         .build()
         .map_err(|error| Failure::Failed(format!("cannot make a runtime: {error}")))?;
     runtime.block_on(command)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hints_say_which_landscape_where_that_must_be_said() {
+        let hint = |landscape: &str, data_dir: Option<&str>| {
+            let data_dir = data_dir.map(PathBuf::from);
+            Which { landscape: landscape.to_owned(), data_dir, data_home: None }.hint("terrarium down")
+        };
+        assert_eq!(hint("default", None), "terrarium down");
+        assert_eq!(hint("a", None), "terrarium down --landscape a");
+        assert_eq!(hint("default", Some("/d/e")), "terrarium down --data-dir /d/e");
+        assert_eq!(hint("a", Some("my data")), "terrarium down --landscape a --data-dir \"my data\"");
+    }
 }

@@ -164,7 +164,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     tell(&client, &clock, seconds, arguments, output)?;
     if let Some(play) = play {
         output.line("")?;
-        return demo::play(&directory, play, pace, |line| output.line(line));
+        return demo::play(&directory, &arguments.which, play, pace, |line| output.line(line));
     }
     match host {
         Some(host) if arguments.foreground => block_on(stay(host, &directory)),
@@ -312,7 +312,10 @@ impl Arguments {
             None => Ok(()),
             Some((flag, _)) => Err(Failure::input(
                 format!("{flag} contradicts what landscape {} was created with", facts.name),
-                "leave the flag out, choose another name with --landscape, or remove it with `terrarium down --purge`",
+                format!(
+                    "leave the flag out, choose another name with --landscape, or remove it with `{}`",
+                    self.which.hint("terrarium down --purge")
+                ),
             )),
         }
     }
@@ -567,9 +570,8 @@ fn tell(
     output.line(&format!("  contexts terrarium-{name}, -runtime, -seed-{seeds} added to {path} ({current})"))?;
     if arguments.demo.is_none() {
         output.line(&format!("  Look around:  kubectl --context terrarium-{name} get cloudprofiles,seeds,projects"))?;
-        let which = if name == DEFAULT { String::new() } else { format!(" --landscape {name}") };
-        let mode = super::clock::mode_name(clock.mode);
-        output.line(&format!("  Move time:    terrarium clock advance 24h{which}    (clock {mode})"))?;
+        let (hint, mode) = (arguments.which.hint("terrarium clock advance 24h"), super::clock::mode_name(clock.mode));
+        output.line(&format!("  Move time:    {hint}    (clock {mode})"))?;
     }
     Ok(())
 }

@@ -20,6 +20,7 @@ use process::{Exit, Identity, Output};
 use tokio::sync::mpsc;
 
 use self::stage::Stage;
+use super::Which;
 use super::client::Client;
 use super::directory::Directory;
 use crate::failure::Failure;
@@ -99,12 +100,13 @@ pub(crate) fn start() -> DateTime<Utc> {
 /// Plays a story and hands every line to `output` as it comes.
 pub(crate) fn play(
     directory: &Directory,
+    which: &Which,
     play: Play,
     pace: Pace,
     mut output: impl FnMut(&str) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let (lines, told) = std::sync::mpsc::channel();
-    let directory = directory.clone();
+    let (directory, which) = (directory.clone(), which.clone());
     let no_thread = |error: std::io::Error| Failure::Failed(format!("cannot start a thread: {error}"));
     let (key, keys) = mpsc::unbounded_channel();
     if pace == Pace::Step {
@@ -114,7 +116,7 @@ pub(crate) fn play(
     }
     let player = std::thread::Builder::new()
         .name("demo".to_owned())
-        .spawn(move || take_part(&directory, play, pace, keys, lines))
+        .spawn(move || take_part(&directory, which, play, pace, keys, lines))
         .map_err(no_thread)?;
     for line in told {
         output(&line)?;
@@ -124,6 +126,7 @@ pub(crate) fn play(
 
 fn take_part(
     directory: &Directory,
+    which: Which,
     play: Play,
     pace: Pace,
     keys: mpsc::UnboundedReceiver<()>,
@@ -143,7 +146,7 @@ fn take_part(
     let reports = ReportsOver { transport: client.transport(), participant: name };
     let exit = participate(setup, reports, std::future::pending(), |context| {
         Ok(async move {
-            let stage = Stage::new(client, context, directory, lines, pace, keys);
+            let stage = Stage::new(client, context, directory, which, lines, pace, keys);
             let last_line = stories::play(&stage, play).await.err().map_or_else(String::new, |it| it.to_string());
             // Time must not wait for who has left.
             stage.leave(&participant).await;

@@ -20,7 +20,7 @@ use crate::failure::Failure;
 use crate::live::client::Client;
 use crate::live::history::Past;
 use crate::live::replay::{Outcome, replay};
-use crate::live::{DEFAULT, Directory};
+use crate::live::{Directory, Which};
 use crate::manifests::Manifest;
 use crate::simulate::{self, Story, apply};
 
@@ -35,6 +35,7 @@ pub(super) struct Stage {
     /// Requests that do.
     pub(super) context: Context,
     directory: Directory,
+    which: Which,
     lines: Sender<String>,
     wall: Clock,
     began: DateTime<Utc>,
@@ -51,6 +52,7 @@ impl Stage {
         client: Client,
         context: Context,
         directory: Directory,
+        which: Which,
         lines: Sender<String>,
         pace: Pace,
         keys: mpsc::UnboundedReceiver<()>,
@@ -60,6 +62,7 @@ impl Stage {
             client,
             context,
             directory,
+            which,
             lines,
             began: wall.now(),
             wall,
@@ -84,7 +87,8 @@ impl Stage {
     pub(super) async fn has_been_played(&self, shoot: &str) -> Result<bool, Failure> {
         let is_there = self.shoots().get_opt(shoot).await.map_err(failed)?.is_some();
         if is_there {
-            self.say("The demo has been played in this landscape: `terrarium down --purge` makes room for another.");
+            let purge = self.which.hint("terrarium down --purge");
+            self.say(&format!("The demo has been played in this landscape: `{purge}` makes room for another."));
         }
         Ok(is_there)
     }
@@ -237,14 +241,14 @@ impl Stage {
         }
     }
 
-    /// The last part: how long it took, that the log alone gives the same state, and what to look at: commands of kubectl and
-    /// of ours.
+    /// The last part: how long it took, that the log alone gives the same state, and what to look at: lines of
+    /// commands of kubectl and of ours.
     pub(super) async fn end(
         &self,
         story: &Story,
         part: &str,
         from: DateTime<Utc>,
-        hints: &[&str],
+        hints: &[&[&str]],
     ) -> Result<(), Failure> {
         let (now, entries) = (self.now().await?, self.client.head().await?);
         let (passed, wall) = (now - from, (self.wall.now() - self.began).as_seconds_f64());
@@ -262,11 +266,11 @@ impl Stage {
             &hash[..8]
         );
         self.part(story, &summary).await;
-        let name = &self.client.facts.name;
-        let ours = if name == DEFAULT { "terrarium ".to_owned() } else { format!("terrarium --landscape {name} ") };
-        for (number, hint) in hints.iter().enumerate() {
+        for (number, line) in hints.iter().enumerate() {
             let indent = if number == 0 { "  Look around:  " } else { "                " };
-            self.say(&format!("{indent}{}", hint.replace("terrarium ", &ours)));
+            let ours =
+                |hint: &&str| if hint.starts_with("terrarium ") { self.which.hint(hint) } else { (*hint).to_owned() };
+            self.say(&format!("{indent}{}", line.iter().map(ours).collect::<Vec<_>>().join("   ·   ")));
         }
         Ok(())
     }

@@ -48,12 +48,11 @@ async fn expiry(stage: &Stage) -> Result<(), Failure> {
     let version = stage.shoot(SHOOT).await?.spec.kubernetes.version;
     expect("Kubernetes 1.27.1 after the window", &format!("Kubernetes {version} after the window"))?;
     let name = &stage.client.facts.name;
-    let first = format!(
-        "kubectl --context terrarium-{name} -n garden-demo get shoot local -o wide   ·   … describe shoot local"
-    );
-    let second = "terrarium log --object Shoot/garden-demo/local   ·   terrarium why shoot/demo/local";
-    let third = "terrarium clock until window shoot/demo/local   ·   terrarium down --purge";
-    stage.end(&story, "5/5", start(), &[&first, second, third]).await
+    let get = format!("kubectl --context terrarium-{name} -n garden-demo get shoot local -o wide");
+    let first = [get.as_str(), "… describe shoot local"];
+    let second = ["terrarium log --object Shoot/garden-demo/local", "terrarium why shoot/demo/local"];
+    let third = ["terrarium clock until window shoot/demo/local", "terrarium down --purge"];
+    stage.end(&story, "5/5", start(), &[&first, &second, &third]).await
 }
 
 async fn refuse_a_late_shoot(stage: &Stage, story: &Story) {
@@ -91,8 +90,8 @@ async fn hibernation(stage: &Stage) -> Result<(), Failure> {
     let morning = next(stage.now().await?, 7);
     stage.until(&story, morning + TimeDelta::minutes(30)).await?;
     awake(stage, &story, SHOOT, "enabled false, hibernated false, 3 nodes").await?;
-    let first = "terrarium why shoot/demo/night   ·   terrarium log --object Shoot/garden-demo/night";
-    stage.end(&story, "4/4", from, &[first, "terrarium clock advance 24h   ·   terrarium down --purge"]).await
+    let first = ["terrarium why shoot/demo/night", "terrarium log --object Shoot/garden-demo/night"];
+    stage.end(&story, "4/4", from, &[&first, &["terrarium clock advance 24h", "terrarium down --purge"]]).await
 }
 
 /// Tells whether a Shoot sleeps, and ends the story if it is not as it should be.
@@ -155,8 +154,8 @@ async fn images(stage: &Stage) -> Result<(), Failure> {
     let mut expected = IMAGES.map(|(name, .., version)| format!("{name} {version}"));
     expected.sort();
     expect(&expected.join(", "), &nodes.join(", "))?;
-    let first = "terrarium versions images   ·   terrarium log --object Shoot/garden-demo/images";
-    stage.end(&story, "3/3", from, &[first, "terrarium why shoot/demo/images   ·   terrarium down --purge"]).await
+    let first = ["terrarium versions images", "terrarium log --object Shoot/garden-demo/images"];
+    stage.end(&story, "3/3", from, &[&first, &["terrarium why shoot/demo/images", "terrarium down --purge"]]).await
 }
 
 /// docs/usage/shoot/shoot_maintenance.md, `confineSpecUpdateRollout`.
@@ -192,8 +191,8 @@ async fn confined(stage: &Stage) -> Result<(), Failure> {
     let window = next(stage.now().await?, 9);
     stage.until(&story, window + TimeDelta::minutes(90)).await?;
     counted(stage, &story, &SHOOTS, "free 4 nodes, confined 4 nodes").await?;
-    let first = "terrarium log --object Shoot/garden-demo/confined   ·   terrarium why shoot/demo/confined";
-    stage.end(&story, "4/4", from, &[first, "terrarium down --purge"]).await
+    let first = ["terrarium log --object Shoot/garden-demo/confined", "terrarium why shoot/demo/confined"];
+    stage.end(&story, "4/4", from, &[&first, &["terrarium down --purge"]]).await
 }
 
 /// Tells how many nodes Shoots have, and ends the story if there are others than there should be.
