@@ -120,6 +120,15 @@ fn two_landscapes_live_side_by_side() {
     in_order(&sandbox.terrarium(&["landscape", "rm", "east"]), &["removed landscape east"]);
     let kubeconfig = fs::read_to_string(sandbox.kubeconfig()).expect("a kubeconfig");
     assert!(kubeconfig.contains("terrarium-west") && !kubeconfig.contains("terrarium-east"), "{kubeconfig}");
+
+    // Who names a directory need not name what is in it.
+    let place = sandbox.kubeconfig().with_file_name("elsewhere").display().to_string();
+    let up = sandbox.terrarium(&["up", "--landscape", "north", "--data-dir", &place]);
+    in_order(&up, &[&format!("terrarium clock advance 24h --landscape north --data-dir {place} ")]);
+    let down = sandbox.terrarium(&["down", "--purge", "--data-dir", &place]);
+    in_order(&down, &["landscape north stopped", "removed its data and its contexts", &place]);
+    let kubeconfig = fs::read_to_string(sandbox.kubeconfig()).expect("a kubeconfig");
+    assert!(kubeconfig.contains("terrarium-west") && !kubeconfig.contains("terrarium-north"), "{kubeconfig}");
 }
 
 #[test]
@@ -141,9 +150,9 @@ fn an_ephemeral_landscape_is_gone_with_its_owner() {
     while directory.exists() || sandbox.kubeconfig().exists() {
         std::thread::yield_now();
     }
-    let second = sandbox.terrarium(&["up", "--ephemeral", "--owner", &std::process::id().to_string(), "-o", "json"]);
-    let second: serde_json::Value = serde_json::from_str(&second).expect("one object");
-    let name = second["name"].as_str().expect("a name");
+    let second = sandbox.terrarium(&["up", "--ephemeral", "--owner", &std::process::id().to_string()]);
+    let (_, hint) = second.split_once("terrarium clock advance 24h --landscape ").expect("a hint that names it");
+    let (name, _) = hint.split_once(' ').expect("a name");
     in_order(&sandbox.terrarium(&["down", "--landscape", name]), &["stopped", "removed its data"]);
     assert!(!sandbox.kubeconfig().exists());
 }

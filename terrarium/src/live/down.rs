@@ -30,7 +30,7 @@ pub(crate) struct Arguments {
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
     let directory = arguments.which.directory()?;
-    let name = &arguments.which.landscape;
+    let name = &arguments.which.name();
     let ephemeral = directory.facts().ok().flatten().and_then(|facts| facts.ephemeral);
     if let Some(host) = directory.host()? {
         terminate(host.pid)?;

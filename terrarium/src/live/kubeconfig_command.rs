@@ -61,7 +61,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         arguments.file.path().ok_or_else(missing)
     };
     if arguments.unmerge {
-        return kubeconfig::unmerge(&path()?, &arguments.which.landscape);
+        return kubeconfig::unmerge(&path()?, &arguments.which.name());
     }
     let client = Client::of(&arguments.which.directory()?)?;
     let config = match &arguments.cluster {

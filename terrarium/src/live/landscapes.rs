@@ -139,7 +139,7 @@ fn remove(which: &Which, names: &[String], file: &KubeconfigFile, output: &mut O
     let mut found = Vec::new();
     // Nothing is removed unless all can be.
     for name in names {
-        let directory = which.named(name)?;
+        let directory = which.named(name).directory()?;
         if directory.facts()?.is_none() {
             let hint = "`terrarium landscape list` shows those that there are";
             return Err(Failure::input(format!("there is no landscape {name}"), hint));

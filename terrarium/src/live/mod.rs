@@ -97,12 +97,15 @@ impl Which {
         format!("{command}{name}{place}")
     }
 
-    /// The directory of another landscape.
-    ///
-    /// # Errors
-    /// As [`Which::directory`].
-    pub(crate) fn named(&self, name: &str) -> Result<Directory, Failure> {
-        Self { landscape: name.to_owned(), data_dir: None, data_home: self.data_home.clone() }.directory()
+    /// Its name: what is in a directory has its own, which whoever names the directory need not say.
+    pub(crate) fn name(&self) -> String {
+        let facts = self.directory().and_then(|directory| directory.facts());
+        facts.ok().flatten().map_or_else(|| self.landscape.clone(), |facts| facts.name)
+    }
+
+    /// Another landscape, where landscapes usually are.
+    pub(crate) fn named(&self, name: &str) -> Self {
+        Self { landscape: name.to_owned(), data_dir: None, data_home: self.data_home.clone() }
     }
 
     /// Every folder where landscapes are, by name; and the one that `--data-dir` names.
@@ -123,7 +126,7 @@ impl Which {
         let mut names: Vec<String> = names.collect();
         names.sort();
         // What has another name than a landscape has is no landscape.
-        Ok(names.iter().filter_map(|name| self.named(name).ok()).collect())
+        Ok(names.iter().filter_map(|name| self.named(name).directory().ok()).collect())
     }
 }
 

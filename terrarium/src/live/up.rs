@@ -134,7 +134,8 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     let play = arguments.demo.as_deref().map(Play::named).transpose()?;
     let pace = arguments.pace()?;
     let arguments = &arguments.with_settings()?;
-    let directory = arguments.directory()?;
+    let which = arguments.which();
+    let directory = which.directory()?;
     directory.must_be_ours()?;
     let facts = arguments.facts(&directory)?;
     let runs_already = directory.host()?;
@@ -161,10 +162,10 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         host.notes(&directory).iter().for_each(|note| output.note(note));
     }
     let seconds = runs_already.is_none().then_some(seconds);
-    tell(&client, &clock, seconds, arguments, output)?;
+    tell(&client, &clock, seconds, (arguments, &which), output)?;
     if let Some(play) = play {
         output.line("")?;
-        return demo::play(&directory, &arguments.which, play, pace, |line| output.line(line));
+        return demo::play(&directory, &which, play, pace, |line| output.line(line));
     }
     match host {
         Some(host) if arguments.foreground => block_on(stay(host, &directory)),
@@ -214,10 +215,10 @@ impl Arguments {
         }
     }
 
-    /// Where the landscape is, or is to be. An ephemeral one without a name gets a random one.
-    fn directory(&self) -> Result<Directory, Failure> {
+    /// Which landscape it is, or is to be. An ephemeral one without a name gets a random one.
+    fn which(&self) -> Which {
         if !self.ephemeral || self.which.landscape != DEFAULT || self.which.data_dir.is_some() {
-            return self.which.directory();
+            return self.which.clone();
         }
         let nanoseconds = Clock::wall().now().timestamp_nanos_opt().unwrap_or_default();
         let random = Random::new(nanoseconds.unsigned_abs() ^ u64::from(std::process::id()));
@@ -530,7 +531,7 @@ fn tell(
     client: &Client,
     clock: &ClockState,
     seconds: Option<f64>,
-    arguments: &Arguments,
+    (arguments, which): (&Arguments, &Which),
     output: &mut Output,
 ) -> Result<(), Failure> {
     let Facts { name, gardener_version, profile, seed, seeds, apiservers, log, .. } = &client.facts;
@@ -570,7 +571,7 @@ fn tell(
     output.line(&format!("  contexts terrarium-{name}, -runtime, -seed-{seeds} added to {path} ({current})"))?;
     if arguments.demo.is_none() {
         output.line(&format!("  Look around:  kubectl --context terrarium-{name} get cloudprofiles,seeds,projects"))?;
-        let (hint, mode) = (arguments.which.hint("terrarium clock advance 24h"), super::clock::mode_name(clock.mode));
+        let (hint, mode) = (which.hint("terrarium clock advance 24h"), super::clock::mode_name(clock.mode));
         output.line(&format!("  Move time:    {hint}    (clock {mode})"))?;
     }
     Ok(())
