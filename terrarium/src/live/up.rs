@@ -133,9 +133,10 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     }
     let play = arguments.demo.as_deref().map(Play::named).transpose()?;
     let pace = arguments.pace()?;
-    let arguments = &arguments.with_settings()?;
-    let which = arguments.which();
-    let directory = which.directory()?;
+    let mut arguments = arguments.with_settings()?;
+    arguments.which = arguments.which();
+    let arguments = &arguments;
+    let directory = arguments.which.directory()?;
     directory.must_be_ours()?;
     let facts = arguments.facts(&directory)?;
     let runs_already = directory.host()?;
@@ -162,10 +163,10 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         host.notes(&directory).iter().for_each(|note| output.note(note));
     }
     let seconds = runs_already.is_none().then_some(seconds);
-    tell(&client, &clock, seconds, (arguments, &which), output)?;
+    tell(&client, &clock, seconds, arguments, output)?;
     if let Some(play) = play {
         output.line("")?;
-        return demo::play(&directory, &which, play, pace, |line| output.line(line));
+        return demo::play(&directory, &arguments.which, play, pace, |line| output.line(line));
     }
     match host {
         Some(host) if arguments.foreground => block_on(stay(host, &directory)),
@@ -265,7 +266,7 @@ impl Arguments {
         let start = || if is_demo { demo::start() } else { Clock::wall().now() };
         let start_time = self.start_time.unwrap_or_else(start);
         let facts = Facts {
-            name: self.name(directory),
+            name: self.which.landscape.clone(),
             gardener_version: self.gardener_version.clone().unwrap_or_else(|| landscape::GARDENER_VERSION.to_owned()),
             profile: self.profile.clone().unwrap_or_else(|| "documents".to_owned()),
             seed: self.seed.unwrap_or(1),
@@ -283,13 +284,6 @@ impl Arguments {
         };
         directory.write_facts(&facts)?;
         Ok(facts)
-    }
-
-    /// The landscape's name: an ephemeral one's is that of its directory.
-    fn name(&self, directory: &Directory) -> String {
-        let of_folder = directory.path().file_name().map(|name| name.to_string_lossy().into_owned());
-        let is_random = self.ephemeral && self.which.data_dir.is_none();
-        of_folder.filter(|_| is_random).unwrap_or_else(|| self.which.landscape.clone())
     }
 
     /// A flag that says something else than what the landscape was created with.
@@ -531,7 +525,7 @@ fn tell(
     client: &Client,
     clock: &ClockState,
     seconds: Option<f64>,
-    (arguments, which): (&Arguments, &Which),
+    arguments: &Arguments,
     output: &mut Output,
 ) -> Result<(), Failure> {
     let Facts { name, gardener_version, profile, seed, seeds, apiservers, log, .. } = &client.facts;
@@ -571,7 +565,7 @@ fn tell(
     output.line(&format!("  contexts terrarium-{name}, -runtime, -seed-{seeds} added to {path} ({current})"))?;
     if arguments.demo.is_none() {
         output.line(&format!("  Look around:  kubectl --context terrarium-{name} get cloudprofiles,seeds,projects"))?;
-        let (hint, mode) = (which.hint("terrarium clock advance 24h"), super::clock::mode_name(clock.mode));
+        let (hint, mode) = (arguments.which.hint("terrarium clock advance 24h"), super::clock::mode_name(clock.mode));
         output.line(&format!("  Move time:    {hint}    (clock {mode})"))?;
     }
     Ok(())
