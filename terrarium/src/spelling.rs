@@ -1,5 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What somebody probably meant who wrote a name that does not exist.
+//! Words: what somebody probably meant who wrote a name that does not exist, and the number of what is counted.
+
+/// `1 node`, `2 nodes`.
+pub(crate) fn plural(count: usize, noun: &str) -> String {
+    counted(count, noun, &format!("{noun}s"))
+}
+
+/// `1 moves`, `2 move`.
+pub(crate) fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+/// The first names, and how many more there are: `a, b and 2 more`.
+pub(crate) fn first_of<'a>(names: impl Iterator<Item = &'a str>, shown: usize) -> String {
+    let names: Vec<&str> = names.collect();
+    let more = if names.len() > shown { format!(" and {} more", names.len() - shown) } else { String::new() };
+    format!("{}{more}", names[..names.len().min(shown)].join(", "))
+}
 
 /// How many letters must be put in, taken out or changed to make one word of the other.
 pub(crate) fn distance(left: &str, right: &str) -> usize {
@@ -34,6 +51,17 @@ mod tests {
         {
             assert_eq!((distance(left, right), distance(right, left)), (expected, expected), "{left} {right}");
         }
+    }
+
+    #[test]
+    fn one_is_no_plural() {
+        let names = || ["a", "b", "c"].into_iter();
+        assert_eq!(
+            (plural(0, "day").as_str(), plural(1, "day").as_str(), plural(2, "day").as_str()),
+            ("0 days", "1 day", "2 days")
+        );
+        assert_eq!((counted(1, "moves", "move").as_str(), counted(3, "moves", "move").as_str()), ("1 moves", "3 move"));
+        assert_eq!((first_of(names(), 3).as_str(), first_of(names(), 2).as_str()), ("a, b, c", "a, b and 1 more"));
     }
 
     #[test]

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `terrarium log`: the history of a landscape, one line per entry.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use api::catalogue;
 use apimachinery::catalogue::ResourceInfo;
 use clap::Args;
@@ -12,9 +15,11 @@ use super::ask::instant::Place;
 use super::ask::kinds;
 use super::history::Past;
 use super::history::told::Told;
+use super::history::writers;
 use super::{Which, block_on};
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::spelling::nearest;
 
 /// Show the history of a landscape, one line per entry; also of one that is stopped
 #[derive(Debug, Args)]
@@ -33,7 +38,7 @@ pub(crate) struct Arguments {
     /// Only this object, or all of a kind: `KIND/NAMESPACE/NAME`, `KIND/NAME` or `KIND`
     #[arg(long, value_name = "KIND/NS/NAME")]
     object: Option<String>,
-    /// Only by this component (with or without `gardener-`) or user
+    /// Only by this component (with or without `gardener-`), controller (`shoot-maintenance`) or user
     #[arg(long, value_name = "ACTOR")]
     actor: Option<String>,
     /// Only of this cluster: garden, runtime, seed/NAME or shoot/PROJECT/NAME
@@ -79,16 +84,15 @@ impl Arguments {
             Some(place) => past.find(place).await?,
         };
         let cluster = self.cluster.as_ref().map(ClusterName::logical);
-        let mut count = 0_u64;
+        let (mut count, mut actors) = (0_u64, Actors::default());
         past.each(from, to, cluster.as_deref(), |entry| {
-            if wanted.is(entry) {
-                self.print(entry, output)?;
-                count += 1;
-            }
+            actors.meet(entry);
+            count += u64::from(self.print(entry, wanted, output)?);
             Ok(true)
         })
         .await?;
         if count == 0 && !self.follow {
+            self.actor.as_deref().map_or(Ok(()), |actor| actors.must_know(actor))?;
             output.note("no entry is like that");
         }
         if !self.follow {
@@ -96,41 +100,85 @@ impl Arguments {
         }
         let mut subscription = past.follow(to, cluster.as_deref())?;
         while let Some(message) = subscription.messages.next().await {
-            if let Message::Entry(entry) = message
-                && wanted.is(&entry)
-            {
-                self.print(&entry, output)?;
+            if let Message::Entry(entry) = message {
+                self.print(&entry, wanted, output)?;
             }
         }
         Ok(())
     }
 
-    fn print(&self, entry: &Entry, output: &mut Output) -> Result<(), Failure> {
+    /// Prints an entry if it is wanted; whether it was.
+    fn print(&self, entry: &Entry, wanted: &Wanted, output: &mut Output) -> Result<bool, Failure> {
+        if !wanted.is(entry) {
+            return Ok(false);
+        }
         let told = Told::of(entry);
+        if !wanted.actor.as_ref().is_none_or(|actor| actor.is(entry, &told)) {
+            return Ok(false);
+        }
         if self.output == "json" {
-            return output.line(&told.json().to_string());
+            output.line(&told.json().to_string())?;
+            return Ok(true);
         }
         output.line(&told.line())?;
         if self.diff {
             told.difference().iter().try_for_each(|line| output.line(line))?;
         }
-        Ok(())
+        Ok(true)
     }
 }
 
-/// Which entries are shown.
+/// Whose entries are shown.
+#[derive(Debug)]
+struct WantedActor {
+    name: String,
+}
+
+impl WantedActor {
+    /// A component, a user, or a controller of a component.
+    fn is(&self, entry: &Entry, told: &Told<'_>) -> bool {
+        let is_meant = |name: &str| writers::is_meant(&self.name, name);
+        is_meant(&entry.actor.component) || is_meant(&entry.actor.user) || told.controller().is_some_and(is_meant)
+    }
+}
+
+/// Who wrote entries, whatever of them is shown.
+#[derive(Debug, Default)]
+struct Actors(BTreeSet<Arc<str>>);
+
+impl Actors {
+    fn meet(&mut self, entry: &Entry) {
+        for name in [&entry.actor.component, &entry.actor.user] {
+            if !name.is_empty() && !self.0.contains(name) {
+                self.0.insert(name.clone());
+            }
+        }
+    }
+
+    /// Fails for a name that nobody has.
+    fn must_know(&self, wanted: &str) -> Result<(), Failure> {
+        let known = || self.0.iter().map(|name| &**name).chain(writers::names().map(|name| name as &str));
+        if known().any(|name| writers::is_meant(wanted, name)) {
+            return Ok(());
+        }
+        Err(Failure::input(format!("nobody is called `{wanted}`"), nearest(wanted, known())))
+    }
+}
+
+/// Which objects' entries are shown, and whose.
 #[derive(Debug, Default)]
 struct Wanted {
     /// Resources as keys of the log name them; empty: all.
     resources: Vec<String>,
     namespace: Option<String>,
     name: Option<String>,
-    actor: Option<String>,
+    actor: Option<WantedActor>,
 }
 
 impl Wanted {
     fn of(arguments: &Arguments) -> Result<Self, Failure> {
-        let mut wanted = Self { actor: arguments.actor.clone(), ..Self::default() };
+        let actor = arguments.actor.clone().map(|name| WantedActor { name });
+        let mut wanted = Self { actor, ..Self::default() };
         let Some(object) = &arguments.object else { return Ok(wanted) };
         let parts: Vec<&str> = object.split('/').collect();
         let (kind, namespace, name) = match parts[..] {
@@ -156,15 +204,10 @@ impl Wanted {
 
     fn is(&self, entry: &Entry) -> bool {
         let key = &entry.key;
-        let is_actor = |name: &String| {
-            let component = &*entry.actor.component;
-            component == name || component.strip_prefix("gardener-") == Some(name) || *entry.actor.user == **name
-        };
         // Heartbeats are no history.
         !entry.volatile
             && (self.resources.is_empty() || self.resources.iter().any(|resource| **resource == *key.resource))
             && self.namespace.as_ref().is_none_or(|namespace| **namespace == *key.namespace)
             && self.name.as_ref().is_none_or(|name| **name == *key.name)
-            && self.actor.as_ref().is_none_or(is_actor)
     }
 }

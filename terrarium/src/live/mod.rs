@@ -25,7 +25,7 @@ pub(crate) mod dump;
 pub(crate) mod events;
 pub(crate) mod fault;
 pub(crate) mod get;
-mod history;
+pub(crate) mod history;
 pub(crate) mod host;
 mod kubeconfig;
 pub(crate) mod kubeconfig_command;
@@ -41,6 +41,7 @@ mod settings;
 pub(crate) mod status;
 pub(crate) mod up;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -135,8 +136,9 @@ impl Which {
 pub(crate) struct KubeconfigFile {
     /// Kubeconfig for the landscape's contexts; '' for none [default: the first file of KUBECONFIG, else
     /// ~/.kube/config]
+    // A path may not be empty, a text may.
     #[arg(long, value_name = "FILE")]
-    kubeconfig: Option<PathBuf>,
+    kubeconfig: Option<OsString>,
     #[arg(long, env = "KUBECONFIG", hide = true, hide_env = true)]
     kubeconfig_env: Option<String>,
 }
@@ -145,7 +147,7 @@ impl KubeconfigFile {
     /// The file; `None`: nowhere.
     pub(crate) fn path(&self) -> Option<PathBuf> {
         if let Some(path) = &self.kubeconfig {
-            return (!path.as_os_str().is_empty()).then(|| path.clone());
+            return (!path.is_empty()).then(|| PathBuf::from(path));
         }
         let first = self.kubeconfig_env.as_deref().and_then(|files| files.split(':').find(|file| !file.is_empty()));
         first.map(PathBuf::from).or_else(|| Some(std::env::home_dir()?.join(".kube/config")))
@@ -167,6 +169,26 @@ pub(crate) fn block_on<T>(command: impl Future<Output = Result<T, Failure>>) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_empty_kubeconfig_is_none() {
+        use clap::Parser;
+
+        #[derive(Parser)]
+        struct Command {
+            #[command(flatten)]
+            kubeconfig: KubeconfigFile,
+        }
+        let path = |words: &[&str]| {
+            let words = ["terrarium"].iter().chain(words);
+            Command::try_parse_from(words).expect("words").kubeconfig.path()
+        };
+        for words in [&["--kubeconfig", ""][..], &["--kubeconfig="]] {
+            assert_eq!(path(words), None, "{words:?}");
+        }
+        assert_eq!(path(&["--kubeconfig", "a"]), Some(PathBuf::from("a")));
+        assert!(Command::try_parse_from(["terrarium", "--kubeconfig"]).is_err(), "there must be a value");
+    }
 
     #[test]
     fn hints_say_which_landscape_where_that_must_be_said() {

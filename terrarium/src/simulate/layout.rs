@@ -32,6 +32,11 @@ pub(crate) fn quoted(text: &str) -> String {
     wrap("      ", text, 6)
 }
 
+/// A line of a summary: what it is about, then the text with a hanging indent.
+pub(crate) fn headed(head: &str, text: &str) -> String {
+    wrap(&format!("  {head:<14}"), text, 16)
+}
+
 fn wrap(head: &str, text: &str, indent: usize) -> String {
     let mut out = head.to_owned();
     let mut length = head.chars().count();

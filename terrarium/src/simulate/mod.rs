@@ -6,7 +6,7 @@
 
 pub(crate) mod apply;
 mod complete;
-mod layout;
+pub(crate) mod layout;
 mod story;
 
 use std::path::PathBuf;
@@ -23,10 +23,11 @@ use process::Context;
 use serde_json::json;
 
 use self::complete::Plan;
-pub(crate) use self::story::{Line, Story};
+pub(crate) use self::story::{Line, NodeLife, Story, What};
 use crate::failure::Failure;
 use crate::manifests::{self, Manifest, Origin};
 use crate::output::Output;
+use crate::spelling::plural;
 
 /// Run a whole landscape in one process on a simulated clock, and tell its story
 ///
@@ -254,9 +255,9 @@ impl Run<'_> {
                 "hash": hash,
             }))?,
             Form::Text => format!(
-                "{days} day{} of landscape time in {wall:.1} s ({speedup}× real time); {} log entries; replayed from the \
-                 start: same state\nhash {hash}",
-                if days == 1 { "" } else { "s" },
+                "{} of landscape time in {wall:.1} s ({speedup}× real time); {} log entries; replayed from the start: same \
+                 state\nhash {hash}",
+                plural(days as usize, "day"),
                 counts.entries,
             ),
         };

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use api::core::{CloudProfile, LastOperation, Shoot};
 use api::kubernetes::core::{Event, Node};
+use apimachinery::Object;
 use chrono::{DateTime, Utc};
 use clock::Clock;
 use controller::{Api, Change, ListOptions, Reflector};
@@ -13,6 +14,9 @@ use process::Context;
 use serde::Serialize;
 
 use super::layout;
+use crate::live::history::changes;
+use crate::live::history::deeds::{self, Seen};
+use crate::spelling::plural;
 
 /// Progress is told again only when it has risen by this much, or when the operation's state changes.
 const PROGRESS_STEP: i32 = 20;
@@ -34,6 +38,38 @@ pub(crate) struct Line {
     /// Whether the text is a quotation below the line before.
     #[serde(skip)]
     pub(crate) is_quote: bool,
+    /// What kind of thing happened, to count it.
+    #[serde(skip)]
+    pub(crate) what: What,
+}
+
+/// What a line tells.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum What {
+    /// Something else.
+    #[default]
+    Other,
+    /// An operation of a Shoot came to this state.
+    Operation { kind: String, state: String },
+    /// A maintenance came to this state.
+    Maintenance { state: String },
+    /// A maintenance that changed nothing.
+    NothingToDo,
+    /// An Event, with its reason.
+    Event { reason: String, is_warning: bool },
+    /// A node of a Shoot that was created before came, went or was updated in place.
+    Node(NodeLife),
+    /// The object is gone.
+    Gone,
+}
+
+/// What became of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NodeLife {
+    Came,
+    Updated,
+    Recovered,
+    Went,
 }
 
 impl Line {
@@ -66,6 +102,17 @@ struct Told {
     /// Shoot by technical ID, that is by the name of its cluster.
     shoots: BTreeMap<String, ToldShoot>,
     nodes: BTreeMap<String, BTreeMap<String, Arc<Node>>>,
+    /// Nodes that were Ready, by cluster and name, with what they ran then.
+    ready_as: BTreeMap<(String, String), String>,
+}
+
+impl Told {
+    /// What the last line tells.
+    fn is(&mut self, what: What) {
+        if let Some(line) = self.lines.last_mut() {
+            line.what = what;
+        }
+    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -106,9 +153,23 @@ impl Story {
         std::mem::take(&mut self.lock().lines)
     }
 
+    /// Forgets what was told so far: the story begins here.
+    pub(crate) fn restart(&self) {
+        let mut told = self.lock();
+        told.lines.clear();
+        // Heads of columns are gone with it.
+        told.shoots.values_mut().for_each(|shoot| shoot.has_heads = false);
+    }
+
     /// Adds a line of the teller's own.
     pub(crate) fn tell(&self, object: &str, subject: &str, text: &str) {
         self.push(&mut self.lock(), object, subject, text);
+    }
+
+    fn tell_as(&self, what: What, object: &str, subject: &str, text: &str) {
+        let mut told = self.lock();
+        self.push(&mut told, object, subject, text);
+        told.is(what);
     }
 
     /// Quotes a text below the line before.
@@ -131,6 +192,7 @@ impl Story {
             subject: subject.to_owned(),
             text: text.to_owned(),
             is_quote: false,
+            what: What::Other,
         });
     }
 
@@ -160,13 +222,20 @@ impl Story {
         let Some(shoot) = change.new.as_deref() else {
             let name = change.key.name.as_ref();
             let object = format!("Shoot {}/{name}", change.key.namespace);
-            self.tell(&object, &object, "is gone");
+            self.tell_as(What::Gone, &object, &object, "is gone");
             return;
         };
         let object = format!("Shoot {}/{}", shoot.metadata.namespace, shoot.metadata.name);
         let mut told = self.lock();
         let Some(old) = change.old.as_deref() else {
             self.push(&mut told, &object, &object, &shoot_summary(shoot));
+            if !shoot.status.technical_id.is_empty() {
+                // It was there before the story: what rolls from now on is news.
+                let name = format!("{}/{}", shoot.metadata.namespace, shoot.metadata.name);
+                let (created, operation_began) = (was_created(shoot), self.clock.now());
+                let known = ToldShoot { name, created, operation_began, has_heads: false };
+                told.shoots.insert(shoot.status.technical_id.clone(), known);
+            }
             return;
         };
         if shoot.status.technical_id.is_empty() {
@@ -193,6 +262,7 @@ impl Story {
         if let Some(operation) = tells {
             let subject = format!("{} {} ({}%)", operation.r#type, operation.state, operation.progress);
             self.push(&mut told, &object, &self.subject(&name, &subject), &operation.description);
+            told.is(What::Operation { kind: operation.r#type.clone(), state: operation.state.clone() });
             if operation.state == "Succeeded" && (!was_created || told.shoots[&shoot.status.technical_id].has_heads) {
                 let nodes = node_summary(told.nodes.get(&shoot.status.technical_id));
                 self.push(&mut told, &object, "", &nodes);
@@ -204,8 +274,31 @@ impl Story {
         {
             let subject = self.subject(&name, &format!("lastMaintenance {}", maintenance.state));
             self.push(&mut told, &object, &subject, &maintenance.description);
+            told.is(What::Maintenance { state: maintenance.state.clone() });
             if let Some(reason) = &maintenance.failure_reason {
                 self.push(&mut told, &object, "", reason);
+            }
+        }
+        if self.shoots.is_none() {
+            self.on_request(&mut told, old, shoot, &object, &name);
+        }
+    }
+
+    /// What was asked of a Shoot, and what only its annotations and its rotation tell.
+    fn on_request(&self, told: &mut Told, old: &Shoot, new: &Shoot, object: &str, name: &str) {
+        let is_same = old.metadata.annotations == new.metadata.annotations
+            && old.status.credentials == new.status.credentials
+            && old.spec.hibernation == new.spec.hibernation;
+        if is_same {
+            return;
+        }
+        let (before, after) = (old.to_tree(), new.to_tree());
+        let changes = changes::between(&before, &after);
+        let seen = Seen { kind: "Shoot", object: &after, changes: &changes, time: self.clock.now() };
+        for deed in deeds::of(&seen).into_iter().filter(|deed| deed.is_news) {
+            self.push(told, object, &self.subject(name, deed.subject), &deed.text);
+            if deed.text == deeds::NOTHING_TO_DO {
+                told.is(What::NothingToDo);
             }
         }
     }
@@ -219,7 +312,7 @@ impl Story {
             } else {
                 format!("{} {}/{}", about.kind, about.namespace, about.name)
             };
-            self.tell(&object, &format!("{object} {}", event.reason), &event.message);
+            self.tell_as(what_of(event), &object, &format!("{object} {}", event.reason), &event.message);
             return;
         }
         if about.kind != "Shoot"
@@ -230,30 +323,43 @@ impl Story {
         }
         let name = format!("{}/{}", about.namespace, about.name);
         let subject = self.subject(&name, &event.reason);
-        self.tell(&format!("Shoot {name}"), &subject, &event.message);
+        self.tell_as(what_of(event), &format!("Shoot {name}"), &subject, &event.message);
     }
 
     fn on_node(&self, change: &Change<Node>) {
         let cluster = change.key.cluster.as_ref();
         let name = change.key.name.as_ref();
         let mut told = self.lock();
-        let was_ready = change.old.as_deref().is_some_and(is_ready);
         let nodes = told.nodes.entry(cluster.to_owned()).or_default();
         match &change.new {
             Some(node) => drop(nodes.insert(name.to_owned(), node.clone())),
             None => drop(nodes.remove(name)),
         }
-        let Some(shoot) = told.shoots.get(cluster).filter(|shoot| shoot.created).cloned() else { return };
-        let text = match (&change.old, &change.new) {
-            (_, Some(node)) if is_ready(node) && !was_ready => {
-                format!("+ {}  {}, {}, Ready", short(name), node.status.node_info.kubelet_version, os_image(node))
+        let id = (cluster.to_owned(), name.to_owned());
+        let life = match (&change.old, &change.new) {
+            (_, Some(node)) if is_ready(node) => {
+                let runs = format!("{}, {}", node.status.node_info.kubelet_version, os_image(node));
+                let was_ready = change.old.as_deref().is_some_and(is_ready);
+                match told.ready_as.insert(id, runs.clone()) {
+                    None => Some((NodeLife::Came, format!("+ {}  {runs}, Ready", short(name)))),
+                    Some(ran) if ran != runs => {
+                        Some((NodeLife::Updated, format!("~ {}  {runs}, updated in place", short(name))))
+                    }
+                    Some(_) if !was_ready => {
+                        Some((NodeLife::Recovered, format!("~ {}  {runs}, Ready again", short(name))))
+                    }
+                    Some(_) => None,
+                }
             }
             (Some(node), None) => {
+                told.ready_as.remove(&id);
                 let cordoned = if node.spec.unschedulable { "cordoned, drained, " } else { "" };
-                format!("- {}  {cordoned}machine deleted", short(name))
+                Some((NodeLife::Went, format!("- {}  {cordoned}machine deleted", short(name))))
             }
-            _ => return,
+            _ => None,
         };
+        let Some(shoot) = told.shoots.get(cluster).filter(|shoot| shoot.created).cloned() else { return };
+        let Some((life, text)) = life else { return };
         let nodes = &told.nodes[cluster];
         let new = nodes.values().filter(|node| node.metadata.creation_timestamp.0 >= shoot.operation_began).count();
         let ready = nodes.values().filter(|node| is_ready(node)).count();
@@ -268,7 +374,18 @@ impl Story {
             self.push(&mut told, &object, &format!("{subject}{heads}"), "");
         }
         self.push(&mut told, &object, &format!("{subject:<58}{counts}"), "");
+        told.is(What::Node(life));
     }
+}
+
+/// Whether a Shoot has been created, as far as its last operation tells.
+fn was_created(shoot: &Shoot) -> bool {
+    let last = shoot.status.last_operation.as_ref();
+    last.is_some_and(|operation| operation.r#type != "Create" || operation.state == "Succeeded")
+}
+
+fn what_of(event: &Event) -> What {
+    What::Event { reason: event.reason.clone(), is_warning: event.r#type == "Warning" }
 }
 
 fn begins(before: &LastOperation, after: &LastOperation) -> bool {
@@ -314,10 +431,7 @@ fn node_summary(nodes: Option<&BTreeMap<String, Arc<Node>>>) -> String {
     if kinds.is_empty() {
         return "no nodes".to_owned();
     }
-    let parts = kinds.into_iter().map(|(kind, count)| match count {
-        1 => format!("1 node: {kind}"),
-        _ => format!("{count} nodes: {kind}"),
-    });
+    let parts = kinds.into_iter().map(|(kind, count)| format!("{}: {kind}", plural(count, "node")));
     parts.collect::<Vec<_>>().join("; ")
 }
 

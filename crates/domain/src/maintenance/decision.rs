@@ -12,6 +12,13 @@ use crate::versions::{
 
 /// Reason of a forced update: nobody offers the version any more.
 const MISSING: &str = "Version does not exist in CloudProfile";
+/// What every other reason of a forced update has in it.
+const FORCED: &str = "force update required";
+
+/// Whether a sentence about an update, of an Event or of `status.lastMaintenance`, says that it was forced.
+pub fn says_forced(sentence: &str) -> bool {
+    [FORCED, MISSING].iter().any(|reason| sentence.contains(reason))
+}
 
 /// What came of an update that was due.
 #[derive(Clone, Debug, PartialEq, Eq)]

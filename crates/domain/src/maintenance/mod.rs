@@ -22,7 +22,7 @@ use api::core::{CloudProfileSpec, Shoot, ShootSpec};
 use chrono::{DateTime, Utc};
 
 pub use self::agenda::{NEXT_RUN_DRAW, Planned, next_run, update_is_looked_at};
-pub use self::decision::{Outcome, kubernetes_update, machine_image_update};
+pub use self::decision::{Outcome, kubernetes_update, machine_image_update, says_forced};
 pub use self::operation::Restarters;
 pub use self::report::{Event, Severity};
 use crate::annotations;

@@ -57,12 +57,21 @@ pub(super) struct Step {
     pub(super) happened: Vec<Line>,
 }
 
-/// Goes there; `tell` is given every step.
+/// What is told of a journey.
+#[derive(Clone, Debug)]
+pub(super) enum Telling {
+    /// It begins here, in a landscape with so many Shoots.
+    Begins { at: DateTime<Utc>, shoots: usize },
+    /// Something has happened.
+    Step(Step),
+}
+
+/// Goes there; `tell` is given the beginning, then every step.
 pub(super) fn go(
     client: &Client,
     goal: Goal,
     manners: Manners,
-    mut tell: impl FnMut(&Step) -> Result<(), Failure>,
+    mut tell: impl FnMut(&Telling) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let (sender, steps) = std::sync::mpsc::channel();
     let client = client.clone();
@@ -82,7 +91,7 @@ pub(super) fn go(
     told.and(arrived)
 }
 
-fn travel(client: Client, goal: Goal, manners: Manners, steps: Sender<Step>) -> Result<(), Failure> {
+fn travel(client: Client, goal: Goal, manners: Manners, steps: Sender<Telling>) -> Result<(), Failure> {
     let participant = format!("clock-{}", std::process::id());
     let name = http::HeaderValue::from_str(&participant).map_err(|error| Failure::Failed(error.to_string()))?;
     let setup = Setup {
@@ -131,7 +140,7 @@ struct TellerInner {
 }
 
 struct Told {
-    steps: Sender<Step>,
+    steps: Sender<Telling>,
     story: Option<Story>,
     /// The instant whose step is not over.
     at: Option<DateTime<Utc>>,
@@ -151,7 +160,7 @@ enum Reached {
 }
 
 impl Teller {
-    fn new(steps: Sender<Step>) -> Self {
+    fn new(steps: Sender<Telling>) -> Self {
         let told = Told { steps, story: None, at: None, reached: None, halted: false };
         Self(Arc::new(TellerInner { state: Mutex::new(told), has_seen_all: Notify::new() }))
     }
@@ -161,12 +170,14 @@ impl Teller {
     }
 
     /// The journey begins: what has happened so far is not told.
-    fn begin(&self, now: DateTime<Utc>) {
+    fn begin(&self, now: DateTime<Utc>, shoots: usize) {
         let mut told = self.state();
         if let Some(story) = &told.story {
-            story.drain();
+            story.restart();
         }
         told.at = Some(now);
+        // Without a listener the first step ends the journey.
+        let _ = told.steps.send(Telling::Begins { at: now, shoots });
     }
 
     fn reach(&self, reached: Reached) {
@@ -215,7 +226,7 @@ impl Teller {
 impl Told {
     fn close(&mut self, at: DateTime<Utc>) {
         let happened = self.story.as_ref().map(Story::drain).unwrap_or_default();
-        if self.steps.send(Step { time: at, happened }).is_err() {
+        if self.steps.send(Telling::Step(Step { time: at, happened })).is_err() {
             self.reached.get_or_insert(Reached::Closed);
         }
     }
@@ -273,7 +284,7 @@ impl Journey {
             .map_err(|error| Failure::Failed(error.to_string()))?;
         self.watch(shoots.len() > 1, &destination);
         self.teller.0.has_seen_all.notified().await;
-        self.teller.begin(self.context.clock.now());
+        self.teller.begin(self.context.clock.now(), shoots.len());
         let to = destination.to;
         if destination.state.is_some() {
             // What has just been asked for may not have been begun.
@@ -406,7 +417,7 @@ mod tests {
         let teller = Teller::new(steps);
         teller.reach(Reached::State);
         assert!(!teller.has_reached(), "the journey has not begun");
-        teller.begin(DateTime::UNIX_EPOCH);
+        teller.begin(DateTime::UNIX_EPOCH, 1);
         teller.reach(Reached::State);
         assert!(teller.halts());
         teller.state().halted = true;

@@ -2,10 +2,11 @@
 //! `terrarium clock`: reads and moves landscape time.
 //!
 //! **Tour.** This file is the command line; [`goal`] says where `until` goes; [`journey`] moves time there and tells what
-//! happens on the way.
+//! happens on the way; [`tally`] counts it where it is much.
 
 mod goal;
 mod journey;
+mod tally;
 
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use clap::{Args, Subcommand};
@@ -22,7 +23,11 @@ use crate::failure::Failure;
 use crate::output::Output;
 
 use self::goal::{Goal, Until};
-use self::journey::Manners;
+use self::journey::{Manners, Telling};
+use self::tally::Tally;
+
+/// With more Shoots than this, what happened is counted instead of told line by line.
+const TOLD_SHOOTS: usize = 10;
 
 /// Show or move landscape time
 #[derive(Debug, Args)]
@@ -90,6 +95,12 @@ struct MoveOptions {
     /// Go no further than this (exit code 1 if that is too short) [default for a Shoot's state: 30d]
     #[arg(long, value_name = "D", value_parser = duration)]
     max: Option<TimeDelta>,
+    /// Tell every line [default: up to ten Shoots; beyond that a summary at the end]
+    #[arg(short, long)]
+    verbose: bool,
+    /// Only say where time stands in the end
+    #[arg(short, long, conflicts_with = "verbose")]
+    quiet: bool,
 }
 
 fn rate(text: &str) -> Result<f64, String> {
@@ -171,15 +182,29 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         return Err(Failure::input("--settle is longer than 49 days of wall time", ""));
     }
     let manners = Manners { settle, stop_on: options.stop_on.clone(), max: options.max };
-    let ending = journey::go(&client, goal, manners, |step| {
-        if as_json {
-            return output.line(&json!(step).to_string());
+    let mut tally = Tally::default();
+    let mut tells_all = options.verbose;
+    let ending = journey::go(&client, goal, manners, |telling| match telling {
+        Telling::Begins { at, shoots } => {
+            tells_all |= *shoots <= TOLD_SHOOTS;
+            tally.begin(*at, *shoots);
+            Ok(())
         }
-        step.happened.iter().try_for_each(|line| output.line(&line.render()))
+        Telling::Step(step) if as_json => output.line(&json!(step).to_string()),
+        Telling::Step(step) if tells_all && !options.quiet => {
+            step.happened.iter().try_for_each(|line| output.line(&line.render()))
+        }
+        Telling::Step(step) => {
+            tally.add(&step.happened);
+            Ok(())
+        }
     });
-    // Where time stands is said even if it is not where it was to go.
+    // Where time stands is said even if it is not where it was to go, and so is what happened on the way.
     if !matches!(ending, Err(Failure::Input { .. } | Failure::OutputClosed)) {
         let state = block_on(client.clock())?;
+        if !as_json && !tells_all && !options.quiet {
+            tally.lines(state.now).iter().try_for_each(|line| output.line(line))?;
+        }
         tell(&state, as_json, output)?;
     }
     ending

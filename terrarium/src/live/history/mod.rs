@@ -9,12 +9,14 @@
 //! **Invariants.** Nothing here appends. Entries are read piece by piece, so that a long history needs little memory.
 //! Opening a stopped landscape's log does what `up` would do first: what was never acknowledged is cut off.
 //!
-//! **Tour.** [`Past`] the log; [`changes`] what differs between two states; [`told`] entries for people; [`secrets`] what
-//! is never shown.
+//! **Tour.** [`Past`] the log; [`changes`] what differs between two states; [`deeds`] what was done, in sentences;
+//! [`writers`] which controller did it; [`told`] entries for people; [`secrets`] what is never shown.
 
 pub(crate) mod changes;
+pub(crate) mod deeds;
 pub(crate) mod secrets;
 pub(crate) mod told;
+pub(crate) mod writers;
 
 use std::fmt;
 use std::sync::Arc;

@@ -16,7 +16,8 @@ use eventlog::{Actor, Entry, Sections, Verb};
 use serde_json::{Value, json};
 
 use super::changes::{self, Change, cut, short};
-use super::secrets;
+use super::deeds::{self, Deed, Seen};
+use super::{secrets, writers};
 use crate::live::ask::clusters::ClusterName;
 
 /// Characters of a value in a line.
@@ -134,6 +135,7 @@ impl<'a> Told<'a> {
             "time": time.to_rfc3339_opts(SecondsFormat::Secs, true),
             "user": &*actor.user,
             "component": &*actor.component,
+            "controller": self.controller(),
             "version": &*actor.version,
             "verb": self.verb(),
             "cluster": &*key.cluster,
@@ -181,14 +183,29 @@ impl<'a> Told<'a> {
         catalogue::all().iter().find(|row| row.group == group && row.plural == plural)
     }
 
+    /// The controller of the component that wrote it, as far as one can tell.
+    pub(crate) fn controller(&self) -> Option<&str> {
+        writers::of(&self.entry.actor.component, &self.kind, &self.object, &self.changes)
+    }
+
+    fn deeds(&self) -> Vec<Deed> {
+        let (kind, changes) = (self.kind.as_str(), self.changes.as_slice());
+        deeds::of(&Seen { kind, object: &self.object, changes, time: self.entry.time })
+    }
+
     fn changed(&self) -> String {
-        let mut parts = Vec::new();
+        let deeds = self.deeds();
+        let mut parts: Vec<String> = deeds.iter().map(|deed| deed.text.clone()).collect();
         let is_operation = |change: &Change| change.path.starts_with(".status.lastOperation");
         if self.changes.iter().any(is_operation) {
             parts.push(operation(&self.object["status"]["lastOperation"]));
         }
         parts.extend(self.conditions());
-        let is_told = |change: &&Change| is_operation(change) || condition_of(&change.path).is_some();
+        let is_told = |change: &&Change| {
+            is_operation(change)
+                || condition_of(&change.path).is_some()
+                || deeds.iter().any(|deed| deed.covers(&change.path))
+        };
         let others: Vec<&Change> = self.changes.iter().filter(|change| !is_told(change)).collect();
         // What is wanted before what is, and both before labels.
         let rank = |change: &Change| match change.path.split('.').nth(1) {

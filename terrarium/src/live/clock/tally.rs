@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What happened on a journey, counted: for landscapes with so many Shoots that nobody reads every line.
+//!
+//! ```text
+//! 46 Shoots, 2027-01-31T21:59:00Z to 2027-01-31T22:00:01Z (--verbose tells every line)
+//!   maintained    40 with changes, 5 with nothing to do, 1 failed
+//!   operations    45 Reconcile Succeeded, 1 Reconcile Error
+//!   forced        Control Plane: Updated Kubernetes version from "1.26.4" to "1.27.1" …: garden-demo/a, garden-demo/b
+//!   rolled out    40 Shoots, 120 nodes came, 120 went: garden-demo/a, garden-demo/b, …
+//!   failed        garden-demo/z  Reconcile Error (71%): …
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chrono::{DateTime, Utc};
+use domain::maintenance::says_forced;
+
+use crate::simulate::{Line, NodeLife, What, layout};
+use crate::spelling::{first_of, plural};
+
+/// Names in a line.
+const NAMES: usize = 40;
+/// Failures that are quoted.
+const FAILURES: usize = 20;
+
+/// What happened, counted.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tally {
+    begins: DateTime<Utc>,
+    shoots: usize,
+    lines: usize,
+    maintained: usize,
+    nothing_to_do: usize,
+    maintenance_failed: usize,
+    /// Operations that ended, by what they came to.
+    operations: BTreeMap<String, usize>,
+    /// Shoots by the sentence that says what was forced.
+    forced: BTreeMap<String, BTreeSet<String>>,
+    rolled: BTreeMap<String, Nodes>,
+    /// The failure that was told last of a Shoot, and how many there were.
+    failures: BTreeMap<String, (String, usize)>,
+    /// Events of other objects that warn.
+    warnings: BTreeMap<String, usize>,
+    gone: BTreeSet<String>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Nodes {
+    came: usize,
+    updated: usize,
+    went: usize,
+}
+
+impl Tally {
+    /// The journey begins.
+    pub(super) fn begin(&mut self, at: DateTime<Utc>, shoots: usize) {
+        (self.begins, self.shoots) = (at, shoots);
+    }
+
+    /// Counts what happened at one instant.
+    pub(super) fn add(&mut self, happened: &[Line]) {
+        self.lines += happened.len();
+        for (index, line) in happened.iter().enumerate() {
+            let shoot = line.object.strip_prefix("Shoot ").unwrap_or(&line.object);
+            match &line.what {
+                What::Operation { kind, state } => {
+                    if !matches!(state.as_str(), "Processing" | "Pending") {
+                        *self.operations.entry(format!("{kind} {state}")).or_default() += 1;
+                    }
+                    if matches!(state.as_str(), "Error" | "Failed" | "Aborted") {
+                        self.fail(shoot, format!("{kind} {state}: {}", line.text));
+                    }
+                }
+                What::Maintenance { state } if state == "Failed" => {
+                    self.maintenance_failed += 1;
+                    // Its reason follows in a line of its own.
+                    let reason = happened.get(index + 1).filter(|next| next.subject.is_empty());
+                    self.fail(shoot, format!("maintenance failed: {}", reason.unwrap_or(line).text));
+                }
+                What::Maintenance { .. } => self.maintained += 1,
+                What::NothingToDo => self.nothing_to_do += 1,
+                What::Event { reason, is_warning } => {
+                    if says_forced(&line.text) && !is_warning {
+                        self.forced.entry(line.text.clone()).or_default().insert(shoot.to_owned());
+                    } else if *is_warning && !line.object.starts_with("Shoot ") {
+                        *self.warnings.entry(format!("{reason} of {}", line.object)).or_default() += 1;
+                    }
+                }
+                What::Node(life) => {
+                    let nodes = self.rolled.entry(shoot.to_owned()).or_default();
+                    match life {
+                        NodeLife::Came => nodes.came += 1,
+                        NodeLife::Updated => nodes.updated += 1,
+                        NodeLife::Went => nodes.went += 1,
+                        NodeLife::Recovered => {}
+                    }
+                }
+                What::Gone => drop(self.gone.insert(shoot.to_owned())),
+                What::Other => {}
+            }
+        }
+    }
+
+    fn fail(&mut self, shoot: &str, what: String) {
+        let (last, count) = self.failures.entry(shoot.to_owned()).or_default();
+        *last = what;
+        *count += 1;
+    }
+
+    /// The summary of a journey that ended at an instant.
+    pub(super) fn lines(&self, end: DateTime<Utc>) -> Vec<String> {
+        let more = match self.lines {
+            0 => "nothing happened".to_owned(),
+            lines => format!(
+                "--verbose tells {}",
+                if lines == 1 { "the line".to_owned() } else { format!("all {lines} lines") }
+            ),
+        };
+        let time = |instant| super::time(instant);
+        let mut lines =
+            vec![format!("{}, {} to {} ({more})", plural(self.shoots, "Shoot"), time(self.begins), time(end))];
+        let mut say = |head: &str, text: &str| lines.push(layout::headed(head, text));
+        let counts = [
+            (self.maintained, "with changes"),
+            (self.nothing_to_do, "with nothing to do"),
+            (self.maintenance_failed, "failed"),
+        ];
+        let counts: Vec<String> =
+            counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+        if !counts.is_empty() {
+            say("maintained", &counts.join(", "));
+        }
+        if !self.operations.is_empty() {
+            let ended: Vec<String> = self.operations.iter().map(|(what, count)| format!("{count} {what}")).collect();
+            say("operations", &ended.join(", "));
+        }
+        for (number, (what, shoots)) in self.forced.iter().enumerate() {
+            let names = first_of(shoots.iter().map(String::as_str), NAMES);
+            say(
+                if number == 0 { "forced" } else { "" },
+                &format!("{} {names}", what.trim_end_matches('.').to_owned() + ":"),
+            );
+        }
+        self.say_rolled(&mut say);
+        if !self.gone.is_empty() {
+            let names = first_of(self.gone.iter().map(String::as_str), NAMES);
+            say("gone", &format!("{}: {names}", plural(self.gone.len(), "Shoot")));
+        }
+        for (number, (shoot, (what, count))) in self.failures.iter().take(FAILURES).enumerate() {
+            let times = if *count > 1 { format!(" ({count} times, the last one:)") } else { String::new() };
+            say(if number == 0 { "failed" } else { "" }, &format!("{shoot}{times} {what}"));
+        }
+        if self.failures.len() > FAILURES {
+            say("", &format!("and {} more", plural(self.failures.len() - FAILURES, "Shoot")));
+        }
+        for (number, (what, count)) in self.warnings.iter().enumerate() {
+            let times = if *count > 1 { format!(" ({count} times)") } else { String::new() };
+            say(if number == 0 { "warnings" } else { "" }, &format!("{what}{times}"));
+        }
+        lines
+    }
+
+    fn say_rolled(&self, say: &mut impl FnMut(&str, &str)) {
+        let rolled: BTreeMap<&str, &Nodes> = self
+            .rolled
+            .iter()
+            .filter(|(_, nodes)| nodes.came + nodes.updated + nodes.went > 0)
+            .map(|(shoot, nodes)| (shoot.as_str(), nodes))
+            .collect();
+        if rolled.is_empty() {
+            return;
+        }
+        let sum = |count: fn(&Nodes) -> usize| rolled.values().map(|nodes| count(nodes)).sum::<usize>();
+        let mut counts = vec![format!("{} came", plural(sum(|nodes| nodes.came), "node"))];
+        counts.push(format!("{} went", sum(|nodes| nodes.went)));
+        let updated = sum(|nodes| nodes.updated);
+        if updated > 0 {
+            counts.push(format!("{updated} updated in place"));
+        }
+        let names = first_of(rolled.keys().copied(), NAMES);
+        say("rolled out", &format!("{}, {}: {names}", plural(rolled.len(), "Shoot"), counts.join(", ")));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(object: &str, text: &str, what: What) -> Line {
+        let (object, text) = (object.to_owned(), text.to_owned());
+        Line { time: DateTime::UNIX_EPOCH, object, subject: "s".to_owned(), text, is_quote: false, what }
+    }
+
+    fn operation(state: &str) -> What {
+        What::Operation { kind: "Reconcile".to_owned(), state: state.to_owned() }
+    }
+
+    #[test]
+    fn what_happened_is_counted_and_forced_updates_and_failures_are_named() {
+        let mut tally = Tally::default();
+        tally.begin(DateTime::UNIX_EPOCH, 12);
+        let forced = "Control Plane: Updated Kubernetes version from \"1.26.4\" to \"1.27.1\". Reason: Kubernetes version \
+                      expired - force update required.";
+        let event = |reason: &str, is_warning| What::Event { reason: reason.to_owned(), is_warning };
+        let reason = Line { subject: String::new(), ..line("Shoot p/c", "no version follows", What::Other) };
+        tally.add(&[
+            line("Shoot p/a", "", operation("Processing")),
+            line("Shoot p/a", "done", operation("Succeeded")),
+            line("Shoot p/b", "quota", operation("Error")),
+            line("Shoot p/b", "quota again", operation("Error")),
+            line("Shoot p/a", forced, event("KubernetesVersionMaintenance", false)),
+            line("Shoot p/b", forced, event("KubernetesVersionMaintenance", false)),
+            line("Shoot p/a", "", What::Maintenance { state: "Succeeded".to_owned() }),
+            line("Shoot p/c", "description", What::Maintenance { state: "Failed".to_owned() }),
+            reason,
+            line("Shoot p/d", "", What::NothingToDo),
+            line("Shoot p/a", "", What::Node(NodeLife::Came)),
+            line("Shoot p/a", "", What::Node(NodeLife::Went)),
+            line("Seed local", "late", event("Late", true)),
+        ]);
+        let lines = tally.lines(DateTime::UNIX_EPOCH);
+        let shown: Vec<String> =
+            lines.iter().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+        assert_eq!(
+            shown,
+            [
+                "12 Shoots, 1970-01-01T00:00:00Z to 1970-01-01T00:00:00Z (--verbose tells all 13 lines)",
+                "maintained 1 with changes, 1 with nothing to do, 1 failed",
+                "operations 2 Reconcile Error, 1 Reconcile Succeeded",
+                "forced Control Plane: Updated Kubernetes version from \"1.26.4\" to \"1.27.1\". Reason: Kubernetes \
+                 version expired - force update required: p/a, p/b",
+                "rolled out 1 Shoot, 1 node came, 1 went: p/a",
+                "failed p/b (2 times, the last one:) Reconcile Error: quota again",
+                "p/c maintenance failed: no version follows",
+                "warnings Late of Seed local",
+            ]
+        );
+    }
+
+    #[test]
+    fn where_nothing_happens_nothing_is_counted() {
+        let mut tally = Tally::default();
+        tally.begin(DateTime::UNIX_EPOCH, 11);
+        assert_eq!(
+            tally.lines(DateTime::UNIX_EPOCH),
+            ["11 Shoots, 1970-01-01T00:00:00Z to 1970-01-01T00:00:00Z (nothing happened)"]
+        );
+    }
+}

@@ -1,0 +1,457 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What somebody did, in a sentence, told from the fields that changed.
+//!
+//! One table serves the log, which shows every deed, and the story of `terrarium clock`, which shows those that are news
+//! beside operations, maintenances and Events.
+//!
+//! | field | sentence |
+//! | --- | --- |
+//! | annotation gardener.cloud/operation | `requested reconcile`; `reconcile taken up` |
+//! | annotation shoot.gardener.cloud/tasks | `maintained: nothing to do` |
+//! | status.credentials.rotation | `rotation of certificateAuthorities: Preparing` |
+//! | a container's state | `gardenlet v1.120.0 started`, `… ended with exit code 137: last words` |
+
+use chrono::{DateTime, Utc};
+use serde_json::Value;
+
+use super::changes::{Change, cut, short};
+
+/// What a maintenance is said to have done that has changed nothing.
+pub(crate) const NOTHING_TO_DO: &str = "maintained: nothing to do";
+/// A task that only maintenance asks for while the specification stays as it is.
+const TASK_OF_MAINTENANCE: &str = "deployDNSRecordIngress";
+/// Characters of what a process said last.
+const LAST_WORDS: usize = 100;
+
+/// An object that changed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seen<'a> {
+    /// Its kind.
+    pub(crate) kind: &'a str,
+    /// As it became.
+    pub(crate) object: &'a Value,
+    /// The fields that changed.
+    pub(crate) changes: &'a [Change],
+    /// When.
+    pub(crate) time: DateTime<Utc>,
+}
+
+/// What was done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Deed {
+    /// What it is about, in one word.
+    pub(crate) subject: &'static str,
+    /// The sentence.
+    pub(crate) text: String,
+    /// Whether a story tells it that tells operations, maintenances and Events anyhow.
+    pub(crate) is_news: bool,
+    /// Fields of which it says all.
+    covers: &'static [&'static str],
+}
+
+impl Deed {
+    /// Whether the sentence says what there is to say of a field.
+    pub(crate) fn covers(&self, path: &str) -> bool {
+        self.covers.iter().any(|pattern| fits(pattern, path).is_some())
+    }
+}
+
+/// A row of the table.
+struct Rule {
+    /// Kinds of objects; empty: all.
+    kinds: &'static [&'static str],
+    /// Field with all below it; `*` stands for one name.
+    field: &'static str,
+    subject: &'static str,
+    says: fn(&Found<'_>) -> Option<String>,
+    is_news: bool,
+    covers: &'static [&'static str],
+}
+
+/// Fields that changed and that a row is about.
+struct Found<'a> {
+    seen: &'a Seen<'a>,
+    /// For what `*` stands.
+    name: &'a str,
+    changes: Vec<&'a Change>,
+}
+
+const PODS: &[&str] = &["Pod"];
+const SHOOTS: &[&str] = &["Shoot"];
+const NODES: &[&str] = &["Node"];
+
+/// All of them; the order is that of the sentences.
+#[rustfmt::skip]
+const RULES: &[Rule] = &[
+    Rule { kinds: SHOOTS, field: ".metadata.annotations[shoot.gardener.cloud/tasks]", subject: "maintenance", says: nothing_to_do, is_news: true,
+        covers: &[".metadata.annotations[shoot.gardener.cloud/tasks]"] },
+    Rule { kinds: &[], field: ".metadata.annotations[gardener.cloud/operation]", subject: "operation", says: requested, is_news: true,
+        covers: &[".metadata.annotations[gardener.cloud/operation]"] },
+    Rule { kinds: &[], field: ".metadata.annotations[maintenance.gardener.cloud/operation]", subject: "operation", says: requested_for_maintenance, is_news: true,
+        covers: &[".metadata.annotations[maintenance.gardener.cloud/operation]"] },
+    Rule { kinds: SHOOTS, field: ".status.lastMaintenance", subject: "maintenance", says: maintained, is_news: false,
+        covers: &[".status.lastMaintenance"] },
+    Rule { kinds: SHOOTS, field: ".status.credentials.rotation.*", subject: "rotation", says: rotation, is_news: true,
+        covers: &[".status.credentials.rotation"] },
+    Rule { kinds: SHOOTS, field: ".spec.hibernation.enabled", subject: "hibernation", says: hibernation, is_news: true,
+        covers: &[".spec.hibernation.enabled"] },
+    Rule { kinds: SHOOTS, field: ".spec.seedName", subject: "seed", says: scheduled, is_news: false,
+        covers: &[".spec.seedName"] },
+    Rule { kinds: &[], field: ".metadata.deletionTimestamp", subject: "deletion", says: deletion, is_news: false,
+        covers: &[".metadata.deletionTimestamp", ".metadata.deletionGracePeriodSeconds"] },
+    Rule { kinds: &[], field: ".metadata.annotations[confirmation.gardener.cloud/deletion]", subject: "deletion", says: confirmation, is_news: false,
+        covers: &[".metadata.annotations[confirmation.gardener.cloud/deletion]"] },
+    Rule { kinds: &[], field: ".spec.template.metadata.annotations[kubectl.kubernetes.io/restartedAt]", subject: "restart", says: restart, is_news: false,
+        covers: &[".spec.template.metadata.annotations[kubectl.kubernetes.io/restartedAt]"] },
+    Rule { kinds: PODS, field: ".status.containerStatuses[*].lastState.terminated", subject: "process", says: ended, is_news: false,
+        covers: &[".status.containerStatuses[*]"] },
+    Rule { kinds: PODS, field: ".status.containerStatuses[*].state.terminated", subject: "process", says: ended, is_news: false,
+        covers: &[".status.containerStatuses[*]"] },
+    Rule { kinds: PODS, field: ".status.containerStatuses[*].state.running", subject: "process", says: started, is_news: false,
+        covers: &[".status.containerStatuses[*]"] },
+    Rule { kinds: NODES, field: ".spec.unschedulable", subject: "node", says: cordoned, is_news: false,
+        covers: &[".spec.unschedulable", ".spec.taints"] },
+    Rule { kinds: NODES, field: ".metadata.labels[node.machine.sapcloud.io/candidate-for-update]", subject: "node", says: candidate, is_news: false,
+        covers: &[".metadata.labels[node.machine.sapcloud.io/candidate-for-update]"] },
+    Rule { kinds: NODES, field: ".metadata.labels[node.machine.sapcloud.io/selected-for-update]", subject: "node", says: selected, is_news: false,
+        covers: &[".metadata.labels[node.machine.sapcloud.io/selected-for-update]"] },
+];
+
+/// What was done to an object.
+pub(crate) fn of(seen: &Seen<'_>) -> Vec<Deed> {
+    let mut deeds = Vec::new();
+    for rule in RULES.iter().filter(|rule| rule.kinds.is_empty() || rule.kinds.contains(&seen.kind)) {
+        let mut found: Vec<Found<'_>> = Vec::new();
+        for change in seen.changes {
+            let Some(name) = fits(rule.field, &change.path) else { continue };
+            match found.iter_mut().find(|found| found.name == name) {
+                Some(found) => found.changes.push(change),
+                None => found.push(Found { seen, name, changes: vec![change] }),
+            }
+        }
+        let texts = found.iter().filter_map(rule.says);
+        deeds.extend(texts.map(|text| Deed {
+            subject: rule.subject,
+            text,
+            is_news: rule.is_news,
+            covers: rule.covers,
+        }));
+    }
+    deeds
+}
+
+/// For what `*` of a pattern stands if the path is the pattern's, or below it; nothing where there is no `*`.
+fn fits<'a>(pattern: &str, path: &'a str) -> Option<&'a str> {
+    let is_end = |rest: &str| rest.is_empty() || rest.starts_with(['.', '[']);
+    let Some((before, after)) = pattern.split_once('*') else {
+        return path.strip_prefix(pattern).filter(|rest| is_end(rest)).map(|_| "");
+    };
+    let rest = path.strip_prefix(before)?;
+    let is_last = |c: char| if before.ends_with('[') { c == ']' } else { matches!(c, '.' | '[') };
+    let length = rest.find(is_last).unwrap_or(rest.len());
+    let (name, rest) = rest.split_at(length);
+    rest.strip_prefix(after).filter(|rest| is_end(rest)).map(|_| name)
+}
+
+impl<'a> Found<'a> {
+    /// The change of a field below the row's, or of that itself.
+    fn change(&self, below: &str) -> Option<&'a Change> {
+        self.changes.iter().copied().find(|change| change.path.ends_with(below))
+    }
+
+    /// What a field became; `None`: it did not change, or it is gone.
+    fn after(&self, below: &str) -> Option<String> {
+        Some(text(self.change(below)?.after.as_ref()?))
+    }
+
+    fn before(&self, below: &str) -> Option<String> {
+        Some(text(self.change(below)?.before.as_ref()?))
+    }
+
+    /// A container of a pod: its name, and the version that its image says.
+    fn process(&self) -> String {
+        let containers = self.seen.object["spec"]["containers"].as_array().into_iter().flatten();
+        let image = containers.filter(|container| container["name"] == self.name).find_map(|it| it["image"].as_str());
+        let tag = image.and_then(|image| image.rsplit_once(':')).map(|(_, tag)| tag).filter(|tag| !tag.contains('/'));
+        tag.map_or_else(|| self.name.to_owned(), |tag| format!("{} {tag}", self.name))
+    }
+}
+
+fn text(value: &Value) -> String {
+    short(value, usize::MAX)
+}
+
+fn requested(found: &Found<'_>) -> Option<String> {
+    Some(match (found.before(""), found.after("")) {
+        (None, Some(after)) => format!("requested {after}"),
+        (Some(before), Some(after)) => format!("requested {after} instead of {before}"),
+        (before, None) => format!("{} taken up", before?),
+    })
+}
+
+fn requested_for_maintenance(found: &Found<'_>) -> Option<String> {
+    Some(match (found.before(""), found.after("")) {
+        (_, Some(after)) => format!("requested {after} for the next maintenance"),
+        // What waited is requested now, which is told already.
+        (before, None) if found.seen.changes.iter().any(|change| change.after.as_ref().map(text) == before) => {
+            return None;
+        }
+        (before, None) => format!("{} waits for maintenance no more", before?),
+    })
+}
+
+/// Maintenance asks for tasks in every run. One with findings changes the specification, or has written its result at the
+/// same instant.
+fn nothing_to_do(found: &Found<'_>) -> Option<String> {
+    let has_task =
+        |tasks: Option<String>| tasks.is_some_and(|tasks| tasks.split(',').any(|task| task == TASK_OF_MAINTENANCE));
+    let is_maintenance = !has_task(found.before("")) && has_task(found.after(""));
+    let changes_spec = found.seen.changes.iter().any(|change| change.path.starts_with(".spec"));
+    let triggered = found.seen.object["status"]["lastMaintenance"]["triggeredTime"].as_str();
+    let triggered = triggered.and_then(|time| time.parse::<DateTime<Utc>>().ok());
+    let has_findings = triggered.is_some_and(|time| time.timestamp() == found.seen.time.timestamp());
+    (is_maintenance && !changes_spec && !has_findings).then(|| NOTHING_TO_DO.to_owned())
+}
+
+fn maintained(found: &Found<'_>) -> Option<String> {
+    let result = &found.seen.object["status"]["lastMaintenance"];
+    let part = |field: &str| result[field].as_str().unwrap_or_default().replace('\n', " ");
+    Some(match part("state").as_str() {
+        "" => return None,
+        "Failed" => format!("maintenance failed: {}; {}", part("failureReason"), part("description")),
+        "Processing" => format!("maintains: {}", part("description")),
+        _ => format!("maintained: {}", part("description")),
+    })
+}
+
+/// What has phases is told by them, the rest by its beginning and end.
+fn rotation(found: &Found<'_>) -> Option<String> {
+    let (what, rotation) = (found.name, &found.seen.object["status"]["credentials"]["rotation"][found.name]);
+    let is_set = |field: &str| {
+        let path = format!(".status.credentials.rotation.{what}.{field}");
+        found.changes.iter().any(|change| change.path == path && change.after.is_some())
+    };
+    let mut parts = Vec::new();
+    if is_set("phase") {
+        parts.push(format!("rotation of {what}: {}", rotation["phase"].as_str().unwrap_or_default()));
+    } else if is_set("lastCompletionTime") {
+        parts.push(format!("rotation of {what} completed"));
+    } else if is_set("lastInitiationTime") {
+        parts.push(format!("rotation of {what} begun"));
+    }
+    if found.changes.iter().any(|change| change.path.contains(".pendingWorkersRollouts")) {
+        let pools = rotation["pendingWorkersRollouts"].as_array().into_iter().flatten();
+        let pools: Vec<&str> = pools.filter_map(|pool| pool["name"].as_str()).collect();
+        let left = if pools.is_empty() { "no pool is left".to_owned() } else { format!("left: {}", pools.join(", ")) };
+        parts.push(format!("roll-out of workers for {what}: {left}"));
+    }
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+fn hibernation(found: &Found<'_>) -> Option<String> {
+    let asks = found.after("").as_deref() == Some("true");
+    Some(if asks { "asked to hibernate" } else { "asked to wake up" }.to_owned())
+}
+
+fn scheduled(found: &Found<'_>) -> Option<String> {
+    Some(match (found.before(""), found.after("")?) {
+        (None, seed) => format!("scheduled to Seed {seed}"),
+        (Some(before), seed) => format!("moved from Seed {before} to {seed}"),
+    })
+}
+
+fn deletion(found: &Found<'_>) -> Option<String> {
+    found.after("").map(|_| "asked to delete it".to_owned())
+}
+
+fn confirmation(found: &Found<'_>) -> Option<String> {
+    Some(if found.after("").is_some() { "confirmed the deletion" } else { "took back the confirmation" }.to_owned())
+}
+
+fn restart(found: &Found<'_>) -> Option<String> {
+    found.after("").map(|_| "requested a restart".to_owned())
+}
+
+fn started(found: &Found<'_>) -> Option<String> {
+    found.after("").map(|_| format!("{} started", found.process()))
+}
+
+fn ended(found: &Found<'_>) -> Option<String> {
+    let state = if found.changes[0].path.contains("].lastState") { "lastState" } else { "state" };
+    let statuses = found.seen.object["status"]["containerStatuses"].as_array()?;
+    let end = &statuses.iter().find(|status| status["name"] == found.name)?[state]["terminated"];
+    // Told when it becomes the state, not when the state moves on.
+    end.as_object()?;
+    let how = match (end["signal"].as_i64().unwrap_or_default(), end["exitCode"].as_i64().unwrap_or_default()) {
+        (0, code) => format!("ended with exit code {code}"),
+        (signal, code) => format!("was ended by signal {signal} (exit code {code})"),
+    };
+    let words = end["message"].as_str().unwrap_or_default().trim().lines().last().unwrap_or_default();
+    let words = if words.is_empty() { String::new() } else { format!(": {}", cut(words.trim(), LAST_WORDS)) };
+    Some(format!("{} {how}{words}", found.process()))
+}
+
+fn cordoned(found: &Found<'_>) -> Option<String> {
+    let is_set = found.after("").as_deref() == Some("true");
+    Some(if is_set { "cordoned" } else { "uncordoned" }.to_owned())
+}
+
+fn candidate(found: &Found<'_>) -> Option<String> {
+    Some(
+        if found.after("").is_some() { "waits for an in-place update" } else { "waits for no in-place update" }
+            .to_owned(),
+    )
+}
+
+fn selected(found: &Found<'_>) -> Option<String> {
+    Some(
+        if found.after("").is_some() { "selected for an in-place update" } else { "no longer selected for an update" }
+            .to_owned(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::annotations::{MAINTENANCE_OPERATION, OPERATION, TASKS};
+    use serde_json::json;
+
+    use super::*;
+    use crate::live::history::changes::between;
+
+    /// Sentences, with `!` before those that a story tells.
+    #[track_caller]
+    fn check(kind: &str, before: &Value, after: &Value, expected: &[&str]) {
+        let changes = between(before, after);
+        let time = "2027-01-31T22:10:05.5Z".parse().expect("an instant");
+        let deeds = of(&Seen { kind, object: after, changes: &changes, time });
+        let texts: Vec<String> =
+            deeds.iter().map(|deed| format!("{}{}", if deed.is_news { "!" } else { "" }, deed.text)).collect();
+        assert_eq!(texts, expected, "{before} → {after}");
+    }
+
+    fn annotated(annotations: &Value) -> Value {
+        json!({ "metadata": { "annotations": annotations } })
+    }
+
+    #[test]
+    fn the_fields_of_the_table_are_those_of_the_rules() {
+        let fields: Vec<&str> = RULES.iter().map(|rule| rule.field).collect();
+        for annotation in [OPERATION, MAINTENANCE_OPERATION, TASKS] {
+            assert!(fields.contains(&format!(".metadata.annotations[{annotation}]").as_str()), "{annotation}");
+        }
+    }
+
+    #[test]
+    fn requests_are_told_by_what_they_ask_for() {
+        let none = annotated(&json!({ "a": "b" }));
+        let asks = |operation: &str| annotated(&json!({ "a": "b", "gardener.cloud/operation": operation }));
+        check("Shoot", &none, &asks("rotate-credentials-start"), &["!requested rotate-credentials-start"]);
+        check("Seed", &none, &asks("reconcile"), &["!requested reconcile"]);
+        check("Shoot", &asks("maintain"), &asks("reconcile"), &["!requested reconcile instead of maintain"]);
+        check("Shoot", &asks("reconcile"), &none, &["!reconcile taken up"]);
+        let waits = annotated(&json!({ "a": "b", "maintenance.gardener.cloud/operation": "rotate-ca-start" }));
+        check("Shoot", &none, &waits, &["!requested rotate-ca-start for the next maintenance"]);
+        check("Shoot", &waits, &none, &["!rotate-ca-start waits for maintenance no more"]);
+        check("Shoot", &waits, &asks("rotate-ca-start"), &["!requested rotate-ca-start"]);
+        check("Shoot", &none, &annotated(&json!({ "a": "c" })), &[]);
+    }
+
+    #[test]
+    fn a_maintenance_without_findings_is_known_by_its_tasks() {
+        let tasks = "deployInfrastructure,deployDNSRecordInternal,deployDNSRecordExternal,deployDNSRecordIngress";
+        let shoot = |annotations: Value, version: &str, triggered: &str| {
+            json!({ "metadata": { "annotations": annotations }, "spec": { "kubernetes": { "version": version } },
+                "status": { "lastMaintenance": { "triggeredTime": triggered, "state": "Succeeded", "description": "d" } } })
+        };
+        let (long_ago, now) = ("2027-01-30T22:10:05Z", "2027-01-31T22:10:05Z");
+        let asked = json!({ "shoot.gardener.cloud/tasks": tasks, "gardener.cloud/operation": "reconcile" });
+        let before = shoot(json!({}), "1.31.1", long_ago);
+        let after = shoot(asked.clone(), "1.31.1", long_ago);
+        check("Shoot", &before, &after, &["!maintained: nothing to do", "!requested reconcile"]);
+        let raised = shoot(asked.clone(), "1.31.2", long_ago);
+        check("Shoot", &before, &raised, &["!requested reconcile"]);
+        check("Shoot", &shoot(json!({}), "1.31.1", now), &shoot(asked, "1.31.1", now), &["!requested reconcile"]);
+        let infrastructure = json!({ "shoot.gardener.cloud/tasks": "deployInfrastructure" });
+        check("Shoot", &before, &shoot(infrastructure, "1.31.1", long_ago), &[]);
+        check("Shoot", &before, &shoot(json!({}), "1.31.1", now), &["maintained: d"]);
+    }
+
+    #[test]
+    fn rotations_are_told_by_their_phases() {
+        let rotation = |rotation: Value| json!({ "status": { "credentials": { "rotation": rotation } } });
+        let begun = rotation(json!({
+            "certificateAuthorities": { "phase": "Preparing", "lastInitiationTime": "t" },
+            "sshKeypair": { "lastInitiationTime": "t" },
+        }));
+        let none = json!({ "status": {} });
+        check(
+            "Shoot",
+            &none,
+            &begun,
+            &["!rotation of certificateAuthorities: Preparing", "!rotation of sshKeypair begun"],
+        );
+        let done = rotation(json!({
+            "certificateAuthorities": { "phase": "Prepared", "lastInitiationTime": "t" },
+            "sshKeypair": { "lastInitiationTime": "t", "lastCompletionTime": "u" },
+        }));
+        check(
+            "Shoot",
+            &begun,
+            &done,
+            &["!rotation of certificateAuthorities: Prepared", "!rotation of sshKeypair completed"],
+        );
+    }
+
+    #[test]
+    fn pools_that_are_left_are_named() {
+        let left = |pools: Value| {
+            json!({ "status": { "credentials": { "rotation": { "certificateAuthorities": { "phase": "WaitingForWorkersRollout",
+                "pendingWorkersRollouts": pools } } } } })
+        };
+        let both =
+            left(json!([{ "name": "a", "lastInitiationTime": "t" }, { "name": "b", "lastInitiationTime": "t" }]));
+        let one = left(json!([{ "name": "b", "lastInitiationTime": "t" }]));
+        check("Shoot", &both, &one, &["!roll-out of workers for certificateAuthorities: left: b"]);
+        check("Shoot", &one, &left(json!([])), &["!roll-out of workers for certificateAuthorities: no pool is left"]);
+    }
+
+    #[test]
+    fn a_process_is_told_by_its_start_and_its_end() {
+        let pod = |statuses: Value| {
+            json!({ "spec": { "containers": [{ "name": "gardenlet", "image": "gardener/gardenlet:v1.120.0" }] },
+                "status": { "containerStatuses": statuses } })
+        };
+        let running = |since: &str, last: Value| {
+            pod(json!([{ "name": "gardenlet", "state": { "running": { "startedAt": since } }, "lastState": last }]))
+        };
+        let first = running("t", json!({}));
+        check("Pod", &pod(json!([])), &first, &["gardenlet v1.120.0 started"]);
+        let end = |code: i64, signal: i64| json!({ "terminated": { "exitCode": code, "signal": signal, "message": "a\nlast words\n" } });
+        let waiting = pod(
+            json!([{ "name": "gardenlet", "state": { "waiting": { "reason": "CrashLoopBackOff" } }, "lastState": end(3, 0) }]),
+        );
+        check("Pod", &first, &waiting, &["gardenlet v1.120.0 ended with exit code 3: last words"]);
+        check("Pod", &waiting, &running("u", end(3, 0)), &["gardenlet v1.120.0 started"]);
+        check(
+            "Pod",
+            &first,
+            &running("u", end(137, 9)),
+            &["gardenlet v1.120.0 was ended by signal 9 (exit code 137): last words", "gardenlet v1.120.0 started"],
+        );
+        let changes = between(&first, &waiting);
+        let deeds = of(&Seen { kind: "Pod", object: &waiting, changes: &changes, time: DateTime::UNIX_EPOCH });
+        assert!(deeds[0].covers(".status.containerStatuses[gardenlet].restartCount"));
+        assert!(!deeds[0].covers(".status.phase"));
+    }
+
+    #[test]
+    fn patterns_end_where_names_do() {
+        assert_eq!(fits(".a[*].b", ".a[x.y/z].b.c"), Some("x.y/z"));
+        assert_eq!(fits(".a.*", ".a.b.c"), Some("b"));
+        assert_eq!(fits(".a.*.c", ".a.b.c"), Some("b"));
+        assert_eq!(fits(".a[k]", ".a[k]"), Some(""));
+        for (pattern, path) in [(".a", ".ab"), (".a[*].b", ".a[x].bc"), (".a.*.c", ".a.b.d"), (".a", ".b")] {
+            assert_eq!(fits(pattern, path), None, "{pattern} {path}");
+        }
+    }
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Which controller of a component wrote an entry.
+//!
+//! The log knows the component, as upstream's managed fields do. Its controllers are told apart by what each of them
+//! writes: a kind, and fields of it. An Event names its reporter itself.
+
+use controller_manager::{
+    binding, cloud_profile, controller_installation, project, protection, seed_checks, seed_lifecycle, seed_secrets,
+    shoot_hibernation, shoot_maintenance, shoot_quota, shoot_retry, shoot_status_label,
+};
+use serde_json::Value;
+
+use super::changes::Change;
+
+/// A controller writes such fields of such kinds; no fields: any, also new objects and those that go.
+struct Writer {
+    component: &'static str,
+    controller: &'static str,
+    kinds: &'static [&'static str],
+    fields: &'static [&'static str],
+}
+
+const fn writer(
+    component: &'static str,
+    controller: &'static str,
+    kinds: &'static [&'static str],
+    fields: &'static [&'static str],
+) -> Writer {
+    Writer { component, controller, kinds, fields }
+}
+
+const MANAGER: &str = "gardener-controller-manager";
+const GARDENLET: &str = "gardenlet";
+const KUBE: &str = "kube-controller-manager";
+const MCM: &[&str] = &["MachineDeployment", "MachineSet", "Machine", "Node"];
+
+/// All of them; the first that fits has written.
+#[rustfmt::skip]
+const WRITERS: &[Writer] = &[
+    writer(MANAGER, shoot_hibernation::NAME, &["Shoot"], &[".spec.hibernation", ".status.lastHibernationTriggerTime"]),
+    writer(MANAGER, shoot_maintenance::NAME, &["Shoot"], &[".status.lastMaintenance", "[shoot.gardener.cloud/tasks]", ".spec"]),
+    writer(MANAGER, shoot_retry::NAME, &["Shoot"], &["[gardener.cloud/operation]"]),
+    writer(MANAGER, shoot_quota::NAME, &["Shoot"], &["[shoot.gardener.cloud/expiration-timestamp]", ".metadata.deletionTimestamp"]),
+    writer(MANAGER, shoot_status_label::NAME, &["Shoot"], &["[shoot.gardener.cloud/status]"]),
+    writer(MANAGER, seed_checks::EXTENSIONS, &["Seed"], &[".status.conditions[ExtensionsReady]"]),
+    writer(MANAGER, seed_checks::BACKUP_BUCKETS, &["Seed"], &[".status.conditions[BackupBucketsReady]"]),
+    writer(MANAGER, seed_lifecycle::NAME, &["Seed", "Shoot"], &[".status.conditions", ".status.constraints"]),
+    writer(MANAGER, project::NAME, &["Project", "Namespace", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"], &[]),
+    writer(MANAGER, cloud_profile::CLOUD_PROFILE, &["CloudProfile"], &[]),
+    writer(MANAGER, cloud_profile::NAMESPACED_CLOUD_PROFILE, &["NamespacedCloudProfile"], &[]),
+    writer(MANAGER, controller_installation::NAME, &["ControllerInstallation"], &[]),
+    writer(MANAGER, protection::CONTROLLER_REGISTRATION, &["ControllerRegistration"], &[]),
+    writer(MANAGER, protection::CONTROLLER_DEPLOYMENT, &["ControllerDeployment"], &[]),
+    writer(MANAGER, protection::SEED, &["Seed"], &[".metadata.finalizers"]),
+    writer(MANAGER, protection::QUOTA, &["Quota"], &[]),
+    writer(MANAGER, protection::EXPOSURE_CLASS, &["ExposureClass"], &[]),
+    writer(MANAGER, binding::SECRET_BINDING, &["SecretBinding"], &[]),
+    writer(MANAGER, binding::CREDENTIALS_BINDING, &["CredentialsBinding"], &[]),
+    writer(MANAGER, seed_secrets::NAME, &["Secret"], &[]),
+    writer("gardener-scheduler", "shoot-scheduler", &["Shoot"], &[]),
+    writer(GARDENLET, "shoot-status", &["Shoot"], &[".status.inPlaceUpdates"]),
+    writer(GARDENLET, "shoot", &["Shoot"], &[".status.lastOperation", ".status.lastErrors", ".status.credentials", ".spec", ".metadata"]),
+    writer(GARDENLET, "shoot-care", &["Shoot"], &[".status.conditions", ".status.constraints"]),
+    writer(GARDENLET, "shoot", &["Shoot", "ShootState", "InternalSecret", "Cluster"], &[]),
+    writer(GARDENLET, "controllerinstallation", &["ControllerInstallation"], &[]),
+    writer(GARDENLET, "seed", &["Seed"], &[]),
+    writer("provider-local", "worker", &["Worker", "MachineClass"], &[]),
+    writer("provider-local", "machine-controller-manager", MCM, &[]),
+    writer(KUBE, "deployment", &["Deployment", "ReplicaSet"], &[]),
+    writer(KUBE, "replicaset", &["Pod"], &[]),
+    writer(KUBE, "namespace", &["Namespace"], &[]),
+];
+
+/// The controller that wrote an object of a kind, if one can tell.
+pub(crate) fn of<'a>(component: &str, kind: &str, object: &'a Value, changes: &[Change]) -> Option<&'a str> {
+    if kind == "Event" {
+        let reporter = object["source"]["component"].as_str().or_else(|| object["reportingComponent"].as_str());
+        return reporter.filter(|reporter| !reporter.is_empty()).map(base);
+    }
+    let writes = |writer: &&Writer| {
+        let is_written = |field: &&str| {
+            changes.iter().any(|change| change.path.starts_with(*field) || change.path.ends_with(*field))
+        };
+        writer.component == component
+            && writer.kinds.contains(&kind)
+            && (writer.fields.is_empty() || writer.fields.iter().any(|field| is_written(&field)))
+    };
+    WRITERS.iter().find(writes).map(|writer| writer.controller)
+}
+
+/// Components and controllers that there are, by their names.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    WRITERS.iter().flat_map(|writer| [writer.component, writer.controller])
+}
+
+/// A controller's name, which its Events have with `-controller` behind it.
+fn base(name: &str) -> &str {
+    name.strip_suffix("-controller").unwrap_or(name)
+}
+
+/// Whether somebody is meant by a name: by the whole of it, by its first words (`gardener-controller`), by its last ones
+/// (`apiserver`, `maintenance`), or by a controller's name in Events.
+pub(crate) fn is_meant(wanted: &str, name: &str) -> bool {
+    let wanted = base(wanted);
+    let is_edge = |c: char| matches!(c, '-' | ':' | '/' | '.');
+    let begins = name.strip_prefix(wanted).is_some_and(|rest| rest.is_empty() || rest.starts_with(is_edge));
+    let ends = name.strip_suffix(wanted).is_some_and(|rest| rest.is_empty() || rest.ends_with(is_edge));
+    !wanted.is_empty() && (begins || ends)
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::annotations::{OPERATION, TASKS};
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn controllers_are_known_by_what_they_write() {
+        let change = |path: &str| Change { path: path.to_owned(), before: None, after: Some(json!("x")) };
+        let of = |component: &str, kind: &str, paths: &[&str]| {
+            let changes: Vec<Change> = paths.iter().map(|path| change(path)).collect();
+            of(component, kind, &Value::Null, &changes).map(str::to_owned)
+        };
+        let (tasks, operation) =
+            (format!(".metadata.annotations[{TASKS}]"), format!(".metadata.annotations[{OPERATION}]"));
+        for (component, kind, paths, expected) in [
+            (MANAGER, "Shoot", vec![".status.lastMaintenance.state"], Some("shoot-maintenance")),
+            (MANAGER, "Shoot", vec![&operation, &tasks], Some("shoot-maintenance")),
+            (MANAGER, "Shoot", vec![&operation], Some("shoot-retry")),
+            (MANAGER, "Shoot", vec![".spec.hibernation.enabled"], Some("shoot-hibernation")),
+            (MANAGER, "Shoot", vec![".metadata.labels[shoot.gardener.cloud/status]"], Some("shoot-statuslabel")),
+            (MANAGER, "Project", vec![], Some("project")),
+            (GARDENLET, "Shoot", vec![".status.conditions[EveryNodeReady].status"], Some("shoot-care")),
+            (GARDENLET, "Shoot", vec![".status.lastOperation.progress", ".status.conditions[A].status"], Some("shoot")),
+            ("kubectl", "Shoot", vec![".spec.region"], None),
+        ] {
+            assert_eq!(of(component, kind, &paths).as_deref(), expected, "{component} {kind} {paths:?}");
+        }
+        let event = json!({ "source": { "component": "shoot-maintenance-controller" } });
+        assert_eq!(super::of(MANAGER, "Event", &event, &[]), Some("shoot-maintenance"));
+    }
+
+    #[test]
+    fn a_name_is_meant_by_its_words() {
+        for (wanted, name, expected) in [
+            ("gardener-controller-manager", "gardener-controller-manager", true),
+            ("controller-manager", "gardener-controller-manager", true),
+            ("gardener-controller", "gardener-controller-manager", true),
+            ("maintenance", "shoot-maintenance", true),
+            ("shoot-maintenance-controller", "shoot-maintenance", true),
+            ("admin", "admin", true),
+            ("adm", "admin", false),
+            ("gardener", "gardenlet", false),
+            ("let", "gardenlet", false),
+            ("", "gardenlet", false),
+        ] {
+            assert_eq!(is_meant(wanted, name), expected, "{wanted} {name}");
+        }
+    }
+}
