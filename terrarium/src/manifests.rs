@@ -3,9 +3,10 @@
 //!
 //! **Invariants.** Nothing is dropped silently except what only a server writes; every error names file and line.
 //!
-//! **Tour.** [`json_list`] a landscape as `kubectl -o json` prints it.
+//! **Tour.** [`json_list`] a landscape as `kubectl -o json` prints it; [`unread`] what cannot be read and need not be.
 
 mod json_list;
+mod unread;
 
 use std::fmt;
 use std::io::Read;
@@ -13,6 +14,9 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde_json::Value;
+
+use self::unread::Unread;
+pub(crate) use self::unread::Wanted;
 
 /// Where a document begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,6 +92,8 @@ impl ManifestError {
 
 /// What is done with each object.
 type Each<'a> = dyn FnMut(Manifest) -> Result<(), ManifestError> + 'a;
+/// What is done with each object, and with what is none.
+type EachFound<'a> = dyn FnMut(Result<Manifest, Unread>) -> Result<(), ManifestError> + 'a;
 
 /// Reads files, folders (their `.yaml`, `.yml` and `.json` files in name order) and `-` for standard input.
 ///
@@ -95,23 +101,25 @@ type Each<'a> = dyn FnMut(Manifest) -> Result<(), ManifestError> + 'a;
 /// A file that cannot be read, is no YAML or JSON, holds no object, or holds something that is no object.
 pub(crate) fn read(paths: &[PathBuf]) -> Result<Vec<Manifest>, ManifestError> {
     let mut manifests = Vec::new();
-    read_each(paths, &mut |manifest| {
+    read_each(paths, &mut Wanted::all(), &mut |manifest| {
         manifests.push(manifest);
         Ok(())
     })?;
     Ok(manifests)
 }
 
-/// As [`read`], one object after the other: those of a whole landscape never exist as trees at the same time.
+/// As [`read`], one object after the other: those of a whole landscape never exist as trees at the same time. What
+/// cannot be read ends it only if it may be wanted.
 ///
 /// # Errors
 /// As [`read`], and what `each` says.
-pub(crate) fn read_each(paths: &[PathBuf], each: &mut Each<'_>) -> Result<(), ManifestError> {
+pub(crate) fn read_each(paths: &[PathBuf], wanted: &mut Wanted, each: &mut Each<'_>) -> Result<(), ManifestError> {
     for path in paths {
-        if path.is_dir() {
-            folder(path)?.iter().try_for_each(|file| read_file(file, each))?;
+        wanted.is_folder = path.is_dir();
+        if wanted.is_folder {
+            folder(path)?.iter().try_for_each(|file| read_file(file, wanted, each))?;
         } else {
-            read_file(path, each)?;
+            read_file(path, wanted, each)?;
         }
     }
     Ok(())
@@ -123,6 +131,7 @@ fn folder(path: &Path) -> Result<Vec<PathBuf>, ManifestError> {
         .filter_map(Result::ok)
         .map(|entry| entry.path())
         .filter(|file| file.extension().is_some_and(|kind| kind == "yaml" || kind == "yml" || kind == "json"))
+        .filter(|file| !file.is_dir())
         .collect();
     files.sort();
     if files.is_empty() {
@@ -131,7 +140,7 @@ fn folder(path: &Path) -> Result<Vec<PathBuf>, ManifestError> {
     Ok(files)
 }
 
-fn read_file(path: &Path, each: &mut Each<'_>) -> Result<(), ManifestError> {
+fn read_file(path: &Path, wanted: &mut Wanted, each: &mut Each<'_>) -> Result<(), ManifestError> {
     let mut bytes = Vec::new();
     let read = if path == Path::new("-") {
         std::io::stdin().read_to_end(&mut bytes).map(drop)
@@ -139,26 +148,34 @@ fn read_file(path: &Path, each: &mut Each<'_>) -> Result<(), ManifestError> {
         std::fs::read(path).map(|content| bytes = content)
     };
     read.map_err(|error| ManifestError::file(path, format!("cannot read the file: {error}")))?;
-    let text = String::from_utf8(bytes).map_err(|_| ManifestError::file(path, "the file is not UTF-8 text"))?;
-    parse_each(&path.display().to_string(), &text, each)
+    match String::from_utf8(bytes) {
+        Ok(text) => parse_each(&path.display().to_string(), &text, wanted, each),
+        Err(error) => {
+            let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
+            wanted.leave_out(Unread::of_text(ManifestError::file(path, "the file is not UTF-8 text"), &text))
+        }
+    }
 }
 
 /// Reads the documents of one text.
 #[cfg(test)]
 pub(crate) fn parse(file: &str, text: &str) -> Result<Vec<Manifest>, ManifestError> {
     let mut manifests = Vec::new();
-    parse_each(file, text, &mut |manifest| {
+    parse_each(file, text, &mut Wanted::all(), &mut |manifest| {
         manifests.push(manifest);
         Ok(())
     })?;
     Ok(manifests)
 }
 
-fn parse_each(file: &str, text: &str, each: &mut Each<'_>) -> Result<(), ManifestError> {
+fn parse_each(file: &str, text: &str, wanted: &mut Wanted, each: &mut Each<'_>) -> Result<(), ManifestError> {
     let mut is_empty = true;
-    let mut told = |manifest: Manifest| {
+    let mut told = |found: Result<Manifest, Unread>| {
         is_empty = false;
-        each(manifest)
+        match found {
+            Ok(manifest) => each(manifest),
+            Err(unread) => wanted.leave_out(unread),
+        }
     };
     for (line, document) in documents(text) {
         let origin = Origin { file: file.to_owned(), line };
@@ -169,22 +186,25 @@ fn parse_each(file: &str, text: &str, each: &mut Each<'_>) -> Result<(), Manifes
         if let Some(items) = block_list_items(document) {
             for (offset, item) in items {
                 let origin = Origin { file: file.to_owned(), line: first_line(line, document) + offset };
-                let value = document_value(&origin, &item.replacen("- ", "  ", 1))?;
-                flatten(&origin, value, &mut told)?;
+                match document_value(&origin, &item.replacen("- ", "  ", 1)) {
+                    Ok(value) => flatten(&origin, value, &mut told)?,
+                    Err(error) => told(Err(Unread::of_text(error, item)))?,
+                }
             }
             continue;
         }
         if json_list::each_item(document, &mut |item| flatten(&origin, item, &mut told)).transpose()?.is_some() {
             continue;
         }
-        let value = document_value(&origin, document)?;
-        if !value.is_null() {
-            flatten(&origin, value, &mut told)?;
+        match document_value(&origin, document) {
+            Ok(Value::Null) => {}
+            Ok(value) => flatten(&origin, value, &mut told)?,
+            Err(error) => told(Err(Unread::of_text(error, document)))?,
         }
     }
     if is_empty {
         let origin = Origin { file: file.to_owned(), line: 1 };
-        return Err(ManifestError::at(&origin, "the file holds no object"));
+        return wanted.leave_out(Unread::of_text(ManifestError::at(&origin, "the file holds no object"), ""));
     }
     Ok(())
 }
@@ -267,13 +287,15 @@ fn document_value(origin: &Origin, document: &str) -> Result<Value, ManifestErro
     serde_json::to_value(yaml).map_err(|error| ManifestError::at(origin, format!("not a JSON-like object: {error}")))
 }
 
-fn flatten(origin: &Origin, value: Value, each: &mut Each<'_>) -> Result<(), ManifestError> {
+fn flatten(origin: &Origin, value: Value, each: &mut EachFound<'_>) -> Result<(), ManifestError> {
     let Value::Object(mut object) = value else {
-        return Err(ManifestError::at(origin, "expected an object with `apiVersion`, `kind` and `metadata`"));
+        let error = ManifestError::at(origin, "expected an object with `apiVersion`, `kind` and `metadata`");
+        return each(Err(Unread::of_value(error, &value)));
     };
     for key in ["apiVersion", "kind"] {
         if object.get(key).and_then(Value::as_str).is_none_or(str::is_empty) {
-            return Err(ManifestError::at(origin, format!("`{key}` is missing")));
+            let error = ManifestError::at(origin, format!("`{key}` is missing"));
+            return each(Err(Unread::of_value(error, &Value::Object(object))));
         }
     }
     let is_list = object["kind"].as_str().is_some_and(|kind| kind.ends_with("List"));
@@ -294,7 +316,7 @@ fn flatten(origin: &Origin, value: Value, each: &mut Each<'_>) -> Result<(), Man
         metadata.remove("deletionTimestamp");
         metadata.remove("deletionGracePeriodSeconds");
     }
-    each(Manifest { origin: origin.clone(), object: Value::Object(object), is_being_deleted })
+    each(Ok(Manifest { origin: origin.clone(), object: Value::Object(object), is_being_deleted }))
 }
 
 #[cfg(test)]

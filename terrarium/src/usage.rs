@@ -98,8 +98,8 @@ mod tests {
         check("terrarium stats", "unrecognized subcommand 'stats'", "a similar subcommand exists: 'status'");
         check(
             "terrarium clock until soon",
-            "invalid value 'soon' for '<TIME|window|shoot/P/N=STATE>': `soon` is no instant as 2027-01-31T00:00:00Z, nor \
-             `window`, nor shoot/PROJECT/NAME=STATE",
+            "invalid value 'soon' for '<TIME|D|window|shoot/P/N=STATE>': `soon` is no time as 2027-01-31T00:00:00Z or 90d, \
+             nor `window`, nor shoot/PROJECT/NAME=STATE",
             "`terrarium clock until --help` says more",
         );
     }

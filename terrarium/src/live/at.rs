@@ -16,8 +16,8 @@ use crate::output::Output;
 pub(crate) struct Arguments {
     #[command(flatten)]
     which: Which,
-    /// Revision of the log, or instant of landscape time
-    #[arg(value_name = "REV|TIME")]
+    /// Revision of the log, or instant of landscape time, or how long ago (2d)
+    #[arg(value_name = "REV|TIME|D")]
     place: Place,
     #[command(subcommand)]
     command: Command,

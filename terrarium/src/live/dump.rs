@@ -22,8 +22,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::json;
 
-use super::ask::instant::Place;
-use super::clock::duration;
+use super::ask::instant::{Place, When, duration};
 use super::directory::{Directory, Facts};
 use super::history::told::{Told, tree};
 use super::history::{Past, secrets};
@@ -72,7 +71,7 @@ async fn collect(past: &Past, directory: &Directory, last: Option<TimeDelta>) ->
     let mut files = Files::new();
     let head = past.head().await?;
     let from = match last.and_then(|last| past.now.checked_sub_signed(last)) {
-        Some(from) => past.find(Place::At(from)).await?,
+        Some(from) => past.find(Place::At(When::At(from))).await?,
         None => past.base().await?,
     };
     let mut log = Vec::new();

@@ -13,7 +13,7 @@ use process::Transport;
 use serde_json::{Value, json};
 
 use super::ask::clusters::{self, ClusterName};
-use super::ask::instant::Since;
+use super::ask::instant::When;
 use super::ask::lines::Lines;
 use super::ask::query::{Format, print_tree};
 use super::ask::shoots::ShootName;
@@ -39,7 +39,7 @@ pub(crate) struct Arguments {
     all: bool,
     /// Not before this instant of landscape time, or so long ago
     #[arg(long, value_name = "T")]
-    since: Option<Since>,
+    since: Option<When>,
     /// Go on with what comes
     #[arg(short, long)]
     follow: bool,
@@ -66,7 +66,7 @@ impl Arguments {
     async fn show(&self, client: &Client, output: &mut Output) -> Result<(), Failure> {
         let transport = client.transport();
         let since = match self.since {
-            Some(since) => Some(since.from(client.clock().await?.now)),
+            Some(since) => Some(since.before(client.clock().await?.now)),
             None => None,
         };
         let sources = self.sources(client).await?;

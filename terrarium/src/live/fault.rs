@@ -16,11 +16,11 @@ use domain::last_operation::CODES;
 use gardenlet_sim::gardenlet;
 use serde_json::{Value, json};
 
+use super::ask::instant::duration;
 use super::ask::query::{Format, print_tree};
 use super::ask::shoots::ShootName;
 use super::ask::table::Table;
 use super::client::Client;
-use super::clock::duration;
 use super::{Which, block_on};
 use crate::failure::Failure;
 use crate::output::Output;

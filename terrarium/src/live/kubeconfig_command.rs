@@ -12,9 +12,9 @@ use process::pki::MAX_GROUPS;
 use serde_json::{Value, json};
 
 use super::ask::clusters::ClusterName;
+use super::ask::instant::duration;
 use super::ask::{self, shoots::ShootName};
 use super::client::Client;
-use super::clock::duration;
 use super::directory::write_private;
 use super::kubeconfig::{self, User};
 use super::{KubeconfigFile, Which, block_on, up};

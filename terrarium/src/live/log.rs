@@ -11,7 +11,7 @@ use eventlog::{Entry, Message, Revision};
 use futures::StreamExt;
 
 use super::ask::clusters::ClusterName;
-use super::ask::instant::Place;
+use super::ask::instant::{Place, When};
 use super::ask::kinds;
 use super::history::Past;
 use super::history::told::Told;
@@ -26,11 +26,11 @@ use crate::spelling::nearest;
 pub(crate) struct Arguments {
     #[command(flatten)]
     which: Which,
-    /// From this revision or instant of landscape time on
-    #[arg(long, value_name = "REV|TIME")]
+    /// From this revision or instant of landscape time on, or from so long ago (2d)
+    #[arg(long, value_name = "REV|TIME|D")]
     since: Option<Place>,
-    /// Up to this revision or instant
-    #[arg(long, value_name = "REV|TIME")]
+    /// Up to this revision or instant, or up to so long ago
+    #[arg(long, value_name = "REV|TIME|D")]
     until: Option<Place>,
     /// Go on with what comes
     #[arg(short, long, conflicts_with = "until")]
@@ -76,7 +76,10 @@ impl Arguments {
             Some(Place::Revision(revision)) => {
                 past.find(Place::Revision(revision)).await.map(|found| Revision(found.0.saturating_sub(1)))?
             }
-            Some(Place::At(instant)) => past.find(Place::At(instant - chrono::TimeDelta::nanoseconds(1))).await?,
+            Some(Place::At(when)) => {
+                let instant = When::At(when.before(past.now) - chrono::TimeDelta::nanoseconds(1));
+                past.find(Place::At(instant)).await?
+            }
         };
         let from = from.max(past.base().await?);
         let to = match self.until {

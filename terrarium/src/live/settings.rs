@@ -12,14 +12,13 @@
 use std::net::IpAddr;
 use std::path::Path;
 
-use chrono::{DateTime, Utc};
 use host::timekeeper::Mode;
 use serde::{Deserialize, Deserializer};
 
+use super::ask::instant::When;
 use super::clock;
 use super::retention::Retention;
 use crate::failure::Failure;
-use crate::questions::instant;
 
 /// What a file may say: what a landscape is created with, by the names of the flags.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -29,7 +28,7 @@ pub(crate) struct Settings {
     pub(crate) seeds: Option<u32>,
     pub(crate) apiservers: Option<u32>,
     #[serde(deserialize_with = "start_time")]
-    pub(crate) start_time: Option<DateTime<Utc>>,
+    pub(crate) start_time: Option<When>,
     pub(crate) seed: Option<u64>,
     pub(crate) profile: Option<String>,
     pub(crate) log: Option<String>,
@@ -50,8 +49,8 @@ fn retention<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Retent
     text.trim().parse().map(Some).map_err(serde::de::Error::custom)
 }
 
-fn start_time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<DateTime<Utc>>, D::Error> {
-    instant(&String::deserialize(deserializer)?).map(Some).map_err(serde::de::Error::custom)
+fn start_time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<When>, D::Error> {
+    String::deserialize(deserializer)?.parse().map(Some).map_err(serde::de::Error::custom)
 }
 
 fn mode<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Mode>, D::Error> {
@@ -122,7 +121,7 @@ mod tests {
                 ..Settings::default()
             }),
         );
-        let start = Settings { start_time: Some(instant("2022-11-01").expect("a day")), ..Settings::default() };
+        let start = Settings { start_time: Some("2022-11-01".parse().expect("a day")), ..Settings::default() };
         check("start-time: 2022-11-01\n", Ok(start.clone()));
         check("start-time: 2022-11-01T00:00:00Z\n", Ok(start));
         check("start-time: soon\n", Err("`soon` is no instant"));

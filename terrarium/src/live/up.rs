@@ -21,8 +21,8 @@ use host::timekeeper::Mode;
 use landscape::preset;
 use serde_json::json;
 
+use super::ask::instant::{When, duration};
 use super::client::Client;
-use super::clock::duration;
 use super::demo::{Pace, Play};
 use super::directory::{Directory, Ephemeral, Facts, loopback};
 use super::kubeconfig::Current;
@@ -31,7 +31,6 @@ use super::settings::Settings;
 use super::{DEFAULT, KubeconfigFile, Which, block_on, components, demo, kubeconfig, owner};
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::questions::instant;
 
 /// Wall time between two looks at a landscape that starts.
 const LOOK: TimeDelta = TimeDelta::milliseconds(50);
@@ -78,9 +77,9 @@ pub(crate) struct Arguments {
     /// Number of gardener-apiservers [default: 2]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=9))]
     apiservers: Option<u32>,
-    /// Landscape time at the beginning [default: now]
-    #[arg(long, value_name = "T", value_parser = instant)]
-    start_time: Option<DateTime<Utc>>,
+    /// Landscape time at the beginning: an instant, `now`, or so long from now (90d) [default: now]
+    #[arg(long, value_name = "T")]
+    start_time: Option<When>,
     /// Seed of all randomness [default: 1]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
@@ -263,8 +262,9 @@ impl Arguments {
         }
         directory.make()?;
         let is_demo = self.demo.is_some() || self.preset.as_deref() == Some("demo");
-        let start = || if is_demo { demo::start() } else { Clock::wall().now() };
-        let start_time = self.start_time.unwrap_or_else(start);
+        let now = Clock::wall().now();
+        let start = || if is_demo { demo::start() } else { now };
+        let start_time = self.start_time.map_or_else(start, |when| when.behind(now));
         let facts = Facts {
             name: self.which.landscape.clone(),
             gardener_version: self.gardener_version.clone().unwrap_or_else(|| landscape::GARDENER_VERSION.to_owned()),
@@ -294,7 +294,7 @@ impl Arguments {
             ("--seed", self.seed.is_some_and(|it| it != facts.seed)),
             ("--apiservers", self.apiservers.is_some_and(|it| it != facts.apiservers)),
             ("--seeds", self.seeds.is_some_and(|it| it != facts.seeds)),
-            ("--start-time", self.start_time.is_some_and(|it| it != facts.start_time)),
+            ("--start-time", self.start_time.is_some_and(|it| matches!(it, When::At(at) if at != facts.start_time))),
             ("--log", self.log.as_ref().is_some_and(|it| *it != facts.log)),
             ("--durability", self.durability.as_ref().is_some_and(|it| (it == "durable") != facts.durable)),
             ("--port", self.port.is_some_and(|it| it != facts.port)),

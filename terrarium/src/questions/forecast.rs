@@ -18,8 +18,9 @@ use super::rows::{self, Form, Row};
 use super::summary::{self, By};
 use super::what_if::{self, Classify, Expire};
 use super::world::{ProfileKey, World, name_of};
-use super::{explain, instant, show};
+use super::{explain, show};
 use crate::failure::Failure;
+use crate::live::ask::instant::When;
 use crate::output::Output;
 
 /// Tell what maintenance will do: who is updated when, to what, why, and who is not
@@ -31,12 +32,12 @@ pub(crate) struct Arguments {
     /// Manifests: files, folders, or `-` for standard input
     #[arg(short = 'f', long = "filename", value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// The beginning [default: now]
-    #[arg(long, value_name = "T", value_parser = instant)]
-    from: Option<DateTime<Utc>>,
-    /// The end
-    #[arg(long, value_name = "T", value_parser = instant)]
-    until: DateTime<Utc>,
+    /// The beginning: an instant, or so long from now (2w) [default: now]
+    #[arg(long, value_name = "T")]
+    from: Option<When>,
+    /// The end: an instant, or so long from the beginning (90d)
+    #[arg(long, value_name = "T")]
+    until: When,
     /// What if versions expired at another time: kubernetes/1.31=2027-01-31, or IMAGE/VERSION=DATE
     #[arg(long, value_name = "V=T")]
     expire: Vec<Expire>,
@@ -103,13 +104,15 @@ enum FailOn {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
-    let from = arguments.from.unwrap_or_else(|| Clock::wall().now());
+    let now = Clock::wall().now();
+    let from = arguments.from.map_or(now, |from| from.behind(now));
+    let until = arguments.until.behind(from);
     if arguments.from.is_none() {
         output.note(&format!("note: from {}, which is now; --from T begins at another instant", show(from)));
     }
-    if arguments.until < from {
+    if until < from {
         return Err(Failure::input(
-            format!("--until {} is before --from {}", show(arguments.until), show(from)),
+            format!("--until {} is before --from {}", show(until), show(from)),
             "choose a later end",
         ));
     }
@@ -117,11 +120,11 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     if world.shoots.is_empty() {
         return Err(Failure::input("there is no Shoot among the manifests", "add the Shoots to be looked at"));
     }
-    what_if::apply(&mut world.cloud_profiles, &arguments.expire, &arguments.classify)?;
+    what_if::apply(&mut world.cloud_profiles, &arguments.expire, &arguments.classify, from)?;
     let random = Random::new(arguments.seed);
     world.note_windows();
     world.complete(&random, from);
-    let forecast = Forecast::of(&world, from, arguments.until, &random);
+    let forecast = Forecast::of(&world, from, until, &random);
     for note in &world.notes {
         output.note(&format!("note: {note}"));
     }

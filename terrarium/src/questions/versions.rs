@@ -19,9 +19,10 @@ use domain::versions::{
 use serde_json::{Value, json};
 
 use super::rows::{Form, print_objects};
+use super::show;
 use super::world::{ProfileKey, World};
-use super::{instant, show};
 use crate::failure::Failure;
+use crate::live::ask::instant::When;
 use crate::live::client::Client;
 use crate::live::{Which, block_on};
 use crate::output::Output;
@@ -43,9 +44,9 @@ pub(crate) struct Arguments {
     /// Only versions that no Shoot uses
     #[arg(long)]
     unused: bool,
-    /// As of another instant [default: now, of the landscape or of this machine]
-    #[arg(long, value_name = "T", value_parser = instant)]
-    at: Option<DateTime<Utc>>,
+    /// As of another instant, or of so long from now (90d) [default: now, of the landscape or of this machine]
+    #[arg(long, value_name = "T")]
+    at: Option<When>,
     /// Form of the output
     #[arg(short = 'o', long = "output", value_enum, default_value_t = Form::Table)]
     output: Form,
@@ -74,13 +75,13 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
             block_on(async { Ok((World::of_landscape(&client.context()).await?, client.clock().await?.now)) })?;
         (world, now, profile_of(&client.facts.profile), client.facts.seed)
     } else {
-        let now = arguments.at.unwrap_or_else(|| Clock::wall().now());
+        let now = Clock::wall().now();
         if arguments.at.is_none() {
             output.note(&format!("note: as of {}, which is now; --at T looks from another instant", show(now)));
         }
         (World::of_files(&arguments.files)?, now, Profile::default(), 1)
     };
-    let now = arguments.at.unwrap_or(now);
+    let now = arguments.at.map_or(now, |at| at.behind(now));
     world.complete(&Random::new(seed), now);
     for note in &world.notes {
         output.note(&format!("note: {note}"));

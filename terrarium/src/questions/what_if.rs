@@ -7,8 +7,8 @@ use api::core::CloudProfile;
 use apimachinery::meta::Time;
 use chrono::{DateTime, Utc};
 
-use super::instant;
 use crate::failure::Failure;
+use crate::live::ask::instant::When;
 use crate::spelling::distance;
 
 /// Versions by kind or image, and by version or its beginning.
@@ -36,14 +36,14 @@ impl Selector {
 
 /// Versions expire at another time.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Expire(Selector, DateTime<Utc>);
+pub(crate) struct Expire(Selector, When);
 
 impl FromStr for Expire {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (selector, date) = text.split_once('=').ok_or("use kubernetes/1.31=2027-01-31, or IMAGE/VERSION=DATE")?;
-        Ok(Self(Selector::parse(selector)?, instant(date)?))
+        Ok(Self(Selector::parse(selector)?, date.parse()?))
     }
 }
 
@@ -64,13 +64,18 @@ impl FromStr for Classify {
     }
 }
 
-/// Changes the profiles.
+/// Changes the profiles; dates are counted from `now` where they are distances.
 ///
 /// # Errors
 /// A selector that no version of any profile fits.
-pub(crate) fn apply(profiles: &mut [CloudProfile], expire: &[Expire], classify: &[Classify]) -> Result<(), Failure> {
+pub(crate) fn apply(
+    profiles: &mut [CloudProfile],
+    expire: &[Expire],
+    classify: &[Classify],
+    now: DateTime<Utc>,
+) -> Result<(), Failure> {
     for Expire(selector, date) in expire {
-        each(profiles, selector, |expiration, _| *expiration = Some(Time(*date)))?;
+        each(profiles, selector, |expiration, _| *expiration = Some(Time(date.behind(now))))?;
     }
     for Classify(selector, class) in classify {
         each(profiles, selector, |_, classification| *classification = Some(class.clone()))?;
@@ -132,10 +137,10 @@ mod tests {
             vec![api::core::ExpirableVersion { version: "1.31.2".into(), ..Default::default() }];
         let mut profiles = [profile];
         let expire = |text: &str| [text.parse::<Expire>().expect("an expiration")];
-        apply(&mut profiles, &expire("kubernetes/1.31=2027-01-31"), &[]).expect("it is offered");
+        apply(&mut profiles, &expire("kubernetes/1.31=2027-01-31"), &[], DateTime::UNIX_EPOCH).expect("it is offered");
         assert!(profiles[0].spec.kubernetes.versions[0].expiration_date.is_some());
         assert_eq!(
-            apply(&mut profiles, &expire("kubernetes/1.32=2027-01-31"), &[]),
+            apply(&mut profiles, &expire("kubernetes/1.32=2027-01-31"), &[], DateTime::UNIX_EPOCH),
             Err(Failure::input("no CloudProfile has a version kubernetes/1.32", "the nearest is `kubernetes/1.31.2`"))
         );
         assert!("kubernetes/1.31=soon".parse::<Expire>().is_err());

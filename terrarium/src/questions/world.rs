@@ -3,7 +3,7 @@
 //!
 //! **Invariants.** Everything is defaulted as the API server would. A Shoot keeps its place among the manifests.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use api::core::{CloudProfile, CloudProfileSpec, NamespacedCloudProfile, Shoot, ShootStatus};
@@ -21,9 +21,11 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::failure::Failure;
-use crate::manifests::{self, Manifest, ManifestError};
+use crate::manifests::{self, Manifest, ManifestError, Origin, Wanted};
 
 const API_VERSION: &str = "core.gardener.cloud/v1beta1";
+/// Kinds that play a part.
+const KINDS: [&str; 3] = ["CloudProfile", "NamespacedCloudProfile", "Shoot"];
 
 /// Profiles and Shoots.
 #[derive(Clone, Debug, Default)]
@@ -77,11 +79,12 @@ impl World {
     pub(crate) fn of_files(files: &[PathBuf]) -> Result<Self, ManifestError> {
         let mut world = Self::default();
         let mut skipped: BTreeMap<String, usize> = BTreeMap::new();
-        let mut seen = BTreeSet::new();
-        manifests::read_each(files, &mut |mut manifest| {
+        let mut seen: BTreeMap<(String, String, String), Origin> = BTreeMap::new();
+        let mut wanted = Wanted::only(&KINDS);
+        manifests::read_each(files, &mut wanted, &mut |mut manifest| {
             let kind = manifest.kind().to_owned();
             let is_ours = manifest.api_version() == API_VERSION;
-            let known = is_ours && ["CloudProfile", "NamespacedCloudProfile", "Shoot"].contains(&&*kind);
+            let known = is_ours && KINDS.contains(&&*kind);
             if !known {
                 *skipped.entry(kind).or_default() += 1;
                 return Ok(());
@@ -93,11 +96,9 @@ impl World {
                 manifest.object["metadata"]["namespace"] = Value::String("default".to_owned());
             }
             let id = (kind.clone(), manifest.namespace().to_owned(), manifest.name().to_owned());
-            if !seen.insert(id) {
-                return Err(ManifestError::at(
-                    &manifest.origin,
-                    format!("{kind} {} is given twice", full_name(&manifest)),
-                ));
+            if let Some(first) = seen.insert(id, manifest.origin.clone()) {
+                let what = format!("{kind} {} is given twice: {first} has it, too", full_name(&manifest));
+                return Err(ManifestError::at(&manifest.origin, what));
             }
             match &*kind {
                 "CloudProfile" => world.cloud_profiles.push(typed(&mut manifest)?),
@@ -111,6 +112,7 @@ impl World {
             }
             Ok(())
         })?;
+        world.notes.append(&mut wanted.notes);
         if !skipped.is_empty() {
             let kinds: Vec<String> = skipped.iter().map(|(kind, count)| format!("{kind} ({count})")).collect();
             world.notes.push(format!("other kinds are left out: {}", kinds.join(", ")));
@@ -268,5 +270,24 @@ mod tests {
             "f.yaml:1: Shoot b/a: json: cannot unmarshal number into Go struct field \
              Kubernetes.spec.kubernetes.version of type string",
         );
+    }
+
+    #[test]
+    fn what_is_given_twice_names_both_places_and_a_broken_file_of_another_kind_is_left_out() {
+        let folder = std::env::temp_dir().join(format!("terrarium-world-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).expect("written");
+        let shoot = "apiVersion: core.gardener.cloud/v1beta1\nkind: Shoot\nmetadata: {name: a, namespace: b}\n";
+        write("a.yaml", shoot);
+        write("broken.yaml", "apiVersion: v1\nkind: ConfigMap\ndata: {a\n");
+        write("values.yaml", "image: {{ .Values.image }\n");
+        let world = World::of_files(&[folder.clone()]).expect("one Shoot");
+        assert_eq!((world.shoots.len(), world.notes.len()), (1, 2), "{:?}", world.notes);
+        write("z.yaml", &format!("# the same\n{shoot}"));
+        let place = |name: &str| folder.join(name).display().to_string();
+        let error = World::of_files(&[folder.clone()]).expect_err("it is given twice").to_string();
+        let expected = format!("{}:2: Shoot b/a is given twice: {}:1 has it, too", place("z.yaml"), place("a.yaml"));
+        std::fs::remove_dir_all(&folder).expect("removed");
+        assert_eq!(error, expected);
     }
 }

@@ -25,6 +25,7 @@ use serde_json::json;
 use self::complete::Plan;
 pub(crate) use self::story::{Line, NodeLife, Story, What};
 use crate::failure::Failure;
+use crate::live::ask::instant::When;
 use crate::manifests::{self, Manifest, Origin};
 use crate::output::Output;
 use crate::spelling::plural;
@@ -53,8 +54,8 @@ pub(crate) struct Arguments {
     sync: SyncMode,
     /// Landscape time at the start [default: the demo's 2023-07-27T20:00:00Z; with manifests the evening before the
     /// first of their versions expires]
-    #[arg(long, value_name = "T", value_parser = crate::questions::instant)]
-    start_time: Option<DateTime<Utc>>,
+    #[arg(long, value_name = "T")]
+    start_time: Option<When>,
     /// Where the requirements documents and upstream's code differ: which of them holds
     #[arg(long, value_enum, default_value_t = ProfileName::Documents)]
     profile: ProfileName,
@@ -99,8 +100,11 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     for manifest in &given {
         apply::resource_of(manifest)?;
     }
-    let start =
-        arguments.start_time.unwrap_or_else(|| if is_demo { demo_start() } else { start_before_expiry(&given) });
+    let start = match arguments.start_time {
+        Some(when) => when.behind(clock::Clock::wall().now()),
+        None if is_demo => demo_start(),
+        None => start_before_expiry(&given),
+    };
     let plan = complete::plan(given, &landscape::extensions::registered());
     for note in &plan.notes {
         output.note(&format!("note: {note}"));

@@ -1,47 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Instants and lengths of time on the command line.
+//! Instants on the command line, one form for every command: an instant, a day, `now`, or how far it is from now.
+//!
+//! ```text
+//! 2025-01-31T10:00:00Z · 2025-01-31 (its midnight) · now · 90s, 24h, 2w, 1h30m (ago, or ahead, as the option says)
+//! ```
 
 use std::str::FromStr;
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, NaiveDate, NaiveTime, TimeDelta, Utc};
 
-use crate::live::clock::duration;
-use crate::questions::instant as day_or_instant;
-
-/// An instant of landscape time, or how long ago it is.
+/// An instant, or how far from now it is: before it for what is past, behind it for what is to come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Since {
+pub(crate) enum When {
     At(DateTime<Utc>),
-    Ago(TimeDelta),
+    Off(TimeDelta),
 }
 
-impl FromStr for Since {
+impl FromStr for When {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("`{text}` is neither an instant (2025-01-31T10:00:00Z) nor a duration (90s, 24h, 2w)");
-        match day_or_instant(text) {
-            Ok(instant) => Ok(Self::At(instant)),
-            Err(_) => duration(text).map(Self::Ago).map_err(|_| wrong()),
+        if text.eq_ignore_ascii_case("now") {
+            return Ok(Self::Off(TimeDelta::zero()));
         }
+        if let Some(instant) = instant(text) {
+            return Ok(Self::At(instant));
+        }
+        duration(text).map(Self::Off).map_err(|_| {
+            format!("`{text}` is no instant: use 2027-01-31, 2027-01-31T10:00:00Z, now, or a duration as 90s, 24h or 2w")
+        })
     }
 }
 
-impl Since {
-    /// The instant, seen from `now`.
-    pub(crate) fn from(self, now: DateTime<Utc>) -> DateTime<Utc> {
+impl When {
+    /// The instant, if a duration counts back from `now`.
+    pub(crate) fn before(self, now: DateTime<Utc>) -> DateTime<Utc> {
         match self {
             Self::At(instant) => instant,
-            Self::Ago(length) => now.checked_sub_signed(length).unwrap_or(DateTime::<Utc>::MIN_UTC),
+            Self::Off(length) => now.checked_sub_signed(length).map_or_else(first, |instant| instant.max(first())),
+        }
+    }
+
+    /// The instant, if a duration counts on from `now`.
+    pub(crate) fn behind(self, now: DateTime<Utc>) -> DateTime<Utc> {
+        match self {
+            Self::At(instant) => instant,
+            Self::Off(length) => now.checked_add_signed(length).map_or_else(last, |instant| instant.min(last())),
         }
     }
 }
 
-/// A revision of the log, or an instant of landscape time: the last revision at or before it.
+/// A revision of the log, or a time: the last revision at or before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     Revision(u64),
-    At(DateTime<Utc>),
+    At(When),
 }
 
 impl FromStr for Place {
@@ -51,9 +64,51 @@ impl FromStr for Place {
         if let Ok(revision) = text.parse() {
             return Ok(Self::Revision(revision));
         }
-        let instant = day_or_instant(text).map(Self::At);
-        instant.map_err(|_| format!("`{text}` is neither a revision (1042) nor an instant (2025-01-31T10:00:00Z)"))
+        text.parse().map(Self::At).map_err(|_| {
+            format!("`{text}` is neither a revision (1042) nor a time (2027-01-31T10:00:00Z, 2027-01-31, now, 2h)")
+        })
     }
+}
+
+/// RFC 3339, or a date, which stands for its midnight in UTC; years have four digits.
+fn instant(text: &str) -> Option<DateTime<Utc>> {
+    let day = |text: &str| Some(text.parse::<NaiveDate>().ok()?.and_time(NaiveTime::MIN).and_utc());
+    let instant = text.parse().ok().or_else(|| day(text))?;
+    (first()..=last()).contains(&instant).then_some(instant)
+}
+
+fn first() -> DateTime<Utc> {
+    "0001-01-01T00:00:00Z".parse().expect("a literal instant")
+}
+
+fn last() -> DateTime<Utc> {
+    "9999-12-31T23:59:59Z".parse().expect("a literal instant")
+}
+
+/// Numbers with units, `90s` or `1h30m`.
+pub(crate) fn duration(text: &str) -> Result<TimeDelta, String> {
+    let wrong = || format!("`{text}` is no duration: use ms, s, m, h, d and w, as in 90s, 1h30m or 2w");
+    let mut total = TimeDelta::zero();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| !c.is_ascii_digit()).filter(|length| *length > 0).ok_or_else(wrong)?;
+        let number: i64 = rest[..digits].parse().map_err(|_| wrong())?;
+        rest = &rest[digits..];
+        let (unit, after) = rest.split_at(rest.find(|c: char| c.is_ascii_digit()).unwrap_or(rest.len()));
+        let milliseconds = match unit {
+            "ms" => 1,
+            "s" => 1000,
+            "m" => 60_000,
+            "h" => 3_600_000,
+            "d" => 86_400_000,
+            "w" => 7 * 86_400_000,
+            _ => return Err(wrong()),
+        };
+        let part = number.checked_mul(milliseconds).and_then(TimeDelta::try_milliseconds).ok_or_else(wrong)?;
+        total = total.checked_add(&part).ok_or_else(wrong)?;
+        rest = after;
+    }
+    if text.is_empty() { Err(wrong()) } else { Ok(total) }
 }
 
 #[cfg(test)]
@@ -61,18 +116,41 @@ mod tests {
     use super::*;
 
     #[test]
-    fn instants_and_durations_are_told_apart() {
-        let instant: DateTime<Utc> = "2025-01-31T10:00:00Z".parse().expect("an instant");
-        assert_eq!("2025-01-31T10:00:00Z".parse(), Ok(Since::At(instant)));
-        assert_eq!("2025-01-31T11:00:00+01:00".parse(), Ok(Since::At(instant)));
-        assert_eq!("2025-01-31T10:00:00Z".parse(), Ok(Place::At(instant)));
-        assert_eq!("1042".parse(), Ok(Place::Revision(1042)));
-        assert_eq!("2h".parse::<Since>().map(|since| since.from(instant)), Ok(instant - TimeDelta::hours(2)));
-        let midnight: DateTime<Utc> = "2025-01-31T00:00:00Z".parse().expect("an instant");
-        assert_eq!(("2025-01-31".parse(), "2025-01-31".parse()), (Ok(Since::At(midnight)), Ok(Place::At(midnight))));
-        for text in ["", "-1", "yesterday", "2025-01-32"] {
-            assert!(text.parse::<Place>().is_err(), "{text}");
-            assert!(text.parse::<Since>().is_err(), "{text}");
+    fn durations_have_days_and_weeks() {
+        for (text, seconds) in [("90s", 90), ("30m", 1800), ("1h30m", 5400), ("3d", 259_200), ("2w", 1_209_600)] {
+            assert_eq!(duration(text), Ok(TimeDelta::seconds(seconds)), "{text}");
         }
+        assert_eq!(duration("1s500ms"), Ok(TimeDelta::milliseconds(1500)));
+        for text in ["", "5", "h", "1y", "-1h", "99999999999999999999s", "1é", "1.5h", "1h 2m"] {
+            assert!(duration(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn instants_days_and_distances_are_told_apart() {
+        let at = |text: &str| text.parse::<DateTime<Utc>>().expect("an instant");
+        let now = at("2025-01-31T10:00:00Z");
+        for (text, before, behind) in [
+            ("2025-01-31T10:00:00Z", "2025-01-31T10:00:00Z", "2025-01-31T10:00:00Z"),
+            ("2025-01-31T11:00:00+02:00", "2025-01-31T09:00:00Z", "2025-01-31T09:00:00Z"),
+            ("2025-01-31", "2025-01-31T00:00:00Z", "2025-01-31T00:00:00Z"),
+            ("now", "2025-01-31T10:00:00Z", "2025-01-31T10:00:00Z"),
+            ("NOW", "2025-01-31T10:00:00Z", "2025-01-31T10:00:00Z"),
+            ("2h", "2025-01-31T08:00:00Z", "2025-01-31T12:00:00Z"),
+            ("90d", "2024-11-02T10:00:00Z", "2025-05-01T10:00:00Z"),
+            ("1w1h", "2025-01-24T09:00:00Z", "2025-02-07T11:00:00Z"),
+        ] {
+            let when: When = text.parse().expect(text);
+            assert_eq!((when.before(now), when.behind(now)), (at(before), at(behind)), "{text}");
+            assert_eq!(text.parse(), Ok(Place::At(when)), "{text}");
+        }
+        assert_eq!("1042".parse(), Ok(Place::Revision(1042)));
+        assert!("1042".parse::<When>().is_err(), "a number is no time");
+        for text in ["", "-1", "yesterday", "2025-01-32", "31.1.2027", "1y", "+12027-01-31T00:00:00Z"] {
+            assert!(text.parse::<Place>().is_err(), "{text}");
+            assert!(text.parse::<When>().is_err(), "{text}");
+        }
+        let far: When = "999999999w".parse().expect("a distance");
+        assert_eq!((far.before(now), far.behind(now)), (at("0001-01-01T00:00:00Z"), at("9999-12-31T23:59:59Z")));
     }
 }

@@ -2,12 +2,13 @@
 //! Where `clock until` goes.
 
 use api::core::Shoot;
-use chrono::{DateTime, NaiveDate, NaiveTime, TimeDelta, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use controller::{Api, ListOptions};
 use domain::window;
 use process::Context;
 
 use crate::failure::Failure;
+use crate::live::ask::instant::When;
 use crate::live::ask::shoots::ShootName;
 
 /// States of a last operation.
@@ -20,7 +21,7 @@ const FAR: TimeDelta = TimeDelta::days(30);
 /// What a person may wait for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Until {
-    Instant(DateTime<Utc>),
+    Time(When),
     Window,
     State(ShootName, &'static str),
 }
@@ -28,8 +29,7 @@ pub(super) enum Until {
 /// Where to, by what is known before the landscape was asked.
 #[derive(Clone, Debug)]
 pub(super) enum Goal {
-    Distance(TimeDelta),
-    Instant(DateTime<Utc>),
+    Time(When),
     Window(Option<ShootName>),
     State(ShootName, &'static str),
 }
@@ -45,7 +45,7 @@ pub(super) struct Destination {
     pub(super) is_limit: bool,
 }
 
-/// Reads an instant, a day, `window`, or `shoot/PROJECT/NAME=STATE`.
+/// Reads a time, `window`, or `shoot/PROJECT/NAME=STATE`.
 pub(super) fn until(text: &str) -> Result<Until, String> {
     if text == "window" {
         return Ok(Until::Window);
@@ -59,23 +59,20 @@ pub(super) fn until(text: &str) -> Result<Until, String> {
             .ok_or_else(|| format!("`{state}` is no state of a Shoot: use one of {}, {DELETED}", STATES.join(", ")))?;
         return Ok(Until::State(name.parse()?, state));
     }
-    if let Ok(day) = text.parse::<NaiveDate>() {
-        return Ok(Until::Instant(day.and_time(NaiveTime::MIN).and_utc()));
-    }
-    text.parse().map(Until::Instant).map_err(|_| {
-        format!("`{text}` is no instant as 2027-01-31T00:00:00Z, nor `window`, nor shoot/PROJECT/NAME=STATE")
+    text.parse().map(Until::Time).map_err(|_| {
+        format!("`{text}` is no time as 2027-01-31T00:00:00Z or 90d, nor `window`, nor shoot/PROJECT/NAME=STATE")
     })
 }
 
 impl Goal {
     pub(super) fn of_distance(by: TimeDelta) -> Self {
-        Self::Distance(by)
+        Self::Time(When::Off(by))
     }
 
     pub(super) fn of(until: &Until, shoot: Option<&ShootName>) -> Result<Self, Failure> {
         Ok(match (until, shoot) {
             (Until::Window, shoot) => Self::Window(shoot.cloned()),
-            (Until::Instant(instant), None) => Self::Instant(*instant),
+            (Until::Time(when), None) => Self::Time(*when),
             (Until::State(shoot, state), None) => Self::State(shoot.clone(), state),
             (_, Some(_)) => {
                 return Err(Failure::input(
@@ -96,8 +93,8 @@ impl Goal {
         let too_far = || Failure::input("that is further than time goes", "");
         let after = |by: TimeDelta| now.checked_add_signed(by).ok_or_else(too_far);
         let (to, state) = match self {
-            Self::Distance(by) => (after(*by)?, None),
-            Self::Instant(instant) => (*instant, None),
+            Self::Time(When::Off(by)) => (after(*by)?, None),
+            Self::Time(When::At(instant)) => (*instant, None),
             Self::Window(shoot) => (window_of(context, shoot.as_ref(), now).await? + TimeDelta::seconds(1), None),
             Self::State(shoot, state) => {
                 let namespace = shoot.namespace(context).await?;
@@ -152,9 +149,10 @@ mod tests {
 
     #[test]
     fn goals_are_instants_windows_and_states() {
-        let instant = |text: &str| Until::Instant(text.parse().expect("an instant"));
+        let instant = |text: &str| Until::Time(When::At(text.parse().expect("an instant")));
         assert_eq!(until("2027-01-31T10:00:00Z"), Ok(instant("2027-01-31T10:00:00Z")));
         assert_eq!(until("2027-01-31"), Ok(instant("2027-01-31T00:00:00Z")));
+        assert_eq!(until("90d"), Ok(Until::Time(When::Off(TimeDelta::days(90)))));
         assert_eq!(until("window"), Ok(Until::Window));
         assert_eq!(until("shoot/demo/local=succeeded"), Ok(Until::State(local(), "Succeeded")));
         assert_eq!(until("shoot/demo/local=Deleted"), Ok(Until::State(local(), DELETED)));

@@ -16,6 +16,7 @@ use host::clock_service::ClockState;
 use host::timekeeper::Mode;
 use serde_json::json;
 
+use super::ask::instant::duration;
 use super::ask::shoots::ShootName;
 use super::client::Client;
 use super::{Which, block_on};
@@ -57,7 +58,7 @@ enum Command {
     Until {
         /// An instant (`2027-01-31T00:00:00Z`, `2027-01-31`); `window`: one second after the next one begins;
         /// `shoot/PROJECT/NAME=STATE`: until its last operation is Succeeded, Processing, …, or it is Deleted
-        #[arg(value_name = "TIME|window|shoot/P/N=STATE", value_parser = goal::until)]
+        #[arg(value_name = "TIME|D|window|shoot/P/N=STATE", value_parser = goal::until)]
         until: Until,
         /// Whose window; without, the first of any Shoot
         #[arg(value_name = "shoot/P/N")]
@@ -131,32 +132,6 @@ pub(crate) fn mode_name(mode: Mode) -> String {
         Mode::Stepped => "stepped".to_owned(),
         Mode::Auto => "auto".to_owned(),
     }
-}
-
-/// Numbers with units, `90s` or `1h30m`.
-pub(crate) fn duration(text: &str) -> Result<TimeDelta, String> {
-    let wrong = || format!("`{text}` is no duration: use ms, s, m, h, d and w, as in 90s, 1h30m or 2w");
-    let mut total = TimeDelta::zero();
-    let mut rest = text;
-    while !rest.is_empty() {
-        let digits = rest.find(|c: char| !c.is_ascii_digit()).filter(|length| *length > 0).ok_or_else(wrong)?;
-        let number: i64 = rest[..digits].parse().map_err(|_| wrong())?;
-        rest = &rest[digits..];
-        let (unit, after) = rest.split_at(rest.find(|c: char| c.is_ascii_digit()).unwrap_or(rest.len()));
-        let milliseconds = match unit {
-            "ms" => 1,
-            "s" => 1000,
-            "m" => 60_000,
-            "h" => 3_600_000,
-            "d" => 86_400_000,
-            "w" => 7 * 86_400_000,
-            _ => return Err(wrong()),
-        };
-        let part = number.checked_mul(milliseconds).and_then(TimeDelta::try_milliseconds).ok_or_else(wrong)?;
-        total = total.checked_add(&part).ok_or_else(wrong)?;
-        rest = after;
-    }
-    if text.is_empty() { Err(wrong()) } else { Ok(total) }
 }
 
 /// An instant as people read it.
@@ -259,17 +234,6 @@ fn wall() -> Clock {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn durations_have_days_and_weeks() {
-        for (text, seconds) in [("90s", 90), ("30m", 1800), ("1h30m", 5400), ("3d", 259_200), ("2w", 1_209_600)] {
-            assert_eq!(duration(text), Ok(TimeDelta::seconds(seconds)), "{text}");
-        }
-        assert_eq!(duration("1s500ms"), Ok(TimeDelta::milliseconds(1500)));
-        for text in ["", "5", "h", "1y", "-1h", "99999999999999999999s", "1é", "1.5h", "1h 2m"] {
-            assert!(duration(text).is_err(), "{text}");
-        }
-    }
 
     #[test]
     fn modes_are_read_as_they_are_written() {

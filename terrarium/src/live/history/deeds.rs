@@ -84,7 +84,7 @@ const NODES: &[&str] = &["Node"];
 #[rustfmt::skip]
 const RULES: &[Rule] = &[
     Rule { kinds: SHOOTS, field: ".metadata.annotations[shoot.gardener.cloud/tasks]", subject: "maintenance", says: nothing_to_do, is_news: true,
-        covers: &[".metadata.annotations[shoot.gardener.cloud/tasks]"] },
+        covers: &[] },
     Rule { kinds: &[], field: ".metadata.annotations[gardener.cloud/operation]", subject: "operation", says: requested, is_news: true,
         covers: &[".metadata.annotations[gardener.cloud/operation]"] },
     Rule { kinds: &[], field: ".metadata.annotations[maintenance.gardener.cloud/operation]", subject: "operation", says: requested_for_maintenance, is_news: true,

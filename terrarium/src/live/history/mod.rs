@@ -172,7 +172,7 @@ impl Past {
             Place::Revision(revision) if revision > head.0 => return Err(self.refused(ReadError::Future(head))),
             Place::Revision(revision) if revision < base.0 => return Err(self.refused(ReadError::Compacted(base))),
             Place::Revision(revision) => return Ok(Revision(revision)),
-            Place::At(instant) => instant,
+            Place::At(when) => when.before(self.now),
         };
         if instant > self.now {
             let shown = |instant: DateTime<Utc>| instant.to_rfc3339_opts(chrono::SecondsFormat::AutoSi, true);
@@ -193,8 +193,8 @@ impl Past {
 
     /// The instant of a place: that of a revision is its entry's, or that of the last one before it.
     pub(crate) async fn time_of(&self, place: Place, revision: Revision) -> Result<DateTime<Utc>, Failure> {
-        if let Place::At(instant) = place {
-            return Ok(instant);
+        if let Place::At(when) = place {
+            return Ok(when.before(self.now));
         }
         let (log, base, mut to) = (self.log(), self.base().await?, revision);
         while to > base {

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What cannot be read: an error if it may be wanted, else a note.
+//!
+//! | kinds that its text names | it is an error |
+//! | --- | --- |
+//! | one that is wanted | always |
+//! | others only | never |
+//! | none | if its file was named; in a folder there are files of all sorts |
+
+use serde_json::Value;
+
+use super::ManifestError;
+
+/// Which objects somebody wants who reads manifests.
+#[derive(Clone, Debug)]
+pub(crate) struct Wanted {
+    /// `None`: all.
+    kinds: Option<&'static [&'static str]>,
+    /// Whether what is read now was found in a folder.
+    pub(super) is_folder: bool,
+    /// What was left out.
+    pub(crate) notes: Vec<String>,
+}
+
+/// A document, or an item of a List, that is no object.
+#[derive(Debug)]
+pub(super) struct Unread {
+    error: ManifestError,
+    /// Kinds that it names.
+    kinds: Vec<String>,
+}
+
+impl Unread {
+    /// A text that is no YAML. Its kinds are those of lines that say `kind:` or `"kind":`, however far to the right.
+    pub(super) fn of_text(error: ManifestError, text: &str) -> Self {
+        let kind = |line: &str| {
+            let line = line.trim_start_matches(|c: char| c.is_whitespace() || "-{,".contains(c));
+            let rest = line.strip_prefix("kind:").or_else(|| line.strip_prefix("\"kind\":"))?;
+            let word: String =
+                rest.trim().trim_matches(['"', '\'']).chars().take_while(char::is_ascii_alphanumeric).collect();
+            (!word.is_empty()).then_some(word)
+        };
+        // In JSON of one line the field is anywhere in it.
+        let pieces = text.lines().flat_map(|line| line.split([',', '{']));
+        Self { error, kinds: pieces.filter_map(kind).collect() }
+    }
+
+    /// A value that is no object with a kind and a version.
+    pub(super) fn of_value(error: ManifestError, value: &Value) -> Self {
+        let kinds = value["kind"].as_str().filter(|kind| !kind.is_empty()).map(str::to_owned);
+        // Without a kind, an object of Gardener may be one that is wanted.
+        let group = value["apiVersion"].as_str().filter(|version| version.contains("gardener.cloud"));
+        let unknown = group.filter(|_| kinds.is_none()).map(|_| UNKNOWN.to_owned());
+        Self { error, kinds: kinds.into_iter().chain(unknown).collect() }
+    }
+}
+
+/// A kind that may be any of Gardener's.
+const UNKNOWN: &str = "?";
+
+impl Wanted {
+    /// Everything.
+    pub(crate) fn all() -> Self {
+        Self { kinds: None, is_folder: false, notes: Vec::new() }
+    }
+
+    /// Objects of these kinds.
+    pub(crate) fn only(kinds: &'static [&'static str]) -> Self {
+        Self { kinds: Some(kinds), is_folder: false, notes: Vec::new() }
+    }
+
+    /// Notes what cannot be read.
+    ///
+    /// # Errors
+    /// It may be wanted.
+    pub(super) fn leave_out(&mut self, unread: Unread) -> Result<(), ManifestError> {
+        let Unread { error, kinds: named } = unread;
+        let Some(kinds) = self.kinds else { return Err(error) };
+        let is_wanted = |name: &String| name == UNKNOWN || kinds.contains(&name.trim_end_matches("List"));
+        if named.iter().any(is_wanted) || (named.is_empty() && !self.is_folder) {
+            return Err(error);
+        }
+        self.notes.push(format!("left out, since it cannot be read and is no {}: {error}", kinds.join(", no ")));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::manifests::parse_each;
+
+    const SHOOT: &str = "apiVersion: core.gardener.cloud/v1beta1\nkind: Shoot\nmetadata: {name: a}\n";
+
+    /// What a text gives in a folder, or as a file that was named, to somebody who wants Shoots.
+    fn read(text: &str, is_folder: bool) -> Result<(Vec<String>, usize), String> {
+        let mut wanted = Wanted { is_folder, ..Wanted::only(&["Shoot", "CloudProfile"]) };
+        let mut names = Vec::new();
+        let read = parse_each("f.yaml", text, &mut wanted, &mut |manifest| {
+            names.push(manifest.name().to_owned());
+            Ok(())
+        });
+        read.map(|()| (names, wanted.notes.len())).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn only_what_may_be_wanted_must_be_readable() {
+        let found = |count: usize| Ok((vec!["a".to_owned()], count));
+        for (text, in_folder, named) in [
+            // Broken, of a kind that nobody wants.
+            ("kind: ConfigMap\ndata: {a\n", found(1), found(1)),
+            ("kind: List\nitems:\n- kind: Secret\n  data: [\n", found(1), found(1)),
+            ("{\"apiVersion\": \"v1\", \"kind\": \"Secret\", \"data\": {\n", found(1), found(1)),
+            ("kind: ConfigMap\nmetadata: {name: b}\n", found(1), found(1)),
+        ] {
+            let text = format!("{SHOOT}---\n{text}");
+            assert_eq!((read(&text, true), read(&text, false)), (in_folder, named), "{text}");
+        }
+        // Of no kind: values of a chart, a list, a word.
+        for text in ["image: {{ .Values.image }\n", "replicas: 1\n", "- a\n- b\n", "word\n"] {
+            let text = format!("{SHOOT}---\n{text}");
+            assert_eq!(read(&text, true), found(1), "{text}");
+            assert!(read(&text, false).is_err(), "{text}");
+        }
+        // What may be a Shoot.
+        for text in [
+            "kind: Shoot\nspec: {a\n",
+            "apiVersion: v1\nkind: List\nitems:\n- kind: Shoot\n  spec: [\n",
+            "kind: ShootList\nitems: [\n",
+            "{\"items\": [{\"kind\": \"Shoot\", \"spec\": {\n",
+            "kind: Shoot\nmetadata: {name: b}\n",
+            "apiVersion: core.gardener.cloud/v1beta1\nmetadata: {name: b}\n",
+        ] {
+            let text = format!("{SHOOT}---\n{text}");
+            assert!(read(&text, true).is_err() && read(&text, false).is_err(), "{text}");
+        }
+        assert_eq!(read("# nothing\n", true), Ok((Vec::new(), 1)));
+        assert!(read("# nothing\n", false).is_err());
+    }
+}
