@@ -281,11 +281,11 @@ mod tests {
         write("a.yaml", shoot);
         write("broken.yaml", "apiVersion: v1\nkind: ConfigMap\ndata: {a\n");
         write("values.yaml", "image: {{ .Values.image }\n");
-        let world = World::of_files(&[folder.clone()]).expect("one Shoot");
+        let world = World::of_files(std::slice::from_ref(&folder)).expect("one Shoot");
         assert_eq!((world.shoots.len(), world.notes.len()), (1, 2), "{:?}", world.notes);
         write("z.yaml", &format!("# the same\n{shoot}"));
         let place = |name: &str| folder.join(name).display().to_string();
-        let error = World::of_files(&[folder.clone()]).expect_err("it is given twice").to_string();
+        let error = World::of_files(std::slice::from_ref(&folder)).expect_err("it is given twice").to_string();
         let expected = format!("{}:2: Shoot b/a is given twice: {}:1 has it, too", place("z.yaml"), place("a.yaml"));
         std::fs::remove_dir_all(&folder).expect("removed");
         assert_eq!(error, expected);

@@ -27,7 +27,9 @@ impl FromStr for When {
             return Ok(Self::At(instant));
         }
         duration(text).map(Self::Off).map_err(|_| {
-            format!("`{text}` is no instant: use 2027-01-31, 2027-01-31T10:00:00Z, now, or a duration as 90s, 24h or 2w")
+            format!(
+                "`{text}` is no instant: use 2027-01-31, 2027-01-31T10:00:00Z, now, or a duration as 90s, 24h or 2w"
+            )
         })
     }
 }

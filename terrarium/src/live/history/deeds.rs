@@ -63,9 +63,29 @@ struct Rule {
     /// Field with all below it; `*` stands for one name.
     field: &'static str,
     subject: &'static str,
-    says: fn(&Found<'_>) -> Option<String>,
+    says: Says,
     is_news: bool,
     covers: &'static [&'static str],
+}
+
+/// How a row makes its sentence.
+enum Says {
+    By(fn(&Found<'_>) -> Option<String>),
+    /// One sentence for a field that is set now, and one for a field that is not, or false.
+    Either(&'static str, &'static str),
+    /// A sentence for a field that is set now.
+    Set(&'static str),
+}
+
+impl Says {
+    fn text(&self, found: &Found<'_>) -> Option<String> {
+        let is_set = found.after("").is_some_and(|value| value != "false");
+        match self {
+            Self::By(says) => says(found),
+            Self::Either(set, unset) => Some((if is_set { set } else { unset }).to_string()),
+            Self::Set(set) => is_set.then(|| (*set).to_owned()),
+        }
+    }
 }
 
 /// Fields that changed and that a row is about.
@@ -83,37 +103,37 @@ const NODES: &[&str] = &["Node"];
 /// All of them; the order is that of the sentences.
 #[rustfmt::skip]
 const RULES: &[Rule] = &[
-    Rule { kinds: SHOOTS, field: ".metadata.annotations[shoot.gardener.cloud/tasks]", subject: "maintenance", says: nothing_to_do, is_news: true,
+    Rule { kinds: SHOOTS, field: ".metadata.annotations[shoot.gardener.cloud/tasks]", subject: "maintenance", says: Says::By(nothing_to_do), is_news: true,
         covers: &[] },
-    Rule { kinds: &[], field: ".metadata.annotations[gardener.cloud/operation]", subject: "operation", says: requested, is_news: true,
+    Rule { kinds: &[], field: ".metadata.annotations[gardener.cloud/operation]", subject: "operation", says: Says::By(requested), is_news: true,
         covers: &[".metadata.annotations[gardener.cloud/operation]"] },
-    Rule { kinds: &[], field: ".metadata.annotations[maintenance.gardener.cloud/operation]", subject: "operation", says: requested_for_maintenance, is_news: true,
+    Rule { kinds: &[], field: ".metadata.annotations[maintenance.gardener.cloud/operation]", subject: "operation", says: Says::By(requested_for_maintenance), is_news: true,
         covers: &[".metadata.annotations[maintenance.gardener.cloud/operation]"] },
-    Rule { kinds: SHOOTS, field: ".status.lastMaintenance", subject: "maintenance", says: maintained, is_news: false,
+    Rule { kinds: SHOOTS, field: ".status.lastMaintenance", subject: "maintenance", says: Says::By(maintained), is_news: false,
         covers: &[".status.lastMaintenance"] },
-    Rule { kinds: SHOOTS, field: ".status.credentials.rotation.*", subject: "rotation", says: rotation, is_news: true,
+    Rule { kinds: SHOOTS, field: ".status.credentials.rotation.*", subject: "rotation", says: Says::By(rotation), is_news: true,
         covers: &[".status.credentials.rotation"] },
-    Rule { kinds: SHOOTS, field: ".spec.hibernation.enabled", subject: "hibernation", says: hibernation, is_news: true,
+    Rule { kinds: SHOOTS, field: ".spec.hibernation.enabled", subject: "hibernation", says: Says::Either("asked to hibernate", "asked to wake up"), is_news: true,
         covers: &[".spec.hibernation.enabled"] },
-    Rule { kinds: SHOOTS, field: ".spec.seedName", subject: "seed", says: scheduled, is_news: false,
+    Rule { kinds: SHOOTS, field: ".spec.seedName", subject: "seed", says: Says::By(scheduled), is_news: false,
         covers: &[".spec.seedName"] },
-    Rule { kinds: &[], field: ".metadata.deletionTimestamp", subject: "deletion", says: deletion, is_news: false,
+    Rule { kinds: &[], field: ".metadata.deletionTimestamp", subject: "deletion", says: Says::Set("asked to delete it"), is_news: false,
         covers: &[".metadata.deletionTimestamp", ".metadata.deletionGracePeriodSeconds"] },
-    Rule { kinds: &[], field: ".metadata.annotations[confirmation.gardener.cloud/deletion]", subject: "deletion", says: confirmation, is_news: false,
+    Rule { kinds: &[], field: ".metadata.annotations[confirmation.gardener.cloud/deletion]", subject: "deletion", says: Says::Either("confirmed the deletion", "took back the confirmation"), is_news: false,
         covers: &[".metadata.annotations[confirmation.gardener.cloud/deletion]"] },
-    Rule { kinds: &[], field: ".spec.template.metadata.annotations[kubectl.kubernetes.io/restartedAt]", subject: "restart", says: restart, is_news: false,
+    Rule { kinds: &[], field: ".spec.template.metadata.annotations[kubectl.kubernetes.io/restartedAt]", subject: "restart", says: Says::Set("requested a restart"), is_news: false,
         covers: &[".spec.template.metadata.annotations[kubectl.kubernetes.io/restartedAt]"] },
-    Rule { kinds: PODS, field: ".status.containerStatuses[*].lastState.terminated", subject: "process", says: ended, is_news: false,
+    Rule { kinds: PODS, field: ".status.containerStatuses[*].lastState.terminated", subject: "process", says: Says::By(ended), is_news: false,
         covers: &[".status.containerStatuses[*]"] },
-    Rule { kinds: PODS, field: ".status.containerStatuses[*].state.terminated", subject: "process", says: ended, is_news: false,
+    Rule { kinds: PODS, field: ".status.containerStatuses[*].state.terminated", subject: "process", says: Says::By(ended), is_news: false,
         covers: &[".status.containerStatuses[*]"] },
-    Rule { kinds: PODS, field: ".status.containerStatuses[*].state.running", subject: "process", says: started, is_news: false,
+    Rule { kinds: PODS, field: ".status.containerStatuses[*].state.running", subject: "process", says: Says::By(started), is_news: false,
         covers: &[".status.containerStatuses[*]"] },
-    Rule { kinds: NODES, field: ".spec.unschedulable", subject: "node", says: cordoned, is_news: false,
+    Rule { kinds: NODES, field: ".spec.unschedulable", subject: "node", says: Says::Either("cordoned", "uncordoned"), is_news: false,
         covers: &[".spec.unschedulable", ".spec.taints"] },
-    Rule { kinds: NODES, field: ".metadata.labels[node.machine.sapcloud.io/candidate-for-update]", subject: "node", says: candidate, is_news: false,
+    Rule { kinds: NODES, field: ".metadata.labels[node.machine.sapcloud.io/candidate-for-update]", subject: "node", says: Says::Either("waits for an in-place update", "waits for no in-place update"), is_news: false,
         covers: &[".metadata.labels[node.machine.sapcloud.io/candidate-for-update]"] },
-    Rule { kinds: NODES, field: ".metadata.labels[node.machine.sapcloud.io/selected-for-update]", subject: "node", says: selected, is_news: false,
+    Rule { kinds: NODES, field: ".metadata.labels[node.machine.sapcloud.io/selected-for-update]", subject: "node", says: Says::Either("selected for an in-place update", "no longer selected for an update"), is_news: false,
         covers: &[".metadata.labels[node.machine.sapcloud.io/selected-for-update]"] },
 ];
 
@@ -129,7 +149,7 @@ pub(crate) fn of(seen: &Seen<'_>) -> Vec<Deed> {
                 None => found.push(Found { seen, name, changes: vec![change] }),
             }
         }
-        let texts = found.iter().filter_map(rule.says);
+        let texts = found.iter().filter_map(|found| rule.says.text(found));
         deeds.extend(texts.map(|text| Deed {
             subject: rule.subject,
             text,
@@ -248,28 +268,11 @@ fn rotation(found: &Found<'_>) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
-fn hibernation(found: &Found<'_>) -> Option<String> {
-    let asks = found.after("").as_deref() == Some("true");
-    Some(if asks { "asked to hibernate" } else { "asked to wake up" }.to_owned())
-}
-
 fn scheduled(found: &Found<'_>) -> Option<String> {
     Some(match (found.before(""), found.after("")?) {
         (None, seed) => format!("scheduled to Seed {seed}"),
         (Some(before), seed) => format!("moved from Seed {before} to {seed}"),
     })
-}
-
-fn deletion(found: &Found<'_>) -> Option<String> {
-    found.after("").map(|_| "asked to delete it".to_owned())
-}
-
-fn confirmation(found: &Found<'_>) -> Option<String> {
-    Some(if found.after("").is_some() { "confirmed the deletion" } else { "took back the confirmation" }.to_owned())
-}
-
-fn restart(found: &Found<'_>) -> Option<String> {
-    found.after("").map(|_| "requested a restart".to_owned())
 }
 
 fn started(found: &Found<'_>) -> Option<String> {
@@ -289,25 +292,6 @@ fn ended(found: &Found<'_>) -> Option<String> {
     let words = end["message"].as_str().unwrap_or_default().trim().lines().last().unwrap_or_default();
     let words = if words.is_empty() { String::new() } else { format!(": {}", cut(words.trim(), LAST_WORDS)) };
     Some(format!("{} {how}{words}", found.process()))
-}
-
-fn cordoned(found: &Found<'_>) -> Option<String> {
-    let is_set = found.after("").as_deref() == Some("true");
-    Some(if is_set { "cordoned" } else { "uncordoned" }.to_owned())
-}
-
-fn candidate(found: &Found<'_>) -> Option<String> {
-    Some(
-        if found.after("").is_some() { "waits for an in-place update" } else { "waits for no in-place update" }
-            .to_owned(),
-    )
-}
-
-fn selected(found: &Found<'_>) -> Option<String> {
-    Some(
-        if found.after("").is_some() { "selected for an in-place update" } else { "no longer selected for an update" }
-            .to_owned(),
-    )
 }
 
 #[cfg(test)]

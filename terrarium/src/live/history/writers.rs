@@ -83,7 +83,7 @@ pub(crate) fn of<'a>(component: &str, kind: &str, object: &'a Value, changes: &[
         };
         writer.component == component
             && writer.kinds.contains(&kind)
-            && (writer.fields.is_empty() || writer.fields.iter().any(|field| is_written(&field)))
+            && (writer.fields.is_empty() || writer.fields.iter().any(is_written))
     };
     WRITERS.iter().find(writes).map(|writer| writer.controller)
 }
