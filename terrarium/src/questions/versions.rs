@@ -12,12 +12,10 @@ use domain::admission::shoot::default_kubernetes_version;
 use domain::cloud_profile;
 use domain::maintenance::kubernetes_update;
 use domain::profile::Profile;
-use domain::versions::{
-    Expirable, Selection, State, Version, force_to_consecutive_minor, force_to_next_major, force_to_next_minor,
-    major_update, minor_update, patch_update, shown_default, state,
-};
+use domain::versions::{Expirable, State, Strategy, Version, choose, shown_default, state};
 use serde_json::{Value, json};
 
+use super::given::Reading;
 use super::rows::{Form, print_objects};
 use super::show;
 use super::world::{ProfileKey, World};
@@ -41,6 +39,9 @@ pub(crate) struct Arguments {
     /// Manifests instead of the landscape: files, folders, or `-` for standard input
     #[arg(short = 'f', long = "filename", value_name = "FILE")]
     files: Vec<PathBuf>,
+    /// Go on although the API server would refuse the manifests: each refusal becomes a warning
+    #[arg(long, requires = "files")]
+    force: bool,
     /// Only versions that no Shoot uses
     #[arg(long)]
     unused: bool,
@@ -69,20 +70,23 @@ const COLUMNS: [&str; 12] = [
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
-    let (mut world, now, profile, seed) = if arguments.files.is_empty() {
+    let (mut world, now, profile) = if arguments.files.is_empty() {
         let client = Client::of(&arguments.which.directory()?)?;
         let (world, now) =
             block_on(async { Ok((World::of_landscape(&client.context()).await?, client.clock().await?.now)) })?;
-        (world, now, profile_of(&client.facts.profile), client.facts.seed)
+        (world, now, profile_of(&client.facts.profile))
     } else {
         let now = Clock::wall().now();
         if arguments.at.is_none() {
             output.note(&format!("note: as of {}, which is now; --at T looks from another instant", show(now)));
         }
-        (World::of_files(&arguments.files)?, now, Profile::default(), 1)
+        let at = arguments.at.map_or(now, |at| at.behind(now));
+        let reading = Reading { random: &Random::new(1), now: at, rules: Profile::default() };
+        (World::of_files(&arguments.files, reading)?, now, Profile::default())
     };
     let now = arguments.at.map_or(now, |at| at.behind(now));
-    world.complete(&Random::new(seed), now);
+    world.complete(now);
+    world.accept(arguments.force, output)?;
     for note in &world.notes {
         output.note(&format!("note: {note}"));
     }
@@ -151,9 +155,7 @@ impl View<'_> {
             let workers = self.users.iter().flat_map(|shoot| &shoot.spec.provider.workers);
             let pools = workers.filter(|worker| own(worker).as_deref() == Some(&entry.version)).count();
             let blocking = if self.profile.worker_pool_versions_are_in_use() { shoots + pools } else { shoots };
-            let automatic = found(patch_update(versions, &entry.version, self.now));
-            let forced =
-                automatic.clone().or_else(|| found(force_to_consecutive_minor(versions, &entry.version, self.now)));
+            let (automatic, forced) = targets(versions, &entry.version, Strategy::Kubernetes, self.now);
             objects.push(self.object(
                 "kubernetes",
                 entry,
@@ -336,20 +338,23 @@ fn uses(shoot: &Shoot, image: &MachineImage, version: &str) -> usize {
     images.filter(|used| used.name == image.name && used.version.as_deref() == Some(version)).count()
 }
 
-fn found<V: Expirable>(selection: Selection<'_, V>) -> Option<String> {
-    selection.ok().flatten().map(|entry| entry.version().to_owned())
+/// The automatic and the forced target of a version.
+fn targets<V: Expirable>(
+    versions: &[V],
+    version: &str,
+    strategy: Strategy,
+    now: DateTime<Utc>,
+) -> (Option<String>, Option<String>) {
+    let target = |is_forced: bool| {
+        let choice = choose(versions, version, strategy, is_forced, now).ok()?;
+        choice.entry.map(|entry| entry.version().to_owned())
+    };
+    (target(false), target(true))
 }
 
 /// The automatic and the forced target of an image version, for a pool that can run every version.
 fn image_targets(image: &MachineImage, version: &str, now: DateTime<Utc>) -> (Option<String>, Option<String>) {
-    let versions = &image.versions;
-    let (automatic, forced) = match image.update_strategy.as_deref() {
-        Some("patch") => (patch_update(versions, version, now), force_to_next_minor(versions, version, now)),
-        Some("minor") => (minor_update(versions, version, now), force_to_next_major(versions, version, now)),
-        _ => (major_update(versions, version, now), Ok(None)),
-    };
-    let automatic = found(automatic);
-    (automatic.clone(), automatic.or_else(|| found(forced)))
+    targets(&image.versions, version, Strategy::of_image(image.update_strategy.as_deref()), now)
 }
 
 /// Highest first; what does not parse comes last.

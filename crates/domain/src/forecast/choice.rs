@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Why maintenance chooses a version, or leaves it: each higher version that is offered, with a word.
+//!
+//! The reasons are those of the selection itself ([`crate::versions::Choice::reason`]); here they get their words.
 
 use api::core::{CloudProfileSpec, ExpirableVersion, Shoot, Worker};
 use chrono::{DateTime, SecondsFormat, Utc};
 
 use crate::maintenance::decision::unsuitable;
 use crate::maintenance::{Outcome, kubernetes_update, machine_image_update};
-use crate::versions::{Expirable, State, Version, is_expired, state};
+use crate::versions::{Expirable, Reason, State, Strategy, Version, choose, state};
 
 /// What maintenance would do with one version of a Shoot, and what else is offered.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,146 +41,204 @@ pub fn choices(shoot: &Shoot, profile_name: &str, offered: &CloudProfileSpec, no
     let auto_kubernetes = auto_update.is_some_and(|auto_update| auto_update.kubernetes_version);
     let auto_images = auto_update.and_then(|auto_update| auto_update.machine_image_version) == Some(true);
     let control_plane = &shoot.spec.kubernetes.version;
-    let mut choices =
-        vec![kubernetes("spec.kubernetes.version".to_owned(), None, control_plane, auto_kubernetes, offered, now)];
+    let asked = Asked { offered, now };
+    let field = "spec.kubernetes.version".to_owned();
+    let mut choices = vec![asked.kubernetes(field, None, control_plane, auto_kubernetes, None)];
+    let raised = choices[0].outcome.as_ref().and_then(Outcome::version).unwrap_or(control_plane);
+    let cap = Version::parse(raised).ok();
     for (index, worker) in shoot.spec.provider.workers.iter().enumerate() {
         if let Some(own) = worker.kubernetes.as_ref().and_then(|kubernetes| kubernetes.version.as_deref()) {
             let field = format!("spec.provider.workers[{index}].kubernetes.version");
-            choices.push(kubernetes(field, Some(worker.name.clone()), own, auto_kubernetes, offered, now));
+            choices.push(asked.kubernetes(field, Some(worker.name.clone()), own, auto_kubernetes, cap.as_ref()));
         }
     }
     for (index, worker) in shoot.spec.provider.workers.iter().enumerate() {
         let field = format!("spec.provider.workers[{index}].machine.image.version");
-        choices.extend(machine_image(field, worker, control_plane, profile_name, offered, auto_images, now));
+        choices.extend(asked.machine_image(field, worker, control_plane, profile_name, auto_images));
     }
     choices
 }
 
-fn kubernetes(
-    field: String,
-    pool: Option<String>,
-    current: &str,
-    auto_update: bool,
-    offered: &CloudProfileSpec,
+/// What is asked of all versions of a Shoot.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    offered: &'a CloudProfileSpec,
     now: DateTime<Utc>,
-) -> Choice {
-    let versions = &offered.kubernetes.versions;
-    let outcome = kubernetes_update(current, auto_update, versions, None, now);
-    let known = versions.iter().find(|entry| entry.version == current);
-    let is_malformed = |version: &str| Version::parse(version).is_err();
-    // Versions are compared in the order of the list, as far as the one in use.
-    let compared = versions.iter().map(|entry| entry.version.as_str()).take_while(|version| *version != current);
-    let malformed = std::iter::once(current).chain(compared).find(|version| is_malformed(version));
-    let trouble = malformed.map(|version| format!("`{version}` is no version, so nothing can be compared with it"));
-    let may_leave_minor = outcome.as_ref().is_some_and(|outcome| outcome.is_forced);
-    let others = others(versions.iter(), current, outcome.as_ref(), auto_update, now, |_, version, current| {
-        if (version.major, version.minor) == (current.major, current.minor) {
-            return None;
-        }
-        let is_next = version.major == current.major && version.minor == current.minor.saturating_add(1);
-        match (may_leave_minor, is_next) {
-            (false, _) => {
-                Some(format!("is not of minor {}.{}, which only a forced update leaves", current.major, current.minor))
-            }
-            (true, false) => Some("skips a minor".to_owned()),
-            (true, true) => None,
-        }
-    });
-    Choice {
-        field,
-        pool,
-        image: None,
-        current: current.to_owned(),
-        state: known.map(|entry| state(entry, now)),
-        expires: known.and_then(ExpirableVersion::expiration_date),
-        auto_update,
-        trouble: trouble.filter(|_| outcome.is_none()),
-        outcome,
-        others,
-    }
 }
 
-fn machine_image(
-    field: String,
-    worker: &Worker,
-    control_plane: &str,
-    profile_name: &str,
-    offered: &CloudProfileSpec,
-    auto_update: bool,
-    now: DateTime<Utc>,
-) -> Option<Choice> {
-    let image = worker.machine.image.as_ref()?;
-    let current = image.version.clone().unwrap_or_default();
-    let listed = offered.machine_images.iter().find(|listed| listed.name.eq_ignore_ascii_case(&image.name));
-    let entries = listed.map_or(&[][..], |listed| &listed.versions);
-    let known = entries.iter().find(|entry| entry.version == current);
-    let (outcome, trouble) = match machine_image_update(worker, control_plane, profile_name, offered, auto_update, now)
-    {
-        Ok(outcome) => (outcome, None),
-        Err(error) => (None, Some(error.to_string())),
-    };
-    let own = worker.kubernetes.as_ref().and_then(|kubernetes| kubernetes.version.as_deref());
-    let kubelet = Version::parse(own.unwrap_or(control_plane)).unwrap_or_default();
-    let strategy = listed.and_then(|listed| listed.update_strategy.as_deref()).unwrap_or("major");
-    let is_forced = outcome.as_ref().is_some_and(|outcome| outcome.is_forced);
-    let others = others(entries.iter(), &current, outcome.as_ref(), auto_update, now, |entry, version, current| {
-        unsuitable(entry, worker, &kubelet).or_else(|| {
-            let same_minor = (version.major, version.minor) == (current.major, current.minor);
-            match strategy {
-                "patch" if !same_minor && !is_forced => Some("is of another minor (update strategy: patch)".to_owned()),
-                "minor" if version.major != current.major && !is_forced => {
-                    Some("is of another major (update strategy: minor)".to_owned())
-                }
-                _ => None,
-            }
-        })
-    });
-    Some(Choice {
-        field,
-        pool: Some(worker.name.clone()),
-        image: Some(image.name.clone()),
-        state: known.map(|entry| state(entry, now)),
-        expires: known.and_then(Expirable::expiration_date),
-        current,
-        auto_update,
-        outcome,
-        trouble,
-        others,
-    })
-}
-
-/// The higher versions that are not chosen, each with the first reason that applies.
-fn others<'a, V: Expirable + 'a>(
-    entries: impl Iterator<Item = &'a V>,
-    current: &str,
-    outcome: Option<&Outcome>,
-    auto_update: bool,
-    now: DateTime<Utc>,
-    unfit: impl Fn(&V, &Version, &Version) -> Option<String>,
-) -> Vec<(String, String)> {
-    let Ok(current) = Version::parse(current) else { return Vec::new() };
-    let chosen = outcome.and_then(Outcome::version);
-    let mut found: Vec<(Version, String, String)> = Vec::new();
-    for entry in entries {
-        let Ok(version) = Version::parse(entry.version()) else { continue };
-        if version <= current || Some(entry.version()) == chosen {
-            continue;
-        }
-        let reason = if entry.is_preview() {
-            "is a preview".to_owned()
-        } else if let Some(reason) = unfit(entry, &version, &current) {
-            reason
-        } else if let Some(date) = entry.expiration_date().filter(|_| is_expired(entry, now)) {
-            format!("has expired at {}", date.to_rfc3339_opts(SecondsFormat::Secs, true))
-        } else if chosen.is_none() && !auto_update {
-            "is for automatic updates only, and they are off".to_owned()
-        } else if entry.is_deprecated() && chosen.is_some() {
-            "is deprecated, and another is not".to_owned()
-        } else {
-            "fits, but another is preferred: the highest patch of the own minor, else the highest of all".to_owned()
+impl Asked<'_> {
+    /// `cap` is the version of the control plane after the run, which no pool exceeds.
+    fn kubernetes(
+        self,
+        field: String,
+        pool: Option<String>,
+        current: &str,
+        auto_update: bool,
+        cap: Option<&Version>,
+    ) -> Choice {
+        let versions = &self.offered.kubernetes.versions;
+        let outcome = kubernetes_update(current, auto_update, versions, cap, self.now);
+        let known = versions.iter().find(|entry| entry.version == current);
+        let is_malformed = |version: &str| Version::parse(version).is_err();
+        // Versions are compared in the order of the list, as far as the one in use.
+        let compared = versions.iter().map(|entry| entry.version.as_str()).take_while(|version| *version != current);
+        let malformed = std::iter::once(current).chain(compared).find(|version| is_malformed(version));
+        let trouble = malformed.map(|version| format!("`{version}` is no version, so nothing can be compared with it"));
+        let trouble = trouble.filter(|_| outcome.is_none());
+        let candidates: Vec<_> = versions.iter().map(|entry| (entry, None)).collect();
+        let others = match trouble {
+            Some(_) => Vec::new(),
+            None => self.others(&candidates, current, Strategy::Kubernetes, outcome.as_ref(), auto_update, cap),
         };
-        found.push((version, entry.version().to_owned(), reason));
+        Choice {
+            field,
+            pool,
+            image: None,
+            current: current.to_owned(),
+            state: known.map(|entry| state(entry, self.now)),
+            expires: known.and_then(ExpirableVersion::expiration_date),
+            auto_update,
+            trouble,
+            outcome,
+            others,
+        }
     }
-    found.sort_by(|left, right| left.0.cmp(&right.0));
-    found.into_iter().map(|(_, version, reason)| (version, reason)).collect()
+
+    fn machine_image(
+        self,
+        field: String,
+        worker: &Worker,
+        control_plane: &str,
+        profile_name: &str,
+        auto_update: bool,
+    ) -> Option<Choice> {
+        let (offered, now) = (self.offered, self.now);
+        let image = worker.machine.image.as_ref()?;
+        let current = image.version.clone().unwrap_or_default();
+        let listed = offered.machine_images.iter().find(|listed| listed.name.eq_ignore_ascii_case(&image.name));
+        let entries = listed.map_or(&[][..], |listed| &listed.versions);
+        let known = entries.iter().find(|entry| entry.version == current);
+        let update = machine_image_update(worker, control_plane, profile_name, offered, auto_update, now);
+        let (outcome, trouble) = match update {
+            Ok(outcome) => (outcome, None),
+            Err(error) => (None, Some(error.to_string())),
+        };
+        let own = worker.kubernetes.as_ref().and_then(|kubernetes| kubernetes.version.as_deref());
+        let kubelet = Version::parse(own.unwrap_or(control_plane)).unwrap_or_default();
+        let strategy = Strategy::of_image(listed.and_then(|listed| listed.update_strategy.as_deref()));
+        let candidates: Vec<_> = entries.iter().map(|entry| (entry, unsuitable(entry, worker, &kubelet))).collect();
+        let others = match trouble {
+            Some(_) => Vec::new(),
+            None => self.others(&candidates, &current, strategy, outcome.as_ref(), auto_update, None),
+        };
+        Some(Choice {
+            field,
+            pool: Some(worker.name.clone()),
+            image: Some(image.name.clone()),
+            state: known.map(|entry| state(entry, now)),
+            expires: known.and_then(Expirable::expiration_date),
+            current,
+            auto_update,
+            outcome,
+            trouble,
+            others,
+        })
+    }
+
+    /// The higher versions that are not chosen, each with its reason. Candidates come with why they do not take part, if
+    /// they do not; `cap` is the version to which what is selected is lowered.
+    fn others<V: Expirable>(
+        self,
+        candidates: &[(&V, Option<String>)],
+        current: &str,
+        strategy: Strategy,
+        outcome: Option<&Outcome>,
+        auto_update: bool,
+        cap: Option<&Version>,
+    ) -> Vec<(String, String)> {
+        let Ok(parsed) = Version::parse(current) else { return Vec::new() };
+        let is_forced = outcome.is_some_and(|outcome| outcome.is_forced);
+        let suitable: Vec<&V> = candidates.iter().filter(|(_, why)| why.is_none()).map(|(entry, _)| *entry).collect();
+        let choice = choose(&suitable, current, strategy, is_forced, self.now);
+        let selected = choice.as_ref().ok().and_then(|choice| choice.entry.map(|entry| entry.version()));
+        let cap = cap.filter(|cap| selected.is_some_and(|one| Version::parse(one).is_ok_and(|one| one > **cap)));
+        let words = Words { current: &parsed, strategy, selected, cap, is_off: outcome.is_none() && !auto_update };
+        let mut found: Vec<(Version, String, String)> = Vec::new();
+        for (entry, unsuitable) in candidates {
+            let Ok(version) = Version::parse(entry.version()) else { continue };
+            if version <= parsed {
+                continue;
+            }
+            let reason = match (&choice, unsuitable) {
+                _ if entry.is_preview() => words.of(Some(Reason::Preview), *entry, &version),
+                (_, Some(why)) => Some(why.clone()),
+                (Err(broken), None) => Some(format!("is not looked at: {}", broken.text)),
+                (Ok(choice), None) => words.of(choice.reason(entry), *entry, &version),
+            };
+            if let Some(reason) = reason {
+                found.push((version, entry.version().to_owned(), reason));
+            }
+        }
+        found.sort_by(|left, right| left.0.cmp(&right.0));
+        found.into_iter().map(|(_, version, reason)| (version, reason)).collect()
+    }
+}
+
+/// What the words of a reason depend on.
+struct Words<'a> {
+    current: &'a Version,
+    strategy: Strategy,
+    selected: Option<&'a str>,
+    /// What is selected is above this version, which is taken in its place.
+    cap: Option<&'a Version>,
+    /// Automatic updates are off, so nothing is chosen.
+    is_off: bool,
+}
+
+impl Words<'_> {
+    /// What follows `it`; `None` for the version that is chosen. No reason means that the version is selected.
+    fn of(&self, reason: Option<Reason>, entry: &impl Expirable, version: &Version) -> Option<String> {
+        let (major, minor) = (self.current.major, self.current.minor);
+        if let Some(cap) = self.cap {
+            if version == cap {
+                return None;
+            }
+            if version > cap {
+                return Some(format!("is above {cap} of the control plane"));
+            }
+            if matches!(reason, Some(Reason::Lower | Reason::Deprecated)) {
+                return Some(format!("is lower than {cap} of the control plane"));
+            }
+        }
+        let name = match self.strategy {
+            Strategy::Minor => "minor",
+            Strategy::Major => "major",
+            Strategy::Patch | Strategy::Kubernetes => "patch",
+        };
+        let selected = self.selected.unwrap_or("another");
+        let next = "the next one that has a version that is no preview is taken";
+        Some(match reason {
+            Some(Reason::Preview) => "is a preview".to_owned(),
+            Some(Reason::Expired) => {
+                let date = entry.expiration_date().map(|date| date.to_rfc3339_opts(SecondsFormat::Secs, true));
+                format!("has expired at {}", date.unwrap_or_default())
+            }
+            Some(Reason::OtherMinor) if self.strategy == Strategy::Kubernetes => {
+                format!("is not of minor {major}.{minor}, which only a forced update leaves")
+            }
+            Some(Reason::OtherMajor) if self.strategy == Strategy::Kubernetes => "is of another major".to_owned(),
+            Some(Reason::OtherMinor) => format!("is of another minor (update strategy: {name})"),
+            Some(Reason::OtherMajor) => format!("is of another major (update strategy: {name})"),
+            Some(Reason::NotHigher) => format!("is not higher than {}", self.current),
+            _ if self.is_off => "is for automatic updates only, and they are off".to_owned(),
+            None => return None,
+            Some(Reason::Deprecated) => format!("is deprecated, and {selected} is not"),
+            Some(Reason::Lower) => format!("is lower than {selected}"),
+            Some(Reason::LaterMinor) => format!("is of a later minor than {selected}: {next}"),
+            Some(Reason::LaterMajor) => format!("is of a later major than {selected}: {next}"),
+            Some(Reason::PatchFirst) => format!("is not of minor {major}.{minor}, of which {selected} comes first"),
+            Some(Reason::MajorFirst) => format!("is not of major {major}, of which {selected} comes first"),
+            Some(Reason::SkipsMinor) => "skips a minor".to_owned(),
+        })
+    }
 }

@@ -292,11 +292,75 @@ fn choices_say_why_others_are_left() {
         told,
         [
             "spec.kubernetes.version 1.31.1 -> 1.31.3",
-            "1.31.2 is deprecated, and another is not",
+            "1.31.2 is deprecated, and 1.31.3 is not",
             "1.31.4 is a preview",
             "1.32.0 is not of minor 1.31, which only a forced update leaves",
             "spec.provider.workers[0].machine.image.version 1.0.0 -> 1.1.0",
             "2.0.0 does not support CPU architecture \"amd64\"",
+        ]
+    );
+}
+
+/// Kubernetes versions and image versions that are offered, the update strategy, whether updates are automatic; what is
+/// said of the control plane on 1.31.1 and of the image on 1.0.0. Both expire where an arrow says so.
+#[test]
+fn the_reasons_are_true_for_every_strategy() {
+    let told = |kubernetes: &str, images: &str, strategy: &str, auto: bool| -> Vec<String> {
+        let offered = profile(kubernetes, images, strategy);
+        let given = shoot("1.31.1", "1.0.0", auto);
+        let choices = choice::choices(&given, "local", &offered, instant("2025-06-15T12:00:00Z"));
+        let others = choices.into_iter().flat_map(|choice| choice.others);
+        others.map(|(version, why)| format!("{version} {why}")).collect()
+    };
+    let gone = "@2025-06-01";
+    assert_eq!(
+        told(&format!("1.31.1{gone} 1.31.2{gone} 1.32.0 1.32.1 1.33.0"), "1.0.0 1.0.1 2.0.0", "major", true),
+        [
+            "1.31.2 has expired at 2025-06-01T00:00:00Z",
+            "1.32.0 is lower than 1.32.1",
+            "1.33.0 skips a minor",
+            "2.0.0 is not of minor 1.0, of which 1.0.1 comes first",
+        ]
+    );
+    assert_eq!(
+        told("1.31.1", &format!("1.0.0{gone} 1.1.0? 1.2.0~ 1.2.1~ 1.3.0"), "patch", false),
+        [
+            "1.1.0 is a preview",
+            "1.2.0 is lower than 1.2.1",
+            "1.3.0 is of a later minor than 1.2.1: the next one that has a version that is no preview is taken",
+        ]
+    );
+    assert_eq!(
+        told("1.31.1", &format!("1.0.0{gone} 1.1.0 2.0.0"), "minor", false),
+        ["2.0.0 is not of major 1, of which 1.1.0 comes first"]
+    );
+    assert_eq!(
+        told("1.31.1", "1.0.0 1.0.1 1.1.0~ 2.0.0", "major", false),
+        ["1.0.1", "1.1.0", "2.0.0"].map(|version| format!("{version} is for automatic updates only, and they are off"))
+    );
+    assert_eq!(
+        told("1.31.1", "1.0.0 1.1.0~ 1.2.0~ 1.3.0?", "minor", true),
+        ["1.1.0 is lower than 1.2.0", "1.3.0 is a preview"]
+    );
+}
+
+/// A pool with a version of its own never gets above its control plane.
+#[test]
+fn a_pool_stops_at_its_control_plane() {
+    let mut given = shoot("1.32.1", "1.0.0", false);
+    let own = given.spec.provider.workers[0].kubernetes.get_or_insert_default();
+    own.version = Some("1.31.1".to_owned());
+    let offered = profile("1.31.1@2025-06-01 1.32.0 1.32.1 1.32.2 1.33.0", "1.0.0", "major");
+    let choices = choice::choices(&given, "local", &offered, instant("2025-06-15T12:00:00Z"));
+    let of_pool = choices.iter().find(|choice| choice.field.contains("workers[0].kubernetes")).expect("it has its own");
+    assert_eq!(of_pool.outcome.as_ref().and_then(|outcome| outcome.version()), Some("1.32.1"));
+    let told: Vec<String> = of_pool.others.iter().map(|(version, why)| format!("{version} {why}")).collect();
+    assert_eq!(
+        told,
+        [
+            "1.32.0 is lower than 1.32.1 of the control plane",
+            "1.32.2 is above 1.32.1 of the control plane",
+            "1.33.0 is above 1.32.1 of the control plane",
         ]
     );
 }

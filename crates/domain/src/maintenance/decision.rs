@@ -5,10 +5,7 @@ use api::core::{CloudProfileSpec, ExpirableVersion, MachineImage, MachineImageVe
 use chrono::{DateTime, Utc};
 
 use crate::cloud_profile::supports_architecture;
-use crate::versions::{
-    Bound, Constraint, Expirable, Operator, ParseError, Selection, Version, force_to_consecutive_minor,
-    force_to_next_major, force_to_next_minor, is_expired, major_update, minor_update, patch_update,
-};
+use crate::versions::{Bound, Constraint, Expirable, Operator, ParseError, Strategy, Version, choose, is_expired};
 
 /// Reason of a forced update: nobody offers the version any more.
 const MISSING: &str = "Version does not exist in CloudProfile";
@@ -86,13 +83,7 @@ pub fn kubernetes_update(
         Some(_) if auto_update => Due::automatic("Automatic update of Kubernetes version configured"),
         Some(_) => return None,
     };
-    let target = target(
-        current,
-        due.is_forced,
-        || patch_update(offered, current, now),
-        || force_to_consecutive_minor(offered, current, now),
-    );
-    let outcome = match target {
+    let outcome = match target(offered, current, Strategy::Kubernetes, due.is_forced, now) {
         Ok(None) => return None,
         Ok(Some(version)) => {
             let version = capped(&version, cap);
@@ -114,25 +105,26 @@ fn capped(version: &str, cap: Option<&Version>) -> String {
     }
 }
 
-/// The automatic target, else for a forced update the forced one.
-fn target<'a, V: Expirable + 'a>(
+/// The target of an update; `None` if there is none and nothing forces it.
+fn target<V: Expirable>(
+    versions: &[V],
     current: &str,
+    strategy: Strategy,
     is_forced: bool,
-    automatic: impl FnOnce() -> Selection<'a, V>,
-    forced: impl FnOnce() -> Selection<'a, V>,
+    now: DateTime<Utc>,
 ) -> Result<Option<String>, String> {
-    let found = automatic()
-        .map_err(|error| format!("failed to determine a higher patch version for automatic update: {error}"))?;
-    if found.is_some() || !is_forced {
-        return Ok(found.map(|version| version.version().to_owned()));
-    }
-    let found = forced().map_err(|error| format!("failed to determine version for forceful update: {error}"))?;
-    found.map(|version| Some(version.version().to_owned())).ok_or_else(|| {
-        format!(
+    let choice = choose(versions, current, strategy, is_forced, now).map_err(|broken| {
+        let what = if broken.is_automatic { "a higher patch version for automatic" } else { "version for forceful" };
+        format!("failed to determine {what} update: {}", broken.text)
+    })?;
+    match choice.entry {
+        Some(entry) => Ok(Some(entry.version().to_owned())),
+        None if !is_forced => Ok(None),
+        None => Err(format!(
             "cannot perform forceful update of expired version {current:?}. No suitable version found in CloudProfile - \
              this is most likely a misconfiguration of the CloudProfile"
-        )
-    })
+        )),
+    }
 }
 
 /// Why the machine images of a Shoot cannot be looked at any further.
@@ -214,22 +206,18 @@ fn image_target(
     is_forced: bool,
     now: DateTime<Utc>,
 ) -> Result<Option<String>, String> {
-    let automatic = || match strategy {
-        "patch" => patch_update(suitable, current, now),
-        "minor" => minor_update(suitable, current, now),
-        _ => major_update(suitable, current, now),
-    };
-    let forced = || match strategy {
-        "patch" => force_to_next_minor(suitable, current, now),
-        "minor" => force_to_next_major(suitable, current, now),
-        _ => Err(format!(
-            "either the machine image {image:?} is reaching end of life and migration to another machine image is \
-             required or there is a misconfiguration in the CloudProfile. If it is the latter, make sure the machine \
-             image in the CloudProfile has at least one version that is not expired, not in preview and greater or \
-             equal to the current Shoot image version {current:?}"
+    let by = Strategy::of_image(Some(strategy));
+    let found = match target(suitable, current, by, is_forced, now) {
+        // Nothing is left to be tried where all versions are looked at from the start.
+        Err(_) if by == Strategy::Major && choose(suitable, current, by, is_forced, now).is_ok() => Err(format!(
+            "failed to determine version for forceful update: either the machine image {image:?} is reaching end of life \
+             and migration to another machine image is required or there is a misconfiguration in the CloudProfile. If it \
+             is the latter, make sure the machine image in the CloudProfile has at least one version that is not expired, \
+             not in preview and greater or equal to the current Shoot image version {current:?}"
         )),
+        found => found,
     };
-    target(current, is_forced, automatic, forced).map_err(|error| {
+    found.map_err(|error| {
         let image = &offered.name;
         format!(
             "failed to determine the target version for maintenance of machine image {image:?} with strategy \

@@ -9,10 +9,12 @@
 mod constraint;
 mod selection;
 mod semver;
+mod strategy;
 
 pub use self::constraint::{Bound, Constraint, Operator, compare_versions, meets_constraint};
 pub use self::selection::*;
 pub use self::semver::{ParseError, Version, normalize};
+pub use self::strategy::{Broken, Choice, Reason, Selection, Strategy, choose};
 
 /// Why versions could not be compared.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

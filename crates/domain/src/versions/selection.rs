@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Expiry, logical state, and the selections of maintenance and defaulting among the versions of a CloudProfile.
+//! Expiry, logical state, and the selections of defaulting among the versions of a CloudProfile.
 
 use std::fmt;
 
 use api::core::{ExpirableVersion, MachineImageVersion};
 use chrono::{DateTime, Utc};
 
-use super::{ParseError, Version};
+use super::Version;
 
 /// A version that ends some day: of Kubernetes or of a machine image.
 pub trait Expirable {
@@ -120,143 +120,6 @@ pub fn state(version: &impl Expirable, now: DateTime<Utc>) -> State {
     }
 }
 
-/// What a selection among versions found: nothing, or one of them. The error is a sentence of upstream's.
-pub type Selection<'a, V> = Result<Option<&'a V>, String>;
-
-fn parse(text: &str) -> Result<Version, String> {
-    text.parse().map_err(|error: ParseError| error.to_string())
-}
-
-/// The highest version that passes; previews never do. Of equal ones the first wins; 0.0.0 never wins.
-fn latest<V: Expirable>(versions: &[V], passes: impl Fn(&V, &Version) -> Result<bool, String>) -> Selection<'_, V> {
-    let mut highest = Version::default();
-    let mut found = None;
-    for entry in versions.iter().filter(|entry| !entry.is_preview()) {
-        let version = parse(entry.version())
-            .map_err(|error| format!("error while parsing version '{}': {error}", entry.version()))?;
-        if passes(entry, &version)? && version > highest {
-            highest = version;
-            found = Some(entry);
-        }
-    }
-    Ok(found)
-}
-
-/// The highest version above `current` that is not expired and fits; deprecated ones only if there is no other.
-fn automatic<'a, V: Expirable>(
-    versions: &'a [V],
-    current: &str,
-    now: DateTime<Utc>,
-    fits: impl Fn(&Version, &Version) -> Result<bool, String>,
-) -> Selection<'a, V> {
-    let current = parse(current)?;
-    let passes =
-        |entry: &V, version: &Version| Ok(!is_expired(entry, now) && *version > current && fits(version, &current)?);
-    let preferred = latest(versions, |entry, version| Ok(!entry.is_deprecated() && passes(entry, version)?))?;
-    if preferred.is_some() { Ok(preferred) } else { latest(versions, passes) }
-}
-
-/// The highest patch of the current minor (of the same release numbers, also a later pre-release).
-pub fn patch_update<'a, V: Expirable>(versions: &'a [V], current: &str, now: DateTime<Utc>) -> Selection<'a, V> {
-    automatic(versions, current, now, |version, current| Ok(is_patch_of(version, current)))
-}
-
-/// Whether a version is of the same minor as another and not lower, both without pre-release and metadata: what the
-/// operator `~` says of three numbers. `~0.0.0` takes everything.
-fn is_patch_of(version: &Version, current: &Version) -> bool {
-    let (version, current) = (version.release(), current.release());
-    let is_of_minor = (version.major, version.minor) == (current.major, current.minor);
-    current == Version::new(0, 0, 0) || (is_of_minor && version >= current)
-}
-
-/// A higher patch of the current minor if there is one, else the highest minor of the current major.
-pub fn minor_update<'a, V: Expirable>(versions: &'a [V], current: &str, now: DateTime<Utc>) -> Selection<'a, V> {
-    match patch_update(versions, current, now)? {
-        Some(version) => Ok(Some(version)),
-        None => automatic(versions, current, now, |version, current| Ok(version.major == current.major)),
-    }
-}
-
-/// A higher patch of the current minor if there is one, else the highest version of all.
-pub fn major_update<'a, V: Expirable>(versions: &'a [V], current: &str, now: DateTime<Utc>) -> Selection<'a, V> {
-    match patch_update(versions, current, now)? {
-        Some(version) => Ok(Some(version)),
-        None => automatic(versions, current, now, |_, _| Ok(true)),
-    }
-}
-
-/// The highest version of exactly the next minor, rather one that is not expired; deprecation does not matter.
-pub fn force_to_consecutive_minor<'a, V: Expirable>(
-    versions: &'a [V],
-    current: &str,
-    now: DateTime<Utc>,
-) -> Selection<'a, V> {
-    let current = parse(current)?;
-    let next =
-        |version: &Version| version.major == current.major && current.minor.checked_add(1) == Some(version.minor);
-    match latest(versions, |entry, version| Ok(!is_expired(entry, now) && next(version)))? {
-        Some(version) => Ok(Some(version)),
-        None => latest(versions, |_, version| Ok(next(version))),
-    }
-}
-
-/// The highest version of the next minor that the list has.
-///
-/// If that minor, or one that was left out on the way, offers only expired versions, an expired one is taken.
-pub fn force_to_next_minor<'a, V: Expirable>(versions: &'a [V], current: &str, now: DateTime<Utc>) -> Selection<'a, V> {
-    let current = parse(current)?;
-    force_to_next(
-        versions,
-        current.minor,
-        now,
-        |version| version.minor,
-        |version| version.major == current.major && version.minor > current.minor,
-    )
-}
-
-/// The highest version of the next major that the list has; see [`force_to_next_minor`] for expired ones.
-pub fn force_to_next_major<'a, V: Expirable>(versions: &'a [V], current: &str, now: DateTime<Utc>) -> Selection<'a, V> {
-    let current = parse(current)?;
-    force_to_next(versions, current.major, now, |version| version.major, |version| version.major > current.major)
-}
-
-fn force_to_next<'a, V: Expirable>(
-    versions: &'a [V],
-    current: u64,
-    now: DateTime<Utc>,
-    component: impl Fn(&Version) -> u64,
-    fits: impl Fn(&Version) -> bool,
-) -> Selection<'a, V> {
-    let mut sorted: Vec<(Version, &V)> =
-        versions.iter().map(|entry| Ok((parse(entry.version())?, entry))).collect::<Result<_, String>>()?;
-    sorted.sort_by(|(left, _), (right, _)| left.cmp(right));
-
-    // The smallest component above the current one is looked for among all entries that are walked over, also those
-    // that do not qualify: it tells whether a step was left out.
-    let scan = |expired_allowed: bool| {
-        let mut next_seen: Option<u64> = None;
-        let mut found: Option<(u64, &'a V)> = None;
-        for (version, entry) in &sorted {
-            let step = component(version);
-            if step > current && next_seen.is_none_or(|seen| step < seen) {
-                next_seen = Some(step);
-            }
-            if entry.is_preview() || !fits(version) || (!expired_allowed && is_expired(*entry, now)) {
-                continue;
-            }
-            if found.is_some_and(|(highest, _)| step > highest) {
-                break;
-            }
-            found = Some((step, entry));
-        }
-        (found, next_seen)
-    };
-    let (found, next_seen) = scan(false);
-    let skipped = found.is_none_or(|(step, _)| next_seen.is_some_and(|seen| step > seen));
-    let found = if skipped { scan(true).0 } else { found };
-    Ok(found.map(|(_, entry)| entry))
-}
-
 /// The highest version of a list, whatever its state; `None` for an empty list or if one does not parse.
 pub fn highest<V: Expirable>(versions: &[V]) -> Option<&V> {
     let mut highest: Option<(Version, &V)> = None;
@@ -341,18 +204,18 @@ fn classification_of(state: State) -> Option<&'static str> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
     const NOW: &str = "2025-06-15T12:00:00Z";
 
-    fn now() -> DateTime<Utc> {
+    pub(in crate::versions) fn now() -> DateTime<Utc> {
         NOW.parse().expect("RFC 3339")
     }
 
     /// `1.31.2`, followed by marks: `s` supported, `~` deprecated, `?` preview, `!` expires now, `-` expired a second
     /// ago.
-    fn entries(list: &str) -> Vec<ExpirableVersion> {
+    pub(in crate::versions) fn entries(list: &str) -> Vec<ExpirableVersion> {
         list.split_whitespace()
             .map(|text| {
                 let version = text.trim_end_matches(['s', '~', '?', '!', '-']);
@@ -421,34 +284,5 @@ mod tests {
         assert_eq!(judge(after), (true, true, false));
         assert_eq!(judge(never), (false, false, true));
         assert_eq!(state(&entries("1.0.0?!")[0], now()), State::Expired);
-    }
-
-    #[test]
-    fn skipped_steps_are_noticed_only_up_to_where_the_walk_ends() {
-        // Minor 5 of major 2 lies behind the end of the walk at 1.7.1 here, and so does not reopen expired versions.
-        let offered = entries("2.5.0 1.7.1 1.6.3- 1.6.2 1.4.9-");
-        let found = force_to_next_minor(&offered, "1.4.9", now()).expect("versions parse").map(|found| &*found.version);
-        assert_eq!(found, Some("1.6.2"));
-    }
-
-    #[test]
-    fn patches_are_told_as_the_operator_tilde_tells_them() {
-        use crate::versions::{Operator, compare_versions};
-        let texts =
-            ["0.0.0", "0.0.1", "0.1.0", "1.31.1", "1.31.2-rc.1", "1.31.2", "1.31.2+b", "1.31.10", "1.32.0", "2.31.2"];
-        for version in texts {
-            for current in texts {
-                let parsed = |text: &str| text.parse::<Version>().expect("version");
-                let told = compare_versions(version, Operator::Tilde, current).expect("both parse");
-                assert_eq!(is_patch_of(&parsed(version), &parsed(current)), told, "{version} of {current}");
-            }
-        }
-    }
-
-    #[test]
-    fn unparsable_entries_stop_a_selection() {
-        let offered = entries("1.31.2 1.31.x");
-        let error = patch_update(&offered, "1.31.1", now()).unwrap_err();
-        assert_eq!(error, "error while parsing version '1.31.x': Invalid Semantic Version");
     }
 }

@@ -1,0 +1,454 @@
+// SPDX-License-Identifier: Apache-2.0
+//! How maintenance chooses among the versions of a CloudProfile, and why it leaves the others.
+//!
+//! A strategy is a list of rounds. Each round has a scope and says whether it takes deprecated and expired versions; the
+//! first round that finds something decides. Why a version is left follows from the same rounds, see
+//! [`Choice::reason`].
+//!
+//! | strategy | automatic | then, if forced |
+//! | --- | --- | --- |
+//! | Kubernetes | patches of the minor | exactly the next minor |
+//! | `patch` | patches of the minor | the next minor that has a version that is no preview |
+//! | `minor` | patches of the minor, the major | the next major that has a version that is no preview |
+//! | `major` | patches of the minor, all | nothing |
+//!
+//! Automatic rounds come in pairs, without deprecated versions and with them; forced ones without expired versions and
+//! with them.
+
+use chrono::{DateTime, Utc};
+
+use super::selection::{Expirable, is_expired};
+use super::{ParseError, Version};
+
+/// What a selection among versions found: nothing, or one of them. The error is a sentence of upstream's.
+pub type Selection<'a, V> = Result<Option<&'a V>, String>;
+
+/// How a version is raised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strategy {
+    /// Of Kubernetes.
+    Kubernetes,
+    /// Of a machine image, `patch`.
+    Patch,
+    /// Of a machine image, `minor`.
+    Minor,
+    /// Of a machine image, `major`.
+    Major,
+}
+
+impl Strategy {
+    /// The strategy of a machine image; what is not known is `major`.
+    pub fn of_image(name: Option<&str>) -> Self {
+        match name {
+            Some("patch") => Self::Patch,
+            Some("minor") => Self::Minor,
+            _ => Self::Major,
+        }
+    }
+
+    fn rounds(self, is_forced: bool) -> Vec<Round> {
+        let automatic = match self {
+            Self::Kubernetes | Self::Patch => &[Scope::Patches][..],
+            Self::Minor => &[Scope::Patches, Scope::Major],
+            Self::Major => &[Scope::Patches, Scope::All],
+        };
+        let forced = match self {
+            Self::Kubernetes => &[Scope::NextMinor][..],
+            Self::Patch => &[Scope::LaterMinors],
+            Self::Minor => &[Scope::LaterMajors],
+            Self::Major => &[],
+        };
+        let mut rounds: Vec<Round> = automatic.iter().copied().flat_map(Round::automatic).collect();
+        if is_forced {
+            rounds.extend(forced.iter().copied().flat_map(Round::forced));
+        }
+        rounds
+    }
+}
+
+/// The versions that a round looks at, as seen from the one in use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Scope {
+    /// Higher ones of the same minor (of the same release numbers, also a later pre-release).
+    Patches,
+    /// Higher ones of the same major.
+    Major,
+    /// All higher ones.
+    All,
+    /// The minor that follows, of the same major.
+    NextMinor,
+    /// Higher minors of the same major; the nearest that has something counts.
+    LaterMinors,
+    /// Higher majors; the nearest that has something counts.
+    LaterMajors,
+}
+
+impl Scope {
+    fn contains(self, version: &Version, current: &Version) -> bool {
+        let is_of_major = version.major == current.major;
+        match self {
+            Self::Patches => version > current && is_patch_of(version, current),
+            Self::Major => version > current && is_of_major,
+            Self::All => version > current,
+            Self::NextMinor => is_of_major && current.minor.checked_add(1) == Some(version.minor),
+            Self::LaterMinors => is_of_major && version.minor > current.minor,
+            Self::LaterMajors => version.major > current.major,
+        }
+    }
+
+    /// The number by which the nearest step is told, where only the nearest counts.
+    const fn step(self, version: &Version) -> Option<u64> {
+        match self {
+            Self::LaterMinors => Some(version.minor),
+            Self::LaterMajors => Some(version.major),
+            _ => None,
+        }
+    }
+}
+
+/// Whether a version is of the same minor as another and not lower, both without pre-release and metadata: what the
+/// operator `~` says of three numbers. `~0.0.0` takes everything.
+fn is_patch_of(version: &Version, current: &Version) -> bool {
+    let (version, current) = (version.release(), current.release());
+    let is_of_minor = (version.major, version.minor) == (current.major, current.minor);
+    current == Version::new(0, 0, 0) || (is_of_minor && version >= current)
+}
+
+/// One look at all versions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Round {
+    scope: Scope,
+    takes_deprecated: bool,
+    takes_expired: bool,
+}
+
+impl Round {
+    fn automatic(scope: Scope) -> [Self; 2] {
+        [false, true].map(|takes_deprecated| Self { scope, takes_deprecated, takes_expired: false })
+    }
+
+    fn forced(scope: Scope) -> [Self; 2] {
+        [false, true].map(|takes_expired| Self { scope, takes_deprecated: true, takes_expired })
+    }
+
+    const fn is_automatic(self) -> bool {
+        matches!(self.scope, Scope::Patches | Scope::Major | Scope::All)
+    }
+
+    /// Why the round does not take a version that is in its scope; `None` if it does.
+    fn obstacle(self, entry: &impl Expirable, now: DateTime<Utc>) -> Option<Reason> {
+        if entry.is_preview() {
+            Some(Reason::Preview)
+        } else if !self.takes_expired && is_expired(entry, now) {
+            Some(Reason::Expired)
+        } else if !self.takes_deprecated && entry.is_deprecated() {
+            Some(Reason::Deprecated)
+        } else {
+            None
+        }
+    }
+
+    fn takes(self, entry: &impl Expirable, version: &Version, current: &Version, now: DateTime<Utc>) -> bool {
+        self.scope.contains(version, current) && self.obstacle(entry, now).is_none()
+    }
+}
+
+/// Why a version is not the one that is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// It is not above the version in use.
+    NotHigher,
+    /// It is a preview.
+    Preview,
+    /// It has expired.
+    Expired,
+    /// It is deprecated, and what is chosen is not.
+    Deprecated,
+    /// What is chosen is higher.
+    Lower,
+    /// It is of a later minor than what is chosen, and the nearest counts.
+    LaterMinor,
+    /// It is of a later major than what is chosen, and the nearest counts.
+    LaterMajor,
+    /// It is of another minor, and what is chosen is a patch of the minor in use.
+    PatchFirst,
+    /// It is of another major, and what is chosen is of the major in use.
+    MajorFirst,
+    /// It is of another minor than the strategy may reach.
+    OtherMinor,
+    /// It is of another major than the strategy may reach.
+    OtherMajor,
+    /// It is not of the minor that follows.
+    SkipsMinor,
+}
+
+/// What a selection chose, and by which round.
+#[derive(Clone, Debug)]
+pub struct Choice<'a, V> {
+    /// The version; `None` if there is none to be taken.
+    pub entry: Option<&'a V>,
+    strategy: Strategy,
+    current: Version,
+    /// The rounds that took place, in their order; the last one decided.
+    held: Vec<Round>,
+    /// The rounds that would have followed.
+    left: Vec<Round>,
+    now: DateTime<Utc>,
+}
+
+impl<V: Expirable> Choice<'_, V> {
+    /// Why a version of the list is not the chosen one; `None` for the chosen one, and for what is no version.
+    pub fn reason(&self, entry: &V) -> Option<Reason> {
+        let version = Version::parse(entry.version()).ok()?;
+        if self.entry.is_some_and(|chosen| chosen.version() == entry.version()) {
+            return None;
+        }
+        if version <= self.current {
+            return Some(Reason::NotHigher);
+        }
+        if entry.is_preview() {
+            return Some(Reason::Preview);
+        }
+        // The last round that looked at it has the last word.
+        let looked = self.held.iter().rev().find(|round| round.scope.contains(&version, &self.current));
+        Some(match looked.map(|round| (round, round.obstacle(entry, self.now))) {
+            Some((_, Some(obstacle))) => obstacle,
+            Some((round, None)) => self.beaten(*round, &version),
+            None => self.out_of_scope(&version),
+        })
+    }
+
+    /// Why a version that the deciding round takes was not chosen.
+    fn beaten(&self, round: Round, version: &Version) -> Reason {
+        let chosen = self.entry.and_then(|chosen| Version::parse(chosen.version()).ok());
+        let steps = chosen.map(|chosen| (round.scope.step(version), round.scope.step(&chosen)));
+        match (steps, round.scope) {
+            (Some((step, chosen)), Scope::LaterMinors) if step > chosen => Reason::LaterMinor,
+            (Some((step, chosen)), Scope::LaterMajors) if step > chosen => Reason::LaterMajor,
+            _ => Reason::Lower,
+        }
+    }
+
+    fn out_of_scope(&self, version: &Version) -> Reason {
+        let is_of_major = version.major == self.current.major;
+        let decided = self.held.last().filter(|_| self.entry.is_some());
+        let comes_later = self.left.iter().any(|round| round.scope.contains(version, &self.current));
+        match decided.map(|round| round.scope) {
+            Some(Scope::Patches) if comes_later => return Reason::PatchFirst,
+            Some(Scope::Major) if comes_later => return Reason::MajorFirst,
+            _ => {}
+        }
+        let is_forced = self.held.iter().chain(&self.left).any(|round| !round.is_automatic());
+        match self.strategy {
+            Strategy::Kubernetes if is_of_major && is_forced => Reason::SkipsMinor,
+            Strategy::Kubernetes | Strategy::Patch if is_of_major => Reason::OtherMinor,
+            _ => Reason::OtherMajor,
+        }
+    }
+}
+
+/// Why a selection broke off.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken {
+    /// Whether it was still looking for what automatic updates may take.
+    pub is_automatic: bool,
+    /// Upstream's sentence.
+    pub text: String,
+}
+
+/// The version that a strategy takes from a list.
+///
+/// # Errors
+/// A version that does not parse, of those that are compared.
+pub fn choose<'a, V: Expirable>(
+    versions: &'a [V],
+    current: &str,
+    strategy: Strategy,
+    is_forced: bool,
+    now: DateTime<Utc>,
+) -> Result<Choice<'a, V>, Broken> {
+    let automatic = |text: String| Broken { is_automatic: true, text };
+    let current = parse(current).map_err(automatic)?;
+    let rounds = strategy.rounds(is_forced);
+    let mut entry = None;
+    let mut held = 0;
+    while entry.is_none() && held < rounds.len() {
+        let round = rounds[held];
+        let broken = |text: String| Broken { is_automatic: round.is_automatic(), text };
+        if round.scope.step(&current).is_some() {
+            let (found, is_first) = nearest(versions, round.scope, &current, now).map_err(broken)?;
+            entry = found;
+            held = if is_first { held + 1 } else { rounds.len() };
+        } else {
+            entry = latest(versions, |entry, version| round.takes(entry, version, &current, now)).map_err(broken)?;
+            held += 1;
+        }
+    }
+    let (held, left) = rounds.split_at(held);
+    Ok(Choice { entry, strategy, current, held: held.to_vec(), left: left.to_vec(), now })
+}
+
+fn parse(text: &str) -> Result<Version, String> {
+    text.parse().map_err(|error: ParseError| error.to_string())
+}
+
+/// The highest version that passes; previews never do. Of equal ones the first wins; 0.0.0 never wins.
+fn latest<V: Expirable>(versions: &[V], passes: impl Fn(&V, &Version) -> bool) -> Selection<'_, V> {
+    let mut highest = Version::default();
+    let mut found = None;
+    for entry in versions.iter().filter(|entry| !entry.is_preview()) {
+        let version = parse(entry.version())
+            .map_err(|error| format!("error while parsing version '{}': {error}", entry.version()))?;
+        if passes(entry, &version) && version > highest {
+            highest = version;
+            found = Some(entry);
+        }
+    }
+    Ok(found)
+}
+
+/// The highest version of the nearest step that the list has; whether the round without expired versions found it.
+///
+/// If that step, or one that was left out on the way, offers only expired versions, an expired one is taken.
+fn nearest<'a, V: Expirable>(
+    versions: &'a [V],
+    scope: Scope,
+    current: &Version,
+    now: DateTime<Utc>,
+) -> Result<(Option<&'a V>, bool), String> {
+    let mut sorted: Vec<(Version, &V)> =
+        versions.iter().map(|entry| Ok((parse(entry.version())?, entry))).collect::<Result<_, String>>()?;
+    sorted.sort_by(|(left, _), (right, _)| left.cmp(right));
+    let present = scope.step(current);
+
+    // The smallest step above the current one is looked for among all entries that are walked over, also those that do
+    // not qualify: it tells whether a step was left out.
+    let scan = |round: Round| {
+        let mut next_seen: Option<u64> = None;
+        let mut found: Option<(u64, &'a V)> = None;
+        for (version, entry) in &sorted {
+            let step = scope.step(version).unwrap_or_default();
+            if Some(step) > present && next_seen.is_none_or(|seen| step < seen) {
+                next_seen = Some(step);
+            }
+            if !round.takes(*entry, version, current, now) {
+                continue;
+            }
+            if found.is_some_and(|(highest, _)| step > highest) {
+                break;
+            }
+            found = Some((step, entry));
+        }
+        (found, next_seen)
+    };
+    let [without_expired, with_expired] = Round::forced(scope);
+    let (found, next_seen) = scan(without_expired);
+    match found {
+        Some((step, entry)) if next_seen.is_none_or(|seen| step <= seen) => Ok((Some(entry), true)),
+        _ => Ok((scan(with_expired).0.map(|(_, entry)| entry), false)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::selection::tests::{entries, now};
+    use super::*;
+
+    fn chosen(offered: &str, current: &str, strategy: Strategy, is_forced: bool) -> Option<String> {
+        let offered = entries(offered);
+        let choice = choose(&offered, current, strategy, is_forced, now()).expect("versions parse");
+        choice.entry.map(|entry| entry.version.clone())
+    }
+
+    #[test]
+    fn skipped_steps_are_noticed_only_up_to_where_the_walk_ends() {
+        // Minor 5 of major 2 lies behind the end of the walk at 1.7.1 here, and so does not reopen expired versions.
+        let found = chosen("2.5.0 1.7.1 1.6.3- 1.6.2 1.4.9-", "1.4.9", Strategy::Patch, true);
+        assert_eq!(found.as_deref(), Some("1.6.2"));
+    }
+
+    #[test]
+    fn patches_are_told_as_the_operator_tilde_tells_them() {
+        use crate::versions::{Operator, compare_versions};
+        let texts =
+            ["0.0.0", "0.0.1", "0.1.0", "1.31.1", "1.31.2-rc.1", "1.31.2", "1.31.2+b", "1.31.10", "1.32.0", "2.31.2"];
+        for version in texts {
+            for current in texts {
+                let parsed = |text: &str| text.parse::<Version>().expect("version");
+                let told = compare_versions(version, Operator::Tilde, current).expect("both parse");
+                assert_eq!(is_patch_of(&parsed(version), &parsed(current)), told, "{version} of {current}");
+            }
+        }
+    }
+
+    #[test]
+    fn unparsable_entries_stop_a_selection() {
+        let offered = entries("1.31.2 1.31.x");
+        let broken = choose(&offered, "1.31.1", Strategy::Kubernetes, false, now()).expect_err("is no version");
+        assert_eq!(broken.text, "error while parsing version '1.31.x': Invalid Semantic Version");
+        assert!(broken.is_automatic);
+        let offered = entries("1.0.0- 1.1.x?");
+        let broken = choose(&offered, "1.0.0", Strategy::Patch, true, now()).expect_err("is no version");
+        assert_eq!((broken.is_automatic, broken.text.as_str()), (false, "Invalid Semantic Version"));
+    }
+
+    /// Strategy, `!` if forced, the version in use, what is offered; what is chosen, and why each higher one is not.
+    /// Marks: `s` supported, `~` deprecated, `?` preview, `-` expired.
+    /// Source: docs/usage/shoot-operations/shoot_versions.md, "Automatic Version Upgrades".
+    const REASONS: &str = "
+# Supported and unclassified versions come before deprecated ones; of those the highest.
+kubernetes  1.31.1 | 1.31.2~ 1.31.3 1.31.4? 1.31.5- 1.32.0 => 1.31.3 | 1.31.2 Deprecated 1.31.4 Preview 1.31.5 Expired 1.32.0 OtherMinor
+kubernetes  1.31.1 | 1.31.2~ 1.31.3~ 1.31.4-~ 2.0.0 => 1.31.3 | 1.31.2 Lower 1.31.4 Expired 2.0.0 OtherMajor
+kubernetes  1.31.1 | 1.31.2 1.31.3s => 1.31.3 | 1.31.2 Lower
+kubernetes  1.31.1 | 1.31.2? 1.31.3- 1.32.0 => none | 1.31.2 Preview 1.31.3 Expired 1.32.0 OtherMinor
+kubernetes! 1.31.1 | 1.31.2 1.32.1 1.33.0 => 1.31.2 | 1.32.1 PatchFirst 1.33.0 SkipsMinor
+kubernetes! 1.31.1 | 1.31.2- 1.32.0~ 1.32.1? 1.32.2- 1.33.0 => 1.32.0 | 1.31.2 Expired 1.32.1 Preview 1.32.2 Expired 1.33.0 SkipsMinor
+kubernetes! 1.31.1 | 1.32.0- 1.32.1- 1.32.2? 2.0.0 => 1.32.1 | 1.32.0 Lower 1.32.2 Preview 2.0.0 OtherMajor
+kubernetes! 1.31.1 | 1.31.2- 1.32.0? 1.33.0 => none | 1.31.2 Expired 1.32.0 Preview 1.33.0 SkipsMinor
+# Patches only; by force the next minor that has a version that is no preview.
+patch       1.0.0 | 1.0.1~ 1.0.2 1.1.0 2.0.0 => 1.0.2 | 1.0.1 Deprecated 1.1.0 OtherMinor 2.0.0 OtherMajor
+patch!      1.0.0 | 1.0.1~ 1.1.0 2.0.0 => 1.0.1 | 1.1.0 PatchFirst 2.0.0 OtherMajor
+patch!      1.0.0 | 1.0.1- 1.1.0? 1.2.0~ 1.2.1 1.3.0 2.0.0 => 1.2.1 | 1.0.1 Expired 1.1.0 Preview 1.2.0 Lower 1.3.0 LaterMinor 2.0.0 OtherMajor
+patch!      1.0.0 | 1.1.0- 1.1.1- 1.2.0 => 1.1.1 | 1.1.0 Lower 1.2.0 LaterMinor
+patch!      1.0.0 | 1.1.0 1.1.1- 1.2.0 => 1.1.0 | 1.1.1 Expired 1.2.0 LaterMinor
+# Patches, then the major; by force the next major that has a version that is no preview.
+minor       1.0.0 | 1.0.1~ 1.1.0 2.0.0 => 1.0.1 | 1.1.0 PatchFirst 2.0.0 OtherMajor
+minor       1.0.0 | 1.1.0 1.2.0~ 1.3.0? 2.0.0 => 1.1.0 | 1.2.0 Deprecated 1.3.0 Preview 2.0.0 OtherMajor
+minor       1.0.0 | 1.0.1- 1.1.0~ 1.2.0~ => 1.2.0 | 1.0.1 Expired 1.1.0 Lower
+minor!      1.0.0 | 1.0.1 1.1.0 2.0.0 => 1.0.1 | 1.1.0 PatchFirst 2.0.0 PatchFirst
+minor!      1.0.0 | 1.1.0 2.0.0 => 1.1.0 | 2.0.0 MajorFirst
+minor!      1.0.0 | 1.1.0- 2.0.0? 3.0.0 3.1.0~ 4.0.0 => 3.1.0 | 1.1.0 Expired 2.0.0 Preview 3.0.0 Lower 4.0.0 LaterMajor
+minor!      1.0.0 | 2.0.0- 3.0.0 => 2.0.0 | 3.0.0 LaterMajor
+# Patches, then all; by force nothing more.
+major       1.0.0 | 1.0.1~ 2.0.0 => 1.0.1 | 2.0.0 PatchFirst
+major       1.0.0 | 1.1.0~ 2.0.0 3.0.0~ 4.0.0? => 2.0.0 | 1.1.0 Deprecated 3.0.0 Deprecated 4.0.0 Preview
+major       1.0.0 | 1.1.0 2.0.0 => 2.0.0 | 1.1.0 Lower
+major!      1.0.0 | 1.0.1- 2.0.0- 3.0.0? => none | 1.0.1 Expired 2.0.0 Expired 3.0.0 Preview
+major!      1.0.0 | 1.1.0~ 2.0.0~ => 2.0.0 | 1.1.0 Lower
+";
+
+    #[test]
+    fn the_round_that_decides_says_why_the_others_are_left() {
+        for row in REASONS.lines().filter(|row| !row.is_empty() && !row.starts_with('#')) {
+            let (given, expected) = row.split_once("=>").expect("row has an arrow");
+            let (head, offered) = given.split_once('|').expect("row has versions");
+            let mut head = head.split_whitespace();
+            let (name, current) = (head.next().expect("a strategy"), head.next().expect("a version"));
+            let strategy = match name.trim_end_matches('!') {
+                "kubernetes" => Strategy::Kubernetes,
+                name => Strategy::of_image(Some(name)),
+            };
+            // The version in use is on the list, too, as one that is to be left if force is needed.
+            let offered = entries(&format!("{offered} {current}{}", if name.ends_with('!') { "-" } else { "" }));
+            let choice = choose(&offered, current, strategy, name.ends_with('!'), now()).expect("versions parse");
+            let mut told = vec![choice.entry.map_or("none", |entry| &entry.version).to_owned(), "|".to_owned()];
+            for entry in &offered {
+                if let Some(reason) = choice.reason(entry).filter(|reason| *reason != Reason::NotHigher) {
+                    told.push(format!("{} {reason:?}", entry.version));
+                }
+            }
+            let expected: Vec<&str> = expected.split_whitespace().collect();
+            assert_eq!(told.join(" "), expected.join(" "), "row: {row}");
+        }
+    }
+}
