@@ -3,10 +3,15 @@
 //!
 //! **Invariants.** Nothing is dropped silently except what only a server writes; every error names file and line.
 //!
-//! **Tour.** [`json_list`] a landscape as `kubectl -o json` prints it; [`unread`] what cannot be read and need not be.
+//! **Tour.** [`json_list`] a landscape as `kubectl -o json` prints it; [`source`] the lines of fields; [`unread`] what cannot
+//! be read and need not be.
 
 mod json_list;
+mod source;
+mod tree;
 mod unread;
+
+pub(crate) use self::source::Source;
 
 use std::fmt;
 use std::io::Read;
@@ -91,9 +96,9 @@ impl ManifestError {
 }
 
 /// What is done with each object.
-type Each<'a> = dyn FnMut(Manifest) -> Result<(), ManifestError> + 'a;
+type Each<'a> = dyn FnMut(Manifest, &Source<'_>) -> Result<(), ManifestError> + 'a;
 /// What is done with each object, and with what is none.
-type EachFound<'a> = dyn FnMut(Result<Manifest, Unread>) -> Result<(), ManifestError> + 'a;
+type EachFound<'a> = dyn FnMut(Result<Manifest, Unread>, &Source<'_>) -> Result<(), ManifestError> + 'a;
 
 /// Reads files, folders (their `.yaml`, `.yml` and `.json` files in name order) and `-` for standard input.
 ///
@@ -101,7 +106,7 @@ type EachFound<'a> = dyn FnMut(Result<Manifest, Unread>) -> Result<(), ManifestE
 /// A file that cannot be read, is no YAML or JSON, holds no object, or holds something that is no object.
 pub(crate) fn read(paths: &[PathBuf]) -> Result<Vec<Manifest>, ManifestError> {
     let mut manifests = Vec::new();
-    read_each(paths, &mut Wanted::all(), &mut |manifest| {
+    read_each(paths, &mut Wanted::all(), &mut |manifest, _| {
         manifests.push(manifest);
         Ok(())
     })?;
@@ -157,11 +162,17 @@ fn read_file(path: &Path, wanted: &mut Wanted, each: &mut Each<'_>) -> Result<()
     }
 }
 
+/// As [`read_each`], the documents of one text.
+#[cfg(test)]
+pub(crate) fn parse_with(file: &str, text: &str, each: &mut Each<'_>) -> Result<(), ManifestError> {
+    parse_each(file, text, &mut Wanted::all(), each)
+}
+
 /// Reads the documents of one text.
 #[cfg(test)]
 pub(crate) fn parse(file: &str, text: &str) -> Result<Vec<Manifest>, ManifestError> {
     let mut manifests = Vec::new();
-    parse_each(file, text, &mut Wanted::all(), &mut |manifest| {
+    parse_each(file, text, &mut Wanted::all(), &mut |manifest, _| {
         manifests.push(manifest);
         Ok(())
     })?;
@@ -170,10 +181,10 @@ pub(crate) fn parse(file: &str, text: &str) -> Result<Vec<Manifest>, ManifestErr
 
 fn parse_each(file: &str, text: &str, wanted: &mut Wanted, each: &mut Each<'_>) -> Result<(), ManifestError> {
     let mut is_empty = true;
-    let mut told = |found: Result<Manifest, Unread>| {
+    let mut told = |found: Result<Manifest, Unread>, source: &Source<'_>| {
         is_empty = false;
         match found {
-            Ok(manifest) => each(manifest),
+            Ok(manifest) => each(manifest, source),
             Err(unread) => wanted.leave_out(unread),
         }
     };
@@ -186,20 +197,30 @@ fn parse_each(file: &str, text: &str, wanted: &mut Wanted, each: &mut Each<'_>) 
         if let Some(items) = block_list_items(document) {
             for (offset, item) in items {
                 let origin = Origin { file: file.to_owned(), line: first_line(line, document) + offset };
-                match document_value(&origin, &item.replacen("- ", "  ", 1)) {
-                    Ok(value) => flatten(&origin, value, &mut told)?,
-                    Err(error) => told(Err(Unread::of_text(error, item)))?,
+                let text = item.replacen("- ", "  ", 1);
+                let source = Source::yaml(&text, origin.line);
+                match document_value(&origin, &text) {
+                    Ok(value) => flatten(&origin, value, &source, &mut told)?,
+                    Err(error) => told(Err(Unread::of_text(error, item)), &source)?,
                 }
             }
             continue;
         }
-        if json_list::each_item(document, &mut |item| flatten(&origin, item, &mut told)).transpose()?.is_some() {
+        let is_json = document.trim_start().starts_with('{') && document.len() > json_list::LONG;
+        let first = first_line(line, document);
+        let source = if is_json { Source::json(document, first) } else { Source::yaml(document, first) };
+        let mut index = 0;
+        let listed = json_list::each_item(document, &mut |item| {
+            index += 1;
+            flatten(&origin, item, &source.item(index - 1), &mut told)
+        });
+        if listed.transpose()?.is_some() {
             continue;
         }
         match document_value(&origin, document) {
             Ok(Value::Null) => {}
-            Ok(value) => flatten(&origin, value, &mut told)?,
-            Err(error) => told(Err(Unread::of_text(error, document)))?,
+            Ok(value) => flatten(&origin, value, &source, &mut told)?,
+            Err(error) => told(Err(Unread::of_text(error, document)), &source)?,
         }
     }
     if is_empty {
@@ -279,7 +300,7 @@ fn document_value(origin: &Origin, document: &str) -> Result<Value, ManifestErro
     // A whole landscape as JSON is read several times faster as what it is; short texts are read with all checks.
     if document.len() > json_list::LONG
         && document.trim_start().starts_with('{')
-        && let Ok(value) = serde_json::from_str(document)
+        && let Ok(tree::Tree(value)) = serde_json::from_str(document)
     {
         return Ok(value);
     }
@@ -287,20 +308,21 @@ fn document_value(origin: &Origin, document: &str) -> Result<Value, ManifestErro
     serde_json::to_value(yaml).map_err(|error| ManifestError::at(origin, format!("not a JSON-like object: {error}")))
 }
 
-fn flatten(origin: &Origin, value: Value, each: &mut EachFound<'_>) -> Result<(), ManifestError> {
+fn flatten(origin: &Origin, value: Value, source: &Source<'_>, each: &mut EachFound<'_>) -> Result<(), ManifestError> {
     let Value::Object(mut object) = value else {
         let error = ManifestError::at(origin, "expected an object with `apiVersion`, `kind` and `metadata`");
-        return each(Err(Unread::of_value(error, &value)));
+        return each(Err(Unread::of_value(error, &value)), source);
     };
     for key in ["apiVersion", "kind"] {
         if object.get(key).and_then(Value::as_str).is_none_or(str::is_empty) {
             let error = ManifestError::at(origin, format!("`{key}` is missing"));
-            return each(Err(Unread::of_value(error, &Value::Object(object))));
+            return each(Err(Unread::of_value(error, &Value::Object(object))), source);
         }
     }
     let is_list = object["kind"].as_str().is_some_and(|kind| kind.ends_with("List"));
     if is_list && let Some(Value::Array(items)) = object.remove("items") {
-        return items.into_iter().try_for_each(|item| flatten(origin, item, each));
+        let mut items = items.into_iter().enumerate();
+        return items.try_for_each(|(index, item)| flatten(origin, item, &source.item(index), each));
     }
     let is_being_deleted = object.get("metadata").is_some_and(|metadata| metadata.get("deletionTimestamp").is_some());
     if let Some(Value::Object(metadata)) = object.get_mut("metadata") {
@@ -316,7 +338,7 @@ fn flatten(origin: &Origin, value: Value, each: &mut EachFound<'_>) -> Result<()
         metadata.remove("deletionTimestamp");
         metadata.remove("deletionGracePeriodSeconds");
     }
-    each(Ok(Manifest { origin: origin.clone(), object: Value::Object(object), is_being_deleted }))
+    each(Ok(Manifest { origin: origin.clone(), object: Value::Object(object), is_being_deleted }), source)
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 use serde_json::Value;
 
 use super::ManifestError;
+use super::tree::Tree;
 
 /// Longer texts than this (in bytes) are read as JSON if they are JSON.
 pub(super) const LONG: usize = 1 << 20;
@@ -77,7 +78,7 @@ impl<'de> Visitor<'de> for List<'_, '_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
-        while let Some(item) = items.next_element::<Value>()? {
+        while let Some(Tree(item)) = items.next_element()? {
             if let Err(failure) = (self.each)(item) {
                 *self.failure = Some(failure);
                 return Err(serde::de::Error::custom("an item is refused"));

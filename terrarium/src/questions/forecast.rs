@@ -9,11 +9,13 @@ use chrono::{DateTime, Utc};
 use clap::{Args, ValueEnum};
 use clock::{Clock, Random};
 use domain::forecast::{self, Change, Course, Offer, Settings, Subject};
+use domain::profile::Profile;
 use domain::skew::GardenerVersion;
 use domain::skew::releases::feature_gate;
 use domain::validation::shoot::Gates;
 use domain::worker_pool::{Effect, HashVersion};
 
+use super::given::Reading;
 use super::rows::{self, Form, Row};
 use super::summary::{self, By};
 use super::what_if::{self, Classify, Expire};
@@ -26,7 +28,8 @@ use crate::output::Output;
 /// Tell what maintenance will do: who is updated when, to what, why, and who is not
 ///
 /// Reads CloudProfiles, NamespacedCloudProfiles and Shoots as `kubectl get -o yaml` prints them; needs no landscape.
-/// Runs lie at the instants at which a landscape with the same --seed makes them.
+/// Runs lie at the instants at which a landscape with the same --seed makes them. Manifests are read, filled in and
+/// validated as by the API server, which has them stored: what it refuses is an error, unless --force is given.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// Manifests: files, folders, or `-` for standard input
@@ -59,10 +62,13 @@ pub(crate) struct Arguments {
     /// Form of the output
     #[arg(short = 'o', long = "output", value_enum, default_value_t = Form::Table)]
     output: Form,
+    /// Go on although the API server would refuse the manifests: each refusal becomes a warning
+    #[arg(long)]
+    force: bool,
     /// Seed of all randomness
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// Where the requirements documents and upstream's code differ: which of them holds (no difference touches a forecast)
+    /// Where the requirements documents and upstream's code differ: which of them holds
     #[arg(long, value_parser = ["documents", "upstream"], default_value = "documents")]
     profile: String,
 }
@@ -116,14 +122,19 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
             "choose a later end",
         ));
     }
-    let mut world = World::of_files(&arguments.files)?;
+    let random = Random::new(arguments.seed);
+    let rules = Profile::named(&arguments.profile).unwrap_or_default();
+    let mut world = World::of_files(&arguments.files, Reading { random: &random, now: from, rules })?;
     if world.shoots.is_empty() {
+        world.accept(arguments.force, output)?;
         return Err(Failure::input("there is no Shoot among the manifests", "add the Shoots to be looked at"));
     }
-    what_if::apply(&mut world.cloud_profiles, &arguments.expire, &arguments.classify, from)?;
-    let random = Random::new(arguments.seed);
+    let refused = what_if::apply(&mut world.cloud_profiles, &arguments.expire, &arguments.classify, rules, from)?;
+    world.complete(from);
+    world.accept(arguments.force, output)?;
+    refused.iter().for_each(|text| output.note(&format!("warning: {text}")));
     world.note_windows();
-    world.complete(&random, from);
+    world.note_unoffered();
     let forecast = Forecast::of(&world, from, until, &random);
     for note in &world.notes {
         output.note(&format!("note: {note}"));
@@ -212,7 +223,7 @@ impl Forecast {
             let name = name_of(shoot);
             let key = ProfileKey::of(shoot);
             let Some(offer) = offers.get(&key) else {
-                forecast.unmoved.entry(format!("since {key} is not given")).or_default().push(name);
+                forecast.unmoved.entry(format!("since what {key} offers is not given")).or_default().push(name);
                 continue;
             };
             let course = forecast::course(shoot, offer, &settings);
@@ -284,7 +295,7 @@ fn explained(world: &World, forecast: &Forecast, name: &str, from: DateTime<Utc>
         Some(offered) => {
             lines.extend(explain::lines(shoot, &key.name, offered, from).into_iter().map(|line| format!("  {line}")));
         }
-        None => lines.push(format!("  {key} is not among the manifests: nothing is known about it")),
+        None => lines.push(format!("  what {key} offers is not among the manifests")),
     }
     let own: Vec<&Row> = forecast.rows.iter().filter(|row| row.shoot == name).collect();
     if own.is_empty() {

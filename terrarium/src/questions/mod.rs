@@ -5,11 +5,12 @@
 //! a landscape that runs.
 //!
 //! **Tour.** [`forecast`] what maintenance will do, [`rows`] how it is told, [`summary`] counted; [`versions`] what is
-//! offered and who uses it; [`why`] what one Shoot waits for; [`world`] profiles and Shoots, [`what_if`] other dates and
-//! classifications; [`explain`] why a version is chosen or left.
+//! offered and who uses it; [`why`] what one Shoot waits for; [`world`] profiles and Shoots, [`given`] those of manifests,
+//! [`what_if`] other dates and classifications; [`explain`] why a version is chosen or left.
 
 pub(crate) mod explain;
 pub(crate) mod forecast;
+mod given;
 mod rows;
 mod summary;
 pub(crate) mod versions;

@@ -6,6 +6,8 @@ use std::str::FromStr;
 use api::core::CloudProfile;
 use apimachinery::meta::Time;
 use chrono::{DateTime, Utc};
+use domain::profile::Profile;
+use domain::validation::cloud_profile::cloud_profile_update;
 
 use crate::failure::Failure;
 use crate::live::ask::instant::When;
@@ -64,7 +66,8 @@ impl FromStr for Classify {
     }
 }
 
-/// Changes the profiles; dates are counted from `now` where they are distances.
+/// Changes the profiles; dates are counted from `now` where they are distances. What the API server would say against
+/// the change comes back in lines.
 ///
 /// # Errors
 /// A selector that no version of any profile fits.
@@ -72,15 +75,24 @@ pub(crate) fn apply(
     profiles: &mut [CloudProfile],
     expire: &[Expire],
     classify: &[Classify],
+    rules: Profile,
     now: DateTime<Utc>,
-) -> Result<(), Failure> {
+) -> Result<Vec<String>, Failure> {
+    let before = profiles.to_vec();
     for Expire(selector, date) in expire {
         each(profiles, selector, |expiration, _| *expiration = Some(Time(date.behind(now))))?;
     }
     for Classify(selector, class) in classify {
         each(profiles, selector, |_, classification| *classification = Some(class.clone()))?;
     }
-    Ok(())
+    let refused = |new: &CloudProfile, old: &CloudProfile| {
+        let known = cloud_profile_update(old, old, rules, now);
+        let errors = cloud_profile_update(new, old, rules, now).into_iter().filter(|error| !known.contains(error));
+        let name = &new.metadata.name;
+        let told = errors.map(|error| format!("what if: the API server would refuse CloudProfile {name:?}: {error}"));
+        told.collect::<Vec<_>>()
+    };
+    Ok(profiles.iter().zip(&before).flat_map(|(new, old)| refused(new, old)).collect())
 }
 
 fn each(
@@ -136,13 +148,21 @@ mod tests {
         profile.spec.kubernetes.versions =
             vec![api::core::ExpirableVersion { version: "1.31.2".into(), ..Default::default() }];
         let mut profiles = [profile];
-        let expire = |text: &str| [text.parse::<Expire>().expect("an expiration")];
-        apply(&mut profiles, &expire("kubernetes/1.31=2027-01-31"), &[], DateTime::UNIX_EPOCH).expect("it is offered");
-        assert!(profiles[0].spec.kubernetes.versions[0].expiration_date.is_some());
+        let mut apply = |text: &str| {
+            let expire = [text.parse::<Expire>().expect("an expiration")];
+            super::apply(&mut profiles, &expire, &[], Profile::Documents, DateTime::UNIX_EPOCH)
+        };
         assert_eq!(
-            apply(&mut profiles, &expire("kubernetes/1.32=2027-01-31"), &[], DateTime::UNIX_EPOCH),
+            apply("kubernetes/1.31=2027-01-31").expect("it is offered"),
+            ["what if: the API server would refuse CloudProfile \"\": spec.kubernetes.versions[].expirationDate: \
+                 Invalid value: 2027-01-31 00:00:00 +0000 UTC: expiration date of latest kubernetes version ('1.31.2') must \
+                 not be set"]
+        );
+        assert_eq!(
+            apply("kubernetes/1.32=2027-01-31"),
             Err(Failure::input("no CloudProfile has a version kubernetes/1.32", "the nearest is `kubernetes/1.31.2`"))
         );
+        assert!(profiles[0].spec.kubernetes.versions[0].expiration_date.is_some());
         assert!("kubernetes/1.31=soon".parse::<Expire>().is_err());
         assert!("kubernetes/1.31=expired".parse::<Classify>().is_err());
     }

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Manifests and what is said of them. Source: docs/usage/shoot-operations/shoot_versions.md, "Version Requirements".
+
+use super::*;
+
+const PROFILE: &str = "\
+apiVersion: core.gardener.cloud/v1beta1
+kind: CloudProfile
+metadata: {name: aws}
+spec:
+  type: aws
+  kubernetes:
+    versions:
+    - {version: 1.31.2}
+    - {version: 1.30.4, classification: supported, expirationDate: \"2025-01-01T00:00:00Z\"}
+  machineImages:
+  - name: os
+    versions:
+    - {version: 2.0.0}
+    - {version: 1.5.0, classification: deprecated}
+  machineTypes: [{name: small, cpu: \"1\", gpu: \"0\", memory: 1Gi}]
+  regions: [{name: here}]
+";
+
+const SHOOT: &str = "\
+apiVersion: core.gardener.cloud/v1beta1
+kind: Shoot
+metadata: {name: a, namespace: b}
+spec:
+  cloudProfileName: aws
+  region: here
+  secretBindingName: aws
+  networking: {type: calico}
+  kubernetes: {version: 1.31.2}
+  maintenance:
+    timeWindow: {begin: 220000+0000, end: 230000+0000}
+  provider:
+    type: aws
+    workers:
+    - name: one
+      minimum: 1
+      maximum: 1
+      machine: {type: small, image: {name: os, version: 2.0.0}}
+";
+
+/// A world, and the lines that an accepting reader would be warned by.
+#[track_caller]
+fn world(text: &str) -> World {
+    let random = Random::new(1);
+    let now = "2025-06-01T00:00:00Z".parse().expect("RFC 3339");
+    let reading = Reading { random: &random, now, rules: Profile::Documents };
+    let mut world = World::default();
+    manifests::parse_with("f.yaml", text, &mut |manifest, source| {
+        world.read(manifest, source, reading);
+        Ok(())
+    })
+    .expect("YAML");
+    world.judge_namespaced(now);
+    world.complete(now);
+    world
+}
+
+fn violations_of(text: &str) -> Vec<String> {
+    world(text).remarks.violations.iter().map(ToString::to_string).collect()
+}
+
+/// A text in which a part is replaced; the part must be there.
+#[track_caller]
+fn with(text: &str, part: &str, other: &str) -> String {
+    assert!(text.contains(part), "{part}");
+    text.replace(part, other)
+}
+
+#[test]
+fn what_a_landscape_may_have_stored_is_taken() {
+    let both = format!("{PROFILE}---\n{SHOOT}");
+    assert_eq!(violations_of(&both), [] as [&str; 0]);
+    // Fields that are null are not set.
+    assert_eq!(violations_of(&with(&both, "{type: calico}", "{type: calico, pods: null}")), [] as [&str; 0]);
+    // An operation was asked for when it could be, and the Shoot has changed since.
+    let asked = with(SHOOT, "namespace: b", "namespace: b, annotations: {gardener.cloud/operation: rotate-ca-start}");
+    let reconciling = format!("{asked}status: {{lastOperation: {{type: Reconcile, state: Processing}}}}\n");
+    assert_eq!(violations_of(&reconciling), [] as [&str; 0]);
+    assert_eq!(violations_of(&asked).len(), 1);
+}
+
+#[test]
+fn what_the_api_server_refuses_is_told_with_its_line() {
+    let check = |text: &str, part: &str, other: &str, expected: &[&str]| {
+        assert_eq!(violations_of(&with(text, part, other)), expected, "{part} → {other}");
+    };
+    check(
+        PROFILE,
+        "  - name: os\n",
+        "  - name: os\n    updateStrategie: patch\n",
+        &["f.yaml:12: CloudProfile aws: unknown field \"spec.machineImages[0].updateStrategie\""],
+    );
+    check(
+        PROFILE,
+        "{version: 1.31.2}",
+        "{version: 1.31.2, classification: stable}",
+        &[
+            "f.yaml:8: CloudProfile aws: spec.kubernetes.versions[0].classification: Unsupported value: \"stable\": supported \
+           values: \"deprecated\", \"preview\", \"supported\"",
+        ],
+    );
+    let clash = |line: usize, index: usize, version: &str| {
+        format!(
+            "f.yaml:{line}: CloudProfile aws: spec.kubernetes.versions[{index}]: Forbidden: unable to add version \
+             \"{version}\" with classification \"supported\". Only one \"supported\" version is allowed per minor version"
+        )
+    };
+    check(
+        PROFILE,
+        "- {version: 1.31.2}",
+        "- {version: 1.31.2}\n    - {version: 1.30.5, classification: supported}",
+        &[&clash(9, 1, "1.30.5"), &clash(10, 2, "1.30.4")],
+    );
+    let window = violations_of(&with(SHOOT, "begin: 220000+0000", "begin: \"00:30\""));
+    assert_eq!(window.len(), 1);
+    assert!(
+        window[0].starts_with("f.yaml:11: Shoot b/a: spec.maintenance.timeWindow.begin/end: Invalid value:"),
+        "{window:?}"
+    );
+    check(
+        SHOOT,
+        "minimum: 1",
+        "minimum: one",
+        &["f.yaml:15: Shoot b/a: json: cannot unmarshal string into Go struct field \
+           Worker.spec.provider.workers.minimum of type int32"],
+    );
+}
+
+#[test]
+fn a_namespaced_profile_must_fit_its_parent_and_have_one() {
+    let own = "---\napiVersion: core.gardener.cloud/v1beta1\nkind: NamespacedCloudProfile\nmetadata: {name: n, namespace: b}\n\
+               spec:\n  parent: {kind: CloudProfile, name: aws}\n  kubernetes: {versions: [{version: 1.30.4, expirationDate: \
+               \"2025-05-01T00:00:00Z\"}]}\n";
+    assert_eq!(violations_of(&format!("{PROFILE}{own}")), [] as [&str; 0]);
+    assert_eq!(
+        violations_of(&format!("{PROFILE}{}", with(own, "1.30.4", "1.29.1"))),
+        [
+            "f.yaml:18: NamespacedCloudProfile b/n: invalid kubernetes version specified: '1.29.1' does not exist in parent \
+          CloudProfile and thus cannot be overridden"
+        ]
+    );
+    let alone = world(own.trim_start_matches("---\n"));
+    assert_eq!(
+        alone.notes,
+        [
+            "NamespacedCloudProfile b/n: its parent CloudProfile \"aws\" is not given, and its status offers nothing: what it \
+          offers is not known"
+        ]
+    );
+    assert!(alone.offers().is_empty());
+}
+
+#[test]
+fn what_is_filled_in_is_noted_and_what_cannot_be_is_told() {
+    let open = with(&with(SHOOT, "version: 1.31.2", "version: \"1.31\""), ", image: {name: os, version: 2.0.0}", "");
+    let filled = world(&format!("{PROFILE}---\n{open}"));
+    assert_eq!(filled.remarks.violations, []);
+    assert_eq!(filled.shoots[0].spec.kubernetes.version, "1.31.2");
+    assert_eq!(
+        filled.notes,
+        [
+            "Shoot b/a: spec.kubernetes.version \"1.31\" becomes 1.31.2, as for a new Shoot",
+            "Shoot b/a: spec.provider.workers[0].machine.image is omitted and becomes os 2.0.0, as for a new Shoot"
+        ]
+    );
+    let nothing = with(&open, "\"1.31\"", "\"1.29\"");
+    let told = violations_of(&format!("{PROFILE}---\n{nothing}"));
+    assert_eq!(told.len(), 1);
+    assert!(
+        told[0].starts_with(
+            "f.yaml:26: Shoot b/a: spec.kubernetes.version: Invalid value: \"1.29\": couldn't find a suitable version"
+        ),
+        "{told:?}"
+    );
+    // Without the profile nothing can be said of versions, but of all else.
+    let odd = with(&open, "region: here", "region: \"\"");
+    assert_eq!(violations_of(&odd), ["f.yaml:6: Shoot b/a: spec.region: Required value: must specify a region"]);
+}
+
+#[test]
+fn what_the_profile_does_not_have_is_noted() {
+    let strange = with(
+        &with(SHOOT, "version: 1.31.2", "version: 1.31.9"),
+        "{name: os, version: 2.0.0}",
+        "{name: o, version: 2.0.0}",
+    );
+    let mut world = world(&format!("{PROFILE}---\n{strange}"));
+    world.note_unoffered();
+    assert_eq!(world.remarks.violations, []);
+    assert_eq!(
+        world.notes,
+        [
+            "CloudProfile \"aws\" does not have a machine image o, which worker pool one of Shoot b/a has",
+            "CloudProfile \"aws\" does not offer Kubernetes 1.31.9, which Shoot b/a has"
+        ]
+    );
+}
+
+#[test]
+fn violations_that_are_alike_are_told_once() {
+    let text = |what: &str| Violation {
+        origin: Origin { file: "f".to_owned(), line: 1 },
+        subject: "Shoot a/b".to_owned(),
+        what: what.to_owned(),
+        is_left_out: false,
+    };
+    let (first, second) = (text("workers[0].a[key]: x"), text("workers[12].a[key]: x"));
+    assert_eq!(first.likeness(), second.likeness());
+    assert_ne!(first.likeness(), text("workers[0].a[other]: x").likeness());
+}
