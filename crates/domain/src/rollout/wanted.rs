@@ -14,7 +14,7 @@ use api::machine::{
 use apimachinery::meta::{LabelSelector, ObjectMeta, RawExtension};
 use serde_json::{Value, json};
 
-use super::zones::{Share, distribute};
+use super::zones::{Share, distribute, suffixes};
 use super::{FINALIZER, POOL_LABEL};
 use crate::worker_pool::{HashInputs, UpdateStrategy};
 
@@ -56,9 +56,8 @@ pub fn machine_deployments<'a>(worker: &'a Worker, shoot: &Shoot) -> Vec<Wanted<
         let hash =
             HashInputs::of_extension_pool(shoot, pool).machine_class_hash(pool.node_agent_secret_name.as_deref());
         let shares = distribute(pool.minimum, pool.maximum, &pool.max_surge, &pool.max_unavailable, pool.zones.len());
-        for (index, share) in shares.into_iter().enumerate() {
+        for (index, (share, suffix)) in shares.into_iter().zip(suffixes(pool.zones.len())).enumerate() {
             let zone = pool.zones.get(index).map_or("", String::as_str);
-            let suffix = if pool.zones.is_empty() { String::new() } else { format!("-z{}", index + 1) };
             let name = format!("{}-{}{suffix}", worker.metadata.namespace, pool.name);
             wanted.push(Wanted { class_name: format!("{name}-{hash}"), name, worker, pool, zone, share });
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How a pool is divided over its zones.
+//! How a pool is divided over its zones, and what becomes of its nodes when they change.
 
+use api::core::Worker;
 use apimachinery::meta::IntOrString;
 
 use super::limits::percentage;
@@ -41,6 +42,52 @@ pub fn distribute(
         .collect()
 }
 
+/// What a pool's MachineDeployments have behind the pool's name, in the order of its zones: `-z1`, `-z2`. A pool without
+/// zones has one MachineDeployment, with nothing behind its name.
+///
+/// So a MachineDeployment stands for a place in the list, not for a zone: where another zone takes a place, nodes stay,
+/// and only new ones come up in the other zone.
+pub fn suffixes(zones: usize) -> Vec<String> {
+    if zones == 0 { vec![String::new()] } else { (1..=zones).map(|index| format!("-z{index}")).collect() }
+}
+
+/// What a change of zones does to the nodes that a pool has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Moves {
+    /// They stay.
+    #[default]
+    None,
+    /// Some are removed, and come again in other zones.
+    Some,
+    /// All are replaced: none of the pool's MachineDeployments is left.
+    All,
+}
+
+/// What becomes of a pool's nodes by a change of its zones. How many a MachineDeployment has lies between its minimum and
+/// its maximum: nodes move for certain where a maximum gets below the minimum of before.
+pub fn moves(old: &Worker, new: &Worker) -> Moves {
+    if old.zones == new.zones {
+        return Moves::None;
+    }
+    let none = IntOrString::Int(0);
+    let parts = |worker: &Worker| {
+        let shares = distribute(worker.minimum, worker.maximum, &none, &none, worker.zones.len());
+        suffixes(worker.zones.len()).into_iter().zip(shares).collect::<Vec<_>>()
+    };
+    let after = parts(new);
+    let of_after = |suffix: &str| after.iter().find(|(known, _)| known == suffix).map(|(_, share)| share);
+    let before: Vec<_> = parts(old).into_iter().filter(|(_, share)| share.maximum > 0).collect();
+    if before.is_empty() {
+        Moves::None
+    } else if before.iter().all(|(suffix, _)| of_after(suffix).is_none()) {
+        Moves::All
+    } else if before.iter().any(|(suffix, share)| of_after(suffix).is_none_or(|now| now.maximum < share.minimum)) {
+        Moves::Some
+    } else {
+        Moves::None
+    }
+}
+
 const fn part(total: i32, zones: i32, index: i32) -> i32 {
     total.div_euclid(zones) + if index < total.rem_euclid(zones) { 1 } else { 0 }
 }
@@ -73,6 +120,43 @@ mod tests {
         assert_eq!(numbers, [(2, 4), (2, 3), (1, 3)]);
         let surges: Vec<_> = shares.into_iter().map(|share| share.max_surge).collect();
         assert_eq!(surges, [IntOrString::Int(1), IntOrString::Int(0), IntOrString::Int(0)]);
+    }
+
+    /// Zones and numbers of before and after, and what becomes of the nodes.
+    const MOVES: &str = "
+-     3-3 => a     3-3 All
+a     3-3 => -     3-3 All
+a,b   3-3 => -     3-3 All
+a     3-3 => a     5-5 None
+# At the end: the others get less where the number is fixed.
+a     3-3 => a,b,c 3-3 Some
+a     1-9 => a,b   1-9 None
+a     4-6 => a,b   4-6 Some
+# Taken: the last MachineDeployment goes, whichever zone was taken.
+a,b,c 3-3 => a,b   3-3 Some
+a,b,c 3-3 => a,c   3-3 Some
+# Moved, or another zone in its place: nodes stay where they are.
+a,b   3-3 => b,a   3-3 None
+a     3-3 => b     3-3 None
+-     0-0 => a     3-3 None
+";
+
+    #[test]
+    fn nodes_follow_the_machine_deployments_of_their_zones() {
+        let worker = |zones: &str, numbers: &str| {
+            let (minimum, maximum) = numbers.split_once('-').expect("two numbers");
+            Worker {
+                minimum: minimum.parse().expect("a number"),
+                maximum: maximum.parse().expect("a number"),
+                zones: if zones == "-" { Vec::new() } else { zones.split(',').map(str::to_owned).collect() },
+                ..Worker::default()
+            }
+        };
+        for row in MOVES.lines().filter(|row| !row.is_empty() && !row.starts_with('#')) {
+            let words: Vec<&str> = row.split_whitespace().collect();
+            let moved = moves(&worker(words[0], words[1]), &worker(words[3], words[4]));
+            assert_eq!(format!("{moved:?}"), words[5], "row: {row}");
+        }
     }
 
     #[test]

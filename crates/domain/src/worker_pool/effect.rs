@@ -7,6 +7,7 @@ use api::core::{Shoot, Worker};
 
 use super::hash::{Field, HashVersion, Inputs};
 use super::{HashInputs, UpdateStrategy};
+use crate::rollout::zones::{Moves, moves};
 
 /// The effect on a pool's nodes, from nothing to everything.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -16,6 +17,8 @@ pub enum Effect {
     None,
     /// The kubelet of each node is restarted in another patch version.
     KubeletRestart,
+    /// Some nodes are removed, and come again in other zones.
+    Moving,
     /// Each node is drained and updated, a few at a time.
     AutoInPlace,
     /// Each node is drained and updated once the user selects it.
@@ -25,11 +28,12 @@ pub enum Effect {
 }
 
 impl Effect {
-    /// As scripts read it: `none`, `kubeletRestart`, `rolling`, `autoInPlace`, `manualInPlace`.
+    /// As scripts read it: `none`, `kubeletRestart`, `moving`, `rolling`, `autoInPlace`, `manualInPlace`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",
             Self::KubeletRestart => "kubeletRestart",
+            Self::Moving => "moving",
             Self::AutoInPlace => "autoInPlace",
             Self::ManualInPlace => "manualInPlace",
             Self::Rolling => "rolling",
@@ -49,17 +53,30 @@ pub struct PoolEffect {
 /// What the step from `old` to `new` does to each pool that is in both, by pool name.
 ///
 /// `version` is the form of hash that the landscape's gardenlet uses for new pools; a step that changes it as well is
-/// not looked at, since it alone rolls nothing ([`super::OscKeys`]). Fields that no hash contains, a pool's size
-/// included, have no effect on existing nodes and are not listed.
+/// not looked at, since it alone rolls nothing ([`super::OscKeys`]). Zones are in no hash, but decide which
+/// MachineDeployments a pool has ([`crate::rollout::zones`]). Other fields that no hash contains, a pool's size included,
+/// have no effect on existing nodes and are not listed.
 pub fn effects(old: &Shoot, new: &Shoot, version: HashVersion) -> BTreeMap<String, PoolEffect> {
     let old_pools: BTreeMap<&str, &Worker> =
         old.spec.provider.workers.iter().map(|worker| (worker.name.as_str(), worker)).collect();
     let mut effects = BTreeMap::new();
     for (index, worker) in new.spec.provider.workers.iter().enumerate() {
-        let Some(before) = old_pools.get(worker.name.as_str()) else { continue };
-        let before = HashInputs::of_shoot(old, before);
+        let Some(known) = old_pools.get(worker.name.as_str()) else { continue };
+        let before = HashInputs::of_shoot(old, known);
         let after = HashInputs::of_shoot(new, worker);
-        effects.insert(worker.name.clone(), pool_effect(&before, &after, version, &Paths { index, worker }));
+        let paths = Paths { index, worker };
+        let mut effect = pool_effect(&before, &after, version, &paths);
+        // Nodes that stay in no MachineDeployment are replaced, whatever the pool's strategy.
+        let by_zones = match moves(known, worker) {
+            Moves::None => Effect::None,
+            Moves::Some => Effect::Moving,
+            Moves::All => Effect::Rolling,
+        };
+        if by_zones != Effect::None {
+            effect.effect = effect.effect.max(by_zones);
+            effect.triggers.push(paths.pool("zones"));
+        }
+        effects.insert(worker.name.clone(), effect);
     }
     effects
 }
@@ -271,6 +288,25 @@ mod tests {
         check_pool(V1, Some("AutoInPlaceUpdate"), set_image, "autoInPlace", &[image]);
         check_pool(V1, Some("ManualInPlaceUpdate"), set_image, "manualInPlace", &[image]);
         check_pool(V1, Some("ManualInPlaceUpdate"), other_provider_config, "none", &[]);
+    }
+
+    #[test]
+    fn zones_move_nodes_or_replace_them_all() {
+        use HashVersion::{V1, V2};
+        const ZONES: &str = "spec.provider.workers[0].zones";
+        let first = |_: &mut Shoot, worker: &mut Worker| worker.zones = vec!["a".into()];
+        check(V1, first, "rolling", &[ZONES]);
+        check(V2, first, "rolling", &[ZONES]);
+        check_pool(V1, Some("AutoInPlaceUpdate"), first, "rolling", &[ZONES]);
+        let mut old = shoot();
+        old.spec.provider.workers[0].zones = vec!["a".into(), "b".into()];
+        let effect_of = |zones: &[&str]| {
+            let mut new = old.clone();
+            new.spec.provider.workers[0].zones = zones.iter().map(ToString::to_string).collect();
+            effects(&old, &new, V1).remove("w").expect("the pool is in both")
+        };
+        assert_eq!((effect_of(&["a"]).effect, effect_of(&["b", "a"]).effect), (Effect::Moving, Effect::None));
+        assert_eq!(effect_of(&["a"]).triggers, [ZONES]);
     }
 
     #[test]

@@ -130,6 +130,11 @@ fn compare_pools(shoot: &Shoot, rolled: &api::extensions::Worker, found: &mut BT
             };
             found.entry(path).or_insert_with(|| format!("{from} to {to}"));
         }
+        if known.zones != worker.zones {
+            let shown = |zones: &[String]| text(&if zones.is_empty() { Value::Null } else { zones.into() });
+            let change = || format!("{} to {}", shown(&known.zones), shown(&worker.zones));
+            found.entry(format!("{path}.zones")).or_insert_with(change);
+        }
     }
     for known in &rolled.spec.pools {
         if !shoot.spec.provider.workers.iter().any(|worker| worker.name == known.name) {
