@@ -9,8 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use api::core::{CloudProfileSpec, LastMaintenance, Shoot};
 use chrono::{DateTime, Utc};
 use controller::{Api, Change, Controller, Error, EventType, ObjectKey, ObjectRef, Patch, Recorder, Requeue};
-use domain::maintenance::{self, Plan, Planned, Restarters, Severity, agenda, report};
-use domain::profile::Profile;
+use domain::maintenance::{self, Plan, Restarters, Severity, agenda, report};
 use domain::{annotations, cloud_profile};
 use process::Context;
 use serde_json::{Value, json};
@@ -21,22 +20,14 @@ use crate::{GARDEN, Options};
 /// Name of the controller.
 pub const NAME: &str = "shoot-maintenance";
 
-/// What the controller remembers of a Shoot.
-#[derive(Clone, Copy, Default)]
-struct Memory {
-    planned: Option<Planned>,
-    /// How often the window of a plan became void; a pass sees by it that this happened while it worked.
-    voided: u64,
-}
-
 struct Reconciler {
     context: Context,
     stores: Stores,
     shoots: Api<Shoot>,
     recorder: Recorder,
     restarters: Restarters,
-    profile: Profile,
-    memory: Mutex<BTreeMap<ObjectKey, Memory>>,
+    /// The timer of each Shoot, which is all that a restart forgets.
+    planned: Mutex<BTreeMap<ObjectKey, DateTime<Utc>>>,
 }
 
 /// Runs the controller.
@@ -45,8 +36,7 @@ pub async fn run(context: Context, stores: Stores, options: Options) {
         shoots: Api::all(&context, GARDEN),
         recorder: Recorder::named(&context, GARDEN, "shoot-maintenance-controller"),
         restarters: options.config.shoot_maintenance,
-        profile: options.profile,
-        memory: Mutex::default(),
+        planned: Mutex::default(),
         stores: stores.clone(),
         context: context.clone(),
     });
@@ -65,25 +55,17 @@ pub async fn run(context: Context, stores: Stores, options: Options) {
 }
 
 impl Reconciler {
-    fn memory(&self) -> MutexGuard<'_, BTreeMap<ObjectKey, Memory>> {
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    fn planned(&self) -> MutexGuard<'_, BTreeMap<ObjectKey, DateTime<Utc>>> {
+        self.planned.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A Shoot that is new is looked at, and one whose maintenance is requested or whose window counts anew.
+    /// A Shoot that is new is looked at, and one whose maintenance is requested or for which another window counts.
     fn keys(&self, change: &Change<Shoot>) -> Vec<ObjectKey> {
         let is_looked_at = match (&change.old, &change.new) {
             (None, Some(_)) => true,
-            (Some(old), Some(new)) => {
-                if agenda::update_replans(old, new, self.profile) {
-                    let mut memory = self.memory();
-                    let memory = memory.entry(change.key.clone()).or_default();
-                    memory.planned = memory.planned.map(Planned::void);
-                    memory.voided += 1;
-                }
-                agenda::update_is_looked_at(old, new, self.profile)
-            }
+            (Some(old), Some(new)) => agenda::update_is_looked_at(old, new, self.context.clock.now()),
             (_, None) => {
-                self.memory().remove(&change.key);
+                self.planned().remove(&change.key);
                 false
             }
         };
@@ -93,21 +75,19 @@ impl Reconciler {
     async fn reconcile(&self, key: &ObjectKey) -> Result<Requeue, Error> {
         let Some(shoot) = self.stores.shoots.get(key) else { return Ok(Requeue::OnChange) };
         if shoot.metadata.is_being_deleted() {
-            self.memory().remove(key);
+            self.planned().remove(key);
             return Ok(Requeue::OnChange);
         }
         let now = self.context.clock.now();
-        let before = self.memory().get(key).copied().unwrap_or_default();
-        let turn = agenda::turn(&shoot, before.planned, now, |span| {
+        let planned = self.planned().get(key).copied();
+        let turn = agenda::turn(&shoot, planned, now, |span| {
             span.instant(self.context.random.draw(agenda::NEXT_RUN_DRAW, &key.to_string(), span.ordinal()))
         });
         if turn.is_due {
             self.maintain(&shoot, now).await?;
         }
-        let mut memory = self.memory();
-        let after = memory.entry(key.clone()).or_default();
-        after.planned = Some(if after.voided == before.voided { turn.next } else { turn.next.void() });
-        Ok(Requeue::At(turn.next.at))
+        self.planned().insert(key.clone(), turn.next);
+        Ok(Requeue::At(turn.next))
     }
 
     /// One run. What a user should know goes into `status.lastMaintenance` and Events; an error, after which the run is

@@ -3,8 +3,10 @@
 
 use api::core::Shoot;
 use apimachinery::field::FieldError;
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta, Utc};
 use clock::Random;
+use domain::maintenance::upcoming;
+use domain::profile::Profile;
 use domain::validation::shoot::{self, Gates};
 use domain::{annotations, defaulting, generation, reconcile, warnings};
 use generic_apiserver::registry::Generation;
@@ -17,14 +19,24 @@ use crate::{CLUSTER, Options};
 pub struct ShootStrategy {
     gates: Gates,
     credentials_rotation_interval: TimeDelta,
+    profile: Profile,
     random: Random,
 }
 
 impl ShootStrategy {
-    /// The strategy of a server; `random` draws default maintenance time windows.
+    /// The strategy of a server; `random` draws default maintenance time windows, and when the upcoming maintenance is.
     pub fn new(options: &Options, random: Random) -> Self {
         let credentials_rotation_interval = options.credentials_rotation_interval;
-        Self { gates: options.gates, credentials_rotation_interval, random }
+        Self { gates: options.gates, credentials_rotation_interval, profile: options.profile, random }
+    }
+
+    /// Keeps the window that counts until the upcoming maintenance, whatever a client says of it.
+    fn keep_upcoming_window(&self, object: &mut Shoot, old: &Shoot, now: DateTime<Utc>) {
+        let draw = |purpose: &str, key: &str, ordinal: u64| self.random.draw(purpose, key, ordinal);
+        match upcoming::on_update(old, object, self.profile, now, &draw) {
+            Some(kept) => drop(object.metadata.annotations.insert(upcoming::KEY.to_owned(), kept)),
+            None => drop(object.metadata.annotations.remove(upcoming::KEY)),
+        }
     }
 }
 
@@ -38,6 +50,7 @@ impl Strategy<Shoot> for ShootStrategy {
 
     fn prepare_for_create(&self, object: &mut Shoot, _: &RequestContext) {
         defaulting::sync_cloud_profile_reference(object);
+        object.metadata.annotations.remove(upcoming::KEY);
     }
 
     fn validate_create(&self, object: &Shoot, _: &RequestContext) -> Vec<FieldError> {
@@ -61,6 +74,7 @@ impl Strategy<Shoot> for ShootStrategy {
         if raised {
             object.metadata.generation = old.metadata.generation + 1;
         }
+        self.keep_upcoming_window(object, old, request.now);
     }
 
     fn validate_update(&self, object: &Shoot, old: &Shoot, request: &RequestContext) -> Vec<FieldError> {

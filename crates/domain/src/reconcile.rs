@@ -10,7 +10,8 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::annotations;
 use crate::last_operation::{ABORTED, FAILED, OperationType, SUCCEEDED};
-use crate::window::{Span, effective_window};
+use crate::maintenance::upcoming;
+use crate::window::Span;
 
 /// What a write makes of `metadata.generation` and of the operation annotation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -204,10 +205,13 @@ pub fn schedule_of(
     if is_failed(shoot, settings) || is_ignored(shoot, settings) {
         return Schedule { reconcile_now: false, enqueue: Enqueue::Now, requeue: NextSync::Never };
     }
-    let window = effective_window(shoot);
+    let window = upcoming::effective_window(shoot, now);
     let in_window_only = settings.reconcile_in_maintenance_only || is_confined(&shoot.spec);
-    let requeue =
-        if in_window_only { NextSync::Within(window.next(now)) } else { NextSync::After(sync_period(shoot, settings)) };
+    let requeue = if in_window_only {
+        NextSync::Within(upcoming::next(shoot, now))
+    } else {
+        NextSync::After(sync_period(shoot, settings))
+    };
     if operation != OperationType::Reconcile || !is_up_to_date(shoot) || !in_window_only {
         return Schedule { reconcile_now: true, enqueue: Enqueue::Now, requeue };
     }
@@ -217,7 +221,7 @@ pub fn schedule_of(
     if window.contains(now) && !is_done {
         Schedule { reconcile_now: true, enqueue: Enqueue::Within(window.rest_or_next(now)), requeue }
     } else {
-        Schedule { reconcile_now: false, enqueue: Enqueue::Within(window.next(now)), requeue }
+        Schedule { reconcile_now: false, enqueue: Enqueue::Within(upcoming::next(shoot, now)), requeue }
     }
 }
 
@@ -454,7 +458,7 @@ Reconcile  Succeeded  migrate  => Migrate
             let Enqueue::Within(span) = schedule.enqueue else { panic!("in a window") };
             let turn = if span.earliest == now { "rest" } else { "next" };
             assert_eq!([if schedule.reconcile_now { "yes" } else { "no" }, turn], words[3..], "row: {row}");
-            assert_eq!(schedule.requeue, NextSync::Within(effective_window(&shoot).next(now)), "row: {row}");
+            assert_eq!(schedule.requeue, NextSync::Within(upcoming::next(&shoot, now)), "row: {row}");
         }
     }
 }

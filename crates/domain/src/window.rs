@@ -237,18 +237,13 @@ pub fn nominal_window(maintenance: Option<&Maintenance>) -> Option<Window> {
     Window::parse(&window.begin, &window.end).ok()
 }
 
-/// The part of the maintenance window in which new maintenance may begin.
+/// The part of the maintenance window of the spec in which new maintenance may begin; whether it is the one that counts
+/// now, [`crate::maintenance::upcoming`] knows.
 ///
 /// Without `.spec.maintenance.timeWindow`, or with one that does not parse, the window is always open. Never fails.
 /// Source: docs/usage/shoot/shoot_maintenance.md.
 pub fn effective_window(shoot: &Shoot) -> Window {
     nominal_window(shoot.spec.maintenance.as_ref()).map_or(Window::ALWAYS, Window::effective)
-}
-
-/// When the next window of a Shoot begins, as seen from an instant; from exactly a begin it is that begin. `None`: the
-/// Shoot has no window, or it does not parse.
-pub fn next_begin(shoot: &Shoot, from: DateTime<Utc>) -> Option<DateTime<Utc>> {
-    Some(nominal_window(shoot.spec.maintenance.as_ref())?.next(from).earliest)
 }
 
 /// The window that defaulting gives to a Shoot: one hour that begins at a full hour from 0 to 22, UTC.
@@ -395,29 +390,5 @@ mod tests {
         assert_eq!(hours("220000+0000", "220000+0000"), 24);
         assert_eq!(hours("220000+0000", "040000+0000"), 6);
         assert_eq!(hours("220000+0100", "230000+0000"), 2);
-    }
-
-    #[test]
-    fn the_next_begin_is_never_of_a_window_that_is_open() {
-        let shoot = |begin: &str, end: &str| {
-            let window = MaintenanceTimeWindow { begin: begin.to_owned(), end: end.to_owned() };
-            let maintenance = Maintenance { time_window: Some(window), ..Maintenance::default() };
-            let mut shoot = Shoot::default();
-            shoot.spec.maintenance = Some(maintenance);
-            shoot
-        };
-        for (begin, end, from, expected) in [
-            ("220000+0000", "230000+0000", "01T21:59:59", Some("01T22:00:00")),
-            ("220000+0000", "230000+0000", "01T22:00:00", Some("01T22:00:00")),
-            ("220000+0000", "230000+0000", "01T22:00:01", Some("02T22:00:00")),
-            ("220000+0000", "230000+0000", "01T23:30:00", Some("02T22:00:00")),
-            ("230000+0000", "010000+0000", "02T00:30:00", Some("02T23:00:00")),
-            ("230000+0100", "000000+0100", "01T21:00:00", Some("01T22:00:00")),
-            ("late", "230000+0000", "01T21:00:00", None),
-        ] {
-            let actual = next_begin(&shoot(begin, end), instant(from));
-            assert_eq!(actual, expected.map(instant), "{begin} to {end} from {from}");
-        }
-        assert_eq!(next_begin(&Shoot::default(), instant("01T21:00:00")), None);
     }
 }

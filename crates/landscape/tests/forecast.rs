@@ -57,6 +57,7 @@ fn counts_of(life: &Life, changes: &[Change]) -> Seen {
         ("operated", count(&|change| change.subject == Subject::Operation)),
         ("rolled", count(&|change| change.effect == Effect::Rolling)),
         ("restarted", count(&|change| change.effect == Effect::KubeletRestart)),
+        ("waiting windows", life.stretches.iter().filter(|stretch| stretch.has_waiting_window()).count()),
         ("asleep", life.stretches.iter().filter(|stretch| stretch.given.status.hibernated).count()),
         ("edited", life.edits),
         ("offered anew", life.reoffered),

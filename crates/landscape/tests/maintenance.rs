@@ -7,6 +7,8 @@ mod support;
 use api::core::{CloudProfile, Shoot};
 use apimachinery::meta::DeleteOptions;
 use controller::{Api, Patch};
+use domain::annotations::TASKS;
+use domain::maintenance::upcoming;
 use domain::profile::Profile;
 use domain::window::nominal_window;
 use landscape::{Component, Options, preset};
@@ -132,5 +134,103 @@ fn a_changed_window_is_used_instead_of_the_old_one() {
         assert!(last.triggered_time.0 >= instant(from), "{begin}: {}", last.triggered_time);
         audited.until("2023-07-31T12:00:00Z");
         assert_eq!(told(&mut audited), [1, 1], "{begin}");
+    }
+}
+
+/// A landscape whose Shoot `s` confines roll-outs; its window is from nine to ten.
+fn start_confined(profile: Profile) -> Audited {
+    let options = Options { profile, seeds: Vec::new(), ..Options::new(1, evening()) };
+    let mut audited = Audited::start(options);
+    let admin = audited.admin.clone();
+    audited.until_done("2023-07-27T20:00:00Z", preset::create(&admin));
+    let mut shoot = preset::shoot("s");
+    shoot.spec.maintenance.get_or_insert_default().confine_spec_update_rollout = Some(true);
+    audited.run(shoots(&audited).create(&shoot)).expect("the Shoot is valid");
+    audited
+}
+
+fn set_window(audited: &mut Audited, begin: &str, end: &str) {
+    patch(audited, json!({ "spec": { "maintenance": { "timeWindow": { "begin": begin, "end": end } } } }));
+}
+
+/// Whether a run has left its tasks; they are taken away, so that the next run can be told from this one.
+fn was_maintained(audited: &mut Audited) -> bool {
+    let found = audited.shoot("s").metadata.annotation(TASKS).is_some();
+    patch(audited, json!({ "metadata": { "annotations": { TASKS: null } } }));
+    found
+}
+
+/// While roll-outs are confined, a window that is changed counts after the upcoming maintenance, whether
+/// gardener-controller-manager has seen the change or not.
+#[test]
+fn a_confined_window_that_changes_waits_for_the_upcoming_maintenance() {
+    // When gardener-controller-manager is stopped and started.
+    for away in [
+        None,
+        Some(["2023-07-28T00:30:00Z", "2023-07-28T01:30:00Z"]),
+        Some(["2023-07-28T02:00:00Z", "2023-07-28T03:00:00Z"]),
+        Some(["2023-07-28T04:30:00Z", "2023-07-28T05:10:00Z"]),
+        Some(["2023-07-28T06:30:00Z", "2023-07-28T08:10:00Z"]),
+    ] {
+        let mut audited = start_confined(Profile::Documents);
+        let instants = ["2023-07-28T01:00:00Z", "2023-07-28T01:15:00Z", "2023-07-28T08:59:59Z"];
+        let mut steps: Vec<&str> = instants.into_iter().chain(away.into_iter().flatten()).collect();
+        steps.sort_unstable();
+        for step in steps {
+            audited.until(step);
+            match (step, away) {
+                ("2023-07-28T01:00:00Z", _) => set_window(&mut audited, "040000+0000", "050000+0000"),
+                // Two changes in a row: the second one waits as well.
+                ("2023-07-28T01:15:00Z", _) => set_window(&mut audited, "050000+0000", "060000+0000"),
+                (_, Some([stopped, _])) if step == stopped => {
+                    audited.landscape.stop_component(&Component::ControllerManager).expect("it ends");
+                }
+                (_, Some([_, started])) if step == started => {
+                    audited.landscape.start_component(Component::ControllerManager);
+                }
+                _ => {}
+            }
+        }
+        let shoot = audited.shoot("s");
+        assert_eq!(shoot.status.last_maintenance, None, "{away:?}");
+        let kept = r#"{"begin":"090000+0000","end":"100000+0000","until":"2023-07-28T09:45:00Z"}"#;
+        assert_eq!(shoot.metadata.annotation(upcoming::KEY), Some(kept), "{away:?}");
+        was_maintained(&mut audited);
+        audited.until("2023-07-28T09:45:00Z");
+        let last = audited.shoot("s").status.last_maintenance.expect("maintained");
+        assert!(last.triggered_time.0 >= instant("2023-07-28T09:00:00Z"), "{away:?}: {}", last.triggered_time);
+        assert!(was_maintained(&mut audited), "{away:?}");
+        // Once, and from then on in the new window.
+        audited.until("2023-07-29T04:59:59Z");
+        assert!(!was_maintained(&mut audited), "{away:?}");
+        assert_eq!(audited.shoot("s").metadata.annotation(upcoming::KEY), None, "{away:?}");
+        audited.until("2023-07-29T05:45:00Z");
+        assert!(was_maintained(&mut audited), "{away:?}");
+    }
+}
+
+/// What ends the waiting: roll-outs are not confined any more, or the window is the one of before again; and in profile
+/// `upstream` nothing waits. What clients say of the annotation does not count.
+#[test]
+fn a_window_waits_only_while_roll_outs_are_confined() {
+    let window = ("050000+0000", "060000+0000");
+    let release = json!({ "spec": { "maintenance": { "confineSpecUpdateRollout": false } } });
+    let forge = json!({ "metadata": { "annotations": { upcoming::KEY: null } } });
+    for (profile, and_then, expected) in [
+        (Profile::Documents, None, "2023-07-28T09"),
+        (Profile::Documents, Some(forge), "2023-07-28T09"),
+        (Profile::Documents, Some(release), "2023-07-28T05"),
+        (Profile::Upstream, None, "2023-07-28T05"),
+    ] {
+        let mut audited = start_confined(profile);
+        audited.until("2023-07-28T01:00:00Z");
+        set_window(&mut audited, window.0, window.1);
+        if let Some(change) = &and_then {
+            patch(&mut audited, change.clone());
+        }
+        audited.until("2023-07-28T10:00:00Z");
+        let last = audited.shoot("s").status.last_maintenance.expect("maintained").triggered_time.to_string();
+        assert!(last.starts_with(expected), "{profile:?} {and_then:?}: {last}");
+        assert_eq!(told(&mut audited), [1, 1], "{profile:?} {and_then:?}");
     }
 }

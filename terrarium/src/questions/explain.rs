@@ -4,23 +4,48 @@
 use api::core::{CloudProfileSpec, Shoot};
 use chrono::{DateTime, Utc};
 use domain::forecast::choice::{self, Choice};
-use domain::window::{effective_window, nominal_window};
+use domain::maintenance::upcoming;
+use domain::window::Window;
 
 use super::show;
 
 /// The lines about a Shoot at an instant: its window, then each of its versions.
 pub(crate) fn lines(shoot: &Shoot, profile_name: &str, offered: &CloudProfileSpec, now: DateTime<Utc>) -> Vec<String> {
-    let maintenance = shoot.spec.maintenance.as_ref();
-    let window = effective_window(shoot);
-    let nominal = match (nominal_window(maintenance), maintenance.and_then(|one| one.time_window.as_ref())) {
-        (Some(_), Some(written)) => format!("spec.maintenance.timeWindow {} to {}", written.begin, written.end),
-        _ => "spec.maintenance.timeWindow is missing or malformed: always open".to_owned(),
+    let counts = upcoming::time_window(shoot, now);
+    let window = upcoming::effective_window(shoot, now);
+    let nominal = match counts.filter(|window| Window::parse(&window.begin, &window.end).is_ok()) {
+        Some(written) => format!("spec.maintenance.timeWindow {} to {}", written.begin, written.end),
+        None => "spec.maintenance.timeWindow is missing or malformed: always open".to_owned(),
     };
-    let mut lines = vec![format!("{nominal}; new maintenance begins from {} to {} UTC", window.begin, window.end)];
+    let mut lines = Vec::new();
+    match upcoming::upcoming(shoot, now) {
+        None => {
+            lines.push(format!("{nominal}; new maintenance begins from {} to {} UTC", window.begin, window.end));
+        }
+        Some(kept) => {
+            lines.push(format!(
+                "annotation {}: {kept}; new maintenance begins from {} to {} UTC",
+                upcoming::KEY,
+                window.begin,
+                window.end
+            ));
+            lines.push(waiting(shoot));
+        }
+    }
     for choice in choice::choices(shoot, profile_name, offered, now) {
         lines.extend(of_choice(&choice, now));
     }
     lines
+}
+
+/// The line about a window that does not count yet.
+pub(super) fn waiting(shoot: &Shoot) -> String {
+    let written = shoot.spec.maintenance.as_ref().and_then(|maintenance| maintenance.time_window.clone());
+    let written = written.unwrap_or_default();
+    format!(
+        "spec.maintenance.timeWindow {} to {} counts after that: it was changed while roll-outs are confined",
+        written.begin, written.end
+    )
 }
 
 fn of_choice(choice: &Choice, now: DateTime<Utc>) -> Vec<String> {

@@ -16,6 +16,7 @@ use clock::Random;
 use controller::{Api, ListOptions};
 use domain::annotations;
 use domain::forecast::{self, Offer, Settings};
+use domain::maintenance::upcoming;
 use domain::reconcile::is_hibernation_enabled;
 use domain::rotation;
 use process::Context;
@@ -250,12 +251,18 @@ async fn maintenance(
     let random = Random::new(seed);
     let draw = |purpose: &str, key: &str, ordinal: u64| random.draw(purpose, key, ordinal);
     let (run, span) = forecast::next_run(shoot, now, &draw);
+    // The upcoming maintenance of a Shoot whose window waits has the window of before.
+    let waits = upcoming::upcoming(shoot, run).is_some();
+    let field = if waits { format!("annotation {}", upcoming::KEY) } else { "spec.maintenance.timeWindow".to_owned() };
     lines.push(format!(
-        "Next maintenance at {}, in the window from {} to {} (spec.maintenance.timeWindow)",
+        "Next maintenance at {}, in the window from {} to {} ({field})",
         show(run),
         show(span.earliest),
         show(span.end)
     ));
+    if waits {
+        lines.push(format!("  {}", explain::waiting(shoot)));
+    }
     if is_hibernation_enabled(&shoot.spec) {
         lines.push(
             "  spec.hibernation.enabled is true: versions change, nodes come with them when it wakes up".to_owned(),

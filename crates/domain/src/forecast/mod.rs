@@ -4,9 +4,8 @@
 //! [`course`] walks from run to run. What it takes for granted: every reconciliation succeeds before the next window, and
 //! nobody but maintenance and hibernation schedules changes the Shoot; so nobody selects nodes of a pool that is updated
 //! in place by hand, and what is pending there stays so. Runs lie at the instants that the maintenance controller draws; a
-//! window that is open at the beginning counts with the instant it was drawn for. Not in the object, and so not known: a
-//! run that is still planned for a window that has been changed since, and which changes of a confined Shoot the next run
-//! rolls out beside its own.
+//! window that is open at the beginning counts with the instant it was drawn for. Not in the object, and so not known:
+//! which changes of a confined Shoot the next run rolls out beside its own.
 //!
 //! Most windows change nothing, and those are not looked at: after a run that found nothing to do, the next that can find
 //! something comes with the expiration of a version that the Shoot itself uses, or with a change of what is offered; after
@@ -26,16 +25,15 @@ use apimachinery::meta::Time;
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::annotations;
+use crate::maintenance::upcoming;
+pub use crate::maintenance::upcoming::Draw;
 use crate::maintenance::{self, Outcome, Plan, Restarters};
 use crate::reconcile::is_hibernation_enabled;
 use crate::rotation;
 use crate::validation::shoot::Gates;
 use crate::versions::Expirable;
-use crate::window::{Span, Window, effective_window};
+use crate::window::Span;
 use crate::worker_pool::{self, Effect, HashVersion};
-
-/// Draws a random number for a purpose, a key and an ordinal.
-pub type Draw<'a> = dyn Fn(&str, &str, u64) -> u64 + 'a;
 
 /// What is offered to a Shoot, as time goes by.
 #[derive(Clone, Debug, Default)]
@@ -147,38 +145,9 @@ pub struct Course {
     pub last: Shoot,
 }
 
-/// The key by which instants of a Shoot are drawn.
-fn draw_key(shoot: &Shoot) -> String {
-    format!("garden/{}/{}", shoot.metadata.namespace, shoot.metadata.name)
-}
-
-/// The instants of a Shoot's runs: one in each of its windows.
-struct Runs<'a> {
-    window: Window,
-    key: String,
-    draw: &'a Draw<'a>,
-}
-
-impl Runs<'_> {
-    /// The first run at an instant or after it.
-    fn at_or_after(&self, instant: DateTime<Utc>) -> (DateTime<Utc>, Span) {
-        // A window that crosses midnight may have begun the day before.
-        let mut day = instant - TimeDelta::days(1);
-        loop {
-            let span = Span { earliest: self.window.begin_on_day_of(day), end: self.window.end_on_day_of(day) };
-            let run = span.instant((self.draw)(maintenance::NEXT_RUN_DRAW, &self.key, span.ordinal()));
-            if run >= instant {
-                return (run, span);
-            }
-            day += TimeDelta::days(1);
-        }
-    }
-}
-
 /// When the maintenance of a Shoot is next due after an instant, as the controller draws it.
 pub fn next_run(shoot: &Shoot, after: DateTime<Utc>, draw: &Draw<'_>) -> (DateTime<Utc>, Span) {
-    let runs = Runs { window: effective_window(shoot), key: draw_key(shoot), draw };
-    runs.at_or_after(after + TimeDelta::nanoseconds(1))
+    upcoming::run_at_or_after(shoot, after + TimeDelta::nanoseconds(1), draw)
 }
 
 /// What maintenance does to a Shoot from one instant to another. The Shoot is defaulted.
@@ -191,8 +160,7 @@ pub fn course(shoot: &Shoot, offer: &Offer, settings: &Settings<'_>) -> Course {
     }
     settled::begin(&mut course.last, settings.from);
     settled::settle(&mut course.last, &[], settings.from);
-    let runs = Runs { window: effective_window(shoot), key: draw_key(shoot), draw: settings.draw };
-    let (mut now, mut span) = runs.at_or_after(settings.from);
+    let (mut now, mut span) = upcoming::run_at_or_after(shoot, settings.from, settings.draw);
     if maintenance::is_requested(shoot) {
         (now, span) = (settings.from, Span { earliest: settings.from, end: settings.from });
     }
@@ -229,7 +197,7 @@ pub fn course(shoot: &Shoot, offer: &Offer, settings: &Settings<'_>) -> Course {
             let Some(next) = next_cause(&course.last, offer, now, has_failed) else { break };
             next
         };
-        (now, span) = runs.at_or_after(next);
+        (now, span) = upcoming::run_at_or_after(shoot, next, settings.draw);
     }
     course
 }

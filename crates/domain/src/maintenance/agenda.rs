@@ -9,10 +9,8 @@
 use api::core::Shoot;
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::is_requested;
-use crate::profile::Profile;
-use crate::reconcile::is_confined;
-use crate::window::{Span, Window, effective_window};
+use super::{is_requested, upcoming};
+use crate::window::Span;
 
 /// Purpose of the random number that chooses the instant of a Shoot's next run.
 pub const NEXT_RUN_DRAW: &str = "shoot-maintenance";
@@ -21,41 +19,13 @@ pub const NEXT_RUN_DRAW: &str = "shoot-maintenance";
 ///
 /// It is the window after that instant: a run at exactly the begin of a window is followed by the one of tomorrow.
 pub fn next_run(shoot: &Shoot, now: DateTime<Utc>) -> Span {
-    effective_window(shoot).next(now + TimeDelta::nanoseconds(1))
+    upcoming::next(shoot, now + TimeDelta::nanoseconds(1))
 }
 
-/// Whether an update of the Shoot makes the maintenance controller look at it: maintenance is requested, or its next run
-/// has to be planned anew.
-pub fn update_is_looked_at(old: &Shoot, new: &Shoot, profile: Profile) -> bool {
-    (is_requested(new) && !is_requested(old)) || update_replans(old, new, profile)
-}
-
-/// Whether an update of the Shoot makes its planned run void: the time window changed.
-///
-/// While the roll-out is confined before and after, a new window waits in profile `documents`: the planned run keeps
-/// its time.
-pub fn update_replans(old: &Shoot, new: &Shoot, profile: Profile) -> bool {
-    let window =
-        |shoot: &Shoot| shoot.spec.maintenance.as_ref().and_then(|maintenance| maintenance.time_window.clone());
-    let waits = profile.confined_window_change_waits() && is_confined(&old.spec) && is_confined(&new.spec);
-    window(old) != window(new) && !waits
-}
-
-/// The one timer of a Shoot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Planned {
-    /// When it rings.
-    pub at: DateTime<Utc>,
-    /// The window that it was planned for; `None` once that window is void: it still rings, and means nothing then.
-    pub window: Option<Window>,
-}
-
-impl Planned {
-    /// The same timer after the window that it was planned for became void.
-    #[must_use]
-    pub const fn void(self) -> Self {
-        Self { window: None, ..self }
-    }
+/// Whether an update of the Shoot makes the maintenance controller look at it: maintenance is requested, or another
+/// window counts.
+pub fn update_is_looked_at(old: &Shoot, new: &Shoot, now: DateTime<Utc>) -> bool {
+    (is_requested(new) && !is_requested(old)) || upcoming::time_window(old, now) != upcoming::time_window(new, now)
 }
 
 /// What the controller does when it looks at a Shoot.
@@ -64,29 +34,22 @@ pub struct Turn {
     /// Whether the Shoot is maintained.
     pub is_due: bool,
     /// When it is looked at again.
-    pub next: Planned,
+    pub next: DateTime<Utc>,
 }
 
 /// What the controller does at an instant. `planned` is the timer that it set before, whether it has rung or not; `draw`
 /// chooses an instant of a span.
 ///
-/// There is one timer: a new one replaces it only if it is earlier. A run that was planned for a window which has been
-/// changed since, but not void (see [`update_replans`]), is due when its timer rings in that window.
+/// There is one timer: a new one replaces it only if it is earlier.
 pub fn turn(
     shoot: &Shoot,
-    planned: Option<Planned>,
+    planned: Option<DateTime<Utc>>,
     now: DateTime<Utc>,
     draw: impl FnOnce(Span) -> DateTime<Utc>,
 ) -> Turn {
-    let window = effective_window(shoot);
-    let kept = planned.and_then(|planned| Some((planned, planned.window.filter(|planned| *planned != window)?)));
-    if let Some((planned, _)) = kept.filter(|(planned, _)| planned.at > now) {
-        return Turn { is_due: is_requested(shoot), next: planned };
-    }
-    let is_due = is_requested(shoot) || window.contains(now) || kept.is_some_and(|(_, window)| window.contains(now));
-    let anew = Planned { at: draw(next_run(shoot, now)), window: Some(window) };
-    let next = planned.filter(|planned| planned.at > now && planned.at < anew.at).unwrap_or(anew);
-    Turn { is_due, next }
+    let is_due = is_requested(shoot) || upcoming::effective_window(shoot, now).contains(now);
+    let anew = draw(next_run(shoot, now));
+    Turn { is_due, next: planned.filter(|planned| *planned > now && *planned < anew).unwrap_or(anew) }
 }
 
 #[cfg(test)]
@@ -113,60 +76,59 @@ mod tests {
         shoot
     }
 
-    /// The Shoot's window, the timer and the window that it was set for (`void`: a window that was changed), now; whether
-    /// the Shoot is maintained, and the timer after that. A new timer rings in the middle of the next window.
+    /// The Shoot's window, the timer, now; whether the Shoot is maintained, and the timer after that. A new timer rings in
+    /// the middle of the next window. `until`: the window from ten to eleven at night counts till then.
     /// Source: docs/usage/shoot/shoot_maintenance.md, "Time Window" and "Confine Specification Changes".
     const TURNS: &str = "
 # Seen for the first time: before the window, in it, after it.
-22-23 none              15T10:00:00 => waits 15T22:22:30
-22-23 none              15T22:10:00 => runs  16T22:22:30
-22-23 none              15T22:50:00 => waits 16T22:22:30
+22-23 none        15T10:00:00 => waits 15T22:22:30
+22-23 none        15T22:10:00 => runs  16T22:22:30
+22-23 none        15T22:50:00 => waits 16T22:22:30
 # Without a window it is always open.
--     none              15T10:00:00 => runs  16T11:59:59.5
+-     none        15T10:00:00 => runs  16T11:59:59.5
 # The timer rings: in the window, at its very begin, and far too late since the clock went over several windows.
-22-23 15T22:17:00 22-23 15T22:17:00 => runs  16T22:22:30
-22-23 15T22:00:00 22-23 15T22:00:00 => runs  16T22:22:30
-22-23 15T22:17:00 22-23 19T12:00:00 => waits 19T22:22:30
-22-23 15T22:17:00 22-23 19T22:30:00 => runs  20T22:22:30
+22-23 15T22:17:00 15T22:17:00 => runs  16T22:22:30
+22-23 15T22:00:00 15T22:00:00 => runs  16T22:22:30
+22-23 15T22:17:00 19T12:00:00 => waits 19T22:22:30
+22-23 15T22:17:00 19T22:30:00 => runs  20T22:22:30
 # Maintenance is requested: the run that is planned takes place, too, also in the same window.
-22-23 15T22:17:00 22-23 15T10:00:00 maintain => runs  15T22:17:00
-22-23 15T22:17:00 22-23 15T22:05:00 maintain => runs  15T22:17:00
-22-23 16T22:17:00 22-23 15T22:40:00 maintain => runs  16T22:17:00
+22-23 15T22:17:00 15T10:00:00 maintain => runs  15T22:17:00
+22-23 15T22:17:00 15T22:05:00 maintain => runs  15T22:17:00
+22-23 16T22:17:00 15T22:40:00 maintain => runs  16T22:17:00
 # The window was changed: an earlier timer still rings and is then like any other; a later one is replaced.
-02-03 15T22:17:00 void  15T10:00:00 => waits 15T22:17:00
-02-03 15T22:17:00 void  15T22:17:00 => waits 16T02:22:30
-21-23 15T22:17:00 void  15T10:00:00 => waits 15T21:52:30
+02-03 15T22:17:00 15T10:00:00 => waits 15T22:17:00
+02-03 15T22:17:00 15T22:17:00 => waits 16T02:22:30
+21-23 15T22:17:00 15T10:00:00 => waits 15T21:52:30
 # The window was changed while it was open: a second run.
-21-23 16T22:17:00 void  15T22:40:00 => runs  16T21:52:30
-# The window was changed while the roll-out was confined: the planned run keeps its time, and counts.
-02-03 15T22:17:00 22-23 15T10:00:00 => waits 15T22:17:00
-02-03 15T22:17:00 22-23 16T02:30:00 => runs  17T02:22:30
-02-03 15T22:17:00 22-23 15T22:17:00 => runs  16T02:22:30
-02-03 15T22:17:00 22-23 15T23:00:00 => waits 16T02:22:30
-02-03 15T22:17:00 22-23 15T10:00:00 maintain => runs  15T22:17:00
+21-23 16T22:17:00 15T22:40:00 => runs  16T21:52:30
+# The window was changed while the roll-out was confined: the planned run keeps its time, and counts; so it does if the
+# controller has just started.
+02-03 15T22:17:00 15T10:00:00 until15T22:45:00 => waits 15T22:17:00
+02-03 none        15T10:00:00 until15T22:45:00 => waits 15T22:22:30
+02-03 none        15T02:30:00 until15T22:45:00 => waits 15T22:22:30
+02-03 none        15T22:30:00 until15T22:45:00 => runs  16T02:22:30
+02-03 15T22:17:00 15T22:17:00 until15T22:45:00 => runs  16T02:22:30
+02-03 15T22:17:00 15T23:00:00 until15T22:45:00 => waits 16T02:22:30
+02-03 15T22:17:00 16T02:30:00 until15T22:45:00 => runs  17T02:22:30
+02-03 15T22:17:00 15T10:00:00 maintain until15T22:45:00 => runs  15T22:17:00
 ";
 
     #[test]
     fn a_shoot_is_maintained_once_a_day_unless_somebody_interferes() {
         for row in TURNS.lines().filter(|row| !row.is_empty() && !row.starts_with('#')) {
             let (given, expected) = row.split_once("=>").expect("row has an arrow");
-            let mut words = given.split_whitespace();
-            let mut word = || words.next().expect("row has a word more");
-            let hours = word();
-            let planned = match word() {
-                "none" => None,
-                at => {
-                    let for_window = word();
-                    let window = (for_window != "void").then(|| effective_window(&shoot(for_window, false)));
-                    Some(Planned { at: instant(at), window })
-                }
-            };
-            let now = instant(word());
-            let shoot = shoot(hours, words.next() == Some("maintain"));
+            let words: Vec<&str> = given.split_whitespace().collect();
+            let mut shoot = shoot(words[0], words.contains(&"maintain"));
+            let planned = (words[1] != "none").then(|| instant(words[1]));
+            if let Some(until) = words.iter().find_map(|word| word.strip_prefix("until")) {
+                let kept = format!(r#"{{"begin":"220000+0000","end":"230000+0000","until":"2025-06-{until}Z"}}"#);
+                shoot.metadata.annotations.insert(upcoming::KEY.to_owned(), kept);
+                shoot.spec.maintenance.get_or_insert_default().confine_spec_update_rollout = Some(true);
+            }
             let middle = |span: Span| span.earliest + (span.end - span.earliest) / 2;
-            let turn = turn(&shoot, planned, now, middle);
+            let turn = turn(&shoot, planned, instant(words[2]), middle);
             let expected: Vec<&str> = expected.split_whitespace().collect();
-            assert_eq!((turn.is_due, turn.next.at), (expected[0] == "runs", instant(expected[1])), "row: {row}");
+            assert_eq!((turn.is_due, turn.next), (expected[0] == "runs", instant(expected[1])), "row: {row}");
         }
     }
 }

@@ -5,7 +5,7 @@
 //! order: a dry run of [`Plan::shoot`], `status.lastMaintenance`, the object, `status.lastMaintenance` again, Events.
 //! A version that cannot be raised is an outcome, not an error.
 //!
-//! **Tour.** [`agenda`] when a Shoot is looked at; [`decision`] whether and to what a version is raised; [`migration`]
+//! **Tour.** [`agenda`] when a Shoot is looked at, [`upcoming`] by which window; [`decision`] whether and to what a version is raised; [`migration`]
 //! what a new Kubernetes version forbids in the spec; [`operation`] annotations and tasks; [`report`] texts.
 //!
 //! Source: pkg/controllermanager/controller/shoot/maintenance @ v1.120.0; docs/usage/shoot/shoot_maintenance.md.
@@ -17,11 +17,12 @@ pub mod operation;
 pub mod report;
 #[cfg(test)]
 mod tests;
+pub mod upcoming;
 
 use api::core::{CloudProfileSpec, Shoot, ShootSpec};
 use chrono::{DateTime, Utc};
 
-pub use self::agenda::{NEXT_RUN_DRAW, Planned, next_run, update_is_looked_at};
+pub use self::agenda::{NEXT_RUN_DRAW, next_run, update_is_looked_at};
 pub use self::decision::{Outcome, kubernetes_update, machine_image_update, says_forced};
 pub use self::operation::Restarters;
 pub use self::report::{Event, Severity};

@@ -340,7 +340,12 @@ fn changed_window_waits_while_the_roll_out_is_confined() {
         shoot
     };
     let looked_at = |old: &Shoot, new: &Shoot| {
-        [Profile::Documents, Profile::Upstream].map(|profile| update_is_looked_at(old, new, profile))
+        [Profile::Documents, Profile::Upstream].map(|profile| {
+            let mut stored = new.clone();
+            let kept = upcoming::on_update(old, new, profile, now(), &|_, _, _| 0);
+            stored.metadata.annotations.extend(kept.map(|kept| (upcoming::KEY.to_owned(), kept)));
+            update_is_looked_at(old, &stored, now())
+        })
     };
     let (old, new) = ("210000+0000", "220000+0000");
     assert_eq!(looked_at(&shoot(old, false), &shoot(new, false)), [true, true]);

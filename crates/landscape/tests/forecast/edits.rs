@@ -31,8 +31,8 @@ pub(super) fn edited(
             auto_update.kubernetes_version = !auto_update.kubernetes_version;
             auto_update.machine_image_version = auto_update.machine_image_version.map(|is_on| !is_on);
         }
-        // What is planned for a confined Shoot is not in the object.
-        1 if !is_confined(&shoot.spec) => {
+        // That of a confined Shoot counts after the upcoming maintenance.
+        1 => {
             // Only this one meets one of them.
             if maintenance.time_window.as_ref().is_some_and(|present| present.begin != "060000+0000") {
                 maintenance.time_window = Some(window(world.pick(&WINDOWS, "new-window", ordinal)));

@@ -10,6 +10,7 @@ use controller::{Api, Patch};
 use domain::annotations::{MAINTENANCE_OPERATION, OPERATION};
 use domain::cloud_profile::{self, NAMESPACED_CLOUD_PROFILE};
 use domain::forecast::Offer;
+use domain::maintenance::upcoming;
 use domain::reconcile::is_hibernation_enabled;
 use domain::validation::shoot::Gates;
 use eventlog::Entry;
@@ -34,6 +35,13 @@ pub(crate) struct Stretch {
     pub(crate) until: DateTime<Utc>,
     /// Whether something that was edited before has not been rolled out yet.
     pub(crate) is_pending: bool,
+}
+
+impl Stretch {
+    /// Whether the Shoot's window was changed and counts after the upcoming maintenance.
+    pub(crate) fn has_waiting_window(&self) -> bool {
+        self.given.metadata.annotation(upcoming::KEY).is_some()
+    }
 }
 
 /// What a world has been.

@@ -4,7 +4,7 @@
 use api::core::Shoot;
 use chrono::{DateTime, TimeDelta, Utc};
 use controller::{Api, ListOptions};
-use domain::window;
+use domain::maintenance::upcoming;
 use process::Context;
 
 use crate::failure::Failure;
@@ -128,13 +128,13 @@ fn failed(error: controller::Error) -> Failure {
 async fn window_of(context: &Context, shoot: Option<&ShootName>, now: DateTime<Utc>) -> Result<DateTime<Utc>, Failure> {
     if let Some(name) = shoot {
         let shoot = name.find(context).await?;
-        return window::next_begin(&shoot, now)
+        return upcoming::next_begin(&shoot, now)
             .ok_or_else(|| Failure::input(format!("Shoot {} has no maintenance window", name.name), ""));
     }
     let (shoots, _) = Api::<Shoot>::all(context, "garden").list(&ListOptions::default()).await.map_err(failed)?;
     let living = shoots.iter().filter(|shoot| shoot.metadata.deletion_timestamp.is_none());
     living
-        .filter_map(|shoot| window::next_begin(shoot, now))
+        .filter_map(|shoot| upcoming::next_begin(shoot, now))
         .min()
         .ok_or_else(|| Failure::input("no Shoot has a maintenance window", "create a Shoot first"))
 }
