@@ -63,7 +63,10 @@ impl Reconciler {
     fn keys(&self, change: &Change<Shoot>) -> Vec<ObjectKey> {
         let is_looked_at = match (&change.old, &change.new) {
             (None, Some(_)) => true,
-            (Some(old), Some(new)) => agenda::update_is_looked_at(old, new, self.context.clock.now()),
+            (Some(old), Some(new)) => {
+                let (now, planned) = (self.context.clock.now(), self.planned().get(&change.key).copied());
+                agenda::update_is_looked_at(old, new, now) || agenda::update_misses_upcoming(old, new, planned, now)
+            }
             (_, None) => {
                 self.planned().remove(&change.key);
                 false

@@ -96,7 +96,7 @@ mod tests {
     fn read(text: &str, is_folder: bool) -> Result<(Vec<String>, usize), String> {
         let mut wanted = Wanted { is_folder, ..Wanted::only(&["Shoot", "CloudProfile"]) };
         let mut names = Vec::new();
-        let read = parse_each("f.yaml", text, &mut wanted, &mut |manifest| {
+        let read = parse_each("f.yaml", text, &mut wanted, &mut |manifest, _| {
             names.push(manifest.name().to_owned());
             Ok(())
         });

@@ -28,6 +28,14 @@ pub fn update_is_looked_at(old: &Shoot, new: &Shoot, now: DateTime<Utc>) -> bool
     (is_requested(new) && !is_requested(old)) || upcoming::time_window(old, now) != upcoming::time_window(new, now)
 }
 
+/// Whether an update says that the upcoming maintenance lies in a window that the controller has not planned for: it ran
+/// in that window already, when it saw the Shoot for the first time.
+pub fn update_misses_upcoming(old: &Shoot, new: &Shoot, planned: Option<DateTime<Utc>>, now: DateTime<Utc>) -> bool {
+    let is_new = old.metadata.annotation(upcoming::KEY) != new.metadata.annotation(upcoming::KEY);
+    let upcoming = upcoming::upcoming(new, now).filter(|_| is_new);
+    upcoming.is_some_and(|upcoming| planned.is_some_and(|planned| planned > upcoming.until))
+}
+
 /// What the controller does when it looks at a Shoot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turn {
@@ -130,5 +138,24 @@ mod tests {
             let expected: Vec<&str> = expected.split_whitespace().collect();
             assert_eq!((turn.is_due, turn.next), (expected[0] == "runs", instant(expected[1])), "row: {row}");
         }
+    }
+
+    #[test]
+    fn what_is_planned_behind_the_upcoming_window_is_planned_anew() {
+        let kept = |shoot: &mut Shoot| {
+            let text = r#"{"begin":"220000+0000","end":"230000+0000","until":"2025-06-15T22:45:00Z"}"#;
+            shoot.metadata.annotations.insert(upcoming::KEY.to_owned(), text.to_owned());
+        };
+        let mut old = shoot("22-23", false);
+        old.spec.maintenance.get_or_insert_default().confine_spec_update_rollout = Some(true);
+        let mut new = old.clone();
+        kept(&mut new);
+        let misses = |old: &Shoot, new: &Shoot, planned: &str| {
+            update_misses_upcoming(old, new, Some(instant(planned)), instant("15T22:10:00"))
+        };
+        assert!(misses(&old, &new, "16T22:17:00"));
+        assert!(!misses(&old, &new, "15T22:17:00"));
+        assert!(!misses(&new, &new, "16T22:17:00"));
+        assert!(!misses(&new, &old, "16T22:17:00"));
     }
 }
