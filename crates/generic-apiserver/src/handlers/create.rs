@@ -152,7 +152,7 @@ impl Scope {
             }
         }
         let path = self.object_path(&meta.name);
-        let ordinal = store.creations(self.id, &path);
+        let ordinal = store.ordinal(self.id, &path);
         meta.uid = random.uid(&format!("{resource}/{path}"), ordinal);
         meta.name.clone()
     }

@@ -107,10 +107,8 @@ impl Store {
     fn subscribe(&self) -> Source {
         match self.log.subscribe(self.position(), self.cluster) {
             Ok(subscription) => Source::Following(subscription),
-            Err(ReadError::Compacted(_)) => {
-                let head = self.log.head();
-                Source::Loading(head, self.log.state_at(head))
-            }
+            // From there, not from the head: what follows is told to watches, and counts for uids.
+            Err(ReadError::Compacted(oldest)) => Source::Loading(oldest, self.log.state_at(oldest)),
             Err(ReadError::Future(_) | ReadError::Closed) => Source::Closed,
         }
     }

@@ -71,7 +71,9 @@ impl From<ReadError> for StoreError {
 struct State {
     position: Revision,
     collections: Vec<Collection>,
-    /// How often each key was created, by the key's hash: the ordinal of its next uid.
+    /// Where history began when the fold did: what was created before has a lower ordinal, whatever became of it.
+    base: Revision,
+    /// How often each key was created since, by the key's hash.
     creations: FxHashMap<u64, u64>,
     /// Decoded objects of own appends that are on their way, by sequence.
     pending: FxHashMap<u64, Box<AnyObject>>,
@@ -128,6 +130,7 @@ impl Store {
             state: Mutex::new(State {
                 position: Revision(0),
                 collections,
+                base: Revision(0),
                 creations: FxHashMap::default(),
                 pending: FxHashMap::default(),
                 finished: FxHashMap::default(),
@@ -198,9 +201,12 @@ impl Store {
         Ok(map)
     }
 
-    /// How many objects with this key were created so far.
-    pub(crate) fn creations(&self, id: CollectionId, path: &str) -> u64 {
-        lock(&self.state).creations.get(&hash(id, path)).copied().unwrap_or(0)
+    /// The ordinal of the next uid of a key, which none of its earlier lives had: how often it was created since history
+    /// began, counted from the revision at which it begins. That follows from the log, whoever reads it: a creation is an
+    /// entry, so that no life from before has come so far.
+    pub(crate) fn ordinal(&self, id: CollectionId, path: &str) -> u64 {
+        let state = lock(&self.state);
+        state.base.0 + state.creations.get(&hash(id, path)).copied().unwrap_or(0)
     }
 
     /// A number that is different for each name generated from one prefix.
@@ -396,11 +402,12 @@ impl Store {
         std::mem::take(&mut lock(&self.state).told_others)
     }
 
-    /// Takes over a whole state, after the log had forgotten what was not folded yet.
+    /// Takes over the state where history begins, after the log had forgotten what was not folded yet.
     fn load(&self, revision: Revision, objects: Vec<(Key, Revision, eventlog::Sections)>) {
         let mut state = lock(&self.state);
         let state = &mut *state;
-        state.position = revision;
+        (state.position, state.base) = (revision, revision);
+        state.creations.clear();
         for collection in &mut state.collections {
             collection.map = Map::new_sync();
             collection.ring.clear();
@@ -415,8 +422,6 @@ impl Store {
                 continue;
             }
             let path = stored::path(&key.cluster, &key.namespace, &key.name);
-            // Earlier lives of the key are unknown: count from the revision, which no earlier life has reached.
-            state.creations.insert(hash(CollectionId(index), &path), revision.0);
             let object = Arc::new(Stored::new(&key, changed, sections));
             state.collections[index].map.insert_mut(path.into(), object);
         }
