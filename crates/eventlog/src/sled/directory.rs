@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::codec::{Decoder, put_bytes, put_frame, take_frame};
 use crate::entry::Revision;
 
-use super::{Durability, OpenError};
+use super::trouble::{Opened, Trouble};
+use super::{Durability, OpenError, STORE};
 
 /// What the file `FORMAT` holds.
 const FORMAT: &str = "terrarium event log 1\n";
@@ -19,6 +21,10 @@ const FORMAT: &str = "terrarium event log 1\n";
 pub(super) struct Directory {
     root: PathBuf,
     durability: Durability,
+    /// The directory and its lock, as they were opened.
+    opened: Arc<(File, Opened, Opened)>,
+    /// Where sled's files are.
+    store: PathBuf,
 }
 
 /// Keeps others out of a directory until it is dropped.
@@ -47,7 +53,8 @@ impl Directory {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let is_ours = |name: &str| name == "LOCK" || name.starts_with("FORMAT");
                 let mut files = fs::read_dir(root).map_err(failed)?.filter_map(Result::ok);
-                if files.any(|file| !is_ours(&file.file_name().to_string_lossy())) {
+                // A log that has lost this file alone has lost nothing: what else is there says what it is by checksums.
+                if !is_log(root) && files.any(|file| !is_ours(&file.file_name().to_string_lossy())) {
                     return Err(OpenError::Foreign { directory: root.to_owned() });
                 }
             }
@@ -62,15 +69,66 @@ impl Directory {
             Err(TryLockError::WouldBlock) => return Err(OpenError::Locked { directory: root.to_owned() }),
             Err(TryLockError::Error(error)) => return Err(failed(error)),
         }
-        let directory = Self { root: root.to_owned(), durability };
+        let handle = File::open(root).map_err(failed)?;
+        let found = Opened::of(&handle).and_then(|root| Ok((root, Opened::of(&lock)?))).map_err(failed)?;
+        let opened = (handle, found.0, found.1);
+        let store = root.join(STORE);
+        let directory = Self { root: root.to_owned(), durability, opened: Arc::new(opened), store };
         if !format.exists() {
             directory.replace("FORMAT", FORMAT.as_bytes()).map_err(failed)?;
         }
         Ok((directory, Lock(lock)))
     }
 
+    /// Opens a directory that is not written to. Sled's files are to be where the caller says.
+    pub(super) fn open_read_only(root: &Path, store: PathBuf) -> Result<Self, OpenError> {
+        let failed = |error: io::Error| OpenError::io(root, &error);
+        if !holds_log(root) {
+            return Err(OpenError::Missing { directory: root.to_owned() });
+        }
+        match fs::read_to_string(root.join("FORMAT")) {
+            Ok(text) if text != FORMAT => {
+                let first = text.lines().next().unwrap_or_default().chars().take(60).collect();
+                return Err(OpenError::Format { directory: root.to_owned(), found: first });
+            }
+            // As [`Directory::open`] has it.
+            Ok(_) | Err(_) => {}
+        }
+        let handle = File::open(root).map_err(failed)?;
+        let lock = match File::open(root.join("LOCK")) {
+            // Held for as long as the directory is open.
+            Ok(lock) => match lock.try_lock_shared() {
+                Err(TryLockError::WouldBlock) => return Err(OpenError::Locked { directory: root.to_owned() }),
+                Ok(()) | Err(TryLockError::Error(_)) => lock,
+            },
+            Err(error) if error.kind() == io::ErrorKind::NotFound => handle.try_clone().map_err(failed)?,
+            Err(error) => return Err(failed(error)),
+        };
+        let found = Opened::of(&handle).and_then(|root| Ok((root, Opened::of(&lock)?))).map_err(failed)?;
+        let opened = Arc::new((lock, found.0, found.1));
+        Ok(Self { root: root.to_owned(), durability: Durability::Fast, opened, store })
+    }
+
+    /// Where sled's files are.
+    pub(super) fn store(&self) -> &Path {
+        &self.store
+    }
+
     pub(super) fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// Says so if the directory is not there any more, or is another one.
+    pub(super) fn gone(&self) -> Option<Trouble> {
+        let (_, root, lock) = &*self.opened;
+        let at = self.root.display();
+        if root.is_gone(&self.root) {
+            Some(Trouble::Gone(format!("the directory `{at}` was removed or replaced while its log was open")))
+        } else if lock.is_gone(&self.path("LOCK")) {
+            Some(Trouble::Gone(format!("what is in `{at}` was removed or replaced while its log was open")))
+        } else {
+            None
+        }
     }
 
     pub(super) fn durability(&self) -> Durability {
@@ -114,28 +172,12 @@ impl Directory {
 
     /// Revisions in the names `PREFIX-REVISION` of files, lowest first.
     pub(super) fn revisions(&self, prefix: &str) -> io::Result<Vec<Revision>> {
-        let mut revisions = Vec::new();
-        for file in fs::read_dir(&self.root)? {
-            let name = file?.file_name();
-            let number = name.to_str().and_then(|name| name.strip_prefix(prefix)?.strip_prefix('-'));
-            // What was written aside and never renamed has a longer name.
-            if let Some(number) = number.filter(|number| number.len() == 20).and_then(|number| number.parse().ok()) {
-                revisions.push(Revision(number));
-            }
-        }
-        revisions.sort_unstable();
-        Ok(revisions)
+        revisions(&self.root, prefix)
     }
 
     /// The landscape's facts; none if the file is missing.
     pub(super) fn facts(&self) -> Result<BTreeMap<String, Vec<u8>>, OpenError> {
-        let path = self.path("facts");
-        let bytes = match fs::read(&path) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
-            Err(error) => return Err(OpenError::io(&path, &error)),
-        };
-        facts_of(&bytes).ok_or_else(|| OpenError::corrupt(&path, "its checksum is wrong"))
+        facts_in(&self.root)
     }
 
     pub(super) fn put_facts(&self, facts: &BTreeMap<String, Vec<u8>>) -> io::Result<()> {
@@ -150,6 +192,33 @@ impl Directory {
     }
 }
 
+/// As [`Directory::facts`], of a directory that is not open.
+pub(super) fn facts_in(root: &Path) -> Result<BTreeMap<String, Vec<u8>>, OpenError> {
+    let path = root.join("facts");
+    let bytes = match fs::read(&path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
+        Err(error) => return Err(OpenError::io(&path, &error)),
+    };
+    facts_of(&bytes).ok_or_else(|| OpenError::corrupt(&path, "its checksum is wrong"))
+}
+
+/// Whether something is there that only a log has: its journals.
+fn is_log(root: &Path) -> bool {
+    !revisions(root, "journal").unwrap_or_default().is_empty()
+}
+
+/// Whether a directory holds a log, or what is left of one.
+pub(super) fn holds_log(root: &Path) -> bool {
+    is_log(root) || holds_more(root)
+}
+
+/// Whether a directory holds what a log has beside its journals once it was open.
+pub(super) fn holds_more(root: &Path) -> bool {
+    let has = |name: &str| root.join(name).exists();
+    has(STORE) || has("facts") || has("BASE") || !revisions(root, "checkpoint").unwrap_or_default().is_empty()
+}
+
 fn facts_of(mut bytes: &[u8]) -> Option<BTreeMap<String, Vec<u8>>> {
     let (_, payload) = take_frame(&mut bytes)?;
     let mut from = Decoder::new(payload);
@@ -158,6 +227,21 @@ fn facts_of(mut bytes: &[u8]) -> Option<BTreeMap<String, Vec<u8>>> {
         facts.insert(from.text().ok()?.to_owned(), from.bytes().ok()?.to_owned());
     }
     Some(facts)
+}
+
+/// As [`Directory::revisions`], of a directory that is not open.
+pub(super) fn revisions(root: &Path, prefix: &str) -> io::Result<Vec<Revision>> {
+    let mut revisions = Vec::new();
+    for file in fs::read_dir(root)? {
+        let name = file?.file_name();
+        let number = name.to_str().and_then(|name| name.strip_prefix(prefix)?.strip_prefix('-'));
+        // What was written aside and never renamed has a longer name.
+        if let Some(number) = number.filter(|number| number.len() == 20).and_then(|number| number.parse().ok()) {
+            revisions.push(Revision(number));
+        }
+    }
+    revisions.sort_unstable();
+    Ok(revisions)
 }
 
 /// Name of a file that belongs to a revision: `PREFIX-` and 20 digits.
@@ -173,13 +257,18 @@ pub(super) fn write_aside(
 ) -> io::Result<()> {
     let mut aside = path.as_os_str().to_owned();
     aside.push(".writing");
-    let file = File::create(&aside)?;
-    let mut out = io::BufWriter::with_capacity(1 << 16, &file);
-    write(&mut out)?;
-    out.flush()?;
-    drop(out);
-    if sync {
-        file.sync_all()?;
+    let written = || -> io::Result<()> {
+        let file = File::create(&aside)?;
+        let mut out = io::BufWriter::with_capacity(1 << 16, &file);
+        write(&mut out)?;
+        out.flush()?;
+        drop(out);
+        if sync { file.sync_all() } else { Ok(()) }
+    };
+    if let Err(error) = written() {
+        // On a full disk it takes the room of what is missing.
+        let _ = fs::remove_file(&aside);
+        return Err(error);
     }
     fs::rename(&aside, path)
 }

@@ -11,14 +11,18 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
 use crate::codec::{Decoder, FRAME_OVERHEAD, put_bytes, put_frame, put_number, take_frame};
 use crate::entry::Revision;
 
 use super::directory::{Directory, name_of};
+use super::record::Record;
+use super::trouble::is_full;
 use super::{Durability, History, OpenError};
 
-const PREFIX: &str = "journal";
+pub(super) const PREFIX: &str = "journal";
 const KIND: u8 = 1;
 
 /// Bytes after which a file is ended without waiting for a checkpoint.
@@ -54,24 +58,64 @@ pub(super) struct End {
     pub(super) torn: u64,
 }
 
+/// Why a frame was not written.
+#[derive(Debug)]
+pub(super) enum WriteError {
+    /// There is no room; nothing of the frame is left, and the next one can be tried.
+    Full(io::Error),
+    /// Nobody knows what is in the file.
+    Broken(io::Error),
+}
+
+impl WriteError {
+    fn of(error: io::Error) -> Self {
+        if is_full(&error) { Self::Full(error) } else { Self::Broken(error) }
+    }
+}
+
+impl From<WriteError> for io::Error {
+    fn from(error: WriteError) -> Self {
+        let (WriteError::Full(error) | WriteError::Broken(error)) = error;
+        error
+    }
+}
+
+impl End {
+    /// Whether there is no file at all, or only one of which nothing can be read.
+    pub(super) fn is_empty(&self) -> bool {
+        self.number == 0
+    }
+}
+
 impl Journal {
     /// Starts a new file for what comes after a revision. It opens with a frame, so that number and ceiling are known
     /// when older files are gone.
-    pub(super) fn create(directory: &Directory, after: Revision, number: u64, ceiling: Revision) -> io::Result<Self> {
+    pub(super) fn create(
+        directory: &Directory,
+        after: Revision,
+        number: u64,
+        ceiling: Revision,
+    ) -> Result<Self, WriteError> {
         let path = directory.path(&name_of(PREFIX, Revision(after.0 + 1)));
-        let file = File::options().create(true).append(true).open(path)?;
-        let length = file.metadata()?.len();
+        let file = File::options().create(true).append(true).open(&path).map_err(WriteError::of)?;
+        let length = file.metadata().map_err(WriteError::Broken)?.len();
         let durable = directory.durability() == Durability::Durable;
         let mut journal = Self { file, length, number, durable, scratch: Vec::new() };
-        journal.append(std::iter::empty(), ceiling)?;
-        directory.sync()?;
+        if let Err(error) = journal.append(std::iter::empty(), ceiling) {
+            // A file without a frame would stand behind the one that is written on.
+            if length == 0 && fs::remove_file(&path).is_err() {
+                return Err(WriteError::Broken(error.into()));
+            }
+            return Err(error);
+        }
+        directory.sync().map_err(WriteError::Broken)?;
         Ok(journal)
     }
 
     /// Goes on where reading ended; what is torn is cut off.
     pub(super) fn resume(directory: &Directory, after: Revision, end: End, ceiling: Revision) -> io::Result<Self> {
         let Some(last) = directory.revisions(PREFIX)?.pop() else {
-            return Self::create(directory, after, end.number, ceiling);
+            return Ok(Self::create(directory, after, end.number, ceiling)?);
         };
         let file = File::options().append(true).open(directory.path(&name_of(PREFIX, last)))?;
         if end.torn > 0 {
@@ -83,7 +127,11 @@ impl Journal {
     }
 
     /// Appends a group and makes it as durable as was asked for.
-    pub(super) fn append<'a>(&mut self, records: impl Iterator<Item = &'a [u8]>, ceiling: Revision) -> io::Result<()> {
+    pub(super) fn append<'a>(
+        &mut self,
+        records: impl Iterator<Item = &'a [u8]>,
+        ceiling: Revision,
+    ) -> Result<(), WriteError> {
         self.number += 1;
         let mut payload = Vec::with_capacity(1024);
         payload.extend_from_slice(&self.number.to_le_bytes());
@@ -93,10 +141,22 @@ impl Journal {
         }
         self.scratch.clear();
         put_frame(&mut self.scratch, KIND, &payload);
-        self.file.write_all(&self.scratch)?;
+        if let Err(error) = self.file.write_all(&self.scratch) {
+            self.number -= 1;
+            // Only what was written before is synced, and it is untouched.
+            return Err(match is_full(&error) && self.file.set_len(self.length).is_ok() {
+                true => WriteError::Full(error),
+                false => WriteError::Broken(error),
+            });
+        }
         self.length += self.scratch.len() as u64;
         self.scratch.shrink_to(1 << 20);
-        if self.durable { self.file.sync_data() } else { Ok(()) }
+        if self.durable { self.file.sync_data().map_err(WriteError::Broken) } else { Ok(()) }
+    }
+
+    /// Whether the file has no name any more.
+    pub(super) fn is_removed(&self) -> bool {
+        self.file.metadata().is_ok_and(|file| file.nlink() == 0)
     }
 
     /// Whether the file is long enough to be ended. What history may take is a limit too: only whole files go.
@@ -109,7 +169,12 @@ impl Journal {
     }
 
     /// Ends the file and starts another.
-    pub(super) fn rotate(&mut self, directory: &Directory, head: Revision, ceiling: Revision) -> io::Result<()> {
+    pub(super) fn rotate(
+        &mut self,
+        directory: &Directory,
+        head: Revision,
+        ceiling: Revision,
+    ) -> Result<(), WriteError> {
         *self = Self::create(directory, head, self.number, ceiling)?;
         Ok(())
     }
@@ -146,6 +211,108 @@ pub(super) fn read(
         }
     }
     Ok(end)
+}
+
+/// A record of a file, as far as its place in the log goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Link {
+    pub(super) revision: Revision,
+    pub(super) link: Revision,
+}
+
+/// What a file holds, whatever is wrong with it.
+#[derive(Debug, Default)]
+pub(super) struct Scan {
+    /// Number of the first frame that can be read.
+    pub(super) first: Option<u64>,
+    /// Number of the last one.
+    pub(super) last: u64,
+    /// The highest ceiling.
+    pub(super) ceiling: Revision,
+    /// Bytes at which something begins that cannot be read, with frames behind it.
+    pub(super) damaged: Vec<u64>,
+    /// Bytes behind the last frame.
+    pub(super) torn: u64,
+    /// Bytes up to there.
+    pub(super) length: u64,
+}
+
+/// Reads all of a file that can be read, handing on the records.
+pub(super) fn scan(path: &Path, mut each: impl FnMut(Link, &[u8])) -> io::Result<Scan> {
+    let bytes = fs::read(path)?;
+    let (mut scan, mut at) = (Scan::default(), 0);
+    while at < bytes.len() {
+        let mut rest = &bytes[at..];
+        let is_next = |number: u64| scan.first.is_none() || number == scan.last + 1;
+        match take(&mut rest).filter(|(number, _)| is_next(*number) || *number > scan.last) {
+            Some((number, frame)) => {
+                if !is_next(number) {
+                    scan.damaged.push(at as u64);
+                }
+                scan.first = scan.first.or(Some(number));
+                scan.last = number;
+                scan.ceiling = scan.ceiling.max(frame.ceiling);
+                for bytes in frame.records {
+                    if let Ok(record) = Record::decode(bytes) {
+                        each(Link { revision: record.revision, link: record.link }, bytes);
+                    }
+                }
+                at = bytes.len() - rest.len();
+                scan.length = at as u64;
+            }
+            None => {
+                let later = |from: usize| {
+                    let mut rest = &bytes[from..];
+                    bytes[from] == KIND && take(&mut rest).is_some_and(|(number, _)| number > scan.last)
+                };
+                match (at + 1..bytes.len().saturating_sub(FRAME_OVERHEAD)).find(|from| later(*from)) {
+                    Some(next) => {
+                        scan.damaged.push(at as u64);
+                        // The frames between are missing in number, too; that is the same damage.
+                        let mut rest = &bytes[next..];
+                        if let Some((number, _)) = take(&mut rest)
+                            && scan.first.is_some()
+                        {
+                            scan.last = number - 1;
+                        }
+                        at = next;
+                    }
+                    None => {
+                        scan.torn = (bytes.len() - at) as u64;
+                        break;
+                    }
+                }
+            }
+        }
+    }
+    Ok(scan)
+}
+
+/// Replaces a file by one with these records, in frames with these numbers.
+pub(super) fn replace(
+    directory: &Path,
+    file: Revision,
+    sync: bool,
+    numbers: std::ops::RangeInclusive<u64>,
+    ceiling: Revision,
+    records: &[Vec<u8>],
+) -> io::Result<()> {
+    let count = numbers.end().saturating_sub(*numbers.start()) + 1;
+    let each = records.len().div_ceil(usize::try_from(count).unwrap_or(usize::MAX)).max(1);
+    let mut groups = records.chunks(each);
+    super::directory::write_aside(&directory.join(name_of(PREFIX, file)), sync, |out| {
+        for number in numbers {
+            let mut payload = number.to_le_bytes().to_vec();
+            put_number(&mut payload, ceiling.0);
+            for record in groups.next().unwrap_or_default() {
+                put_bytes(&mut payload, record);
+            }
+            let mut frame = Vec::new();
+            put_frame(&mut frame, KIND, &payload);
+            out.write_all(&frame)?;
+        }
+        Ok(())
+    })
 }
 
 /// A whole frame with its number.

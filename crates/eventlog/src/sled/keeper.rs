@@ -22,6 +22,7 @@ use super::record::Record;
 use super::shared::Shared;
 use super::state::{Fold, Heartbeats, Objects, Writers};
 use super::store::{Broken, Store};
+use super::trouble::{is_full, no_room};
 use super::{ExportError, Facts};
 
 pub(super) const CHECKPOINT: &str = "checkpoint";
@@ -102,8 +103,11 @@ pub(super) fn run(shared: &Shared, jobs: &mpsc::Receiver<Job>, busy: &AtomicBool
         match job {
             Job::Checkpoint(image) => {
                 let done = image.write(&shared.directory).and_then(|()| prune(shared, image.head.revision));
-                if let Err(error) = done {
-                    shared.fail(&format!("cannot write a checkpoint: {error}"));
+                match done {
+                    Ok(()) => {}
+                    // The journals say all that it would have said.
+                    Err(error) if is_full(&error) => {}
+                    Err(error) => drop(shared.fail(&format!("cannot write a checkpoint: {error}"))),
                 }
                 busy.store(false, Ordering::Release);
             }
@@ -137,6 +141,11 @@ fn compact(shared: &Shared, to: Revision) -> Result<(), ReadError> {
     let (store, base) = shared.store(forgotten)?;
     if to <= base.revision() {
         return Ok(());
+    }
+    // It begins with a new file, and sled does not bear to find no room.
+    if let Some(trouble) = no_room(shared.directory.root()) {
+        shared.set(trouble);
+        return Err(ReadError::Closed);
     }
     let done = || -> Result<(), Broken> {
         let directory = &shared.directory;

@@ -32,11 +32,14 @@ mod directory;
 mod history;
 mod journal;
 mod keeper;
+mod outcome;
 mod record;
 mod recovery;
+mod repair;
 mod shared;
 mod state;
 mod store;
+mod trouble;
 mod writer;
 
 #[cfg(test)]
@@ -46,9 +49,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use chrono::{DateTime, Utc};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::entry::{Entry, Key, Revision};
@@ -57,7 +61,10 @@ use crate::log::{Append, AppendError, Appended, BoxFuture, EventLog, ReadError, 
 use directory::{Directory, name_of};
 use history::{Cursor, States, Step};
 use keeper::Job;
+pub use outcome::{ExportError, OpenError, Recovery};
+pub use repair::{Damage, Remedy};
 use shared::Shared;
+pub use trouble::Trouble;
 use writer::{Command, Writer};
 
 const STORE: &str = "store";
@@ -100,92 +107,20 @@ pub struct Options {
     pub queue: usize,
     /// Revisions after which a checkpoint is written, if there are not more objects than that.
     pub checkpoint_after: u64,
+    /// Whether there must be a log already: none is made then.
+    pub existing: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { durability: Durability::Durable, history: History::All, queue: 8192, checkpoint_after: 65_536 }
+        Self {
+            durability: Durability::Durable,
+            history: History::All,
+            queue: 8192,
+            checkpoint_after: 65_536,
+            existing: false,
+        }
     }
-}
-
-/// What opening found. All zero and none after a clean stop.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Recovery {
-    /// Bytes of a commit group that was never acknowledged, cut off the journal's end.
-    pub torn: u64,
-    /// Entries of the journal that the store did not have yet.
-    pub put_back: u64,
-    /// Entries that only the store had.
-    pub from_store: u64,
-    /// Why the store was made anew from the journals.
-    pub rebuilt: Option<String>,
-}
-
-/// Why a log cannot be opened.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum OpenError {
-    /// Another process has it open.
-    #[error("the log in `{}` is in use by another process", directory.display())]
-    Locked {
-        /// The log's directory.
-        directory: PathBuf,
-    },
-    /// The directory is not empty and holds no log.
-    #[error("`{}` is not empty and holds no event log", directory.display())]
-    Foreign {
-        /// The directory.
-        directory: PathBuf,
-    },
-    /// A log of another version.
-    #[error("the log in `{}` has a format that this version does not know: {found}", directory.display())]
-    Format {
-        /// The log's directory.
-        directory: PathBuf,
-        /// The format as it is written there.
-        found: String,
-    },
-    /// What was acknowledged cannot be read.
-    #[error("`{}` is damaged: {reason}", path.display())]
-    Corrupt {
-        /// File or directory.
-        path: PathBuf,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// The file system refused.
-    #[error("cannot use `{}`: {message}", path.display())]
-    Io {
-        /// File or directory.
-        path: PathBuf,
-        /// What it said.
-        message: String,
-    },
-}
-
-impl OpenError {
-    fn io(path: &Path, error: &io::Error) -> Self {
-        Self::Io { path: path.to_owned(), message: error.to_string() }
-    }
-
-    fn corrupt(path: &Path, reason: impl Into<String>) -> Self {
-        Self::Corrupt { path: path.to_owned(), reason: reason.into() }
-    }
-}
-
-/// Why an export failed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ExportError {
-    /// The revision cannot be read.
-    #[error(transparent)]
-    Read(#[from] ReadError),
-    /// The file cannot be written.
-    #[error("cannot export to `{}`: {message}", path.display())]
-    Failed {
-        /// The file.
-        path: PathBuf,
-        /// What was said.
-        message: String,
-    },
 }
 
 /// A log on disk. Cheap to clone; clones share it. When the last is dropped the log is left cleanly, in the background:
@@ -199,6 +134,37 @@ struct Handle {
     jobs: Mutex<std::sync::mpsc::Sender<Job>>,
     facts: Mutex<Facts>,
     recovery: Recovery,
+    highest: u64,
+    /// Of a log that is read only.
+    scratch: Option<Scratch>,
+}
+
+/// A folder for what sled writes although it is only read.
+#[derive(Debug)]
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> Self {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let (process, number) = (std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
+        Self(std::env::temp_dir().join(format!("terrarium-log-{process}-{number}")))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = store::released(&self.0.join(STORE));
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        if self.scratch.is_some() {
+            // Its folder is removed behind it.
+            drop(self.shared.close());
+        }
+    }
 }
 
 impl SledLog {
@@ -209,9 +175,20 @@ impl SledLog {
     /// Every [`OpenError`]; nothing in the directory is changed by one, except that a store which sled damaged may have
     /// been removed.
     pub fn open(directory: impl AsRef<Path>, options: Options) -> Result<Self, OpenError> {
+        if options.existing && !directory::holds_log(directory.as_ref()) {
+            return Err(OpenError::Missing { directory: directory.as_ref().to_owned() });
+        }
         let (directory, lock) = Directory::open(directory.as_ref(), options.durability)?;
-        let facts = directory.facts()?;
-        let opened = recovery::open(&directory)?;
+        let mut opened = recovery::open(&directory)?;
+        let facts = directory.facts().or_else(|error| match error {
+            // What only they say is said again by who sets them.
+            OpenError::Corrupt { .. } => {
+                opened.recovery.healed.push(format!("{error}: its facts are given up"));
+                Ok(Facts::new())
+            }
+            error => Err(error),
+        })?;
+        let highest = opened.fold.writers.highest();
         let shared = Arc::new(Shared::new(directory, &opened.fold, opened.base, opened.store.clone()));
         let (jobs, todo) = std::sync::mpsc::channel();
         let keeper_busy = Arc::new(AtomicBool::new(false));
@@ -236,7 +213,63 @@ impl SledLog {
         thread("log-writer", shared.clone(), move || writer.run(queue))
             .map_err(|error| OpenError::io(shared.directory.root(), &error))?;
         let (jobs, facts) = (Mutex::new(jobs), Mutex::new(facts));
-        Ok(Self(Arc::new(Handle { shared, commands, jobs, facts, recovery: opened.recovery })))
+        Ok(Self(Arc::new(Handle { shared, commands, jobs, facts, recovery: opened.recovery, highest, scratch: None })))
+    }
+
+    /// Opens the log in a directory to be read only: appends are refused as [`AppendError::Closed`], and nothing in the
+    /// directory is changed. What sled holds is copied to where temporary files are, since sled cannot but write. Blocks.
+    ///
+    /// # Errors
+    /// Every [`OpenError`].
+    pub fn open_read_only(directory: impl AsRef<Path>) -> Result<Self, OpenError> {
+        let scratch = Scratch::new();
+        let directory = Directory::open_read_only(directory.as_ref(), scratch.0.join(STORE))?;
+        let facts = directory.facts().unwrap_or_default();
+        let opened = recovery::open_read_only(&directory)?;
+        let highest = opened.fold.writers.highest();
+        let shared = Arc::new(Shared::new(directory, &opened.fold, opened.base, opened.store));
+        // Nobody hears what these are told.
+        let ((commands, _), (jobs, _)) = (mpsc::channel(1), std::sync::mpsc::channel());
+        let (jobs, facts) = (Mutex::new(jobs), Mutex::new(facts));
+        let (recovery, scratch) = (opened.recovery, Some(scratch));
+        Ok(Self(Arc::new(Handle { shared, commands, jobs, facts, recovery, highest, scratch })))
+    }
+
+    /// What is wrong with the log in a directory, and what can be done about it: all of its journals and checkpoints are
+    /// read. `None`: nothing. A log that is open elsewhere can be looked at, too. Blocks.
+    ///
+    /// # Errors
+    /// Files that cannot be read at all.
+    pub fn examine(directory: impl AsRef<Path>) -> Result<Option<Damage>, OpenError> {
+        repair::examine(directory.as_ref())
+    }
+
+    /// Does what can be done about damage: what a remedy says that loses nothing, and with `discard` also what loses
+    /// something. Damaged files that are given up are kept in a folder `damaged` of the log. What was done; `None`: there
+    /// was nothing to do. Blocks.
+    ///
+    /// # Errors
+    /// Every [`OpenError`]; the damage itself if its remedy loses something and `discard` is not set.
+    pub fn repair(directory: impl AsRef<Path>, discard: bool) -> Result<Option<Damage>, OpenError> {
+        repair::repair(directory.as_ref(), discard)
+    }
+
+    /// Facts of the log in a directory, whatever else is wrong with it.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub fn facts_in(directory: impl AsRef<Path>) -> Result<Facts, OpenError> {
+        directory::facts_in(directory.as_ref())
+    }
+
+    /// Highest number of a writer among those whose appends are remembered.
+    pub fn highest_writer(&self) -> u64 {
+        self.0.highest
+    }
+
+    /// What a clean stop has made good; complete when [`SledLog::close`] is done.
+    pub fn healed(&self) -> Vec<String> {
+        self.0.shared.healed()
     }
 
     /// Makes a log in a new directory that goes on from an export, and opens it. Head and start of its history are the
@@ -257,6 +290,8 @@ impl SledLog {
         directory.replace_with(&name, |out| io::copy(&mut source, out).map(drop)).map_err(failed)?;
         directory.put_facts(&contents.facts).map_err(failed)?;
         directory.replace(keeper::BASE, contents.head.revision.to_string().as_bytes()).map_err(failed)?;
+        let head = contents.head.revision;
+        journal::Journal::create(&directory, head, 0, head).map_err(|error| failed(error.into()))?;
         drop(lock);
         Self::open(root, options)
     }
@@ -324,11 +359,33 @@ impl SledLog {
         Box::pin(async move { done.await.unwrap_or(Err(ExportError::Read(ReadError::Closed))) })
     }
 
-    /// Waits until the storage fails, which it may never do. The log refuses everything from then on: the process that
-    /// owns it should end.
-    pub fn failure(&self) -> BoxFuture<String> {
+    /// Landscape time of the last entry, heartbeats included; the beginning of 1970 if there is none.
+    pub fn time(&self) -> DateTime<Utc> {
+        self.0.shared.published().time
+    }
+
+    /// Why the log takes no writes at present.
+    pub fn trouble(&self) -> Option<Trouble> {
+        self.0.shared.trouble()
+    }
+
+    /// Waits until the trouble is another than the one that is known, which may be for ever.
+    pub fn trouble_after(&self, known: Option<Trouble>) -> BoxFuture<Option<Trouble>> {
         let shared = self.0.shared.clone();
-        Box::pin(async move { shared.failure().await })
+        Box::pin(async move { shared.trouble_after(known).await })
+    }
+
+    /// Looks whether the directory is still there and, after a full disk, whether there is room again. To be called now
+    /// and then: a log that nobody writes to finds out about neither by itself.
+    pub fn look(&self) -> BoxFuture<Option<Trouble>> {
+        let (shared, commands) = (self.0.shared.clone(), self.0.commands.clone());
+        Box::pin(async move {
+            let (answer, done) = oneshot::channel();
+            if commands.send(Command::Look(answer)).await.is_ok() {
+                let _ = done.await;
+            }
+            shared.trouble()
+        })
     }
 
     /// Leaves the log cleanly: what was accepted is written, a checkpoint of the head too, subscriptions end. When it is
@@ -342,7 +399,8 @@ impl SledLog {
                 let _ = closed.await;
             }
             commands.closed().await;
-            shared.failed().map_or(Ok(()), |message| Err(message.to_owned()))
+            drop(shared.close());
+            shared.failed().map_or(Ok(()), |trouble| Err(trouble.to_string()))
         })
     }
 
@@ -480,8 +538,11 @@ impl EventLog for SledLog {
     }
 
     fn compact(&self, revision: Revision) -> BoxFuture<Result<(), ReadError>> {
-        let (answer, done) = oneshot::channel();
-        self.job(Job::Compact(revision, Some(answer)));
-        Box::pin(async move { done.await.unwrap_or(Err(ReadError::Closed)) })
+        let commands = self.0.commands.clone();
+        Box::pin(async move {
+            let (answer, done) = oneshot::channel();
+            let _ = commands.send(Command::Compact(revision, answer)).await;
+            done.await.unwrap_or(Err(ReadError::Closed))
+        })
     }
 }

@@ -4,20 +4,22 @@
 use std::collections::VecDeque;
 use std::fs;
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 
 use bytes::Bytes;
 
 use crate::entry::Revision;
 
-use super::checkpoint::{self, Base};
-use super::directory::{Directory, name_of};
+use super::checkpoint::{self, Base, Head};
+use super::directory::{Directory, holds_more, name_of};
 use super::journal::{self, Journal};
 use super::keeper::{BASE, CHECKPOINT, forget};
 use super::record::Record;
 use super::state::Fold;
 use super::store::{self, Broken, Store, index_sum};
-use super::{CLEAN, OpenError, Recovery, STORE};
+use super::{CLEAN, OpenError, Recovery, STORE, repair};
 
 /// Records that are put back into the store at once.
 const GROUP: usize = 256;
@@ -33,23 +35,48 @@ pub(super) struct Opened {
     pub(super) recovery: Recovery,
 }
 
-pub(super) fn open(directory: &Directory) -> Result<Opened, OpenError> {
-    let io = |error: io::Error| OpenError::io(directory.root(), &error);
-    let base = base(directory)?;
-    let (mut fold, checkpoint) = load(directory, base.revision())?;
-    let mut ceiling = fold.head;
-    let end = journal::read(directory, fold.head, |frame| {
-        ceiling = frame.ceiling;
-        frame.records.iter().try_for_each(|bytes| replay(directory, &mut fold, checkpoint, bytes))
-    })?;
-    let mut recovery = Recovery { torn: end.torn, ..Recovery::default() };
-    fold.ceiling = ceiling.max(fold.head);
-    let mut journal = Journal::resume(directory, fold.head, end, fold.ceiling).map_err(io)?;
+/// A log that is only read.
+#[derive(Debug)]
+pub(super) struct ReadOnly {
+    pub(super) fold: Fold,
+    pub(super) store: Store,
+    pub(super) base: Base,
+    pub(super) recovery: Recovery,
+}
 
-    let was_clean = fs::read_to_string(directory.path(CLEAN)).is_ok_and(|link| link == fold.link.to_string());
+/// Opens a log. Damage that the store can make good is made good.
+pub(super) fn open(directory: &Directory) -> Result<Opened, OpenError> {
+    let error = match attempt(directory) {
+        Err(error @ OpenError::Corrupt { .. }) => error,
+        other => return other,
+    };
+    let healed = repair::heal(directory)?;
+    let Some(healed) = healed else { return Err(error) };
+    let mut opened = attempt(directory)?;
+    opened.recovery.healed.splice(0..0, healed);
+    Ok(opened)
+}
+
+fn attempt(directory: &Directory) -> Result<Opened, OpenError> {
+    let mark = fs::read(directory.path(CLEAN)).ok();
+    let opened = unmarked(directory);
+    if let (Err(_), Some(mark)) = (&opened, mark) {
+        // It says up to where there must be something, whoever tries next.
+        let _ = directory.replace(CLEAN, &mark);
+    }
+    opened
+}
+
+fn unmarked(directory: &Directory) -> Result<Opened, OpenError> {
+    let io = |error: io::Error| OpenError::io(directory.root(), &error);
+    let mut recovery = Recovery::default();
+    let base = base(directory, None)?;
+    let (mut fold, checkpoint, end, clean) = fold(directory, &base, &mut recovery)?;
+    let mut journal = Journal::resume(directory, fold.head, end, fold.ceiling).map_err(io)?;
+    let was_clean = clean == Some(fold.link);
     directory.remove(CLEAN).map_err(io)?;
     directory.sync().map_err(io)?;
-    let store = match open_store(directory, fold.link, base.revision(), was_clean) {
+    let store = match open_store(directory, fold.link, &base.head, was_clean) {
         Ok((store, put_back)) => {
             recovery.put_back = put_back;
             store
@@ -57,7 +84,7 @@ pub(super) fn open(directory: &Directory) -> Result<Opened, OpenError> {
         Err(Trouble::Directory(error)) => return Err(error),
         Err(Trouble::Store(reason)) => {
             recovery.rebuilt = Some(reason.0);
-            rebuild(directory, base.revision())?
+            rebuild(directory, &base.head)?
         }
     };
     let tidied = catch_unwind(AssertUnwindSafe(|| {
@@ -73,24 +100,117 @@ pub(super) fn open(directory: &Directory) -> Result<Opened, OpenError> {
         Err(reason) => {
             recovery.rebuilt = Some(reason.0);
             drop(store);
-            rebuild(directory, base.revision())?
+            rebuild(directory, &base.head)?
         }
     };
+    must_reach(directory, clean, fold.link)?;
     // What heartbeats may have used is not used again.
     fold.head = fold.head.max(fold.ceiling);
     Ok(Opened { fold, journal, store, base, checkpoint, recovery })
 }
 
-fn base(directory: &Directory) -> Result<Base, OpenError> {
-    let path = directory.path(BASE);
-    match fs::read_to_string(&path) {
-        Ok(text) => {
-            let revision = text.parse().map_err(|_| OpenError::corrupt(&path, "it holds no revision"))?;
-            Base::open(&directory.path(&name_of(CHECKPOINT, Revision(revision))))
+/// As [`open`], with nothing written but sled's copy.
+pub(super) fn open_read_only(directory: &Directory) -> Result<ReadOnly, OpenError> {
+    let mut recovery = Recovery::default();
+    let base = base(directory, Some(&mut recovery))?;
+    let (mut fold, _, _, clean) = fold(directory, &base, &mut recovery)?;
+    let copied = copy(&directory.path(STORE), directory.store());
+    let opened = match copied {
+        Ok(()) => open_store(directory, fold.link, &base.head, clean == Some(fold.link)),
+        Err(error) => Err(Trouble::Store(Broken(error.to_string()))),
+    };
+    let store = match opened {
+        Ok((store, _)) => store,
+        Err(Trouble::Directory(error)) => return Err(error),
+        Err(Trouble::Store(_)) => rebuild(directory, &base.head)?,
+    };
+    // What only the store has is read from there; it is written to the journal by who may write.
+    for found in store.range(fold.link, Revision(u64::MAX - 1)) {
+        let applied = found.and_then(|(_, bytes)| Ok(fold.replay(&Record::decode(&bytes)?)?));
+        if applied.is_err() {
+            break;
         }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Base::default()),
-        Err(error) => Err(OpenError::io(&path, &error)),
+        recovery.from_store += 1;
     }
+    must_reach(directory, clean, fold.link)?;
+    fold.head = fold.head.max(fold.ceiling);
+    Ok(ReadOnly { fold, store, base, recovery })
+}
+
+/// A log that was left cleanly is as long as it was then, or longer.
+fn must_reach(directory: &Directory, clean: Option<Revision>, link: Revision) -> Result<(), OpenError> {
+    match clean.filter(|clean| *clean > link) {
+        None => Ok(()),
+        Some(clean) => Err(OpenError::corrupt(
+            directory.root(),
+            format!("it was left at revision {clean}, and nothing after {link} is found"),
+        )),
+    }
+}
+
+/// Copies sled's files.
+pub(super) fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for file in fs::read_dir(from)? {
+        let file = file?;
+        if file.file_type()?.is_file() {
+            fs::copy(file.path(), to.join(file.file_name()))?;
+            // A copy of what may only be read could only be read.
+            fs::set_permissions(to.join(file.file_name()), fs::Permissions::from_mode(0o600))?;
+        }
+    }
+    Ok(())
+}
+
+/// The last checkpoint and the journal behind it; the revision at which the log was left cleanly.
+fn fold(
+    directory: &Directory,
+    base: &Base,
+    recovery: &mut Recovery,
+) -> Result<(Fold, Revision, journal::End, Option<Revision>), OpenError> {
+    let (mut fold, checkpoint) = load(directory, base.revision())?;
+    let mut ceiling = fold.head;
+    let end = journal::read(directory, fold.head, |frame| {
+        ceiling = frame.ceiling;
+        frame.records.iter().try_for_each(|bytes| replay(directory, &mut fold, checkpoint, bytes))
+    })?;
+    fold.ceiling = ceiling.max(fold.head);
+    (recovery.torn, recovery.ends) = (end.torn, if end.torn > 0 { fold.link } else { Revision(0) });
+    if end.is_empty() && holds_more(directory.root()) {
+        return Err(OpenError::corrupt(directory.root(), "its journals are missing"));
+    }
+    let clean = fs::read_to_string(directory.path(CLEAN)).ok().and_then(|link| link.parse().ok()).map(Revision);
+    Ok((fold, checkpoint, end, clean))
+}
+
+/// The checkpoint at which history begins. Who only reads may do with the first that fits, and loses nothing by it.
+fn base(directory: &Directory, guesses: Option<&mut Recovery>) -> Result<Base, OpenError> {
+    let io = |error: io::Error| OpenError::io(directory.root(), &error);
+    let path = directory.path(BASE);
+    let error = match fs::read_to_string(&path) {
+        Ok(text) => match text.parse() {
+            Ok(revision) => return Base::open(&directory.path(&name_of(CHECKPOINT, Revision(revision)))),
+            Err(_) => OpenError::corrupt(&path, "it holds no revision"),
+        },
+        Err(error) if error.kind() == io::ErrorKind::NotFound => OpenError::corrupt(&path, "it is missing"),
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => OpenError::corrupt(&path, "it holds no text"),
+        Err(error) => return Err(OpenError::io(&path, &error)),
+    };
+    let first = directory.revisions(journal::PREFIX).map_err(io)?.first().copied();
+    if first.is_none_or(|first| first <= Revision(1)) {
+        // The journals go back to the beginning.
+        return Ok(Base::default());
+    }
+    let Some(recovery) = guesses else { return Err(error) };
+    for revision in directory.revisions(CHECKPOINT).map_err(io)? {
+        if first.is_some_and(|first| revision.0 + 1 >= first.0)
+            && let Ok(base) = Base::open(&directory.path(&name_of(CHECKPOINT, revision)))
+        {
+            recovery.healed.push(format!("{error}: what is before revision {revision} is not read"));
+            return Ok(base);
+        }
+    }
+    Err(error)
 }
 
 /// The last checkpoint that can be read. Older ones serve as well: the journal goes back to the base.
@@ -132,15 +252,15 @@ enum Trouble {
 }
 
 /// Opens the store and, unless it was left cleanly, compares it with the journal, record by record.
-fn open_store(directory: &Directory, link: Revision, base: Revision, was_clean: bool) -> Result<(Store, u64), Trouble> {
+fn open_store(directory: &Directory, link: Revision, base: &Head, was_clean: bool) -> Result<(Store, u64), Trouble> {
     // sled panics on some of what it cannot read.
     let opened = catch_unwind(AssertUnwindSafe(|| {
-        let store = Store::open(&directory.path(STORE))?;
+        let store = Store::open(directory.store())?;
         let last = store.last(Revision(u64::MAX - 1))?;
         Ok((store, last))
     }));
     let (store, last) = opened.unwrap_or_else(|_| Err(Broken("sled gave up".to_owned()))).map_err(Trouble::Store)?;
-    if was_clean && last == if link > base { link } else { last.min(base) } {
+    if was_clean && last == if link > base.revision { link } else { last.min(base.revision) } {
         return Ok((store, 0));
     }
     let checked = catch_unwind(AssertUnwindSafe(|| compare(directory, &store, base)));
@@ -151,7 +271,10 @@ fn open_store(directory: &Directory, link: Revision, base: Revision, was_clean: 
 }
 
 /// What the store misses at its end. Anything else that differs says that it is damaged.
-fn compare(directory: &Directory, store: &Store, base: Revision) -> Result<Vec<(Record, Vec<u8>)>, Trouble> {
+fn compare(directory: &Directory, store: &Store, head: &Head) -> Result<Vec<(Record, Vec<u8>)>, Trouble> {
+    // A store is not to be measured by journals that lack something.
+    whole(directory, head).map_err(Trouble::Directory)?;
+    let base = head.revision;
     let mut held = store.range(base, Revision(u64::MAX - 1));
     let mut missing = Vec::new();
     let mut trouble = Ok(());
@@ -195,12 +318,38 @@ fn put(store: &Store, records: impl Iterator<Item = (Record, Vec<u8>)>) -> Resul
     Ok(())
 }
 
+/// Checks that the journals go back to the base, and that each record follows on the one before it.
+fn whole(directory: &Directory, base: &Head) -> Result<(), OpenError> {
+    let mut link = base.link;
+    journal::read(directory, base.revision, |frame| {
+        for bytes in frame.records {
+            let record = Record::decode(bytes);
+            let record = record.map_err(|error| OpenError::corrupt(directory.root(), error.to_string()))?;
+            if record.revision <= base.revision {
+                continue;
+            }
+            if record.link != link {
+                let what = format!("what came after revision {link} is missing in its journals");
+                return Err(OpenError::corrupt(directory.root(), what));
+            }
+            link = record.revision;
+        }
+        Ok(())
+    })
+    .map(drop)
+}
+
 /// A new store from the journal.
-fn rebuild(directory: &Directory, base: Revision) -> Result<Store, OpenError> {
-    let path = directory.path(STORE);
+fn rebuild(directory: &Directory, head: &Head) -> Result<Store, OpenError> {
+    whole(directory, head)?;
+    let base = head.revision;
+    let path = directory.store().to_owned();
     // A full disk, say; the journal was read before.
     let failed = |error: Broken| OpenError::Io { path: path.clone(), message: error.0 };
-    let removed = store::released(&path).and_then(|()| fs::remove_dir_all(&path));
+    let removed = store::released(&path).and_then(|()| match fs::remove_dir_all(&path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    });
     removed.map_err(|error| OpenError::io(&path, &error))?;
     let store = Store::open(&path).map_err(failed)?;
     let mut group = Vec::new();
@@ -228,7 +377,7 @@ fn surplus(store: &Store, fold: &mut Fold, journal: &mut Journal, count: &mut u6
         fold.replay(&Record::decode(&bytes)?)?;
         fold.ceiling = fold.ceiling.max(fold.head);
         if let Err(error) = journal.append(std::iter::once(&bytes[..]), fold.ceiling) {
-            return Ok(Err(error));
+            return Ok(Err(error.into()));
         }
         *count += 1;
     }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What readers see: the published state, the store, the base of history.
 
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use chrono::{DateTime, Utc};
 use tokio::sync::Notify;
 
 use crate::entry::{Entry, Revision};
@@ -13,20 +14,25 @@ use super::checkpoint::Base;
 use super::directory::Directory;
 use super::state::{Fold, Heartbeats, Objects};
 use super::store::{Broken, Store};
+use super::trouble::Trouble;
 
 /// Shared by the handles, the subscriptions and the log's threads.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) directory: Directory,
     published: Mutex<Published>,
-    failed: OnceLock<String>,
-    failure: Notify,
+    trouble: Mutex<Option<Trouble>>,
+    /// The trouble is another.
+    changed: Notify,
+    healed: Mutex<Vec<String>>,
 }
 
 /// The log as everybody may see it: durable up to `head`.
 #[derive(Default)]
 pub(super) struct Published {
     pub(super) head: Revision,
+    /// Landscape time of the last entry.
+    pub(super) time: DateTime<Utc>,
     pub(super) objects: Objects,
     pub(super) heartbeats: Heartbeats,
     pub(super) base: Arc<Base>,
@@ -45,13 +51,20 @@ impl Shared {
     pub(super) fn new(directory: Directory, fold: &Fold, base: Base, store: Store) -> Self {
         let published = Published {
             head: fold.head,
+            time: fold.time,
             objects: fold.objects.clone(),
             heartbeats: fold.heartbeats.clone(),
             base: Arc::new(base),
             subscribers: Subscribers::default(),
             store: Some(store),
         };
-        Self { directory, published: Mutex::new(published), failed: OnceLock::new(), failure: Notify::new() }
+        Self {
+            directory,
+            published: Mutex::new(published),
+            trouble: Mutex::default(),
+            changed: Notify::new(),
+            healed: Mutex::default(),
+        }
     }
 
     pub(super) fn published(&self) -> MutexGuard<'_, Published> {
@@ -62,6 +75,7 @@ impl Shared {
     pub(super) fn publish(&self, fold: &Fold, entries: &[Arc<Entry>]) {
         let mut published = self.published();
         published.head = fold.head;
+        published.time = fold.time;
         published.objects = fold.objects.clone();
         published.heartbeats = fold.heartbeats.clone();
         if published.subscribers.any() {
@@ -86,12 +100,29 @@ impl Shared {
         published.store.take()
     }
 
-    /// The storage failed: nothing is written any more.
+    /// The storage failed, or is gone: nothing is written any more.
     pub(super) fn fail(&self, message: &str) -> AppendError {
-        if self.failed.set(message.to_owned()).is_ok() {
-            self.failure.notify_waiters();
+        let failed = || Trouble::Failed(format!("{message}; the log must be opened again"));
+        self.set(self.directory.gone().unwrap_or_else(failed))
+    }
+
+    /// Something is wrong; what lasts is never forgotten.
+    pub(super) fn set(&self, trouble: Trouble) -> AppendError {
+        let mut held = self.held();
+        if !held.as_ref().is_some_and(Trouble::is_lasting) && held.as_ref() != Some(&trouble) {
+            *held = Some(trouble);
+            self.changed.notify_waiters();
         }
-        AppendError::Storage(self.failed.get().cloned().unwrap_or_default())
+        AppendError::Storage(held.as_ref().map(Trouble::to_string).unwrap_or_default())
+    }
+
+    /// There is room again.
+    pub(super) fn clear(&self) {
+        let mut held = self.held();
+        if held.as_ref().is_some_and(|trouble| !trouble.is_lasting()) {
+            *held = None;
+            self.changed.notify_waiters();
+        }
     }
 
     pub(super) fn fail_read(&self, error: &Broken) -> ReadError {
@@ -99,20 +130,38 @@ impl Shared {
         ReadError::Closed
     }
 
-    pub(super) fn failed(&self) -> Option<&str> {
-        self.failed.get().map(String::as_str)
+    /// Notes what was made good.
+    pub(super) fn heal(&self, notes: Vec<String>) {
+        self.healed.lock().unwrap_or_else(PoisonError::into_inner).extend(notes);
     }
 
-    /// Waits until the storage fails.
-    pub(super) async fn failure(&self) -> String {
-        let mut notified = std::pin::pin!(self.failure.notified());
-        notified.as_mut().enable();
-        match self.failed.get() {
-            Some(message) => message.clone(),
-            None => {
-                notified.await;
-                self.failed.get().cloned().unwrap_or_default()
+    pub(super) fn healed(&self) -> Vec<String> {
+        self.healed.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn trouble(&self) -> Option<Trouble> {
+        self.held().clone()
+    }
+
+    /// What ends only with the log.
+    pub(super) fn failed(&self) -> Option<Trouble> {
+        self.held().clone().filter(Trouble::is_lasting)
+    }
+
+    fn held(&self) -> MutexGuard<'_, Option<Trouble>> {
+        self.trouble.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until the trouble is another than the one that is known.
+    pub(super) async fn trouble_after(&self, known: Option<Trouble>) -> Option<Trouble> {
+        loop {
+            let mut changed = std::pin::pin!(self.changed.notified());
+            changed.as_mut().enable();
+            let trouble = self.trouble();
+            if trouble != known {
+                return trouble;
             }
+            changed.await;
         }
     }
 }

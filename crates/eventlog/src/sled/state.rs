@@ -78,6 +78,29 @@ impl Writers {
         }
     }
 
+    /// As [`Writers::push`]; what it forgets is returned.
+    fn push_one(&mut self, writer: (u64, u64), revision: Revision) -> Option<((u64, u64), Revision)> {
+        let oldest = self.order.front().copied().and_then(|oldest| Some((oldest, self.get(oldest)?)));
+        self.push(writer, revision);
+        oldest.filter(|(oldest, _)| !self.revisions.contains_key(oldest))
+    }
+
+    /// Takes a push back, and what it forgot.
+    fn take_back(&mut self, forgotten: Option<((u64, u64), Revision)>) {
+        if let Some(last) = self.order.pop_back() {
+            self.revisions.remove(&last);
+        }
+        if let Some((writer, revision)) = forgotten {
+            self.order.push_front(writer);
+            self.revisions.insert(writer, revision);
+        }
+    }
+
+    /// Highest number of a writer.
+    pub(super) fn highest(&self) -> u64 {
+        self.order.iter().map(|(writer, _)| *writer).max().unwrap_or_default()
+    }
+
     pub(super) fn get(&self, writer: (u64, u64)) -> Option<Revision> {
         self.revisions.get(&writer).copied()
     }
@@ -115,6 +138,24 @@ pub(super) struct Fold {
     collections: FxHashMap<(Arc<str>, Arc<str>), Revision>,
     /// Of deletions and collections before it nothing is known: guards that go back further fail.
     floor: Revision,
+    /// Where the group began that is being judged.
+    undo: Option<Box<Undo>>,
+}
+
+/// What it takes to forget a group that could not be written.
+#[derive(Debug, Default)]
+struct Undo {
+    objects: Objects,
+    heartbeats: Heartbeats,
+    head: Revision,
+    link: Revision,
+    ceiling: Revision,
+    time: DateTime<Utc>,
+    /// What each push has forgotten, in order.
+    writers: Vec<Option<((u64, u64), Revision)>>,
+    /// What was there before, in the order of the changes.
+    deleted: Vec<(Arc<Key>, Option<Revision>)>,
+    collections: Vec<((Arc<str>, Arc<str>), Option<Revision>)>,
 }
 
 impl Fold {
@@ -165,6 +206,46 @@ impl Fold {
         Ok(())
     }
 
+    /// A group begins, which [`Fold::take_back`] forgets.
+    pub(super) fn begin(&mut self) {
+        self.undo = Some(Box::new(Undo {
+            objects: self.objects.clone(),
+            heartbeats: self.heartbeats.clone(),
+            head: self.head,
+            link: self.link,
+            ceiling: self.ceiling,
+            time: self.time,
+            ..Undo::default()
+        }));
+    }
+
+    /// The group is written.
+    pub(super) fn keep(&mut self) {
+        self.undo = None;
+    }
+
+    /// The group was not written: everything is as it was before.
+    pub(super) fn take_back(&mut self) {
+        let Some(undo) = self.undo.take() else { return };
+        (self.objects, self.heartbeats) = (undo.objects, undo.heartbeats);
+        (self.head, self.link, self.ceiling, self.time) = (undo.head, undo.link, undo.ceiling, undo.time);
+        for forgotten in undo.writers.into_iter().rev() {
+            self.writers.take_back(forgotten);
+        }
+        for (key, before) in undo.deleted.into_iter().rev() {
+            match before {
+                Some(revision) => drop(self.deleted.insert(key, revision)),
+                None => drop(self.deleted.remove(&key)),
+            }
+        }
+        for (collection, before) in undo.collections.into_iter().rev() {
+            match before {
+                Some(revision) => drop(self.collections.insert(collection, revision)),
+                None => drop(self.collections.remove(&collection)),
+            }
+        }
+    }
+
     /// Judges an append and applies it.
     pub(super) fn decide(&mut self, append: Append) -> Result<Decision, AppendError> {
         if let Some(revision) = self.writers.get(append.writer) {
@@ -193,7 +274,10 @@ impl Fold {
         let revision = Revision(self.head.0 + 1);
         self.head = revision;
         self.time = self.time.max(append.time);
-        self.writers.push(append.writer, revision);
+        let forgotten = self.writers.push_one(append.writer, revision);
+        if let Some(undo) = &mut self.undo {
+            undo.writers.push(forgotten);
+        }
         let (key, live) = match found {
             Some((key, live)) => (key, Some(live)),
             None => (Arc::new(append.key), None),
@@ -266,15 +350,23 @@ impl Fold {
             self.heartbeats.remove_mut(&live.revision);
         }
         if verb != Verb::UpdateStatus {
-            self.collections.insert((key.cluster.clone(), key.resource.clone()), revision);
+            let collection = (key.cluster.clone(), key.resource.clone());
+            let before = self.collections.insert(collection.clone(), revision);
+            if let Some(undo) = &mut self.undo {
+                undo.collections.push((collection, before));
+            }
+        }
+        let before = match verb {
+            Verb::Delete => Some(self.deleted.insert(key.clone(), revision)),
+            _ if live.is_none() => Some(self.deleted.remove(key)),
+            _ => None,
+        };
+        if let (Some(undo), Some(before)) = (&mut self.undo, before) {
+            undo.deleted.push((key.clone(), before));
         }
         if verb == Verb::Delete {
             self.objects.remove_mut(key);
-            self.deleted.insert(key.clone(), revision);
             return;
-        }
-        if live.is_none() {
-            self.deleted.remove(key);
         }
         let changes = if whole { 0 } else { live.map_or(0, |live| live.changes).saturating_add(1) };
         self.objects.insert_mut(key.clone(), Arc::new(Live { revision, sections: object, ordinary: None, changes }));

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The conformance suite, and what only a log on disk can do.
 
+mod damage;
 mod power_loss;
 mod restart;
+mod trouble;
 
 use std::fs;
 use std::ops::Deref;

@@ -9,16 +9,17 @@ use std::thread::JoinHandle;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::entry::{Entry, Revision};
-use crate::log::{Append, AppendError, Appended};
+use crate::log::{Append, AppendError, Appended, ReadError};
 
 use super::directory::Lock;
-use super::journal::Journal;
+use super::journal::{Journal, WriteError};
 use super::keeper::{Image, Job, prune};
 use super::record::Record;
 use super::shared::Shared;
 use super::state::{Decision, Fold};
-use super::store::{Broken, Store};
-use super::{CLEAN, Durability, History, Options, STORE};
+use super::store::{Broken, Store, released};
+use super::trouble::{Trouble, no_room};
+use super::{CLEAN, Durability, History, Options};
 
 /// Appends that one group takes, at most.
 const GROUP: usize = 256;
@@ -38,6 +39,10 @@ pub(super) type Answer = oneshot::Sender<Result<Appended, AppendError>>;
 #[derive(Debug)]
 pub(super) enum Command {
     Append(Box<Append>, Answer),
+    /// Looks whether the directory is still there, and whether there is room again.
+    Look(oneshot::Sender<()>),
+    /// Forgets history up to a revision.
+    Compact(Revision, oneshot::Sender<Result<(), ReadError>>),
     /// Ends the log, and tells when everything is on the disk and the lock is free.
     Close(oneshot::Sender<()>),
 }
@@ -68,7 +73,7 @@ impl Writer {
         while closing.is_none()
             && let Some(first) = commands.blocking_recv()
         {
-            let mut group = Vec::new();
+            let (mut group, mut looks, mut compacts) = (Vec::new(), Vec::new(), Vec::new());
             let mut bytes = 0;
             let mut next = Some(first);
             while let Some(command) = next {
@@ -77,6 +82,8 @@ impl Writer {
                         bytes += append.object.parts.iter().map(bytes::Bytes::len).sum::<usize>();
                         group.push((append, answer));
                     }
+                    Command::Look(answer) => looks.push(answer),
+                    Command::Compact(to, answer) => compacts.push((to, answer)),
                     Command::Close(done) => {
                         closing = Some(done);
                         break;
@@ -85,6 +92,13 @@ impl Writer {
                 next = if group.len() < GROUP && bytes < GROUP_BYTES { commands.try_recv().ok() } else { None };
             }
             self.group(group);
+            for answer in looks {
+                self.look();
+                let _ = answer.send(());
+            }
+            for (to, answer) in compacts {
+                self.compact(to, answer);
+            }
             self.maintain();
         }
         self.stop();
@@ -97,14 +111,21 @@ impl Writer {
 
     /// Judges, writes, shows and answers one group.
     fn group(&mut self, group: Vec<(Box<Append>, Answer)>) {
+        if group.is_empty() {
+            return;
+        }
+        if let Some(trouble) = self.obstacle() {
+            let refused = self.shared.set(trouble);
+            for (_, answer) in group {
+                let _ = answer.send(Err(refused.clone()));
+            }
+            return;
+        }
         let mut answers = Vec::with_capacity(group.len());
         let mut entries: Vec<Arc<Entry>> = Vec::new();
         let mut records: Vec<(Record, Vec<u8>)> = Vec::new();
+        self.fold.begin();
         for (append, answer) in group {
-            if let Some(message) = self.shared.failed() {
-                answers.push((answer, Err(AppendError::Storage(message.to_owned()))));
-                continue;
-            }
             let decided = self.fold.decide(*append).map(|decision| match decision {
                 Decision::Repeated(revision) => revision,
                 Decision::Entry(entry, record) => {
@@ -118,12 +139,15 @@ impl Writer {
         }
         let written = if entries.is_empty() { Ok(()) } else { self.write(&records) };
         match written {
-            Ok(()) => self.shared.publish(&self.fold, &entries),
-            Err(error) => {
-                // After a failed sync nobody knows what is on the disk: nothing of the group is acknowledged.
-                let failed = self.shared.fail(&error.0);
+            Ok(()) => {
+                self.fold.keep();
+                self.shared.publish(&self.fold, &entries);
+            }
+            Err(refused) => {
+                // Also what was refused, and what was repeated, was judged by what is not there.
+                self.fold.take_back();
                 for (_, result) in &mut answers {
-                    *result = Err(failed.clone());
+                    *result = Err(refused.clone());
                 }
             }
         }
@@ -132,40 +156,85 @@ impl Writer {
         }
     }
 
-    fn write(&mut self, records: &[(Record, Vec<u8>)]) -> Result<(), Broken> {
+    /// Why nothing can be written.
+    fn obstacle(&self) -> Option<Trouble> {
+        let directory = &self.shared.directory;
+        let is_removed = || {
+            let at = directory.root().display();
+            self.journal.is_removed().then(|| Trouble::Gone(format!("the journal in `{at}` was removed")))
+        };
+        let failed = || self.shared.failed();
+        failed().or_else(|| directory.gone()).or_else(is_removed).or_else(|| no_room(directory.root()))
+    }
+
+    /// Writes a group; the error is what its appends are answered with.
+    fn write(&mut self, records: &[(Record, Vec<u8>)]) -> Result<(), AppendError> {
         let reserved = self.fold.reserve(!records.is_empty());
         if !records.is_empty() || reserved.is_some() {
             let bytes = records.iter().map(|(_, bytes)| &bytes[..]);
-            let written = self.journal.append(bytes, self.fold.ceiling);
-            written.map_err(|error| Broken(format!("cannot write the journal: {error}")))?;
+            if let Err(error) = self.journal.append(bytes, self.fold.ceiling) {
+                return Err(self.refuse("cannot write the journal", error));
+            }
         }
-        if records.is_empty() {
-            return Ok(());
+        // What the journal holds is acknowledged: a store that failed is made anew from it.
+        let applied = self.store.apply(records.iter().map(|(record, bytes)| (record, &bytes[..])));
+        match applied {
+            Ok(()) => self.shared.clear(),
+            Err(error) => drop(self.shared.fail(&format!("cannot write the store: {error}"))),
         }
-        self.store.apply(records.iter().map(|(record, bytes)| (record, &bytes[..])))
+        Ok(())
+    }
+
+    fn refuse(&self, what: &str, error: WriteError) -> AppendError {
+        match error {
+            WriteError::Full(error) => self.shared.set(Trouble::Full(format!("{what}: {error}"))),
+            // After a failed sync nobody knows what is on the disk.
+            WriteError::Broken(error) => self.shared.fail(&format!("{what}: {error}")),
+        }
+    }
+
+    /// Whether the directory is still there; whether there is room again.
+    fn look(&mut self) {
+        if let Some(trouble) = self.obstacle() {
+            self.shared.set(trouble);
+        } else if self.shared.trouble().is_some() {
+            match self.journal.append(std::iter::empty(), self.fold.ceiling) {
+                Ok(()) => self.shared.clear(),
+                Err(error) => drop(self.refuse("cannot write the journal", error)),
+            }
+        }
+    }
+
+    /// Has history forgotten. The file that is written on holds the end of it.
+    fn compact(&mut self, to: Revision, answer: oneshot::Sender<Result<(), ReadError>>) {
+        if self.shared.failed().is_none() && to >= self.fold.head {
+            self.rotate();
+        }
+        // Who waits for the answer of a keeper that has ended learns that the log is closed.
+        let _ = self.keeper.send(Job::Compact(to, Some(answer)));
     }
 
     /// Asks the keeper for what is due.
     fn maintain(&mut self) {
-        if self.shared.failed().is_some() {
+        if self.shared.trouble().is_some() {
             return;
         }
         let head = self.fold.head;
         let due = self.options.checkpoint_after.max(self.fold.objects.size() as u64);
         if head.0 - self.checkpoint.0 > due && !self.keeper_busy.swap(true, Ordering::Acquire) {
-            if let Err(error) = self.rotate() {
-                self.shared.fail(&error.0);
+            if !self.rotate() {
+                self.keeper_busy.store(false, Ordering::Release);
                 return;
             }
             self.fold.raise_floor(self.checkpoint);
             self.checkpoint = head;
             let _ = self.keeper.send(Job::Checkpoint(Image::of(&self.fold)));
-        } else if self.journal.is_long(self.options.history)
-            && let Err(error) = self.rotate()
-        {
-            self.shared.fail(&error.0);
+        } else if self.journal.is_long(self.options.history) && !self.rotate() {
+            return;
         }
-        if let Some(to) = self.retained()
+        // Asked first: who is told to wait is not to be measured against the next revisions only.
+        if !self.keeper_busy.load(Ordering::Acquire)
+            && let Some(to) = self.retained()
             && !self.keeper_busy.swap(true, Ordering::Acquire)
         {
             let _ = self.keeper.send(Job::Compact(to, None));
@@ -192,9 +261,10 @@ impl Writer {
         }
     }
 
-    fn rotate(&mut self) -> Result<(), Broken> {
+    /// Starts another file of the journal; whether that was possible.
+    fn rotate(&mut self) -> bool {
         let rotated = self.journal.rotate(&self.shared.directory, self.fold.head, self.fold.ceiling);
-        rotated.map_err(|error| Broken(format!("cannot start a journal: {error}")))
+        rotated.map_err(|error| self.refuse("cannot start a journal", error)).is_ok()
     }
 
     /// A clean stop: the checkpoint of the head, everything on the disk, and the mark that says so.
@@ -205,12 +275,21 @@ impl Writer {
         {
             self.shared.fail("the keeper of the log ended with a panic");
         }
+        if let Some(gone) = self.shared.directory.gone() {
+            self.shared.set(gone);
+        }
         let stopped = if self.shared.failed().is_some() { Ok(()) } else { self.leave() };
         if let Err(error) = stopped {
             self.shared.fail(&error.0);
         }
         drop(self.shared.close());
         drop(self.store);
+        let directory = &self.shared.directory;
+        let is_empty = self.fold.link <= self.shared.published().base.revision();
+        if is_empty && self.shared.failed().is_none() && released(directory.store()).is_ok() {
+            // All of history is forgotten. sled's file never gets smaller; the next start makes a new one.
+            let _ = std::fs::remove_dir_all(directory.store());
+        }
         drop(self.lock);
     }
 
@@ -220,11 +299,15 @@ impl Writer {
         let head = self.fold.head;
         if head > self.checkpoint {
             self.fold.ceiling = head;
-            self.journal.rotate(directory, head, head).map_err(io)?;
+            self.journal.rotate(directory, head, head).map_err(|error| io(error.into()))?;
             Image::of(&self.fold).write(directory).map_err(io)?;
             prune(&self.shared, head).map_err(io)?;
         }
-        self.store.flush(&directory.path(STORE), directory.durability() == Durability::Durable)?;
-        directory.replace(CLEAN, self.fold.link.to_string().as_bytes()).map_err(io)
+        // While the store still has what a journal may have lost.
+        let healed = super::repair::heal_open(directory, &self.store);
+        self.store.flush(directory.store(), directory.durability() == Durability::Durable)?;
+        directory.replace(CLEAN, self.fold.link.to_string().as_bytes()).map_err(io)?;
+        self.shared.heal(healed.map_err(|error| Broken(error.to_string()))?);
+        Ok(())
     }
 }

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A log that cannot write: its directory is gone, or there is no room.
+
+use super::*;
+use crate::conformance::{delete, put, update, update_status};
+use crate::log::Guard;
+
+fn open(directory: &Path) -> SledLog {
+    SledLog::open(directory, Options::default()).expect("a log that can be opened")
+}
+
+fn append(log: &SledLog, append: Append) -> Result<Revision, AppendError> {
+    block_on(log.append(append)).map(|done| done.revision)
+}
+
+/// However the directory goes, also without a write, the next append is refused, reads go on, and the log says why.
+#[test]
+fn a_log_whose_directory_is_gone_takes_no_writes_and_says_so() {
+    let ways: [(&str, fn(&Path)); 4] = [
+        ("removed or replaced while", |directory| fs::remove_dir_all(directory).expect("removed")),
+        ("removed or replaced while", |directory| {
+            fs::remove_dir_all(directory).expect("removed");
+            fs::create_dir(directory).expect("made");
+        }),
+        ("removed or replaced while", |directory| {
+            fs::rename(directory, directory.with_extension("moved")).expect("renamed");
+            copy(&directory.with_extension("moved"), directory);
+            fs::remove_dir_all(directory.with_extension("moved")).expect("removed");
+        }),
+        ("the journal in", |directory| {
+            for file in fs::read_dir(directory).expect("readable").map(|file| file.expect("readable")) {
+                if file.file_name().to_string_lossy().starts_with("journal") {
+                    fs::remove_file(file.path()).expect("removed");
+                }
+            }
+        }),
+    ];
+    for (expected, remove) in ways {
+        for asked in [false, true] {
+            let directory = Scratch::new();
+            let log = open(&directory);
+            let created = append(&log, put("a", 1)).expect("a write");
+            assert_eq!(block_on(log.look()), None);
+            remove(&directory);
+            if asked {
+                assert!(matches!(block_on(log.look()), Some(Trouble::Gone(_))), "{:?}", log.trouble());
+            }
+            let Err(AppendError::Storage(message)) = append(&log, update("a", created, 2)) else {
+                panic!("a write to a directory that is gone")
+            };
+            assert!(message.contains(expected), "{message}");
+            assert_eq!(block_on(log.trouble_after(None)), Some(Trouble::Gone(message.clone())));
+            let state = block_on(log.state_at(log.head())).expect("the head");
+            assert_eq!(state.iter().map(|(_, at, _)| *at).collect::<Vec<_>>(), [created]);
+            assert_eq!(append(&log, put("b", 1)), Err(AppendError::Storage(message.clone())));
+            assert_eq!(block_on(log.close()), Err(message));
+        }
+    }
+}
+
+/// A limit to the length of files stands for a full disk: both refuse a write.
+#[test]
+fn a_full_disk_refuses_writes_until_there_is_room() {
+    let directory = Scratch::new();
+    let log = open(&directory);
+    let a = append(&log, put("a", 1)).expect("a write");
+    let b = append(&log, put("b", 1)).expect("a write");
+    let gone = append(&log, put("gone", 1)).expect("a write");
+    let deleted = append(&log, delete("gone", gone, 1)).expect("a write");
+    let full = Trouble::Full("no room".to_owned());
+    log.0.shared.set(full.clone());
+    assert_eq!(log.trouble(), Some(full));
+    // The next write finds room.
+    let beat = append(&log, Append { volatile: true, ..update_status("a", a, 2) }).expect("a heartbeat");
+    let a = append(&log, update_status("a", beat, 3)).expect("a write");
+    assert_eq!(log.trouble(), None);
+    log.0.shared.set(Trouble::Full("no room".to_owned()));
+    assert_eq!(block_on(log.look()), None);
+    let key = crate::Key::new("garden", "example/things", "ns", "gone");
+    append(&log, Append { guards: vec![Guard::Key(key, deleted)], ..update("b", b, 2) }).expect("a guard that holds");
+    append(&log, delete("a", a, 1)).expect("a write");
+    block_on(log.close()).expect("no failure");
+}
+
+/// What a group did that could not be written is forgotten: revisions, objects, guards, repetitions.
+#[test]
+fn a_group_that_is_taken_back_leaves_nothing() {
+    let mut fold = state::Fold::default();
+    let decide = |fold: &mut state::Fold, append: Append| match fold.decide(append) {
+        Ok(state::Decision::Entry(entry, _)) => entry.revision,
+        other => panic!("{other:?}"),
+    };
+    let a = decide(&mut fold, put("a", 1));
+    let b = decide(&mut fold, put("b", 1));
+    let beat = decide(&mut fold, Append { volatile: true, ..update_status("a", a, 2) });
+    // Maps that nobody iterates have any order.
+    let all = |fold: &state::Fold| {
+        let text = format!("{fold:?}").replace(['{', '}'], ", ");
+        let mut parts: Vec<String> = text.split(", ").map(str::to_owned).collect();
+        parts.sort();
+        parts
+    };
+    let before = all(&fold);
+    fold.begin();
+    let repeated = put("c", 1);
+    decide(&mut fold, repeated.clone());
+    decide(&mut fold, delete("b", b, 1));
+    decide(&mut fold, put("b", 2));
+    decide(&mut fold, update("a", beat, 3));
+    assert!(fold.reserve(false).is_none());
+    fold.take_back();
+    assert_eq!(all(&fold), before);
+    assert_eq!(decide(&mut fold, repeated), Revision(beat.0 + 1), "it was not made before");
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Why a log takes no writes: there is no room, the storage failed, or its directory is gone.
+
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+/// Bytes that are left free on the disk: what sled and checkpoints still write needs room, too. sled gives up for good
+/// when it finds none, the journal does not.
+pub(super) const ROOM: u64 = 8 << 20;
+
+/// Why a log takes no writes. Reads go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// There is no room on the disk. Writes are taken again when there is; nothing that was acknowledged is lost.
+    Full(String),
+    /// The storage failed: the log must be opened again.
+    Failed(String),
+    /// The directory was removed or replaced while the log was open: nothing that is written will be found.
+    Gone(String),
+}
+
+impl Trouble {
+    /// What is wrong.
+    pub fn reason(&self) -> &str {
+        match self {
+            Self::Full(reason) | Self::Failed(reason) | Self::Gone(reason) => reason,
+        }
+    }
+
+    /// Whether it ends only with the log.
+    pub fn is_lasting(&self) -> bool {
+        !matches!(self, Self::Full(_))
+    }
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.reason())
+    }
+}
+
+/// Whether an error says that there is no room.
+pub(super) fn is_full(error: &io::Error) -> bool {
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
+}
+
+/// Says that there is too little room where a directory is; `None` also where nobody knows.
+pub(super) fn no_room(root: &Path) -> Option<Trouble> {
+    let disk = rustix::fs::statvfs(root).ok().filter(|disk| disk.f_blocks > 0)?;
+    let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+    (free < ROOM).then(|| {
+        let (free, needed) = (free >> 10, ROOM >> 10);
+        Trouble::Full(format!("the disk of `{}` is full: {free} KiB are free, {needed} KiB are needed", root.display()))
+    })
+}
+
+/// A file, or directory, that is open, and so keeps its number to itself.
+#[derive(Debug)]
+pub(super) struct Opened {
+    at: (u64, u64),
+}
+
+impl Opened {
+    pub(super) fn of(file: &File) -> io::Result<Self> {
+        let found = file.metadata()?;
+        Ok(Self { at: (found.dev(), found.ino()) })
+    }
+
+    /// Whether something else is at the path, or nothing. What cannot be looked at is believed to be there.
+    pub(super) fn is_gone(&self, path: &Path) -> bool {
+        match std::fs::metadata(path) {
+            Ok(found) => (found.dev(), found.ino()) != self.at,
+            Err(error) => matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory),
+        }
+    }
+}
