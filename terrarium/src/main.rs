@@ -77,6 +77,9 @@ enum Command {
         /// Process that the host ends with
         #[arg(long)]
         owner: Option<u32>,
+        /// Whether the host may begin without the log that it had
+        #[arg(long)]
+        start_empty: bool,
     },
     Explain(explain::Arguments),
     /// Print a script that completes commands in a shell
@@ -124,7 +127,9 @@ fn main() -> ExitCode {
         Command::Replay(arguments) => live::replay::run(arguments, &mut output),
         Command::Doctor(arguments) => live::doctor::run(arguments, &mut output),
         Command::Dump(arguments) => live::dump::run(arguments, &mut output),
-        Command::Component { name, which, owner } => return component(name, which, *owner),
+        Command::Component { name, which, owner, start_empty } => {
+            return component(name, which, *owner, *start_empty);
+        }
         Command::Simulate(arguments) => simulate::run(arguments, &mut output),
         Command::Forecast(arguments) => questions::forecast::run(arguments, &mut output),
         Command::Versions(arguments) => questions::versions::run(arguments, &mut output),
@@ -150,10 +155,10 @@ fn completion(shell: Shell, output: &mut Output) -> Result<(), Failure> {
     output.line(String::from_utf8_lossy(&script).trim_end())
 }
 
-fn component(name: &str, which: &live::Which, owner: Option<u32>) -> ExitCode {
+fn component(name: &str, which: &live::Which, owner: Option<u32>, start_empty: bool) -> ExitCode {
     if name == "host" {
         return match which.directory() {
-            Ok(directory) => live::host::run(&directory, owner),
+            Ok(directory) => live::host::run(&directory, owner, start_empty),
             Err(failure) => {
                 process::child::say(&format!("error: {failure}"));
                 ExitCode::from(failure.exit_code())

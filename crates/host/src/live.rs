@@ -377,6 +377,11 @@ pub fn writer(start: u64, process: u64) -> u64 {
     start << 40 | process << 20
 }
 
+/// Number of the start to which a [`writer`] belongs.
+pub fn start_of(writer: u64) -> u64 {
+    writer >> 40
+}
+
 /// The way to an instance.
 fn way_to(address: &str, authorities: &str, certificate: &Pair) -> Result<Transport, https::OptionsError> {
     https::transport(&https::Options {

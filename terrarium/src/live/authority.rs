@@ -45,9 +45,8 @@ impl LandscapeAuthority {
         let now = Clock::wall().now();
         let validity = Validity { not_before: now - BEFORE, not_after: now + LIFETIME };
         let failed = |error: process::pki::PkiError| Failure::Failed(error.to_string());
-        let (certificate, key) = (directory.text("pki/ca.crt")?, directory.text("pki/ca.key")?);
-        let authority = if let (Some(certificate), Some(key)) = (certificate, key) {
-            Authority::from_pem(&certificate, &key).map_err(failed)?
+        let authority = if let Some(authority) = Self::read(directory)? {
+            authority
         } else {
             let key = Key::transport().map_err(failed)?;
             let authority = Authority::new("terrarium", key, validity).map_err(failed)?;
@@ -56,6 +55,14 @@ impl LandscapeAuthority {
             authority
         };
         Ok(Self { authority: Arc::new(authority), validity })
+    }
+
+    /// The authority's certificate and key in a directory; `None`: one of them is not there.
+    pub(crate) fn read(directory: &Directory) -> Result<Option<Authority>, Failure> {
+        let (certificate, key) = (directory.text("pki/ca.crt")?, directory.text("pki/ca.key")?);
+        let (Some(certificate), Some(key)) = (certificate, key) else { return Ok(None) };
+        let read = Authority::from_pem(&certificate, &key);
+        read.map(Some).map_err(|error| damaged(&format!("{}", directory.join("pki/ca.key").display()), &error))
     }
 
     /// Its certificate, as PEM.
@@ -87,6 +94,11 @@ impl LandscapeAuthority {
         let key = Key::transport().map_err(|error| error.to_string())?;
         self.authority.issue(leaf, &key, self.validity).map_err(|error| error.to_string())
     }
+}
+
+/// Keys that cannot be read, and what to do.
+fn damaged(path: &str, error: &process::pki::PkiError) -> Failure {
+    Failure::input(format!("{path}: {error}"), "restore it from a copy; `terrarium doctor --fix` has new keys made")
 }
 
 /// A new authority by which servers behind a host know it, as PEM, and the host's own certificate. Both last as long as the
@@ -124,7 +136,8 @@ impl ClusterAuthorities {
         let failed = |error: process::pki::PkiError| Failure::Failed(error.to_string());
         let file = format!("pki/{cluster}.json");
         if let Some(Pair { certificate, key }) = self.directory.read(&file)? {
-            return Authority::from_pem(&certificate, &key).map(Some).map_err(failed);
+            let read = Authority::from_pem(&certificate, &key);
+            return read.map(Some).map_err(|error| damaged(&self.directory.join(&file).display().to_string(), &error));
         }
         let key = Key::transport().map_err(failed)?;
         let authority = Authority::new(&format!("terrarium-{cluster}"), key, self.validity).map_err(failed)?;

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::components::{NAMESPACE, Program};
 use super::directory::Facts;
-use super::{admission_controller, apiserver};
+use super::{admission_controller, apiserver, ask};
 use crate::failure::Failure;
 
 /// The landscape that was asked for.
@@ -143,8 +143,33 @@ async fn create_tree(context: &Context, path: &str, tree: &Value) -> Result<(), 
         .map_err(|error| failed(&error))?;
     let response = context.transport.send(request).await.map_err(|error| failed(&error))?;
     match response.status() {
-        http::StatusCode::CREATED | http::StatusCode::CONFLICT => Ok(()),
+        http::StatusCode::CREATED => Ok(()),
+        http::StatusCode::CONFLICT => trust(context, path, tree).await.map_err(|error| failed(&error)),
         code => Err(failed(&code)),
+    }
+}
+
+/// Has the webhooks of a configuration that is there trust the authorities of today: keys may have been made anew. The
+/// rest of it is its owner's.
+async fn trust(context: &Context, path: &str, tree: &Value) -> Result<(), String> {
+    let path = format!("{path}/{}", tree["metadata"]["name"].as_str().unwrap_or_default());
+    let mut held = ask::tree(&context.transport, &path, "application/json").await.map_err(|error| error.to_string())?;
+    let wanted = tree["webhooks"].as_array().into_iter().flatten();
+    let bundles: Vec<_> = wanted.map(|webhook| (&webhook["name"], &webhook["clientConfig"]["caBundle"])).collect();
+    let before = held.clone();
+    for webhook in held["webhooks"].as_array_mut().into_iter().flatten() {
+        if let Some((_, bundle)) = bundles.iter().find(|(name, _)| **name == webhook["name"]) {
+            webhook["clientConfig"]["caBundle"] = (*bundle).clone();
+        }
+    }
+    if held == before {
+        return Ok(());
+    }
+    let request = http::Request::put(&path).header(http::header::CONTENT_TYPE, "application/json");
+    let request = request.body(full(held.to_string())).map_err(|error| error.to_string())?;
+    match context.transport.send(request).await.map_err(|error| error.to_string())?.status() {
+        http::StatusCode::OK => Ok(()),
+        code => Err(code.to_string()),
     }
 }
 

@@ -13,7 +13,7 @@
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
@@ -103,7 +103,22 @@ pub(crate) struct Directory {
 
 /// Shows that this process runs the landscape, for as long as it lives.
 #[derive(Debug)]
-pub(crate) struct Held(#[expect(dead_code, reason = "held by being open")] File);
+pub(crate) struct Held {
+    lock: File,
+    directory: PathBuf,
+}
+
+impl Held {
+    /// Says so if the directory was removed or replaced meanwhile. What cannot be looked at is believed to be there.
+    pub(crate) fn gone(&self) -> Option<String> {
+        let held = self.lock.metadata().ok()?;
+        let is_gone = match fs::metadata(self.directory.join("lock")) {
+            Ok(found) => (found.dev(), found.ino()) != (held.dev(), held.ino()),
+            Err(error) => matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory),
+        };
+        is_gone.then(|| format!("{} was removed or replaced while its landscape ran", self.directory.display()))
+    }
+}
 
 impl Directory {
     /// The directory of the landscape with this name: `data_dir`, or a folder of the user's data home.
@@ -169,6 +184,16 @@ impl Directory {
         Failure::input(format!("there is no landscape in {}", self.path.display()), "`terrarium up` starts one")
     }
 
+    /// Whether files can be made in its log.
+    pub(crate) fn is_writable(&self) -> bool {
+        rustix::fs::access(self.join("log"), rustix::fs::Access::WRITE_OK).is_ok()
+    }
+
+    /// Whether its log must be there: a host that had opened it has left traces.
+    pub(crate) fn has_run(&self) -> bool {
+        ["pki/ca.crt", "pki/ca.key", "clock"].iter().any(|name| self.join(name).exists())
+    }
+
     /// What the landscape was created with; `None`: there is none.
     pub(crate) fn facts(&self) -> Result<Option<Facts>, Failure> {
         self.read("landscape.json")
@@ -211,11 +236,17 @@ impl Directory {
             .write(true)
             .mode(0o600)
             .open(self.join("lock"))
-            .map_err(|error| self.failed("open the lock of", &error))?;
+            .map_err(|error| match error.kind() {
+                io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => {
+                    let what = format!("cannot write to {}: {error}", self.path.display());
+                    Failure::input(what, "`terrarium log`, `at` and `replay` read it where it is; `up` needs a copy")
+                }
+                _ => self.failed("open the lock of", &error),
+            })?;
         match file.try_lock() {
             Ok(()) => {
                 let _ = fs::remove_file(self.join("host.json"));
-                Ok(Held(file))
+                Ok(Held { lock: file, directory: self.path.clone() })
             }
             Err(TryLockError::WouldBlock) => {
                 let by = self.read::<HostFile>("host.json")?.map(|host| format!(" (process {})", host.pid));
@@ -264,7 +295,15 @@ impl Directory {
         serde_json::from_str(&text).map(Some).map_err(|error| {
             Failure::input(
                 format!("{}: {error}", self.join(name).display()),
-                "the landscape was made by another version, or damaged; `terrarium down --purge` removes it",
+                match name {
+                    "landscape.json" => {
+                        "restore it from a copy; `terrarium doctor --fix` writes it again from what the log says"
+                    }
+                    name if name.starts_with("pki/") => {
+                        "restore it from a copy; `terrarium doctor --fix` has new keys made"
+                    }
+                    _ => "it is damaged, or of another version: `terrarium doctor` says more",
+                },
             )
         })
     }

@@ -4,8 +4,9 @@
 //! Checks of the machine and the directory read only; `--fix` does what a remedy says where that loses nothing, and
 //! `--compact` forgets the history.
 //!
-//! **Tour.** [`machine`] disk, limits, processes, kubectl; here: directory, contexts, log and landscape.
+//! **Tour.** [`damage`] files that are damaged or missing; [`machine`] disk, limits, processes, kubectl; here: directory, contexts, log and landscape.
 
+mod damage;
 mod machine;
 
 use std::fs;
@@ -35,6 +36,9 @@ pub(crate) struct Arguments {
     /// Do what can be done without losing anything
     #[arg(long)]
     fix: bool,
+    /// With --fix: give up what is damaged and found nowhere else. Without it, the same command says what that is
+    #[arg(long, requires = "fix")]
+    discard_damaged: bool,
     /// Forget the history up to now: the log becomes one checkpoint
     #[arg(long)]
     compact: bool,
@@ -109,7 +113,9 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     let fix = arguments.fix;
     tell(vec![machine::descriptors(), machine::kubectl()])?;
     tell(vec![contexts(arguments)?])?;
+    tell(damage::facts(&directory, fix)?.into_iter().collect())?;
     match directory.facts() {
+        Err(_) if directory.join("log").exists() => {}
         Err(failure) => tell(vec![Finding::failure("directory", failure.to_string(), failure.hint())])?,
         Ok(None) => {
             let ours = directory.must_be_ours();
@@ -122,7 +128,15 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
             tell(vec![permissions(&directory, fix)?, leftovers(&directory, fix)?, machine::disk(directory.path())])?;
             tell(machine::processes(fix))?;
             tell(vec![machine::port(&directory, &facts)?])?;
-            tell(block_on(landscape(&directory, &facts, arguments.compact))?)?;
+            tell(vec![damage::keys(&directory, &facts, fix)?])?;
+            let damage =
+                if facts.log == "memory" { None } else { damage::log(&directory, fix, arguments.discard_damaged) };
+            let is_damaged = damage.as_ref().is_some_and(|finding| finding.level == Level::Failure);
+            tell(damage.into_iter().collect())?;
+            // What is not mended is not opened: that would change it.
+            if !is_damaged {
+                tell(block_on(landscape(&directory, &facts, arguments.compact))?)?;
+            }
         }
     }
     match failures {
@@ -224,8 +238,22 @@ fn contexts(arguments: &Arguments) -> Result<Finding, Failure> {
 async fn landscape(directory: &Directory, facts: &Facts, compact: bool) -> Result<Vec<Finding>, Failure> {
     let mut findings = Vec::new();
     let runs = directory.host()?.is_some();
+    if !runs && facts.log != "memory" && !directory.join("log").exists() {
+        return Ok(vec![Finding::ok("log", "none yet: the landscape has not run")]);
+    }
     if !runs && facts.log == "memory" {
         return Ok(vec![Finding::ok("log", "in memory: a stopped landscape has none")]);
+    }
+    if compact && !runs {
+        // What sled leaves free in its file is given back when nobody uses it any more.
+        let before = bytes(directory);
+        let past = Past::open(directory).await?;
+        let head = past.head().await?;
+        let compacted = past.compact(head).await;
+        past.close().await?;
+        compacted?;
+        let what = format!("forgot the history up to revision {head}: {} → {}", size(before), size(bytes(directory)));
+        findings.push(Finding::ok("compact", what));
     }
     let past = match Past::open(directory).await {
         Ok(past) => past,
@@ -234,8 +262,9 @@ async fn landscape(directory: &Directory, facts: &Facts, compact: bool) -> Resul
             let remedy = if failure.to_string().contains("No space left") {
                 "make room on the disk: nothing is lost"
             } else {
-                "restore the directory from a copy, or give it up with `terrarium down --purge`"
+                "restore the directory from a copy"
             };
+            let remedy = if failure.hint().is_empty() { remedy } else { failure.hint() };
             return Ok(vec![Finding::failure("log", failure.to_string(), remedy)]);
         }
     };
@@ -243,7 +272,7 @@ async fn landscape(directory: &Directory, facts: &Facts, compact: bool) -> Resul
         for note in past.recovered() {
             findings.push(Finding::warning("log", note, ""));
         }
-        if compact {
+        if compact && runs {
             let (before, head) = (bytes(directory), past.head().await?);
             past.compact(head).await?;
             let what =

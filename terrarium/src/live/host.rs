@@ -8,13 +8,14 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use api::kubernetes::core::Pod;
 use apiserver::instance;
-use chrono::{DateTime, Utc};
-use clock::Random;
-use eventlog::sled::{Durability, OpenError, Recovery, SledLog};
-use eventlog::{EventLog, MemoryLog, ReadError, Revision};
+use chrono::{DateTime, TimeDelta, Utc};
+use clock::{Clock, Random, TimerClass};
+use eventlog::sled::{Durability, OpenError, Recovery, SledLog, Trouble};
+use eventlog::{EventLog, MemoryLog};
 use host::identity::OwnAuthorities;
 use host::kubelet::{Launch, Program};
 use host::live::{Live, Options};
@@ -29,15 +30,23 @@ use super::authority::{ClusterAuthorities, LandscapeAuthority, front_proxy};
 use super::bootstrap;
 use super::components;
 use super::directory::{Directory, Facts, HostFile};
-use super::{kubeconfig, owner};
+use super::{kubeconfig, owner, writes};
 use crate::failure::Failure;
 
+/// Wall time that what a host started has to end, when its directory is gone.
+const LAST_STEP: TimeDelta = TimeDelta::seconds(5);
+/// Wall time that tasks have to end after everything else.
+const LAST_TASKS: Duration = Duration::from_secs(5);
+/// Fact of the log: what the landscape was created with, as `landscape.json` has it.
+pub(super) const FACTS: &str = "landscape";
 /// File with where the clock stands: its dial.
 const CLOCK: &str = "clock";
 
 /// Runs the landscape of a directory until a signal ends it, or its owner has ended.
-pub(crate) fn run(directory: &Directory, owner: Option<u32>) -> ExitCode {
-    match live(directory, owner) {
+///
+/// With `start_empty` it may be a landscape whose log is gone.
+pub(crate) fn run(directory: &Directory, owner: Option<u32>, start_empty: bool) -> ExitCode {
+    match live(directory, owner, start_empty) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             process::child::say(&format!("error: {failure}"));
@@ -49,16 +58,16 @@ pub(crate) fn run(directory: &Directory, owner: Option<u32>) -> ExitCode {
     }
 }
 
-fn live(directory: &Directory, owner: Option<u32>) -> Result<(), Failure> {
-    let _held = directory.hold()?;
+fn live(directory: &Directory, owner: Option<u32>, start_empty: bool) -> Result<(), Failure> {
+    let held = directory.hold()?;
     let facts = directory.facts()?.ok_or_else(|| directory.missing())?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .map_err(|error| Failure::Failed(format!("cannot make a runtime: {error}")))?;
-    let log = Log::open(directory, &facts)?;
+    let log = Log::open(directory, &facts, directory.has_run() && !start_empty)?;
     let (name, ephemeral) = (facts.name.clone(), facts.ephemeral.clone());
-    runtime.block_on(async {
+    let ended = runtime.block_on(async {
         let authorities = LandscapeAuthority::of(directory)?.certificate().to_owned();
         let (live, facts, turn) = start(directory, facts, &log).await?;
         // Who looks at a landscape that does not become ready finds a host that answers.
@@ -74,13 +83,26 @@ fn live(directory: &Directory, owner: Option<u32>) -> Result<(), Failure> {
             biased;
             () = end_signal() => {}
             () = owner::ended(owner) => {}
-            failure = log.failure() => process::child::say(&format!("error: the event log failed: {failure}")),
             failure = begins => ended = Err(failure),
+            failure = writes::watched(&held, &log, live.clock()) => {
+                let wall = Clock::wall();
+                tokio::select! {
+                    biased;
+                    () = live.stop() => {}
+                    () = wall.sleep(LAST_STEP, TimerClass::Work) => {}
+                }
+                return Err(failure);
+            }
         }
         turn(live.clock().now());
         live.stop().await;
-        log.close().await.and(ended)
-    })?;
+        let closed = log.close().await;
+        log.healed().iter().for_each(|note| process::child::say(&format!("note: {note}")));
+        closed.and(ended)
+    });
+    // Nobody waits for what cannot be written.
+    runtime.shutdown_timeout(LAST_TASKS);
+    ended?;
     match ephemeral {
         None => Ok(()),
         Some(ephemeral) => {
@@ -108,7 +130,8 @@ pub(super) enum Log {
 }
 
 impl Log {
-    pub(super) fn open(directory: &Directory, facts: &Facts) -> Result<Self, Failure> {
+    /// Opens it; one that must be there already is not made.
+    pub(super) fn open(directory: &Directory, facts: &Facts, existing: bool) -> Result<Self, Failure> {
         if facts.log == "memory" {
             let log = facts.history.memory_log().ok_or_else(|| {
                 let what = "a log in memory keeps a number of entries, no size";
@@ -119,6 +142,7 @@ impl Log {
         let options = eventlog::sled::Options {
             history: facts.history.0,
             durability: if facts.durable { Durability::Durable } else { Durability::Fast },
+            existing,
             ..eventlog::sled::Options::default()
         };
         match SledLog::open(directory.join("log"), options) {
@@ -128,8 +152,20 @@ impl Log {
                 }
                 Ok(Self::Sled(log))
             }
-            Err(error @ OpenError::Locked { .. }) => Err(Failure::Held(error.to_string())),
-            Err(error) => Err(Failure::Failed(error.to_string())),
+            Err(error) => Err(refused(&error)),
+        }
+    }
+
+    /// Opens it to be read only.
+    pub(super) fn open_read_only(directory: &Directory) -> Result<Self, Failure> {
+        SledLog::open_read_only(directory.join("log")).map(Self::Sled).map_err(|error| refused(&error))
+    }
+
+    /// What closing it has made good.
+    fn healed(&self) -> Vec<String> {
+        match self {
+            Self::Memory(_) => Vec::new(),
+            Self::Sled(log) => log.healed(),
         }
     }
 
@@ -140,34 +176,55 @@ impl Log {
         }
     }
 
-    /// Counts the starts of the landscape; the number of this one.
-    fn start(&self) -> Result<u64, Failure> {
+    /// Counts the starts of the landscape; the number of this one. What the landscape is, is noted with it.
+    fn start(&self, facts: &Facts) -> Result<u64, Failure> {
         let Self::Sled(log) = self else { return Ok(1) };
         let last = log.fact("starts").and_then(|text| String::from_utf8(text).ok()?.parse::<u64>().ok());
-        let start = last.unwrap_or(0) + 1;
-        log.set_facts([("starts".to_owned(), start.to_string().into_bytes())])
+        // Where the count is lost, those who wrote last tell: a start of theirs must not come again.
+        let start = last.unwrap_or(0).max(host::live::start_of(log.highest_writer())) + 1;
+        let landscape = serde_json::to_vec(facts).map_err(|error| Failure::Failed(error.to_string()))?;
+        log.set_facts([("starts".to_owned(), start.to_string().into_bytes()), (FACTS.to_owned(), landscape)])
             .map_err(|error| Failure::Failed(format!("cannot write to the log: {error}")))?;
         Ok(start)
     }
 
-    /// Landscape time of the last entry: time never goes back behind it.
-    pub(super) async fn last_time(&self) -> Result<DateTime<Utc>, Failure> {
-        let log = self.events();
-        let head = log.head();
-        let before = Revision(head.0.saturating_sub(1));
-        let last = match log.read(before, head, None).await {
-            Ok(last) => last,
-            // All of history is forgotten.
-            Err(ReadError::Compacted(_)) => Vec::new(),
-            Err(error) => return Err(Failure::Failed(error.to_string())),
-        };
-        Ok(last.last().map_or(DateTime::<Utc>::MIN_UTC, |entry| entry.time))
+    /// Notes what the landscape is, in case its own file is lost.
+    fn note(&self, facts: &Facts) -> Result<(), Failure> {
+        let Self::Sled(log) = self else { return Ok(()) };
+        let landscape = serde_json::to_vec(facts).map_err(|error| Failure::Failed(error.to_string()))?;
+        log.set_facts([(FACTS.to_owned(), landscape)])
+            .map_err(|error| Failure::Failed(format!("cannot write to the log: {error}")))
     }
 
-    async fn failure(&self) -> String {
+    /// Landscape time of the last entry: time never goes back behind it.
+    pub(super) fn last_time(&self) -> DateTime<Utc> {
+        match self {
+            // It is as old as its process.
+            Self::Memory(_) => DateTime::<Utc>::MIN_UTC,
+            Self::Sled(log) => log.time(),
+        }
+    }
+
+    /// Why it takes no writes at present.
+    pub(super) fn trouble(&self) -> Option<Trouble> {
+        match self {
+            Self::Memory(_) => None,
+            Self::Sled(log) => log.trouble(),
+        }
+    }
+
+    /// Waits until it takes writes again or no more.
+    pub(super) async fn trouble_after(&self, known: Option<Trouble>) -> Option<Trouble> {
         match self {
             Self::Memory(_) => std::future::pending().await,
-            Self::Sled(log) => log.failure().await,
+            Self::Sled(log) => log.trouble_after(known).await,
+        }
+    }
+
+    /// Looks whether it can be written.
+    pub(super) async fn look(&self) {
+        if let Self::Sled(log) = self {
+            log.look().await;
         }
     }
 
@@ -182,18 +239,46 @@ impl Log {
 /// What opening a log found that was not as a clean stop leaves it.
 pub(super) fn recovered(recovery: &Recovery) -> Vec<String> {
     let mut notes = Vec::new();
-    if recovery.torn > 0 {
-        let torn = recovery.torn;
-        notes.push(format!("cut {torn} bytes off the log's end, of a write that was never acknowledged"));
+    let Recovery { ends, torn, put_back, from_store, .. } = recovery;
+    if *torn > 0 {
+        // More is not known: what cannot be read may be a write that the end of the process cut short, or one that was
+        // acknowledged, and damaged since.
+        notes.push(format!(
+            "the journal can be read up to revision {ends}; the {torn} bytes behind it cannot, and were cut off: nothing \
+             in them was acknowledged, unless the disk damaged what it had synced"
+        ));
     }
-    let put_back = recovery.put_back + recovery.from_store;
-    if put_back > 0 {
+    if *from_store > 0 {
+        notes.push(format!("{from_store} entries that the journal had lost were found in the store"));
+    }
+    if *put_back > 0 {
         notes.push(format!("the log was not left cleanly: {put_back} entries were put back"));
     }
+    notes.extend(recovery.healed.iter().cloned());
     if let Some(reason) = &recovery.rebuilt {
         notes.push(format!("the log's store was made anew from its journal: {reason}"));
     }
     notes
+}
+
+/// Why a log cannot be opened, and what to do.
+fn refused(error: &OpenError) -> Failure {
+    let what = error.to_string();
+    match error {
+        OpenError::Locked { .. } => Failure::Held(what),
+        OpenError::Missing { .. } => Failure::input(
+            format!("{what}, and the landscape had one"),
+            "restore it from a copy; `terrarium up --start-empty` begins with an empty landscape",
+        ),
+        OpenError::Corrupt { .. } => {
+            Failure::input(what, "`terrarium doctor` says what can be done; a copy of the directory may be whole")
+        }
+        OpenError::Foreign { .. } | OpenError::Format { .. } => Failure::input(what, "see `terrarium doctor`"),
+        OpenError::ReadOnly { .. } => {
+            Failure::input(what, "`terrarium log`, `at` and `replay` read it where it is; `up` needs a copy")
+        }
+        OpenError::Io { .. } => Failure::Failed(what),
+    }
 }
 
 /// Shows an instant on the dial.
@@ -201,11 +286,11 @@ type Turn = Arc<dyn Fn(DateTime<Utc>) + Send + Sync>;
 
 async fn start(directory: &Directory, mut facts: Facts, log: &Log) -> Result<(Live, Facts, Turn), Failure> {
     let authority = LandscapeAuthority::of(directory)?;
-    let start = log.start()?;
+    let start = log.start(&facts)?;
     let usual = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
     let names: Vec<String> = usual.into_iter().chain([facts.bind.to_string()]).chain(facts.san.clone()).collect();
     let (front_proxies, front_proxy) = front_proxy(instance::FRONT_PROXY)?;
-    let now = time(directory)?.unwrap_or(facts.start_time).max(facts.start_time).max(log.last_time().await?);
+    let now = time(directory)?.unwrap_or(facts.start_time).max(facts.start_time).max(log.last_time());
     let (dial, turn) = dial(directory, now)?;
     let shown = turn.clone();
     let launched = AtomicU64::new(0);
@@ -236,6 +321,7 @@ async fn start(directory: &Directory, mut facts: Facts, log: &Log) -> Result<(Li
     if facts.port == 0 {
         facts.port = address.port();
         directory.write_facts(&facts)?;
+        log.note(&facts)?;
     }
     let program = env!("CARGO_PKG_VERSION").to_owned();
     directory.write_host(&HostFile { pid: std::process::id(), address: address.to_string(), program })?;

@@ -3,7 +3,7 @@
 //!
 //! **Tour.** [`up`], [`down`], [`status`], [`landscapes`], [`clock`], [`fault`], [`get`], [`kubectl`], [`events`], [`logs`], [`log`],
 //! [`at`], [`replay`], [`doctor`], [`dump`] the commands, over [`ask`], what they ask the API, and [`history`], the log; [`host`] the process behind a landscape, and
-//! [`components`] those that it starts; [`directory`] where it lives, [`retention`] how much of its past, [`owner`] for how long; [`authority`] its certificates; [`bootstrap`] what
+//! [`components`] those that it starts; [`directory`] where it lives, [`retention`] how much of its past, [`owner`] for how long, [`writes`] whether it can be written; [`authority`] its certificates; [`bootstrap`] what
 //! it has from the beginning; [`client`] and [`kubeconfig`] ways to it.
 
 mod admission_controller;
@@ -40,6 +40,7 @@ mod retention;
 mod settings;
 pub(crate) mod status;
 pub(crate) mod up;
+mod writes;
 
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -111,6 +111,9 @@ pub(crate) struct Arguments {
     /// A landscape with its log in memory, of a random name, that is gone with `down` or when its owner ends
     #[arg(long)]
     ephemeral: bool,
+    /// Begin again with an empty landscape where the log of one is gone
+    #[arg(long)]
+    start_empty: bool,
     /// The process that it ends with [default: the one that runs this command]
     #[arg(long, value_name = "PID", requires = "ephemeral")]
     owner: Option<u32>,
@@ -139,6 +142,9 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     directory.must_be_ours()?;
     let facts = arguments.facts(&directory)?;
     let runs_already = directory.host()?;
+    if runs_already.is_none() && facts.log != "memory" {
+        arguments.must_have_log(&directory)?;
+    }
     if let Some(host) = runs_already.as_ref().filter(|_| arguments.foreground) {
         return Err(Failure::Held(format!("landscape {} runs already, as process {}", facts.name, host.pid)));
     }
@@ -286,6 +292,31 @@ impl Arguments {
         Ok(facts)
     }
 
+    /// A landscape that has run has a log. Without it, it would be another one under the same name.
+    fn must_have_log(&self, directory: &Directory) -> Result<(), Failure> {
+        if !directory.has_run() || directory.join("log").exists() {
+            return Ok(());
+        }
+        if !self.start_empty {
+            let hint = self.which.hint("terrarium up --start-empty");
+            return Err(Failure::input(
+                format!(
+                    "the log of landscape {} is gone: there is no {}",
+                    self.which.name(),
+                    directory.join("log").display()
+                ),
+                format!("restore it from a copy; `{hint}` begins with an empty landscape"),
+            ));
+        }
+        // Time begins anew, too.
+        match std::fs::remove_file(directory.join("clock")) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(Failure::Failed(format!("cannot remove {}: {error}", directory.join("clock").display())))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// A flag that says something else than what the landscape was created with.
     fn contradiction(&self, facts: &Facts) -> Result<(), Failure> {
         let flags = [
@@ -341,6 +372,9 @@ fn start(directory: &Directory, arguments: &Arguments) -> Result<Starting, Failu
     } else {
         let log = File::options().create(true).append(true).open(&path).map_err(failed)?;
         command.stderr(log.try_clone().map_err(failed)?).stdout(log);
+    }
+    if arguments.start_empty {
+        command.arg("--start-empty");
     }
     let own = Some(std::process::id()).filter(|_| arguments.foreground);
     let parent = || owner::parent().filter(|_| arguments.ephemeral);

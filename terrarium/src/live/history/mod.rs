@@ -58,7 +58,7 @@ enum Source {
     /// The landscape runs.
     Host(Box<Client>, Remote),
     /// It does not, and is held.
-    Own(Log, Held, Tasks),
+    Own(Log, Option<Held>, Tasks),
 }
 
 impl fmt::Debug for Past {
@@ -89,9 +89,16 @@ impl Past {
             let what = format!("landscape {} does not run, and had its log in memory", facts.name);
             return Err(Failure::input(what, "`terrarium up` starts it anew; --log sled keeps its history"));
         }
-        let held = directory.hold()?;
-        let log = Log::open(directory, &facts)?;
-        let now = time(directory)?.unwrap_or(facts.start_time).max(facts.start_time).max(log.last_time().await?);
+        // A directory that cannot be written is read where it is.
+        let (log, held) = match directory.hold() {
+            Ok(held) => match Log::open(directory, &facts, true) {
+                Err(Failure::Input { .. }) if !directory.is_writable() => (Log::open_read_only(directory)?, None),
+                log => (log?, Some(held)),
+            },
+            Err(Failure::Input { .. }) => (Log::open_read_only(directory)?, None),
+            Err(failure) => return Err(failure),
+        };
+        let now = time(directory)?.unwrap_or(facts.start_time).max(facts.start_time).max(log.last_time());
         let tasks = Tasks::new();
         let transport = serve(&facts, &log, now, &tasks)?;
         Ok(Self { facts, transport, now, source: Source::Own(log, held, tasks) })
