@@ -127,8 +127,8 @@ fn the_doctor_finds_what_is_wrong_and_repairs_what_can_be() {
         fs::write(&checkpoint, &bytes).expect("ours");
     }
     let (code, error) = sandbox.terrarium_refused(&["up"]);
-    assert_eq!(code, 1, "{error}");
-    in_order(&error, &["checkpoint-", "is damaged"]);
+    assert_eq!(code, 2, "{error}");
+    in_order(&error, &["checkpoint-", "is damaged", "hint: `terrarium doctor` says what can be done"]);
 }
 
 #[test]

@@ -12,7 +12,8 @@ pub(crate) fn root() -> PathBuf {
     manifest.parent().unwrap_or(manifest).to_owned()
 }
 
-/// Runs every check; `long` explores more schedules, and compares forecasts with more landscapes.
+/// Runs every check; `long` explores more schedules, compares forecasts with more landscapes, and kills landscapes more
+/// often.
 pub(crate) fn test(long: bool) -> Result<(), String> {
     step("format", cargo(&["fmt", "--all", "--check"]))?;
     step(
@@ -25,7 +26,9 @@ pub(crate) fn test(long: bool) -> Result<(), String> {
     step("build", cargo(&["build", "--workspace", "--profile", "ci"]))?;
     let mut tests = cargo(&["test", "--workspace", "--profile", "ci", "--no-fail-fast"]);
     if long {
-        tests.env("TERRARIUM_TEST_SCHEDULES", "200").env("TERRARIUM_TEST_WORLDS", "200");
+        for name in ["TERRARIUM_TEST_SCHEDULES", "TERRARIUM_TEST_WORLDS", "TERRARIUM_TEST_KILLS"] {
+            tests.env(name, "200");
+        }
     }
     step("tests", tests)
 }

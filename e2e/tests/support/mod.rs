@@ -4,6 +4,15 @@
 
 use std::path::{Path, PathBuf};
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use http::{Method, StatusCode};
+use http_body_util::BodyExt;
+use process::Transport;
+use process::https::{self, Credentials};
+use process::pki::Pair;
+use process::transport::full;
+use serde_json::Value;
 use terrarium_e2e::sandbox::Sandbox;
 
 fn binaries() -> PathBuf {
@@ -29,4 +38,48 @@ pub(crate) fn in_order(output: &str, texts: &[&str]) {
         let place = rest.find(text).unwrap_or_else(|| panic!("`{text}` does not come where it should in\n{output}"));
         rest = &rest[place + text.len()..];
     }
+}
+
+/// The administrator's way to the landscape, as his kubeconfig says it.
+pub(crate) fn administrator(sandbox: &Sandbox) -> Transport {
+    let text = std::fs::read_to_string(sandbox.kubeconfig()).expect("a kubeconfig");
+    let config: Value = serde_yaml_ng::from_str(&text).expect("YAML");
+    let (cluster, user) = (&config["clusters"][0]["cluster"], &config["users"][0]["user"]);
+    let data = |value: &Value| {
+        let bytes = STANDARD.decode(value.as_str().expect("data")).expect("base64");
+        String::from_utf8(bytes).expect("PEM")
+    };
+    let server = cluster["server"].as_str().and_then(|url| url.strip_prefix("https://")).expect("an URL");
+    let options = https::Options {
+        server: server.split('/').next().unwrap_or_default().to_owned(),
+        authorities: data(&cluster["certificate-authority-data"]),
+        credentials: Credentials::Certificate(Pair {
+            certificate: data(&user["client-certificate-data"]),
+            key: data(&user["client-key-data"]),
+        }),
+        ..https::Options::default()
+    };
+    https::transport(&options).expect("a kubeconfig that works")
+}
+
+/// Sends a request; `None`: no answer came.
+pub(crate) async fn send(
+    transport: &Transport,
+    method: Method,
+    path: &str,
+    body: Value,
+) -> Option<(StatusCode, Value)> {
+    let content = if method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };
+    let body = if body.is_null() { String::new() } else { body.to_string() };
+    let request = http::Request::builder().method(method).uri(path).header("content-type", content);
+    let response = transport.send(request.body(full(body)).expect("a request")).await.ok()?;
+    let status = response.status();
+    let bytes = response.into_body().collect().await.ok()?.to_bytes();
+    Some((status, serde_json::from_slice(&bytes).unwrap_or_default()))
+}
+
+/// Sends a signal to a process.
+pub(crate) fn signal(signal: &str, pid: u32) {
+    let sent = std::process::Command::new("kill").args([signal, &pid.to_string()]).status();
+    assert!(sent.expect("every system has kill").success(), "kill {signal} {pid}");
 }

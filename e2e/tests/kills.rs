@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A landscape whose host, or whose gardener-apiservers, are killed while clients write and watch: what was acknowledged is
+//! there, no revision is given out twice, watches miss nothing and see nothing twice, and each start succeeds at once.
+
+mod support;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use clock::Random;
+use http::{Method, StatusCode};
+use http_body_util::BodyExt;
+use process::Transport;
+use process::transport::full;
+use serde_json::{Value, json};
+use support::{administrator, sandbox, send, signal};
+use terrarium_e2e::sandbox::Sandbox;
+
+/// Kills, unless the environment says how many.
+const KILLS: u64 = 4;
+/// Rounds after which the log is folded again and compared.
+const VERIFIED: u64 = 20;
+/// Clients of each resource.
+const CLIENTS: u64 = 2;
+/// Writes of a round, at most.
+const WRITES: u64 = 60;
+
+/// What is written: a kind of the host's own server, and one of Gardener's behind the aggregation layer.
+const RESOURCES: [&str; 2] = [
+    "/clusters/runtime/api/v1/namespaces/garden/configmaps",
+    "/clusters/garden/apis/core.gardener.cloud/v1beta1/exposureclasses",
+];
+/// What the objects of this test are marked with.
+const LABEL: &str = "number";
+
+/// An object as its one writer knows it: how far its changes were acknowledged, and what was asked for last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Known {
+    acknowledged: State,
+    asked: State,
+}
+
+/// A state of an object: after so many changes, or not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum State {
+    Absent,
+    After(u64),
+    Deleted,
+}
+
+/// What all clients know together.
+#[derive(Debug, Default)]
+struct Ledger {
+    objects: BTreeMap<(usize, String), Known>,
+    /// Revisions of acknowledged creations and changes: of what, and its number.
+    revisions: BTreeMap<u64, (usize, String, u64)>,
+}
+
+/// What a round's clients share.
+struct Round {
+    transport: Transport,
+    known: Arc<Mutex<Ledger>>,
+    acknowledged: AtomicU64,
+    over: AtomicBool,
+}
+
+impl Round {
+    /// Asks for a change of one object; whether it was acknowledged.
+    async fn ask(&self, resource: usize, name: &str, state: State) -> bool {
+        let key = (resource, name.to_owned());
+        {
+            let mut known = self.known.lock().expect("nobody panics");
+            let object =
+                known.objects.entry(key.clone()).or_insert(Known { acknowledged: State::Absent, asked: state });
+            object.asked = state;
+        }
+        let (collection, path) = (RESOURCES[resource], format!("{}/{name}", RESOURCES[resource]));
+        let (method, path, body) = match state {
+            State::After(0) => (Method::POST, collection, new(resource, name)),
+            State::After(number) => {
+                (Method::PATCH, path.as_str(), json!({ "metadata": { "labels": { LABEL: number.to_string() } } }))
+            }
+            State::Deleted | State::Absent => (Method::DELETE, path.as_str(), Value::Null),
+        };
+        let Some((StatusCode::OK | StatusCode::CREATED, answer)) = send(&self.transport, method, path, body).await
+        else {
+            return false;
+        };
+        let mut known = self.known.lock().expect("nobody panics");
+        known.objects.insert(key, Known { acknowledged: state, asked: state });
+        if let State::After(number) = state {
+            let revision = answer["metadata"]["resourceVersion"].as_str().and_then(|text| text.parse().ok());
+            let before = known.revisions.insert(revision.expect("a revision"), (resource, name.to_owned(), number));
+            assert_eq!(before, None, "a revision was given out twice: {answer}");
+        }
+        self.acknowledged.fetch_add(1, Ordering::SeqCst);
+        true
+    }
+
+    /// Writes one object after the other until the round is over, or nobody answers.
+    async fn write(&self, round: u64, client: u64) {
+        let resource = usize::try_from(client).expect("few") % RESOURCES.len();
+        for number in 0_u64.. {
+            let name = format!("kill-{round}-{client}-{number}");
+            for state in [State::After(0), State::After(1), State::After(2), State::Deleted] {
+                // One of three stays.
+                if state == State::Deleted && number % 3 == 0 {
+                    continue;
+                }
+                if self.over.load(Ordering::SeqCst) || !self.ask(resource, &name, state).await {
+                    break;
+                }
+            }
+            if self.over.load(Ordering::SeqCst) {
+                return;
+            }
+        }
+    }
+}
+
+fn new(resource: usize, name: &str) -> Value {
+    let metadata = json!({ "name": name, "labels": { LABEL: "0" } });
+    match resource {
+        0 => json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": { "a": "b" } }),
+        _ => json!({
+            "apiVersion": "core.gardener.cloud/v1beta1",
+            "kind": "ExposureClass",
+            "metadata": metadata,
+            "handler": "test",
+        }),
+    }
+}
+
+/// An event of a watch: revision, type, name, number.
+type Event = (u64, String, String, u64);
+
+/// What a watch has seen, over as many connections as it took.
+#[derive(Debug, Default)]
+struct Seen {
+    version: u64,
+    events: Vec<Event>,
+}
+
+/// Follows a collection from where it was left, until the connection ends or `until` holds.
+async fn follow(transport: &Transport, resource: usize, seen: &mut Seen, until: impl Fn(&Seen) -> bool) {
+    let path = format!("{}?watch=true&resourceVersion={}", RESOURCES[resource], seen.version);
+    let Ok(response) = transport.send(http::Request::get(path).body(full("")).expect("a request")).await else {
+        return;
+    };
+    assert_ne!(response.status(), StatusCode::GONE, "all of history is kept");
+    if response.status() != StatusCode::OK {
+        return;
+    }
+    let (mut body, mut rest) = (response.into_body(), Vec::new());
+    while let Some(Ok(frame)) = body.frame().await {
+        rest.extend_from_slice(frame.data_ref().map_or(&[][..], |data| data));
+        while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = rest.drain(..=end).collect();
+            let event: Value = serde_json::from_slice(&line).expect("a watch's line is JSON");
+            let (kind, meta) = (event["type"].as_str().expect("a type"), &event["object"]["metadata"]);
+            assert!(["ADDED", "MODIFIED", "DELETED"].contains(&kind), "{event}");
+            let revision: u64 =
+                meta["resourceVersion"].as_str().and_then(|text| text.parse().ok()).expect("a revision");
+            assert!(revision > seen.version, "{revision} comes after {}: {event}", seen.version);
+            seen.version = revision;
+            let number = meta["labels"][LABEL].as_str().and_then(|text| text.parse().ok()).unwrap_or_default();
+            let name = meta["name"].as_str().expect("a name").to_owned();
+            seen.events.push((revision, kind.to_owned(), name, number));
+        }
+        if until(seen) {
+            return;
+        }
+    }
+}
+
+/// What there is of this test's objects.
+async fn list(transport: &Transport, resource: usize) -> (u64, BTreeMap<String, u64>) {
+    let (status, list) = send(transport, Method::GET, RESOURCES[resource], Value::Null).await.expect("an answer");
+    assert_eq!(status, StatusCode::OK, "{list}");
+    let head = list["metadata"]["resourceVersion"].as_str().and_then(|text| text.parse().ok()).expect("a revision");
+    let items = list["items"].as_array().expect("items").iter().filter_map(|item| {
+        let meta = &item["metadata"];
+        Some((meta["name"].as_str()?.to_owned(), meta["labels"][LABEL].as_str()?.parse().ok()?))
+    });
+    (head, items.collect())
+}
+
+/// What is there is what was acknowledged, or what was asked for last; from now on that is what is known.
+fn check(known: &mut Ledger, resource: usize, found: &BTreeMap<String, u64>, round: u64) {
+    for ((of, name), object) in &mut known.objects {
+        if *of != resource {
+            continue;
+        }
+        let is = match found.get(name) {
+            Some(number) => State::After(*number),
+            None if object.acknowledged >= State::After(0) => State::Deleted,
+            None => State::Absent,
+        };
+        let Known { acknowledged, asked } = *object;
+        assert!(is == acknowledged || is == asked, "round {round}: {name} is {is:?}: {object:?}");
+        *object = Known { acknowledged: is, asked: is };
+    }
+    let names: BTreeSet<&String> =
+        known.objects.keys().filter(|(of, _)| *of == resource).map(|(_, name)| name).collect();
+    assert!(found.keys().all(|name| names.contains(name)), "round {round}: objects that nobody asked for");
+}
+
+/// The processes that are killed in a round.
+fn kill(sandbox: &Sandbox, random: &Random, round: u64) {
+    match random.below(4, "who is killed", "", round) {
+        0 => sandbox.kill_all(),
+        // The host alone: its processes end by themselves, while the next one starts.
+        _ => {
+            let host: Value = serde_json::from_str(
+                &std::fs::read_to_string(sandbox.directory().join("host.json")).expect("a host that runs"),
+            )
+            .expect("JSON");
+            signal("-9", host["pid"].as_u64().and_then(|pid| u32::try_from(pid).ok()).expect("a process"));
+        }
+    }
+}
+
+/// A process of gardener-apiserver.
+fn apiserver(sandbox: &Sandbox) -> Option<u32> {
+    sandbox.processes().into_iter().find(|pid| {
+        let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        words.split(|byte| *byte == 0).any(|word| word == b"gardener-apiserver")
+    })
+}
+
+#[test]
+fn killed_landscapes_lose_nothing_and_start_again_at_once() {
+    let kills = std::env::var_os("TERRARIUM_TEST_KILLS").and_then(|text| text.to_str()?.parse().ok()).unwrap_or(KILLS);
+    let (sandbox, random) = (sandbox("kills"), Random::new(11));
+    sandbox.terrarium(&["up", "--seed", "7"]);
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
+    let known = Arc::new(Mutex::new(Ledger::default()));
+    let mut seen: [Seen; 2] = std::array::from_fn(|resource| {
+        let (head, _) = runtime.block_on(list(&administrator(&sandbox), resource));
+        Seen { version: head, events: Vec::new() }
+    });
+    for round in 0..kills {
+        let transport = administrator(&sandbox);
+        let writes = 1 + random.below(WRITES, "writes", "", round);
+        let also = (random.below(3, "an apiserver, too", "", round) == 0).then(|| writes / 2);
+        let shared = Arc::new(Round {
+            transport: transport.clone(),
+            known: known.clone(),
+            acknowledged: AtomicU64::new(0),
+            over: AtomicBool::new(false),
+        });
+        runtime.block_on(async {
+            let writers = (0..CLIENTS * RESOURCES.len() as u64).map(|client| {
+                let shared = shared.clone();
+                async move { shared.write(round, client).await }
+            });
+            let [first, second] = &mut seen;
+            let killer = async {
+                let mut also = also;
+                loop {
+                    let done = shared.acknowledged.load(Ordering::SeqCst);
+                    if also.is_some_and(|at| done >= at) {
+                        also = None;
+                        if let Some(pid) = apiserver(&sandbox) {
+                            signal("-9", pid);
+                        }
+                    }
+                    if done >= writes {
+                        break;
+                    }
+                    tokio::task::yield_now().await;
+                }
+                kill(&sandbox, &random, round);
+                shared.over.store(true, Ordering::SeqCst);
+            };
+            futures::join!(
+                futures::future::join_all(writers),
+                killer,
+                watched(&shared, 0, first),
+                watched(&shared, 1, second),
+            );
+        });
+        // At once: what the killed host had is still being given back.
+        let started = sandbox.try_terrarium(&["up"]);
+        assert!(started.is_ok(), "start {round} right after a kill: {started:?}");
+        let transport = administrator(&sandbox);
+        for resource in 0..RESOURCES.len() {
+            let (head, found) = runtime.block_on(list(&transport, resource));
+            let mut known = known.lock().expect("nobody panics");
+            check(&mut known, resource, &found, round);
+            let last = known.revisions.keys().next_back().copied().unwrap_or_default();
+            assert!(head >= last, "round {round}: the list is as of {head}, and {last} was acknowledged");
+        }
+        if round % VERIFIED == VERIFIED - 1 || round + 1 == kills {
+            let verified = sandbox.terrarium(&["replay", "--verify"]);
+            assert!(verified.contains("the same as the API lists"), "round {round}: {verified}");
+        }
+    }
+    complete(&runtime, &administrator(&sandbox), &mut seen, &known.lock().expect("nobody panics"));
+}
+
+/// Follows a collection until the round is over; an apiserver that is killed ends a connection, not the watch.
+async fn watched(round: &Round, resource: usize, seen: &mut Seen) {
+    while !round.over.load(Ordering::SeqCst) {
+        follow(&round.transport, resource, seen, |_| round.over.load(Ordering::SeqCst)).await;
+    }
+}
+
+/// Takes the watches to the end, and compares what they saw with what was acknowledged.
+fn complete(runtime: &tokio::runtime::Runtime, transport: &Transport, seen: &mut [Seen; 2], known: &Ledger) {
+    let mut revisions = BTreeMap::new();
+    for (resource, seen) in seen.iter_mut().enumerate() {
+        let last = format!("last-{resource}");
+        runtime.block_on(async {
+            let (status, answer) =
+                send(transport, Method::POST, RESOURCES[resource], new(resource, &last)).await.expect("up");
+            assert_eq!(status, StatusCode::CREATED, "{answer}");
+            let is_last = |seen: &Seen| seen.events.last().is_some_and(|(_, _, name, _)| *name == last);
+            while !is_last(seen) {
+                follow(transport, resource, seen, is_last).await;
+            }
+        });
+        for (revision, kind, name, number) in &seen.events {
+            let before = revisions.insert(*revision, name);
+            assert_eq!(before, None, "revision {revision} is {name}'s, too");
+            if let Some((of, named, changes)) = known.revisions.get(revision) {
+                assert_eq!((*of, named, *changes), (resource, name, *number), "revision {revision}, {kind}");
+            }
+        }
+        let seen_at: BTreeSet<u64> = seen.events.iter().map(|(revision, ..)| *revision).collect();
+        for (revision, (_, name, number)) in known.revisions.iter().filter(|(_, (of, ..))| *of == resource) {
+            assert!(seen_at.contains(revision), "no watch saw {name} after {number} changes, at revision {revision}");
+        }
+        for ((_, name), object) in known.objects.iter().filter(|((of, _), _)| *of == resource) {
+            let of = |kind: &str| seen.events.iter().filter(|(_, k, n, _)| k == kind && n == name).count();
+            let expected = match object.acknowledged {
+                State::Absent => (0, 0),
+                State::After(_) => (1, 0),
+                State::Deleted => (1, 1),
+            };
+            assert_eq!((of("ADDED"), of("DELETED")), expected, "{name}: {object:?}");
+        }
+    }
+}
