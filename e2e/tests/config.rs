@@ -18,7 +18,10 @@ fn configuration_is_read_changed_and_edited() {
     };
     let whole = sandbox.terrarium(&["config", "get", "gardenlet"]);
     in_order(&whole, &["apiVersion: gardenlet.config.gardener.cloud/v1alpha1", "kind: GardenletConfiguration"]);
-    assert_eq!(get("gardenlet", "controllers.shoot.syncPeriod"), "null");
+    // What is not set is shown, and marked.
+    in_order(&whole, &["syncPeriod: 1h0m0s  # default"]);
+    assert_eq!(get("gardenlet", "controllers.shoot.syncPeriod"), "1h0m0s  # default");
+    assert_eq!(get("gardenlet", "controllers.bastion.concurrentSyncs"), "null", "nothing here depends on it");
 
     let before = pods("seed-local", "gardenlet");
     let set = sandbox.terrarium(&[
@@ -30,16 +33,16 @@ fn configuration_is_read_changed_and_edited() {
     ]);
     in_order(&set, &["gardenlet runs with the new configuration"]);
     assert_eq!(get("gardenlet", "controllers.shoot.syncPeriod"), "30m");
-    assert_eq!(get("gardenlet", "featureGates"), "NewWorkerPoolHash: true");
+    in_order(&get("gardenlet", "featureGates"), &["NewWorkerPoolHash: true\n"]);
     assert_ne!(pods("seed-local", "gardenlet"), before, "it was restarted");
     let again = sandbox.terrarium(&["config", "set", "gardenlet", "controllers.shoot.syncPeriod=30m"]);
     in_order(&again, &["gardenlet has this configuration already"]);
     sandbox.terrarium(&["config", "set", "gardenlet", "controllers.shoot.syncPeriod="]);
-    assert_eq!(get("gardenlet", "controllers.shoot.syncPeriod"), "null");
+    assert_eq!(get("gardenlet", "controllers.shoot.syncPeriod"), "1h0m0s  # default");
 
     // gardener-apiserver has flags.
     sandbox.terrarium(&["config", "set", "gardener-apiserver", "featureGates.InPlaceNodeUpdates=true"]);
-    assert_eq!(get("gardener-apiserver", "featureGates"), "InPlaceNodeUpdates: true");
+    in_order(&get("gardener-apiserver", "featureGates"), &["InPlaceNodeUpdates: true\n"]);
     let words = ["-n", "garden", "get", "deployment", "gardener-apiserver", "-o", "yaml"];
     in_order(&sandbox.kubectl(Kubectl::Newest, "runtime", &words), &["--feature-gates=InPlaceNodeUpdates=true"]);
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `terrarium explain`: what a word means that a landscape uses, where it is set, and what to do.
 //!
-//! Needs no landscape. Words of Gardener are in [`words`], a row each; tasks come from the flows themselves.
+//! Needs no landscape. Words of Gardener are in [`words`] and [`fields`], a row each; tasks come from the flows themselves.
 
+mod fields;
 mod words;
 
 use clap::Args;
@@ -11,12 +12,13 @@ use gardenlet_sim::gardenlet;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::spelling::distance;
+use fields::FIELDS;
 use words::{WORDS, Word};
 
 /// Words that are offered for one that is not known.
 const OFFERED: usize = 3;
 
-/// Say what a condition, reason, annotation, rule, phase, error code or task means
+/// Say what a condition, reason, annotation, field, rule, phase, error code or task means
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// The word, as a landscape shows it: `EveryNodeReady`, `ERR_INFRA_QUOTA_EXCEEDED`, `C2`, `"Deploying Network"`
@@ -29,7 +31,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     let wanted = arguments.word.join(" ");
     let is_it = |name: &str| name.eq_ignore_ascii_case(&wanted);
     // `gardener.cloud/operation=reconcile` is a value of an annotation.
-    let found: Vec<&Word> = WORDS.iter().filter(|word| word.names.iter().any(|name| is_it(name))).collect();
+    let found = found(&wanted);
     let is_task = |task: &gardenlet::TaskInfo| is_it(task.name) || task.while_hibernating.is_some_and(is_it);
     let tasks: Vec<gardenlet::TaskInfo> = gardenlet::tasks().filter(is_task).collect();
     if found.is_empty() && tasks.is_empty() {
@@ -56,9 +58,45 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     Ok(())
 }
 
+fn words() -> impl Iterator<Item = &'static Word> {
+    WORDS.iter().chain(FIELDS)
+}
+
+/// The words with a name, whatever its case; a field is named by the end of its path, too, and by a path that ends with its
+/// name.
+fn found(wanted: &str) -> Vec<&'static Word> {
+    let plain = |name: &str| name.trim_start_matches('.').to_ascii_lowercase();
+    let path = indices_left_out(&plain(wanted));
+    let ends = |long: &str, short: &str| long.strip_suffix(short).is_some_and(|rest| rest.ends_with('.'));
+    let by = |is_it: &dyn Fn(&str) -> bool| -> Vec<&'static Word> {
+        words().filter(|word| word.names.iter().any(|name| is_it(&plain(name)))).collect()
+    };
+    let is_there = |found: &Vec<&Word>| !found.is_empty();
+    let whole = Some(by(&|name| name == path || name == plain(wanted))).filter(is_there);
+    let whole = whole.or_else(|| Some(by(&|name| ends(name, &path))).filter(is_there));
+    whole.unwrap_or_else(|| by(&|name| name.contains('.') && !name.contains('/') && ends(&path, name)))
+}
+
+/// `workers[0].name` as `workers[].name`.
+fn indices_left_out(path: &str) -> String {
+    let mut plain = String::with_capacity(path.len());
+    let mut is_inside = false;
+    for letter in path.chars() {
+        is_inside = match letter {
+            '[' => true,
+            ']' => false,
+            _ => is_inside,
+        };
+        if letter == '[' || !is_inside {
+            plain.push(letter);
+        }
+    }
+    plain
+}
+
 fn unknown(wanted: &str) -> Failure {
     let lower = wanted.to_ascii_lowercase();
-    let names = WORDS.iter().flat_map(|word| word.names).copied().chain(gardenlet::tasks().map(|task| task.name));
+    let names = words().flat_map(|word| word.names).copied().chain(gardenlet::tasks().map(|task| task.name));
     let mut near: Vec<(usize, &str)> = names
         .map(|name| {
             let other = name.to_ascii_lowercase();
@@ -85,12 +123,12 @@ mod tests {
     #[test]
     fn every_word_is_there_once_and_says_everything() {
         let mut names: Vec<String> =
-            WORDS.iter().flat_map(|word| word.names).map(|name| name.to_ascii_lowercase()).collect();
+            words().flat_map(|word| word.names).map(|name| name.to_ascii_lowercase()).collect();
         let count = names.len();
         names.sort();
         names.dedup();
         assert_eq!(names.len(), count, "a name stands for two things");
-        for word in WORDS {
+        for word in words() {
             for text in [word.kind, word.means, word.set, word.to_do] {
                 assert!(!text.is_empty() && !text.ends_with('.'), "{}: {text}", word.names[0]);
             }
@@ -99,16 +137,111 @@ mod tests {
 
     #[test]
     fn what_a_landscape_shows_is_explained() {
-        let is_known = |name: &str| WORDS.iter().any(|word| word.names.contains(&name));
+        let is_known = |name: &str| !found(name).is_empty();
         for code in ["ERR_INFRA_UNAUTHENTICATED", "ERR_CONFIGURATION_PROBLEM", "ERR_RETRYABLE_INFRA_DEPENDENCIES"] {
             assert!(is_known(code), "{code}");
         }
         for rule in ["V0", "A1", "C1", "C2", "G1", "G2", "O1", "O2", "E1", "T1", "T2", "O3a", "O3b", "P1"] {
             assert!(is_known(rule), "{rule}");
         }
+        for note in ["W1", "W2", "W3", "W4", "W5", "W6"] {
+            assert!(is_known(note), "{note}");
+        }
         assert_eq!(
             unknown("EveryNodReady"),
             Failure::input("`EveryNodReady` is not known", "near it are `EveryNodeReady`")
         );
+    }
+
+    /// Words of the requirements documents: fields as they are written there, annotations, strategies, components.
+    #[test]
+    fn what_the_documents_speak_of_is_explained() {
+        for word in [
+            "forced",
+            "skew",
+            "hibernated",
+            "confineSpecUpdateRollout",
+            "lastMaintenance",
+            "restartCoreAddons",
+            "updateStrategy",
+            ".spec.maintenance.timeWindow",
+            "timeWindow",
+            "autoUpdate",
+            "kubernetesVersion",
+            "machineImageVersion",
+            ".spec.maintenance.autoUpdate.kubernetesVersion",
+            "FailureReason",
+            ".status.lastOperation.state",
+            "UpdateStrategy",
+            "AutoRollingUpdate",
+            "AutoInPlaceUpdate",
+            "ManualInPlaceUpdate",
+            "patch",
+            "minor",
+            "major",
+            "CloudProfile",
+            ".spec.provider.workers[].updateStrategy",
+            ".spec.provider.workers[3].updateStrategy",
+            "maxSurge",
+            "maxUnavailable",
+            ".spec.provider.worker[].machineControllerManager",
+            "machineDrainTimeout",
+            "machineHealthTimeout",
+            "machineCreationTimeout",
+            "maxEvictRetries",
+            "nodeConditions",
+            "KernelDeadlock",
+            "MachineInPlaceUpdateTimeout",
+            "DisableHealthTimeout",
+            ".spec.kubernetes.version",
+            ".spec.provider.workers[].kubernetes.version",
+            ".spec.provider.workers[].machine.image.name",
+            ".spec.provider.workers[].machine.type",
+            ".spec.provider.workers[].volume.size",
+            ".spec.provider.workers[].cri.name",
+            "providerConfig",
+            ".spec.systemComponents.nodeLocalDNS.enabled",
+            "NewWorkerPoolHash",
+            "InPlaceNodeUpdates",
+            "pendingWorkersRollouts",
+            ".status.credentials.rotation.certificateAuthorities.lastInitiationTime",
+            "lastInitiationTime",
+            ".spec.kubernetes.kubelet.kubeReserved",
+            ".spec.provider.workers[].kubernetes.kubelet.cpuManagerPolicy",
+            "inPlaceUpdates",
+            "inPlaceUpdates.supported",
+            "minVersionForUpdate",
+            "pendingWorkerUpdates",
+            "inPlaceUpdates.pendingWorkerUpdates.autoInPlaceUpdate",
+            "manualInPlaceUpdate",
+            "expirationDate",
+            "classification",
+            "preview",
+            "supported",
+            "deprecated",
+            "expired",
+            "gardener.cloud/operation",
+            "maintenance.gardener.cloud/operation",
+            "gardener.cloud/operation=force-in-place-update",
+            "node.machine.sapcloud.io/candidate-for-update",
+            "ManualInPlaceWorkersUpdated",
+            "KubernetesVersionMaintenance",
+            "MachineImageVersionMaintenance",
+            "spec.machineImages[].versions[].inPlaceUpdates",
+            "gardener-admission-controller",
+            "machine-controller-manager",
+            "reconcileInMaintenanceOnly",
+            "PodDisruptionBudget",
+            "CoreDNS",
+        ] {
+            assert!(!found(word).is_empty(), "{word}");
+        }
+        let names = |word: &str| found(word).iter().map(|word| word.names[0]).collect::<Vec<_>>();
+        assert_eq!(
+            names("updatestrategy"),
+            ["spec.provider.workers[].updateStrategy", "spec.machineImages[].updateStrategy"]
+        );
+        assert_eq!(names("AutoInPlaceUpdate"), ["AutoInPlaceUpdate"]);
+        assert!(found("Strategy").is_empty() && found("").is_empty(), "the end of a name is none");
     }
 }

@@ -17,7 +17,7 @@ pub(super) struct Word {
     pub(super) to_do: &'static str,
 }
 
-const fn word(
+pub(super) const fn word(
     names: &'static [&'static str],
     kind: &'static str,
     means: &'static str,

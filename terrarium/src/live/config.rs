@@ -26,7 +26,7 @@ use super::ask::clusters::ClusterName;
 use super::client::Client;
 use super::components::{NAMESPACE, Program};
 use super::directory::write_private;
-use super::{Which, apiserver, block_on, configuration};
+use super::{Which, apiserver, block_on, configuration, defaults};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::spelling::nearest;
@@ -48,7 +48,7 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Print a component's configuration, or single keys of it
+    /// Print a component's configuration, or single keys of it; what is not set is marked `# default`
     Get {
         #[command(flatten)]
         component: Component,
@@ -92,14 +92,18 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         match &arguments.verb {
             Verb::Get { component, keys } => {
                 let target = Target::find(&client, component).await?;
-                let tree = target.tree().await?;
+                let set = target.tree().await?;
+                let whole = defaults::complete(&set, &defaults::of(target.program, &target.version()));
+                let mut print = |tree: &Value, set: &Value| {
+                    let text = defaults::marked(tree, set).map_err(|error| Failure::Failed(error.to_string()))?;
+                    output.line(text.trim_end())
+                };
                 if keys.is_empty() {
-                    return output.line(yaml(&tree)?.trim_end());
+                    return print(&whole, &set);
                 }
                 for key in keys {
                     target.check_key(key)?;
-                    let value = at(&tree, key).cloned().unwrap_or_default();
-                    output.line(yaml(&value)?.trim_end())?;
+                    print(at(&whole, key).unwrap_or(&Value::Null), at(&set, key).unwrap_or(&Value::Null))?;
                 }
                 Ok(())
             }

@@ -25,6 +25,7 @@ use super::replay::replay;
 use super::{KubeconfigFile, Which, block_on, kubeconfig, up};
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::spelling::{counted, plural};
 
 /// Check what a landscape stands on, and say what to do
 #[derive(Debug, Args)]
@@ -141,8 +142,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     }
     match failures {
         0 => Ok(()),
-        1 => Err(Failure::Failed("1 check failed".to_owned())),
-        many => Err(Failure::Failed(format!("{many} checks failed"))),
+        many => Err(Failure::Failed(format!("{} failed", plural(many, "check")))),
     }
 }
 
@@ -282,13 +282,20 @@ async fn landscape(directory: &Directory, facts: &Facts, compact: bool) -> Resul
         let outcome = replay(&past, true).await?;
         let (base, head, entries) = (outcome.base, outcome.head, outcome.entries);
         let since = if base == Revision(0) { String::new() } else { format!(" after revision {base}") };
-        let log =
-            format!("{} {entries} entries{since}, head {head}, hash {}", size(bytes(directory)), &outcome.hash[..16]);
+        let log = format!(
+            "{} {}{since}, head {head}, hash {}",
+            size(bytes(directory)),
+            counted(entries as usize, "entry", "entries"),
+            &outcome.hash[..16]
+        );
         findings.push(Finding::ok("log", log));
         findings.push(match outcome.differences.first() {
-            None => Finding::ok("replay", format!("{} objects, the same as the API lists", outcome.compared.1)),
+            None => {
+                Finding::ok("replay", format!("{}, the same as the API lists", plural(outcome.compared.1, "object")))
+            }
             Some(first) => {
-                let what = format!("{} objects differ: {first}", outcome.differences.len());
+                let what =
+                    format!("{}: {first}", counted(outcome.differences.len(), "object differs", "objects differ"));
                 Finding::failure("replay", what, "`terrarium dump` keeps what explains it; please report it")
             }
         });

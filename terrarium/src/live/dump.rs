@@ -30,6 +30,7 @@ use super::logs;
 use super::{Which, block_on};
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::spelling::plural;
 
 /// Write everything that explains a landscape, also of one that is stopped; values of Secrets are left out
 #[derive(Debug, Args)]
@@ -58,9 +59,9 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     write(target, &files).map_err(failed)?;
     let size: usize = files.values().map(Vec::len).sum();
     output.line(&format!(
-        "wrote {}: {} files, {}; values of Secrets are left out",
+        "wrote {}: {}, {}; values of Secrets are left out",
         target.display(),
-        files.len(),
+        plural(files.len(), "file"),
         super::landscapes::size(size as u64)
     ))
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `terrarium events`: what components said about objects, with landscape ages.
 //!
-//! The server makes the rows. Of a Shoot are the Events about it in the garden, all of its control plane's namespace on
-//! the seed, and all of its own cluster.
+//! The server makes the rows. Of a Shoot are the Events about it in the garden, those of its control plane's namespace on
+//! the seed except about workload (Pods and what makes them), and what gardener-node-agent says in its own cluster;
+//! `--all` shows all of the namespace and of the cluster.
 
 use chrono::{DateTime, Utc};
 use clap::Args;
@@ -26,6 +27,10 @@ use crate::output::Output;
 
 const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io";
 
+/// Kinds whose Events tell of processes coming and going, not of what Gardener does.
+const WORKLOAD: [&str; 8] =
+    ["Pod", "ReplicaSet", "Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob", "HorizontalPodAutoscaler"];
+
 /// Show Events, the last one last
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
@@ -34,8 +39,8 @@ pub(crate) struct Arguments {
     /// Of this Shoot only: shoot/PROJECT/NAME [default: of the garden]
     #[arg(value_name = "SHOOT")]
     about: Option<ShootName>,
-    /// Of all clusters
-    #[arg(short = 'A', long, conflicts_with = "about")]
+    /// Of all clusters; of a Shoot: also those about workload, on the seed and in its own cluster
+    #[arg(short = 'A', long)]
     all: bool,
     /// Not before this instant of landscape time, or so long ago
     #[arg(long, value_name = "T")]
@@ -123,10 +128,14 @@ impl Arguments {
         if let Some(seed) = shoot.spec.seed_name.filter(|_| !id.is_empty()).map(ClusterName::Seed)
             && known.contains(&seed)
         {
-            sources.push(Source { cluster: seed.logical(), namespace: Some(id), selector: None });
+            let is_not = |kind: &&str| format!("involvedObject.kind!={kind}");
+            let selector = WORKLOAD.iter().map(is_not).collect::<Vec<_>>().join(",");
+            let selector = (!self.all).then_some(selector);
+            sources.push(Source { cluster: seed.logical(), namespace: Some(id), selector });
         }
         if known.contains(&about.cluster()) {
-            sources.push(whole(&about.cluster().logical()));
+            let selector = (!self.all).then(|| "source=gardener-node-agent".to_owned());
+            sources.push(Source { selector, ..whole(&about.cluster().logical()) });
         }
         Ok(sources)
     }

@@ -32,6 +32,7 @@ use super::components;
 use super::directory::{Directory, Facts, HostFile};
 use super::{kubeconfig, owner, writes};
 use crate::failure::Failure;
+use crate::spelling::counted;
 
 /// Wall time that what a host started has to end, when its directory is gone.
 const LAST_STEP: TimeDelta = TimeDelta::seconds(5);
@@ -249,10 +250,16 @@ pub(super) fn recovered(recovery: &Recovery) -> Vec<String> {
         ));
     }
     if *from_store > 0 {
-        notes.push(format!("{from_store} entries that the journal had lost were found in the store"));
+        notes.push(format!(
+            "{} found in the store",
+            counted(*from_store, "entry that the journal had lost was", "entries that the journal had lost were")
+        ));
     }
     if *put_back > 0 {
-        notes.push(format!("the log was not left cleanly: {put_back} entries were put back"));
+        notes.push(format!(
+            "the log was not left cleanly: {} put back",
+            counted(*put_back, "entry was", "entries were")
+        ));
     }
     notes.extend(recovery.healed.iter().cloned());
     if let Some(reason) = &recovery.rebuilt {

@@ -17,6 +17,7 @@ pub(crate) mod clock;
 pub(crate) mod components;
 pub(crate) mod config;
 mod configuration;
+mod defaults;
 mod demo;
 mod directory;
 pub(crate) mod doctor;

@@ -21,6 +21,7 @@ use super::history::{Past, changes};
 use super::{Which, block_on};
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::spelling::{counted, plural};
 
 /// How often a collection of heartbeats is listed again that has moved on meanwhile.
 const ATTEMPTS: u32 = 5;
@@ -62,17 +63,26 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         outcome
     })?;
     let Outcome { base, head, entries, objects, hash, compared, differences } = &outcome;
-    output
-        .line(&format!("replayed {entries} entries, from revision {base} to {head}: {objects} objects, hash {hash}"))?;
+    output.line(&format!(
+        "replayed {}, from revision {base} to {head}: {}, hash {hash}",
+        counted(*entries as usize, "entry", "entries"),
+        plural(*objects, "object")
+    ))?;
     if !arguments.verify {
         return Ok(());
     }
     if differences.is_empty() {
-        return output
-            .line(&format!("the same as the API lists: {} objects in {} collections", compared.1, compared.0));
+        return output.line(&format!(
+            "the same as the API lists: {} in {}",
+            plural(compared.1, "object"),
+            plural(compared.0, "collection")
+        ));
     }
     let named = differences.iter().take(NAMED).cloned().collect::<Vec<_>>().join("\n  ");
-    Err(Failure::Failed(format!("{} objects differ from what the API lists:\n  {named}", differences.len())))
+    Err(Failure::Failed(format!(
+        "{} from what the API lists:\n  {named}",
+        counted(differences.len(), "object differs", "objects differ")
+    )))
 }
 
 /// Folds a log, and with `verify` compares.

@@ -30,6 +30,7 @@ use super::landscapes::{bytes_in, size};
 use super::{Which, ask, block_on, bootstrap, up};
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::spelling;
 
 /// How many clusters are named in a warning.
 const NAMED: usize = 3;
@@ -238,13 +239,18 @@ fn counted(objects: &BTreeMap<String, u64>) -> String {
     most.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     let total: u64 = objects.values().sum();
     let named = most.iter().take(COUNTED);
-    let mut parts: Vec<String> =
-        named.map(|(name, count)| format!("{count} {}", name.split('.').next().unwrap_or_default())).collect();
+    let count_of = |(name, count): &(&str, u64)| {
+        let row =
+            catalogue::all().iter().find(|row| name.split_once('.').unwrap_or((name, "")) == (row.plural, row.group));
+        let plural = name.split('.').next().unwrap_or_default();
+        spelling::counted(*count as usize, row.map_or(plural, |row| row.singular), plural)
+    };
+    let mut parts: Vec<String> = named.map(count_of).collect();
     let rest: u64 = most.iter().skip(COUNTED).map(|(_, count)| count).sum();
     if rest > 0 {
-        parts.push(format!("{rest} others"));
+        parts.push(spelling::plural(rest as usize, "other"));
     }
-    format!("{total} objects: {}", parts.join(", "))
+    format!("{}: {}", spelling::plural(total as usize, "object"), parts.join(", "))
 }
 
 /// Rules about versions that those who run violate.

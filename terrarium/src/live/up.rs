@@ -31,6 +31,7 @@ use super::settings::Settings;
 use super::{DEFAULT, KubeconfigFile, Which, block_on, components, demo, kubeconfig, owner};
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::spelling::plural;
 
 /// Wall time between two looks at a landscape that starts.
 const LOOK: TimeDelta = TimeDelta::milliseconds(50);
@@ -582,9 +583,9 @@ fn tell(
         if log == "memory" { "" } else if client.facts.durable { ", durable" } else { ", fast: nothing is synced" },
         client.host.address,
     ))?;
-    let plural = if *seeds == 1 { "" } else { "s" };
     let what = format!(
-        "{apiservers} gardener-apiserver, controller-manager, scheduler, admission-controller, {seeds} seed{plural}"
+        "{apiservers} gardener-apiserver, controller-manager, scheduler, admission-controller, {}",
+        plural(*seeds as usize, "seed")
     );
     match seconds {
         None => output.line(&format!("  {what}    runs already"))?,

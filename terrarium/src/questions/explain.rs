@@ -2,12 +2,13 @@
 //! Why maintenance chooses a version of a Shoot, or leaves it, in lines.
 
 use api::core::{CloudProfileSpec, Shoot};
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use domain::forecast::choice::{self, Choice};
 use domain::maintenance::upcoming;
 use domain::window::Window;
 
 use super::show;
+use crate::spelling::plural;
 
 /// The lines about a Shoot at an instant: its window, then each of its versions.
 pub(crate) fn lines(shoot: &Shoot, profile_name: &str, offered: &CloudProfileSpec, now: DateTime<Utc>) -> Vec<String> {
@@ -48,6 +49,14 @@ pub(super) fn waiting(shoot: &Shoot) -> String {
     )
 }
 
+/// Whole days.
+fn days(length: TimeDelta) -> String {
+    match usize::try_from(length.num_days()) {
+        Ok(days) if days > 0 => plural(days, "day"),
+        _ => "less than a day".to_owned(),
+    }
+}
+
 fn of_choice(choice: &Choice, now: DateTime<Utc>) -> Vec<String> {
     let subject = choice.image.as_ref().map_or_else(|| "Kubernetes".to_owned(), |image| format!("image {image}"));
     let pool = choice.pool.as_ref().map_or_else(String::new, |pool| format!(" of worker pool {pool}"));
@@ -56,8 +65,8 @@ fn of_choice(choice: &Choice, now: DateTime<Utc>) -> Vec<String> {
         Some(state) => state.to_string(),
     };
     let expires = match choice.expires {
-        Some(date) if date > now => format!(", expires {} ({} days)", show(date), (date - now).num_days()),
-        Some(date) => format!(", expired {}", show(date)),
+        Some(date) if date > now => format!(", expires {} ({})", show(date), days(date - now)),
+        Some(date) => format!(", expired {} ({} ago)", show(date), days(now - date)),
         None => String::new(),
     };
     let field = if choice.image.is_some() { "machineImageVersion" } else { "kubernetesVersion" };

@@ -24,6 +24,7 @@ use super::{explain, show};
 use crate::failure::Failure;
 use crate::live::ask::instant::When;
 use crate::output::Output;
+use crate::spelling::{counted, nearest};
 
 /// Tell what maintenance will do: who is updated when, to what, why, and who is not
 ///
@@ -153,7 +154,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     let found = forecast.rows.iter().filter(|row| is_found(row)).count();
     match arguments.fail_on {
         Some(what) if found > 0 => {
-            let changes = if found == 1 { "1 change is".to_owned() } else { format!("{found} changes are") };
+            let changes = counted(found, "change is", "changes are");
             let what = if what == FailOn::Failed { "to fail" } else { "forced" };
             Err(Failure::Failed(format!("{changes} {what}")))
         }
@@ -285,8 +286,8 @@ fn standing(shoot: &Shoot, offer: &Offer, course: &Course, until: DateTime<Utc>)
 fn explained(world: &World, forecast: &Forecast, name: &str, from: DateTime<Utc>) -> Result<Vec<String>, Failure> {
     let Some(shoot) = world.shoots.iter().find(|shoot| name_of(shoot) == name) else {
         let names = world.shoots.iter().map(name_of);
-        let nearest = names.min_by_key(|known| crate::spelling::distance(known, name));
-        let hint = nearest.map(|nearest| format!("the nearest is `{nearest}`")).unwrap_or_default();
+        let names: Vec<String> = names.collect();
+        let hint = nearest(name, names.iter().map(String::as_str));
         return Err(Failure::input(format!("there is no Shoot {name} among the manifests"), hint));
     };
     let key = ProfileKey::of(shoot);
@@ -314,7 +315,7 @@ fn explained(world: &World, forecast: &Forecast, name: &str, from: DateTime<Utc>
             "  {} {}{pool} {what}; nodes: {}",
             show(change.time),
             change.subject.as_str(),
-            change.effect.as_str()
+            rows::nodes(change)
         ));
     }
     Ok(lines)

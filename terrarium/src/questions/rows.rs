@@ -2,6 +2,7 @@
 //! One change of one Shoot, in every form of output.
 
 use domain::forecast::Change;
+use domain::worker_pool::Effect;
 use serde_json::{Map, Value, json};
 
 use super::show;
@@ -84,9 +85,17 @@ impl Row {
             or_dash(change.from.as_ref()),
             if change.failure.is_none() { or_dash(change.to.as_ref()) } else { "FAILED".to_owned() },
             forced.to_owned(),
-            change.effect.as_str().to_owned(),
+            nodes(change),
             why.clone(),
         ]
+    }
+}
+
+/// What a change does to nodes, for a person.
+pub(crate) fn nodes(change: &Change) -> String {
+    match change.effect {
+        Effect::None if change.is_hibernated && change.failure.is_none() => "hibernated".to_owned(),
+        effect => effect.as_str().to_owned(),
     }
 }
 

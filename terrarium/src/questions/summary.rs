@@ -9,6 +9,7 @@ use domain::worker_pool::Effect;
 use serde_json::{Value, json};
 
 use super::rows::{Row, counts};
+use crate::spelling::{counted, first_of, plural};
 
 /// What rows are counted by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -100,34 +101,26 @@ pub(crate) fn closing(rows: &[Row], unmoved: &BTreeMap<String, Vec<String>>, sho
     let failed = with(&|row| row.change.failure.is_some());
     let blocked = with(&|row| row.change.subject == Subject::Blocked);
     let rolled = pools(rows.iter(), |effect| effect >= Effect::AutoInPlace);
-    let mut parts = vec![verb(moved, "moves", "move")];
+    let mut parts = vec![counted(moved, "moves", "move")];
     if forced > 0 {
         let opted_out = if opted_out > 0 { format!(" ({opted_out} although opted out)") } else { String::new() };
         parts.push(format!("{forced} by force{opted_out}"));
     }
     if failed > 0 {
         let blocked = if blocked > 0 { format!(" ({blocked} refused by the API server)") } else { String::new() };
-        parts.push(format!("{}{blocked}", verb(failed, "fails", "fail")));
+        parts.push(format!("{}{blocked}", counted(failed, "fails", "fail")));
     }
     parts.push(match rolled {
         0 => "no worker pool rolls".to_owned(),
         1 => "worker pools roll at least once".to_owned(),
         rolled => format!("worker pools roll at least {rolled} times"),
     });
-    let noun = if shoots == 1 { "Shoot" } else { "Shoots" };
-    let mut lines = vec![format!("{shoots} {noun}: {}", parts.join(", "))];
+    let mut lines = vec![format!("{}: {}", plural(shoots, "Shoot"), parts.join(", "))];
     for (reason, names) in unmoved {
-        let shown: Vec<&str> = names.iter().take(3).map(String::as_str).collect();
-        let more = if names.len() > 3 { format!(" and {} more", names.len() - 3) } else { String::new() };
-        let count = verb(names.len(), "never moves", "never move");
-        lines.push(format!("  {count}, {reason}: {}{more}", shown.join(", ")));
+        let count = counted(names.len(), "Shoot never moves", "Shoots never move");
+        lines.push(format!("  {count}, {reason}: {}", first_of(names.iter().map(String::as_str), 3)));
     }
     lines
-}
-
-/// `1 moves`, `2 move`.
-fn verb(count: usize, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
 }
 
 #[cfg(test)]
@@ -144,8 +137,8 @@ mod tests {
             closing(&[], &unmoved, 1),
             [
                 "1 Shoot: 0 move, no worker pool rolls",
-                "  1 never moves, a: p/a",
-                "  4 never move, b: p/b, p/c, p/d and 1 more"
+                "  1 Shoot never moves, a: p/a",
+                "  4 Shoots never move, b: p/b, p/c, p/d and 1 more"
             ]
         );
     }

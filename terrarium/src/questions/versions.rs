@@ -193,7 +193,7 @@ impl View<'_> {
             "default": if default == Some(entry.version()) { "*" } else { "" },
             "state": state(entry, self.now).to_string(),
             "expires": expires.map(show),
-            "daysLeft": expires.map(|date| (date - self.now).num_days().max(0)),
+            "daysLeft": expires.map(|date| days_left(date, self.now)),
             "automaticTarget": automatic,
             "forcedTarget": forced,
             "shoots": shoots,
@@ -331,6 +331,11 @@ impl View<'_> {
             format!("when it expires the next minor {next} is missing")
         }
     }
+}
+
+/// Whole days until a date; negative when it has passed, on its day already.
+fn days_left(date: DateTime<Utc>, now: DateTime<Utc>) -> i64 {
+    (date - now).num_seconds().div_euclid(24 * 60 * 60)
 }
 
 fn uses(shoot: &Shoot, image: &MachineImage, version: &str) -> usize {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Other expiration dates and classifications than the CloudProfiles have: `kubernetes/1.31=2027-01-31`.
 
+use std::cmp::Reverse;
 use std::str::FromStr;
 
 use api::core::CloudProfile;
@@ -33,6 +34,17 @@ impl Selector {
     fn takes(&self, subject: &str, version: &str) -> bool {
         let rest = version.strip_prefix(self.version.as_str());
         subject == self.subject && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    }
+
+    /// How far a version is from what is meant, given as `SUBJECT/VERSION`: its subject by letters, then its numbers, the
+    /// first one before the next; of equal ones the highest is nearest.
+    fn remoteness(&self, name: &str) -> (usize, Vec<u64>, Reverse<Vec<u64>>) {
+        let (subject, version) = name.rsplit_once('/').unwrap_or((name, ""));
+        let numbers =
+            |version: &str| -> Vec<u64> { version.split('.').map(|part| part.parse().unwrap_or_default()).collect() };
+        let (wanted, offered) = (numbers(&self.version), numbers(version));
+        let far = wanted.iter().zip(&offered).map(|(wanted, offered)| wanted.abs_diff(*offered)).collect();
+        (distance(subject, &self.subject), far, Reverse(offered))
     }
 }
 
@@ -123,7 +135,7 @@ fn each(
         return Ok(());
     }
     let wanted = format!("{}/{}", selector.subject, selector.version);
-    let nearest = offered.into_iter().min_by_key(|name| distance(name, &wanted));
+    let nearest = offered.into_iter().min_by_key(|name| selector.remoteness(name));
     let hint = nearest.map_or_else(|| "no CloudProfile is given".to_owned(), |name| format!("the nearest is `{name}`"));
     Err(Failure::input(format!("no CloudProfile has a version {wanted}"), hint))
 }
@@ -165,5 +177,24 @@ mod tests {
         assert!(profiles[0].spec.kubernetes.versions[0].expiration_date.is_some());
         assert!("kubernetes/1.31=soon".parse::<Expire>().is_err());
         assert!("kubernetes/1.31=expired".parse::<Classify>().is_err());
+    }
+
+    #[test]
+    fn the_nearest_version_is_so_by_its_numbers() {
+        let mut profile = CloudProfile::default();
+        let version = |version: &str| api::core::ExpirableVersion { version: version.into(), ..Default::default() };
+        profile.spec.kubernetes.versions = ["1.9.9", "1.30.14", "1.31.2", "1.31.10"].map(version).to_vec();
+        for (wanted, nearest) in [
+            ("kubernetes/1.99", "kubernetes/1.31.10"),
+            ("kubernetes/1.30.13", "kubernetes/1.30.14"),
+            ("kubernetes/1.8", "kubernetes/1.9.9"),
+            ("kubernets/1.31", "kubernetes/1.31.10"),
+        ] {
+            let expire = [format!("{wanted}=2027-01-31").parse::<Expire>().expect("an expiration")];
+            let profiles = &mut [profile.clone()];
+            let refused = super::apply(profiles, &expire, &[], Profile::Documents, DateTime::UNIX_EPOCH);
+            let hint = format!("the nearest is `{nearest}`");
+            assert_eq!(refused, Err(Failure::input(format!("no CloudProfile has a version {wanted}"), hint)));
+        }
     }
 }

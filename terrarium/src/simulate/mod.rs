@@ -142,11 +142,10 @@ impl Run<'_> {
             ProfileName::Upstream => "upstream",
         };
         self.output.line(&format!(
-            "Terrarium {} · Gardener {version} (emulated) · profile {profile} · log memory · seed {} · {} seed{}",
+            "Terrarium {} · Gardener {version} (emulated) · profile {profile} · log memory · seed {} · {}",
             env!("CARGO_PKG_VERSION"),
             arguments.seed,
-            seeds,
-            if seeds == 1 { "" } else { "s" },
+            plural(seeds, "seed"),
         ))
     }
 

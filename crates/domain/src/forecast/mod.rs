@@ -132,6 +132,8 @@ pub struct Change {
     pub was_opted_out: bool,
     /// What it does to nodes.
     pub effect: Effect,
+    /// Whether the Shoot is hibernated meanwhile, and has no nodes.
+    pub is_hibernated: bool,
     /// Why it fails, if it does.
     pub failure: Option<String>,
 }
@@ -254,6 +256,7 @@ impl Run<'_> {
             is_forced: false,
             was_opted_out: false,
             effect: Effect::None,
+            is_hibernated: is_hibernation_enabled(&self.before.spec),
             failure: None,
         }
     }

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Fields, feature gates and components that the requirements documents speak of, and notes about versions.
+//!
+//! A field has its path for a name; the end of the path names it, too: `updateStrategy`.
+//!
+//! Source: docs/usage/shoot/{shoot_maintenance,shoot_updates,shoot_versions}.md, docs/deployment/version_skew_policy.md
+//! @ v1.120.0.
+
+use super::words::{Word, word};
+
+const SHOOT: &str = "field of a Shoot";
+const PROFILE: &str = "field of a CloudProfile";
+const STATUS: &str = "field of a Shoot's status";
+const STRATEGY: &str = "update strategy of a worker pool";
+const IMAGES: &str = "update strategy of a machine image";
+const GATE: &str = "feature gate";
+const NOTE: &str = "note about versions, never a refusal";
+const COMPONENT: &str = "component";
+const OWNER: &str = "by the Shoot's owner";
+const OPERATOR: &str = "by the operator, in the CloudProfile";
+const NOTED: &str = "by `terrarium status`, where it applies to a landscape";
+const TASK: &str = "value of shoot.gardener.cloud/tasks";
+const MANAGER: &str = "by gardener-controller-manager in each maintenance; taken away when it is done";
+
+/// All of them.
+#[rustfmt::skip]
+pub(super) const FIELDS: &[Word] = &[
+    word(&["spec.maintenance.timeWindow", "maintenance time window"], SHOOT, "when maintenance may begin: between 30 minutes and 6 hours a day; new maintenance begins until 15 minutes before its end", "by the Shoot's owner; drawn by gardener-apiserver where it is left out",
+        "`terrarium clock until window shoot/PROJECT/NAME` goes there; with confineSpecUpdateRollout a changed window counts after the upcoming maintenance"),
+    word(&["spec.maintenance.autoUpdate"], SHOOT, "whether maintenance raises versions that have not expired; expired ones are left in any case", OWNER, "`terrarium forecast` shows what it does"),
+    word(&["spec.maintenance.autoUpdate.kubernetesVersion"], SHOOT, "whether maintenance raises the Kubernetes version to the latest patch of its minor", OWNER, "`terrarium forecast` shows what it does"),
+    word(&["spec.maintenance.autoUpdate.machineImageVersion"], SHOOT, "whether maintenance raises the machine images of the worker pools, as far as the image's updateStrategy goes", OWNER, "`terrarium forecast` shows what it does"),
+    word(&["spec.maintenance.confineSpecUpdateRollout"], SHOOT, "changes of the specification wait for the maintenance time window, and raise .metadata.generation only there; hibernation and requests by hand do not wait", OWNER,
+        "`terrarium why shoot/PROJECT/NAME` names what waits; gardener.cloud/operation=reconcile rolls it out now"),
+    word(&["status.lastMaintenance"], STATUS, "what the last maintenance that had something to do has changed or failed to change: description, state, failureReason, triggeredTime", "by gardener-controller-manager, in the maintenance window; a run that changes nothing leaves it as it is",
+        "`terrarium events shoot/PROJECT/NAME` has an Event for each change"),
+    word(&["status.lastMaintenance.failureReason"], STATUS, "why the last maintenance failed", "by gardener-controller-manager", "often a version is missing in the CloudProfile: `terrarium versions` shows what is offered"),
+    word(&["status.lastOperation.state"], STATUS, "how the operation stands: Processing, Succeeded, Error, Failed, Pending or Aborted", "by gardenlet", "`terrarium explain` each of them; maintenance skips the requested operation of a Shoot that has Failed"),
+    word(&["status.inPlaceUpdates"], STATUS, "what updates in place wait for", "by gardenlet", "`terrarium why shoot/PROJECT/NAME` says it in a line each"),
+    word(&["status.inPlaceUpdates.pendingWorkerUpdates"], STATUS, "worker pools whose nodes are not all updated in place yet", "by gardenlet", "until they are, only gardener.cloud/operation=force-in-place-update lets another update in"),
+    word(&["status.inPlaceUpdates.pendingWorkerUpdates.autoInPlaceUpdate"], STATUS, "pending worker pools with update strategy AutoInPlaceUpdate", "by gardenlet", "nothing: nodes are updated one after the other"),
+    word(&["status.inPlaceUpdates.pendingWorkerUpdates.manualInPlaceUpdate"], STATUS, "pending worker pools with update strategy ManualInPlaceUpdate", "by gardenlet", "label nodes with node.machine.sapcloud.io/selected-for-update=true"),
+    word(&["status.credentials.rotation.certificateAuthorities.lastInitiationTime", "status.credentials.rotation.serviceAccountKey.lastInitiationTime"], STATUS, "when a rotation was begun last; a new instant replaces the nodes of each pool that is not in pendingWorkersRollouts", "by gardenlet, when a rotation begins", "nothing"),
+    word(&["status.credentials.rotation.certificateAuthorities.pendingWorkersRollouts", "status.credentials.rotation.serviceAccountKey.pendingWorkersRollouts"], STATUS, "worker pools whose nodes the rotation has still to replace", "by gardenlet, in a rotation that began without roll-out of workers", "gardener.cloud/operation=rotate-rollout-workers=POOL,…"),
+    word(&["spec.kubernetes.version"], SHOOT, "Kubernetes version of the control plane, and of worker pools without their own; a new minor replaces or updates nodes, a new patch restarts kubelets", "by the Shoot's owner, or by maintenance", "`terrarium versions` shows what is offered"),
+    word(&["spec.provider.workers[].kubernetes.version"], SHOOT, "Kubernetes version of a worker pool; left out: the control plane's", "by the Shoot's owner, or by maintenance", "it may be behind the control plane's, never before it"),
+    word(&["spec.provider.workers[].machine.image.version", "spec.provider.workers[].machine.image.name"], SHOOT, "machine image of a worker pool; a change replaces its nodes, or updates them in place where only the version changes", "by the Shoot's owner, or by maintenance (the version)", "`terrarium versions` shows what is offered"),
+    word(&["spec.provider.workers[].machine.type", "spec.provider.workers[].volume.type", "spec.provider.workers[].volume.size", "spec.provider.workers[].cri.name"], SHOOT, "kind of a pool's machines, of their disks and of their container runtime; a change replaces the pool's nodes and is refused for a pool that is updated in place", OWNER, "nothing"),
+    word(&["spec.provider.workers[].providerConfig"], SHOOT, "what the provider's extension wants to know of a worker pool; a change replaces nodes, with gate NewWorkerPoolHash only where the extension says so", OWNER, "nothing"),
+    word(&["spec.systemComponents.nodeLocalDNS.enabled"], SHOOT, "whether each node has a cache for DNS; a change replaces the nodes", OWNER, "nothing"),
+    word(&["spec.provider.workers[].updateStrategy"], SHOOT, "how the nodes of a worker pool get what is new: AutoRollingUpdate (default) replaces them, AutoInPlaceUpdate and ManualInPlaceUpdate keep them", "by the Shoot's owner; between rolling and in place it cannot be changed",
+        "`terrarium explain AutoInPlaceUpdate`"),
+    word(&["spec.machineImages[].updateStrategy"], PROFILE, "how far automatic updates of a machine image go: patch, minor or major (default)", OPERATOR, "`terrarium explain major`; `terrarium versions` shows the targets"),
+    word(&["patch"], IMAGES, "to the latest patch of the minor; forced from the latest one: to the next minor that has a version", OPERATOR, "nothing"),
+    word(&["minor"], IMAGES, "to the latest version of the major; forced from the latest one: to the next major that has a version", OPERATOR, "nothing"),
+    word(&["major"], IMAGES, "to the latest version of all; if that has expired, a forced update fails", OPERATOR, "offer a version that has not expired, or let pools move to another image"),
+    word(&["AutoRollingUpdate"], STRATEGY, "nodes are replaced one after the other, at most maxSurge more and maxUnavailable fewer than wanted at a time", "by the Shoot's owner; the default", "nothing"),
+    word(&["AutoInPlaceUpdate"], STRATEGY, "nodes are drained and updated one after the other without being replaced; with maxSurge above 0 so many are replaced nevertheless", "by the Shoot's owner, with feature gate InPlaceNodeUpdates", "nothing"),
+    word(&["ManualInPlaceUpdate"], STRATEGY, "nodes become candidates, and each is drained and updated when its user selects it", "by the Shoot's owner, with feature gate InPlaceNodeUpdates",
+        "label nodes with node.machine.sapcloud.io/selected-for-update=true"),
+    word(&["spec.provider.workers[].maxSurge"], SHOOT, "how many nodes more than wanted a roll-out may have; a number or a percentage", OWNER, "0 only with maxUnavailable above 0"),
+    word(&["spec.provider.workers[].maxUnavailable"], SHOOT, "how many nodes fewer than wanted a roll-out may leave", OWNER, "0 only with maxSurge above 0"),
+    word(&["spec.provider.workers[].machineControllerManager", "spec.provider.worker[].machineControllerManager"], SHOOT, "how patient machine-controller-manager is with the machines of a pool", OWNER, "its fields have words of their own: `terrarium explain machineDrainTimeout`"),
+    word(&["machineControllerManager.machineDrainTimeout"], SHOOT, "how long a node may be drained before its machine is deleted by force [default: 2h]", OWNER, "a PodDisruptionBudget that allows nothing holds a roll-out for so long"),
+    word(&["machineControllerManager.machineHealthTimeout"], SHOOT, "how long a machine may be unhealthy before it has Failed and is replaced [default: 10m]", OWNER, "nothing"),
+    word(&["machineControllerManager.machineCreationTimeout"], SHOOT, "how long a new machine may take to join before it has Failed [default: 10m]", OWNER, "nothing"),
+    word(&["machineControllerManager.maxEvictRetries"], SHOOT, "how often the eviction of a pod is tried before it is deleted by force [default: 10]", OWNER, "nothing"),
+    word(&["machineControllerManager.nodeConditions"], SHOOT, "conditions of a node that make its machine unhealthy [default: KernelDeadlock, ReadonlyFilesystem, DiskPressure]", OWNER, "nothing"),
+    word(&["machineControllerManager.machineInPlaceUpdateTimeout", "MachineInPlaceUpdateTimeout"], SHOOT, "how long an update in place may take before it has failed", OWNER, "a node that failed is repaired by hand"),
+    word(&["machineControllerManager.disableHealthTimeout", "DisableHealthTimeout"], SHOOT, "whether unhealthy machines are left alone; the default for pools that are updated in place", OWNER, "nothing"),
+    word(&["KernelDeadlock", "ReadonlyFilesystem", "DiskPressure"], "condition of a Node", "something is wrong with the node; after machineHealthTimeout its machine is replaced", "by whoever watches the node, in its .status.conditions", "`terrarium get nodes --cluster shoot/PROJECT/NAME -o yaml`"),
+    word(&["kubelet.kubeReserved", "kubelet.systemReserved"], SHOOT, "what a node keeps from pods; with gate NewWorkerPoolHash a change of their sum replaces the nodes", OWNER, "nothing"),
+    word(&["kubelet.evictionHard", "kubelet.cpuManagerPolicy"], SHOOT, "how the kubelet evicts pods and hands out CPUs; with gate NewWorkerPoolHash a change replaces the nodes", OWNER, "nothing"),
+    word(&["versions[].inPlaceUpdates"], PROFILE, "whether nodes can be updated in place to a version of a machine image", OPERATOR, "set supported and minVersionForUpdate"),
+    word(&["inPlaceUpdates.supported"], PROFILE, "whether a version of a machine image can be reached by an update in place", OPERATOR, "nothing"),
+    word(&["inPlaceUpdates.minVersionForUpdate"], PROFILE, "the oldest version from which an update in place reaches this one", OPERATOR, "update in two steps from older ones"),
+    word(&["versions[].classification"], PROFILE, "state of a version: preview, supported, deprecated; expired follows from the date", OPERATOR, "`terrarium explain preview`"),
+    word(&["versions[].expirationDate"], PROFILE, "from then on nobody new may use the version, and maintenance forces off it who does", OPERATOR, "`terrarium forecast` shows whom it hits; the latest Kubernetes version cannot have one"),
+    word(&["forced", "force update", "force update required"], "kind of an update", "maintenance leaves a version that has expired or is not offered any more, even if automatic updates are off", "by gardener-controller-manager, in the maintenance window; the Event's message says so",
+        "`terrarium forecast --only forced` shows whom it will hit, `terrarium explain expired` why"),
+    word(&["automatic update", "auto update"], "kind of an update", "maintenance raises a version whose owner has switched spec.maintenance.autoUpdate on", "by gardener-controller-manager, in the maintenance window", "`terrarium forecast` shows what comes"),
+    word(&["rolling"], "what a change does to nodes", "each node is replaced by a new one", "by machine-controller-manager, within maxSurge and maxUnavailable", "`terrarium status --rollouts` shows how far it is"),
+    word(&["kubeletRestart"], "what a change does to nodes", "nodes stay, and their kubelets restart", "by gardener-node-agent, for a new patch of Kubernetes", "nothing"),
+    word(&["hibernated"], "state of a Shoot", "it has no nodes, and its control plane is scaled down", "by its owner, spec.hibernation.enabled, or a schedule", "changes of nodes come with the next wake-up"),
+    word(&["deployInfrastructure", "deployDNSRecordInternal", "deployDNSRecordExternal", "deployDNSRecordIngress"], TASK, "the next reconciliation looks after infrastructure, or after DNS records, too", "by gardener-controller-manager in each maintenance, by gardener-apiserver where the specification asks for it; taken away when it is done", "nothing"),
+    word(&["restartControlPlanePods", "enableShootControlPlaneRestarter"], TASK, "the next reconciliation restarts controllers of the control plane, such as kube-controller-manager", MANAGER,
+        "`terrarium config set gardener-controller-manager controllers.shootMaintenance.enableShootControlPlaneRestarter=false` ends it"),
+    word(&["restartCoreAddons", "enableShootCoreAddonRestarter"], TASK, "the next reconciliation restarts CoreDNS", "by gardener-controller-manager in each maintenance, if its operator wants that; taken away when it is done",
+        "`terrarium config set gardener-controller-manager controllers.shootMaintenance.enableShootCoreAddonRestarter=true` begins it"),
+    word(&["controllers.shoot.reconcileInMaintenanceOnly"], "setting of gardenlet", "Shoots that nobody changes are reconciled in their maintenance time windows only", "by the operator", "`terrarium config set gardenlet controllers.shoot.reconcileInMaintenanceOnly=true`"),
+    word(&["NewWorkerPoolHash"], GATE, "the hash of a worker pool counts what replaces nodes field by field, kubelet settings among it", "by the operator, for gardenlet", "`terrarium config set gardenlet featureGates.NewWorkerPoolHash=true`"),
+    word(&["InPlaceNodeUpdates"], GATE, "worker pools may be updated in place", "by the operator, for gardener-apiserver", "`terrarium config set gardener-apiserver featureGates.InPlaceNodeUpdates=true`"),
+    word(&["CredentialsRotationWithoutWorkersRollout"], GATE, "a rotation may leave the roll-out of workers to its owner", "by the operator, for gardener-apiserver", "`terrarium explain rotate-credentials-start-without-workers-rollout`"),
+    word(&["W1", "ShootsNotReconciled"], NOTE, "Shoots have not been reconciled by the running version yet: the next minor should wait", NOTED, "reconcile them, or wait for their maintenance time windows"),
+    word(&["W2", "OperatorGardenletLockStep"], NOTE, "gardenlets that gardener-operator manages are raised together with it", NOTED, "raise the extensions that they need before"),
+    word(&["W3", "KubernetesVersionDropped"], NOTE, "Shoots are on a Kubernetes version that the Gardener version does not support", NOTED, "update these Shoots first"),
+    word(&["W4", "FeatureGateGone"], NOTE, "a feature gate that is set does not exist, or is locked to the other value, in the version that is to come: the process would not start", NOTED, "`terrarium config set COMPONENT featureGates.NAME=` takes it away"),
+    word(&["W5", "LaggardBlocksNext"], NOTE, "a step is allowed, but somebody would be too old at the minor after it", NOTED, "raise whom the note names before going on"),
+    word(&["W6", "OutOfMaintenance"], NOTE, "a component's minor is three or more behind the newest release, and gets no fixes any more", NOTED, "raise it minor by minor"),
+    word(&["skew"], "distance of versions", "how many minors two components may be apart", "docs/deployment/version_skew_policy.md", "`terrarium explain C2` and the other rules: A1, C1, C2, G1, G2, O1, O2, E1"),
+    word(&["CloudProfile"], "kind", "what a landscape offers: Kubernetes versions, machine images and types, regions", "by the operator", "`terrarium versions` reads it with states, targets and users"),
+    word(&["NamespacedCloudProfile"], "kind", "a CloudProfile of one Project: its parent's, with changes", "by a Project's member", "`terrarium versions NAMESPACE/NAME`"),
+    word(&["PodDisruptionBudget"], "kind", "how many pods of an application must stay; drains wait for it", "by the owner of the application, in the Shoot's cluster", "one that allows nothing holds a roll-out until machineDrainTimeout"),
+    word(&["gardener-apiserver"], COMPONENT, "serves and checks Gardener's kinds", "in cluster runtime", "`terrarium logs gardener-apiserver`"),
+    word(&["gardener-controller-manager"], COMPONENT, "maintenance, hibernation schedules, quotas, Projects and Seeds", "in cluster runtime", "`terrarium log --actor gardener-controller-manager`"),
+    word(&["gardener-scheduler"], COMPONENT, "gives each Shoot its Seed", "in cluster runtime", "`terrarium log --actor gardener-scheduler`"),
+    word(&["gardener-admission-controller"], COMPONENT, "checks requests for the garden by webhook", "in cluster runtime", "`terrarium logs gardener-admission-controller`"),
+    word(&["gardener-operator"], COMPONENT, "runs the garden's components", "not in this landscape yet", "nothing"),
+    word(&["gardenlet"], COMPONENT, "creates, reconciles and judges the Shoots of its Seed", "in cluster seed/NAME", "`terrarium logs gardenlet`"),
+    word(&["machine-controller-manager"], COMPONENT, "makes machines, and replaces or updates them", "in a Shoot's control plane on the Seed", "`terrarium get machinedeployments,machines --cluster seed/NAME -n shoot--PROJECT--NAME`"),
+    word(&["kube-controller-manager"], COMPONENT, "the controllers of Kubernetes", "in a Shoot's control plane on the Seed, and in every cluster of the landscape", "maintenance restarts a Shoot's: restartControlPlanePods"),
+    word(&["CoreDNS"], COMPONENT, "DNS in a Shoot's cluster", "in kube-system of the Shoot's cluster", "maintenance restarts it where restartCoreAddons is wanted"),
+];
