@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Words: what somebody probably meant who wrote a name that does not exist, and the number of what is counted.
 
+use std::fmt::Display;
+
 /// `1 node`, `2 nodes`.
-pub(crate) fn plural(count: usize, noun: &str) -> String {
+pub(crate) fn plural<N: Display + PartialEq + From<u8>>(count: N, noun: &str) -> String {
     counted(count, noun, &format!("{noun}s"))
 }
 
 /// `1 moves`, `2 move`.
-pub(crate) fn counted(count: usize, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
+pub(crate) fn counted<N: Display + PartialEq + From<u8>>(count: N, one: &str, many: &str) -> String {
+    let noun = if count == N::from(1) { one } else { many };
+    format!("{count} {noun}")
 }
 
 /// The first names, and how many more there are: `a, b and 2 more`.
@@ -57,10 +60,13 @@ mod tests {
     fn one_is_no_plural() {
         let names = || ["a", "b", "c"].into_iter();
         assert_eq!(
-            (plural(0, "day").as_str(), plural(1, "day").as_str(), plural(2, "day").as_str()),
+            (plural(0_u32, "day").as_str(), plural(1_u64, "day").as_str(), plural(2_usize, "day").as_str()),
             ("0 days", "1 day", "2 days")
         );
-        assert_eq!((counted(1, "moves", "move").as_str(), counted(3, "moves", "move").as_str()), ("1 moves", "3 move"));
+        assert_eq!(
+            (counted(1_u32, "moves", "move").as_str(), counted(3_u32, "moves", "move").as_str()),
+            ("1 moves", "3 move")
+        );
         assert_eq!((first_of(names(), 3).as_str(), first_of(names(), 2).as_str()), ("a, b, c", "a, b and 1 more"));
     }
 

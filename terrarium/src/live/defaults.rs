@@ -57,7 +57,7 @@ pub(super) fn marked(tree: &Value, set: &Value) -> Result<String, serde_yaml_ng:
         let own = &set[key];
         if value.as_object().is_some_and(|below| !below.is_empty()) {
             let key = serde_yaml_ng::to_string(key)?;
-            text += &format!("{}:\n", key.trim_end());
+            text.extend([key.trim_end(), ":\n"]);
             text.extend(marked(value, own)?.lines().map(|line| format!("  {line}\n")));
         } else {
             let line = serde_yaml_ng::to_string(&Map::from_iter([(key.clone(), value.clone())]))?;

@@ -285,7 +285,7 @@ async fn landscape(directory: &Directory, facts: &Facts, compact: bool) -> Resul
         let log = format!(
             "{} {}{since}, head {head}, hash {}",
             size(bytes(directory)),
-            counted(entries as usize, "entry", "entries"),
+            counted(entries, "entry", "entries"),
             &outcome.hash[..16]
         );
         findings.push(Finding::ok("log", log));

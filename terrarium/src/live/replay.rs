@@ -65,7 +65,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     let Outcome { base, head, entries, objects, hash, compared, differences } = &outcome;
     output.line(&format!(
         "replayed {}, from revision {base} to {head}: {}, hash {hash}",
-        counted(*entries as usize, "entry", "entries"),
+        counted(*entries, "entry", "entries"),
         plural(*objects, "object")
     ))?;
     if !arguments.verify {

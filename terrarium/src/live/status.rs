@@ -243,14 +243,14 @@ fn counted(objects: &BTreeMap<String, u64>) -> String {
         let row =
             catalogue::all().iter().find(|row| name.split_once('.').unwrap_or((name, "")) == (row.plural, row.group));
         let plural = name.split('.').next().unwrap_or_default();
-        spelling::counted(*count as usize, row.map_or(plural, |row| row.singular), plural)
+        spelling::counted(*count, row.map_or(plural, |row| row.singular), plural)
     };
     let mut parts: Vec<String> = named.map(count_of).collect();
     let rest: u64 = most.iter().skip(COUNTED).map(|(_, count)| count).sum();
     if rest > 0 {
-        parts.push(spelling::plural(rest as usize, "other"));
+        parts.push(spelling::plural(rest, "other"));
     }
-    format!("{}: {}", spelling::plural(total as usize, "object"), parts.join(", "))
+    format!("{}: {}", spelling::plural(total, "object"), parts.join(", "))
 }
 
 /// Rules about versions that those who run violate.

@@ -585,7 +585,7 @@ fn tell(
     ))?;
     let what = format!(
         "{apiservers} gardener-apiserver, controller-manager, scheduler, admission-controller, {}",
-        plural(*seeds as usize, "seed")
+        plural(*seeds, "seed")
     );
     match seconds {
         None => output.line(&format!("  {what}    runs already"))?,

@@ -260,7 +260,7 @@ impl Run<'_> {
             Form::Text => format!(
                 "{} of landscape time in {wall:.1} s ({speedup}× real time); {} log entries; replayed from the start: same \
                  state\nhash {hash}",
-                plural(days as usize, "day"),
+                plural(days, "day"),
                 counts.entries,
             ),
         };
