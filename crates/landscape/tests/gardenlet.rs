@@ -237,7 +237,7 @@ fn a_hibernated_shoot_has_no_nodes_and_wakes_up_with_new_ones() {
     let mut audited = Audited::start(Options::new(1, evening()));
     audited.create_shoot("local");
     let before: BTreeSet<String> = audited.nodes("local").into_iter().map(|node| node.metadata.name).collect();
-    // Right after an operation the constraint is judged anew, and until then hibernation is refused.
+    // After an operation the constraint is judged anew, and until then hibernation is refused.
     audited.until("2023-07-27T21:30:00Z");
     let api = shoots(&audited);
     let hibernate = |enabled: bool| Patch::Merge(json!({"spec": {"hibernation": {"enabled": enabled}}}));
@@ -268,6 +268,34 @@ fn a_hibernated_shoot_has_no_nodes_and_wakes_up_with_new_ones() {
     let after: BTreeSet<String> = audited.nodes("local").into_iter().map(|node| node.metadata.name).collect();
     assert_eq!(after.len(), 3);
     assert!(before.is_disjoint(&after));
+}
+
+/// An operation that succeeds leaves the constraint Progressing; care judges it right then, however short ago it judged
+/// last (ShootPredicate of gardenlet's care controller).
+#[test]
+fn a_shoot_can_be_hibernated_a_second_after_an_operation() {
+    let mut audited = Audited::start(Options::new(1, evening()));
+    audited.create_shoot("local");
+    let api = shoots(&audited);
+    for round in 0..3 {
+        let mut operation =
+            Patch::Merge(json!({"metadata": {"annotations": {"gardener.cloud/operation": "reconcile"}}}));
+        if round == 1 {
+            operation = Patch::Merge(json!({"spec": {"kubernetes": {"version": "1.27.1"}}}));
+        }
+        audited.run(api.patch("local", &operation)).expect("it is accepted");
+        let begun = wait::for_object(&api, "local", |shoot| is(shoot, "Reconcile", "Processing"));
+        audited.until_done("2023-07-27T23:00:00Z", begun);
+        let done = wait::for_object(&api, "local", |shoot| is(shoot, "Reconcile", "Succeeded"));
+        let shoot = audited.until_done("2023-07-27T23:00:00Z", done);
+        let succeeded = shoot.status.last_operation.expect("an operation").last_update_time.0;
+        audited.until(&(succeeded + chrono::TimeDelta::seconds(2)).to_rfc3339());
+        let constraints = audited.shoot("local").status.constraints;
+        let possible = constraints.iter().find(|constraint| constraint.r#type == "HibernationPossible");
+        assert_eq!(possible.map(|constraint| constraint.status.as_str()), Some("True"), "round {round}");
+    }
+    let hibernate = Patch::Merge(json!({"spec": {"hibernation": {"enabled": true}}}));
+    audited.run(api.patch("local", &hibernate)).expect("hibernation is possible");
 }
 
 #[test]

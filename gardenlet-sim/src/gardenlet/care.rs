@@ -13,6 +13,7 @@ use chrono::{DateTime, Utc};
 use controller::{Controller, Error, Index, ObjectKey, Requeue};
 use domain::care::conditions::{self, Finding, judge};
 use domain::care::{components, constraints, nodes};
+use domain::last_operation::SUCCEEDED;
 use domain::reconcile::is_hibernation_enabled;
 use domain::worker_pool;
 
@@ -69,7 +70,8 @@ async fn pass(
     {
         // Only a judgement that changed something counts: a look that finds nothing new costs nobody anything.
         let mut judged = judged.lock().unwrap_or_else(PoisonError::into_inner);
-        let earliest = judged.get(&key.name).map(|last| *last + gardenlet.options.config.care_period);
+        let last = judged.get(&key.name).filter(|last| !has_succeeded_since(&shoot, **last));
+        let earliest = last.map(|last| *last + gardenlet.options.config.care_period);
         if let Some(earliest) = earliest.filter(|earliest| now < *earliest) {
             return Ok(Requeue::WorkAt(earliest));
         }
@@ -91,6 +93,15 @@ async fn pass(
         }
     }
     Ok(changes_at.map_or(Requeue::OnChange, Requeue::WorkAt))
+}
+
+/// Whether an operation succeeded after a judgement, or in its second. A success leaves conditions and constraints
+/// Progressing, and they are judged right then: nobody can hibernate a Shoot before.
+///
+/// Source: ShootPredicate in pkg/gardenlet/controller/shoot/care/add.go @ v1.120.0.
+fn has_succeeded_since(shoot: &Shoot, judged: DateTime<Utc>) -> bool {
+    let last = shoot.status.last_operation.as_ref().filter(|operation| operation.state == SUCCEEDED);
+    last.is_some_and(|operation| operation.last_update_time.0.timestamp() >= judged.timestamp())
 }
 
 /// Conditions and constraints.
