@@ -92,7 +92,9 @@ fn forecasts_and_landscapes_agree() {
     });
     assert!(differences.is_empty(), "{} worlds differ\n{}", differences.len(), differences.join("\n"));
     println!("{seen:?}");
-    assert!(worlds.count() < 20 || seen.values().all(|count| *count > 2), "the worlds are too quiet: {seen:?}");
+    // A window of a confined Shoot is one of many things that are edited.
+    let is_loud = |(name, count): (&String, &usize)| *count > usize::from(name != "waiting windows") * 2;
+    assert!(worlds.count() < 20 || seen.iter().all(is_loud), "the worlds are too quiet: {seen:?}");
 }
 
 /// Looks at a world in a process of its own, which gives back all the memory that 60 days take.

@@ -80,7 +80,8 @@ fn steps_of(path: &str) -> Vec<Step> {
         } else {
             let end = rest.find(['.', '[']).unwrap_or(rest.len());
             steps.push(Step::Name(rest[..end].to_owned()));
-            rest = rest[end..].strip_prefix('.').unwrap_or(&rest[end..]);
+            let after = &rest[end..];
+            rest = after.strip_prefix('.').unwrap_or(after);
         }
     }
     steps

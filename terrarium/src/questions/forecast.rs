@@ -133,7 +133,9 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     let refused = what_if::apply(&mut world.cloud_profiles, &arguments.expire, &arguments.classify, rules, from)?;
     world.complete(from);
     world.accept(arguments.force, output)?;
-    refused.iter().for_each(|text| output.note(&format!("warning: {text}")));
+    for text in &refused {
+        output.note(&format!("warning: {text}"));
+    }
     world.note_windows();
     world.note_unoffered();
     let forecast = Forecast::of(&world, from, until, &random);

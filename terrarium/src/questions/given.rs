@@ -295,11 +295,15 @@ impl World {
             lines.push(format!("{} more like these", groups.len() - TOLD));
         }
         if force {
-            lines.iter().for_each(|line| output.note(&format!("warning: {line}")));
+            for line in &lines {
+                output.note(&format!("warning: {line}"));
+            }
             return Ok(());
         }
         let Some(last) = lines.pop() else { return Ok(()) };
-        lines.iter().for_each(|line| output.note(&format!("error: {line}")));
+        for line in &lines {
+            output.note(&format!("error: {line}"));
+        }
         Err(Failure::input(last, "the API server refuses this; mend it, or go on with --force"))
     }
 }

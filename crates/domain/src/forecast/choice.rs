@@ -160,7 +160,7 @@ impl Asked<'_> {
         let is_forced = outcome.is_some_and(|outcome| outcome.is_forced);
         let suitable: Vec<&V> = candidates.iter().filter(|(_, why)| why.is_none()).map(|(entry, _)| *entry).collect();
         let choice = choose(&suitable, current, strategy, is_forced, self.now);
-        let selected = choice.as_ref().ok().and_then(|choice| choice.entry.map(|entry| entry.version()));
+        let selected = choice.as_ref().ok().and_then(|choice| choice.entry.map(Expirable::version));
         let cap = cap.filter(|cap| selected.is_some_and(|one| Version::parse(one).is_ok_and(|one| one > **cap)));
         let words = Words { current: &parsed, strategy, selected, cap, is_off: outcome.is_none() && !auto_update };
         let mut found: Vec<(Version, String, String)> = Vec::new();
