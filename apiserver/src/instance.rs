@@ -33,6 +33,7 @@ use http_body_util::{BodyExt, Full};
 use process::child::{Assignment, Ready, Serving, ready};
 use process::logging;
 use process::participant::TOLD_OTHERS_HEADER;
+use process::patience::Patience;
 use process::transport::full;
 use process::{Exit, Request, Response, Tasks, Transport, TransportError};
 use tokio::sync::oneshot;
@@ -81,8 +82,21 @@ where
     let transport = assignment.transport()?;
     let (wall, tasks) = (Clock::wall(), Tasks::new());
     let log = remote(&transport, &wall);
-    let head = log.fetch_head().await.map_err(|error| format!("cannot reach the event log: {error}"))?;
-    let time = SimulatedClock::new(now(&transport, paths.clock).await?);
+    let mut patience = Patience::on(wall.clone());
+    let head = loop {
+        match log.fetch_head().await {
+            Ok(head) => break head,
+            Err(_) if patience.again().await => {}
+            Err(error) => return Err(format!("cannot reach the event log: {error}")),
+        }
+    };
+    let began = loop {
+        match now(&transport, paths.clock).await {
+            Err(_) if patience.again().await => {}
+            began => break began?,
+        }
+    };
+    let time = SimulatedClock::new(began);
     logging::start(Clock::new(time.clone()), logging::Format::default(), tracing::Level::INFO);
     tracing::info!(version = assignment.version, "Starting {}", assignment.component);
     let foundation = Foundation {

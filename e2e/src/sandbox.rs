@@ -48,7 +48,8 @@ impl Sandbox {
             .env("HOME", &self.folder)
             .env("XDG_DATA_HOME", self.folder.join("data"))
             .env("KUBECONFIG", self.kubeconfig())
-            .env_remove("TERRARIUM_LANDSCAPE");
+            .env_remove("TERRARIUM_LANDSCAPE")
+            .env_remove("TERRARIUM_DATA_DIR");
         command
     }
 
@@ -79,6 +80,16 @@ impl Sandbox {
     #[track_caller]
     pub fn terrarium(&self, words: &[&str]) -> String {
         let output = self.command("terrarium", words).output().expect("our own program");
+        succeeded("terrarium", words, &output)
+    }
+
+    /// Runs `terrarium` with a variable in its environment and gives its standard output.
+    ///
+    /// # Panics
+    /// It fails.
+    #[track_caller]
+    pub fn terrarium_with(&self, (name, value): (&str, &str), words: &[&str]) -> String {
+        let output = self.command("terrarium", words).env(name, value).output().expect("our own program");
         succeeded("terrarium", words, &output)
     }
 
@@ -190,9 +201,7 @@ impl Sandbox {
 
     /// Processes of the landscape.
     pub fn processes(&self) -> Vec<u32> {
-        let host = std::fs::read_to_string(self.directory().join("host.json")).unwrap_or_default();
-        let host: serde_json::Value = serde_json::from_str(&host).unwrap_or_default();
-        let Some(host) = host["pid"].as_u64().and_then(|pid| u32::try_from(pid).ok()) else { return Vec::new() };
+        let Some(host) = self.host() else { return Vec::new() };
         let mut all = Vec::new();
         for entry in std::fs::read_dir("/proc").expect("a Linux system").filter_map(Result::ok) {
             let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
@@ -204,6 +213,23 @@ impl Sandbox {
             }
         }
         all
+    }
+
+    /// The host's process, if there is a landscape.
+    pub fn host(&self) -> Option<u32> {
+        let host = std::fs::read_to_string(self.directory().join("host.json")).ok()?;
+        let host: serde_json::Value = serde_json::from_str(&host).ok()?;
+        host["pid"].as_u64().and_then(|pid| u32::try_from(pid).ok())
+    }
+
+    /// Kills the host, and waits for nothing.
+    ///
+    /// # Panics
+    /// There is none, or `kill` cannot be run.
+    pub fn kill_host(&self) {
+        let host = self.host().expect("a landscape that runs").to_string();
+        let killed = Command::new("kill").args(["-9", &host]).status().expect("every system has kill");
+        assert!(killed.success(), "kill {host}");
     }
 
     /// Kills every process of the landscape at once, the host first, and waits until they are gone.
@@ -229,6 +255,25 @@ impl Sandbox {
 pub struct Running(Child);
 
 impl Running {
+    /// Waits for its end; its exit code, and everything that it printed.
+    ///
+    /// # Panics
+    /// It cannot be waited for.
+    pub fn wait(self) -> (Option<i32>, String) {
+        let output = self.0.wait_with_output().expect("it is a child");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        (output.status.code(), text)
+    }
+
+    /// Kills it, as a terminal that is closed by force does.
+    ///
+    /// # Panics
+    /// It cannot be killed.
+    pub fn kill(mut self) {
+        self.0.kill().expect("it is a child");
+        self.0.wait().expect("it is a child");
+    }
+
     /// Ctrl-C; its exit code, and everything that it printed.
     ///
     /// # Panics

@@ -26,6 +26,7 @@ use api::core::{Gardener, Seed};
 use api::kubernetes::apps::{DaemonSet, Deployment, StatefulSet};
 use controller::{Controller, Recorder};
 use domain::profile::Profile;
+use process::patience::Patience;
 use process::{Context, Exit};
 
 pub use self::configuration::Configuration;
@@ -50,8 +51,12 @@ pub struct Options {
 
 /// Runs gardenlet until it is asked to stop.
 pub async fn run(context: Context, options: Options) -> Exit {
-    if let Err(error) = seed::register(&context, &options).await {
-        return Exit { code: 1, last_line: format!("could not register seed \"{}\": {error}", options.seed_name) };
+    let mut patience = Patience::of(&context);
+    while let Err(error) = seed::register(&context, &options).await {
+        if !error.is_passing() || !patience.again().await {
+            return Exit { code: 1, last_line: format!("could not register seed \"{}\": {error}", options.seed_name) };
+        }
+        tracing::info!(%error, "registering the seed is tried again");
     }
     let signals = Signals::default();
     let mut care = Controller::new("shoot-care", &context);
@@ -74,8 +79,11 @@ pub async fn run(context: Context, options: Options) -> Exit {
     context.tasks.spawn(care::run(gardenlet.clone(), care, by_technical_id));
     gardenlet.stores.shoots.synced().await;
     gardenlet.stores.faults.synced().await;
-    if let Err(error) = shoot::abort_stuck_operations(&gardenlet).await {
-        return Exit { code: 1, last_line: format!("could not abort stuck operations: {error}") };
+    let mut patience = Patience::of(&gardenlet.context);
+    while let Err(error) = shoot::abort_stuck_operations(&gardenlet).await {
+        if !error.is_passing() || !patience.again().await {
+            return Exit { code: 1, last_line: format!("could not abort stuck operations: {error}") };
+        }
     }
     context.tasks.spawn(seed::run(gardenlet.clone()));
     context.tasks.spawn(installations::run(gardenlet.clone()));

@@ -157,13 +157,7 @@ fn completion(shell: Shell, output: &mut Output) -> Result<(), Failure> {
 
 fn component(name: &str, which: &live::Which, owner: Option<u32>, start_empty: bool) -> ExitCode {
     if name == "host" {
-        return match which.directory() {
-            Ok(directory) => live::host::run(&directory, owner, start_empty),
-            Err(failure) => {
-                process::child::say(&format!("error: {failure}"));
-                ExitCode::from(failure.exit_code())
-            }
-        };
+        return live::host::run(which, owner, start_empty);
     }
     match live::components::Program::named(name) {
         Some(program) => live::components::run(program),

@@ -29,6 +29,7 @@ pub(crate) fn test(long: bool) -> Result<(), String> {
         for name in ["TERRARIUM_TEST_SCHEDULES", "TERRARIUM_TEST_WORLDS", "TERRARIUM_TEST_KILLS"] {
             tests.env(name, "200");
         }
+        tests.env("TERRARIUM_TEST_STARTS", "100");
     }
     step("tests", tests)
 }

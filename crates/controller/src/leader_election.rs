@@ -212,9 +212,20 @@ impl Leadership {
                 self.record = record;
                 Ok(kept)
             }
-            Err(error) if error.is_conflict() || error.is_not_found() => Ok(false),
+            Err(error) if error.is_conflict() => self.look_again().await,
+            Err(error) if error.is_not_found() => Ok(false),
             Err(error) => Err(error),
         }
+    }
+
+    /// Somebody else wrote the Lease: perhaps a label, and this instance still has it.
+    async fn look_again(&mut self) -> Result<bool, Error> {
+        let path = format!("{}/{}", collection(&self.options), self.options.name);
+        let record = Record::read(&request::send(&self.context, Method::GET, path, None).await?)?;
+        let kept = record.holder == *self.context.identity.instance;
+        self.record = record;
+        // It is renewed with the next try, long before it runs out.
+        Ok(kept)
     }
 
     /// Gives the Lease back, so that the next candidate need not wait.

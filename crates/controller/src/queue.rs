@@ -133,6 +133,8 @@ pub enum Failure {
     /// No server answered. Landscape time must not run away while a process starts: back off until wall time has
     /// passed, or landscape time if it moves by itself.
     Unreachable,
+    /// The pass panicked: it is left alone for so long, as long as if no server had answered.
+    Panicked(TimeDelta),
 }
 
 #[derive(Debug, Default)]
@@ -250,8 +252,11 @@ impl Queue {
                 let delay = back_off(state.failures);
                 match failure {
                     Failure::Refused => self.add_at(key, Wait::Work, now + delay),
-                    Failure::Unreachable => {
-                        let delay = delay.min(LONGEST_UNREACHABLE_BACK_OFF);
+                    Failure::Unreachable | Failure::Panicked(_) => {
+                        let delay = match failure {
+                            Failure::Panicked(pause) => pause,
+                            _ => delay.min(LONGEST_UNREACHABLE_BACK_OFF),
+                        };
                         self.add_at(key.clone(), Wait::Wall, wall() + delay);
                         self.add_at(key, Wait::Calendar, now + delay);
                     }

@@ -7,8 +7,10 @@
 //! controller.run(5, move |key| { … }).await;
 //! ```
 
+use std::any::Any;
 use std::fmt;
 use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::task::{Context as TaskContext, Poll};
 
@@ -20,7 +22,7 @@ use process::Context;
 
 use crate::api::{Api, Error, ListOptions};
 use crate::decode::Readable;
-use crate::queue::{ObjectKey, QueueHandle, Requeue, Wait};
+use crate::queue::{Failure, ObjectKey, QueueHandle, Requeue, Wait};
 use crate::reflector::{Change, Reflector, Store};
 
 type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -88,7 +90,8 @@ impl Controller {
 
     /// Waits until every store is synced, then runs passes, at most `concurrency` at once and never two for one key,
     /// until the component stops. An error backs off exponentially by key (5 ms to 1000 s, as client-go does) on
-    /// landscape time; `Ok` forgets the back-off.
+    /// landscape time; `Ok` forgets the back-off. A pass that panics fails, where the component goes on after panics, and
+    /// its key is left alone for a pause on wall time; upstream's controllers recover from panics, too.
     pub async fn run<F, Fut>(self, concurrency: usize, reconcile: F)
     where
         F: Fn(ObjectKey) -> Fut + Send + Sync + 'static,
@@ -168,17 +171,31 @@ where
     /// Takes the results of passes that have ended.
     fn finish(&mut self, cx: &mut TaskContext<'_>) -> bool {
         let mut any = false;
-        while let Poll::Ready(Some((key, result))) = Pin::new(&mut self.passes).poll_next(cx) {
+        while let Poll::Ready(Some((key, ended))) = Pin::new(&mut self.passes).poll_next(cx) {
             any = true;
-            let now = self.context.clock.now();
-            if let Err(error) = &result {
-                let (namespace, name) = (&*key.namespace, &*key.name);
-                tracing::error!(controller = self.name, namespace, name, %error, "Reconciler error");
+            match ended {
+                Ok(result) => self.done(key, result.map_err(|error| (error.to_string(), error.failure()))),
+                Err(panic) => self.panicked(key, panic),
             }
-            let result = result.map_err(|error| error.failure());
-            self.queue.lock().done(key, result, now, || self.context.wall.now());
         }
         any
+    }
+
+    fn done(&self, key: ObjectKey, result: Result<Requeue, (String, Failure)>) {
+        let now = self.context.clock.now();
+        if let Err((error, _)) = &result {
+            let (namespace, name) = (&*key.namespace, &*key.name);
+            tracing::error!(controller = self.name, namespace, name, %error, "Reconciler error");
+        }
+        let result = result.map_err(|(_, failure)| failure);
+        self.queue.lock().done(key, result, now, || self.context.wall.now());
+    }
+
+    /// A pass panicked. Source of the text: sigs.k8s.io/controller-runtime pkg/internal/controller/controller.go.
+    fn panicked(&self, key: ObjectKey, panic: Panic) {
+        let (message, pause) = self.context.tasks.caught(self.name, &*panic);
+        let error = format!("panic: {message} [recovered]");
+        self.done(key, Err((error, Failure::Panicked(pause))));
     }
 
     /// Starts passes for ready keys.
@@ -187,9 +204,12 @@ where
         while self.passes.len() < self.concurrency {
             let key = self.queue.lock().take(|ready| self.context.tasks.choose(ready));
             let Some(key) = key else { break };
-            let future = (self.reconcile)(key.clone());
-            self.passes.push(Pass { key: Some(key), future: Box::pin(future) });
             any = true;
+            let catches = self.context.tasks.catches();
+            match caught(catches, || (self.reconcile)(key.clone())) {
+                Ok(future) => self.passes.push(Pass { key: Some(key), future: Box::pin(future), catches }),
+                Err(panic) => self.panicked(key, panic),
+            }
         }
         any
     }
@@ -240,17 +260,31 @@ impl Timer {
     }
 }
 
+/// What a caught panic brings.
+type Panic = Box<dyn Any + Send>;
+
+/// Does something; a panic is an error if it is to be caught.
+fn caught<T>(catches: bool, act: impl FnOnce() -> T) -> Result<T, Panic> {
+    if catches { catch_unwind(AssertUnwindSafe(act)) } else { Ok(act()) }
+}
+
 struct Pass<Fut> {
     key: Option<ObjectKey>,
     future: Pin<Box<Fut>>,
+    catches: bool,
 }
 
 impl<Fut: Future<Output = Result<Requeue, Error>>> Future for Pass<Fut> {
-    type Output = (ObjectKey, Result<Requeue, Error>);
+    type Output = (ObjectKey, Result<Result<Requeue, Error>, Panic>);
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
-        let result = std::task::ready!(self.future.as_mut().poll(cx));
-        let key = self.key.take().expect("a pass is not polled after its end");
-        Poll::Ready((key, result))
+        let this = &mut *self;
+        let ended = match caught(this.catches, || this.future.as_mut().poll(cx)) {
+            Ok(Poll::Pending) => return Poll::Pending,
+            Ok(Poll::Ready(result)) => Ok(result),
+            Err(panic) => Err(panic),
+        };
+        let key = this.key.take().expect("a pass is not polled after its end");
+        Poll::Ready((key, ended))
     }
 }

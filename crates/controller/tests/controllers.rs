@@ -8,7 +8,9 @@ use std::sync::{Arc, Mutex};
 
 use api::kubernetes::core::ConfigMap;
 use chrono::TimeDelta;
+use clock::Clock;
 use controller::{Controller, DecodeCache, Error, ListOptions, ObjectKey, Requeue, Store};
+use process::Tasks;
 use support::{Refusal, World, start};
 
 type Seen = Arc<Mutex<Vec<String>>>;
@@ -334,5 +336,54 @@ fn at_most_as_many_passes_run_at_once_as_allowed_and_never_two_for_a_key() {
         world.pass(TimeDelta::seconds(10)).await;
         assert_eq!(running.lock().expect("no panic").1, 2);
         assert_eq!(world.clock.fired(), 6, "five first passes and one more for the key that changed meanwhile");
+    });
+}
+
+/// Source: sigs.k8s.io/controller-runtime, which recovers from panics of reconcilers.
+#[test]
+fn a_pass_that_panics_leaves_its_key_alone_for_a_while_and_nothing_else() {
+    World::run(|mut world| async move {
+        let told: Arc<Mutex<Vec<(String, u32, i64)>>> = Arc::default();
+        let ears = told.clone();
+        world.context.tasks = Tasks::catching(Clock::new(world.wall.clone()), move |panicked| {
+            let heard = (panicked.name, panicked.times, panicked.pause_seconds);
+            ears.lock().expect("no panic").push(heard);
+        });
+        let left = Arc::new(Mutex::new(2));
+        let (seen, _) = observe(&world, move |_, key| {
+            let mut left = left.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            if &*key.name == "a" && *left > 0 {
+                *left -= 1;
+                panic!("on purpose");
+            }
+            Ok(Requeue::OnChange)
+        });
+        world.server.put("a", "1");
+        world.server.put("b", "1");
+        world.settle().await;
+        assert_eq!(take(&seen), ["a=1", "b=1"]);
+        world.server.put("b", "2");
+        world.pass_wall(TimeDelta::milliseconds(990)).await;
+        assert_eq!(take(&seen), ["b=2"], "the key that panicked waits, others do not");
+        world.pass_wall(TimeDelta::milliseconds(20)).await;
+        assert_eq!(take(&seen), ["a=1"]);
+        world.pass_wall(TimeDelta::milliseconds(1900)).await;
+        assert_eq!(take(&seen), [""; 0]);
+        world.pass_wall(TimeDelta::milliseconds(200)).await;
+        assert_eq!(take(&seen), ["a=1"], "the second pause is twice as long");
+        assert_eq!(*told.lock().expect("no panic"), [("observer".to_owned(), 1, 1), ("observer".to_owned(), 2, 2)]);
+        assert!(!world.context.tasks.has_panicked());
+    });
+}
+
+/// A panic fails a simulation.
+#[test]
+fn a_pass_that_panics_ends_a_component_that_does_not_go_on_after_panics() {
+    World::run(|world| async move {
+        let (seen, _) = observe(&world, |_, _| panic!("on purpose"));
+        world.server.put("a", "1");
+        world.settle().await;
+        assert_eq!(take(&seen), ["a=1"]);
+        assert!(world.context.tasks.has_panicked());
     });
 }

@@ -65,6 +65,7 @@ fn status(state: ClockState) -> terrarium::ClockStatus {
         now: Some(MicroTime(state.now)),
         next: state.next.map(MicroTime),
         target: state.target.map(MicroTime),
+        advanced_by: state.advance.map(|advance| advance.to_string()).unwrap_or_default(),
         settled: state.settled,
         waits_for: state.waits_for.participants.into_iter().chain(state.waits_for.holds).collect(),
         dropped: state.dropped,

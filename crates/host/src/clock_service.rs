@@ -5,10 +5,11 @@
 //! POST /terrarium/clock/join   Join     → Grant                        a participant has come
 //! POST /terrarium/clock/idle   Idle     → Grant                        answers when time has moved; 204: ask again
 //! GET  /terrarium/clock/               → ClockState
-//! POST /terrarium/clock/advance {to, settleMilliseconds?, orNow?} → ClockState; its `target` is there until time has
-//!                              come; with `orNow` an instant that has passed is the present one
+//! POST /terrarium/clock/advance {to, settleMilliseconds?, orNow?, by?, participant?} → ClockState; its `target` is there
+//!                              until time has come; with `orNow` an instant that has passed is the present one; `by`
+//!                              says who commands it, and `participant` as whom they take part in landscape time
 //! POST /terrarium/clock/halt           ends the command at the instant that it has reached, once all has settled there
-//! POST /terrarium/clock/cancel         ends the command at once
+//! POST /terrarium/clock/cancel         ends the command at once, whoever gave it: a command outlives its client
 //! POST /terrarium/clock/leave {participant} → ClockState
 //! ```
 //!
@@ -23,7 +24,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use chrono::TimeDelta;
+use chrono::{SecondsFormat, TimeDelta};
 use clock::{Clock, Instant, Sleep, TimeSource, TimerClass};
 use eventlog::livelock::Writes;
 use eventlog::observed::Observed;
@@ -38,7 +39,7 @@ use process::{Request, Response, Tasks, User};
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Notify, oneshot};
 
-use crate::timekeeper::{CommandError, Decision, Mode, Report, Timekeeper, WaitsFor};
+use crate::timekeeper::{CommandError, Decision, Mode, Report, SILENCE, Timekeeper, WaitsFor};
 
 /// Wall time after which a report is answered even if time stands, lest the connection counts as dead.
 const LONGEST_POLL: TimeDelta = TimeDelta::seconds(30);
@@ -77,6 +78,10 @@ struct State {
     commands_ended: u64,
     /// Of the present instant.
     writes: Writes,
+    /// What went wrong last with participants of this process.
+    troubles: BTreeMap<String, String>,
+    /// The command at work, or the last one.
+    advance: Option<Advanced>,
 }
 
 impl ClockService {
@@ -90,11 +95,19 @@ impl ClockService {
         tasks: &Tasks,
     ) -> Self {
         let keeper = Timekeeper::new(now, mode, wall.now());
-        let state = State { keeper, waiting: BTreeMap::new(), commands_ended: 0, writes: Writes::default() };
+        let state = State {
+            keeper,
+            waiting: BTreeMap::new(),
+            commands_ended: 0,
+            writes: Writes::default(),
+            troubles: BTreeMap::new(),
+            advance: None,
+        };
         let (changed, moved, turn) = (Notify::new(), Notify::new(), OnceLock::new());
         let inner = Inner { state: Mutex::new(state), changed, moved, wall, log, barriers, turn };
         let service = Self(Arc::new(inner));
-        tasks.spawn(service.clone().drive());
+        let driven = service.clone();
+        tasks.restarting("clock", move || driven.clone().drive());
         service
     }
 
@@ -157,12 +170,14 @@ impl ClockService {
 
     /// Begins to advance; see [`Timekeeper::advance`]. With `or_now` an instant that has passed is the present one: who
     /// reckons from an instant that it has read cannot know how far time has run by itself since.
-    fn begin(&self, to: Instant, settle: TimeDelta, or_now: bool) -> Result<(), CommandError> {
+    fn begin(&self, to: Instant, settle: TimeDelta, or_now: bool, by: By) -> Result<(), CommandError> {
         let wall = self.0.wall.now();
         let mut state = self.0.state();
-        let to = if or_now { to.max(state.keeper.now(wall)) } else { to };
+        let now = state.keeper.now(wall);
+        let to = if or_now { to.max(now) } else { to };
         state.keeper.advance(to, settle, wall)?;
         state.writes.forget();
+        state.advance = Some(Advanced { by: by.who, participant: by.participant, since: wall, from: now });
         drop(state);
         self.0.changed.notify_one();
         Ok(())
@@ -176,7 +191,7 @@ impl ClockService {
     /// Another command is at work, or the instant has passed.
     pub async fn advance(&self, to: Instant, settle: TimeDelta) -> Result<Instant, CommandError> {
         let ended = self.0.state().commands_ended;
-        self.begin(to, settle, false)?;
+        self.begin(to, settle, false, By::default())?;
         loop {
             let mut moved = std::pin::pin!(self.0.moved.notified());
             moved.as_mut().enable();
@@ -211,6 +226,11 @@ impl ClockService {
             }
             moved.await;
         }
+    }
+
+    /// A participant of this process failed, and goes on: what is said of it from now on.
+    pub fn note_trouble(&self, name: &str, what: &str) {
+        self.0.state().troubles.insert(name.to_owned(), what.to_owned());
     }
 
     /// What time waits for.
@@ -286,27 +306,39 @@ impl ClockService {
                 let Some(idle) = idle else { return plain(StatusCode::BAD_REQUEST, "this is no report") };
                 match self.idle(&name, idle).await {
                     Ok(answer) => grant(answer.as_ref()),
-                    Err(NotJoined) => plain(StatusCode::CONFLICT, "join the clock first"),
+                    Err(NotJoined) => plain(StatusCode::CONFLICT, NOT_JOINED),
                 }
             }
             _ => plain(StatusCode::NOT_FOUND, "404 page not found"),
         }
     }
 
+    /// Why a command is refused, with who is in its way and what to do.
+    fn refusal(&self, error: CommandError) -> String {
+        let CommandError::Busy(_) = error else { return error.to_string() };
+        match &self.0.state().advance {
+            Some(advance) => format!("{error} by {advance}\nhint: `terrarium clock stop` ends it"),
+            None => error.to_string(),
+        }
+    }
+
     /// Answers a request of an administrator.
     async fn command(&self, place: &str, request: Request) -> Response {
         let method = request.method().clone();
+        let named = named(&request);
         let body = request.into_body().collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
         match (method, place) {
             (Method::GET, "") => {}
             (Method::POST, "advance") => {
-                let Ok(Advance { to, settle_milliseconds, or_now }) = serde_json::from_slice(&body) else {
+                let Ok(Advance { to, settle_milliseconds, or_now, by, participant }) = serde_json::from_slice(&body)
+                else {
                     let expected = "expected {\"to\": INSTANT, \"settleMilliseconds\": N, \"orNow\": BOOL}";
                     return plain(StatusCode::BAD_REQUEST, expected);
                 };
                 let settle = TimeDelta::milliseconds(i64::from(settle_milliseconds));
-                if let Err(error) = self.begin(to, settle, or_now) {
-                    let mut response = Response::new(full(error.to_string()));
+                let who = if by.is_empty() { named } else { by };
+                if let Err(error) = self.begin(to, settle, or_now, By { who, participant }) {
+                    let mut response = Response::new(full(self.refusal(error)));
                     *response.status_mut() = StatusCode::CONFLICT;
                     return response;
                 }
@@ -328,13 +360,15 @@ impl ClockService {
     pub fn state(&self) -> ClockState {
         let (head, wall) = (self.0.log.head(), self.0.wall.now());
         let mut state = self.0.state();
-        let keeper = &mut state.keeper;
+        let State { keeper, troubles, advance, .. } = &mut *state;
         keeper.end_holds(wall);
         ClockState {
+            troubles: troubles.clone(),
             now: keeper.now(wall),
             mode: keeper.mode(),
             paused: keeper.is_paused(),
             target: keeper.target(),
+            advance: advance.clone().filter(|_| keeper.target().is_some()),
             next: keeper.next_timer(),
             settled: keeper.is_settled(head),
             waits_for: keeper.waits_for(),
@@ -347,15 +381,22 @@ impl ClockService {
     async fn drive(self) {
         loop {
             let (head, wall) = (self.0.log.head(), self.0.wall.now());
-            let decision = {
+            let (decision, gone) = {
                 let mut state = self.0.state();
-                let dropped = state.keeper.dropped().count();
+                let before: BTreeSet<String> = state.keeper.dropped().map(str::to_owned).collect();
                 let decision = state.keeper.decide(head, wall);
-                if state.keeper.dropped().count() != dropped {
+                let gone = state.keeper.dropped().filter(|name| !before.contains(*name));
+                let gone: Vec<String> = gone.map(str::to_owned).collect();
+                if state.keeper.dropped().count() != before.len() {
                     self.0.moved.notify_waiters();
                 }
-                decision
+                (decision, gone)
             };
+            // Lines have the clock's time: nothing is said while its state is held.
+            for participant in gone {
+                let seconds = SILENCE.num_seconds();
+                tracing::warn!(participant, "landscape time goes on without it: no answer for {seconds} s");
+            }
             match decision {
                 Decision::Barrier { number, confirmed, .. } => {
                     if let Some(vouched) = (self.0.barriers)(number, confirmed).await {
@@ -414,6 +455,49 @@ struct Advance {
     settle_milliseconds: u32,
     #[serde(default)]
     or_now: bool,
+    #[serde(default)]
+    by: String,
+    #[serde(default)]
+    participant: Option<String>,
+}
+
+/// Who gives a command.
+#[derive(Default)]
+struct By {
+    who: String,
+    /// As whom they take part in landscape time.
+    participant: Option<String>,
+}
+
+/// A command that advances the clock. It outlives the client that gave it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Advanced {
+    /// Who gave it.
+    pub by: String,
+    /// As whom its client takes part in landscape time, if it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub participant: Option<String>,
+    /// Wall time at which it was given.
+    pub since: Instant,
+    /// Landscape time at which it was given.
+    pub from: Instant,
+}
+
+impl fmt::Display for Advanced {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let by = if self.by.is_empty() { "the landscape itself" } else { self.by.as_str() };
+        write!(f, "{by}, since {} of wall time", self.since.to_rfc3339_opts(SecondsFormat::Secs, true))
+    }
+}
+
+/// Who sends a request, as far as it says so.
+fn named(request: &Request) -> String {
+    let user = request.extensions().get::<User>().map(|user| user.name.to_string()).unwrap_or_default();
+    match request.headers().get(http::header::USER_AGENT).and_then(|agent| agent.to_str().ok()) {
+        Some(agent) => format!("{user} ({agent})"),
+        None => user,
+    }
 }
 
 /// The clock as an administrator sees it.
@@ -429,6 +513,9 @@ pub struct ClockState {
     pub paused: bool,
     /// Where the command at work goes to.
     pub target: Option<Instant>,
+    /// Who gave it, and when.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub advance: Option<Advanced>,
     /// Instant of the next timer.
     pub next: Option<Instant>,
     /// Whether everything that can be done now has been done, as far as was reported.
@@ -442,11 +529,16 @@ pub struct ClockState {
     /// What time was stopped for: writers that answer one another without end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub live_lock: Option<String>,
+    /// What went wrong last with components of the host, which go on.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub troubles: BTreeMap<String, String>,
 }
+
+const NOT_JOINED: &str = "it had not joined the clock, or had not answered for 30 s of wall time";
 
 /// The participant has not joined, or was dropped for its silence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("join the clock first")]
+#[error("{NOT_JOINED}")]
 pub struct NotJoined;
 
 impl Inner {

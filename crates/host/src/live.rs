@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 
@@ -28,6 +29,7 @@ use kube_controllers::workload;
 use process::child::{self, Ready};
 use process::https;
 use process::live::{Setup, participate};
+use process::panics::{self, Panicked};
 use process::participant::{CLOCK_PATH, ReportsOver};
 use process::pki::Pair;
 use process::{Context, Exit, Identity, Output, Tasks, Transport, User};
@@ -36,7 +38,7 @@ use tokio::sync::oneshot;
 use crate::aggregation::{Instances, Patience, api_services};
 use crate::clock_service::{Barriers, ClockService};
 use crate::identity::{CertificateAuthenticator, ClusterAuthenticator, OwnAuthorities};
-use crate::kubelet::{self, Launcher, Logs};
+use crate::kubelet::{self, Before, Launcher, Logs};
 use crate::services::Services;
 use crate::timekeeper::Mode;
 use crate::tokens::Tokens;
@@ -48,8 +50,8 @@ const LAST_STEP: TimeDelta = TimeDelta::seconds(12);
 const LOG_WATCH_PATH: &str = "/log/v1/watch";
 /// Why time stands while the landscape begins.
 pub const START: &str = "start";
-/// Wall time after which a component of the host that failed is started again.
-const AGAIN: TimeDelta = TimeDelta::seconds(1);
+/// A component of the host that ran for so long in wall time starts with a clean record.
+const CLEAN_RECORD: TimeDelta = TimeDelta::minutes(10);
 /// Wall time after which a server of the aggregated groups is doubted, and that it then has to answer: both together
 /// are less than participants have that wait for it.
 const PATIENCE: TimeDelta = TimeDelta::seconds(5);
@@ -85,6 +87,8 @@ pub struct Options {
     pub token_secret: Vec<u8>,
     /// Shows every instant of landscape time that is granted, on the dial that processes read.
     pub turn: Box<dyn Fn(Instant) + Send + Sync>,
+    /// Why the processes of pods are not there any more.
+    pub before: Before,
     /// Given the address, says how pods become processes.
     pub launcher: Box<dyn FnOnce(SocketAddr) -> Launcher + Send>,
 }
@@ -115,7 +119,9 @@ impl Live {
     /// The address is in use, a certificate cannot be used, or the system has no thread left.
     pub async fn start(options: Options) -> io::Result<Self> {
         let Options { log, start, now, mode, random, version, listen, certificate, authorities, .. } = options;
-        let (tasks, wall) = (Tasks::new(), Clock::wall());
+        let wall = Clock::wall();
+        // What they say is a line of the panic's own.
+        let tasks = Tasks::catching(wall.clone(), |_| {});
         let door: Arc<OnceLock<Host>> = Arc::default();
         let clock = ClockService::start(now, mode, wall.clone(), log.clone(), barriers(&door), &tasks);
         let log = clock.counted_log();
@@ -153,6 +159,14 @@ impl Live {
             wall: wall.clone(),
             time: PATIENCE,
             told: Arc::new(move |name, answers| {
+                if answers {
+                    tracing::info!(server = name, "a server of the aggregated groups answers again, or has ended");
+                } else {
+                    tracing::warn!(
+                        server = name,
+                        "a server of the aggregated groups does not answer: others are asked"
+                    );
+                }
                 told.with(|keeper, wall| if answers { keeper.is_back(name) } else { keeper.do_without(name, wall) });
             }),
         };
@@ -175,14 +189,17 @@ impl Live {
 
         let mut live =
             Self { host, clock, random, version, tasks, serving, instances: instances.clone(), threads: Vec::new() };
-        live.tasks.spawn(tell_availability(live.transport("apiserver"), live.clock.clock(), instances.clone()));
+        let (transport, time, known) = (live.transport("apiserver"), live.clock.clock(), instances.clone());
+        live.tasks.restarting("availability of APIServices", move || {
+            tell_availability(transport.clone(), time.clone(), known.clone())
+        });
         let is_process = launch.clone();
         let workload = workload::Options {
             is_process: Arc::new(move |image| is_process.names(image)),
             node_of: Arc::new(|cluster| (!cluster.starts_with("shoot--")).then(|| "terrarium".to_owned())),
             ..workload::Options::default()
         };
-        live.spawn("kube-controller-manager", move |context| {
+        live.spawn("kube-controller-manager", move |context, _| {
             kube_controllers::run(context, kube_controllers::Options { workload: Some(workload.clone()) })
         })?;
         let (holding, leaving) = (live.clock.clone(), live.clock.clone());
@@ -191,9 +208,10 @@ impl Live {
         registry::remove(&door, None).await.map_err(io::Error::other)?;
         live.host.hearts_stand_still().await.map_err(io::Error::other)?;
         let hearts: Hearts = Arc::default();
-        live.tasks.spawn(stop_silent_hearts(live.host.clone(), live.clock.clone(), hearts.clone()));
+        let (of_hosts, time, known) = (live.host.clone(), live.clock.clone(), hearts.clone());
+        live.tasks.restarting("heartbeats", move || stop_silent_hearts(of_hosts.clone(), time.clone(), known.clone()));
         let host = live.host.clone();
-        let options = kubelet::Options {
+        let kubelet = kubelet::Options {
             launch,
             listener: Arc::new(move |pod: &ObjectKey, object: &Pod, ready: Option<&Ready>| -> BoxFuture<'static, ()> {
                 let name = child::participant(&pod.cluster, &pod.name);
@@ -241,8 +259,15 @@ impl Live {
                 holding.with(|keeper, wall| if holds { keeper.hold(name, wall) } else { keeper.release(name) });
             }),
             logs,
+            before: options.before,
         };
-        live.spawn("kubelet", move |context| kubelet::run(context, options.clone()))?;
+        live.spawn("kubelet", move |context, ended| {
+            let mut options = kubelet.clone();
+            if let Some(why) = ended {
+                options.before = Before::Lost(format!("the kubelet was started again: {why}"));
+            }
+            kubelet::run(context, options)
+        })?;
         Ok(live)
     }
 
@@ -292,14 +317,28 @@ impl Live {
         }
     }
 
-    /// Runs a component of the host on a thread of its own. One that fails, or that the clock has dropped for its
-    /// silence, is started again, as a process would be.
-    fn spawn<F>(&mut self, name: &'static str, component: impl Fn(Context) -> F + Send + 'static) -> io::Result<()>
+    /// Resolves when something of the host panicked that cannot be begun anew, with what is said of it.
+    pub async fn panicked(&self) -> String {
+        self.tasks.panic().await
+    }
+
+    /// Runs a component of the host on a thread of its own. One that fails or panics, or that the clock has dropped for its
+    /// silence, is started again, as a process would be; it is told why its last run ended.
+    fn spawn<F>(
+        &mut self,
+        name: &'static str,
+        component: impl Fn(Context, Option<&str>) -> F + Send + 'static,
+    ) -> io::Result<()>
     where
         F: Future<Output = Exit> + Send + 'static,
     {
         let (identity, random, transport) = (self.identity(name), self.random.clone(), self.transport(name));
         let dial = self.clock.dial();
+        let (noting, clock) = (self.clock.clone(), self.clock.clone());
+        let told = Arc::new(move |panicked: Panicked| {
+            let Panicked { name: task, times, message, .. } = panicked;
+            noting.note_trouble(name, &format!("{task} panicked {times} times, and was begun anew: {message}"));
+        });
         let setup = move || Setup {
             identity: identity.clone(),
             participant: name.to_owned(),
@@ -307,26 +346,42 @@ impl Live {
             transport: transport.clone(),
             dial: Some(dial.clone()),
             output: Output::new(child::say),
+            panicked: Some(told.clone()),
         };
         let participant = ::http::HeaderValue::from_static(name);
         let reports = ReportsOver { transport: self.transport(name), participant };
         let (stop, mut stopped) = oneshot::channel();
         let runtime = tokio::runtime::Handle::current();
         let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
+            let mut ended: Option<String> = None;
+            let (mut times, mut in_a_row) = (0_u32, 0_u32);
             loop {
                 let stop = async {
                     let _ = (&mut stopped).await;
                 };
-                match participate(setup(), reports.clone(), stop, |context| Ok(component(context))) {
-                    Ok(Exit { code: 0, .. }) => break,
-                    Ok(exit) => child::say(&format!("{name}: {}", exit.last_line)),
-                    Err(error) => child::say(&format!("{name}: {error}")),
-                }
+                let began = Clock::wall().now();
+                let run = AssertUnwindSafe(|| {
+                    participate(setup(), reports.clone(), stop, |context| Ok(component(context, ended.as_deref())))
+                });
+                let why = match catch_unwind(run) {
+                    Ok(Ok(Exit { code: 0, .. })) => break,
+                    Ok(Ok(exit)) => exit.last_line,
+                    Ok(Err(error)) => error,
+                    Err(payload) => format!("it panicked: {}", panics::text(&*payload)),
+                };
+                times = times.saturating_add(1);
+                in_a_row = if Clock::wall().now() - began >= CLEAN_RECORD { 1 } else { in_a_row.saturating_add(1) };
+                let pause = panics::pause(in_a_row);
+                child::say(&format!("{name} ended, and is started again in {} s: {why}", pause.num_seconds()));
+                // Nobody waits for it meanwhile.
+                clock.leave(name);
+                clock.note_trouble(name, &format!("ended {times} times, and was started again: {why}"));
+                ended = Some(why);
                 let ends = runtime.block_on(async {
                     tokio::select! {
                         biased;
                         _ = &mut stopped => true,
-                        () = Clock::wall().sleep(AGAIN, TimerClass::Work) => false,
+                        () = Clock::wall().sleep(pause, TimerClass::Work) => false,
                     }
                 });
                 if ends {

@@ -128,3 +128,49 @@ async fn who_watches_the_clock_sees_barriers() {
     assert_eq!(world.clock.state().dropped, [""; 0]);
     world.end();
 }
+
+/// A command outlives its client; who gave it is said to whoever comes next, and anybody may end it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_advances_the_clock_is_known_and_can_be_stopped() {
+    let mut world = world(Mode::Stepped).await;
+    let transport = world.transport();
+    // Works as long as the test wants, so that time cannot arrive.
+    world
+        .run("worker", transport, |context, ready| async move {
+            let under_way = context.clock.sleep(chrono::TimeDelta::seconds(1), clock::TimerClass::Work);
+            let _ = ready.send(());
+            under_way.await;
+            let shutdown = context.tasks.shutdown();
+            let mut stopped = std::pin::pin!(shutdown.requested());
+            std::future::poll_fn(|cx| {
+                cx.waker().wake_by_ref();
+                stopped.as_mut().poll(cx)
+            })
+            .await;
+            process::Exit::default()
+        })
+        .await;
+    let clock = "/terrarium/clock/";
+    let to = "2023-07-28T20:00:00Z";
+    let body = json!({ "to": to, "by": "a test, process 7", "participant": "clock-7" });
+    let (code, state) = call(&world, "POST", &format!("{clock}advance"), "", &body).await;
+    assert_eq!((code, &state["target"], &state["advance"]["by"]), (200, &json!(to), &json!("a test, process 7")));
+    assert_eq!(state["advance"]["from"], "2023-07-27T20:00:00Z");
+    let object = get(&world, &format!("{PATH}/landscape"), "").await;
+    let by = object["status"]["advancedBy"].as_str().expect("somebody");
+    assert!(by.starts_with("a test, process 7, since 20"), "{by}");
+
+    let request = http::Request::post(format!("{clock}advance")).body(full(json!({ "to": to }).to_string()));
+    let response = world.users_transport().send(request.expect("a request")).await.expect("a response");
+    assert_eq!(response.status(), 409);
+    let text = response.into_body().collect().await.expect("a whole body").to_bytes();
+    let expected = format!("the clock is already being advanced to {to} by {by}\nhint: `terrarium clock stop` ends it");
+    assert_eq!(String::from_utf8_lossy(&text), expected);
+
+    let (code, state) = call(&world, "POST", &format!("{clock}cancel"), "", &Value::Null).await;
+    assert_eq!((code, &state["target"], &state["advance"]), (200, &Value::Null, &Value::Null));
+    let (code, state) = call(&world, "POST", &format!("{clock}advance"), "", &json!({ "to": to })).await;
+    assert_eq!((code, &state["advance"]["by"]), (200, &json!("ann")), "who says nothing is known by its name");
+    world.clock.cancel();
+    world.end();
+}

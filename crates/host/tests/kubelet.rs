@@ -11,7 +11,7 @@ use apimachinery::meta::{DeleteOptions, ObjectMeta};
 use chrono::TimeDelta;
 use clock::TimerClass;
 use controller::{Api, ObjectKey};
-use host::kubelet::{self, Launch, Program};
+use host::kubelet::{self, Before, HEALTHY, Launch, Program};
 use host::timekeeper::Mode;
 use process::child::{Assignment, Ready};
 use threads::World;
@@ -20,6 +20,10 @@ use threads::World;
 const WELL: &str = r#"read assignment; echo '{"program":"toy"}'; echo "hello" >&2; echo "$assignment" >&2;
 while read line; do :; done; echo "good bye" >&2"#;
 const BADLY: &str = r#"read assignment; echo "one" >&2; echo "error: no such flag" >&2; exit 3"#;
+
+const KILLED: &str = r#"read assignment; echo "one" >&2; kill -9 $$"#;
+const SHAKEN: &str = r#"read assignment; echo '{"program":"toy"}'
+echo '{"panicked":{"name":"toy-care","times":1,"message":"on purpose (toy.rs:1)"}}'; while read line; do :; done"#;
 
 /// Runs scripts as `toy:NAME`.
 struct Toys;
@@ -33,6 +37,10 @@ impl Launch for Toys {
         let script = match pod.spec.containers[0].image.trim_start_matches("toy:") {
             "well" => WELL,
             "badly" => BADLY,
+            "killed" => KILLED,
+            "silent" => "read assignment; exit 7",
+            "done" => "read assignment; echo one >&2; exit 0",
+            "shaken" => SHAKEN,
             other => return Err(format!("there is no image {other}")),
         };
         let args = vec!["-c".to_owned(), script.to_owned()];
@@ -61,6 +69,7 @@ impl Kubelet {
                 clock.with(|keeper, wall| if holds { keeper.hold(name, wall) } else { keeper.release(name) });
             }),
             logs: world.logs.clone(),
+            before: Before::Stopped,
         };
         let transport = world.transport();
         world
@@ -189,6 +198,45 @@ async fn a_process_that_fails_is_started_again_and_then_left_alone_for_a_while()
     kubelet.world.clock.advance(to, TimeDelta::zero()).await.expect("forwards");
     let again = |pod: Option<&Pod>| pod.is_some_and(|pod| pod.status.container_statuses[0].restart_count >= 2);
     kubelet.until("toy-1", again).await;
+    kubelet.world.end();
+}
+
+/// However a process ends, its pod says why, in its status and in its previous log.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_process_ends_without_a_word() {
+    let kubelet = Kubelet::new().await;
+    kubelet.config().await;
+    for (image, code, signal, reason, message) in [
+        (
+            "toy:killed",
+            137,
+            9,
+            "Error",
+            "one\nit was killed by signal 9 (SIGKILL): by somebody, or by the system for want of memory",
+        ),
+        ("toy:silent", 7, 0, "Error", "it ended with exit code 7, without a word"),
+        ("toy:done", 0, 0, "Completed", "one\nit ended with exit code 0, although nobody asked it to"),
+    ] {
+        let name = image.replace(':', "-");
+        kubelet.create(&name, image).await;
+        let pod = kubelet.until(&name, |pod| waits(pod, "CrashLoopBackOff")).await.expect("there");
+        let last = pod.status.container_statuses[0].last_state.terminated.clone().expect("it has ended");
+        assert_eq!((last.exit_code, last.signal, last.reason.as_str()), (code, signal, reason), "{image}");
+        assert_eq!(last.message, message, "{image}");
+        assert_eq!(kubelet.log(&name, "?previous=true").await, format!("{message}\n"), "{image}");
+    }
+    kubelet.world.end();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_panic_that_a_process_survives_is_a_condition_of_its_pod() {
+    let kubelet = Kubelet::new().await;
+    kubelet.config().await;
+    kubelet.create("toy-1", "toy:shaken").await;
+    let condition = |pod: Option<&Pod>| pod?.status.conditions.iter().find(|it| it.r#type == HEALTHY).cloned();
+    let pod = kubelet.until("toy-1", |pod| condition(pod).is_some() && is_ready(pod)).await;
+    let condition = condition(pod.as_ref()).expect("seen above");
+    assert_eq!(condition.message, "toy-care panicked once, and was begun anew: on purpose (toy.rs:1)");
     kubelet.world.end();
 }
 

@@ -4,7 +4,7 @@
 //! | stream | carries |
 //! | --- | --- |
 //! | standard input | one line of JSON, the [`Assignment`]; then nothing, until its end asks the process to stop |
-//! | standard output | one line of JSON, the [`Ready`] message, when the process is ready |
+//! | standard output | lines of JSON, [`Said`]: one when the process is ready, and one for each panic that it goes on after |
 //! | standard error | everything that it has to say |
 //!
 //! The process ends within [`LAST_WORDS`] of wall time after its standard input has, whatever it is doing: no parent
@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clock::Random;
@@ -27,6 +28,7 @@ use tokio::sync::oneshot;
 use crate::dial::Dial;
 use crate::https::{self, Credentials, Watches};
 use crate::live::{Setup, participate};
+use crate::panics::{Panicked, say_panics};
 use crate::participant::ReportsOver;
 use crate::pki::Pair;
 use crate::{Context, Exit, Identity, Output, Transport};
@@ -91,6 +93,29 @@ pub struct Ready {
     pub address: String,
 }
 
+/// A line on standard output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Said {
+    /// The process is ready.
+    Ready(Ready),
+    /// Something in it panicked, and is begun anew.
+    Panicked(Panicked),
+}
+
+/// The field that tells a [`Panicked`] line from a [`Ready`] one.
+const PANICKED: &str = "panicked";
+
+impl Said {
+    /// Reads a line; `None`: it is something else.
+    pub fn read(line: &str) -> Option<Self> {
+        let mut tree: serde_json::Value = serde_json::from_str(line).ok().filter(serde_json::Value::is_object)?;
+        match tree.get_mut(PANICKED) {
+            Some(panicked) => serde_json::from_value(panicked.take()).ok().map(Self::Panicked),
+            None => serde_json::from_value(tree).ok().map(Self::Ready),
+        }
+    }
+}
+
 /// Name among the participants in landscape time of the process of a pod.
 pub fn participant(cluster: &str, pod: &str) -> String {
     format!("{cluster}/{pod}")
@@ -127,11 +152,13 @@ impl Assignment {
     }
 }
 
-/// Reads the assignment, and from then on watches for the end of standard input; what is returned resolves then.
+/// Reads the assignment, and from then on watches for the end of standard input; what is returned resolves then. From now
+/// on, panics are lines on standard error.
 ///
 /// # Errors
 /// What is wrong with the first line.
 pub fn assignment() -> Result<(Assignment, oneshot::Receiver<()>), String> {
+    say_panics(say);
     let mut line = String::new();
     std::io::stdin().lock().read_line(&mut line).map_err(|error| error.to_string())?;
     if line.is_empty() {
@@ -159,22 +186,32 @@ fn watch_for_the_end(ended: oneshot::Sender<()>) {
 #[expect(clippy::disallowed_methods, clippy::exit, reason = "whoever started this process is gone")]
 fn last_words() {
     std::thread::sleep(LAST_WORDS);
+    say(
+        "standard input has ended: whoever started this process is gone, or wants its end; not everything ended in time",
+    );
     std::process::exit(0);
 }
 
 /// Says that the process is ready.
-#[expect(clippy::print_stdout, reason = "this line is the contract")]
 pub fn ready(ready: &Ready) {
-    let line = serde_json::to_string(ready).unwrap_or_default();
-    println!("{line}");
-    // Who started the process may have gone already: then standard input ends, too.
-    let _ = std::io::stdout().flush();
+    tell(&serde_json::to_string(ready).unwrap_or_default());
 }
 
-/// Prints on standard error.
-#[expect(clippy::print_stderr, reason = "where a process says what it has to say")]
+/// Says that something in this process panicked, and goes on.
+pub fn panicked(panicked: &Panicked) {
+    tell(&serde_json::json!({ PANICKED: panicked }).to_string());
+}
+
+/// Prints a line of the contract.
+fn tell(line: &str) {
+    let mut output = std::io::stdout().lock();
+    // Who started the process may have gone already: then standard input ends, too.
+    let _ = writeln!(output, "{line}").and_then(|()| output.flush());
+}
+
+/// Prints on standard error. Who listened may have gone: that is no reason to panic.
 pub fn say(line: &str) {
-    eprintln!("{line}");
+    let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
 
 /// Runs a component as this process. It is ready once it has joined the landscape's clock and `register` has let it
@@ -225,6 +262,7 @@ where
         participant,
         random: Random::new(assignment.seed),
         output: Output::new(say),
+        panicked: Some(Arc::new(|it| panicked(&it))),
         transport: assignment.transport()?,
         // Who cannot read it is told.
         dial: Dial::open(Path::new(&assignment.dial)).ok(),
@@ -245,4 +283,23 @@ where
             component.await
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_standard_output_are_told_apart() {
+        let ready = Ready { program: "0.1.0".to_owned(), address: "127.0.0.1:4".to_owned() };
+        let line = serde_json::to_string(&ready).expect("JSON");
+        assert_eq!(Said::read(&line), Some(Said::Ready(ready)));
+        assert_eq!(Said::read("{}"), Some(Said::Ready(Ready::default())));
+        let panicked = Panicked { name: "shoot-care".to_owned(), times: 2, ..Panicked::default() };
+        let line = serde_json::json!({ "panicked": panicked }).to_string();
+        assert_eq!(Said::read(&line), Some(Said::Panicked(panicked)));
+        for other in ["", "hello", "7", "\"ready\"", "{\"panicked\": 7}"] {
+            assert_eq!(Said::read(other), None, "{other}");
+        }
+    }
 }

@@ -7,8 +7,9 @@
 //! **Invariants.** No noun of Gardener. Nothing here ends a process: a component returns an [`Exit`].
 //!
 //! **Tour.** [`Context`] and what it holds; [`transport`] requests to API servers; [`tasks`] spawning and stopping;
-//! [`watch`] values that others wait on; [`https`] the transport between processes; [`pki`] keys and certificates;
+//! [`panics`] what is said when one panics; [`watch`] values that others wait on; [`https`] the transport between processes; [`pki`] keys and certificates;
 //! [`child`] the contract of a process, [`logging`] what it says, [`live`] a component outside of a simulation,
+//! [`patience`] what it tries before it is ready,
 //! [`participant`], [`activity`] and [`dial`] its part in landscape time.
 
 pub mod activity;
@@ -17,7 +18,9 @@ pub mod dial;
 pub mod https;
 pub mod live;
 pub mod logging;
+pub mod panics;
 pub mod participant;
+pub mod patience;
 pub mod pki;
 pub mod tasks;
 pub mod transport;

@@ -4,6 +4,7 @@
 //! [`participate`] runs a component on the calling thread until it ends, is stopped, or loses the clock. It is what a
 //! process does with its main thread, and what the host does with a thread for each component of its own.
 
+use std::fmt;
 use std::future::Future;
 use std::sync::{Arc, OnceLock};
 
@@ -13,14 +14,15 @@ use http::HeaderValue;
 
 use crate::activity::{Activity, counted};
 use crate::dial::Dial;
+use crate::panics::Panicked;
 use crate::participant::{Join, Participant, Reports};
+use crate::patience::Patience;
 use crate::{Context, Exit, Identity, Output, Tasks, Transport};
 
 /// Wall time that a component has to end after it was asked to.
 const GRACE: TimeDelta = TimeDelta::seconds(10);
 
 /// What a component lives on.
-#[derive(Debug)]
 pub struct Setup {
     /// Who it is.
     pub identity: Identity,
@@ -34,9 +36,19 @@ pub struct Setup {
     pub dial: Option<Dial>,
     /// Where it prints.
     pub output: Output,
+    /// Hears of panics after which the component goes on; `None`: it is a command, which ends with the first, and does not
+    /// wait for a clock that cannot be joined.
+    pub panicked: Option<Arc<dyn Fn(Panicked) + Send + Sync>>,
 }
 
-/// Runs a component until it ends by itself, `stop` resolves, a task of it panics, or the clock cannot be reached.
+impl fmt::Debug for Setup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Setup").field("identity", &self.identity).finish_non_exhaustive()
+    }
+}
+
+/// Runs a component until it ends by itself, `stop` resolves, a task of it panics that cannot be made anew, or the clock
+/// cannot be reached.
 ///
 /// # Errors
 /// The runtime cannot be made, the clock cannot be joined, or the component refuses what it was given.
@@ -64,10 +76,28 @@ where
     let activity = Activity::default();
     runtime.block_on(async {
         let join = Join { reads_dial: setup.dial.is_some() };
-        let grant = reports.join(join).await.map_err(|error| format!("cannot join the landscape's clock: {error}"))?;
+        let mut stop = std::pin::pin!(stop);
+        let mut patience = Patience::on(Clock::wall());
+        let joined = async {
+            loop {
+                match reports.join(join).await {
+                    Err(_) if setup.panicked.is_some() && patience.again().await => {}
+                    joined => return joined,
+                }
+            }
+        };
+        let joined = tokio::select! {
+            biased;
+            joined = joined => joined,
+            () = &mut stop => return Ok(Exit::default()),
+        };
+        let grant = joined.map_err(|error| format!("cannot join the landscape's clock: {error}"))?;
         let participant = participant.get_or_init(|| Participant::new(grant, activity.clone(), setup.dial));
-        let tasks = Tasks::new();
         let wall = Clock::wall();
+        let tasks = match setup.panicked {
+            Some(told) => Tasks::catching(wall.clone(), move |panicked| told(panicked)),
+            None => Tasks::new(),
+        };
         let context = Context {
             identity: setup.identity,
             clock: participant.clock(),
@@ -85,7 +115,7 @@ where
         let failed = |line: String| Exit { code: 1, last_line: line };
         let exit = tokio::select! {
             biased;
-            () = tasks.panicked() => failed("a task panicked".to_owned()),
+            panic = tasks.panic() => failed(panic),
             exit = ended => exit.unwrap_or_else(|_| failed("it ended without a word".to_owned())),
             broken = participant.run(&reports) => failed(format!("lost the landscape's clock: {broken}")),
             () = stop => Exit::default(),
@@ -145,6 +175,7 @@ mod tests {
             transport: Transport::new(unreachable),
             dial: None,
             output: Output::new(|_| {}),
+            panicked: None,
         }
     }
 
@@ -178,7 +209,8 @@ mod tests {
                 std::future::pending::<Exit>().await
             })
         });
-        assert_eq!(exit, Ok(Exit { code: 1, last_line: "a task panicked".to_owned() }));
+        let exit = exit.expect("it ran");
+        assert!(exit.code == 1 && exit.last_line.starts_with("a task panicked: on purpose"), "{exit:?}");
     }
 
     #[test]

@@ -9,6 +9,7 @@
 //! The instant is landscape time. In a simulation nobody listens, and events cost nothing.
 
 use std::fmt::{self, Write as _};
+use std::io;
 
 use chrono::SecondsFormat;
 use clock::Clock;
@@ -54,11 +55,25 @@ pub fn level(name: &str) -> Option<Level> {
 pub fn start(clock: Clock, format: Format, level: Level) {
     let subscriber = tracing_subscriber::fmt()
         .event_format(Lines { clock, format })
-        .with_writer(std::io::stderr)
+        .with_writer(|| Heard)
         .with_max_level(level)
         .finish();
     // Somebody who listens already goes on doing so.
     let _ = tracing::subscriber::set_global_default(subscriber);
+}
+
+/// Standard error. Who listened may have gone: that is no reason to panic, as it is for who logs that it cannot log.
+struct Heard;
+
+impl io::Write for Heard {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        let _ = io::stderr().lock().write_all(line);
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 struct Lines {

@@ -307,6 +307,7 @@ impl ReportsOver {
             match status {
                 StatusCode::OK => serde_json::from_slice(&body).map(Some).map_err(|error| error.to_string()),
                 StatusCode::NO_CONTENT => Ok(None),
+                StatusCode::CONFLICT => Err(String::from_utf8_lossy(&body).into_owned()),
                 other => Err(format!("{other}: {}", String::from_utf8_lossy(&body))),
             }
         })

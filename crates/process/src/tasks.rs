@@ -1,19 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Spawning and stopping.
+//!
+//! A task that panics fails its component: who runs it hears of it ([`Tasks::panicked`]) and ends. Where panics are
+//! caught ([`Tasks::catching`]), what can be begun anew is, after a pause that grows ([`Tasks::restarting`]).
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
-use clock::Random;
+use clock::{Clock, Random, TimerClass};
+use futures::FutureExt;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
+use crate::panics::{self, Panicked};
 use crate::watch;
 
 /// Spawns the tasks of one component; stopping the component ends them all.
@@ -26,7 +33,18 @@ struct Inner {
     stop: watch::Sender<bool>,
     ended: Notify,
     panicked: AtomicBool,
+    /// What the first panic that ended a task said.
+    panic: Mutex<Option<String>>,
+    catching: Option<Catching>,
     schedule: Option<Schedule>,
+}
+
+/// What is needed to go on after a panic.
+struct Catching {
+    wall: Clock,
+    told: Box<dyn Fn(Panicked) + Send + Sync>,
+    /// How often who panicked.
+    times: Mutex<BTreeMap<String, u32>>,
 }
 
 #[derive(Default)]
@@ -59,18 +77,86 @@ impl Tasks {
     /// by it, within an instant.
     pub fn on(runtime: Handle, schedule: Option<Random>) -> Self {
         let schedule = schedule.map(|random| Schedule { random, drawn: AtomicU64::new(0) });
+        Self::made(runtime, schedule, None)
+    }
+
+    /// Tasks of a new component on the current runtime, which goes on after a panic where it can; `told` hears of it, and
+    /// pauses are in time of `wall`.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub fn catching(wall: Clock, told: impl Fn(Panicked) + Send + Sync + 'static) -> Self {
+        let catching = Catching { wall, told: Box::new(told), times: Mutex::default() };
+        Self::made(Handle::current(), None, Some(catching))
+    }
+
+    fn made(runtime: Handle, schedule: Option<Schedule>, catching: Option<Catching>) -> Self {
         Self(Arc::new(Inner {
             runtime,
             running: Mutex::default(),
             stop: watch::Sender::new(false),
             ended: Notify::new(),
             panicked: AtomicBool::new(false),
+            panic: Mutex::default(),
+            catching,
             schedule,
         }))
     }
 
+    /// Whether panics are caught: then whoever catches one says so with [`Tasks::caught`].
+    pub fn catches(&self) -> bool {
+        self.0.catching.is_some()
+    }
+
+    /// A panic of `name` was caught; what it said, and for how long, in wall time, it is to be left alone.
+    pub fn caught(&self, name: &str, payload: &(dyn Any + Send)) -> (String, chrono::TimeDelta) {
+        let message = panics::text(payload);
+        let Some(catching) = &self.0.catching else { return (message, panics::pause(1)) };
+        let mut times = catching.times.lock().unwrap_or_else(PoisonError::into_inner);
+        let times_of = times.entry(name.to_owned()).or_default();
+        *times_of = times_of.saturating_add(1);
+        let (times, pause) = (*times_of, panics::pause(*times_of));
+        let panicked =
+            Panicked { name: name.to_owned(), times, message: message.clone(), pause_seconds: pause.num_seconds() };
+        (catching.told)(panicked);
+        (message, pause)
+    }
+
+    /// Spawns a task that is made anew whenever it panics, after a pause; where panics are not caught, as
+    /// [`Tasks::spawn`].
+    #[track_caller]
+    pub fn restarting<F>(&self, name: &'static str, make: impl Fn() -> F + Send + Sync + 'static)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let Some(catching) = &self.0.catching else { return self.spawn(make()) };
+        let (wall, tasks) = (catching.wall.clone(), self.clone());
+        self.spawn(async move {
+            while let Err(payload) = AssertUnwindSafe(async { make().await }).catch_unwind().await {
+                let (_, pause) = tasks.caught(name, &*payload);
+                wall.sleep(pause, TimerClass::Calendar).await;
+            }
+        });
+    }
+
+    /// Spawns a task whose panic is its own affair: it ends, and nothing else does.
+    #[track_caller]
+    pub fn spawn_apart(&self, task: impl Future<Output = ()> + Send + 'static) {
+        self.spawn_at(Location::caller(), true, task);
+    }
+
     /// Spawns a task. After [`Tasks::stop`] it is dropped instead.
+    #[track_caller]
     pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        self.spawn_at(Location::caller(), false, task);
+    }
+
+    fn spawn_at(
+        &self,
+        place: &'static Location<'static>,
+        apart: bool,
+        task: impl Future<Output = ()> + Send + 'static,
+    ) {
         if self.shutdown().is_requested() {
             return;
         }
@@ -80,8 +166,8 @@ impl Tasks {
         let number = running.spawned;
         running.tasks.insert(number, Task { abort: None, watches: watches.clone() });
         drop(running);
-        let ends = Ends { tasks: self.clone(), number };
-        let spawned = self.0.runtime.spawn(Watched { task: Box::pin(task), watches, ends });
+        let ends = Ends { tasks: self.clone(), number, apart };
+        let spawned = self.0.runtime.spawn(Watched { task: Box::pin(task), place, watches, ends });
         if let Some(task) = self.0.running().tasks.get_mut(&number) {
             task.abort = Some(spawned.abort_handle());
         }
@@ -132,6 +218,13 @@ impl Tasks {
             }
             ended.await;
         }
+    }
+
+    /// Resolves as [`Tasks::panicked`], with what is said of it.
+    pub async fn panic(&self) -> String {
+        self.panicked().await;
+        let said = self.0.panic.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        said.map_or_else(|| "a task panicked".to_owned(), |said| format!("a task panicked: {said}"))
     }
 
     /// Whether no task runs.
@@ -186,6 +279,8 @@ thread_local! {
 
 struct Watched {
     task: Pin<Box<dyn Future<Output = ()> + Send>>,
+    /// Where it was spawned: its name in what is said of its panic.
+    place: &'static Location<'static>,
     watches: Arc<AtomicBool>,
     ends: Ends,
 }
@@ -202,9 +297,19 @@ impl Future for Watched {
             return Poll::Pending;
         }
         let outer = POLLED.replace(Some(this.watches.clone()));
-        let poll = this.task.as_mut().poll(context);
+        let outer_task = panics::enter(Some(this.place));
+        let poll = catch_unwind(AssertUnwindSafe(|| this.task.as_mut().poll(context)));
         POLLED.set(outer);
-        poll
+        panics::enter(outer_task);
+        poll.unwrap_or_else(|payload| {
+            let said = panics::text(&*payload);
+            let place = this.place;
+            if !this.ends.apart {
+                let said = format!("{said}, in the task of {}:{}", place.file(), place.line());
+                this.ends.tasks.0.panic.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(said);
+            }
+            resume_unwind(payload)
+        })
     }
 }
 
@@ -212,11 +317,13 @@ impl Future for Watched {
 struct Ends {
     tasks: Tasks,
     number: u64,
+    /// Its panic is its own affair.
+    apart: bool,
 }
 
 impl Drop for Ends {
     fn drop(&mut self) {
-        if std::thread::panicking() {
+        if std::thread::panicking() && !self.apart {
             self.tasks.0.panicked.store(true, Ordering::Relaxed);
             self.tasks.0.ended.notify_waiters();
         }
@@ -334,6 +441,50 @@ mod tests {
             tasks.spawn(async { panic!("on purpose") });
             tasks.ended().await;
             assert!(tasks.has_panicked());
+        });
+    }
+
+    #[test]
+    fn what_a_panic_said_is_known() {
+        run(async {
+            let tasks = Tasks::new();
+            tasks.restarting("toy", || async { panic!("on purpose") });
+            let said = tasks.panic().await;
+            assert!(said.starts_with("a task panicked: on purpose") && said.contains("tasks.rs"), "{said}");
+        });
+    }
+
+    #[test]
+    fn a_task_that_can_be_made_anew_is_after_a_pause_that_grows() {
+        run(async {
+            let time = clock::SimulatedClock::new(clock::Instant::UNIX_EPOCH);
+            let told: Arc<Mutex<Vec<Panicked>>> = Arc::default();
+            let (heard, made) = (told.clone(), Arc::new(AtomicU64::new(0)));
+            let tasks = Tasks::catching(Clock::new(time.clone()), move |panicked| {
+                heard.lock().expect("no panic").push(panicked);
+            });
+            let count = made.clone();
+            tasks.restarting("toy", move || {
+                let number = count.fetch_add(1, Ordering::Relaxed);
+                async move { assert!(number > 1, "on purpose") }
+            });
+            for (pause, number) in [(1, 2), (2, 3)] {
+                while told.lock().expect("no panic").len() < number - 1 {
+                    tokio::task::yield_now().await;
+                }
+                assert_eq!(made.load(Ordering::Relaxed), number as u64 - 1);
+                // The task waits now.
+                tokio::task::yield_now().await;
+                let to = time.next_timer().expect("a pause").0;
+                assert_eq!((to - clock::TimeSource::now(&time)).num_seconds(), pause);
+                assert!(time.fire_next(Some(to)).is_some());
+            }
+            tasks.ended().await;
+            assert!(!tasks.has_panicked());
+            let told = told.lock().expect("no panic").clone();
+            let said: Vec<_> = told.iter().map(|it| (it.name.as_str(), it.times, it.pause_seconds)).collect();
+            assert_eq!(said, [("toy", 1, 1), ("toy", 2, 2)]);
+            assert!(told[0].message.starts_with("on purpose"), "{told:?}");
         });
     }
 

@@ -159,7 +159,10 @@ pub(crate) async fn abort_stuck_operations(gardenlet: &Gardenlet) -> Result<(), 
         if is_ours && is_stuck {
             let patch = Patch::Merge(json!({ "status": { "lastOperation": { "state": "Aborted" } } }));
             let api = gardenlet.garden::<Shoot>(&shoot.metadata.namespace);
-            api.patch_subresource(&shoot.metadata.name, "status", &patch).await?;
+            match api.patch_subresource(&shoot.metadata.name, "status", &patch).await {
+                Err(error) if !error.is_not_found() => return Err(error),
+                _ => {}
+            }
         }
     }
     Ok(())

@@ -14,6 +14,7 @@ use generic_apiserver::authentication::FixedAuthenticator;
 use generic_apiserver::http::{self, Options as ServeOptions};
 use host::clock_object;
 use process::child::{self, Assignment, Ready, ready};
+use process::patience::Patience;
 use process::transport::ResponseFuture;
 use process::{Context, Exit, Output, Tasks};
 use serde_json::{Value, json};
@@ -58,7 +59,14 @@ fn serve(assignment: &Assignment, end: oneshot::Receiver<()>) -> Result<Exit, St
             tasks: tasks.clone(),
             output: Output::new(child::say),
         };
-        let time = SimulatedClock::new(landscape_time(&context).await?);
+        let mut patience = Patience::on(context.wall.clone());
+        let began = loop {
+            match landscape_time(&context).await {
+                Err(_) if patience.again().await => {}
+                began => break began?,
+            }
+        };
+        let time = SimulatedClock::new(began);
         flags.start_logging(Clock::new(time.clone()))?;
         tracing::info!(version = assignment.version, "Starting {NAME}");
         let webhooks = Webhooks::new(context.clone(), Options { resource_admission });

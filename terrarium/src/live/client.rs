@@ -31,6 +31,11 @@ pub(crate) struct Client {
     transport: Transport,
 }
 
+/// Name of a command that moves time, among those who take part in it.
+pub(crate) fn participant(pid: u32) -> String {
+    format!("clock-{pid}")
+}
+
 impl Client {
     /// The landscape of a directory.
     ///
@@ -38,8 +43,13 @@ impl Client {
     /// It does not exist, or does not run.
     pub(crate) fn of(directory: &Directory) -> Result<Self, Failure> {
         let facts = directory.facts()?.ok_or_else(|| directory.missing())?;
-        let stopped = || Failure::Failed(format!("landscape {} does not run: `terrarium up` resumes it", facts.name));
-        let host = directory.host()?.ok_or_else(stopped)?;
+        let Some(host) = directory.host()? else {
+            let name = &facts.name;
+            return Err(Failure::Failed(match directory.holder()? {
+                Some(holder) if holder.is_host() => format!("landscape {name} is starting or stopping: {holder}"),
+                _ => format!("landscape {name} does not run: `terrarium up` resumes it"),
+            }));
+        };
         let authority = LandscapeAuthority::of(directory)?;
         let certificate = authority.client("admin", &["system:masters"]).map_err(Failure::Failed)?;
         let authorities = authority.certificate().to_owned();
@@ -115,7 +125,11 @@ impl Client {
     /// Begins to advance the clock; after a step that reached somebody who takes no part, time stands for `settle`. Where
     /// time has run by itself past `to`, it settles where it is.
     pub(crate) async fn advance(&self, to: DateTime<Utc>, settle: TimeDelta) -> Result<ClockState, Failure> {
-        let body = json!({ "to": to, "settleMilliseconds": settle.num_milliseconds(), "orNow": true });
+        let pid = std::process::id();
+        let body = json!({
+            "to": to, "settleMilliseconds": settle.num_milliseconds(), "orNow": true,
+            "by": format!("`terrarium clock`, process {pid}"), "participant": participant(pid),
+        });
         self.send(Method::POST, &format!("{CLOCK_PATH}advance"), Some(body)).await
     }
 

@@ -5,21 +5,24 @@
 //! | --- | --- |
 //! | `landscape.json` | [`Facts`]: what the landscape was created with; never changed |
 //! | `host.json` | [`HostFile`]: which process runs it and where it listens; gone when it was stopped |
-//! | `lock` | held by the process that runs it |
+//! | `lock` | held by the process that runs it, which it names ([`lock`]) |
 //! | `pki/` | the authority of the landscape's certificates |
 //! | `log/` | the event log |
 //! | `host.log` | what the host process says |
 
-use std::fs::{self, File, TryLockError};
+mod lock;
+
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+pub(crate) use self::lock::{HOST, Held, Holder};
 use super::retention::Retention;
 use crate::failure::Failure;
 
@@ -101,25 +104,6 @@ pub(crate) struct Directory {
     path: PathBuf,
 }
 
-/// Shows that this process runs the landscape, for as long as it lives.
-#[derive(Debug)]
-pub(crate) struct Held {
-    lock: File,
-    directory: PathBuf,
-}
-
-impl Held {
-    /// Says so if the directory was removed or replaced meanwhile. What cannot be looked at is believed to be there.
-    pub(crate) fn gone(&self) -> Option<String> {
-        let held = self.lock.metadata().ok()?;
-        let is_gone = match fs::metadata(self.directory.join("lock")) {
-            Ok(found) => (found.dev(), found.ino()) != (held.dev(), held.ino()),
-            Err(error) => matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory),
-        };
-        is_gone.then(|| format!("{} was removed or replaced while its landscape ran", self.directory.display()))
-    }
-}
-
 impl Directory {
     /// The directory of the landscape with this name: `data_dir`, or a folder of the user's data home.
     pub(crate) fn of(name: &str, data_dir: Option<&Path>, data_home: Option<&Path>) -> Result<Self, Failure> {
@@ -127,6 +111,11 @@ impl Directory {
             return Ok(Self { path: path.to_owned() });
         }
         Ok(Self { path: Self::parent(data_home)?.join(name) })
+    }
+
+    /// The one at a path.
+    pub(crate) fn at(path: &Path) -> Self {
+        Self { path: path.to_owned() }
     }
 
     /// Where landscapes are, each in a folder of its name.
@@ -138,6 +127,12 @@ impl Directory {
                 .join(".local/share"),
         };
         Ok(home.join("terrarium"))
+    }
+
+    /// Whether another path leads to it.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        real(&self.path) == real(&other.path)
     }
 
     /// Where it is.
@@ -162,7 +157,9 @@ impl Directory {
         };
         let names: Vec<_> = entries.filter_map(Result::ok).map(|entry| entry.file_name()).collect();
         // What is left where a start ended before it had made anything.
-        let is_ours = |name: &str| ["lock", "pki", "host.log", "landscape.json"].contains(&name);
+        let is_ours = |name: &str| {
+            ["lock", "pki", "host.log", "landscape.json"].contains(&name) || name.starts_with("landscape.new-")
+        };
         if names.iter().all(|name| name.to_str().is_some_and(is_ours))
             || names.iter().any(|name| name == "landscape.json")
         {
@@ -207,7 +204,14 @@ impl Directory {
     /// The process that runs the landscape, if its file is there and it holds the lock.
     pub(crate) fn host(&self) -> Result<Option<HostFile>, Failure> {
         let host = self.read::<HostFile>("host.json")?;
-        Ok(if self.is_held()? { host } else { None })
+        let Some(holder) = self.holder()? else { return Ok(None) };
+        Ok(host.filter(|host| holder.pid.is_none_or(|pid| pid == host.pid)))
+    }
+
+    /// The process that runs the landscape begins to stop: nobody need ask it for anything any more.
+    pub(crate) fn remove_host(&self) {
+        // It is removed when the directory is taken next, too.
+        let _ = fs::remove_file(self.join("host.json"));
     }
 
     /// Says which process runs the landscape.
@@ -215,53 +219,18 @@ impl Directory {
         self.write_json("host.json", host)
     }
 
-    /// Whether a process runs the landscape, ready or not.
-    pub(crate) fn is_held(&self) -> Result<bool, Failure> {
-        match File::open(self.join("lock")) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(self.failed("open the lock of", &error)),
-            Ok(file) => match file.try_lock_shared() {
-                Ok(()) => Ok(false),
-                Err(TryLockError::WouldBlock) => Ok(true),
-                Err(TryLockError::Error(error)) => Err(self.failed("lock", &error)),
-            },
+    /// Takes it and removes it; `role` says who does. One that is not there is removed already.
+    pub(crate) fn remove(&self, role: &str) -> Result<(), Failure> {
+        self.must_be_ours()?;
+        match self.hold(role) {
+            Ok(held) => self.purge(&held),
+            Err(_) if !self.path.exists() => Ok(()),
+            Err(failure) => Err(failure),
         }
     }
 
-    /// Takes the landscape for this process.
-    pub(crate) fn hold(&self) -> Result<Held, Failure> {
-        let file = File::options()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .mode(0o600)
-            .open(self.join("lock"))
-            .map_err(|error| match error.kind() {
-                io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => {
-                    let what = format!("cannot write to {}: {error}", self.path.display());
-                    Failure::input(what, "`terrarium log`, `at` and `replay` read it where it is; `up` needs a copy")
-                }
-                _ => self.failed("open the lock of", &error),
-            })?;
-        match file.try_lock() {
-            Ok(()) => {
-                let _ = fs::remove_file(self.join("host.json"));
-                Ok(Held { lock: file, directory: self.path.clone() })
-            }
-            Err(TryLockError::WouldBlock) => {
-                let by = self.read::<HostFile>("host.json")?.map(|host| format!(" (process {})", host.pid));
-                Err(Failure::Held(format!(
-                    "{} is held by another process{}",
-                    self.path.display(),
-                    by.unwrap_or_default()
-                )))
-            }
-            Err(TryLockError::Error(error)) => Err(self.failed("lock", &error)),
-        }
-    }
-
-    /// Removes it with everything in it, if it is a landscape's.
-    pub(crate) fn purge(&self) -> Result<(), Failure> {
+    /// Removes it with everything in it, if it is a landscape's. Only who has it may.
+    pub(crate) fn purge(&self, _held: &Held) -> Result<(), Failure> {
         self.must_be_ours()?;
         // Under another name first: whoever looks meanwhile finds the whole landscape or none.
         let mut name = std::ffi::OsString::from(".removed-");
@@ -324,7 +293,10 @@ pub(crate) fn write_private(path: &Path, text: &str) -> io::Result<()> {
     // Two processes may write one file: the last one wins, and neither finds the other's half.
     let aside = path.with_extension(format!("new-{}", std::process::id()));
     let mut file = File::options().create(true).truncate(true).write(true).mode(0o600).open(&aside)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    fs::rename(aside, path)
+    let written =
+        file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).and_then(|()| fs::rename(&aside, path));
+    if written.is_err() {
+        let _ = fs::remove_file(&aside);
+    }
+    written
 }

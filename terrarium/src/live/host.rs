@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
-use std::net::{IpAddr, SocketAddr};
-use std::path::PathBuf;
+use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,20 +17,22 @@ use clock::{Clock, Random, TimerClass};
 use eventlog::sled::{Durability, OpenError, Recovery, SledLog, Trouble};
 use eventlog::{EventLog, MemoryLog};
 use host::identity::OwnAuthorities;
-use host::kubelet::{Launch, Program};
+use host::kubelet::{Before, Launch, Program};
 use host::live::{Live, Options};
 use host::registry::Registered;
 use host::timekeeper::Mode;
 use process::child::{Assignment, Serving};
 use process::dial::{self, DialFile};
 use process::logging;
+use process::panics::say_panics;
+use process::patience::Patience;
 use process::pki::Badge;
 
 use super::authority::{ClusterAuthorities, LandscapeAuthority, front_proxy};
 use super::bootstrap;
 use super::components;
-use super::directory::{Directory, Facts, HostFile};
-use super::{kubeconfig, owner, writes};
+use super::directory::{Directory, Facts, HOST, HostFile};
+use super::{Which, kubeconfig, owner, running, writes};
 use crate::failure::Failure;
 use crate::spelling::counted;
 
@@ -42,12 +44,17 @@ const LAST_TASKS: Duration = Duration::from_secs(5);
 pub(super) const FACTS: &str = "landscape";
 /// File with where the clock stands: its dial.
 const CLOCK: &str = "clock";
+/// Wall time for which a host waits for its port, and between two looks at it.
+const PORT_PATIENCE: TimeDelta = TimeDelta::seconds(3);
+const LOOK: TimeDelta = TimeDelta::milliseconds(20);
 
 /// Runs the landscape of a directory until a signal ends it, or its owner has ended.
 ///
 /// With `start_empty` it may be a landscape whose log is gone.
-pub(crate) fn run(directory: &Directory, owner: Option<u32>, start_empty: bool) -> ExitCode {
-    match live(directory, owner, start_empty) {
+pub(crate) fn run(which: &Which, owner: Option<u32>, start_empty: bool) -> ExitCode {
+    say_panics(process::child::say);
+    let parent = which.parent();
+    match which.directory().and_then(|directory| live(&directory, parent.as_deref(), owner, start_empty)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             process::child::say(&format!("error: {failure}"));
@@ -59,9 +66,17 @@ pub(crate) fn run(directory: &Directory, owner: Option<u32>, start_empty: bool) 
     }
 }
 
-fn live(directory: &Directory, owner: Option<u32>, start_empty: bool) -> Result<(), Failure> {
-    let held = directory.hold()?;
+fn live(directory: &Directory, parent: Option<&Path>, owner: Option<u32>, start_empty: bool) -> Result<(), Failure> {
+    let held = directory.hold(HOST)?;
     let facts = directory.facts()?.ok_or_else(|| directory.missing())?;
+    let before = match &held.left_by {
+        None => Before::Stopped,
+        Some(host) => {
+            let what = format!("the host before, process {}, was killed", host.pid);
+            process::child::say(&what);
+            Before::Lost(what)
+        }
+    };
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -70,21 +85,33 @@ fn live(directory: &Directory, owner: Option<u32>, start_empty: bool) -> Result<
     let (name, ephemeral) = (facts.name.clone(), facts.ephemeral.clone());
     let ended = runtime.block_on(async {
         let authorities = LandscapeAuthority::of(directory)?.certificate().to_owned();
-        let (live, facts, turn) = start(directory, facts, &log).await?;
+        free_port(&facts).await;
+        let (live, facts, turn) = start(directory, facts, &log, before).await?;
+        let _registered = running::register(parent, directory);
         // Who looks at a landscape that does not become ready finds a host that answers.
         let begins = async {
-            match bootstrap::run(&live, &facts, &authorities).await {
-                Ok(()) => live.begin(),
-                Err(failure) => return failure,
+            let mut patience = Patience::on(Clock::wall());
+            loop {
+                match bootstrap::run(&live, &facts, &authorities).await {
+                    Ok(()) => break live.begin(),
+                    // Somebody else writes, or nobody answers for Gardener's groups just now. What was created stays.
+                    Err(Failure::Failed(failure)) if patience.again().await => {
+                        process::child::say(&format!("the beginning is tried again: {failure}"));
+                    }
+                    Err(failure) => return failure,
+                }
             }
             std::future::pending().await
         };
         let mut ended = Ok(());
         tokio::select! {
             biased;
-            () = end_signal() => {}
-            () = owner::ended(owner) => {}
+            signal = end_signal() => process::child::say(&format!("the landscape stops: {signal}")),
+            pid = owner::ended(owner) => {
+                process::child::say(&format!("the landscape stops: process {pid}, its owner, has ended"));
+            }
             failure = begins => ended = Err(failure),
+            panic = live.panicked() => ended = Err(Failure::Failed(panic)),
             failure = writes::watched(&held, &log, live.clock()) => {
                 let wall = Clock::wall();
                 tokio::select! {
@@ -95,6 +122,8 @@ fn live(directory: &Directory, owner: Option<u32>, start_empty: bool) -> Result<
                 return Err(failure);
             }
         }
+        // Whoever comes from now on waits for the next host.
+        directory.remove_host();
         turn(live.clock().now());
         live.stop().await;
         let closed = log.close().await;
@@ -107,20 +136,35 @@ fn live(directory: &Directory, owner: Option<u32>, start_empty: bool) -> Result<
     match ephemeral {
         None => Ok(()),
         Some(ephemeral) => {
-            directory.purge()?;
+            directory.purge(&held)?;
             ephemeral.kubeconfig.map_or(Ok(()), |path| kubeconfig::unmerge(&path, &name))
         }
     }
 }
 
-pub(super) async fn end_signal() {
+/// A signal that asks this process to end; its name.
+pub(super) async fn end_signal() -> &'static str {
     use tokio::signal::unix::{SignalKind, signal};
     let (terminate, interrupt) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
     let (Ok(mut terminate), Ok(mut interrupt)) = (terminate, interrupt) else { return std::future::pending().await };
     tokio::select! {
         biased;
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
+        _ = terminate.recv() => "SIGTERM",
+        _ = interrupt.recv() => "SIGINT",
+    }
+}
+
+/// Waits until nobody listens on the landscape's port, not for long: a host that was killed lets go of its directory before
+/// it lets go of its port.
+async fn free_port(facts: &Facts) {
+    let wall = Clock::wall();
+    let limit = wall.now() + PORT_PATIENCE;
+    let is_taken = || {
+        let bound = TcpListener::bind((facts.bind, facts.port));
+        bound.is_err_and(|error| error.kind() == ErrorKind::AddrInUse)
+    };
+    while facts.port != 0 && is_taken() && wall.now() < limit {
+        wall.sleep(LOOK, TimerClass::Work).await;
     }
 }
 
@@ -291,7 +335,12 @@ fn refused(error: &OpenError) -> Failure {
 /// Shows an instant on the dial.
 type Turn = Arc<dyn Fn(DateTime<Utc>) + Send + Sync>;
 
-async fn start(directory: &Directory, mut facts: Facts, log: &Log) -> Result<(Live, Facts, Turn), Failure> {
+async fn start(
+    directory: &Directory,
+    mut facts: Facts,
+    log: &Log,
+    before: Before,
+) -> Result<(Live, Facts, Turn), Failure> {
     let authority = LandscapeAuthority::of(directory)?;
     let start = log.start(&facts)?;
     let usual = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
@@ -317,6 +366,7 @@ async fn start(directory: &Directory, mut facts: Facts, log: &Log) -> Result<(Li
         token_secret: authority.token_secret(),
         profile: bootstrap::profile(&facts)?,
         turn: Box::new(move |now| shown(now)),
+        before,
         launcher: Box::new(move |address| Arc::new(Launching { launcher, address: within(address) })),
     };
     let live = Live::start(options).await.map_err(|error| {

@@ -64,7 +64,15 @@ fn list(which: &Which, format: Format, output: &mut Output) -> Result<(), Failur
         Format::Table | Format::Wide => {
             let mut columns = vec!["name", "state", "clock", "size", "port", "version"];
             if format == Format::Wide {
-                columns.extend(["profile", "log", "seed", "directory"]);
+                columns.extend(["profile", "log", "seed"]);
+            }
+            let parent = which.parent();
+            let is_elsewhere = |landscape: &Value| {
+                let place = landscape["directory"].as_str().map(Path::new).and_then(Path::parent);
+                place != parent.as_deref()
+            };
+            if format == Format::Wide || all.iter().any(is_elsewhere) {
+                columns.push("directory");
             }
             let mut table = Table::new(&columns);
             for landscape in &all {
@@ -91,7 +99,7 @@ fn describe(directory: &Directory, facts: &Facts) -> Result<Value, Failure> {
             Ok(clock) => ("running", Some(clock.now)),
             Err(_) => ("not answering", None),
         },
-        None if directory.is_held()? => ("starting", None),
+        None if directory.holder()?.is_some_and(|holder| holder.is_host()) => ("starting or stopping", None),
         None => ("stopped", None),
     };
     let now = match now {
@@ -144,11 +152,11 @@ fn remove(which: &Which, names: &[String], file: &KubeconfigFile, output: &mut O
             let hint = "`terrarium landscape list` shows those that there are";
             return Err(Failure::input(format!("there is no landscape {name}"), hint));
         }
-        let held = directory.hold()?;
+        let held = directory.hold("landscape rm")?;
         found.push((name, directory, held));
     }
     for (name, directory, held) in found {
-        directory.purge()?;
+        directory.purge(&held)?;
         drop(held);
         if let Some(path) = file.path() {
             kubeconfig::unmerge(&path, name)?;

@@ -3,7 +3,7 @@
 //!
 //! **Tour.** [`up`], [`down`], [`status`], [`landscapes`], [`clock`], [`fault`], [`get`], [`kubectl`], [`events`], [`logs`], [`log`],
 //! [`at`], [`replay`], [`doctor`], [`dump`] the commands, over [`ask`], what they ask the API, and [`history`], the log; [`host`] the process behind a landscape, and
-//! [`components`] those that it starts; [`directory`] where it lives, [`retention`] how much of its past, [`owner`] for how long, [`writes`] whether it can be written; [`authority`] its certificates; [`bootstrap`] what
+//! [`components`] those that it starts; [`directory`] where it lives, [`retention`] how much of its past, [`owner`] for how long, [`running`] which are elsewhere, [`writes`] whether it can be written; [`authority`] its certificates; [`bootstrap`] what
 //! it has from the beginning; [`client`] and [`kubeconfig`] ways to it.
 
 mod admission_controller;
@@ -38,15 +38,17 @@ mod owner;
 mod registration;
 pub(crate) mod replay;
 mod retention;
+mod running;
 mod settings;
 pub(crate) mod status;
 pub(crate) mod up;
 mod writes;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
+use clap::builder::TypedValueParser;
 
 pub(crate) use directory::Directory;
 
@@ -61,9 +63,11 @@ pub(crate) struct Which {
     /// Name of the landscape
     #[arg(long, global = true, env = "TERRARIUM_LANDSCAPE", default_value = DEFAULT, value_name = "NAME")]
     pub(crate) landscape: String,
-    /// Its directory [default: a folder per landscape under the user's data home]
+    /// Its directory [env: TERRARIUM_DATA_DIR] [default: a folder per landscape under the user's data home]
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) data_dir: Option<PathBuf>,
+    #[arg(long, global = true, env = "TERRARIUM_DATA_DIR", hide = true, hide_env = true, value_parser = maybe_empty())]
+    data_dir_env: Option<PathBuf>,
     #[arg(long, global = true, env = "XDG_DATA_HOME", hide = true, hide_env = true)]
     data_home: Option<PathBuf>,
 }
@@ -86,7 +90,28 @@ impl Which {
                 "use lower case letters, digits and `-`, at most 40",
             ));
         }
+        if self.data_dir.is_none()
+            && let Some(path) = self.directory_of_environment()
+        {
+            let directory = Directory::at(path);
+            // Whoever names another landscape than is there means that one.
+            let is_meant =
+                *name == DEFAULT || !directory.facts().ok().flatten().is_some_and(|facts| facts.name != *name);
+            if is_meant {
+                return Ok(directory);
+            }
+        }
         Directory::of(name, self.data_dir.as_deref(), self.data_home.as_deref())
+    }
+
+    /// The directory that the environment names.
+    fn directory_of_environment(&self) -> Option<&Path> {
+        self.data_dir_env.as_deref().filter(|path| !path.as_os_str().is_empty())
+    }
+
+    /// Where landscapes usually are; `None`: nowhere.
+    pub(crate) fn parent(&self) -> Option<PathBuf> {
+        Directory::parent(self.data_home.as_deref()).ok()
     }
 
     /// A command about it, as its user would type it: with what says which landscape, where that must be said.
@@ -108,29 +133,49 @@ impl Which {
 
     /// Another landscape, where landscapes usually are.
     pub(crate) fn named(&self, name: &str) -> Self {
-        Self { landscape: name.to_owned(), data_dir: None, data_home: self.data_home.clone() }
+        Self { landscape: name.to_owned(), data_dir: None, data_dir_env: None, data_home: self.data_home.clone() }
     }
 
-    /// Every folder where landscapes are, by name; and the one that `--data-dir` names.
+    /// Every folder where landscapes are, by name; then those elsewhere: of landscapes that run, and the one that
+    /// `--data-dir` or the environment names.
     ///
     /// # Errors
     /// Nowhere to look, or what is there cannot be read.
     pub(crate) fn all(&self) -> Result<Vec<Directory>, Failure> {
-        if self.data_dir.is_some() {
-            return Ok(vec![self.directory()?]);
-        }
-        let parent = Directory::parent(self.data_home.as_deref())?;
-        let entries = match std::fs::read_dir(&parent) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        let named: Vec<Directory> = self
+            .data_dir
+            .as_deref()
+            .or_else(|| self.directory_of_environment())
+            .map(Directory::at)
+            .into_iter()
+            .collect();
+        let parent = match Directory::parent(self.data_home.as_deref()) {
+            Ok(parent) => parent,
+            Err(_) if !named.is_empty() => return Ok(named),
+            Err(failure) => return Err(failure),
+        };
+        let mut names: Vec<String> = match std::fs::read_dir(&parent) {
+            Ok(entries) => {
+                entries.filter_map(Result::ok).filter_map(|entry| entry.file_name().into_string().ok()).collect()
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
             Err(error) => return Err(Failure::Failed(format!("cannot read {}: {error}", parent.display()))),
         };
-        let names = entries.filter_map(Result::ok).filter_map(|entry| entry.file_name().into_string().ok());
-        let mut names: Vec<String> = names.collect();
         names.sort();
         // What has another name than a landscape has is no landscape.
-        Ok(names.iter().filter_map(|name| self.named(name).directory().ok()).collect())
+        let mut all: Vec<Directory> = names.iter().filter_map(|name| self.named(name).directory().ok()).collect();
+        for directory in running::elsewhere(&parent).into_iter().chain(named) {
+            if !all.iter().any(|known| known.is(&directory)) {
+                all.push(directory);
+            }
+        }
+        Ok(all)
     }
+}
+
+/// A path of the environment, which may be set to nothing.
+fn maybe_empty() -> impl TypedValueParser<Value = PathBuf> {
+    clap::builder::OsStringValueParser::new().map(PathBuf::from)
 }
 
 /// Where contexts are written to.
@@ -196,7 +241,8 @@ mod tests {
     fn hints_say_which_landscape_where_that_must_be_said() {
         let hint = |landscape: &str, data_dir: Option<&str>| {
             let data_dir = data_dir.map(PathBuf::from);
-            Which { landscape: landscape.to_owned(), data_dir, data_home: None }.hint("terrarium down")
+            let data_dir_env = Some(PathBuf::from("/of/the/environment"));
+            Which { landscape: landscape.to_owned(), data_dir, data_dir_env, data_home: None }.hint("terrarium down")
         };
         assert_eq!(hint("default", None), "terrarium down");
         assert_eq!(hint("a", None), "terrarium down --landscape a");

@@ -19,13 +19,14 @@ pub(crate) fn is_alive(pid: u32) -> bool {
     test_kill_process(pid) != Err(rustix::io::Errno::SRCH)
 }
 
-/// Waits until a process has ended; without one for ever.
-pub(crate) async fn ended(pid: Option<u32>) {
+/// Waits until a process has ended, and gives its id; without one for ever.
+pub(crate) async fn ended(pid: Option<u32>) -> u32 {
     let Some(pid) = pid else { return std::future::pending().await };
     let wall = Clock::wall();
     while is_alive(pid) {
         wall.sleep(LOOK, TimerClass::Work).await;
     }
+    pid
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 //! | its version may run beside those that do | creates its Lease (`host::registry`) and goes on |
 //! | it may not | says so in an Event and as its last line, and ends with exit code 3 |
 //! | no gardener-apiserver, which it needs | waits for one, at most [`PATIENCE`]; then exit code 1 |
+//! | another writer, or no answer | tries again, with pauses, about as long; then exit code 1 |
 //!
 //! The host judges the Lease once more, guarded; who is refused there looks again who runs.
 
@@ -20,6 +21,7 @@ use domain::skew::Instance;
 use domain::skew::start_up::{Decision, Refused, refusal_line};
 use host::GARDEN_CLUSTER;
 use host::registry::{self, Registered};
+use process::patience::Patience;
 use process::{Context, Exit};
 
 /// Wall time for which a process waits for a gardener-apiserver.
@@ -38,15 +40,20 @@ pub(super) async fn register(
 ) -> Result<(), Exit> {
     let leases = Api::<Lease>::namespaced(context, GARDEN_CLUSTER, registry::NAMESPACE);
     let limit = context.wall.now() + PATIENCE;
-    let mut attempts = 0;
+    let mut patience = Patience::on(context.wall.clone());
+    let mut refusals = 0;
     loop {
-        let (all, version) = leases.list(&ListOptions::default()).await.map_err(|error| failed(&error))?;
+        let (all, version) = match leases.list(&ListOptions::default()).await {
+            Ok(listed) => listed,
+            Err(error) if error.is_passing() && patience.again().await => continue,
+            Err(error) => return Err(failed(&error)),
+        };
         if let Some(instance) = me.instance() {
             let landscape = registry::landscape(all.iter().map(|lease| &lease.metadata), &me.name());
             match registry::judge(&landscape, &instance, profile) {
                 Decision::Starts => {}
                 Decision::Waits => {
-                    change(context, &leases, &version, limit).await?;
+                    change(context, &leases, &version, limit, &mut patience).await?;
                     continue;
                 }
                 Decision::Refused(refused) => return Err(refuse(context, me, &instance, &refused, now).await),
@@ -54,7 +61,9 @@ pub(super) async fn register(
         }
         match create(&leases, me.lease(now)).await {
             Ok(()) => return Ok(()),
-            Err(error) if error.is_conflict() || error.reason() == "Forbidden" && attempts < ATTEMPTS => attempts += 1,
+            // What is seen next may be what the host has seen.
+            Err(error) if error.reason() == "Forbidden" && refusals < ATTEMPTS => refusals += 1,
+            Err(error) if error.is_passing() && patience.again().await => {}
             Err(error) => return Err(failed(&error)),
         }
     }
@@ -77,9 +86,20 @@ async fn create(leases: &Api<Lease>, lease: Lease) -> Result<(), Error> {
 }
 
 /// Waits until a Lease changes.
-async fn change(context: &Context, leases: &Api<Lease>, version: &str, limit: DateTime<Utc>) -> Result<(), Exit> {
+async fn change(
+    context: &Context,
+    leases: &Api<Lease>,
+    version: &str,
+    limit: DateTime<Utc>,
+    patience: &mut Patience,
+) -> Result<(), Exit> {
     let nobody = || Exit { code: 1, last_line: "error: no gardener-apiserver is alive".to_owned() };
-    let mut watch = leases.watch(&ListOptions::default(), version).await.map_err(|error| failed(&error))?;
+    let mut watch = match leases.watch(&ListOptions::default(), version).await {
+        Ok(watch) => watch,
+        // The list is read again.
+        Err(error) if (error.is_passing() || error.is_expired()) && patience.again().await => return Ok(()),
+        Err(error) => return Err(failed(&error)),
+    };
     loop {
         let event = tokio::select! {
             biased;

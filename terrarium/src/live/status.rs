@@ -7,9 +7,10 @@ use api::catalogue;
 use api::core::Shoot;
 use api::kubernetes::apps::Deployment;
 use api::kubernetes::coordination::Lease;
-use api::kubernetes::core::Pod;
+use api::kubernetes::core::{ContainerStateTerminated, Pod};
 use api::machine::MachineDeployment;
 use apimachinery::meta::ObjectMeta;
+use chrono::SecondsFormat;
 use clap::{Args, ValueEnum};
 use controller::{Api, CLUSTER_ANNOTATION, ListOptions};
 use domain::profile::Profile;
@@ -18,6 +19,7 @@ use domain::skew::start_up::violation_text;
 use domain::skew::{GardenerVersion, violations};
 use futures::StreamExt;
 use futures::stream;
+use host::kubelet::HEALTHY;
 use host::{GARDEN_CLUSTER, registry};
 use process::Context;
 use serde::Serialize;
@@ -74,6 +76,12 @@ struct Process {
     state: String,
     ready: bool,
     restarts: i32,
+    /// How its last run ended, if it had one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ended: Option<String>,
+    /// What went wrong in it, although it goes on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trouble: Option<String>,
 }
 
 /// Something that is being rolled out.
@@ -132,8 +140,14 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     let place = if client.facts.log == "memory" { "in memory".to_owned() } else { size(bytes) };
     output.line(&format!("log revision {} · {place}", found.head))?;
     output.line(&counted(&found.objects))?;
-    for Process { name, version, state, ready, restarts, .. } in &found.processes {
+    for Process { name, version, state, ready, restarts, ended, trouble, .. } in &found.processes {
         output.line(&format!("  {name:<56} {version:<10} {state:<18} ready {ready}  restarts {restarts}"))?;
+        for line in ended.iter().chain(trouble) {
+            output.line(&format!("    {line}"))?;
+        }
+    }
+    for (name, trouble) in &clock.troubles {
+        output.line(&format!("  {name}, of the host: {trouble}"))?;
     }
     if arguments.rollouts && found.rollouts.is_empty() {
         output.line("nothing is being rolled out")?;
@@ -178,7 +192,16 @@ fn process(pod: &Pod) -> Process {
         state: waiting.map_or(&pod.status.phase, |waiting| &waiting.reason).clone(),
         ready: container.is_some_and(|container| container.ready),
         restarts: container.map_or(0, |container| container.restart_count),
+        ended: container.and_then(|container| container.last_state.terminated.as_ref()).map(ended),
+        trouble: pod.status.conditions.iter().find(|it| it.r#type == HEALTHY).map(|it| it.message.clone()),
     }
+}
+
+/// How a process ended, in a line: the last of its words is why.
+fn ended(end: &ContainerStateTerminated) -> String {
+    let why = end.message.lines().last().unwrap_or_default();
+    let at = end.finished_at.0.to_rfc3339_opts(SecondsFormat::Secs, true);
+    format!("ended at {at} with exit code {}: {why}", end.exit_code)
 }
 
 /// Deployments of components and worker pools that are not as their templates say.

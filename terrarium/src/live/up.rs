@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `terrarium up`: starts or resumes a landscape and waits until it is ready.
 
-use std::fs::File;
+mod start;
+
 use std::io::IsTerminal;
 use std::net::IpAddr;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 
 use api::core::Seed;
 use api::kubernetes::apps::Deployment;
 use api::kubernetes::core::Pod;
 use chrono::{DateTime, TimeDelta, Utc};
 use clap::Args;
-use clock::{Clock, Random, TimerClass};
+use clock::{Clock, Random};
 use controller::{Api, ListOptions};
 use host::clock_service::ClockState;
-use host::live::START;
 use host::timekeeper::Mode;
 use landscape::preset;
 use serde_json::json;
@@ -28,19 +26,13 @@ use super::directory::{Directory, Ephemeral, Facts, loopback};
 use super::kubeconfig::Current;
 use super::retention::Retention;
 use super::settings::Settings;
-use super::{DEFAULT, KubeconfigFile, Which, block_on, components, demo, kubeconfig, owner};
+use super::{DEFAULT, KubeconfigFile, Which, block_on, components, demo, kubeconfig};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::spelling::plural;
 
-/// Wall time between two looks at a landscape that starts.
-const LOOK: TimeDelta = TimeDelta::milliseconds(50);
-/// File with what the host says.
-const HOST_LOG: &str = "host.log";
 /// Exit code of a component whose version must not run beside those that do.
 const REFUSED: i32 = 3;
-/// Lines of the host that are shown when it does not become ready.
-const LAST_LINES: usize = 5;
 
 /// Start or resume a landscape, and wait until it is ready
 #[derive(Clone, Debug, Args)]
@@ -141,20 +133,10 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     let arguments = &arguments;
     let directory = arguments.which.directory()?;
     directory.must_be_ours()?;
-    let facts = arguments.facts(&directory)?;
-    let runs_already = directory.host()?;
-    if runs_already.is_none() && facts.log != "memory" {
-        arguments.must_have_log(&directory)?;
-    }
-    if let Some(host) = runs_already.as_ref().filter(|_| arguments.foreground) {
-        return Err(Failure::Held(format!("landscape {} runs already, as process {}", facts.name, host.pid)));
-    }
     let began = Clock::wall().now();
-    let mut host = if runs_already.is_some() { None } else { Some(start(&directory, arguments)?) };
-    let (client, clock) = block_on(async {
+    let (client, host, clock) = block_on(async {
         let limit = began.checked_add_signed(arguments.wait).unwrap_or(DateTime::<Utc>::MAX_UTC);
-        let client = wait_for_host(&directory, host.as_mut(), limit).await?;
-        wait_for_components(&client, &directory, host.as_mut(), limit).await?;
+        let (client, host) = start::bring_up(&directory, arguments, limit).await?;
         if let Some(mode) = arguments.clock {
             super::clock::set_mode(&client, mode).await?;
         }
@@ -162,20 +144,20 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
             furnish(&client).await?;
         }
         let clock = client.clock().await?;
-        Ok((client, clock))
+        Ok((client, host, clock))
     })?;
     let seconds = (Clock::wall().now() - began).as_seconds_f64();
     if let Some(host) = &host {
         host.notes(&directory).iter().for_each(|note| output.note(note));
     }
-    let seconds = runs_already.is_none().then_some(seconds);
+    let seconds = host.is_some().then_some(seconds);
     tell(&client, &clock, seconds, arguments, output)?;
     if let Some(play) = play {
         output.line("")?;
         return demo::play(&directory, &arguments.which, play, pace, |line| output.line(line));
     }
     match host {
-        Some(host) if arguments.foreground => block_on(stay(host, &directory)),
+        Some(host) if arguments.foreground => block_on(start::stay(host, &directory)),
         _ => Ok(()),
     }
 }
@@ -186,25 +168,6 @@ async fn furnish(client: &Client) -> Result<(), Failure> {
     match preset::create_until(&client.context(), expiration).await {
         Err(error) if !error.is_already_exists() => Err(Failure::Failed(format!("cannot create the preset: {error}"))),
         _ => Ok(()),
-    }
-}
-
-/// Waits until the host ends; a signal is handed on to it.
-async fn stay(mut host: Starting, directory: &Directory) -> Result<(), Failure> {
-    let wall = Clock::wall();
-    let mut signal = std::pin::pin!(super::host::end_signal());
-    loop {
-        tokio::select! {
-            biased;
-            () = &mut signal => {
-                super::down::terminate(host.child.id())?;
-                signal.set(super::host::end_signal());
-            }
-            () = wall.sleep(LOOK, TimerClass::Work) => {}
-        }
-        if let Some(status) = host.child.try_wait().map_err(|error| Failure::Failed(error.to_string()))? {
-            return if status.success() { Ok(()) } else { Err(host.failure(directory, status.code())) };
-        }
     }
 }
 
@@ -255,24 +218,33 @@ impl Arguments {
         })
     }
 
-    /// What the landscape is, or is to be.
-    fn facts(&self, directory: &Directory) -> Result<Facts, Failure> {
-        if let Some(facts) = directory.facts()? {
-            self.contradiction(&facts)?;
-            return Ok(facts);
+    /// What the landscape is, and whether this command made it. `None`: another process is about to make it.
+    fn facts(&self, directory: &Directory) -> Result<Option<(Facts, bool)>, Failure> {
+        let found = match directory.facts()? {
+            Some(facts) => Some((facts, false)),
+            None => {
+                if self.ephemeral && self.log.as_ref().is_some_and(|log| log != "memory") {
+                    return Err(Failure::input(
+                        "--log contradicts --ephemeral, whose log is in memory",
+                        "leave one of them out",
+                    ));
+                }
+                directory.create(|| self.new_facts())?
+            }
+        };
+        if let Some((facts, false)) = &found {
+            self.contradiction(facts)?;
         }
-        if self.ephemeral && self.log.as_ref().is_some_and(|log| log != "memory") {
-            return Err(Failure::input(
-                "--log contradicts --ephemeral, whose log is in memory",
-                "leave one of them out",
-            ));
-        }
-        directory.make()?;
+        Ok(found)
+    }
+
+    /// What a new landscape is to be.
+    fn new_facts(&self) -> Facts {
         let is_demo = self.demo.is_some() || self.preset.as_deref() == Some("demo");
         let now = Clock::wall().now();
         let start = || if is_demo { demo::start() } else { now };
         let start_time = self.start_time.map_or_else(start, |when| when.behind(now));
-        let facts = Facts {
+        Facts {
             name: self.which.landscape.clone(),
             gardener_version: self.gardener_version.clone().unwrap_or_else(|| landscape::GARDENER_VERSION.to_owned()),
             profile: self.profile.clone().unwrap_or_else(|| "documents".to_owned()),
@@ -288,9 +260,7 @@ impl Arguments {
             history: self.history.unwrap_or_default(),
             demo: is_demo,
             ephemeral: self.ephemeral.then(|| Ephemeral { kubeconfig: self.kubeconfig.path() }),
-        };
-        directory.write_facts(&facts)?;
-        Ok(facts)
+        }
     }
 
     /// A landscape that has run has a log. Without it, it would be another one under the same name.
@@ -345,149 +315,6 @@ impl Arguments {
                 ),
             )),
         }
-    }
-}
-
-/// A host that was started.
-struct Starting {
-    child: Child,
-    /// Bytes of its file that are of earlier starts; `None`: it does not write into the file.
-    said: Option<u64>,
-    /// Whether the landscape is new: what a start that failed made is nobody's.
-    is_new: bool,
-}
-
-/// Starts the host, in the background unless it is to stay.
-fn start(directory: &Directory, arguments: &Arguments) -> Result<Starting, Failure> {
-    let failed = |error: std::io::Error| Failure::Failed(format!("cannot start the host: {error}"));
-    let path = directory.join(HOST_LOG);
-    let is_new = !directory.join("log").exists();
-    let said = std::fs::metadata(&path).map_or(0, |file| file.len());
-    let mut command = Command::new(std::env::current_exe().map_err(failed)?);
-    command.args(["component", "host", "--data-dir"]).arg(directory.path()).stdin(Stdio::null()).process_group(0);
-    // Huge pages would make each of a landscape's eight processes hold some megabytes that it never touches. What is set
-    // for the host holds for the processes that it starts.
-    command.env("MIMALLOC_ALLOW_THP", "0");
-    if arguments.foreground {
-        command.stdout(Stdio::null());
-    } else {
-        let log = File::options().create(true).append(true).open(&path).map_err(failed)?;
-        command.stderr(log.try_clone().map_err(failed)?).stdout(log);
-    }
-    if arguments.start_empty {
-        command.arg("--start-empty");
-    }
-    let own = Some(std::process::id()).filter(|_| arguments.foreground);
-    let parent = || owner::parent().filter(|_| arguments.ephemeral);
-    if let Some(pid) = own.or(arguments.owner).or_else(parent) {
-        command.args(["--owner", &pid.to_string()]);
-    }
-    let child = command.spawn().map_err(failed)?;
-    Ok(Starting { child, said: (!arguments.foreground).then_some(said), is_new })
-}
-
-impl Starting {
-    /// What it has said so far.
-    fn lines(&self, directory: &Directory) -> Vec<String> {
-        let Some(said) = self.said else { return Vec::new() };
-        let text = std::fs::read(directory.join(HOST_LOG)).unwrap_or_default();
-        let new = text.get(usize::try_from(said).unwrap_or(usize::MAX)..).unwrap_or_default();
-        String::from_utf8_lossy(new).lines().map(str::to_owned).collect()
-    }
-
-    /// What it said that its user should know.
-    fn notes(&self, directory: &Directory) -> Vec<String> {
-        let is_note = |line: &String| line.starts_with("note: ") || line.starts_with("warning: ");
-        self.lines(directory).into_iter().filter(is_note).collect()
-    }
-
-    /// Fails if it has ended.
-    fn still_runs(&mut self, directory: &Directory) -> Result<(), Failure> {
-        match self.child.try_wait() {
-            Ok(Some(status)) => Err(self.failure(directory, status.code())),
-            Ok(None) | Err(_) => Ok(()),
-        }
-    }
-
-    /// Why it ended, as it says itself.
-    fn failure(&self, directory: &Directory, code: Option<i32>) -> Failure {
-        let lines = self.lines(directory);
-        if self.is_new {
-            // Nobody has used it: the next start may be told something else.
-            let _ = directory.purge();
-        }
-        let error = lines.iter().rev().find_map(|line| line.strip_prefix("error: "));
-        let hint = lines.iter().rev().find_map(|line| line.strip_prefix("hint: ")).unwrap_or_default();
-        match (code, error) {
-            (Some(4), Some(error)) => Failure::Held(error.to_owned()),
-            (Some(2), Some(error)) => Failure::input(error, hint),
-            (_, Some(error)) => Failure::Failed(error.to_owned()),
-            (Some(code), None) => {
-                Failure::Failed(format!("the host ended with exit code {code}; see `terrarium logs host`"))
-            }
-            (None, None) => Failure::Failed("the host was killed; see `terrarium logs host`".to_owned()),
-        }
-    }
-}
-
-async fn wait_for_host(
-    directory: &Directory,
-    mut host: Option<&mut Starting>,
-    limit: DateTime<Utc>,
-) -> Result<Client, Failure> {
-    let wall = Clock::wall();
-    loop {
-        // A file that a killed host has left behind is still there when the new one takes the lock.
-        let is_ours = |pid: u32| host.as_ref().is_none_or(|host| host.child.id() == pid);
-        if directory.host()?.is_some_and(|file| is_ours(file.pid)) {
-            return Client::of(directory);
-        }
-        if let Some(host) = &mut host {
-            host.still_runs(directory)?;
-        }
-        if wall.now() >= limit {
-            let log = directory.join(HOST_LOG);
-            let lines = last_lines(&log);
-            return Err(Failure::Failed(format!("the host is not ready; {} ends with:\n{lines}", log.display())));
-        }
-        wall.sleep(LOOK, TimerClass::Work).await;
-    }
-}
-
-fn last_lines(path: &Path) -> String {
-    let text = std::fs::read_to_string(path).unwrap_or_default();
-    let lines: Vec<&str> = text.lines().collect();
-    lines[lines.len().saturating_sub(LAST_LINES)..].join("\n")
-}
-
-/// Waits until every APIService and every Deployment of the components is available and every Seed is ready.
-async fn wait_for_components(
-    client: &Client,
-    directory: &Directory,
-    mut host: Option<&mut Starting>,
-    limit: DateTime<Utc>,
-) -> Result<(), Failure> {
-    let (context, wall) = (client.context(), Clock::wall());
-    loop {
-        let missing = match look(client, &context).await {
-            // Ready a moment before the landscape has all that it begins with, and time may go.
-            Ok(None) => match client.clock().await {
-                Ok(clock) if !clock.waits_for.holds.iter().any(|hold| hold == START) => return Ok(()),
-                Ok(_) => "the landscape is not complete yet".to_owned(),
-                Err(failure) => failure.to_string(),
-            },
-            Ok(Some(Missing::Refused(line))) => return Err(Failure::Refused(line)),
-            Ok(Some(Missing::Yet(missing))) => missing,
-            // Clusters come into being, gardener-apiservers come and go: as long as there is time it may get better.
-            Err(error) => error.to_string(),
-        };
-        if let Some(host) = &mut host {
-            host.still_runs(directory)?;
-        }
-        if wall.now() >= limit {
-            return Err(Failure::Failed(format!("not ready: {missing}")));
-        }
-        wall.sleep(LOOK, TimerClass::Work).await;
     }
 }
 

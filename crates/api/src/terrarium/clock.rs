@@ -52,6 +52,9 @@ pub struct ClockStatus {
     /// Where it is being advanced to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<MicroTime>,
+    /// Who advances it, and since when in wall time.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub advanced_by: String,
     /// Whether everything that can be done now has been done, as far as was reported.
     #[serde(skip_serializing_if = "is_zero")]
     pub settled: bool,

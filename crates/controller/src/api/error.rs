@@ -63,8 +63,35 @@ impl Error {
         self.reason() == apimachinery::status::reason::CONFLICT
     }
 
+    /// Whether the same may succeed a moment later: others write, or the server is not there, overloaded or not whole.
+    pub fn is_passing(&self) -> bool {
+        match self {
+            Self::Transport(_) => true,
+            Self::Api(status) => matches!(status.code, 409 | 429 | 500..=599),
+            Self::Decode(_) | Self::Failed(_) => false,
+        }
+    }
+
     /// 409 because the name is taken.
     pub fn is_already_exists(&self) -> bool {
         self.reason() == apimachinery::status::reason::ALREADY_EXISTS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_pass_is_told_from_what_stays() {
+        let refused = |code: u16| Error::Api(Box::new(Status { code, ..Status::default() }));
+        for (code, passes) in [(409, true), (429, true), (500, true), (503, true), (504, true)] {
+            assert_eq!(refused(code).is_passing(), passes, "{code}");
+        }
+        for code in [400, 401, 403, 404, 405, 410, 422] {
+            assert!(!refused(code).is_passing(), "{code}");
+        }
+        assert!(Error::Transport(TransportError::Unreachable("nobody is there".to_owned())).is_passing());
+        assert!(!Error::Decode("no JSON".to_owned()).is_passing());
     }
 }

@@ -30,7 +30,7 @@ pub(super) fn spawn(shared: &Arc<Shared>, acceptor: &TlsAcceptor, stream: TcpStr
     let open = OnDrop(shared.clone(), |open| open.connections -= 1);
     let (shared, acceptor) = (shared.clone(), acceptor.clone());
     let tasks = shared.tasks.clone();
-    tasks.spawn(finishing(tasks.clone(), async move {
+    tasks.spawn_apart(finishing(tasks.clone(), async move {
         let _open = open;
         run(shared, acceptor, stream).await;
     }));
@@ -89,7 +89,7 @@ struct OnTasks(Tasks);
 
 impl<F: Future<Output = ()> + Send + 'static> hyper::rt::Executor<F> for OnTasks {
     fn execute(&self, future: F) {
-        self.0.spawn(finishing(self.0.clone(), future));
+        self.0.spawn_apart(finishing(self.0.clone(), future));
     }
 }
 

@@ -187,10 +187,10 @@ impl Serving {
     /// Serves as the process that it is, until `end` resolves or a task of `tasks`, which it was given, panics; then stops
     /// both. How it ended.
     pub async fn until<T>(self, end: impl Future<Output = T>, tasks: &Tasks) -> Exit {
-        let (end, panicked) = (std::pin::pin!(end), std::pin::pin!(tasks.panicked()));
+        let (end, panicked) = (std::pin::pin!(end), std::pin::pin!(tasks.panic()));
         let exit = match select(end, panicked).await {
             Either::Left(_) => Exit::default(),
-            Either::Right(_) => Exit { code: 1, last_line: "a task panicked".to_owned() },
+            Either::Right((last_line, _)) => Exit { code: 1, last_line },
         };
         self.stop();
         self.ended().await;

@@ -5,7 +5,8 @@ use std::io;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use process::child::Ready;
+use process::child::{Ready, Said};
+use process::panics::Panicked;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
@@ -29,6 +30,8 @@ pub(super) struct Process {
 pub(super) enum News {
     /// It is ready.
     Ready(Ready),
+    /// Something in it panicked, and it goes on.
+    Panicked(Panicked),
     /// It prints.
     Line(String),
     /// It has ended, and everything that it printed was heard.
@@ -67,10 +70,11 @@ impl Process {
             tokio::select! {
                 biased;
                 line = next(output) => match line {
-                    Some(line) => match serde_json::from_str(&line) {
-                        Ok(ready) => return Ok(News::Ready(ready)),
-                        Err(_) => return Ok(News::Line(line)),
-                    },
+                    Some(line) => return Ok(match Said::read(&line) {
+                        Some(Said::Ready(ready)) => News::Ready(ready),
+                        Some(Said::Panicked(panicked)) => News::Panicked(panicked),
+                        None => News::Line(cut(line)),
+                    }),
                     None => self.output = None,
                 },
                 line = next(errors) => match line {
@@ -79,6 +83,11 @@ impl Process {
                 },
             }
         }
+    }
+
+    /// Its id; `None`: it has ended.
+    pub(super) fn id(&self) -> Option<u32> {
+        self.child.id()
     }
 
     /// Asks it to end.

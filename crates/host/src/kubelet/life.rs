@@ -5,12 +5,13 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::sync::Arc;
 
-use api::kubernetes::core::Pod;
+use api::kubernetes::core::{ContainerStateTerminated, Pod};
 use apimachinery::meta::{DeleteOptions, Preconditions};
 use chrono::{DateTime, TimeDelta, Utc};
 use clock::TimerClass;
 use controller::{Api, ObjectKey};
 use process::Shutdown;
+use process::panics::Panicked;
 use tokio::sync::oneshot;
 
 use super::child::{GRACE, News, Process};
@@ -31,6 +32,11 @@ pub(super) async fn run(
     launch: Result<Program, String>,
     stopped: oneshot::Receiver<()>,
 ) {
+    let last = status::before(&pod, &kubelet.options.before, kubelet.context.clock.now());
+    let had_one = pod.status.container_statuses.first().is_some_and(|container| container.state.running.is_some());
+    if let Some(last) = last.as_ref().filter(|_| had_one) {
+        kubelet.options.logs.lost(key, &last.message);
+    }
     let mut life = Life {
         api: kubelet.api.within(&key.cluster, &key.namespace),
         kubelet,
@@ -39,7 +45,9 @@ pub(super) async fn run(
         // A pod that had a process before this kubelet came: the machine was restarted under it.
         restarts: pod.status.container_statuses.first().map_or(0, |container| container.restart_count + 1),
         failures: 0,
-        last: None,
+        last,
+        panicked: None,
+        state: State::Creating,
         pod: Pod::clone(&pod),
     };
     life.go_on(launch).await;
@@ -88,7 +96,10 @@ struct Life<'a> {
     restarts: i32,
     /// How often in a row its process failed.
     failures: u32,
-    last: Option<Ended>,
+    last: Option<ContainerStateTerminated>,
+    /// The last panic after which its process went on.
+    panicked: Option<Panicked>,
+    state: State,
 }
 
 impl Life<'_> {
@@ -125,7 +136,7 @@ impl Life<'_> {
             }
             let clean = ended.finished_at - ended.started_at >= status::CLEAN_RECORD;
             self.failures = if clean { 1 } else { self.failures.saturating_add(1) };
-            self.last = Some(ended);
+            self.last = Some(status::terminated(&ended));
             let pause = status::back_off(self.failures);
             if pause > TimeDelta::zero() {
                 self.write(&State::BackOff(pause)).await;
@@ -149,17 +160,19 @@ impl Life<'_> {
     /// Runs its process once, to its end.
     async fn once(&mut self, launch: &Program) -> Ended {
         let started_at = self.kubelet.context.clock.now();
+        self.panicked = None;
         self.kubelet.options.logs.begin(self.key, self.restarts == 0);
         let mut process = match Process::start(launch).await {
             Ok(process) => process,
             Err(error) => {
                 let reason = format!("cannot start {}: {error}", launch.path.display());
-                self.kubelet.options.logs.line(self.key, &reason);
-                return self.ended(started_at, None);
+                return self.ended(started_at, None, Some(reason), None);
             }
         };
+        let pid = process.id();
         self.write(&State::Started(started_at)).await;
         let mut patience: Option<clock::Sleep> = None;
+        let mut killed = false;
         loop {
             let is_asked = patience.is_some();
             let news = tokio::select! {
@@ -173,6 +186,7 @@ impl Life<'_> {
                 }
                 () = async { if let Some(patience) = &mut patience { patience.await } }, if is_asked => {
                     process.kill();
+                    killed = true;
                     // Killed once; its end is all that is waited for.
                     patience = Some(Box::pin(std::future::pending()));
                     continue;
@@ -185,39 +199,76 @@ impl Life<'_> {
                     (self.kubelet.options.listener)(self.key, &self.pod, Some(&ready)).await;
                     self.write(&State::Ready(started_at)).await;
                 }
-                Ok(News::Ended(exit)) => return self.ended(started_at, Some(exit)),
+                Ok(News::Panicked(panicked)) => {
+                    let Panicked { name, times, message, .. } = &panicked;
+                    tracing::error!(pod = %self.key, process = pid, name, times, message, "a process goes on after a panic");
+                    self.panicked = Some(panicked);
+                    let state = self.state.clone();
+                    self.write(&state).await;
+                }
+                Ok(News::Ended(exit)) => {
+                    let end = match exit.signal() {
+                        Some(signal) => status::End::Signal(signal),
+                        None => status::End::Code(exit.code().unwrap_or_default()),
+                    };
+                    let has_said = self.kubelet.options.logs.has_lines(self.key);
+                    let words = status::end_words(end, is_asked, killed, has_said);
+                    return self.ended(started_at, Some(exit), words, pid);
+                }
                 Err(error) => {
-                    self.kubelet.options.logs.line(self.key, &format!("cannot hear the process: {error}"));
-                    return self.ended(started_at, None);
+                    let words = format!("it cannot be heard any more, and was killed: {error}");
+                    return self.ended(started_at, None, Some(words), pid);
                 }
             }
         }
     }
 
-    fn ended(&self, started_at: DateTime<Utc>, exit: Option<ExitStatus>) -> Ended {
+    /// Notes an end, with `words` beside those of the process.
+    fn ended(
+        &self,
+        started_at: DateTime<Utc>,
+        exit: Option<ExitStatus>,
+        words: Option<String>,
+        process: Option<u32>,
+    ) -> Ended {
         let signal = exit.and_then(|exit| exit.signal()).unwrap_or(0);
         // As shells count: 128 and the signal; 128 alone if it never was a process.
         let exit_code = exit.map_or(128, |exit| exit.code().unwrap_or(128 + signal));
-        let last_lines = self.kubelet.options.logs.end(self.key, LAST_LINES);
+        let logs = &self.kubelet.options.logs;
+        if let Some(words) = &words {
+            logs.line(self.key, words);
+        }
+        let last_lines = logs.end(self.key, LAST_LINES);
+        let (pod, why) = (self.key, last_lines.lines().last().unwrap_or_default());
+        if self.stop.is_requested && exit_code == 0 {
+            let why = if self.stop.shutdown.is_requested() { "the kubelet stops" } else { "the pod is deleted" };
+            tracing::info!(%pod, process, why, "a process has ended as it was asked to");
+        } else {
+            tracing::warn!(%pod, process, exit_code, signal, why, "a process has ended");
+        }
         Ended { exit_code, signal, started_at, finished_at: self.kubelet.context.clock.now(), last_lines }
     }
 
     async fn write(&mut self, state: &State) {
+        self.state = state.clone();
         let mut new = self.pod.clone();
         let now = self.kubelet.context.clock.now();
-        new.status = status::status(&self.pod, state, self.last.as_ref(), self.restarts, now);
+        new.status = status::status(&self.pod, state, self.last.as_ref(), self.panicked.as_ref(), self.restarts, now);
         loop {
             match self.api.update_status(&self.pod, &new).await {
                 Ok(pod) => self.pod = pod,
                 Err(error) if error.is_conflict() => {
                     // Somebody else changed the pod: labels, or a deletion mark.
-                    if let Ok(Some(pod)) = self.api.get_opt(&self.key.name).await
-                        && pod.metadata.uid == self.pod.metadata.uid
-                    {
-                        let status = std::mem::take(&mut new.status);
-                        self.pod = pod.clone();
-                        new = Pod { status, ..pod };
-                        continue;
+                    match self.api.get_opt(&self.key.name).await {
+                        Ok(Some(pod)) if pod.metadata.uid == self.pod.metadata.uid => {
+                            let status = std::mem::take(&mut new.status);
+                            self.pod = pod.clone();
+                            new = Pod { status, ..pod };
+                            continue;
+                        }
+                        // It is gone, or another one of its name is there.
+                        Ok(_) => {}
+                        Err(error) => tracing::warn!(%error, pod = %self.key, "cannot write the pod's status"),
                     }
                 }
                 Err(error) => tracing::warn!(%error, pod = %self.key, "cannot write the pod's status"),

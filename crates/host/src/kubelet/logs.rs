@@ -65,6 +65,12 @@ struct Inner {
     pods: Mutex<BTreeMap<ObjectKey, PodLogs>>,
 }
 
+impl PodLogs {
+    fn new() -> Self {
+        Self { present: Run::default(), previous: None, changed: watch::Sender::new(0) }
+    }
+}
+
 impl fmt::Debug for Logs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Logs")
@@ -77,14 +83,17 @@ impl Logs {
         Self(Arc::new(Inner { clock, wall: Clock::wall(), pods: Mutex::default() }))
     }
 
+    /// The process that the pod had before nobody has seen the end of: why.
+    pub(super) fn lost(&self, pod: &ObjectKey, why: &str) {
+        self.pods().entry(pod.clone()).or_insert_with(PodLogs::new);
+        self.line(pod, why);
+        self.end(pod, 0);
+    }
+
     /// A process of the pod begins. `is_new`: the pod has had none before.
     pub(super) fn begin(&self, pod: &ObjectKey, is_new: bool) {
         let mut pods = self.pods();
-        let logs = pods.entry(pod.clone()).or_insert_with(|| PodLogs {
-            present: Run::default(),
-            previous: None,
-            changed: watch::Sender::new(0),
-        });
+        let logs = pods.entry(pod.clone()).or_insert_with(PodLogs::new);
         let before = std::mem::take(&mut logs.present);
         logs.previous = (!is_new).then_some(before);
         logs.changed.send_modify(|count| *count += 1);
@@ -102,6 +111,11 @@ impl Logs {
             }
             logs.changed.send_modify(|count| *count += 1);
         }
+    }
+
+    /// Whether the present process of the pod has printed anything.
+    pub(super) fn has_lines(&self, pod: &ObjectKey) -> bool {
+        self.pods().get(pod).is_some_and(|logs| logs.present.count > 0)
     }
 
     /// The process of the pod has ended; its last lines, at most `count`.

@@ -10,7 +10,8 @@
 //! Which pods those are, what is run and with which identity is told by [`Launch`]. What a process prints is
 //! kept in [`Logs`], which `pods/log` reads. All other pods are nobody's business here.
 //!
-//! **Invariants.** At most one process for a pod's uid. A process is stopped by the end of its standard input, and has
+//! **Invariants.** Every end of a process has its reason in `lastState` of the container, as the last line of the pod's
+//! previous log, and in what the host says. At most one process for a pod's uid. A process is stopped by the end of its standard input, and has
 //! [`child::GRACE`] to go; it dies with this process (see [`process::child`]). While a process starts, landscape time is
 //! held. A back-off ends when either clock has passed it.
 
@@ -33,6 +34,7 @@ use process::{Context, Exit};
 use tokio::sync::oneshot;
 
 pub use logs::{LogHook, Logs};
+pub use status::{Before, HEALTHY};
 
 /// What a pod becomes.
 #[derive(Clone, Debug)]
@@ -92,6 +94,8 @@ pub struct Options {
     pub hold: Hold,
     /// What processes print.
     pub logs: Logs,
+    /// Why the processes that pods had before are not there any more.
+    pub before: Before,
 }
 
 impl fmt::Debug for Options {

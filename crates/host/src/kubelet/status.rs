@@ -9,6 +9,7 @@ use api::kubernetes::core::{
 };
 use apimachinery::meta::Time;
 use chrono::{DateTime, TimeDelta, Utc};
+use process::panics::Panicked;
 
 /// The longest back-off.
 const LONGEST_BACK_OFF: TimeDelta = TimeDelta::minutes(5);
@@ -40,9 +41,21 @@ pub(crate) struct Ended {
     pub(crate) signal: i32,
     pub(crate) started_at: DateTime<Utc>,
     pub(crate) finished_at: DateTime<Utc>,
-    /// The last lines that it printed.
+    /// The last lines that it printed, and what the kubelet has to say of its end.
     pub(crate) last_lines: String,
 }
+
+/// Why the processes that pods had before this kubelet are not there any more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Before {
+    /// The landscape was stopped, in order.
+    Stopped,
+    /// Something else: what.
+    Lost(String),
+}
+
+/// Type of a pod's condition: nothing in its process had to be begun anew after a panic.
+pub const HEALTHY: &str = "ControllersHealthy";
 
 /// How long a process that failed for the `failures`th time in a row (from 1) is left alone: not at all at first, then
 /// ten seconds, doubled each time up to five minutes.
@@ -56,7 +69,14 @@ pub(crate) fn back_off(failures: u32) -> TimeDelta {
 }
 
 /// The status of a pod with one container.
-pub(crate) fn status(pod: &Pod, state: &State, last: Option<&Ended>, restarts: i32, now: DateTime<Utc>) -> PodStatus {
+pub(crate) fn status(
+    pod: &Pod,
+    state: &State,
+    last: Option<&ContainerStateTerminated>,
+    panicked: Option<&Panicked>,
+    restarts: i32,
+    now: DateTime<Utc>,
+) -> PodStatus {
     let container = pod.spec.containers.first().cloned().unwrap_or_default();
     let is_ready = matches!(state, State::Ready(_));
     let is_pending = matches!(state, State::Creating | State::Refused(_)) && last.is_none();
@@ -72,9 +92,15 @@ pub(crate) fn status(pod: &Pod, state: &State, last: Option<&Ended>, restarts: i
         let (reason, message) = if holds { ("", "") } else { ("ContainersNotReady", unready.as_str()) };
         set_condition(&mut conditions, type_, holds, reason, message, now);
     }
+    conditions.retain(|condition| panicked.is_some() || condition.r#type != HEALTHY);
+    if let Some(Panicked { name, times, message, .. }) = panicked {
+        let times = if *times == 1 { "once".to_owned() } else { format!("{times} times") };
+        let message = format!("{name} panicked {times}, and was begun anew: {message}");
+        set_condition(&mut conditions, HEALTHY, false, "Panicked", &message, now);
+    }
     let container_status = ContainerStatus {
         state: container_state(pod, &container.name, state),
-        last_state: last.map(terminated).unwrap_or_default(),
+        last_state: ContainerState { terminated: last.cloned(), ..ContainerState::default() },
         ready: is_ready,
         restart_count: restarts,
         image_id: container.image.clone(),
@@ -121,19 +147,83 @@ fn container_state(pod: &Pod, container: &str, state: &State) -> ContainerState 
     }
 }
 
-fn terminated(ended: &Ended) -> ContainerState {
+/// The end of a process, as a container's state says it.
+pub(crate) fn terminated(ended: &Ended) -> ContainerStateTerminated {
     let reason = if ended.exit_code == 0 { "Completed" } else { "Error" };
-    ContainerState {
-        terminated: Some(ContainerStateTerminated {
-            exit_code: ended.exit_code,
-            signal: ended.signal,
-            reason: reason.to_owned(),
-            message: ended.last_lines.clone(),
-            started_at: Time::from_instant(ended.started_at),
-            finished_at: Time::from_instant(ended.finished_at),
-            container_id: String::new(),
-        }),
-        ..ContainerState::default()
+    ContainerStateTerminated {
+        exit_code: ended.exit_code,
+        signal: ended.signal,
+        reason: reason.to_owned(),
+        message: ended.last_lines.clone(),
+        started_at: Time::from_instant(ended.started_at),
+        finished_at: Time::from_instant(ended.finished_at),
+        container_id: String::new(),
+    }
+}
+
+/// How the last process ended of a pod that had some before this kubelet. One that ran was not seen to end.
+///
+/// Source: k8s.io/kubernetes pkg/kubelet/kubelet_pods.go (convertToAPIContainerStatuses: a container that is not found).
+pub(crate) fn before(pod: &Pod, why: &Before, now: DateTime<Utc>) -> Option<ContainerStateTerminated> {
+    let container = pod.status.container_statuses.first()?;
+    let Some(running) = &container.state.running else { return container.last_state.terminated.clone() };
+    let (exit_code, reason, message) = match why {
+        Before::Stopped => (0, "Completed", "the landscape was stopped".to_owned()),
+        Before::Lost(why) => (137, "ContainerStatusUnknown", why.clone()),
+    };
+    Some(ContainerStateTerminated {
+        exit_code,
+        signal: 0,
+        reason: reason.to_owned(),
+        message,
+        started_at: running.started_at,
+        finished_at: Time::from_instant(now),
+        container_id: String::new(),
+    })
+}
+
+/// What is to be said of the end of a process beside its own words, which say why it ended by itself with a failure; `None`:
+/// nothing. `asked`: it was asked to end; `killed`: it did not, and was killed.
+pub(crate) fn end_words(exit: End, asked: bool, killed: bool, said_something: bool) -> Option<String> {
+    match exit {
+        End::Signal(_) if killed => {
+            Some(format!("it did not end within {} s of being asked to, and was killed", super::child::GRACE.as_secs()))
+        }
+        End::Signal(9) => {
+            Some("it was killed by signal 9 (SIGKILL): by somebody, or by the system for want of memory".to_owned())
+        }
+        End::Signal(signal) => Some(format!("it was ended by signal {signal}{}", signal_name(signal))),
+        End::Code(0) if !asked => Some("it ended with exit code 0, although nobody asked it to".to_owned()),
+        End::Code(code) if code != 0 && !said_something => {
+            Some(format!("it ended with exit code {code}, without a word"))
+        }
+        End::Code(_) => None,
+    }
+}
+
+/// How a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// By itself.
+    Code(i32),
+    /// By a signal.
+    Signal(i32),
+}
+
+fn signal_name(signal: i32) -> &'static str {
+    match signal {
+        1 => " (SIGHUP)",
+        2 => " (SIGINT)",
+        3 => " (SIGQUIT)",
+        4 => " (SIGILL)",
+        6 => " (SIGABRT)",
+        7 => " (SIGBUS)",
+        8 => " (SIGFPE)",
+        11 => " (SIGSEGV)",
+        15 => " (SIGTERM)",
+        24 => " (SIGXCPU)",
+        25 => " (SIGXFSZ)",
+        _ => "",
     }
 }
 
@@ -200,7 +290,7 @@ mod tests {
             (State::Started(at(1)), "Running", "False"),
             (State::Ready(at(1)), "Running", "True"),
         ] {
-            pod.status = status(&pod, &state, None, 0, at(1));
+            pod.status = status(&pod, &state, None, None, 0, at(1));
             assert_eq!(pod.status.phase, phase, "{state:?}");
             let condition = pod.status.conditions.iter().find(|it| it.r#type == "Ready").expect("there");
             assert_eq!(condition.status, ready, "{state:?}");
@@ -217,7 +307,8 @@ mod tests {
             finished_at: at(2),
             last_lines: "error: skew".to_owned(),
         };
-        let status = status(&pod(), &State::BackOff(TimeDelta::seconds(80)), Some(&ended), 4, at(2));
+        let last = terminated(&ended);
+        let status = status(&pod(), &State::BackOff(TimeDelta::seconds(80)), Some(&last), None, 4, at(2));
         let container = &status.container_statuses[0];
         let waiting = container.state.waiting.as_ref().expect("waiting");
         assert_eq!(waiting.reason, "CrashLoopBackOff");
@@ -228,5 +319,62 @@ mod tests {
         let last = container.last_state.terminated.as_ref().expect("terminated");
         assert_eq!((last.exit_code, last.reason.as_str(), last.message.as_str()), (3, "Error", "error: skew"));
         assert_eq!((container.restart_count, status.phase.as_str()), (4, "Running"));
+    }
+
+    #[test]
+    fn every_end_has_a_reason() {
+        let words = |end, asked, killed, said| end_words(end, asked, killed, said).unwrap_or_default();
+        for (end, asked, killed, said, expected) in [
+            (End::Code(3), false, false, true, ""),
+            (End::Code(0), true, false, true, ""),
+            (End::Code(0), true, false, false, ""),
+            (End::Code(0), false, false, true, "it ended with exit code 0, although nobody asked it to"),
+            (End::Code(1), false, false, false, "it ended with exit code 1, without a word"),
+            (End::Code(1), true, false, false, "it ended with exit code 1, without a word"),
+            (End::Signal(9), true, true, true, "it did not end within 10 s of being asked to, and was killed"),
+            (
+                End::Signal(9),
+                false,
+                false,
+                true,
+                "it was killed by signal 9 (SIGKILL): by somebody, or by the system for want of memory",
+            ),
+            (End::Signal(11), false, false, true, "it was ended by signal 11 (SIGSEGV)"),
+            (End::Signal(40), false, false, true, "it was ended by signal 40"),
+        ] {
+            assert_eq!(words(end, asked, killed, said), expected, "{end:?}");
+        }
+    }
+
+    #[test]
+    fn a_process_of_before_has_a_reason_for_its_end() {
+        let mut pod = pod();
+        let lost = Before::Lost("the host was killed".to_owned());
+        assert_eq!(before(&pod, &lost, at(9)), None, "it never had a process");
+        pod.status = status(&pod, &State::Ready(at(1)), None, None, 0, at(1));
+        let ended = before(&pod, &lost, at(9)).expect("it ran");
+        assert_eq!((ended.exit_code, ended.reason.as_str()), (137, "ContainerStatusUnknown"));
+        assert_eq!((ended.message.as_str(), ended.started_at), ("the host was killed", Time::from_instant(at(1))));
+        let ended = before(&pod, &Before::Stopped, at(9)).expect("it ran");
+        assert_eq!((ended.exit_code, ended.message.as_str()), (0, "the landscape was stopped"));
+        pod.status = status(&pod, &State::BackOff(TimeDelta::seconds(10)), Some(&ended), None, 1, at(9));
+        assert_eq!(before(&pod, &lost, at(10)), Some(ended), "its end is known");
+    }
+
+    #[test]
+    fn a_panic_that_was_survived_is_a_condition() {
+        let mut pod = pod();
+        let panicked = Panicked {
+            name: "shoot-care".to_owned(),
+            times: 2,
+            message: "index (a.rs:7)".to_owned(),
+            pause_seconds: 2,
+        };
+        pod.status = status(&pod, &State::Ready(at(1)), None, Some(&panicked), 0, at(1));
+        let condition = pod.status.conditions.iter().find(|it| it.r#type == HEALTHY).expect("there");
+        assert_eq!(condition.message, "shoot-care panicked 2 times, and was begun anew: index (a.rs:7)");
+        assert_eq!((condition.status.as_str(), condition.reason.as_str()), ("False", "Panicked"));
+        pod.status = status(&pod, &State::Ready(at(1)), None, None, 0, at(1));
+        assert!(pod.status.conditions.iter().all(|it| it.r#type != HEALTHY), "a new process has not panicked");
     }
 }

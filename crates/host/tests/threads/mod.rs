@@ -94,6 +94,7 @@ impl World {
             transport,
             dial: Some(self.clock.dial()),
             output: Output::new(|_| {}),
+            panicked: None,
         };
         let (stop, stopped) = oneshot::channel();
         let (ready, is_ready) = oneshot::channel();

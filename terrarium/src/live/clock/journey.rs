@@ -31,7 +31,7 @@ use tokio::sync::Notify;
 use super::goal::{DELETED, Destination, Goal};
 use super::{time, wall};
 use crate::failure::Failure;
-use crate::live::client::Client;
+use crate::live::client::{Client, participant};
 use crate::simulate::{Line, Story};
 
 /// Wall time between two looks at a clock that moves.
@@ -92,7 +92,7 @@ pub(super) fn go(
 }
 
 fn travel(client: Client, goal: Goal, manners: Manners, steps: Sender<Telling>) -> Result<(), Failure> {
-    let participant = format!("clock-{}", std::process::id());
+    let participant = participant(std::process::id());
     let name = http::HeaderValue::from_str(&participant).map_err(|error| Failure::Failed(error.to_string()))?;
     let setup = Setup {
         identity: Identity { component: "terrarium".into(), instance: "terrarium".into(), version: "".into() },
@@ -102,6 +102,7 @@ fn travel(client: Client, goal: Goal, manners: Manners, steps: Sender<Telling>) 
         // Every grant closes a step.
         dial: None,
         output: Output::new(process::child::say),
+        panicked: None,
     };
     let teller = Teller::new(steps);
     let reports = TellingReports {

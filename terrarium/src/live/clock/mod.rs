@@ -10,7 +10,7 @@ mod tally;
 
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use clap::{Args, Subcommand};
-use clock::Clock;
+use clock::{Clock, TimerClass};
 use host::clock_object;
 use host::clock_service::ClockState;
 use host::timekeeper::Mode;
@@ -29,6 +29,10 @@ use self::tally::Tally;
 
 /// With more Shoots than this, what happened is counted instead of told line by line.
 const TOLD_SHOOTS: usize = 10;
+
+/// Wall time that the client of a command has to notice that it was ended, and between two looks whether it has.
+const LEAVE_PATIENCE: TimeDelta = TimeDelta::seconds(1);
+const LOOK: TimeDelta = TimeDelta::milliseconds(20);
 
 /// Show or move landscape time
 #[derive(Debug, Args)]
@@ -66,6 +70,8 @@ enum Command {
         #[command(flatten)]
         options: MoveOptions,
     },
+    /// End what advances the clock, whoever began it; its client may be gone
+    Stop,
     /// Stop landscape time; `advance` and `until` still move it
     Pause,
     /// End a pause, or a stop for a live-lock
@@ -147,6 +153,14 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     let (goal, options) = match arguments.command.as_ref().unwrap_or(&Command::Show) {
         Command::Advance { by, options } => (Goal::of_distance(*by), options),
         Command::Until { until, shoot, options } => (Goal::of(until, shoot.as_ref())?, options),
+        Command::Stop => {
+            let (ended, state) = block_on(stop(&client))?;
+            let line = ended.unwrap_or_else(|| "nobody advances the clock".to_owned());
+            if !as_json {
+                output.line(&line)?;
+            }
+            return tell(&state, as_json, output);
+        }
         other => {
             let state = block_on(command(&client, other))?;
             return tell(&state, as_json, output);
@@ -191,8 +205,28 @@ async fn command(client: &Client, command: &Command) -> Result<ClockState, Failu
         Command::Resume => client.set_clock(json!({ "paused": false })).await,
         Command::Rate { rate } => set_mode(client, Mode::Rate(*rate)).await,
         Command::Mode { mode } => set_mode(client, *mode).await,
-        Command::Show | Command::Advance { .. } | Command::Until { .. } => client.clock().await,
+        Command::Show | Command::Stop | Command::Advance { .. } | Command::Until { .. } => client.clock().await,
     }
+}
+
+/// Ends the command at work, if there is one: what was ended, and the clock. Its client, if it is there, ends by itself; time
+/// does not wait for one that was killed.
+async fn stop(client: &Client) -> Result<(Option<String>, ClockState), Failure> {
+    let before = client.clock().await?;
+    let (Some(target), Some(advance)) = (before.target, before.advance) else {
+        return Ok((None, client.clock().await?));
+    };
+    let mut state = client.command("cancel").await?;
+    let limit = wall().now() + LEAVE_PATIENCE;
+    while let Some(name) = advance.participant.as_ref().filter(|name| state.participants.contains_key(*name)) {
+        if wall().now() >= limit {
+            state = client.leave(name).await?;
+            break;
+        }
+        wall().sleep(LOOK, TimerClass::Work).await;
+        state = client.clock().await?;
+    }
+    Ok((Some(format!("ended the advance to {} by {advance}", time(target))), state))
 }
 
 /// Sets how time goes by itself; a pause stays.
@@ -213,7 +247,8 @@ fn tell(state: &ClockState, as_json: bool, output: &mut Output) -> Result<(), Fa
 pub(crate) fn summary(state: &ClockState) -> String {
     let paused = if state.paused { ", paused" } else { "" };
     let next = state.next.map_or_else(String::new, |next| format!(" · next timer {}", time(next)));
-    let target = state.target.map_or_else(String::new, |target| format!(" · on its way to {}", time(target)));
+    let by = state.advance.as_ref().map_or_else(String::new, |advance| format!(", by {advance}"));
+    let target = state.target.map_or_else(String::new, |target| format!(" · on its way to {}{by}", time(target)));
     format!("{} · {}{paused}{target}{next}", time(state.now), mode_name(state.mode))
 }
 

@@ -142,6 +142,7 @@ fn take_part(
         transport: client.transport(),
         dial: None,
         output: Output::new(process::child::say),
+        panicked: None,
     };
     let reports = ReportsOver { transport: client.transport(), participant: name };
     let exit = participate(setup, reports, std::future::pending(), |context| {

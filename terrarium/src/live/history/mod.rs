@@ -90,7 +90,7 @@ impl Past {
             return Err(Failure::input(what, "`terrarium up` starts it anew; --log sled keeps its history"));
         }
         // A directory that cannot be written is read where it is.
-        let (log, held) = match directory.hold() {
+        let (log, held) = match directory.hold("reads the log") {
             Ok(held) => match Log::open(directory, &facts, true) {
                 Err(Failure::Input { .. }) if !directory.is_writable() => (Log::open_read_only(directory)?, None),
                 log => (log?, Some(held)),

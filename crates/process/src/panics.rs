@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Panics: what is said of them, and how long what panicked is left alone.
+//!
+//! A panic is a fault of this program. It ends no process without a word: [`say_panics`] makes each one a line, with the
+//! task, the message and the place; whoever goes on after one says so ([`Panicked`]).
+//!
+//! **Invariants.** In a simulation nobody catches a panic: it fails the run.
+
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::panic::{Location, PanicHookInfo};
+
+use chrono::TimeDelta;
+use serde::{Deserialize, Serialize};
+
+/// How long what panicked for the first time is left alone, in wall time.
+const FIRST_PAUSE: TimeDelta = TimeDelta::seconds(1);
+/// The longest such pause.
+const LONGEST_PAUSE: TimeDelta = TimeDelta::minutes(5);
+
+thread_local! {
+    /// What the last panic of this thread said, and where it was.
+    static LAST: RefCell<Option<String>> = const { RefCell::new(None) };
+    /// Where the task was spawned that this thread polls.
+    static TASK: Cell<Option<&'static Location<'static>>> = const { Cell::new(None) };
+}
+
+/// Something panicked, and is started again.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Panicked {
+    /// What: a controller, with the object that it was at; or a task.
+    pub name: String,
+    /// How often in this process.
+    pub times: u32,
+    /// What the panic said, and where.
+    pub message: String,
+    /// Wall time until it is started again, in seconds.
+    pub pause_seconds: i64,
+}
+
+/// Gives every panic from now on, as one line, to `say`; once in a process.
+pub fn say_panics(say: impl Fn(&str) + Send + Sync + 'static) {
+    std::panic::set_hook(Box::new(move |info| {
+        let text = described(info);
+        LAST.set(Some(text.clone()));
+        let task = TASK.get().map_or_else(String::new, |task| format!(", task of {}:{}", task.file(), task.line()));
+        let thread = std::thread::current();
+        say(&format!("panic: thread {}{task}: {text}", thread.name().unwrap_or("without a name")));
+    }));
+}
+
+/// How long what panicked for the `times`th time (from 1) is left alone: a second, doubled each time up to five minutes.
+pub fn pause(times: u32) -> TimeDelta {
+    let doubled = FIRST_PAUSE.checked_mul(1 << times.saturating_sub(1).min(16));
+    doubled.map_or(LONGEST_PAUSE, |pause| pause.min(LONGEST_PAUSE))
+}
+
+/// What a caught panic said, and where it was as far as [`say_panics`] has heard of it on this thread.
+pub fn text(payload: &(dyn Any + Send)) -> String {
+    LAST.take().unwrap_or_else(|| message(payload).to_owned())
+}
+
+/// Says which task this thread polls from now on, by where it was spawned; which one before.
+pub(crate) fn enter(task: Option<&'static Location<'static>>) -> Option<&'static Location<'static>> {
+    TASK.replace(task)
+}
+
+fn described(info: &PanicHookInfo<'_>) -> String {
+    let message = message(info.payload());
+    match info.location() {
+        Some(place) => format!("{message} ({}:{})", place.file(), place.line()),
+        None => message.to_owned(),
+    }
+}
+
+fn message(payload: &(dyn Any + Send)) -> &str {
+    let text = payload.downcast_ref::<&str>().copied();
+    text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pause_doubles_from_a_second_to_five_minutes() {
+        let seconds: Vec<i64> = (1..12).map(|times| pause(times).num_seconds()).collect();
+        assert_eq!(seconds, [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300]);
+        assert_eq!((pause(0), pause(u32::MAX)), (FIRST_PAUSE, LONGEST_PAUSE));
+    }
+
+    #[test]
+    fn what_a_panic_said_is_known() {
+        let caught = |panics: fn()| text(&*std::panic::catch_unwind(panics).expect_err("it panics"));
+        assert!(caught(|| panic!("on purpose")).starts_with("on purpose"));
+        assert!(caught(|| panic!("on purpose, {}", 2)).starts_with("on purpose, 2"));
+        assert!(caught(|| std::panic::panic_any(7)).starts_with("no message"));
+    }
+}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Processes that begin and end at bad moments: hosts that are killed, commands that come at once, components that fail.
+
+mod support;
+
+use terrarium_e2e::sandbox::Kubectl;
+
+use support::{in_order, manifest, sandbox};
+
+/// How often a host is killed; `TERRARIUM_TEST_STARTS` says otherwise.
+fn kills() -> u32 {
+    std::env::var_os("TERRARIUM_TEST_STARTS").and_then(|text| text.to_str()?.parse().ok()).unwrap_or(5)
+}
+
+/// A host that was killed is not taken for one that runs, however long the system needs to clear it away; and what comes
+/// after it is whole at once.
+#[test]
+fn up_right_after_the_host_was_killed_starts_another() {
+    let sandbox = sandbox("killed-host");
+    sandbox.terrarium(&["up", "--start-time", "2023-07-27T20:00:00Z"]);
+    for round in 0..kills() {
+        sandbox.kubectl(Kubectl::Newest, "garden", &["create", "configmap", &format!("round-{round}")]);
+        let killed = sandbox.host().expect("it runs");
+        sandbox.kill_host();
+        let output = sandbox.terrarium(&["up"]);
+        in_order(&output, &["ready in "]);
+        assert_ne!(sandbox.host(), Some(killed), "round {round}: {output}");
+        let log = std::fs::read_to_string(sandbox.directory().join("host.log")).expect("the host's log");
+        in_order(&log, &[&format!("the host before, process {killed}, was killed")]);
+    }
+    let all = sandbox.kubectl(Kubectl::Newest, "garden", &["get", "configmaps", "-o", "name"]);
+    for round in 0..kills() {
+        assert!(all.contains(&format!("configmap/round-{round}\n")), "{all}");
+    }
+}
+
+/// One that is asked to stop is not taken for one that runs, either; nor is one that does nothing any more.
+#[test]
+fn up_while_the_host_stops_waits_for_its_end() {
+    let sandbox = sandbox("stopping-host");
+    sandbox.terrarium(&["up", "--log", "memory"]);
+    for _ in 0..2 {
+        let host = sandbox.host().expect("it runs");
+        let asked = std::process::Command::new("kill").arg(host.to_string()).status();
+        assert!(asked.expect("every system has kill").success());
+        in_order(&sandbox.terrarium(&["up"]), &["ready in "]);
+        assert_ne!(sandbox.host(), Some(host));
+    }
+    let host = sandbox.host().expect("it runs");
+    let signal = |name: &str| {
+        let sent = std::process::Command::new("kill").args([name, &host.to_string()]).status();
+        assert!(sent.expect("every system has kill").success());
+    };
+    signal("-STOP");
+    let (code, error) = sandbox.terrarium_refused(&["up", "--wait", "1s"]);
+    signal("-CONT");
+    assert_eq!(code, 4, "{error}");
+    in_order(&error, &["is held by", &format!("process {host} (host)"), "did not become ready in time"]);
+    in_order(&sandbox.terrarium(&["up"]), &["runs already"]);
+}
+
+/// Of several that make a landscape at once each finds the same one, and nobody removes what another made.
+#[test]
+fn commands_that_make_a_landscape_at_once_find_the_same_one() {
+    let sandbox = sandbox("at-once");
+    for round in 0..2 {
+        let words = ["up", "--log", "memory", "--start-time", "2023-07-27T20:00:00Z"];
+        let commands: Vec<_> = (0..3).map(|_| sandbox.start_terrarium(&words)).collect();
+        let outcomes: Vec<_> = commands.into_iter().map(terrarium_e2e::sandbox::Running::wait).collect();
+        assert!(outcomes.iter().all(|(code, _)| *code == Some(0)), "round {round}: {outcomes:?}");
+        let ran = outcomes.iter().filter(|(_, text)| text.contains("runs already")).count();
+        assert_eq!(ran, 2, "round {round}: one host is started, {outcomes:?}");
+        in_order(&sandbox.terrarium(&["status"]), &["landscape default"]);
+        sandbox.terrarium(&["down", "--purge"]);
+        assert!(!sandbox.directory().exists());
+    }
+    // One of them cannot start, since its port is taken: it says so, and takes nothing from the others.
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let port = taken.local_addr().expect("bound").port().to_string();
+    let words = ["up", "--log", "memory", "--port", &port];
+    let commands: Vec<_> = (0..2).map(|_| sandbox.start_terrarium(&words)).collect();
+    for (code, text) in commands.into_iter().map(terrarium_e2e::sandbox::Running::wait) {
+        assert!(code == Some(1) && text.contains("another process listens there"), "{code:?} {text}");
+    }
+    drop(taken);
+    in_order(&sandbox.terrarium(&words), &["ready in "]);
+    // What is said of a landscape holds for who comes second, too.
+    let (code, error) = sandbox.terrarium_refused(&["up", "--seeds", "2"]);
+    assert_eq!(code, 2, "{error}");
+    in_order(&error, &["--seeds contradicts"]);
+}
+
+/// A component that ends, whatever ended it, leaves its reason: in its pod, in the status, and in what the host says.
+#[test]
+fn every_end_of_a_component_leaves_its_reason() {
+    let sandbox = sandbox("ends");
+    sandbox.terrarium(&["up", "--log", "memory", "--clock", "stepped"]);
+    let scheduler = || {
+        let words = sandbox.processes().into_iter().find(|pid| {
+            let words = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            words.contains("gardener-scheduler")
+        });
+        words.map(|pid| pid.to_string())
+    };
+    let signal = |name: &str, pid: &str| {
+        let sent = std::process::Command::new("kill").args([name, pid]).status();
+        assert!(sent.expect("every system has kill").success());
+    };
+    let until = |text: &str| loop {
+        let status = sandbox.terrarium(&["status"]);
+        if status.contains(text) {
+            break status;
+        }
+        std::thread::yield_now();
+    };
+    signal("-9", &scheduler().expect("it runs"));
+    until("with exit code 137: it was killed by signal 9 (SIGKILL): by somebody, or by the system for want of memory");
+    let before = sandbox.kubectl(
+        Kubectl::Newest,
+        "runtime",
+        &["-n", "garden", "logs", "-l", "role=gardener-scheduler", "--previous"],
+    );
+    in_order(&before, &["it was killed by signal 9 (SIGKILL)"]);
+
+    // One that does nothing any more is not waited for, and is told so when it wakes.
+    let silent = loop {
+        if let Some(pid) = scheduler() {
+            break pid;
+        }
+        std::thread::yield_now();
+    };
+    until("gardener-scheduler");
+    let ready = "--for=condition=Ready";
+    let pods = ["-n", "garden", "wait", ready, "pod", "-l", "role=gardener-scheduler", "--timeout=60s"];
+    sandbox.kubectl(Kubectl::Newest, "runtime", &pods);
+    signal("-STOP", &silent);
+    sandbox.terrarium(&["clock", "advance", "2d"]);
+    signal("-CONT", &silent);
+    until("lost the landscape's clock: it had not joined the clock, or had not answered for 30 s of wall time");
+    let log = std::fs::read_to_string(sandbox.directory().join("host.log")).expect("the host's log");
+    in_order(
+        &log,
+        &["a process has ended", "\"signal\":9", "landscape time goes on without it", "lost the landscape's clock"],
+    );
+    sandbox.terrarium(&["down"]);
+    let log = std::fs::read_to_string(sandbox.directory().join("host.log")).expect("the host's log");
+    in_order(&log, &["the landscape stops: SIGTERM", "a process has ended as it was asked to", "the kubelet stops"]);
+}
+
+/// A command that moves time outlives its client, is known, and can be stopped.
+#[test]
+fn an_advance_whose_client_was_killed_can_be_stopped() {
+    let sandbox = sandbox("killed-client");
+    sandbox.terrarium(&["up", "--log", "memory", "--clock", "stepped", "--start-time", "2023-07-27T20:00:00Z"]);
+    // With a Shoot there is something to do on the way, every day of a hundred years.
+    let garden = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "garden", words);
+    garden(&["apply", "-f", &manifest("garden")]);
+    sandbox.terrarium(&["clock", "advance", "1m"]);
+    garden(&["-n", "garden-demo", "apply", "-f", &manifest("shoot")]);
+    in_order(&sandbox.terrarium(&["clock", "stop"]), &["nobody advances the clock"]);
+    let client = sandbox.start_terrarium(&["clock", "advance", "5200w"]);
+    while !sandbox.terrarium(&["clock"]).contains("on its way to") {
+        std::thread::yield_now();
+    }
+    client.kill();
+    let shown = sandbox.terrarium(&["status"]);
+    in_order(&shown, &["on its way to", "by `terrarium clock`, process", "of wall time"]);
+    let (code, error) = sandbox.terrarium_refused(&["clock", "advance", "1h"]);
+    assert_eq!(code, 1, "{error}");
+    in_order(
+        &error,
+        &["already being advanced to", " by `terrarium clock`, process", "\nhint: `terrarium clock stop` ends it"],
+    );
+    let by = ["get", "clocks", "landscape", "-o", "jsonpath={.status.advancedBy}"];
+    in_order(&sandbox.kubectl(Kubectl::Newest, "runtime", &by), &["`terrarium clock`, process", "since"]);
+    in_order(&sandbox.terrarium(&["clock", "stop"]), &["ended the advance to", "by `terrarium clock`, process"]);
+    // Time does not wait for the one that was killed.
+    let output = sandbox.terrarium(&["clock", "advance", "1h"]);
+    assert!(!output.contains("on its way to"), "{output}");
+}
+
+/// A landscape in a directory of its own is named once, in the environment, and is on the list while it runs.
+#[test]
+fn a_landscape_elsewhere_is_named_by_the_environment_and_listed() {
+    let sandbox = sandbox("elsewhere");
+    let place = sandbox.folder().join("mine").to_string_lossy().into_owned();
+    let there = |words: &[&str]| sandbox.terrarium_with(("TERRARIUM_DATA_DIR", &place), words);
+    in_order(&there(&["up", "--log", "memory", "--landscape", "away"]), &["contexts terrarium-away"]);
+    assert!(!sandbox.directory().exists(), "nothing is in the usual place");
+    in_order(&there(&["status"]), &["landscape away"]);
+    in_order(&sandbox.terrarium(&["--data-dir", &place, "status"]), &["landscape away"]);
+    let list = sandbox.terrarium(&["landscape", "list"]);
+    in_order(&list, &["NAME", "DIRECTORY", "away", "running", &place]);
+    sandbox.terrarium(&["up", "--log", "memory"]);
+    let list = sandbox.terrarium(&["landscape", "list", "-o", "name"]);
+    assert_eq!(list, "default\naway\n");
+    // Whoever names another landscape than is there means the one in its usual place; a flag wins over the environment.
+    let usual = ("TERRARIUM_DATA_DIR", place.as_str());
+    let flag = sandbox.directory().to_string_lossy().into_owned();
+    in_order(&sandbox.terrarium_with(usual, &["status", "--data-dir", &flag]), &["landscape default"]);
+    in_order(&sandbox.terrarium_with(("TERRARIUM_DATA_DIR", ""), &["status"]), &["landscape default"]);
+    in_order(&there(&["down"]), &["landscape away stopped"]);
+    assert_eq!(sandbox.terrarium(&["landscape", "list", "-o", "name"]), "default\n");
+    assert_eq!(there(&["landscape", "list", "-o", "name"]), "default\naway\n", "it is named, though it does not run");
+    in_order(&there(&["down", "--purge"]), &["removed its data"]);
+    assert!(!sandbox.folder().join("mine").exists());
+    in_order(&sandbox.terrarium(&["status"]), &["landscape default"]);
+}

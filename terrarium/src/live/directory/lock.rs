@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Who has a landscape's directory: one process at a time, by a lock on its file `lock`.
+//!
+//! Whoever has the lock writes into the file who it is, so others can name it. What the file says counts only while the
+//! lock is held: a process that ends, however it does, leaves its words behind. A process that was killed holds the lock
+//! until the system has taken everything from it, its memory first; so held is not alive.
+//!
+//! **Invariants.** Facts are written, and a directory is removed, by who has the lock only. A lock on a file that is not
+//! in the directory any more, since that was removed meanwhile, is none.
+
+use std::fmt;
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Read, Seek, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::time::Duration;
+
+use super::{Directory, Facts, HostFile};
+use crate::failure::Failure;
+
+/// How often a lock is tried that is held, and the wall time between two tries: who only looks whether it is held has it
+/// for a moment.
+const TRIES: (u32, Duration) = (25, Duration::from_millis(20));
+
+/// What the process behind a landscape does with its directory, in [`Holder`]; other roles are names of commands.
+pub(crate) const HOST: &str = "host";
+
+/// Shows that this process has the landscape, for as long as it lives.
+#[derive(Debug)]
+pub(crate) struct Held {
+    file: File,
+    directory: Directory,
+    /// The host that had the landscape before and did not stop: it was killed, or the machine failed.
+    pub(crate) left_by: Option<HostFile>,
+}
+
+impl Held {
+    /// Says so if the directory was removed or replaced meanwhile. What cannot be looked at is believed to be there.
+    pub(crate) fn gone(&self) -> Option<String> {
+        let identity = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
+        let held = self.file.metadata().map(identity).ok()?;
+        let is_gone = match fs::metadata(self.directory.join("lock")) {
+            Ok(found) => identity(found) != held,
+            Err(error) => matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory),
+        };
+        is_gone.then(|| format!("{} was removed or replaced while its landscape ran", self.directory.path().display()))
+    }
+}
+
+/// Who holds a directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Holder {
+    /// Process id; `None`: it has not said so yet.
+    pub(crate) pid: Option<u32>,
+    /// [`HOST`], or the command.
+    pub(crate) role: String,
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.pid {
+            Some(pid) => write!(f, "process {pid} ({})", self.role),
+            None => f.write_str("another process"),
+        }
+    }
+}
+
+impl Holder {
+    fn read(text: &str) -> Self {
+        let (pid, role) = text.trim().split_once(' ').unwrap_or_default();
+        Self { pid: pid.parse().ok(), role: role.to_owned() }
+    }
+
+    /// Whether it is the process that runs the landscape, ready or not.
+    pub(crate) fn is_host(&self) -> bool {
+        self.role == HOST
+    }
+}
+
+impl Directory {
+    /// Who holds the landscape now.
+    pub(crate) fn holder(&self) -> Result<Option<Holder>, Failure> {
+        let mut file = match File::open(self.join("lock")) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(self.failed("open the lock of", &error)),
+            Ok(file) => file,
+        };
+        match file.try_lock_shared() {
+            Ok(()) => Ok(None),
+            Err(TryLockError::WouldBlock) => {
+                let mut text = String::new();
+                // What cannot be read is not said.
+                let _ = file.read_to_string(&mut text);
+                Ok(Some(Holder::read(&text)))
+            }
+            Err(TryLockError::Error(error)) => Err(self.failed("lock", &error)),
+        }
+    }
+
+    /// Whether a process has the landscape, ready or not.
+    pub(crate) fn is_held(&self) -> Result<bool, Failure> {
+        Ok(self.holder()?.is_some())
+    }
+
+    /// Takes the landscape for this process; `role` says what for.
+    ///
+    /// # Errors
+    /// Another process has it, or there is no directory.
+    pub(crate) fn hold(&self, role: &str) -> Result<Held, Failure> {
+        self.try_hold(role)?.map_err(|holder| Failure::Held(self.is_held_by(&holder)))
+    }
+
+    /// As [`Directory::hold`]; the inner error is who has it.
+    pub(crate) fn try_hold(&self, role: &str) -> Result<Result<Held, Holder>, Failure> {
+        let mut tries = TRIES.0;
+        loop {
+            let options = File::options().create(true).truncate(false).write(true).mode(0o600).to_owned();
+            let mut file = options.open(self.join("lock")).map_err(|error| self.unwritable(&error))?;
+            match file.try_lock() {
+                Ok(()) if self.has_as_lock(&file) => {
+                    let left_by = self.read::<HostFile>("host.json").ok().flatten();
+                    let _ = fs::remove_file(self.join("host.json"));
+                    // Who cannot write there, as the disk is full, is not named.
+                    let text = format!("{} {role}\n", std::process::id());
+                    let _ = file.rewind().and_then(|()| file.set_len(0)).and_then(|()| file.write_all(text.as_bytes()));
+                    return Ok(Ok(Held { file, directory: self.clone(), left_by }));
+                }
+                // The directory was removed after the file was opened; it may have been made anew.
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) if tries > 0 => {
+                    tries -= 1;
+                    pause();
+                }
+                Err(TryLockError::WouldBlock) => {
+                    let holder = self.holder()?;
+                    return Ok(Err(holder.unwrap_or(Holder { pid: None, role: String::new() })));
+                }
+                Err(TryLockError::Error(error)) => return Err(self.failed("lock", &error)),
+            }
+        }
+    }
+
+    /// Makes a landscape, unless there is one; what it is, and whether this made it. `None`: another process has the
+    /// directory, and may be about to make it.
+    pub(crate) fn create(&self, facts: impl FnOnce() -> Facts) -> Result<Option<(Facts, bool)>, Failure> {
+        self.make()?;
+        let held = match self.try_hold("up") {
+            Ok(Ok(held)) => held,
+            Ok(Err(_)) => return Ok(None),
+            // Somebody removed it at the same time.
+            Err(_) if !self.path().exists() => return Ok(None),
+            Err(failure) => return Err(failure),
+        };
+        if let Some(facts) = self.facts()? {
+            return Ok(Some((facts, false)));
+        }
+        let facts = facts();
+        self.write_facts(&facts)?;
+        drop(held);
+        Ok(Some((facts, true)))
+    }
+
+    /// That somebody has it, as a failure says it.
+    pub(crate) fn is_held_by(&self, holder: &Holder) -> String {
+        format!("{} is held by {holder}", self.path().display())
+    }
+
+    fn unwritable(&self, error: &io::Error) -> Failure {
+        match error.kind() {
+            io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => {
+                let what = format!("cannot write to {}: {error}", self.path().display());
+                Failure::input(what, "`terrarium log`, `at` and `replay` read it where it is; `up` needs a copy")
+            }
+            _ => self.failed("open the lock of", error),
+        }
+    }
+
+    /// Whether a file that was opened as the lock still is it.
+    fn has_as_lock(&self, file: &File) -> bool {
+        let identity = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
+        let there = fs::metadata(self.join("lock")).map(identity);
+        matches!((there, file.metadata().map(identity)), (Ok(there), Ok(opened)) if there == opened)
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the wait for another process, in wall time")]
+fn pause() {
+    std::thread::sleep(TRIES.1);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+
+    fn directory(name: &str) -> Directory {
+        let path: PathBuf = std::env::temp_dir().join(format!("terrarium-lock-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        let directory = Directory { path };
+        directory.make().expect("a folder for temporary files");
+        directory
+    }
+
+    fn facts(name: &str) -> Facts {
+        serde_json::from_value(serde_json::json!({
+            "name": name, "gardenerVersion": "v1.120.0", "profile": "documents", "seed": 1, "seeds": 1,
+            "startTime": "2023-07-27T20:00:00Z", "log": "memory", "durable": true, "port": 0,
+        }))
+        .expect("facts")
+    }
+
+    #[test]
+    fn who_holds_a_directory_is_named_and_only_while_it_does() {
+        let directory = directory("named");
+        assert_eq!(directory.holder(), Ok(None));
+        let held = directory.hold("doctor").expect("free");
+        let me = Holder { pid: Some(std::process::id()), role: "doctor".to_owned() };
+        assert_eq!(directory.holder(), Ok(Some(me.clone())));
+        let failure = directory.hold(HOST).expect_err("held");
+        assert_eq!(failure.exit_code(), 4);
+        assert!(failure.to_string().ends_with(&format!(" is held by {me}")), "{failure}");
+        drop(held);
+        assert_eq!(directory.holder(), Ok(None), "its words are still there, and count nothing");
+        let held = directory.hold(HOST).expect("free again");
+        directory.purge(&held).expect("ours");
+        assert!(!directory.path().exists());
+    }
+
+    #[test]
+    fn a_lock_of_a_directory_that_was_removed_is_none() {
+        let directory = directory("removed");
+        let first = directory.hold("up").expect("free");
+        // Opened before the directory was removed, locked after it.
+        let late = File::options().write(true).open(directory.join("lock")).expect("there");
+        directory.purge(&first).expect("ours");
+        drop(first);
+        directory.make().expect("made anew");
+        let second = directory.hold("up").expect("another file");
+        late.try_lock().expect("nobody else has the old file");
+        assert!(!directory.has_as_lock(&late));
+        directory.purge(&second).expect("ours");
+    }
+
+    #[test]
+    fn of_two_that_make_a_landscape_the_first_says_what_it_is() {
+        let directory = directory("two");
+        let (made, by_us) = directory.create(|| facts("first")).expect("free").expect("nobody has it");
+        assert_eq!((made.name.as_str(), by_us), ("first", true));
+        let (found, by_us) = directory.create(|| facts("second")).expect("free").expect("nobody has it");
+        assert_eq!((found.name.as_str(), by_us), ("first", false));
+        let held = directory.hold(HOST).expect("free");
+        assert_eq!(directory.create(|| facts("third")), Ok(None));
+        directory.purge(&held).expect("ours");
+    }
+
+    #[test]
+    fn a_host_that_was_killed_is_known_by_what_it_left() {
+        let directory = directory("left");
+        let held = directory.hold(HOST).expect("free");
+        assert_eq!(held.left_by, None);
+        let host = HostFile { pid: std::process::id(), address: "127.0.0.1:1".to_owned(), program: "0".to_owned() };
+        directory.write_host(&host).expect("ours");
+        assert_eq!(directory.host(), Ok(Some(host.clone())));
+        let other = HostFile { pid: host.pid + 1, ..host.clone() };
+        directory.write_host(&other).expect("ours");
+        assert_eq!(directory.host(), Ok(None), "another process has the lock than wrote the file");
+        directory.write_host(&host).expect("ours");
+        drop(held);
+        assert_eq!(directory.host(), Ok(None));
+        let held = directory.hold(HOST).expect("free");
+        assert_eq!(held.left_by, Some(host));
+        directory.purge(&held).expect("ours");
+    }
+}

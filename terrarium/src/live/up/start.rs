@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Starting a landscape, or finding the one that runs: until it is ready.
+//!
+//! ```text
+//! nobody has the directory ──► start a host ──► it has the directory ──► it answers ──► everything is ready
+//!             ▲                     │                    │
+//!             │                     └── another was faster
+//!             └── it ended: killed, stopped, or its disk is full
+//! ```
+//!
+//! A process that has the directory need not be alive: one that was killed has it until the system has taken everything
+//! from it. So what is true is looked at again and again, in both directions, and nothing is concluded from one look.
+
+use std::fs::File;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+
+use ::host::live::START;
+use chrono::{DateTime, TimeDelta, Utc};
+use clock::{Clock, TimerClass};
+
+use super::{Arguments, Missing, look};
+use crate::failure::Failure;
+use crate::live::client::Client;
+use crate::live::directory::{Directory, Holder, HostFile};
+use crate::live::{down, host, owner};
+
+/// Wall time between two looks at a landscape that starts.
+const LOOK: TimeDelta = TimeDelta::milliseconds(50);
+/// File with what the host says.
+const HOST_LOG: &str = "host.log";
+/// Lines of the host that are shown when it does not become ready.
+const LAST_LINES: usize = 5;
+/// Exit code of a host whose directory another process has.
+const HELD: i32 = 4;
+
+/// A host that was started.
+pub(super) struct Starting {
+    child: Child,
+    /// Bytes of its file that are of earlier starts; `None`: it does not write into the file.
+    said: Option<u64>,
+    /// Whether this command made the landscape: what a start that failed made is nobody's.
+    is_new: bool,
+}
+
+/// What a landscape still lacks.
+enum Lacks {
+    /// Nothing.
+    Nothing,
+    /// Its host is not there yet, or not any more.
+    Host,
+    /// Its host is there; this is missing.
+    This(String),
+}
+
+/// Waits until the landscape is ready, and starts its host whenever nobody has its directory. The host is returned if it is
+/// ours.
+pub(super) async fn bring_up(
+    directory: &Directory,
+    arguments: &Arguments,
+    limit: DateTime<Utc>,
+) -> Result<(Client, Option<Starting>), Failure> {
+    let wall = Clock::wall();
+    let mut ours: Option<Starting> = None;
+    let mut known: Option<Client> = None;
+    // Why a host of ours that lost the directory to another process ended.
+    let mut lost: Option<Failure> = None;
+    let mut is_new = false;
+    loop {
+        if let Some(mut host) = ours.take() {
+            match host.ended() {
+                None => ours = Some(host),
+                // Another process was faster, or removed the landscape: what there is now will be seen.
+                Some(status) if status.code() == Some(HELD) || directory.facts()?.is_none() => {
+                    lost = Some(host.failure(directory, status.code()));
+                }
+                Some(status) => return Err(host.failed(directory, status.code())),
+            }
+        }
+        let holder = directory.holder()?;
+        if directory.facts()?.is_some() || holder.is_none() {
+            match arguments.facts(directory)? {
+                Some((facts, made)) if holder.is_none() && ours.is_none() => {
+                    is_new |= made;
+                    if facts.log != "memory" {
+                        arguments.must_have_log(directory)?;
+                    }
+                    ours = Some(start(directory, arguments, is_new)?);
+                }
+                _ => {}
+            }
+        }
+        let host = directory.host()?;
+        let lacks = match &host {
+            None => Lacks::Host,
+            Some(host) => lacks(directory, host, &mut known, limit).await?,
+        };
+        if let Some(host) = host.filter(|_| arguments.foreground && ours.is_none() && !matches!(lacks, Lacks::Host)) {
+            let name = arguments.which.name();
+            return Err(Failure::Held(format!("landscape {name} runs already, as process {}", host.pid)));
+        }
+        match (lacks, known.take()) {
+            (Lacks::Nothing, Some(client)) => return Ok((client, ours)),
+            (lacks, _) if wall.now() >= limit => {
+                return Err(too_late(directory, &lacks, ours.as_ref(), holder.as_ref(), lost));
+            }
+            (_, client) => known = client,
+        }
+        wall.sleep(LOOK, TimerClass::Work).await;
+    }
+}
+
+/// What the landscape lacks whose host is there, as it says itself; it may be about to end, or have ended.
+async fn lacks(
+    directory: &Directory,
+    host: &HostFile,
+    known: &mut Option<Client>,
+    limit: DateTime<Utc>,
+) -> Result<Lacks, Failure> {
+    if known.as_ref().is_none_or(|client| client.host != *host) {
+        *known = match Client::of(directory) {
+            Ok(client) => Some(client),
+            // It has just ended.
+            Err(Failure::Failed(_)) => None,
+            Err(failure) => return Err(failure),
+        };
+    }
+    let Some(client) = known else { return Ok(Lacks::Host) };
+    let context = client.context();
+    let asked = async {
+        // Who does not tell the time is no host that runs.
+        let Ok(clock) = client.clock().await else { return Ok(Lacks::Host) };
+        Ok(match look(client, &context).await {
+            Ok(Some(Missing::Refused(line))) => return Err(Failure::Refused(line)),
+            Ok(Some(Missing::Yet(missing))) => Lacks::This(missing),
+            // Ready a moment before the landscape has all that it begins with, and time may go.
+            Ok(None) if clock.waits_for.holds.iter().any(|hold| hold == START) => {
+                Lacks::This("the landscape is not complete yet".to_owned())
+            }
+            Ok(None) => Lacks::Nothing,
+            // Clusters come into being, gardener-apiservers come and go: as long as there is time it may get better.
+            Err(error) => Lacks::This(error.to_string()),
+        })
+    };
+    tokio::select! {
+        biased;
+        lacks = asked => lacks,
+        () = Clock::wall().sleep_until(limit, TimerClass::Work) => Ok(Lacks::Host),
+    }
+}
+
+/// Why there was not enough time.
+fn too_late(
+    directory: &Directory,
+    lacks: &Lacks,
+    ours: Option<&Starting>,
+    holder: Option<&Holder>,
+    lost: Option<Failure>,
+) -> Failure {
+    match (lacks, ours, holder) {
+        (Lacks::This(missing), ..) => Failure::Failed(format!("not ready: {missing}")),
+        (_, Some(_), _) => {
+            let log = directory.join(HOST_LOG);
+            Failure::Failed(format!("the host is not ready; {} ends with:\n{}", log.display(), last_lines(&log)))
+        }
+        (_, None, Some(holder)) => {
+            Failure::Held(format!("{}, which did not become ready in time", directory.is_held_by(holder)))
+        }
+        (_, None, None) => lost.unwrap_or_else(|| Failure::Failed("there was no time to start the host".to_owned())),
+    }
+}
+
+fn last_lines(path: &Path) -> String {
+    let text = std::fs::read(path).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(LAST_LINES)..].join("\n")
+}
+
+/// Starts the host, in the background unless it is to stay.
+fn start(directory: &Directory, arguments: &Arguments, is_new: bool) -> Result<Starting, Failure> {
+    let failed = |error: std::io::Error| Failure::Failed(format!("cannot start the host: {error}"));
+    let path = directory.join(HOST_LOG);
+    let said = std::fs::metadata(&path).map_or(0, |file| file.len());
+    let mut command = Command::new(std::env::current_exe().map_err(failed)?);
+    command.args(["component", "host", "--data-dir"]).arg(directory.path()).stdin(Stdio::null()).process_group(0);
+    // Huge pages would make each of a landscape's eight processes hold some megabytes that it never touches. What is set
+    // for the host holds for the processes that it starts.
+    command.env("MIMALLOC_ALLOW_THP", "0");
+    if arguments.foreground {
+        command.stdout(Stdio::null());
+    } else {
+        let log = File::options().create(true).append(true).open(&path).map_err(failed)?;
+        command.stderr(log.try_clone().map_err(failed)?).stdout(log);
+    }
+    if arguments.start_empty {
+        command.arg("--start-empty");
+    }
+    let own = Some(std::process::id()).filter(|_| arguments.foreground);
+    let parent = || owner::parent().filter(|_| arguments.ephemeral);
+    if let Some(pid) = own.or(arguments.owner).or_else(parent) {
+        command.args(["--owner", &pid.to_string()]);
+    }
+    let child = command.spawn().map_err(failed)?;
+    Ok(Starting { child, said: (!arguments.foreground).then_some(said), is_new })
+}
+
+/// Waits until the host ends; a signal is handed on to it.
+pub(super) async fn stay(mut started: Starting, directory: &Directory) -> Result<(), Failure> {
+    let wall = Clock::wall();
+    let mut signal = std::pin::pin!(host::end_signal());
+    loop {
+        tokio::select! {
+            biased;
+            _ = &mut signal => {
+                down::terminate(started.child.id())?;
+                signal.set(host::end_signal());
+            }
+            () = wall.sleep(LOOK, TimerClass::Work) => {}
+        }
+        if let Some(status) = started.child.try_wait().map_err(|error| Failure::Failed(error.to_string()))? {
+            return if status.success() { Ok(()) } else { Err(started.failure(directory, status.code())) };
+        }
+    }
+}
+
+impl Starting {
+    /// What it has said so far.
+    fn lines(&self, directory: &Directory) -> Vec<String> {
+        let Some(said) = self.said else { return Vec::new() };
+        let text = std::fs::read(directory.join(HOST_LOG)).unwrap_or_default();
+        let new = text.get(usize::try_from(said).unwrap_or(usize::MAX)..).unwrap_or_default();
+        String::from_utf8_lossy(new).lines().map(str::to_owned).collect()
+    }
+
+    /// What it said that its user should know.
+    pub(super) fn notes(&self, directory: &Directory) -> Vec<String> {
+        let is_note = |line: &String| line.starts_with("note: ") || line.starts_with("warning: ");
+        self.lines(directory).into_iter().filter(is_note).collect()
+    }
+
+    /// How it ended, if it has.
+    fn ended(&mut self) -> Option<ExitStatus> {
+        self.child.try_wait().ok().flatten()
+    }
+
+    /// Why it ended. A landscape that this command made, and nobody else has taken since, is removed: nobody has used it, and
+    /// the next start may be told something else.
+    fn failed(&self, directory: &Directory, code: Option<i32>) -> Failure {
+        let failure = self.failure(directory, code);
+        if self.is_new
+            && let Ok(Ok(held)) = directory.try_hold("up")
+        {
+            let _ = directory.purge(&held);
+        }
+        failure
+    }
+
+    /// Why it ended, as it says itself.
+    fn failure(&self, directory: &Directory, code: Option<i32>) -> Failure {
+        let lines = self.lines(directory);
+        let error = lines.iter().rev().find_map(|line| line.strip_prefix("error: "));
+        let hint = lines.iter().rev().find_map(|line| line.strip_prefix("hint: ")).unwrap_or_default();
+        match (code, error) {
+            (Some(HELD), Some(error)) => Failure::Held(error.to_owned()),
+            (Some(2), Some(error)) => Failure::input(error, hint),
+            (_, Some(error)) => Failure::Failed(error.to_owned()),
+            (Some(code), None) => {
+                Failure::Failed(format!("the host ended with exit code {code}; see `terrarium logs host`"))
+            }
+            (None, None) => Failure::Failed("the host was killed; see `terrarium logs host`".to_owned()),
+        }
+    }
+}
