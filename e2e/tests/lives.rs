@@ -179,6 +179,27 @@ fn an_advance_whose_client_was_killed_can_be_stopped() {
     assert!(!output.contains("on its way to"), "{output}");
 }
 
+/// What comes is told of the landscape's own Shoots, from where its time stands, whether it runs or not.
+#[test]
+fn a_forecast_is_made_of_a_landscape() {
+    let sandbox = sandbox("forecast-of");
+    sandbox.terrarium(&["up", "--clock", "stepped", "--start-time", "2023-07-27T20:00:00Z", "--seed", "7"]);
+    let garden = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "garden", words);
+    garden(&["apply", "-f", &manifest("garden")]);
+    sandbox.terrarium(&["clock", "advance", "1m"]);
+    garden(&["-n", "garden-demo", "apply", "-f", &manifest("shoot")]);
+    let words = ["forecast", "--until", "7d", "-o", "json"];
+    let (running, note) = sandbox.terrarium_with_notes(&words);
+    in_order(&note, &["note: from 2023-07-27T20:01:", "where landscape default stands"]);
+    in_order(&running, &["garden-demo/local", "1.27.1"]);
+    sandbox.terrarium(&["down"]);
+    let (stopped, _) = sandbox.terrarium_with_notes(&words);
+    assert_eq!(stopped, running);
+    let (code, error) = sandbox.terrarium_refused(&["forecast", "--until", "7d", "--landscape", "none"]);
+    assert_eq!(code, 2, "{error}");
+    in_order(&error, &["there are no manifests", "-f", "--landscape"]);
+}
+
 /// A landscape in a directory of its own is named once, in the environment, and is on the list while it runs.
 #[test]
 fn a_landscape_elsewhere_is_named_by_the_environment_and_listed() {

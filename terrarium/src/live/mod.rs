@@ -50,7 +50,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use clap::builder::TypedValueParser;
 
-pub(crate) use directory::Directory;
+pub(crate) use directory::{Directory, Facts};
 
 use crate::failure::Failure;
 

@@ -14,6 +14,7 @@ use domain::skew::GardenerVersion;
 use domain::skew::releases::feature_gate;
 use domain::validation::shoot::Gates;
 use domain::worker_pool::{Effect, HashVersion};
+use process::{Context, Identity, Tasks};
 
 use super::given::Reading;
 use super::rows::{self, Form, Row};
@@ -23,20 +24,25 @@ use super::world::{ProfileKey, World, name_of};
 use super::{explain, show};
 use crate::failure::Failure;
 use crate::live::ask::instant::When;
+use crate::live::history::Past;
+use crate::live::{Facts, Which, block_on};
 use crate::output::Output;
 use crate::spelling::{counted, nearest};
 
 /// Tell what maintenance will do: who is updated when, to what, why, and who is not
 ///
-/// Reads CloudProfiles, NamespacedCloudProfiles and Shoots as `kubectl get -o yaml` prints them; needs no landscape.
+/// Reads CloudProfiles, NamespacedCloudProfiles and Shoots as `kubectl get -o yaml` prints them, and needs no landscape; or,
+/// without `-f`, those of a landscape, running or stopped, from where its time stands.
 /// Runs lie at the instants at which a landscape with the same --seed makes them. Manifests are read, filled in and
 /// validated as by the API server, which has them stored: what it refuses is an error, unless --force is given.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// Manifests: files, folders, or `-` for standard input
-    #[arg(short = 'f', long = "filename", value_name = "FILE", required = true)]
+    #[command(flatten)]
+    which: Which,
+    /// Manifests instead of the landscape: files, folders, or `-` for standard input
+    #[arg(short = 'f', long = "filename", value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// The beginning: an instant, or so long from now (2w) [default: now]
+    /// The beginning: an instant, or so long from now (2w) [default: now, of the landscape or of this machine]
     #[arg(long, value_name = "T")]
     from: Option<When>,
     /// The end: an instant, or so long from the beginning (90d)
@@ -66,12 +72,13 @@ pub(crate) struct Arguments {
     /// Go on although the API server would refuse the manifests: each refusal becomes a warning
     #[arg(long)]
     force: bool,
-    /// Seed of all randomness
-    #[arg(long, value_name = "S", default_value_t = 1)]
-    seed: u64,
-    /// Where the requirements documents and upstream's code differ: which of them holds
-    #[arg(long, value_parser = ["documents", "upstream"], default_value = "documents")]
-    profile: String,
+    /// Seed of all randomness [default: the landscape's, else 1]
+    #[arg(long, value_name = "S")]
+    seed: Option<u64>,
+    /// Where the requirements documents and upstream's code differ: which of them holds [default: the landscape's, else
+    /// documents]
+    #[arg(long, value_parser = ["documents", "upstream"])]
+    profile: Option<String>,
 }
 
 /// Which rows are shown.
@@ -111,11 +118,18 @@ enum FailOn {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
-    let now = Clock::wall().now();
+    let landscape = if arguments.files.is_empty() { Some(OfLandscape::read(&arguments.which)?) } else { None };
+    let now = landscape.as_ref().map_or_else(|| Clock::wall().now(), |landscape| landscape.now);
     let from = arguments.from.map_or(now, |from| from.behind(now));
     let until = arguments.until.behind(from);
-    if arguments.from.is_none() {
-        output.note(&format!("note: from {}, which is now; --from T begins at another instant", show(from)));
+    match &landscape {
+        Some(landscape) if arguments.from.is_none() => {
+            output.note(&format!("note: from {}, where landscape {} stands", show(from), landscape.facts.name));
+        }
+        None if arguments.from.is_none() => {
+            output.note(&format!("note: from {}, which is now; --from T begins at another instant", show(from)));
+        }
+        _ => {}
     }
     if until < from {
         return Err(Failure::input(
@@ -123,9 +137,20 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
             "choose a later end",
         ));
     }
-    let random = Random::new(arguments.seed);
-    let rules = Profile::named(&arguments.profile).unwrap_or_default();
-    let mut world = World::of_files(&arguments.files, Reading { random: &random, now: from, rules })?;
+    let facts = landscape.as_ref().map(|landscape| &landscape.facts);
+    let random = Random::new(arguments.seed.or(facts.map(|facts| facts.seed)).unwrap_or(1));
+    let rules = arguments.profile.as_ref().or(facts.map(|facts| &facts.profile));
+    let rules = rules.and_then(|name| Profile::named(name)).unwrap_or_default();
+    let mut world = match landscape {
+        None => World::of_files(&arguments.files, Reading { random: &random, now: from, rules })?,
+        Some(OfLandscape { world, facts, .. }) if world.shoots.is_empty() => {
+            return Err(Failure::input(
+                format!("landscape {} has no Shoot", facts.name),
+                "create one, or give manifests with -f",
+            ));
+        }
+        Some(landscape) => landscape.world,
+    };
     if world.shoots.is_empty() {
         world.accept(arguments.force, output)?;
         return Err(Failure::input("there is no Shoot among the manifests", "add the Shoots to be looked at"));
@@ -161,6 +186,40 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
             Err(Failure::Failed(format!("{changes} {what}")))
         }
         _ => Ok(()),
+    }
+}
+
+/// What a landscape has, running or stopped.
+struct OfLandscape {
+    world: World,
+    facts: Facts,
+    /// Where its time stands.
+    now: DateTime<Utc>,
+}
+
+impl OfLandscape {
+    fn read(which: &Which) -> Result<Self, Failure> {
+        let directory = which.directory()?;
+        if directory.facts()?.is_none() {
+            let what = format!("there are no manifests, and there is no landscape in {}", directory.path().display());
+            return Err(Failure::input(what, "give manifests with -f, or name a landscape with --landscape"));
+        }
+        block_on(async {
+            let past = Past::open(&directory).await?;
+            let context = Context {
+                identity: Identity { component: "terrarium".into(), instance: "terrarium".into(), version: "".into() },
+                clock: Clock::wall(),
+                random: Random::new(past.facts.seed),
+                wall: Clock::wall(),
+                transport: past.transport.clone(),
+                tasks: Tasks::new(),
+                output: process::Output::new(process::child::say),
+            };
+            let world = World::of_landscape(&context).await;
+            let (facts, now) = (past.facts.clone(), past.now);
+            past.close().await?;
+            Ok(Self { world: world?, facts, now })
+        })
     }
 }
 
