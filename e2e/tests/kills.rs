@@ -28,7 +28,7 @@ const WRITES: u64 = 60;
 
 /// What is written: a kind of the host's own server, and one of Gardener's behind the aggregation layer.
 const RESOURCES: [&str; 2] = [
-    "/clusters/runtime/api/v1/namespaces/garden/configmaps",
+    "/clusters/garden/api/v1/namespaces/kube-system/configmaps",
     "/clusters/garden/apis/core.gardener.cloud/v1beta1/exposureclasses",
 ];
 /// What the objects of this test are marked with.

@@ -3,7 +3,7 @@
 //!
 //! | what happens | what the host does |
 //! | --- | --- |
-//! | no room on the disk | writes are refused, reads go on, time stands; as before once there is room |
+//! | no room on the disk, a store that failed | writes are refused, reads go on, time stands, until that is over |
 //! | the storage fails | the same, until the landscape is started again |
 //! | the directory is removed or replaced | the host ends, with everything that it started |
 
@@ -46,8 +46,8 @@ pub(super) async fn watched(held: &Held, log: &Log, clock: &ClockService) -> Fai
         match &trouble {
             None => process::child::say("the event log takes writes again"),
             Some(Trouble::Gone(reason)) => return Failure::Failed(format!("{reason}: the landscape ends")),
-            Some(Trouble::Full(reason)) => {
-                process::child::say(&format!("warning: the event log takes no writes until there is room: {reason}"));
+            Some(Trouble::Passing(reason)) => {
+                process::child::say(&format!("warning: the event log takes no writes at present: {reason}"));
             }
             Some(Trouble::Failed(reason)) => {
                 process::child::say(&format!("error: the event log takes no writes: {reason}"));

@@ -206,6 +206,7 @@ impl SledLog {
             lock,
             checkpoint: opened.checkpoint,
             measured: opened.checkpoint,
+            remade: 0,
             keeper: jobs.clone(),
             keeper_thread: Some(keeper_thread.map_err(|error| OpenError::io(shared.directory.root(), &error))?),
             keeper_busy,

@@ -318,6 +318,19 @@ fn put(store: &Store, records: impl Iterator<Item = (Record, Vec<u8>)>) -> Resul
     Ok(())
 }
 
+/// A new store in the place of one that failed and may still be read by somebody.
+pub(super) fn remake(directory: &Directory, head: &Head) -> Result<Store, OpenError> {
+    let (path, failed) = (directory.store(), directory.path("store-failed"));
+    for step in [fs::rename(path, &failed), fs::remove_dir_all(&failed)] {
+        match step {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(OpenError::io(path, &error)),
+            _ => {}
+        }
+    }
+    let made = catch_unwind(AssertUnwindSafe(|| rebuild(directory, head)));
+    made.unwrap_or_else(|_| Err(OpenError::corrupt(path, "sled gave up")))
+}
+
 /// Checks that the journals go back to the base, and that each record follows on the one before it.
 fn whole(directory: &Directory, base: &Head) -> Result<(), OpenError> {
     let mut link = base.link;

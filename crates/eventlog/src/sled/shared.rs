@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What readers see: the published state, the store, the base of history.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use chrono::{DateTime, Utc};
@@ -25,6 +26,8 @@ pub(super) struct Shared {
     /// The trouble is another.
     changed: Notify,
     healed: Mutex<Vec<String>>,
+    /// The store cannot be used: it is to be made anew from the journals.
+    store_failed: AtomicBool,
 }
 
 /// The log as everybody may see it: durable up to `head`.
@@ -64,6 +67,7 @@ impl Shared {
             trouble: Mutex::default(),
             changed: Notify::new(),
             healed: Mutex::default(),
+            store_failed: AtomicBool::new(false),
         }
     }
 
@@ -126,8 +130,25 @@ impl Shared {
     }
 
     pub(super) fn fail_read(&self, error: &Broken) -> ReadError {
-        self.fail(&error.0);
+        self.fail_store(&error.0);
         ReadError::Closed
+    }
+
+    /// The store cannot be used any more. What it held is in the journals.
+    pub(super) fn fail_store(&self, message: &str) -> AppendError {
+        self.store_failed.store(true, Ordering::Release);
+        let passing = || Trouble::Passing(format!("{message}; the store is to be made anew"));
+        self.set(self.directory.gone().unwrap_or_else(passing))
+    }
+
+    pub(super) fn store_failed(&self) -> bool {
+        self.store_failed.load(Ordering::Acquire)
+    }
+
+    /// Takes another store in the place of one that failed.
+    pub(super) fn replace_store(&self, store: Store) {
+        self.published().store = Some(store);
+        self.store_failed.store(false, Ordering::Release);
     }
 
     /// Notes what was made good.

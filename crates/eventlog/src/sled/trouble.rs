@@ -14,8 +14,9 @@ pub(super) const ROOM: u64 = 8 << 20;
 /// Why a log takes no writes. Reads go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trouble {
-    /// There is no room on the disk. Writes are taken again when there is; nothing that was acknowledged is lost.
-    Full(String),
+    /// There is no room on the disk, or the store is to be made anew. Writes are taken again when that is over; nothing
+    /// that was acknowledged is lost.
+    Passing(String),
     /// The storage failed: the log must be opened again.
     Failed(String),
     /// The directory was removed or replaced while the log was open: nothing that is written will be found.
@@ -26,13 +27,13 @@ impl Trouble {
     /// What is wrong.
     pub fn reason(&self) -> &str {
         match self {
-            Self::Full(reason) | Self::Failed(reason) | Self::Gone(reason) => reason,
+            Self::Passing(reason) | Self::Failed(reason) | Self::Gone(reason) => reason,
         }
     }
 
     /// Whether it ends only with the log.
     pub fn is_lasting(&self) -> bool {
-        !matches!(self, Self::Full(_))
+        !matches!(self, Self::Passing(_))
     }
 }
 
@@ -54,7 +55,10 @@ pub(super) fn no_room(root: &Path) -> Option<Trouble> {
     let free = disk.f_bavail.saturating_mul(disk.f_frsize);
     (free < ROOM).then(|| {
         let (free, needed) = (free >> 10, ROOM >> 10);
-        Trouble::Full(format!("the disk of `{}` is full: {free} KiB are free, {needed} KiB are needed", root.display()))
+        Trouble::Passing(format!(
+            "the disk of `{}` is full: {free} KiB are free, {needed} KiB are needed",
+            root.display()
+        ))
     })
 }
 

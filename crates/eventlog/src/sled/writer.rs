@@ -30,6 +30,9 @@ const GROUP_BYTES: usize = 1 << 20;
 /// Revisions that are kept however much they take.
 const KEPT: u64 = 512;
 
+/// How often a store that failed is made anew.
+const REMADE: u32 = 8;
+
 /// Revisions between two looks at how much history takes.
 const MEASURED: u64 = 128;
 
@@ -60,6 +63,8 @@ pub(super) struct Writer {
     pub(super) checkpoint: Revision,
     /// When the journals were measured.
     pub(super) measured: Revision,
+    /// How often the store was made anew.
+    pub(super) remade: u32,
     pub(super) keeper: jobs::Sender<Job>,
     pub(super) keeper_thread: Option<JoinHandle<()>>,
     /// Whether the keeper works on a job that the writer gave it.
@@ -114,7 +119,8 @@ impl Writer {
         if group.is_empty() {
             return;
         }
-        if let Some(trouble) = self.obstacle() {
+        let obstacle = self.obstacle().map_or_else(|| self.mend(), Err);
+        if let Err(trouble) = obstacle {
             let refused = self.shared.set(trouble);
             for (_, answer) in group {
                 let _ = answer.send(Err(refused.clone()));
@@ -167,6 +173,26 @@ impl Writer {
         failed().or_else(|| directory.gone()).or_else(is_removed).or_else(|| no_room(directory.root()))
     }
 
+    /// Makes a store that failed anew.
+    fn mend(&mut self) -> Result<(), Trouble> {
+        if !self.shared.store_failed() {
+            return Ok(());
+        }
+        if self.remade >= REMADE {
+            return Err(Trouble::Failed("the store fails again and again; the log must be opened again".to_owned()));
+        }
+        self.remade += 1;
+        let base = self.shared.published().base.clone();
+        match super::recovery::remake(&self.shared.directory, &base.head) {
+            Ok(store) => {
+                self.store = store.clone();
+                self.shared.replace_store(store);
+                Ok(())
+            }
+            Err(error) => Err(Trouble::Passing(format!("cannot make the store anew: {error}"))),
+        }
+    }
+
     /// Writes a group; the error is what its appends are answered with.
     fn write(&mut self, records: &[(Record, Vec<u8>)]) -> Result<(), AppendError> {
         let reserved = self.fold.reserve(!records.is_empty());
@@ -180,14 +206,14 @@ impl Writer {
         let applied = self.store.apply(records.iter().map(|(record, bytes)| (record, &bytes[..])));
         match applied {
             Ok(()) => self.shared.clear(),
-            Err(error) => drop(self.shared.fail(&format!("cannot write the store: {error}"))),
+            Err(error) => drop(self.shared.fail_store(&format!("cannot write the store: {error}"))),
         }
         Ok(())
     }
 
     fn refuse(&self, what: &str, error: WriteError) -> AppendError {
         match error {
-            WriteError::Full(error) => self.shared.set(Trouble::Full(format!("{what}: {error}"))),
+            WriteError::Full(error) => self.shared.set(Trouble::Passing(format!("{what}: {error}"))),
             // After a failed sync nobody knows what is on the disk.
             WriteError::Broken(error) => self.shared.fail(&format!("{what}: {error}")),
         }
@@ -195,7 +221,7 @@ impl Writer {
 
     /// Whether the directory is still there; whether there is room again.
     fn look(&mut self) {
-        if let Some(trouble) = self.obstacle() {
+        if let Err(trouble) = self.obstacle().map_or_else(|| self.mend(), Err) {
             self.shared.set(trouble);
         } else if self.shared.trouble().is_some() {
             match self.journal.append(std::iter::empty(), self.fold.ceiling) {
@@ -295,6 +321,7 @@ impl Writer {
 
     fn leave(&mut self) -> Result<(), Broken> {
         let io = |error: std::io::Error| Broken(format!("cannot stop cleanly: {error}"));
+        self.mend().map_err(|trouble| Broken(trouble.to_string()))?;
         let directory = &self.shared.directory;
         let head = self.fold.head;
         if head > self.checkpoint {

@@ -67,18 +67,40 @@ fn a_full_disk_refuses_writes_until_there_is_room() {
     let b = append(&log, put("b", 1)).expect("a write");
     let gone = append(&log, put("gone", 1)).expect("a write");
     let deleted = append(&log, delete("gone", gone, 1)).expect("a write");
-    let full = Trouble::Full("no room".to_owned());
+    let full = Trouble::Passing("no room".to_owned());
     log.0.shared.set(full.clone());
     assert_eq!(log.trouble(), Some(full));
     // The next write finds room.
     let beat = append(&log, Append { volatile: true, ..update_status("a", a, 2) }).expect("a heartbeat");
     let a = append(&log, update_status("a", beat, 3)).expect("a write");
     assert_eq!(log.trouble(), None);
-    log.0.shared.set(Trouble::Full("no room".to_owned()));
+    log.0.shared.set(Trouble::Passing("no room".to_owned()));
     assert_eq!(block_on(log.look()), None);
     let key = crate::Key::new("garden", "example/things", "ns", "gone");
     append(&log, Append { guards: vec![Guard::Key(key, deleted)], ..update("b", b, 2) }).expect("a guard that holds");
     append(&log, delete("a", a, 1)).expect("a write");
+    block_on(log.close()).expect("no failure");
+}
+
+/// A store that cannot be used is made anew from the journals while the log is open.
+#[test]
+fn a_store_that_failed_is_made_anew() {
+    let directory = Scratch::new();
+    let log = open(&directory);
+    let created = append(&log, put("a", 1)).expect("a write");
+    log.0.shared.fail_store("sled gave up");
+    assert!(matches!(log.trouble(), Some(Trouble::Passing(_))), "{:?}", log.trouble());
+    append(&log, update("a", created, 2)).expect("a write");
+    assert_eq!(log.trouble(), None);
+    log.0.shared.fail_store("sled gave up");
+    assert_eq!(block_on(log.look()), None);
+    let head = log.head();
+    let entries = block_on(log.read(Revision(0), head, None)).expect("retained");
+    assert_eq!(entries.len(), 2);
+    block_on(log.close()).expect("no failure");
+    let log = open(&directory);
+    assert_eq!(*log.recovery(), Recovery::default());
+    assert_eq!(block_on(log.read(Revision(0), head, None)).expect("retained"), entries);
     block_on(log.close()).expect("no failure");
 }
 
