@@ -244,7 +244,7 @@ fn killed_landscapes_lose_nothing_and_start_again_at_once() {
     for round in 0..kills {
         let transport = administrator(&sandbox);
         let writes = 1 + random.below(WRITES, "writes", "", round);
-        let also = (random.below(3, "an apiserver, too", "", round) == 0).then(|| writes / 2);
+        let also = (random.below(3, "an apiserver, too", "", round) == 0).then_some(writes / 2);
         let shared = Arc::new(Round {
             transport: transport.clone(),
             known: known.clone(),

@@ -144,10 +144,8 @@ impl Journal {
         if let Err(error) = self.file.write_all(&self.scratch) {
             self.number -= 1;
             // Only what was written before is synced, and it is untouched.
-            return Err(match is_full(&error) && self.file.set_len(self.length).is_ok() {
-                true => WriteError::Full(error),
-                false => WriteError::Broken(error),
-            });
+            let is_undone = is_full(&error) && self.file.set_len(self.length).is_ok();
+            return Err(if is_undone { WriteError::Full(error) } else { WriteError::Broken(error) });
         }
         self.length += self.scratch.len() as u64;
         self.scratch.shrink_to(1 << 20);

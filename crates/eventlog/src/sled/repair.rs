@@ -109,6 +109,9 @@ struct Mended {
     records: Vec<Vec<u8>>,
 }
 
+/// Revisions behind the first of which, up to the second, something is missing for good.
+type Holes = Vec<(Revision, Revision)>;
+
 fn failed(root: &Path) -> impl Fn(io::Error) -> OpenError + '_ {
     move |error| OpenError::io(root, &error)
 }
@@ -256,7 +259,7 @@ impl Survey {
 
     /// Fills what the files lack from the store: the files as they are to be, and the revisions between which something is
     /// missing for good.
-    fn mend(&self, root: &Path, store: Option<&Store>) -> Result<(Vec<Mended>, Vec<(Revision, Revision)>), OpenError> {
+    fn mend(&self, root: &Path, store: Option<&Store>) -> Result<(Vec<Mended>, Holes), OpenError> {
         let (mut mended, mut holes) = (Vec::new(), Vec::new());
         let mut link = self.start;
         let mut number: Option<u64> = None;

@@ -135,12 +135,15 @@ pub(super) struct Fold {
     /// Last deletion of objects that are gone, after `floor`.
     deleted: FxHashMap<Arc<Key>, Revision>,
     /// Last change outside `status`, by cluster and resource, after `floor`.
-    collections: FxHashMap<(Arc<str>, Arc<str>), Revision>,
+    collections: FxHashMap<Collection, Revision>,
     /// Of deletions and collections before it nothing is known: guards that go back further fail.
     floor: Revision,
     /// Where the group began that is being judged.
     undo: Option<Box<Undo>>,
 }
+
+/// Cluster and resource.
+type Collection = (Arc<str>, Arc<str>);
 
 /// What it takes to forget a group that could not be written.
 #[derive(Debug, Default)]
@@ -155,7 +158,7 @@ struct Undo {
     writers: Vec<Option<((u64, u64), Revision)>>,
     /// What was there before, in the order of the changes.
     deleted: Vec<(Arc<Key>, Option<Revision>)>,
-    collections: Vec<((Arc<str>, Arc<str>), Option<Revision>)>,
+    collections: Vec<(Collection, Option<Revision>)>,
 }
 
 impl Fold {

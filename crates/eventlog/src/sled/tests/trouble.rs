@@ -16,7 +16,8 @@ fn append(log: &SledLog, append: Append) -> Result<Revision, AppendError> {
 /// However the directory goes, also without a write, the next append is refused, reads go on, and the log says why.
 #[test]
 fn a_log_whose_directory_is_gone_takes_no_writes_and_says_so() {
-    let ways: [(&str, fn(&Path)); 4] = [
+    type Way = (&'static str, fn(&Path));
+    let ways: [Way; 4] = [
         ("removed or replaced while", |directory| fs::remove_dir_all(directory).expect("removed")),
         ("removed or replaced while", |directory| {
             fs::remove_dir_all(directory).expect("removed");
