@@ -95,8 +95,7 @@ impl Which {
         {
             let directory = Directory::at(path);
             // Whoever names another landscape than is there means that one.
-            let is_meant =
-                *name == DEFAULT || !directory.facts().ok().flatten().is_some_and(|facts| facts.name != *name);
+            let is_meant = *name == DEFAULT || directory.facts().ok().flatten().is_none_or(|facts| facts.name == *name);
             if is_meant {
                 return Ok(directory);
             }

@@ -138,8 +138,8 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         ));
     }
     let facts = landscape.as_ref().map(|landscape| &landscape.facts);
-    let random = Random::new(arguments.seed.or(facts.map(|facts| facts.seed)).unwrap_or(1));
-    let rules = arguments.profile.as_ref().or(facts.map(|facts| &facts.profile));
+    let random = Random::new(arguments.seed.or_else(|| facts.map(|facts| facts.seed)).unwrap_or(1));
+    let rules = arguments.profile.as_ref().or_else(|| facts.map(|facts| &facts.profile));
     let rules = rules.and_then(|name| Profile::named(name)).unwrap_or_default();
     let mut world = match landscape {
         None => World::of_files(&arguments.files, Reading { random: &random, now: from, rules })?,
