@@ -52,6 +52,10 @@ const PATIENCE: TimeDelta = TimeDelta::seconds(5);
 /// Wall time that answers in flight have when the process is asked to stop.
 const GRACE: TimeDelta = TimeDelta::milliseconds(500);
 
+/// Bytes and fields of a request's head: more than the host takes and adds.
+const HEAD_BYTES: usize = 1 << 20;
+const FIELDS: usize = 1024;
+
 /// What a process is started with beside its assignment.
 #[derive(Clone, Copy, Debug)]
 pub struct Paths {
@@ -121,6 +125,8 @@ where
     let clock = Clock::new(time.clone());
     let mut serve = server_http::Options::new(serving.certificate.clone(), authenticator, clock, wall.clone());
     serve.limits.grace = GRACE;
+    serve.limits.head_bytes = HEAD_BYTES;
+    serve.limits.fields = FIELDS;
     serve.random = Random::new(assignment.seed);
     let door = Arc::new(Door {
         server: server.clone(),

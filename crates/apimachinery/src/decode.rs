@@ -42,8 +42,9 @@ pub struct DecodeError {
 
 /// How deep values may nest.
 ///
-/// Unlike upstream: there it is 10,000; no kind comes near either.
-const MAX_DEPTH: usize = 200;
+/// Unlike upstream: there it is 10,000; no kind comes near either. What is stored is read again by readers that stop at
+/// 128, also within a list or the frame of a watch.
+pub const MAX_DEPTH: usize = 100;
 
 /// Reads JSON.
 ///
@@ -58,6 +59,9 @@ pub fn json(bytes: &[u8], schema: &Node) -> Result<Decoded, DecodeError> {
 /// # Errors
 /// A value of a wrong type.
 pub fn tree(tree: Value, schema: &Node) -> Result<Decoded, DecodeError> {
+    if !is_within(&tree, MAX_DEPTH) {
+        return Err(DecodeError { message: "exceeded max depth".to_owned(), malformed: true });
+    }
     let mut findings = Findings::default();
     let tree = value(&mut findings, tree, schema).unwrap_or_else(|| zero(schema));
     findings.finish(tree)
@@ -69,6 +73,15 @@ pub fn tree(tree: Value, schema: &Node) -> Result<Decoded, DecodeError> {
 /// Malformed JSON, in Go's words.
 pub fn any_json(bytes: &[u8]) -> Result<Value, DecodeError> {
     Ok(json::read(&String::from_utf8_lossy(bytes), &Node::Raw)?.tree)
+}
+
+/// Whether a value nests no deeper than that; looks no further.
+pub fn is_within(value: &Value, depth: usize) -> bool {
+    match value {
+        Value::Object(fields) => depth > 0 && fields.values().all(|value| is_within(value, depth - 1)),
+        Value::Array(items) => depth > 0 && items.iter().all(|value| is_within(value, depth - 1)),
+        _ => true,
+    }
 }
 
 /// What Go leaves in place of an ignored `null` in a list.
@@ -325,6 +338,12 @@ mod tests {
         refused("{\"map\": {\"a\": \"\n\"}}", "invalid character '\\n' in string literal");
         refused("{} {}", "invalid character '{' after top-level value");
         refused(&"[".repeat(1000), "exceeded max depth");
+        let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        refused(&nested(MAX_DEPTH + 1), "exceeded max depth");
+        let deepest = any_json(nested(MAX_DEPTH).as_bytes()).expect("it is within");
+        assert!(tree(deepest.clone(), &Node::Raw).is_ok());
+        let error = tree(Value::Array(vec![deepest]), &Node::Raw).expect_err("one too deep");
+        assert_eq!(error.message, "exceeded max depth");
         // A wrong type before a malformed end: Go checks the whole text first.
         refused(r#"{"flag": 1,"#, "unexpected end of JSON input");
     }

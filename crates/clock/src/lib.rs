@@ -34,14 +34,16 @@ pub enum TimerClass {
     Calendar,
 }
 
-/// A future of a timer.
+/// A future of a timer. Once it is over it stays ready, however often it is polled again: who watches several things at
+/// once need not remember which of them are over.
 pub type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// What a clock must be able to do.
 pub trait TimeSource: Send + Sync + fmt::Debug {
     /// The present instant.
     fn now(&self) -> Instant;
-    /// Resolves once `now() >= until`; at once if it already is. Dropping the future removes the timer.
+    /// Resolves once `now() >= until`; at once if it already is. Dropping the future removes the timer. What it resolved
+    /// to stays: see [`Sleep`].
     fn sleep_until(&self, until: Instant, class: TimerClass) -> Sleep;
 }
 

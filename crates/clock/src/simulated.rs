@@ -137,7 +137,7 @@ impl TimeSource for SimulatedClock {
     fn sleep_until(&self, until: Instant, class: TimerClass) -> Sleep {
         let mut state = self.state();
         if state.now >= until {
-            return Box::pin(std::future::ready(()));
+            return Box::pin(futures::future::maybe_done(std::future::ready(())));
         }
         let number = state.created;
         state.created += 1;
@@ -224,6 +224,20 @@ mod tests {
     fn a_due_time_that_has_come_needs_no_timer() {
         check(&[0], None, &[]);
         check(&[-1], None, &[]);
+    }
+
+    #[test]
+    fn a_sleep_that_is_over_stays_over() {
+        let clock = Clock::new(SimulatedClock::new(start()));
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
+        runtime.block_on(async {
+            for clock in [clock, Clock::wall()] {
+                let mut sleep = clock.sleep(TimeDelta::zero(), TimerClass::Work);
+                futures::future::poll_fn(|cx| sleep.as_mut().poll(cx)).await;
+                assert_eq!(sleep.as_mut().now_or_never(), Some(()));
+                assert_eq!(sleep.as_mut().now_or_never(), Some(()));
+            }
+        });
     }
 
     #[test]

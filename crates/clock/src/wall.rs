@@ -36,6 +36,6 @@ impl TimeSource for WallClock {
 
     fn sleep_until(&self, until: Instant, _class: TimerClass) -> Sleep {
         let left = (until - self.now()).to_std().unwrap_or(Duration::ZERO);
-        Box::pin(async move { tokio::time::sleep(left).await })
+        Box::pin(futures::future::maybe_done(async move { tokio::time::sleep(left).await }))
     }
 }

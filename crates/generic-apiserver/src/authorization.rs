@@ -122,6 +122,7 @@ impl Authorizer for Authenticated {
     }
 }
 
-fn is_known(user: &User) -> bool {
+/// Whether the user said who they are.
+pub(crate) fn is_known(user: &User) -> bool {
     user.groups.iter().all(|group| **group != *UNAUTHENTICATED)
 }

@@ -26,6 +26,12 @@ pub trait Clusters: Send + Sync + fmt::Debug + 'static {
     /// A cluster, if it exists.
     fn get(&self, name: &str, reads: &Reads<'_>) -> Option<Cluster>;
 
+    /// Whether anybody may know that a cluster exists; of others those who do not say who they are hear nothing, whether
+    /// they exist or not.
+    fn is_public(&self, _name: &str) -> bool {
+        true
+    }
+
     /// Whether a cluster serves a resource.
     fn serves(&self, _cluster: &str, _resource: &ResourceInfo) -> bool {
         true

@@ -15,12 +15,12 @@ use http::Method;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use process::participant::Vouched;
 use process::transport::{Body, ResponseFuture};
-use process::{Request, Response, Tasks, Transport, User};
+use process::{Offload, Request, Response, Tasks, Transport, User};
 
 use crate::admission::{Plugin, Reads};
 use crate::authentication::front_proxy::Stamp;
 use crate::authentication::{Authenticator, UserDetails, anonymous};
-use crate::authorization::{AllowAll, Authorizer, Question};
+use crate::authorization::{AllowAll, Authorizer, Question, is_known};
 use crate::clusters::{Cluster, Clusters, FixedClusters};
 use crate::discovery;
 use crate::handlers;
@@ -38,6 +38,11 @@ use crate::subresource::Subresource;
 use crate::views::{Renamed, View};
 use crate::webhooks::{WebhookCaller, Webhooks};
 use crate::yaml;
+
+/// Bytes of a body above which it is read, and its request answered, beside the threads that serve: some milliseconds.
+const LONG: usize = 64 << 10;
+/// As [`LONG`], for YAML.
+const LONG_YAML: usize = 4 << 10;
 
 /// What a server stands on.
 #[derive(Clone, Debug)]
@@ -408,7 +413,8 @@ impl Inner {
         let route = Route::parse(parts.uri.path()).ok_or(Failure::NoSuchPath)?;
         let user = parts.extensions.remove::<User>().unwrap_or_else(anonymous);
         let stamp = parts.extensions.remove::<Stamp>().unwrap_or_default();
-        let mut call = Call {
+        let offload = parts.extensions.remove::<Offload>().unwrap_or_default();
+        let call = Call {
             method: parts.method,
             query: Query::parse(parts.uri.query()),
             route,
@@ -421,10 +427,16 @@ impl Inner {
             Some(head) => self.store.reach(head).await?,
             None => self.store.fresh().await?,
         }
-        let cluster = self.cluster(&call.route.cluster)?;
+        // Who may not ask learns neither which clusters exist nor what they serve.
         match call.route.target.clone() {
             Target::Other => {
                 self.authorize(&call, None)?;
+                let cluster = match self.cluster(&call.route.cluster) {
+                    Ok(cluster) => cluster,
+                    // Health is the server's, and anybody may ask for it.
+                    Err(_) if !is_known(&call.user) && discovery::is_health(&call.route.path) => None,
+                    Err(failure) => return Err(failure),
+                };
                 if let Some(response) = openapi::answer(self, &call)? {
                     return Ok(response);
                 }
@@ -433,36 +445,50 @@ impl Inner {
                     None => Err(Failure::NoSuchPath),
                 }
             }
-            Target::Resource(mut path) => {
-                let served = self.served(&call.route.cluster, &path).ok_or(Failure::NoSuchPath)?;
+            Target::Resource(path) => {
                 self.authorize(&call, Some(&path))?;
-                let body =
-                    if matches!(call.method, Method::GET | Method::HEAD) { Bytes::new() } else { read(body).await? };
-                let watch = call.verb(&path) == "watch";
-                let yaml = yaml::wanted(&mut call, watch)?;
-                let body = yaml::read(&mut call, body)?;
-                // The body of a subresource may be of another kind than its object.
-                let expected = || {
-                    let info = served.info();
-                    let hook = self.subresource(&info, &path.subresource);
-                    hook.map_or_else(|| (&info).into(), |hook| hook.facts().into())
-                };
-                let body = protobuf::body::read(&mut call, expected, body)?;
-                let answered = match served {
-                    Served::Row(row) => handlers::handle(self, call, path, row, body).await,
-                    Served::Review(review) => reviews::answer(self, &call, &path, &review, &body).await,
-                    Served::View(view, row) => {
-                        let body = view.enter(&mut call, &mut path, body)?;
-                        let answered = handlers::handle(self, call, path, row, body).await;
-                        Ok(view.leave(answered.unwrap_or_else(|failure| failure.response()), watch).await)
-                    }
-                };
-                if !yaml {
-                    return answered;
-                }
-                Ok(yaml::write(answered.unwrap_or_else(|failure| failure.response())).await)
+                self.cluster(&call.route.cluster)?;
+                let served = self.served(&call.route.cluster, &path).ok_or(Failure::NoSuchPath)?;
+                let reads = matches!(call.method, Method::GET | Method::HEAD);
+                let body = if reads { Bytes::new() } else { read(body).await? };
+                let is_long = body.len() > if yaml::is_sent(&call) { LONG_YAML } else { LONG };
+                let answer = self.clone().resource(call, path, served, body);
+                if is_long { offload.run(answer).await } else { answer.await }
             }
         }
+    }
+
+    /// Answers a request for a resource, whose body is there.
+    async fn resource(
+        self: Arc<Self>,
+        mut call: Call,
+        mut path: ResourcePath,
+        served: Served,
+        body: Bytes,
+    ) -> Result<Response> {
+        let watch = call.verb(&path) == "watch";
+        let yaml = yaml::wanted(&mut call, watch)?;
+        let body = yaml::read(&mut call, body)?;
+        // The body of a subresource may be of another kind than its object.
+        let expected = || {
+            let info = served.info();
+            let hook = self.subresource(&info, &path.subresource);
+            hook.map_or_else(|| (&info).into(), |hook| hook.facts().into())
+        };
+        let body = protobuf::body::read(&mut call, expected, body)?;
+        let answered = match served {
+            Served::Row(row) => handlers::handle(&self, call, path, row, body).await,
+            Served::Review(review) => reviews::answer(&self, &call, &path, &review, &body).await,
+            Served::View(view, row) => {
+                let body = view.enter(&mut call, &mut path, body)?;
+                let answered = handlers::handle(&self, call, path, row, body).await;
+                Ok(view.leave(answered.unwrap_or_else(|failure| failure.response()), watch).await)
+            }
+        };
+        if !yaml {
+            return answered;
+        }
+        Ok(yaml::write(answered.unwrap_or_else(|failure| failure.response())).await)
     }
 
     /// The cluster of a request; `None` for all of them.
@@ -518,7 +544,13 @@ impl Inner {
             name: selected.as_deref().unwrap_or(&resource.name),
             path: if path.is_some() { "" } else { &call.route.path },
         };
-        self.authorizer.authorize(&question).map_err(|reason| Failure::denied(&question, &reason))
+        let allowed = self.authorizer.authorize(&question).map_err(|reason| Failure::denied(&question, &reason));
+        // That a cluster answers with its version shows that it exists.
+        let shows = path.is_none() && call.route.path.trim_end_matches('/') == "/version";
+        if shows && !is_known(&call.user) && !self.clusters.is_public(&call.route.cluster) {
+            return Err(Failure::denied(&question, ""));
+        }
+        allowed
     }
 }
 

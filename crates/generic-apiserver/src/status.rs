@@ -20,6 +20,12 @@ pub(crate) const BODY_LIMIT: usize = 3 * 1024 * 1024;
 
 const MODIFIED: &str = "the object has been modified; please apply your changes to the latest version and try again";
 
+/// As Go's servers put it.
+const HEAD_TOO_LARGE: &str = "431 Request Header Fields Too Large";
+
+/// The whole text of the answer, as upstream: it is no `Status`.
+const PANICKED: &str = "This request caused apiserver to panic. Look in the logs for details.";
+
 /// Why a request is not answered with success.
 #[derive(Clone, Debug)]
 pub(crate) enum Failure {
@@ -54,6 +60,10 @@ pub(crate) enum Failure {
     /// A client set a resource version on a new object.
     RevisionOnCreate,
     Internal(String),
+    /// The head of the request is above what the server reads.
+    HeadTooLarge,
+    /// The request made the server panic.
+    Panicked,
     Unavailable(String),
     /// Credentials that are wrong.
     Unauthorized,
@@ -184,6 +194,8 @@ impl Failure {
                 Status::failure(500, "", "resourceVersion should not be set on objects to be created")
             }
             Self::Internal(message) => Status::internal_error(message),
+            Self::HeadTooLarge => Status::failure(431, "", HEAD_TOO_LARGE),
+            Self::Panicked => Status::internal_error(PANICKED),
             Self::Unavailable(message) => Status::service_unavailable(message.clone()),
             Self::Unauthorized => Status::unauthorized(),
             Self::Timeout => {
@@ -208,6 +220,14 @@ impl Failure {
     pub(crate) fn response(&self) -> Response {
         if matches!(self, Self::NoSuchPath) {
             return plain(404, "404 page not found\n");
+        }
+        if matches!(self, Self::HeadTooLarge) {
+            return plain(431, HEAD_TOO_LARGE);
+        }
+        if matches!(self, Self::Panicked) {
+            let mut response = plain_text(500, format!("{PANICKED}\n"));
+            response.headers_mut().insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+            return response;
         }
         let status = self.status();
         let mut response = json_response(status.code, self.tree().to_string());

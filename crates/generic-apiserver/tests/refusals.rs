@@ -348,7 +348,16 @@ const REFUSED: &[Row] = &[
         "{}",
         415,
         "UnsupportedMediaType",
-        "the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json, application/apply-patch+yaml",
+        "the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json",
+    ),
+    (
+        "PATCH",
+        WW,
+        "application/vnd.kubernetes.protobuf",
+        "{}",
+        415,
+        "UnsupportedMediaType",
+        "the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json",
     ),
     (
         "PATCH",
@@ -357,7 +366,7 @@ const REFUSED: &[Row] = &[
         "{}",
         415,
         "UnsupportedMediaType",
-        "the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml",
+        "the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json",
     ),
     (
         "PATCH",

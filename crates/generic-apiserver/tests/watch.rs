@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use apimachinery::DynamicObject;
-use clock::{Clock, Random};
+use clock::{Clock, Instant, Random, SimulatedClock, Sleep, TimeSource, TimerClass};
 use eventlog::{EventLog, MemoryLog, Revision, Verb};
 use generic_apiserver::validator::{Expected, WatchValidator};
 use generic_apiserver::{Builder, FixedClusters, Foundation, Generic, Server};
@@ -225,10 +225,14 @@ async fn a_watch_across_clusters_tells_the_cluster() {
 
 /// A second server on the same log, as another process would be.
 fn second(world: &World, log: &MemoryLog) -> Server {
+    on_log(world, log, Clock::new(world.wall.clone()))
+}
+
+fn on_log(world: &World, log: &MemoryLog, wall: Clock) -> Server {
     let foundation = Foundation {
         log: Arc::new(log.clone()),
         clock: Clock::new(world.clock.clone()),
-        wall: Clock::new(world.wall.clone()),
+        wall,
         random: Random::new(1),
         writer: 2,
     };
@@ -324,4 +328,104 @@ async fn watches_keep_their_promises_with_concurrent_writers() {
     assert_eq!(validator.position(), head);
     validator.finish(start, &expected).unwrap_or_else(|violation| panic!("{violation}"));
     state_validator.finish(start, &expected).unwrap_or_else(|violation| panic!("{violation}"));
+}
+
+/// Wall time whose sleeps must not be polled once they are over, as those of a foreign clock.
+#[derive(Clone, Debug)]
+struct Strict(SimulatedClock);
+
+impl TimeSource for Strict {
+    fn now(&self) -> Instant {
+        self.0.now()
+    }
+
+    fn sleep_until(&self, until: Instant, class: TimerClass) -> Sleep {
+        let sleep = self.0.sleep_until(until, class);
+        Box::pin(async move { sleep.await })
+    }
+}
+
+/// The client read nothing while the watch's time ran out: what is queued comes first, then a clean end, and nobody asks
+/// a timer again that is over.
+#[tokio::test]
+async fn a_watch_whose_time_is_over_still_sends_what_is_queued() {
+    for options in ["", "&allowWatchBookmarks=true"] {
+        let log = MemoryLog::new();
+        let world = World::on(log.clone(), |builder| builder).await;
+        let server = on_log(&world, &log, Clock::new(Strict(world.wall.clone())));
+        let revision = world.server.position();
+        let path = format!("{WIDGETS}?watch=true&timeoutSeconds=4&resourceVersion={revision}{options}");
+        let request = http::Request::get(path).body(full("")).expect("a request");
+        let mut watch = server.call(request).await.expect("a response").into_body();
+        check(&drain(&mut watch).0, &[]);
+        for name in ["a", "b", "c"] {
+            let object = json!({"metadata": {"name": name}, "spec": {"size": 1}});
+            write(&server, "POST", WIDGETS, &object).await;
+        }
+        for _ in 0..5 {
+            world.wall.advance_to(world.wall_now() + chrono::TimeDelta::seconds(1));
+            while world.wall.fire_next(Some(world.wall_now())).is_some() {}
+        }
+        let (mut frames, ended) = drain(&mut watch);
+        assert!(ended);
+        frames.retain(|frame| frame["type"] != "BOOKMARK");
+        check(&frames, &[("ADDED", "a"), ("ADDED", "b"), ("ADDED", "c")]);
+        assert_eq!(drain(&mut watch), (Vec::new(), true), "an end is an end");
+    }
+}
+
+/// More changes than a watcher's queue takes lie between where a watch begins and now.
+#[tokio::test]
+async fn a_watch_from_long_ago_is_told_everything_at_its_own_pace() {
+    const CHANGES: u64 = 16_600;
+    let log = MemoryLog::new();
+    let world = World::on(log.clone(), |builder| builder).await;
+    let start = world.server.position().0;
+    let path = |revision: u64| format!("{GADGETS}?watch=true&allowWatchBookmarks=true&resourceVersion={revision}");
+    let mut lagging = world.watch(&path(start)).await;
+    world.create(GADGETS, "g", json!({})).await;
+    for round in 1..CHANGES {
+        let patch = json!({"spec": {"round": round}});
+        write(&world.server, "PATCH", &format!("{GADGETS}/g"), &patch).await;
+    }
+    let (frames, ended) = drain(&mut lagging);
+    assert!(ended && frames.is_empty(), "who does not read is cut: {} frames", frames.len());
+
+    let mut validator = WatchValidator::after(start, &[]);
+    let mut watch = world.participant_watch(&path(start)).await;
+    let mut count = 0;
+    while count < CHANGES + 10 {
+        let frame = match Pin::new(&mut watch).poll_frame(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(Some(frame)) => frame.expect("a frame").into_data().expect("data"),
+            Poll::Ready(None) => panic!("it ended after {count}"),
+            Poll::Pending => continue,
+        };
+        validator.push(&frame).unwrap_or_else(|violation| panic!("{violation}"));
+        count += 1;
+        if count % 1_700 == 500 {
+            // Others go on meanwhile, and no barrier passes who still has so much to read.
+            write(&world.server, "PATCH", &format!("{GADGETS}/g"), &json!({"spec": {"count": count}})).await;
+            let (_, vouched) = world.server.barrier(count, 0).await.expect("the log is open");
+            assert_eq!(vouched == Vouched::default(), count < CHANGES - 1_500, "at {count}");
+        }
+    }
+    let head = world.server.barrier(1_000_000, 0).await.expect("the log is open").0.0;
+    let (frames, ended) = drain(&mut watch);
+    assert!(!ended);
+    for frame in &frames {
+        validator.push(frame.to_string().as_bytes()).unwrap_or_else(|violation| panic!("{violation}"));
+    }
+    assert_eq!(validator.position(), head);
+    validator.finish(start, &expected(&log).await).unwrap_or_else(|violation| panic!("{violation}"));
+
+    // History is forgotten while somebody is in the middle of it.
+    let mut watch = world.watch(&path(start)).await;
+    let first = Pin::new(&mut watch).poll_frame(&mut Context::from_waker(Waker::noop()));
+    assert!(matches!(first, Poll::Ready(Some(Ok(_)))));
+    log.compact(Revision(head - 500)).await.expect("compaction");
+    let (mut frames, ended) = drain(&mut watch);
+    assert!(ended);
+    let last = frames.pop().expect("frames");
+    assert_eq!((&last["type"], &last["object"]["code"]), (&json!("ERROR"), &json!(410)), "{last}");
+    assert!(frames.len() < 3_000, "{}", frames.len());
 }

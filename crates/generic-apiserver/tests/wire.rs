@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use chrono::TimeDelta;
-use futures::FutureExt;
 use futures::channel::oneshot;
+use futures::{FutureExt, StreamExt};
 use generic_apiserver::authentication::{UserDetails, front_proxy};
 use generic_apiserver::authorization::Question;
 use generic_apiserver::http::Options;
@@ -140,19 +140,35 @@ async fn somebody_may_ask_as_somebody_else() {
 
 #[tokio::test]
 async fn a_request_that_panics_is_one_answer() {
-    let wire = Wire::new(|request: Request| {
+    let (release, released) = oneshot::channel::<()>();
+    let released = released.shared();
+    let wire = Wire::new(move |request: Request| {
         assert!(!request.uri().path().ends_with("before"), "a bug");
+        let released = released.clone();
         Box::pin(async move {
             assert!(!request.uri().path().ends_with("within"), "a bug");
+            if process::https::is_watch(request.uri().query()) {
+                let first = futures::stream::iter([Ok(http_body::Frame::data(Bytes::from_static(b"first")))]);
+                let frames = first.chain(futures::stream::once(async move {
+                    let _ = released.await;
+                    panic!("a bug")
+                }));
+                return Ok(Response::new(http_body_util::StreamBody::new(frames).boxed_unsync()));
+            }
             Ok(Response::new(full("fine")))
         })
     })
     .await;
     let client = wire.user("jane", &[]);
     for path in ["/clusters/a/before", "/clusters/a/within"] {
-        let (code, status) = get(&client, path, &[]).await;
-        assert_eq!((code, &status["reason"]), (500, &json!("InternalError")));
+        let text = "This request caused apiserver to panic. Look in the logs for details.\n";
+        assert_eq!(get(&client, path, &[]).await, (500, json!(text)));
     }
+    let watch = send(&client, "GET", &format!("{WIDGETS}?watch=true"), &[], Bytes::new()).await;
+    let mut watch = watch.into_body();
+    assert!(watch.frame().await.is_some_and(|frame| frame.is_ok()));
+    release.send(()).expect("somebody waits");
+    assert!(watch.frame().await.is_some_and(|frame| frame.is_err()), "it breaks off");
     assert_eq!(get(&client, "/clusters/a/x", &[]).await, (200, json!("fine")));
     assert!(!wire.tasks.has_panicked());
 }
@@ -256,6 +272,14 @@ async fn a_server_answers_over_the_wire() {
     let (code, status) = read(send(&client, "POST", WIDGETS, &[], huge).await).await;
     assert_eq!((code, &status["message"]), (413, &json!("Request entity too large: limit is 3145728")));
     assert_eq!(get(&client, "/livez", &[]).await, (200, json!("ok")));
+    let nobody = wire.client(Credentials::None, Watches::Shared);
+    let (code, status) = get(&nobody, "/metrics", &[]).await;
+    let forbidden = "forbidden: User \"system:anonymous\" cannot get path \"/metrics\"";
+    assert_eq!((code, &status["message"]), (403, &json!(forbidden)));
+    assert_eq!(
+        get(&wire.client(Credentials::Token("guess".to_owned()), Watches::Shared), "/metrics", &[]).await.0,
+        401
+    );
     let (_, metrics) = get(&client, "/metrics", &[]).await;
     let line = r#"apiserver_request_total{verb="create",group="example.com",version="v1",resource="widgets",subresource="",code="201"} 1"#;
     assert!(metrics.as_str().is_some_and(|text| text.contains(line)), "{metrics}");
@@ -341,4 +365,87 @@ async fn what_does_not_end_is_cut_after_the_grace_period() {
     wire.serving.ended().await;
     let error = answer.await.expect("a task").expect_err("a cut");
     assert!(matches!(error, TransportError::Broken(_)), "{error}");
+}
+
+#[tokio::test]
+async fn a_head_that_is_too_large_is_answered_and_breaks_nothing() {
+    let wire = Wire::new(echo).await;
+    for client in [wire.user("jane", &[]), wire.client(Credentials::None, Watches::Shared)] {
+        let large = "x".repeat(300_000);
+        let ordinary = [("x-note", "y".repeat(60_000))];
+        for headers in [vec![("x-note", &*large)], vec![("audit-id", &*large)], vec![("authorization", &*large)]] {
+            let (code, text) = get(&client, "/clusters/a/api", &headers).await;
+            assert_eq!((code, text), (431, json!("431 Request Header Fields Too Large")));
+        }
+        let many: Vec<(String, String)> = (0..300).map(|number| (format!("x-{number}"), "1".to_owned())).collect();
+        let many: Vec<(&str, &str)> = many.iter().map(|(name, value)| (&**name, &**value)).collect();
+        assert_eq!(get(&client, "/clusters/a/api", &many).await.0, 431);
+        let headers: Vec<(&str, &str)> = ordinary.iter().map(|(name, value)| (*name, &**value)).collect();
+        assert_eq!(get(&client, "/clusters/a/api", &headers).await.0, 200);
+        // The id of a request is not given back at any length.
+        let id = "i".repeat(2000);
+        let answer = send(&client, "GET", "/clusters/a/api", &[("audit-id", &id)], Bytes::new()).await;
+        assert!(answer.headers()["audit-id"].len() < 100);
+    }
+}
+
+/// A connection of HTTP/1.1 on which bytes are written by hand.
+async fn by_hand(wire: &Wire) -> tokio_rustls::client::TlsStream<tokio::net::TcpStream> {
+    use rustls_pki_types::pem::PemObject;
+    let mut roots = rustls::RootCertStore::empty();
+    let authority = rustls_pki_types::CertificateDer::from_pem_slice(wire.host.pair().certificate.as_bytes());
+    roots.add(authority.expect("PEM")).expect("a certificate");
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let config = config.expect("versions").with_root_certificates(roots).with_no_client_auth();
+    let stream = tokio::net::TcpStream::connect(wire.serving.address()).await.expect("a connection");
+    let name = rustls_pki_types::ServerName::try_from("localhost").expect("a name");
+    tokio_rustls::TlsConnector::from(Arc::new(config)).connect(name, stream).await.expect("a handshake")
+}
+
+/// What is sent back to some bytes, up to the end of the connection.
+async fn sent_back(wire: &Wire, bytes: &[u8]) -> String {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let mut stream = by_hand(wire).await;
+    stream.write_all(bytes).await.expect("room");
+    let mut answer = Vec::new();
+    // Who is sent away before everything was read may find the connection reset.
+    let _ = stream.read_to_end(&mut answer).await;
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+#[tokio::test]
+async fn what_is_no_request_is_answered_by_hand_too() {
+    let (_world, wire) = served(|_| ()).await;
+    let head = "Host: a\r\nConnection: close\r\n";
+    for (request, expected) in [
+        (format!("GET /clusters/a/api HTTP/1.1\r\n{head}X-Note: {}\r\n\r\n", "x".repeat(300_000)), "431"),
+        (format!("GET /clusters/a/api HTTP/1.1\r\n{head}{}\r\n", "X-Note: x\r\n".repeat(300)), "431"),
+        (format!("GET /clusters/a/api?{} HTTP/1.1\r\n{head}\r\n", "x".repeat(70_000)), "414"),
+        (format!("GE T /clusters/a/api HTTP/1.1\r\n{head}\r\n"), "400"),
+        (format!("POST {WIDGETS} HTTP/1.1\r\n{head}Transfer-Encoding: chunked\r\n\r\nzz\r\n{{}}\r\n0\r\n\r\n"), "400"),
+        (format!("POST {WIDGETS} HTTP/1.1\r\n{head}Transfer-Encoding: chunked\r\n\r\n5\r\n{{}}\r\n0\r\n\r\n"), "400"),
+        (format!("POST {WIDGETS} HTTP/1.1\r\n{head}Content-Length: x\r\n\r\n{{}}"), "400"),
+    ] {
+        let answer = sent_back(&wire, request.as_bytes()).await;
+        let start = &request[..request.len().min(60)];
+        assert!(answer.starts_with(&format!("HTTP/1.1 {expected} ")), "{start}: {answer}");
+    }
+}
+
+#[tokio::test]
+async fn half_a_head_is_waited_for_less_long_than_the_next_request() {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let wire = Wire::new(echo).await;
+    let mut stream = by_hand(&wire).await;
+    stream.write_all(b"GET /clusters/a/api HTTP/1.1\r\nHost: a\r\n\r\n").await.expect("room");
+    let mut begun = [0; 12];
+    stream.read_exact(&mut begun).await.expect("an answer");
+    assert_eq!(&begun, b"HTTP/1.1 200");
+    assert!(!wire.wall.sleeps(TimeDelta::seconds(30)), "an idle connection may stay");
+    stream.write_all(b"GET /clusters/a/ap").await.expect("room");
+    wire.wall.pass(TimeDelta::seconds(30)).await;
+    let mut rest = Vec::new();
+    let _ = stream.read_to_end(&mut rest).await;
+    assert!(!String::from_utf8_lossy(&rest).contains("HTTP/1.1 "), "it is closed without an answer");
 }

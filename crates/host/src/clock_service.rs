@@ -561,7 +561,7 @@ impl TimeSource for ClockService {
     /// For servers, which hold nothing up: time does not wait for who sleeps here.
     fn sleep_until(&self, until: Instant, _class: TimerClass) -> Sleep {
         let service = self.clone();
-        Box::pin(async move {
+        Box::pin(futures::future::maybe_done(async move {
             loop {
                 let mut moved = std::pin::pin!(service.0.moved.notified());
                 moved.as_mut().enable();
@@ -570,7 +570,7 @@ impl TimeSource for ClockService {
                 }
                 moved.await;
             }
-        })
+        }))
     }
 }
 

@@ -8,7 +8,7 @@ use apimachinery::catalogue::ResourceInfo;
 use generic_apiserver::admission::Reads;
 use generic_apiserver::{Cluster, Clusters};
 
-use crate::RUNTIME_CLUSTER;
+use crate::{GARDEN_CLUSTER, RUNTIME_CLUSTER};
 
 /// Clusters by their objects.
 #[derive(Debug)]
@@ -33,6 +33,11 @@ impl Clusters for ByObject {
         }
         let cluster = reads.get::<terrarium::Cluster>("", name)?;
         Some(Cluster { kubernetes_version: Arc::from(cluster.spec.kubernetes_version.trim_start_matches('v')) })
+    }
+
+    fn is_public(&self, name: &str) -> bool {
+        // Every landscape has these.
+        name == RUNTIME_CLUSTER || name == GARDEN_CLUSTER
     }
 
     fn serves(&self, cluster: &str, resource: &ResourceInfo) -> bool {

@@ -400,7 +400,9 @@ impl Live {
     fn transport(&self, name: &str) -> Transport {
         let groups = vec!["system:masters".into(), "system:authenticated".into()];
         let component = Some((name.into(), self.version.as_str().into()));
-        self.host.transport(User { name: format!("system:{name}").into(), groups, component })
+        let transport = self.host.transport(User { name: format!("system:{name}").into(), groups, component });
+        // A request that panics must not take the thread along that asks.
+        Transport::new(http::guarded(move |request| transport.send(request)))
     }
 
     /// Ends everything: first the processes, then the rest of the host.

@@ -220,3 +220,40 @@ async fn who_says_nothing_of_himself_hears_of_version_and_health_only() {
         assert_eq!(answer.status(), expected, "{path}");
     }
 }
+
+/// Who may not read a cluster is answered in the same way whether it exists or not; who may is told that it does not.
+#[tokio::test]
+async fn which_clusters_exist_is_for_those_who_may_read() {
+    let host = host();
+    garden(&host).await;
+    let cluster = json!({"metadata": {"name": "shoot--p--s"}, "spec": {"kubernetesVersion": "1.30.1"}});
+    let (code, _) = send(&host, "POST", "/clusters/runtime/apis/terrarium.dev/v1alpha1/clusters", cluster).await;
+    assert_eq!(code, 201);
+    let nobody = host.transport(generic_apiserver::authentication::anonymous());
+    for path in [
+        "version",
+        "livez",
+        "readyz?verbose",
+        "healthz/ping",
+        "api",
+        "apis",
+        "api/v1",
+        "openapi/v2",
+        "metrics",
+        "x",
+        "api/v1/namespaces",
+        "api/v1/namespaces/default/secrets/x",
+        "api/v1/nothing",
+        "apis/x.example.com/v1/y",
+    ] {
+        let ask = async |cluster: &str| {
+            let request = http::Request::get(format!("/clusters/{cluster}/{path}")).body(full("")).expect("a request");
+            let (parts, body) = nobody.send(request).await.expect("a response").into_parts();
+            let body = http_body_util::BodyExt::collect(body).await.expect("a body").to_bytes();
+            (parts.status, parts.headers, body)
+        };
+        assert_eq!(ask("shoot--p--s").await, ask("shoot--p--other").await, "{path}");
+    }
+    assert_eq!(send(&host, "GET", "/clusters/shoot--p--s/version", Value::Null).await.0, 200);
+    assert_eq!(send(&host, "GET", "/clusters/shoot--p--other/version", Value::Null).await.0, 404);
+}

@@ -27,6 +27,10 @@ use crate::transport::{BodyError, Request, Response, Transport, TransportError};
 const CONNECT: Duration = Duration::from_secs(10);
 /// After how long a silent connection is asked whether it lives, and how long it has to answer.
 const PING: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(15));
+/// Bytes of the head of an answer, at most.
+const HEAD: u32 = 1 << 20;
+/// Bytes that may be on the way and unread: of one answer, and of all that share a connection.
+const WINDOWS: (u32, u32) = (2 << 20, (1 << 31) - 1);
 /// How long a request that is not [`Lasting`] waits for its response to begin.
 const PATIENCE: Duration = Duration::from_secs(90);
 
@@ -178,7 +182,12 @@ fn client(options: &Options, http1: bool) -> Result<reqwest::Client, String> {
         .connect_timeout(CONNECT)
         .http2_keep_alive_interval(PING.0)
         .http2_keep_alive_timeout(PING.1)
-        .http2_keep_alive_while_idle(true);
+        .http2_keep_alive_while_idle(true)
+        // Many ask over one connection: an answer with a large head, or one that its reader is slow with, must neither
+        // break it nor hold up the others.
+        .http2_max_header_list_size(HEAD)
+        .http2_initial_stream_window_size(WINDOWS.0)
+        .http2_initial_connection_window_size(WINDOWS.1);
     let builder = if http1 { builder.http1_only() } else { builder.http2_prior_knowledge() };
     builder.build().map_err(|error| reason(&error))
 }

@@ -7,7 +7,8 @@
 //! **Invariants.** No noun of Gardener. Nothing here ends a process: a component returns an [`Exit`].
 //!
 //! **Tour.** [`Context`] and what it holds; [`transport`] requests to API servers; [`tasks`] spawning and stopping;
-//! [`panics`] what is said when one panics; [`watch`] values that others wait on; [`https`] the transport between processes; [`pki`] keys and certificates;
+//! [`panics`] what is said when one panics; [`offload`] long work beside the threads that serve; [`watch`] values that
+//! others wait on; [`https`] the transport between processes; [`pki`] keys and certificates;
 //! [`child`] the contract of a process, [`logging`] what it says, [`live`] a component outside of a simulation,
 //! [`patience`] what it tries before it is ready,
 //! [`participant`], [`activity`] and [`dial`] its part in landscape time.
@@ -18,6 +19,7 @@ pub mod dial;
 pub mod https;
 pub mod live;
 pub mod logging;
+pub mod offload;
 pub mod panics;
 pub mod participant;
 pub mod patience;
@@ -30,6 +32,7 @@ use std::sync::Arc;
 
 use clock::{Clock, Random};
 
+pub use offload::Offload;
 pub use tasks::{Shutdown, Tasks};
 pub use transport::{Body, Request, Response, Shared, Transport, TransportError, User};
 

@@ -6,12 +6,15 @@
 use serde_json::{Map, Value};
 
 use super::PatchError;
-use crate::decode::any_json;
+use crate::decode::{MAX_DEPTH, any_json, is_within};
 
 /// More operations are refused.
 const MAX_OPERATIONS: usize = 10_000;
 
-/// RFC 6902, with the library texts of the real API and at most 10,000 operations.
+/// Bytes of JSON that the copies of one patch may add (k8s.io/apiserver pkg/server/options, JSONPatchMaxCopyBytes).
+const MAX_COPIED: usize = 3 * 1024 * 1024;
+
+/// RFC 6902, with the library texts of the real API, at most 10,000 operations, and at most 3 MiB of copies.
 ///
 /// Beyond the RFC, negative indices count from the end, and a `test` for `null` holds where the key is absent. The
 /// target is unchanged when an operation fails.
@@ -39,8 +42,9 @@ pub fn json_patch(target: &mut Value, patch: &[u8]) -> Result<(), PatchError> {
         }
     }
     let mut document = target.clone();
+    let mut copied = 0;
     for operation in decoded {
-        apply(&mut document, operation).map_err(PatchError::Unprocessable)?;
+        apply(&mut document, operation, &mut copied).map_err(PatchError::Unprocessable)?;
     }
     *target = document;
     Ok(())
@@ -59,7 +63,7 @@ fn wrong_type(value: &Value, wanted: &str) -> String {
 
 const MISSING: &str = "missing value";
 
-fn apply(document: &mut Value, mut operation: Map<String, Value>) -> Result<(), String> {
+fn apply(document: &mut Value, mut operation: Map<String, Value>, copied: &mut usize) -> Result<(), String> {
     let text = |operation: &Map<String, Value>, name: &str| operation.get(name)?.as_str().map(str::to_owned);
     let kind = text(&operation, "op").unwrap_or_else(|| "unknown".to_owned());
     if !matches!(kind.as_str(), "add" | "remove" | "replace" | "move" | "test" | "copy") {
@@ -71,6 +75,7 @@ fn apply(document: &mut Value, mut operation: Map<String, Value>) -> Result<(), 
         "add" => {
             let (place, key) = find(document, &path)
                 .ok_or_else(|| format!("add operation does not apply: doc is missing path: \"{path}\": {MISSING}"))?;
+            check_depth(&path, &value)?;
             place.add(&key, value).map_err(|error| format!("error in add for path: '{path}': {error}"))
         }
         "remove" => {
@@ -85,12 +90,21 @@ fn apply(document: &mut Value, mut operation: Map<String, Value>) -> Result<(), 
         _ => {
             let from =
                 text(&operation, "from").ok_or_else(|| format!("{kind} operation failed to decode from: {MISSING}"))?;
-            if kind == "move" { relocate(document, &from, &path) } else { copy(document, &from, &path) }
+            if kind == "move" { relocate(document, &from, &path) } else { copy(document, &from, &path, copied) }
         }
     }
 }
 
+/// A value at the end of a path must not make the document deeper than any that is read: everything that walks over it
+/// later goes as deep as it is.
+fn check_depth(path: &str, value: &Value) -> Result<(), String> {
+    let above = path.matches('/').count();
+    let is_within = above <= MAX_DEPTH && is_within(value, MAX_DEPTH - above);
+    if is_within { Ok(()) } else { Err("exceeded max depth".to_owned()) }
+}
+
 fn replace(document: &mut Value, path: &str, value: Value) -> Result<(), String> {
+    check_depth(path, &value)?;
     if path.is_empty() {
         *document = value;
         return Ok(());
@@ -136,13 +150,22 @@ fn relocate(document: &mut Value, from: &str, path: &str) -> Result<(), String> 
     let value = place.remove(&key).map_err(|error| failed(&key, error))?;
     let (place, key) = find(document, path)
         .ok_or_else(|| format!("move operation does not apply: doc is missing destination path: {path}: {MISSING}"))?;
+    check_depth(path, &value)?;
     place.add(&key, value).map_err(|error| failed(path, error))
 }
 
-fn copy(document: &mut Value, from: &str, path: &str) -> Result<(), String> {
+fn copy(document: &mut Value, from: &str, path: &str, copied: &mut usize) -> Result<(), String> {
     let (place, key) = find(document, from)
         .ok_or_else(|| format!("copy operation does not apply: doc is missing from path: {from}: {MISSING}"))?;
-    let value = place.get(&key).map_err(|error| format!("error in copy for from: '{from}': {error}"))?.clone();
+    let value = place.get(&key).map_err(|error| format!("error in copy for from: '{from}': {error}"))?;
+    *copied += value.to_string().len();
+    if *copied > MAX_COPIED {
+        return Err(format!(
+            "Unable to complete the copy, the accumulated size increase of copy is {copied}, exceeding the limit {MAX_COPIED}"
+        ));
+    }
+    let value = value.clone();
+    check_depth(path, &value)?;
     let (place, key) = find(document, path)
         .ok_or_else(|| format!("copy operation does not apply: doc is missing destination path: {path}: {MISSING}"))?;
     place.add(&key, value).map_err(|error| format!("error while adding value during copy: {error}"))
@@ -320,6 +343,41 @@ mod tests {
             &json!({}),
             Err("error decoding patch: json: cannot unmarshal object into Go value of type jsonpatch.Patch"),
         );
+    }
+
+    #[test]
+    fn what_grows_with_every_operation_is_bounded() {
+        let refused = |patch: Value, expected: &str| {
+            let mut document = json!({"x": {"text": "y".repeat(1000)}});
+            let error = json_patch(&mut document, patch.to_string().as_bytes()).expect_err("is refused");
+            assert_eq!((error.to_status().code, error.to_string().as_str()), (422, expected));
+        };
+        let copies = vec![json!({"op": "copy", "from": "/x", "path": "/y/-"}); 3200];
+        let limit = "Unable to complete the copy, the accumulated size increase of copy is 3146232, exceeding the limit 3145728";
+        refused(Value::Array([&[json!({"op": "add", "path": "/y", "value": []})], &copies[..]].concat()), limit);
+        // Each goes as deep as everything before it.
+        let depth = "exceeded max depth";
+        let mut copies = vec![json!({"op": "remove", "path": "/x/text"})];
+        copies.resize(120, json!({"op": "copy", "from": "/x", "path": "/x/x"}));
+        refused(json!(copies), depth);
+        let adds: Vec<Value> =
+            (1..=101).map(|level| json!({"op": "add", "path": "/x".repeat(level), "value": {}})).collect();
+        refused(json!(adds), depth);
+        let moves: Vec<Value> = (0..101)
+            .flat_map(|_| {
+                let down = json!({"op": "move", "from": "/x", "path": "/y/x"});
+                [
+                    json!({"op": "add", "path": "/y", "value": {}}),
+                    down,
+                    json!({"op": "move", "from": "/y", "path": "/x"}),
+                ]
+            })
+            .collect();
+        refused(json!(moves), depth);
+        let mut document = json!({});
+        let patch = Value::Array(adds[..99].to_vec());
+        assert_eq!(json_patch(&mut document, patch.to_string().as_bytes()), Ok(()));
+        assert!(is_within(&document, MAX_DEPTH));
     }
 
     #[test]

@@ -28,6 +28,11 @@ pub use merge::{StaleGroup, merge};
 
 use groups::groups;
 
+/// Whether a path below a cluster asks for the server's health.
+pub(crate) fn is_health(path: &str) -> bool {
+    matches!(path.split('/').nth(1), Some("healthz" | "livez" | "readyz"))
+}
+
 /// `None` for a path that is not served.
 pub(crate) fn answer(server: &Inner, call: &Call, cluster: Option<&Cluster>) -> Option<Response> {
     let segments: Vec<&str> = call.route.path.split('/').skip(1).collect();

@@ -84,7 +84,8 @@ impl Scope {
 
     /// The patch's media type.
     ///
-    /// Server-side apply needs managed fields, which are not kept yet: its place is the match in [`Scope::patched`].
+    /// Unlike upstream: what is listed as accepted is what is accepted. Server-side apply needs managed fields, which are
+    /// not kept yet: its place is the match in [`Scope::patched`].
     pub(super) fn patch_type(&self) -> Result<&'static str> {
         let type_ = media(self.call.header(CONTENT_TYPE));
         let accepted: &[&'static str] = if self.names().info.custom {
@@ -92,14 +93,8 @@ impl Scope {
         } else {
             &[JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH]
         };
-        match accepted.iter().find(|accepted| **accepted == type_) {
-            Some(type_) => Ok(type_),
-            None => {
-                let mut listed = accepted.to_vec();
-                listed.push(APPLY_PATCH);
-                Err(Failure::UnsupportedMediaType(listed))
-            }
-        }
+        let found = accepted.iter().find(|accepted| **accepted == type_).copied();
+        found.ok_or_else(|| Failure::UnsupportedMediaType(accepted.to_vec()))
     }
 
     /// Reads, changes and writes an object until nobody came in between.

@@ -21,9 +21,10 @@ use super::Scope;
 use crate::output;
 use crate::request::Query;
 use crate::status::{Failure, Result};
+use crate::storage::replay::{Progress, Replay};
 use crate::storage::stored::{self, EventType};
 use crate::storage::watcher::{Item, Watcher};
-use crate::storage::{StoreError, WatchStart};
+use crate::storage::{Store, StoreError, WatchStart};
 
 /// Between two bookmarks of an idle watch, in wall time.
 const BOOKMARKS: TimeDelta = TimeDelta::seconds(60);
@@ -60,13 +61,11 @@ impl Scope {
             watcher = watcher.of_participant(number);
         }
         let watcher = Arc::new(watcher);
-        let started = self.server.store.watch(self.id, start, &watcher).await;
-        let failure = match started {
-            Ok(()) => None,
+        let (replay, failure) = match Store::watch(&self.server.store, self.id, start, &watcher).await {
+            Ok(replay) => (replay, None),
             Err(StoreError::Compacted(oldest)) => {
-                let asked = revision.unwrap_or_default();
                 watcher.close();
-                Some(Failure::Expired(format!("too old resource version: {asked} ({oldest})"), None))
+                (None, Some(too_old(Revision(revision.unwrap_or_default()), oldest)))
             }
             Err(other) => return Err(other.into()),
         };
@@ -76,10 +75,11 @@ impl Scope {
             bookmark: bookmarks.then(|| wall.sleep(BOOKMARKS, TimerClass::Calendar)),
             last_bookmark: (bookmarks && end - wall.now() > LAST_BOOKMARK)
                 .then(|| wall.sleep_until(end - LAST_BOOKMARK, TimerClass::Calendar)),
-            end: wall.sleep_until(end, TimerClass::Calendar),
+            end: Some(wall.sleep_until(end, TimerClass::Calendar)),
             wall,
             scope: self,
             watcher,
+            replay,
             failure,
             first: true,
         };
@@ -129,8 +129,11 @@ struct Stream {
     wall: Clock,
     bookmark: Option<Sleep>,
     last_bookmark: Option<Sleep>,
-    end: Sleep,
-    /// The one `ERROR` frame of a watch that cannot start.
+    /// `None` once the watch has ended; what is queued by then is still sent.
+    end: Option<Sleep>,
+    /// What the log has to say before the queue has everything; `None` once it has.
+    replay: Option<Replay>,
+    /// The `ERROR` frame of a watch that cannot start, or not go on.
     failure: Option<Failure>,
     /// Whether no frame was sent yet.
     first: bool,
@@ -156,8 +159,8 @@ impl Stream {
         }
     }
 
-    /// Passes wall time: bookmarks that are due; answers whether the watch has ended.
-    fn tick(&mut self, cx: &mut Context<'_>) -> bool {
+    /// Passes wall time: bookmarks that are due, and the end, which comes behind what is queued.
+    fn tick(&mut self, cx: &mut Context<'_>) {
         if let Some(sleep) = &mut self.last_bookmark
             && sleep.as_mut().poll(cx).is_ready()
         {
@@ -170,8 +173,35 @@ impl Stream {
             self.watcher.bookmark();
             self.bookmark = Some(self.wall.sleep(BOOKMARKS, TimerClass::Calendar));
         }
-        self.end.as_mut().poll(cx).is_ready()
+        if let Some(end) = &mut self.end
+            && end.as_mut().poll(cx).is_ready()
+        {
+            self.end = None;
+            self.watcher.close();
+        }
     }
+
+    /// Goes on with the replay, as far as there is one; whether it brought anything.
+    fn read_on(&mut self, cx: &mut Context<'_>) -> bool {
+        let Some(replay) = &mut self.replay else { return false };
+        let Poll::Ready(done) = replay.poll(cx) else { return false };
+        match done {
+            Ok(Progress::Queued) => return true,
+            Ok(Progress::Done) => {}
+            Err(StoreError::Compacted(oldest)) => {
+                self.failure = Some(too_old(replay.at(), oldest));
+                self.watcher.close();
+            }
+            // Whoever watches comes back, and is told why then.
+            Err(StoreError::Closed | StoreError::Future(_)) => self.watcher.close(),
+        }
+        self.replay = None;
+        true
+    }
+}
+
+fn too_old(asked: Revision, oldest: Revision) -> Failure {
+    Failure::Expired(format!("too old resource version: {asked} ({oldest})"), None)
 }
 
 impl http_body::Body for Stream {
@@ -183,17 +213,18 @@ impl http_body::Body for Stream {
         cx: &mut Context<'_>,
     ) -> Poll<Option<std::result::Result<Frame<Bytes>, BodyError>>> {
         let this = self.get_mut();
-        if let Some(failure) = this.failure.take() {
-            let text = format!("{{\"type\":\"ERROR\",\"object\":{}}}\n", failure.tree());
-            return Poll::Ready(Some(Ok(Frame::data(text.into()))));
-        }
-        if this.tick(cx) {
-            this.watcher.close();
-        }
-        match this.watcher.poll(cx) {
-            Poll::Ready(Some(item)) => Poll::Ready(Some(Ok(Frame::data(this.frame(&item))))),
-            Poll::Ready(None) => Poll::Ready(None),
-            Poll::Pending => Poll::Pending,
+        loop {
+            if let Some(failure) = this.failure.take() {
+                let text = format!("{{\"type\":\"ERROR\",\"object\":{}}}\n", failure.tree());
+                return Poll::Ready(Some(Ok(Frame::data(text.into()))));
+            }
+            this.tick(cx);
+            match this.watcher.poll(cx) {
+                Poll::Ready(Some(item)) => return Poll::Ready(Some(Ok(Frame::data(this.frame(&item))))),
+                Poll::Ready(None) => return Poll::Ready(None),
+                Poll::Pending if this.read_on(cx) => {}
+                Poll::Pending => return Poll::Pending,
+            }
         }
     }
 }

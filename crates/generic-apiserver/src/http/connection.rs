@@ -2,6 +2,7 @@
 //! One connection: handshake, requests, end.
 
 use std::future::Future;
+use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
@@ -9,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use chrono::TimeDelta;
 use clock::{Clock, TimerClass};
+use futures::FutureExt;
 use futures::future::{Either, select};
 use hyper_util::rt::TokioIo;
 use hyper_util::server::conn::auto;
@@ -18,11 +20,15 @@ use rustls_pki_types::CertificateDer;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 
-use super::exchange;
+use super::heads::{Heads, Noted};
 use super::{OnDrop, Shared};
+use super::{exchange, guard};
 
 /// Between two questions whether a silent client of HTTP/2 is still there.
 const PING: Duration = Duration::from_secs(30);
+
+/// Bytes of a head that are read from a connection at least, as Go's servers do by default.
+const HEAD: usize = 1 << 20;
 
 /// Serves a connection on a task of its own.
 pub(super) fn spawn(shared: &Arc<Shared>, acceptor: &TlsAcceptor, stream: TcpStream) {
@@ -51,27 +57,53 @@ async fn run(shared: Arc<Shared>, acceptor: TlsAcceptor, stream: TcpStream) {
     let certificates: Arc<[CertificateDer<'static>]> =
         session.peer_certificates().unwrap_or_default().iter().cloned().collect();
 
-    let service = TowerToHyperService::new(router(shared.clone(), certificates));
+    let heads = (!http2).then(Heads::new);
+    let service = TowerToHyperService::new(router(shared.clone(), certificates, heads.clone()));
     let timer = WallTimer(options.wall.clone());
     let mut builder = auto::Builder::new(OnTasks(shared.tasks.clone()));
+    // What is taken off the wire is more than what is answered, so that who sends too much hears of it.
+    let most = options.limits.head_bytes.max(HEAD);
     builder.http1().timer(timer.clone()).header_read_timeout(options.limits.idle.to_std().ok());
+    builder.http1().max_buf_size(most).max_headers(options.limits.fields);
     builder.http2().timer(timer).keep_alive_interval(PING).max_concurrent_streams(options.limits.streams);
+    builder.http2().max_header_list_size(u32::try_from(most).unwrap_or(u32::MAX));
+    // A server in front of this one takes back what its clients take back, all over one connection.
+    builder.http2().max_pending_accept_reset_streams(usize::try_from(options.limits.streams).ok());
     let builder = if http2 { builder.http2_only() } else { builder.http1_only() };
-    let mut connection = std::pin::pin!(builder.serve_connection(TokioIo::new(tls), service));
+    let noted = Noted::new(tls, heads.clone().unwrap_or_else(Heads::new), options.wall.clone());
+    let mut connection = std::pin::pin!(builder.serve_connection(TokioIo::new(noted), service));
 
     let mut stop = shared.stop.subscribe();
     let stopped = std::pin::pin!(stop.wait_for(|stop| *stop));
-    if let Either::Right(_) = select(connection.as_mut(), stopped).await {
-        connection.as_mut().graceful_shutdown();
-        // Whatever is not over by then is cut by dropping it.
-        select(connection, options.wall.sleep(options.limits.grace, TimerClass::Calendar)).await;
+    let overdue = async {
+        match heads {
+            Some(heads) => heads.overdue(options.wall.clone(), options.limits.head).await,
+            None => std::future::pending().await,
+        }
+    };
+    let overdue = std::pin::pin!(overdue);
+    match select(connection.as_mut(), select(stopped, overdue)).await {
+        Either::Left(_) | Either::Right((Either::Right(_), _)) => {}
+        Either::Right((Either::Left((_, overdue)), _)) => {
+            connection.as_mut().graceful_shutdown();
+            // Whatever is not over by then is cut by dropping it.
+            let patience = select(overdue, options.wall.sleep(options.limits.grace, TimerClass::Calendar));
+            select(connection, patience).await;
+        }
     }
 }
 
 /// What a connection's requests are handed to. All paths are the API's: it reads them itself.
-fn router(shared: Arc<Shared>, certificates: Arc<[CertificateDer<'static>]>) -> axum::Router {
+fn router(shared: Arc<Shared>, certificates: Arc<[CertificateDer<'static>]>, heads: Option<Heads>) -> axum::Router {
     axum::Router::new().fallback(|request: axum::extract::Request| async move {
-        exchange::answer(shared, certificates, request).await.map(axum::body::Body::new)
+        let answering = heads.map(|heads| heads.complete());
+        let what = format!("{} {}", request.method(), request.uri().path());
+        let answer = AssertUnwindSafe(exchange::answer(shared, certificates, request)).catch_unwind().await;
+        let answer = answer.unwrap_or_else(|panic| guard::panicked(&what, &*panic).response());
+        answer.map(|body| match answering {
+            Some(answering) => axum::body::Body::new(answering.holding(body)),
+            None => axum::body::Body::new(body),
+        })
     })
 }
 

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One request and its answer.
 
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use chrono::TimeDelta;
 use clock::TimerClass;
-use futures::FutureExt;
 use futures::future::{Either, select};
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use http::request::Parts;
@@ -15,16 +13,19 @@ use http::uri::PathAndQuery;
 use http::{Method, Uri};
 use http_body_util::BodyExt;
 use process::transport::{BodyError, TransportError};
-use process::{Request, Response};
+use process::{Request, Response, User};
 use rustls_pki_types::CertificateDer;
 
 use super::metrics::Labels;
-use super::{Shared, gzip, stream};
+use super::{Shared, guard, gzip, heads, stream};
 use crate::authentication::{Credentials, Identity, UserDetails, anonymous, authenticated, front_proxy, impersonation};
+use crate::authorization::Question;
 use crate::request::{Query, Route, Target, verb};
 use crate::status::{Failure, Result};
 
 const AUDIT_ID: HeaderName = HeaderName::from_static("audit-id");
+/// Bytes of an id that a client may bring. It comes back in the answer, whose head others limit, too.
+const LONGEST_AUDIT_ID: usize = 1024;
 /// Subresources whose answers are streams.
 const STREAMS: [&str; 5] = ["attach", "exec", "log", "portforward", "proxy"];
 
@@ -40,6 +41,14 @@ pub(super) async fn answer(
     let running = options.metrics.begin();
     let begun = options.wall.now();
     let (mut parts, body) = request.into_parts();
+    if heads::is_too_large(&parts, &options.limits) {
+        options.metrics.end(
+            Labels { verb: parts.method.as_str().to_ascii_lowercase(), ..Labels::default() },
+            431,
+            None,
+        );
+        return Failure::HeadTooLarge.response();
+    }
     let audit_id = audit_id(&shared, &mut parts.headers);
     if let Some(uri) = at_home(&shared, &certificates, &parts).await {
         parts.uri = uri;
@@ -50,8 +59,10 @@ pub(super) async fn answer(
     let lasts = lasts || (options.lasting)(parts.uri.path());
     let zipped = !lasts && gzip::is_wanted(&parts.headers);
 
-    let answered = if route.is_none()
-        && let Some(response) = own(&shared, parts.uri.path(), &query)
+    let answered = if route.is_none() && parts.uri.path().trim_matches('/') == "metrics" {
+        metrics(&shared, &certificates, &parts).await
+    } else if route.is_none()
+        && let Some(response) = health(&shared, parts.uri.path(), &query)
     {
         Ok(response)
     } else if lasts && options.metrics.long_running() >= options.limits.long_running {
@@ -60,8 +71,10 @@ pub(super) async fn answer(
         let cluster = route.map(|route| route.cluster).unwrap_or_default();
         let body = body.map_err(|error| BodyError(error.to_string())).boxed_unsync();
         let patience = if lasts { None } else { Some(patience(&shared, &parts.method, &query)) };
+        let what = format!("{} {}", parts.method, parts.uri.path());
         let handled = handle(&shared, &cluster, &certificates, Request::from_parts(parts, body));
-        within(&shared, patience, handled).await
+        let handled = guard::answer(&what, within(&shared, patience, handled)).await;
+        handled.map(|response| response.map(|body| guard::body(body, what)))
     };
     let mut response = answered.unwrap_or_else(|failure| failure.response());
     if zipped {
@@ -108,15 +121,15 @@ async fn at_home(shared: &Shared, certificates: &[CertificateDer<'static>], part
     format!("/clusters/{cluster}{rest}").parse().ok()
 }
 
-/// Who asks, and then what.
-async fn handle(
+/// Who asks, what else is known of them, and what a server in front says of the request.
+async fn who(
     shared: &Shared,
     cluster: &str,
     certificates: &[CertificateDer<'static>],
-    mut request: Request,
-) -> Result<Response> {
+    headers: &mut HeaderMap,
+) -> Result<(User, UserDetails, Option<front_proxy::Stamp>)> {
     let options = &shared.options;
-    let token = bearer_token(request.headers());
+    let token = bearer_token(headers);
     let credentials = Credentials {
         cluster,
         certificates,
@@ -128,7 +141,6 @@ async fn handle(
         tracing::debug!(%reason, cluster, "unauthorized");
         Failure::Unauthorized
     })?;
-    let headers = request.headers_mut();
     headers.remove(AUTHORIZATION);
     let (user, details, stamp) = match identity {
         Identity::FrontProxy => {
@@ -141,9 +153,21 @@ async fn handle(
     front_proxy::strip(headers);
     let impersonated = impersonation::take(headers, &user, cluster, &*options.authorizer)?;
     let (user, details) = impersonated.unwrap_or((user, details));
+    Ok((user, details, stamp))
+}
+
+/// Who asks, and then what.
+async fn handle(
+    shared: &Shared,
+    cluster: &str,
+    certificates: &[CertificateDer<'static>],
+    mut request: Request,
+) -> Result<Response> {
+    let (user, details, stamp) = who(shared, cluster, certificates, request.headers_mut()).await?;
     let extensions = request.extensions_mut();
     extensions.insert(user);
     extensions.insert(details);
+    extensions.insert(shared.offload.clone());
     if let Some(stamp) = stamp {
         extensions.insert(stamp);
     }
@@ -154,38 +178,50 @@ async fn handle(
     })
 }
 
-/// What a future answers, unless it panics or takes too long.
+/// What a future answers, unless it takes too long.
 async fn within(
     shared: &Shared,
     patience: Option<TimeDelta>,
     answer: impl Future<Output = Result<Response>>,
 ) -> Result<Response> {
-    let answer = std::pin::pin!(AssertUnwindSafe(answer).catch_unwind());
-    let answered = match patience {
-        None => answer.await,
-        Some(patience) => match select(answer, shared.options.wall.sleep(patience, TimerClass::Calendar)).await {
-            Either::Left((answered, _)) => answered,
-            Either::Right(_) => return Err(Failure::Timeout),
-        },
-    };
-    answered.unwrap_or_else(|_| {
-        tracing::error!("a request made the server panic");
-        Err(Failure::Internal("the request caused the server to panic".to_owned()))
-    })
+    let Some(patience) = patience else { return answer.await };
+    let answer = std::pin::pin!(answer);
+    match select(answer, shared.options.wall.sleep(patience, TimerClass::Calendar)).await {
+        Either::Left((answered, _)) => answered,
+        Either::Right(_) => Err(Failure::Timeout),
+    }
 }
 
-/// Paths outside of all clusters that tell how this process is.
-fn own(shared: &Shared, path: &str, query: &Query) -> Option<Response> {
+/// Paths outside of all clusters that tell how this process is; anybody may ask.
+fn health(shared: &Shared, path: &str, query: &Query) -> Option<Response> {
     let segments: Vec<&str> = path.split('/').filter(|segment| !segment.is_empty()).collect();
-    match segments.as_slice() {
-        ["metrics"] => Some(shared.options.metrics.answer()),
-        path => shared.options.health.answer(path, query),
-    }
+    shared.options.health.answer(&segments, query)
+}
+
+/// What this process has counted, for those who may see it.
+async fn metrics(shared: &Shared, certificates: &[CertificateDer<'static>], parts: &Parts) -> Result<Response> {
+    let mut headers = parts.headers.clone();
+    let (user, ..) = who(shared, "", certificates, &mut headers).await?;
+    let verb = parts.method.as_str().to_ascii_lowercase();
+    let question = Question {
+        user: &user,
+        cluster: "",
+        verb: &verb,
+        group: "",
+        resource: "",
+        subresource: "",
+        namespace: "",
+        name: "",
+        path: "/metrics",
+    };
+    let answer = shared.options.authorizer.authorize(&question);
+    answer.map_err(|reason| Failure::denied(&question, &reason))?;
+    Ok(shared.options.metrics.answer())
 }
 
 /// The request's audit id: the client's, if it brings one.
 fn audit_id(shared: &Shared, headers: &mut HeaderMap) -> String {
-    if let Some(id) = headers.get(AUDIT_ID).and_then(|id| id.to_str().ok()) {
+    if let Some(id) = headers.get(AUDIT_ID).and_then(|id| id.to_str().ok()).filter(|id| id.len() <= LONGEST_AUDIT_ID) {
         return id.to_owned();
     }
     let number = REQUESTS.fetch_add(1, Ordering::Relaxed);

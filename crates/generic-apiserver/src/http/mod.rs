@@ -10,14 +10,17 @@
 //! **Invariants.** Time-outs of connections and requests run on wall time. What only our own servers may say of a request
 //! never comes from outside: [`front_proxy::strip`](crate::authentication::front_proxy::strip). When serving is asked to
 //! stop, watches end as if their time were over, other requests get their answer, and what is left after the grace
-//! period is cut.
+//! period is cut. A panic ends the answer during which it happens, and is logged.
 //!
-//! **Tour.** [`serve`] and its [`Options`]; [`Serving`] the handle; [`Metrics`] what is counted; [`Health`] the checks
+//! **Tour.** [`serve`] and its [`Options`]; [`Serving`] the handle; [`guarded`] for handlers that are asked without a
+//! connection; [`Metrics`] what is counted; [`Health`] the checks
 //! behind `/livez` and `/readyz`.
 
 mod connection;
 mod exchange;
+mod guard;
 mod gzip;
+mod heads;
 mod health;
 mod metrics;
 mod stream;
@@ -33,12 +36,14 @@ use clock::{Clock, Random, TimerClass};
 use futures::future::{Either, select};
 use process::pki::Pair;
 use process::transport::ResponseFuture;
-use process::{Exit, Request, Tasks, watch};
+use process::{Exit, Offload, Request, Tasks, watch};
 use tokio::net::TcpListener;
 
 use crate::authentication::Authenticator;
 use crate::authorization::{Authenticated, Authorizer};
 
+pub use guard::guarded;
+pub use heads::size as size_of_head;
 pub use health::Health;
 pub use metrics::Metrics;
 
@@ -48,14 +53,23 @@ pub type Lasting = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 /// What answers requests: `Server::call` or the like.
 pub type Handler = Arc<dyn Fn(Request) -> ResponseFuture + Send + Sync>;
 
+/// Requests with long bodies that are answered at a time: what they take of processors and memory, others lack.
+const LONG_REQUESTS: usize = 2;
+
 /// How long and how much.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Until the handshake of a connection is done.
     pub handshake: TimeDelta,
-    /// Until the header of the next request of a connection of HTTP/1.1 is there. Longer than clients keep idle
+    /// Until something of the next request comes on a connection of HTTP/1.1. Longer than clients keep idle
     /// connections, or they would now and then send into one that is just being closed.
     pub idle: TimeDelta,
+    /// Until a head that has begun to come on a connection of HTTP/1.1 is there as a whole.
+    pub head: TimeDelta,
+    /// Bytes of the path and the fields of a request's head; above it the answer is 431.
+    pub head_bytes: usize,
+    /// Fields of a request's head; above it the answer is 431.
+    pub fields: usize,
     /// Until a request that is no watch is answered; a client may ask for less with `timeout`.
     pub request: TimeDelta,
     /// As `request`, for requests that write.
@@ -69,12 +83,17 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// kube-apiserver's times, but for idle connections, which Go's clients keep for 90 s; 2,000 streams, since clients with many informers stall silently above the limit; 8,000
-    /// watches, since each may be a file descriptor.
+    /// kube-apiserver's times, but for idle connections, which Go's clients keep for 90 s; 2,000 streams, since clients
+    /// with many informers stall silently above the limit; 8,000 watches, since each may be a file descriptor.
+    ///
+    /// Unlike upstream: 128 KiB of a head instead of 1 MiB, since a server behind this one has to take what this one takes.
     fn default() -> Self {
         Self {
             handshake: TimeDelta::seconds(10),
             idle: TimeDelta::seconds(120),
+            head: TimeDelta::seconds(30),
+            head_bytes: 128 << 10,
+            fields: 256,
             request: TimeDelta::seconds(60),
             write: TimeDelta::seconds(34),
             grace: TimeDelta::seconds(10),
@@ -146,6 +165,8 @@ struct Shared {
     stop: watch::Sender<bool>,
     /// Connections that are open; `None` once no more are taken.
     open: watch::Sender<Open>,
+    /// Where long requests are answered.
+    offload: Offload,
     /// Before every number of a request in its audit id.
     started: String,
 }
@@ -223,6 +244,7 @@ pub async fn serve(
         handler: Arc::new(handler),
         options,
         tasks: tasks.clone(),
+        offload: Offload::threads(LONG_REQUESTS),
         stop: watch::Sender::new(false),
         open: watch::Sender::new(Open { listening: true, connections: 0 }),
         started,

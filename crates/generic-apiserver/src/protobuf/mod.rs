@@ -36,7 +36,7 @@ pub const MEDIA_TYPE: &str = "application/vnd.kubernetes.protobuf";
 const PREFIX: &[u8; 4] = b"k8s\0";
 
 /// How deep messages may nest.
-const MAX_DEPTH: usize = 200;
+const MAX_DEPTH: usize = apimachinery::decode::MAX_DEPTH;
 
 /// A body without its envelope.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -6,9 +6,11 @@
 //! ```
 //!
 //! A collection holds one resource of all logical clusters. A past state is the present map with the ring's changes
-//! undone, so that nothing is kept for it beside the ring; what is older than the ring is read from the log.
+//! undone, so that nothing is kept for it beside the ring; what is older than the ring is read from the log: a watch that
+//! begins there is given it piece by piece ([`replay`]).
 
 mod feed;
+pub(crate) mod replay;
 pub(crate) mod splice;
 pub(crate) mod stored;
 pub(crate) mod watcher;
@@ -24,6 +26,7 @@ use rpds::RedBlackTreeMapSync;
 use rustc_hash::FxHashMap;
 
 use self::feed::Feed;
+use self::replay::Replay;
 use self::stored::{Event, Stored};
 use self::watcher::{Passed, Watcher};
 use crate::kind::{AnyObject, Kind};
@@ -255,61 +258,50 @@ impl Store {
         Ok(finished.unwrap_or_else(|| Arc::new(Stored::new(&key, revision, sections))))
     }
 
-    /// Registers a watcher and queues, without a gap, what it has to see first.
+    /// Registers a watcher and queues, without a gap, what it has to see first; or, if that is more than the ring holds,
+    /// the beginning of it and what reads the rest.
     ///
     /// # Errors
     /// [`StoreError::Compacted`] if changes after `from` are in neither ring nor log.
     pub(crate) async fn watch(
-        &self,
+        this: &Arc<Self>,
         id: CollectionId,
         from: WatchStart,
         watcher: &Arc<Watcher>,
-    ) -> Result<(), StoreError> {
-        let mut older: Option<Vec<Arc<Event>>> = None;
-        loop {
-            let gap = {
-                let mut state = lock(&self.state);
+    ) -> Result<Option<Replay>, StoreError> {
+        match from {
+            WatchStart::State => {
+                let mut state = lock(&this.state);
                 let position = state.position;
                 let collection = &mut state.collections[id.0];
                 collection.watchers.retain(|watcher| !watcher.is_closed());
-                match from {
-                    WatchStart::State => {
-                        for (_, object) in range(&collection.map, watcher.prefix(), "") {
-                            watcher.initial(object);
-                        }
-                        watcher.synced(position);
-                        collection.watchers.push(watcher.clone());
-                        return Ok(());
-                    }
-                    WatchStart::After(revision) => {
-                        let floor = collection.floor;
-                        if revision >= floor || older.is_some() {
-                            let mut last = revision;
-                            for event in older.take().into_iter().flatten() {
-                                last = last.max(event.revision);
-                                watcher.offer(&event);
-                            }
-                            for event in collection.ring.iter().filter(|event| event.revision > last) {
-                                watcher.offer(event);
-                            }
-                            watcher.reached(position);
-                            collection.watchers.push(watcher.clone());
-                            return Ok(());
-                        }
-                        (revision, floor, collection.kind.clone())
-                    }
+                for (_, object) in range(&collection.map, watcher.prefix(), "") {
+                    watcher.initial(object);
                 }
-            };
-            let (revision, floor, kind) = gap;
-            older = Some(self.older(revision, floor, &kind.names().log_resource).await?);
+                watcher.synced(position);
+                collection.watchers.push(watcher.clone());
+                Ok(None)
+            }
+            WatchStart::After(revision) => Replay::begin(this, id, revision, watcher).await,
         }
     }
 
-    /// Changes of one resource in `from < revision <= to`, from the log.
-    async fn older(&self, from: Revision, to: Revision, resource: &str) -> Result<Vec<Arc<Event>>, StoreError> {
-        let entries = self.log.read(from, to, self.cluster).await?;
-        let entries = entries.iter().filter(|entry| &*entry.key.resource == resource);
-        Ok(entries.map(|entry| Arc::new(event_of(entry, None))).collect())
+    /// Registers a watcher that was given everything up to `at`, and queues what came since; otherwise the revision up to
+    /// which the log has to be read first.
+    fn join(&self, id: CollectionId, at: Revision, watcher: &Arc<Watcher>) -> Result<(), Revision> {
+        let mut state = lock(&self.state);
+        let position = state.position;
+        let collection = &mut state.collections[id.0];
+        collection.watchers.retain(|watcher| !watcher.is_closed());
+        if at < collection.floor {
+            return Err(collection.floor);
+        }
+        for event in collection.ring.iter().filter(|event| event.revision > at) {
+            watcher.offer(event);
+        }
+        watcher.reached(position);
+        collection.watchers.push(watcher.clone());
+        Ok(())
     }
 
     /// Removes every object below a prefix, whatever keeps it.
@@ -494,12 +486,12 @@ pub(crate) fn range<'a>(
     map.range::<str, _>((start, Bound::Unbounded)).take_while(move |(path, _)| path.starts_with(prefix))
 }
 
-fn event_of(entry: &Entry, old: Option<Arc<Stored>>) -> Event {
+fn event_of(entry: &Entry) -> Event {
     let path: Arc<str> = stored::path(&entry.key.cluster, &entry.key.namespace, &entry.key.name).into();
     let previous = |(revision, sections): &(Revision, eventlog::Sections)| {
         Arc::new(Stored::new(&entry.key, *revision, sections.clone()))
     };
-    let old = old.or_else(|| entry.previous.as_ref().map(previous));
+    let old = entry.previous.as_ref().map(previous);
     let object = Arc::new(Stored::new(&entry.key, entry.revision, entry.object.clone()));
     if entry.verb == Verb::Delete {
         let old = old.or_else(|| Some(object.clone()));

@@ -14,11 +14,13 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use apimachinery::Status;
 use bytes::{Bytes, BytesMut};
 use clock::{Clock, TimerClass};
 use eventlog::EventLog;
 use generic_apiserver::authentication::UserDetails;
 use generic_apiserver::authentication::front_proxy::{self, Stamp};
+use generic_apiserver::http::size_of_head;
 use http::header::{
     ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, HOST, HeaderMap, HeaderName, TE, TRANSFER_ENCODING, UPGRADE,
 };
@@ -27,19 +29,21 @@ use http::{Method, StatusCode};
 use http_body_util::BodyExt;
 use process::https::is_watch;
 use process::participant::{TOLD_OTHERS_HEADER, Vouched};
-use process::transport::full;
+use process::transport::{BodyError, full};
 use process::watch;
 use process::{Body, Request, Response, Tasks, Transport, TransportError, User};
 use tokio::sync::oneshot;
 
 use super::instance::{Instance, Patience, until};
-use super::{Barrier, lines, unavailable};
+use super::{Barrier, lines, refused, unavailable};
 
 /// Where an instance is asked for a barrier: `POST …?number=N&confirmed=M`, by the host alone.
 pub const BARRIER_PATH: &str = "/terrarium/barrier";
 
 /// Bytes of a request that are handed on: more than any server takes, which then says so itself.
 const MOST: usize = 4 << 20;
+/// Bytes of a request's head that are handed on, with what the host adds; every server behind it takes as much.
+const MOST_OF_HEAD: usize = 512 << 10;
 /// Headers of a connection, not of what goes over it.
 const OF_CONNECTION: [HeaderName; 6] =
     [CONNECTION, CONTENT_LENGTH, TE, TRANSFER_ENCODING, UPGRADE, HeaderName::from_static("keep-alive")];
@@ -120,7 +124,10 @@ impl Instances {
         let (mut parts, body) = request.into_parts();
         let watches = is_watch(parts.uri.query());
         let reads = matches!(parts.method, Method::GET | Method::HEAD);
-        let body = if reads { Bytes::new() } else { read(body).await? };
+        let body = match if reads { Ok(Bytes::new()) } else { read(body).await } {
+            Ok(body) => body,
+            Err(broken) => return Ok(refused(&Status::bad_request(broken.to_string()))),
+        };
         let user = parts.extensions.get::<User>().cloned().unwrap_or_default();
         let details = parts.extensions.get::<UserDetails>().cloned().unwrap_or_default();
         front_proxy::write(&mut parts.headers, &user, &details, stamp);
@@ -128,6 +135,10 @@ impl Instances {
         parts.headers.remove(HOST);
         // Between processes of one machine it is not worth it; the host does it for its clients.
         parts.headers.remove(ACCEPT_ENCODING);
+        // What one client brings must not break the connection that all share.
+        if size_of_head(&parts.headers) > MOST_OF_HEAD {
+            return Ok(refused(&Status::failure(431, "", "431 Request Header Fields Too Large")));
+        }
         let mut failed = None;
         for instance in self.in_turn() {
             let cut = instance.falls_silent();
@@ -219,10 +230,10 @@ fn again(parts: &Parts, body: &Bytes) -> Request {
 }
 
 /// A body, or as much of it as shows that it is too much.
-async fn read(mut body: Body) -> Result<Bytes, TransportError> {
+async fn read(mut body: Body) -> Result<Bytes, BodyError> {
     let mut bytes = BytesMut::new();
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|error| TransportError::Broken(error.to_string()))?;
+        let frame = frame?;
         if let Some(data) = frame.data_ref() {
             bytes.extend_from_slice(data);
         }
@@ -322,6 +333,25 @@ mod tests {
         assert_eq!(*count.borrow(), 0);
         assert_eq!(call(&instances, Method::GET).await, Ok(503));
         assert_eq!(instances.barrier(1, 0).await.vouched, Some(Vouched::default()), "nobody has a watch");
+    }
+
+    #[tokio::test]
+    async fn what_would_break_the_shared_connection_or_has_no_end_is_not_handed_on() {
+        let (instances, asked) = instances(&[("a", &[])]);
+        let mut request = http::Request::new(full(""));
+        let value = http::HeaderValue::from_bytes(&vec![b'x'; MOST_OF_HEAD]).expect("a value");
+        request.headers_mut().insert("x-note", value);
+        assert_eq!(instances.call(request).await.expect("an answer").status(), 431);
+        let frames = [Ok(http_body::Frame::data(Bytes::from_static(b"{"))), Err(BodyError("no size".to_owned()))];
+        let body = http_body_util::StreamBody::new(futures::stream::iter(frames)).boxed_unsync();
+        let mut request = http::Request::new(body);
+        *request.method_mut() = Method::POST;
+        let answer = instances.call(request).await.expect("an answer");
+        assert_eq!(answer.status(), 400);
+        let body = answer.into_body().collect().await.expect("a body").to_bytes();
+        let status: serde_json::Value = serde_json::from_slice(&body).expect("a Status");
+        assert_eq!(status["message"], "the body broke off: no size");
+        assert!(asked.lock().expect("no panic").is_empty());
     }
 
     #[tokio::test]

@@ -14,6 +14,7 @@ mod instances;
 mod lines;
 
 use api::catalogue::AGGREGATED_GROUPS;
+use apimachinery::Status;
 use generic_apiserver::{Server, discovery};
 use http::Method;
 use http::header::{ACCEPT_ENCODING, CONTENT_TYPE, HeaderValue, IF_NONE_MATCH};
@@ -95,6 +96,14 @@ pub(crate) fn unavailable() -> Response {
     let mut response = Response::new(full("service unavailable"));
     *response.status_mut() = http::StatusCode::SERVICE_UNAVAILABLE;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    response
+}
+
+/// The answer to a request that cannot be handed on.
+fn refused(status: &Status) -> Response {
+    let mut response = Response::new(full(status.to_bytes()));
+    *response.status_mut() = http::StatusCode::from_u16(status.code).unwrap_or(http::StatusCode::BAD_REQUEST);
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }
 

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The beginning of a watch that starts before the ring: read from the log, at the pace of whoever watches.
+//!
+//! ```text
+//! asked        at                 floor          position
+//!   │ delivered │ next piece … │    │ ring … ─────▶ │ live
+//! ```
+//!
+//! A piece is read when everything before it was taken, so that a queue holds no more than a piece, however much there
+//! is to tell. The watcher is registered once the ring reaches back to where the reading stands; then the ring's changes
+//! are queued under the lock under which new ones are told: nothing is missing at the seam, and nothing comes twice. No
+//! barrier passes a watcher that is not registered yet.
+
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use eventlog::log::BoxFuture;
+use eventlog::{Entry, ReadError, Revision};
+
+use super::watcher::Watcher;
+use super::{CollectionId, Store, StoreError, event_of};
+
+/// Revisions that are read in one go.
+const PIECE: u64 = 1024;
+
+type Piece = BoxFuture<Result<Vec<Arc<Entry>>, ReadError>>;
+
+/// Reads for a watcher what came before the ring.
+pub(crate) struct Replay {
+    store: Arc<Store>,
+    id: CollectionId,
+    watcher: Arc<Watcher>,
+    /// Everything up to here was queued.
+    at: Revision,
+    /// What is being read, and up to where.
+    reading: Option<(Revision, Piece)>,
+}
+
+/// How far a replay has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// Something was queued; there may be more.
+    Queued,
+    /// Everything was queued, and the watcher is told what comes.
+    Done,
+}
+
+impl Replay {
+    /// Queues the changes after `from`, or a first piece of them: then what reads on.
+    pub(super) async fn begin(
+        store: &Arc<Store>,
+        id: CollectionId,
+        from: Revision,
+        watcher: &Arc<Watcher>,
+    ) -> Result<Option<Self>, StoreError> {
+        let mut replay = Self { store: store.clone(), id, watcher: watcher.clone(), at: from, reading: None };
+        // The first piece shows whether the log still has what was asked for.
+        if replay.join() {
+            return Ok(None);
+        }
+        if let Some((to, piece)) = replay.reading.take() {
+            let entries = piece.await?;
+            replay.queue(&entries, to);
+        }
+        Ok((!replay.join()).then_some(replay))
+    }
+
+    /// Up to where everything was queued.
+    pub(crate) fn at(&self) -> Revision {
+        self.at
+    }
+
+    /// Queues the next piece; to be called when the watcher's queue is empty, and not after [`Progress::Done`].
+    ///
+    /// # Errors
+    /// The log has forgotten what comes next, or is closed.
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Progress, StoreError>> {
+        if self.reading.is_none() && self.join() {
+            return Poll::Ready(Ok(Progress::Done));
+        }
+        let Some((to, piece)) = &mut self.reading else { return Poll::Pending };
+        let read = std::task::ready!(piece.as_mut().poll(cx));
+        let to = *to;
+        self.reading = None;
+        match read {
+            Err(error) => Poll::Ready(Err(error.into())),
+            Ok(entries) if self.queue(&entries, to) => Poll::Ready(Ok(Progress::Queued)),
+            Ok(_) => {
+                // A long stretch that says nothing to this watch must not keep the thread from others.
+                cx.waker().wake_by_ref();
+                Poll::Pending
+            }
+        }
+    }
+
+    /// Registers the watcher if the ring reaches back to here; begins to read the next piece otherwise.
+    fn join(&mut self) -> bool {
+        match self.store.join(self.id, self.at, &self.watcher) {
+            Ok(()) => true,
+            Err(floor) => {
+                let to = floor.min(Revision(self.at.0 + PIECE));
+                self.reading = Some((to, self.store.log.read(self.at, to, self.store.cluster)));
+                false
+            }
+        }
+    }
+
+    /// Queues what a piece has for the watcher; whether that is anything.
+    fn queue(&mut self, entries: &[Arc<Entry>], to: Revision) -> bool {
+        let kind = self.store.kind(self.id);
+        let resource = &kind.names().log_resource;
+        let mut any = false;
+        for entry in entries.iter().filter(|entry| entry.key.resource == *resource) {
+            any |= self.watcher.offer(&Arc::new(event_of(entry)));
+        }
+        self.watcher.reached(to);
+        self.at = to;
+        any
+    }
+}
