@@ -30,6 +30,7 @@ pub(crate) fn test(long: bool) -> Result<(), String> {
             tests.env(name, "200");
         }
         tests.env("TERRARIUM_TEST_STARTS", "100");
+        tests.env("TERRARIUM_TEST_MALFORMED", "100000");
     }
     step("tests", tests)
 }

@@ -341,7 +341,9 @@ impl TimeSource for Strict {
 
     fn sleep_until(&self, until: Instant, class: TimerClass) -> Sleep {
         let sleep = self.0.sleep_until(until, class);
-        Box::pin(async move { sleep.await })
+        Box::pin(async move {
+            sleep.await;
+        })
     }
 }
 

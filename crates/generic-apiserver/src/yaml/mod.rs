@@ -124,7 +124,7 @@ mod tests {
         for level in 1..9 {
             let before = level - 1;
             let items = vec![format!("*a{before}"); 10].join(", ");
-            laughs.push_str(&format!("a{level}: &a{level} [{items}]\n"));
+            laughs = format!("{laughs}a{level}: &a{level} [{items}]\n");
         }
         assert!(parse(laughs.as_bytes()).is_err());
         // Few aliases, each for much.
