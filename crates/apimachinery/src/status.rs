@@ -311,7 +311,7 @@ impl Status {
 }
 
 /// Go's `%q`.
-pub(crate) fn quote(text: &str) -> String {
+pub fn quote(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
     for character in text.chars() {

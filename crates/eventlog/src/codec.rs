@@ -327,6 +327,10 @@ pub fn put_append_error(out: &mut Vec<u8>, error: &AppendError) {
             put_bytes(out, message.as_bytes());
         }
         AppendError::Busy => out.push(5),
+        AppendError::LiveLock(message) => {
+            out.push(7);
+            put_bytes(out, message.as_bytes());
+        }
         AppendError::Unknown(message) => {
             out.push(6);
             put_bytes(out, message.as_bytes());
@@ -345,6 +349,7 @@ pub fn take_append_error(bytes: &[u8]) -> Result<AppendError, Corrupt> {
         4 => AppendError::Storage(from.text()?.to_owned()),
         5 => AppendError::Busy,
         6 => AppendError::Unknown(from.text()?.to_owned()),
+        7 => AppendError::LiveLock(from.text()?.to_owned()),
         _ => return Err(Corrupt),
     })
 }
@@ -427,6 +432,7 @@ mod tests {
             AppendError::Closed,
             AppendError::Storage(text()),
             AppendError::Busy,
+            AppendError::LiveLock(text()),
             AppendError::Unknown(text()),
         ];
         for error in errors {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! When writers answer one another for ever within one instant: time would never move again.
+//! When writers answer one another for ever within one instant, or make new objects without end: time would never move
+//! again.
 //!
 //! The rule only; whoever counts says what becomes of it: a simulation fails, a landscape's clock stops.
 
@@ -9,7 +10,7 @@ use std::sync::Arc;
 use clock::Instant;
 use rustc_hash::FxHashMap;
 
-use crate::{Actor, Key};
+use crate::{Actor, Key, Verb};
 
 /// Writes that one object may get at one instant if it is alone.
 const WRITES_OF_ONE_OBJECT: u64 = 64;
@@ -17,6 +18,13 @@ const WRITES_OF_ONE_OBJECT: u64 = 64;
 const WRITES_PER_OTHER_OBJECT: u64 = 4;
 /// Writes at one instant in all.
 const WRITES: u64 = 1_000_000;
+/// Objects by which one owner's may become more at one instant.
+const NEW_OBJECTS_OF_ONE_OWNER: u64 = 10_000;
+/// Creations that one owner may get at one instant, whatever of them is deleted again.
+const CREATIONS_OF_ONE_OWNER: u64 = 100_000;
+/// Creations without an owner that one component may make in one collection at one instant. Other clients may make any
+/// number.
+const CREATIONS_WITHOUT_OWNER: u64 = 100_000;
 
 /// What happened too often at one instant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,14 +35,48 @@ pub struct LiveLock {
     pub actor: Actor,
     /// The instant.
     pub at: Instant,
-    /// Writes of the object at that instant.
+    /// Writes of the object at that instant; creations, if that is what there were too many of.
     pub writes: u64,
+    /// Set: too many objects were created, and whose they are.
+    pub created: Option<Created>,
+}
+
+/// Whose objects were created without end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Created {
+    /// Those of one owner, `KIND NAME`.
+    Of(String),
+    /// Those of a collection, by one component.
+    InCollection,
+}
+
+/// The controller that a created or deleted object says it is of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Owner {
+    /// Its uid.
+    pub uid: String,
+    /// `KIND NAME`, for people.
+    pub name: String,
 }
 
 impl fmt::Display for LiveLock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { key, actor, at, writes } = self;
-        write!(f, "live-lock at {}: {key} was written {writes} times, last by {}", at.to_rfc3339(), actor.user)
+        let Self { key, actor, at, writes, created } = self;
+        let (at, user) = (at.to_rfc3339(), &actor.user);
+        match created {
+            None => write!(f, "live-lock at {at}: {key} was written {writes} times, last by {user}"),
+            Some(Created::Of(owner)) => {
+                write!(f, "live-lock at {at}: {owner} got {writes} new objects, the last is {key}, created by {user}")
+            }
+            Some(Created::InCollection) => {
+                let Key { cluster, resource, namespace, .. } = key;
+                write!(
+                    f,
+                    "live-lock at {at}: {cluster}:{resource}/{namespace} got {writes} new objects, the last is {key}, \
+                     created by {user}"
+                )
+            }
+        }
     }
 }
 
@@ -66,7 +108,7 @@ impl Writes {
         };
         let others = self.changed.get(&key.cluster).map_or(0, |changed| changed - 1);
         let locked = writes > WRITES_OF_ONE_OBJECT + WRITES_PER_OTHER_OBJECT * others || self.all > WRITES;
-        locked.then(|| LiveLock { key: key.clone(), actor: actor.clone(), at, writes })
+        locked.then(|| LiveLock { key: key.clone(), actor: actor.clone(), at, writes, created: None })
     }
 
     /// Begins to count anew.
@@ -74,6 +116,92 @@ impl Writes {
         self.all = 0;
         self.objects.clear();
         self.changed.clear();
+    }
+}
+
+/// Whose objects are counted together.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Family {
+    /// Cluster and uid of the owner.
+    Owner(Arc<str>, String),
+    /// Cluster, resource and namespace, and who creates there.
+    Collection(Arc<str>, Arc<str>, Arc<str>, Arc<str>),
+}
+
+/// How many objects there were made.
+#[derive(Clone, Copy, Debug, Default)]
+struct Made {
+    creations: u64,
+    deletions: u64,
+}
+
+/// The creations of one instant.
+#[derive(Debug, Default)]
+pub struct Creations {
+    at: Instant,
+    made: FxHashMap<Family, Made>,
+    exceeded: bool,
+}
+
+impl Creations {
+    /// Counts a creation or a deletion, other changes not; an answer says that it is a creation too many. One that is
+    /// refused for that must not be made.
+    pub fn count(
+        &mut self,
+        at: Instant,
+        key: &Key,
+        verb: Verb,
+        owner: Option<Owner>,
+        actor: &Actor,
+    ) -> Option<LiveLock> {
+        if at != self.at {
+            self.forget();
+            self.at = at;
+        }
+        if !matches!(verb, Verb::Create | Verb::Delete) {
+            return None;
+        }
+        let is_component = !actor.version.is_empty();
+        let Key { cluster, resource, namespace, .. } = key;
+        let (family, created) = match owner {
+            Some(Owner { uid, name }) => (Family::Owner(cluster.clone(), uid), Created::Of(name)),
+            None if is_component => {
+                let family = (cluster.clone(), resource.clone(), namespace.clone(), actor.user.clone());
+                (Family::Collection(family.0, family.1, family.2, family.3), Created::InCollection)
+            }
+            None => return None,
+        };
+        let made = self.made.entry(family).or_default();
+        if verb == Verb::Delete {
+            made.deletions += 1;
+            return None;
+        }
+        let creations = made.creations + 1;
+        let is_too_many = match created {
+            Created::Of(_) => {
+                let more = creations.saturating_sub(made.deletions);
+                more > NEW_OBJECTS_OF_ONE_OWNER || creations > CREATIONS_OF_ONE_OWNER
+            }
+            Created::InCollection => creations > CREATIONS_WITHOUT_OWNER,
+        };
+        if !is_too_many {
+            made.creations = creations;
+            return None;
+        }
+        self.exceeded = true;
+        let (key, actor, created) = (key.clone(), actor.clone(), Some(created));
+        Some(LiveLock { key, actor, at, writes: creations, created })
+    }
+
+    /// Whether a creation was too many since it was begun to count.
+    pub fn is_exceeded(&self) -> bool {
+        self.exceeded
+    }
+
+    /// Begins to count anew.
+    pub fn forget(&mut self) {
+        self.made.clear();
+        self.exceeded = false;
     }
 }
 
@@ -100,7 +228,9 @@ mod tests {
         let (let_through, lock) =
             (0..1000).find_map(|n| Some((n, writes.count(at(0), &key, &actor)?))).expect("there is a limit");
         assert_eq!(let_through, expected, "{others} others, {elsewhere} elsewhere");
-        assert_eq!(lock, LiveLock { key: key.clone(), actor: actor.clone(), at: at(0), writes: expected + 1 });
+        let expected =
+            LiveLock { key: key.clone(), actor: actor.clone(), at: at(0), writes: expected + 1, created: None };
+        assert_eq!(lock, expected);
         assert_eq!(writes.count(at(1), &key, &actor), None, "a new instant counts from the beginning");
     }
 
@@ -110,5 +240,50 @@ mod tests {
         check(1, 0, 68);
         check(10, 0, 104);
         check(0, 10, 64);
+    }
+
+    fn owner(uid: &str) -> Option<Owner> {
+        (!uid.is_empty()).then(|| Owner { uid: uid.to_owned(), name: "ReplicaSet web".to_owned() })
+    }
+
+    /// How many pods are let through at one instant, of an owner or of none, for a component or for somebody else;
+    /// `deletions` before each creation.
+    #[track_caller]
+    fn check_creations(uid: &str, version: &str, deletions: usize, expected: Option<u64>) {
+        let mut creations = Creations::default();
+        let actor = Actor { user: "somebody".into(), component: "c".into(), version: version.into() };
+        let key = |n: u64| Key::new("garden", "/pods", "default", &format!("web-{n}"));
+        for n in 0..200_000 {
+            for _ in 0..deletions {
+                assert_eq!(creations.count(at(0), &key(n), Verb::Delete, owner(uid), &actor), None);
+            }
+            let lock = creations.count(at(0), &key(n), Verb::Create, owner(uid), &actor);
+            assert_eq!(lock.is_some(), Some(n) == expected, "{n}");
+            let Some(lock) = lock else { continue };
+            let whose = if uid.is_empty() { "garden:/pods/default" } else { "ReplicaSet web" };
+            let writes = n + 1;
+            let text = format!(
+                "live-lock at 2023-07-27T20:00:00+00:00: {whose} got {writes} new objects, the last is \
+                 garden:/pods/default/web-{n}, created by somebody"
+            );
+            assert_eq!(lock.to_string(), text);
+            assert!(creations.is_exceeded());
+            let again = creations.count(at(0), &key(n), Verb::Create, owner(uid), &actor);
+            assert_eq!(again.map(|lock| lock.writes), Some(writes), "what was refused does not count");
+            assert_eq!(creations.count(at(0), &key(n), Verb::Create, owner("another"), &actor), None);
+            assert_eq!(creations.count(at(1), &key(n), Verb::Create, owner(uid), &actor), None, "a new instant");
+            assert!(!creations.is_exceeded());
+            return;
+        }
+        assert_eq!(expected, None);
+    }
+
+    #[test]
+    fn creations_of_one_owner_are_bounded_and_those_of_clients_are_not() {
+        check_creations("u", "v1", 0, Some(10_000));
+        check_creations("u", "", 0, Some(10_000));
+        check_creations("u", "v1", 1, Some(100_000));
+        check_creations("", "v1", 0, Some(100_000));
+        check_creations("", "", 0, None);
     }
 }

@@ -89,6 +89,10 @@ pub enum AppendError {
     /// No answer came, however often it was asked: the change may have been made or not. Read the object.
     #[error("whether the change was made is not known: {0}")]
     Unknown(String),
+    /// Objects are created without end within one instant, in the words of [`crate::livelock::LiveLock`]: this one was
+    /// not.
+    #[error("{0}")]
+    LiveLock(String),
     /// The storage failed; fatal.
     #[error("the storage failed: {0}")]
     Storage(String),

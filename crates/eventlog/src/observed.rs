@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A log in front of another one, whose appends somebody is told of first.
+//! A log in front of another one, whose appends somebody is told of first, who may refuse them.
 //!
-//! **Deliberately absent**: refusing or changing an append. Who is told may close the log behind.
+//! **Deliberately absent**: changing an append. Who is told may close the log behind.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,13 +9,35 @@ use std::sync::Arc;
 use crate::entry::{Entry, Revision};
 use crate::log::{Append, AppendError, Appended, BoxFuture, EventLog, ReadError, Snapshot, Subscription};
 
+/// What somebody says who was told of an append: nothing, or why it is refused.
+pub trait Verdict {
+    /// Why the append is refused.
+    fn refusal(self) -> Option<AppendError>;
+}
+
+impl Verdict for () {
+    fn refusal(self) -> Option<AppendError> {
+        None
+    }
+}
+
+impl Verdict for Option<AppendError> {
+    fn refusal(self) -> Option<AppendError> {
+        self
+    }
+}
+
 /// A log, and who is told of an append before it is made.
 pub struct Observed<F> {
     log: Arc<dyn EventLog>,
     observer: F,
 }
 
-impl<F: Fn(&Append) + Send + Sync + 'static> Observed<F> {
+impl<F, V> Observed<F>
+where
+    F: Fn(&Append) -> V + Send + Sync + 'static,
+    V: Verdict,
+{
     /// `observer` is told of every append to `log` that comes this way, also of those that the log then refuses.
     pub fn new(log: Arc<dyn EventLog>, observer: F) -> Self {
         Self { log, observer }
@@ -28,10 +50,16 @@ impl<F> fmt::Debug for Observed<F> {
     }
 }
 
-impl<F: Fn(&Append) + Send + Sync + 'static> EventLog for Observed<F> {
+impl<F, V> EventLog for Observed<F>
+where
+    F: Fn(&Append) -> V + Send + Sync + 'static,
+    V: Verdict,
+{
     fn append(&self, append: Append) -> BoxFuture<Result<Appended, AppendError>> {
-        (self.observer)(&append);
-        self.log.append(append)
+        match (self.observer)(&append).refusal() {
+            None => self.log.append(append),
+            Some(refusal) => Box::pin(std::future::ready(Err(refusal))),
+        }
     }
 
     fn head(&self) -> Revision {

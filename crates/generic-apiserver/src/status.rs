@@ -117,7 +117,7 @@ impl Failure {
                 let status = Status::too_many_requests("the event log has too much to do, please try again later");
                 status.retry_after(1).into()
             }
-            AppendError::Storage(message) => Self::Internal(message.clone()),
+            AppendError::Storage(message) | AppendError::LiveLock(message) => Self::Internal(message.clone()),
         }
     }
 

@@ -26,10 +26,11 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use chrono::{SecondsFormat, TimeDelta};
 use clock::{Clock, Instant, Sleep, TimeSource, TimerClass};
-use eventlog::livelock::Writes;
+use eventlog::livelock::{Creations, Writes};
 use eventlog::observed::Observed;
-use eventlog::{Actor, EventLog, Key};
+use eventlog::{Actor, Append, AppendError, EventLog, Key, Verb};
 use futures::future::BoxFuture;
+use generic_apiserver::controller_of;
 use http::{Method, StatusCode};
 use http_body_util::BodyExt;
 use process::dial::Dial;
@@ -78,6 +79,8 @@ struct State {
     commands_ended: u64,
     /// Of the present instant.
     writes: Writes,
+    /// Of the present instant.
+    creations: Creations,
     /// What went wrong last with participants of this process.
     troubles: BTreeMap<String, String>,
     /// The command at work, or the last one.
@@ -100,6 +103,7 @@ impl ClockService {
             waiting: BTreeMap::new(),
             commands_ended: 0,
             writes: Writes::default(),
+            creations: Creations::default(),
             troubles: BTreeMap::new(),
             advance: None,
         };
@@ -142,11 +146,15 @@ impl ClockService {
     }
 
     /// The log, for everybody who writes to it: the writes of an instant are counted, and time stops for writers that
-    /// answer one another without end (see [`eventlog::livelock`]). No write is refused: the writers go on, and a person
-    /// can look at what they do.
+    /// answer one another without end (see [`eventlog::livelock`]). The writers go on, and a person can look at what they
+    /// do; only objects that are created without end are refused, also while nothing presses time: they would fill the
+    /// machine.
     pub fn counted_log(&self) -> Arc<dyn EventLog> {
         let service = self.clone();
-        Arc::new(Observed::new(self.0.log.clone(), move |append| service.wrote(&append.key, &append.actor)))
+        Arc::new(Observed::new(self.0.log.clone(), move |append: &Append| {
+            service.wrote(&append.key, &append.actor);
+            service.created(append)
+        }))
     }
 
     /// Somebody writes.
@@ -168,6 +176,31 @@ impl ClockService {
         self.0.moved.notify_waiters();
     }
 
+    /// Somebody creates or deletes; why not.
+    fn created(&self, append: &Append) -> Option<AppendError> {
+        let Append { key, verb, object, actor, .. } = append;
+        let owner = matches!(verb, Verb::Create | Verb::Delete).then(|| controller_of(object)).flatten();
+        let wall = self.0.wall.now();
+        let mut state = self.0.state();
+        // Somebody has seen it, and said that it may go on.
+        if state.creations.is_exceeded() && state.keeper.live_lock().is_none() {
+            state.creations.forget();
+        }
+        let at = state.keeper.granted();
+        let live_lock = state.creations.count(at, key, *verb, owner, actor)?;
+        let refusal = AppendError::LiveLock(live_lock.to_string());
+        if state.keeper.live_lock().is_none() {
+            if state.keeper.target().is_some() {
+                state.commands_ended += 1;
+            }
+            state.keeper.stop_for(live_lock, wall);
+            drop(state);
+            self.0.changed.notify_one();
+            self.0.moved.notify_waiters();
+        }
+        Some(refusal)
+    }
+
     /// Begins to advance; see [`Timekeeper::advance`]. With `or_now` an instant that has passed is the present one: who
     /// reckons from an instant that it has read cannot know how far time has run by itself since.
     fn begin(&self, to: Instant, settle: TimeDelta, or_now: bool, by: By) -> Result<(), CommandError> {
@@ -177,6 +210,7 @@ impl ClockService {
         let to = if or_now { to.max(now) } else { to };
         state.keeper.advance(to, settle, wall)?;
         state.writes.forget();
+        state.creations.forget();
         state.advance = Some(Advanced { by: by.who, participant: by.participant, since: wall, from: now });
         drop(state);
         self.0.changed.notify_one();

@@ -394,7 +394,8 @@ fn a_pod_without_a_node_waits_for_one() {
 #[test]
 fn a_client_cannot_create_a_running_pod() {
     let world = World::new(Options { node_of: Arc::new(|_| None), ..Options::default() });
-    let pod = json!({"metadata": {"name": "p"}, "spec": {"containers": []}, "status": {"phase": "Running"}});
+    let spec = json!({"containers": [{"name": "c", "image": "web:1"}]});
+    let pod = json!({"metadata": {"name": "p"}, "spec": spec, "status": {"phase": "Running"}});
     assert_eq!(world.ask("POST", PODS, pod)["status"], json!({"phase": "Pending"}));
     let gone = world.ask("DELETE", &format!("{PODS}/p"), Value::Null);
     assert_eq!(gone["metadata"]["name"], "p");
@@ -557,4 +558,107 @@ fn a_daemon_set_has_a_pod_on_each_node() {
     assert_eq!(nodes(&world), ["a"]);
     assert_eq!(world.get(&path)["status"]["desiredNumberScheduled"], 1);
     assert_eq!(world.timers(), 0);
+}
+
+/// An object whose pods its selector would not select is refused.
+#[test]
+fn a_selector_that_does_not_match_the_template_is_refused() {
+    let world = World::new(Options::default());
+    let template = json!({
+        "metadata": {"labels": {"app": "other"}},
+        "spec": {"containers": [{"name": "c", "image": "web:1"}]},
+    });
+    let detail = "spec.template.metadata.labels: Invalid value: map[string]string{\"app\":\"other\"}: `selector` does not \
+                  match template `labels`";
+    for (kind, path) in [
+        ("Deployment", DEPLOYMENTS),
+        ("ReplicaSet", SETS),
+        ("StatefulSet", "/apis/apps/v1/namespaces/default/statefulsets"),
+        ("DaemonSet", "/apis/apps/v1/namespaces/default/daemonsets"),
+    ] {
+        let spec = json!({"selector": {"matchLabels": {"app": "web"}}, "template": template});
+        let (code, answer) = world.send("POST", path, json!({"metadata": {"name": "web"}, "spec": spec}));
+        let message = format!("{kind}.apps \"web\" is invalid: {detail}");
+        assert_eq!((code, text(&answer["message"])), (422, message));
+        assert_eq!(answer["details"]["causes"][0]["field"], "spec.template.metadata.labels");
+    }
+    world.settle(600);
+    assert_eq!(world.list(PODS).len(), 0);
+
+    world.ask("POST", DEPLOYMENTS, web(1));
+    world.settle(60);
+    let (code, answer) =
+        world.send("PATCH", WEB, json!({"spec": {"template": {"metadata": {"labels": {"app": null}}}}}));
+    assert_eq!(code, 422, "{answer}");
+    let (code, answer) = world.send("PATCH", WEB, json!({"spec": {"selector": {"matchLabels": {"more": "b"}}}}));
+    assert_eq!(code, 422);
+    assert!(text(&answer["message"]).contains("field is immutable"), "{answer}");
+    let (code, _) = world.send("POST", PODS, json!({"metadata": {"name": "p"}, "spec": {"containers": []}}));
+    assert_eq!(code, 422);
+}
+
+/// One that was stored before it would have been refused makes no pods, and says so.
+#[test]
+fn a_stored_set_whose_template_does_not_match_makes_no_pods() {
+    for (resource, plural) in [(SETS, "replicasets"), ("/apis/apps/v1/namespaces/default/statefulsets", "statefulsets")]
+    {
+        let world = World::new(Options::default());
+        let name = if plural == "replicasets" { "set" } else { "stateful" };
+        let good = json!({
+            "metadata": {"name": name},
+            "spec": {
+                "replicas": 0,
+                "updateStrategy": {"type": "OnDelete"},
+                "selector": {"matchLabels": {"app": "web"}},
+                "template": {
+                    "metadata": {"labels": {"app": "web"}},
+                    "spec": {"containers": [{"name": "c", "image": "web:1"}]},
+                },
+            },
+        });
+        world.ask("POST", resource, good);
+        world.settle(60);
+        world.overwrite(&format!("apps/{plural}"), name, |text| {
+            text.replace(r#""replicas":0"#, r#""replicas":3"#)
+                .replace(r#""labels":{"app":"web"}"#, r#""labels":{"app":"other"}"#)
+        });
+        world.settle(600);
+        assert_eq!(world.list(PODS).len(), 0, "{plural}");
+        let entries = world.entries();
+        world.settle(3600);
+        assert_eq!(world.entries(), entries, "it rests");
+        // The specification is the one that was overwritten.
+        let path = format!("{resource}/{name}");
+        assert_eq!(world.get(&path)["spec"]["replicas"], 3);
+        if plural == "replicasets" {
+            let condition = &world.get(&path)["status"]["conditions"][0];
+            assert_eq!((&condition["type"], &condition["reason"]), (&json!("ReplicaFailure"), &json!("FailedCreate")));
+        }
+        world.ask("DELETE", &path, Value::Null);
+    }
+}
+
+/// Pods of a StatefulSet mount what its claims would hold.
+#[test]
+fn pods_of_a_stateful_set_have_the_volumes_of_its_claims() {
+    let world = World::new(Options::default());
+    let container = json!({
+        "name": "c", "image": "db:1", "volumeMounts": [{"name": "data", "mountPath": "/data"}],
+    });
+    let set = json!({
+        "metadata": {"name": "db"},
+        "spec": {
+            "replicas": 2,
+            "serviceName": "db",
+            "selector": {"matchLabels": {"app": "db"}},
+            "template": {"metadata": {"labels": {"app": "db"}}, "spec": {"containers": [container]}},
+            "volumeClaimTemplates": [{"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"]}}],
+        },
+    });
+    world.ask("POST", "/apis/apps/v1/namespaces/default/statefulsets", set);
+    world.settle(60);
+    let pods = world.list(PODS);
+    let volumes: Vec<&Value> = pods.iter().map(|pod| &pod["spec"]["volumes"]).collect();
+    let volume = |claim: &str| json!([{"name": "data", "persistentVolumeClaim": {"claimName": claim}}]);
+    assert_eq!(volumes, [&volume("data-db-0"), &volume("data-db-1")]);
 }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The guard against controllers that answer one another for ever within one instant: a simulation fails.
+//! The guard against controllers that answer one another for ever within one instant, or make new objects without end: a
+//! simulation fails.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use clock::Clock;
-use eventlog::livelock::{LiveLock, Writes};
+use eventlog::livelock::{Creations, LiveLock, Writes};
 use eventlog::observed::Observed;
-use eventlog::{EventLog, MemoryLog};
+use eventlog::{Append, EventLog, MemoryLog, Verb};
+use generic_apiserver::controller_of;
 
 use crate::runtime::Stop;
 
@@ -23,10 +25,16 @@ impl Found {
 /// A log that closes itself, and stops the runtime, when an instant has too many writes.
 pub(crate) fn guarded(log: MemoryLog, clock: Clock, stop: Stop) -> (Arc<dyn EventLog>, Found) {
     let found = Found::default();
-    let (behind, first, writes) = (Arc::new(log.clone()), found.clone(), Mutex::new(Writes::default()));
-    let guarded = Observed::new(behind, move |append| {
-        let mut writes = writes.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(live_lock) = writes.count(clock.now(), &append.key, &append.actor) {
+    let (behind, first, writes) =
+        (Arc::new(log.clone()), found.clone(), Mutex::new((Writes::default(), Creations::default())));
+    let guarded = Observed::new(behind, move |append: &Append| {
+        let mut counted = writes.lock().unwrap_or_else(PoisonError::into_inner);
+        let (writes, creations) = &mut *counted;
+        let Append { key, verb, object, actor, .. } = append;
+        let now = clock.now();
+        let too_many = writes.count(now, key, actor);
+        let owner = matches!(verb, Verb::Create | Verb::Delete).then(|| controller_of(object)).flatten();
+        if let Some(live_lock) = too_many.or_else(|| creations.count(now, key, *verb, owner, actor)) {
             first.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(live_lock);
             log.close();
             stop.stop();

@@ -15,6 +15,7 @@ pub mod objects;
 pub mod project;
 pub mod seed;
 pub mod shoot;
+pub mod workload;
 
 use apimachinery::field::FieldError;
 

@@ -223,7 +223,7 @@ fn failed(failure: &Failure) -> Response<Body> {
                 AppendError::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
                 AppendError::Busy => StatusCode::TOO_MANY_REQUESTS,
                 AppendError::Closed => StatusCode::SERVICE_UNAVAILABLE,
-                AppendError::Storage(_) => StatusCode::INTERNAL_SERVER_ERROR,
+                AppendError::Storage(_) | AppendError::LiveLock(_) => StatusCode::INTERNAL_SERVER_ERROR,
                 AppendError::Unknown(_) => StatusCode::GATEWAY_TIMEOUT,
             }
         }

@@ -362,6 +362,7 @@ fn a_live_lock_stops_what_jumps_until_somebody_has_seen_it() {
         actor: eventlog::Actor::default(),
         at: at(0),
         writes: 65,
+        created: None,
     };
     for mode in [Mode::Eager, Mode::Auto] {
         let mut toys = [Toy::new("a", &[5], &[])];

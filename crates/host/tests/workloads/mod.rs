@@ -6,7 +6,7 @@ use std::task::{Poll, Waker};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use clock::{Clock, Random, SimulatedClock};
-use eventlog::{EventLog, MemoryLog, Revision, Verb};
+use eventlog::{Append, EventLog, Expect, Key, MemoryLog, Revision, Verb};
 use futures::future::poll_fn;
 use generic_apiserver::Foundation;
 use host::Host;
@@ -130,6 +130,27 @@ impl World {
     /// How many entries there are.
     pub(crate) fn entries(&self) -> u64 {
         self.log.head().0
+    }
+
+    /// Writes an object of namespace `default` into the log as if an earlier release had: nobody checks it.
+    pub(crate) fn overwrite(&self, resource: &str, name: &str, change: impl Fn(&str) -> String) {
+        let all = self.runtime.block_on(self.log.state_at(self.log.head())).expect("retained");
+        let is_it = |key: &Key| &*key.resource == resource && &*key.name == name;
+        let (key, revision, mut object) = all.into_iter().find(|(key, ..)| is_it(key)).expect("it is there");
+        let rest = std::str::from_utf8(&object.parts[3]).expect("text");
+        object.parts[3] = change(rest).into();
+        let append = Append {
+            key,
+            expect: Expect::Revision(revision),
+            guards: Vec::new(),
+            verb: Verb::Update,
+            object,
+            volatile: false,
+            actor: Arc::default(),
+            time: self.now(),
+            writer: (9, revision.0),
+        };
+        self.runtime.block_on(self.log.append(append)).expect("appended");
     }
 
     /// Verb and name of each entry about a pod since a number of entries.

@@ -16,7 +16,7 @@ use controller::{Controller, Error, ObjectKey, Requeue};
 use serde_json::Value;
 
 use super::objects::DaemonSet;
-use super::pod_control::{Draft, Owner, REVISION_LABEL, count, next_available};
+use super::pod_control::{Draft, Owner, REVISION_LABEL, count, mismatch, next_available};
 use super::{Workload, claim, pods, template};
 
 const CONCURRENCY: usize = 5;
@@ -30,6 +30,10 @@ impl Owner for DaemonSet {
 
     fn template(&self) -> &Value {
         &self.spec.template
+    }
+
+    fn observed_generation(&self) -> i64 {
+        self.status.observed_generation
     }
 }
 
@@ -146,7 +150,11 @@ impl Workload {
             .iter()
             .map(|pod| Fact { node: &pod.spec.node_name, is_updated: is_updated(pod), is_available: is_available(pod) })
             .collect();
-        let plan = plan(&nodes, &facts, max_unavailable(&set, nodes.len()));
+        let mut plan = plan(&nodes, &facts, max_unavailable(&set, nodes.len()));
+        if let Some(text) = mismatch(&*set, &selector).filter(|_| !plan.create.is_empty()) {
+            self.tell_mismatch(&*set, text).await;
+            plan.create.clear();
+        }
         let desired = i32::try_from(nodes.len()).unwrap_or(i32::MAX);
         let is_idle = plan == Plan::default();
         if !plan.delete.is_empty() {

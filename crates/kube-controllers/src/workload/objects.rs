@@ -96,6 +96,8 @@ pub(crate) struct StatefulSetSpec {
     pub(crate) template: Value,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) pod_management_policy: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) volume_claim_templates: Vec<Value>,
     pub(crate) update_strategy: StatefulSetUpdateStrategy,
     #[serde(skip_serializing_if = "is_zero")]
     pub(crate) min_ready_seconds: i32,

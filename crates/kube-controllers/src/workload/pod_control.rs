@@ -7,6 +7,7 @@ use std::sync::Arc;
 use api::kubernetes::core::{Pod, PodSpec};
 use apimachinery::Resource;
 use apimachinery::meta::{DeleteOptions, LabelSelector, ObjectMeta, Preconditions};
+use apimachinery::selector::Labels;
 use chrono::{DateTime, TimeDelta, Utc};
 use controller::{Change, Error, EventType, ObjectKey, Requeue, Store};
 use serde_json::{Value, json};
@@ -22,6 +23,8 @@ pub(crate) trait Owner: Resource {
     fn selector(&self) -> Option<&LabelSelector>;
     /// Its pod template.
     fn template(&self) -> &Value;
+    /// Generation of the specification that was acted on last.
+    fn observed_generation(&self) -> i64;
     /// Text of the Event about a pod that was created, or deleted.
     fn message(&self, created: bool, pod: &str) -> String {
         format!("{} pod: {pod}", if created { "Created" } else { "Deleted" })
@@ -40,6 +43,8 @@ pub(crate) struct Draft {
     pub(crate) node: Option<String>,
     /// Labels beside the template's.
     pub(crate) labels: Vec<(&'static str, String)>,
+    /// Volumes beside the template's; one of the template with such a name gives way.
+    pub(crate) volumes: Vec<Value>,
     /// Whether it runs at once, if it is simulated: it takes the place of one that was available.
     pub(crate) at_once: bool,
 }
@@ -64,7 +69,22 @@ pub(crate) fn count(pods: &[Arc<Pod>], counts: impl Fn(&Pod) -> bool) -> i32 {
     i32::try_from(pods.iter().filter(|pod| counts(pod)).count()).unwrap_or(i32::MAX)
 }
 
+/// What is wrong with an owner whose template makes pods that its selector does not select: each would be released as
+/// soon as it is there, and another one created. The API refuses such objects; one may have been stored before it did.
+pub(crate) fn mismatch<O: Owner>(owner: &O, selector: &Labels) -> Option<&'static str> {
+    let labels = template::texts(owner.template(), "labels");
+    (!selector.matches(&labels)).then_some("the selector does not match the labels of the pod template")
+}
+
 impl Workload {
+    /// Tells of a [`mismatch`], once for each generation of the owner.
+    pub(crate) async fn tell_mismatch<O: Owner>(&self, owner: &O, text: &str) {
+        if owner.observed_generation() != owner.metadata().generation {
+            let message = format!("Error creating: {text}");
+            self.event(O::SOURCE, owner, EventType::Warning, "FailedCreate", &message).await;
+        }
+    }
+
     /// Which owners a change of a pod concerns: those that it has or had, or those that may adopt an orphan.
     pub(crate) fn owners_of<O: Owner>(store: &Store<O>, change: &Change<Pod>) -> Vec<ObjectKey> {
         let states = [&change.old, &change.new].into_iter().flatten();
@@ -108,6 +128,12 @@ impl Workload {
         if let (Some(node), true) = (&node, spec.is_object()) {
             spec["nodeName"] = json!(node);
         }
+        if !draft.volumes.is_empty() && spec.is_object() {
+            let known = spec["volumes"].as_array().cloned().unwrap_or_default();
+            let gives_way = |volume: &Value| draft.volumes.iter().any(|more| more["name"] == volume["name"]);
+            let kept = known.into_iter().filter(|volume| !gives_way(volume));
+            spec["volumes"] = kept.chain(draft.volumes.iter().cloned()).collect();
+        }
         let is_at_once = draft.at_once || self.options.pod_start <= TimeDelta::zero();
         let mut status = None;
         let is_chosen = known.node_name.is_empty();
@@ -132,6 +158,7 @@ impl Workload {
         let ObjectMeta { uid, namespace, .. } = owner.metadata();
         let api = self.api::<NewPod>().within(cluster_of(owner), namespace);
         self.expectations.expect(uid, count, &[], now);
+        let selector = claim::selector(owner.selector());
         let mut pass = CreationPass { now, created: 0, nodes: BTreeMap::new() };
         for (done, draft) in drafts.into_iter().enumerate() {
             let pod = self.make_pod(owner, draft, &pass);
@@ -142,6 +169,12 @@ impl Workload {
                     *pass.nodes.entry(node).or_default() += 1;
                     let message = owner.message(true, &pod.metadata.name);
                     self.event(O::SOURCE, owner, EventType::Normal, "SuccessfulCreate", &message).await;
+                    // Somebody changed its labels on its way: more of them would be lost alike.
+                    if selector.as_ref().is_some_and(|selector| !selector.matches(&pod.metadata.labels)) {
+                        self.expectations.forget_creations(uid, count - done - 1);
+                        let name = &pod.metadata.name;
+                        return Err(Error::Failed(format!("the selector does not match the labels of pod {name}")));
+                    }
                 }
                 Err(error) if is_terminating(&error) => {
                     self.expectations.forget_creations(uid, count - done);

@@ -20,7 +20,7 @@ use serde_json::Value;
 
 use super::conditions::REPLICA_FAILURE;
 use super::objects::{ReplicaSet, controller_uid};
-use super::pod_control::{Draft, Owner, count, next_available};
+use super::pod_control::{Draft, Owner, count, mismatch, next_available};
 use super::pods::{self, Ranked};
 use super::{Workload, claim, template};
 
@@ -61,6 +61,10 @@ impl Owner for ReplicaSet {
     fn template(&self) -> &Value {
         &self.spec.template
     }
+
+    fn observed_generation(&self) -> i64 {
+        self.status.observed_generation
+    }
 }
 
 /// What is wrong with creating or deleting pods: reason and message.
@@ -81,7 +85,12 @@ impl Workload {
         let mut error = None;
         if !set.metadata.is_being_deleted() {
             let wanted = usize::try_from(set.replicas()).unwrap_or(0);
-            let result = if pods.len() < wanted {
+            let mismatch = mismatch(&*set, &selector).filter(|_| pods.len() < wanted);
+            let result = if let Some(text) = mismatch {
+                self.tell_mismatch(&*set, text).await;
+                failure = Some(("FailedCreate", text.to_owned()));
+                Ok(0)
+            } else if pods.len() < wanted {
                 let result = self.create_missing(&set, wanted - pods.len(), now).await;
                 result.map_err(|error| ("FailedCreate", error))
             } else {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The StatefulSet controller: pods with ordinals, one after the other.
 //!
-//! There are no ControllerRevisions and no claims for volumes. Unlike upstream, a pod below the update's partition that
+//! There are no ControllerRevisions, and pods name claims for volumes that nobody makes. Unlike upstream, a pod below the update's partition that
 //! is lost comes back with the new template.
 //!
 //! Source: k8s.io/kubernetes pkg/controller/statefulset/{stateful_set_control,stateful_set_utils}.go.
@@ -14,10 +14,10 @@ use api::kubernetes::core::Pod;
 use apimachinery::meta::LabelSelector;
 use chrono::TimeDelta;
 use controller::{Controller, Error, ObjectKey, Requeue};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::objects::StatefulSet;
-use super::pod_control::{Draft, Owner, REVISION_LABEL, count, next_available};
+use super::pod_control::{Draft, Owner, REVISION_LABEL, count, mismatch, next_available};
 use super::{Workload, claim, pods, template};
 
 const CONCURRENCY: usize = 5;
@@ -31,6 +31,10 @@ impl Owner for StatefulSet {
 
     fn template(&self) -> &Value {
         &self.spec.template
+    }
+
+    fn observed_generation(&self) -> i64 {
+        self.status.observed_generation
     }
 
     fn message(&self, created: bool, pod: &str) -> String {
@@ -170,7 +174,11 @@ impl Workload {
             };
             Some((ordinal(name, &pod.metadata.name)?, fact))
         });
-        let plan = plan(wish(&set, replicas), &facts.collect());
+        let mut plan = plan(wish(&set, replicas), &facts.collect());
+        if let Some(text) = mismatch(&*set, &selector).filter(|_| !plan.create.is_empty()) {
+            self.tell_mismatch(&*set, text).await;
+            plan.create.clear();
+        }
         let is_idle = plan == Plan::default();
         if !plan.delete.is_empty() {
             let goes = |pod: &&Arc<Pod>| ordinal(name, &pod.metadata.name).is_some_and(|it| plan.delete.contains(&it));
@@ -188,7 +196,8 @@ impl Workload {
                     ("apps.kubernetes.io/pod-index", ordinal.to_string()),
                     ("statefulset.kubernetes.io/pod-name", pod.clone()),
                 ];
-                Draft { name: Some(pod), labels, at_once, ..Draft::default() }
+                let volumes = volumes_of_claims(&set.spec.volume_claim_templates, &pod);
+                Draft { name: Some(pod), labels, volumes, at_once, ..Draft::default() }
             };
             self.create_pods(&*set, plan.create.iter().copied().map(draft).collect(), now).await?;
         }
@@ -216,6 +225,16 @@ impl Workload {
         self.api::<StatefulSet>().update_status(&set, &changed).await?;
         Ok(next_available(&active, min_ready, now))
     }
+}
+
+/// The volumes that a pod has for the claims of its set: `TEMPLATE-POD`. The claims themselves are not made.
+fn volumes_of_claims(templates: &[Value], pod: &str) -> Vec<Value> {
+    let names = templates.iter().filter_map(|template| template["metadata"]["name"].as_str());
+    let volume = |name: &str| {
+        let claim = json!({ "claimName": format!("{name}-{pod}") });
+        json!({ "name": name, "persistentVolumeClaim": claim })
+    };
+    names.map(volume).collect()
 }
 
 fn wish(set: &StatefulSet, replicas: i32) -> Wish {

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Containers of a pod.
+//!
+//! Source: k8s.io/kubernetes pkg/apis/core/validation/validation.go @ v1.31 (validateContainers,
+//! validateInitContainers).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use apimachinery::field::{FieldError, Path};
+use apimachinery::meta::Quantity;
+use serde_json::Value;
+
+use super::tree::{items, non_negative, number, one_of, set, text};
+use crate::validation::{Errors, meta};
+
+const PORTS: &str = "must be between 1 and 65535, inclusive";
+
+/// Violations of a pod's containers and init containers. `volumes`: names of the pod's volumes.
+pub(super) fn containers(errors: &mut Errors, spec: &Value, volumes: &BTreeSet<&str>, path: &Path) {
+    let at = path.child("containers");
+    let all = items(spec, "containers");
+    if all.is_empty() {
+        errors.push(FieldError::required(&at, ""));
+    }
+    let mut names = BTreeSet::new();
+    for (index, container) in all.iter().enumerate() {
+        let at = at.index(index);
+        common(errors, container, volumes, &at);
+        let name = text(container, "name");
+        if !name.is_empty() && !names.insert(name) {
+            errors.push(FieldError::duplicate(&at.child("name"), name));
+        }
+        probes(errors, container, &at);
+        if set(container, "restartPolicy").is_some() {
+            let text = "may not be set for non-init containers";
+            errors.push(FieldError::forbidden(&at.child("restartPolicy"), text));
+        }
+    }
+    host_ports(errors, all, &at);
+
+    let at = path.child("initContainers");
+    for (index, container) in items(spec, "initContainers").iter().enumerate() {
+        let at = at.index(index);
+        common(errors, container, volumes, &at);
+        let name = text(container, "name");
+        if !name.is_empty() && !names.insert(name) {
+            errors.push(FieldError::duplicate(&at.child("name"), name));
+        }
+        let policy = text(container, "restartPolicy");
+        if !policy.is_empty() && policy != "Always" {
+            errors.push(FieldError::not_supported(&at.child("restartPolicy"), policy, &["Always"]));
+        }
+        if policy == "Always" {
+            probes(errors, container, &at);
+            continue;
+        }
+        for field in ["lifecycle", "livenessProbe", "readinessProbe", "startupProbe"] {
+            if set(container, field).is_some() {
+                let text = "may not be set for init containers without restartPolicy=Always";
+                errors.push(FieldError::forbidden(&at.child(field), text));
+            }
+        }
+    }
+}
+
+fn common(errors: &mut Errors, container: &Value, volumes: &BTreeSet<&str>, path: &Path) {
+    let name = text(container, "name");
+    let at = path.child("name");
+    if name.is_empty() {
+        errors.push(FieldError::required(&at, ""));
+    } else {
+        meta::invalid_each(errors, &at, name, meta::dns_label(name));
+    }
+    let image = text(container, "image");
+    let at = path.child("image");
+    if image.is_empty() {
+        errors.push(FieldError::required(&at, ""));
+    } else if image.trim() != image {
+        errors.push(FieldError::invalid(&at, image, "must not have leading or trailing whitespace"));
+    }
+    one_of(errors, container, "terminationMessagePolicy", &["File", "FallbackToLogsOnError"], path);
+    ports(errors, container, &path.child("ports"));
+    env(errors, container, &path.child("env"));
+    mounts(errors, container, volumes, &path.child("volumeMounts"));
+    one_of(errors, container, "imagePullPolicy", &["Always", "IfNotPresent", "Never"], path);
+    if let Some(resources) = set(container, "resources") {
+        amounts(errors, resources, &path.child("resources"));
+    }
+}
+
+fn ports(errors: &mut Errors, container: &Value, path: &Path) {
+    let mut names = BTreeSet::new();
+    for (index, port) in items(container, "ports").iter().enumerate() {
+        let path = path.index(index);
+        let name = text(port, "name");
+        if !name.is_empty() {
+            let wrong = port_name(name);
+            if !wrong.is_empty() {
+                meta::invalid_each(errors, &path.child("name"), name, wrong);
+            } else if !names.insert(name) {
+                errors.push(FieldError::duplicate(&path.child("name"), name));
+            }
+        }
+        match number(port, "containerPort").unwrap_or(0) {
+            0 => errors.push(FieldError::required(&path.child("containerPort"), "")),
+            1..=65535 => {}
+            other => errors.push(FieldError::invalid(&path.child("containerPort"), other, PORTS)),
+        }
+        match number(port, "hostPort").unwrap_or(0) {
+            0..=65535 => {}
+            other => errors.push(FieldError::invalid(&path.child("hostPort"), other, PORTS)),
+        }
+        one_of(errors, port, "protocol", &["SCTP", "TCP", "UDP"], &path);
+    }
+}
+
+/// Source: k8s.io/apimachinery pkg/util/validation/validation.go (IsValidPortName).
+fn port_name(name: &str) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let mut push = |text: &str| wrong.push(text.to_owned());
+    if name.len() > 15 {
+        push("must be no more than 15 characters");
+    }
+    if !name.bytes().all(|byte| byte == b'-' || byte.is_ascii_digit() || byte.is_ascii_lowercase()) {
+        push("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)");
+    }
+    if !name.bytes().any(|byte| byte.is_ascii_lowercase()) {
+        push("must contain at least one letter (a-z)");
+    }
+    if name.contains("--") {
+        push("must not contain consecutive hyphens");
+    }
+    if name.starts_with('-') || name.ends_with('-') {
+        push("must not begin or end with a hyphen");
+    }
+    wrong
+}
+
+fn host_ports(errors: &mut Errors, containers: &[Value], path: &Path) {
+    let mut taken = BTreeSet::new();
+    for (index, container) in containers.iter().enumerate() {
+        for (port_index, port) in items(container, "ports").iter().enumerate() {
+            let Some(number) = number(port, "hostPort").filter(|number| *number != 0) else { continue };
+            let protocol = Some(text(port, "protocol")).filter(|it| !it.is_empty()).unwrap_or("TCP");
+            let key = format!("{protocol}/{}/{number}", text(port, "hostIP"));
+            if !taken.insert(key.clone()) {
+                let path = path.index(index).child("ports").index(port_index).child("hostPort");
+                errors.push(FieldError::duplicate(&path, key));
+            }
+        }
+    }
+}
+
+fn env(errors: &mut Errors, container: &Value, path: &Path) {
+    const SOURCES: [&str; 4] = ["fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef"];
+    for (index, variable) in items(container, "env").iter().enumerate() {
+        let path = path.index(index);
+        let name = text(variable, "name");
+        if name.is_empty() {
+            errors.push(FieldError::required(&path.child("name"), ""));
+        } else if name.contains('=') {
+            let detail = "environment variable name must not contain '='";
+            errors.push(FieldError::invalid(&path.child("name"), name, detail));
+        }
+        let Some(from) = set(variable, "valueFrom") else { continue };
+        let path = path.child("valueFrom");
+        let sources = SOURCES.iter().filter(|name| set(from, name).is_some()).count();
+        if sources == 0 {
+            let detail = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`";
+            errors.push(FieldError::invalid(&path, "", detail));
+        }
+        if !text(variable, "value").is_empty() {
+            if sources != 0 {
+                errors.push(FieldError::invalid(&path, "", "may not be specified when `value` is not empty"));
+            }
+        } else if sources > 1 {
+            errors.push(FieldError::invalid(&path, "", "may not have more than one field specified at a time"));
+        }
+    }
+}
+
+fn mounts(errors: &mut Errors, container: &Value, volumes: &BTreeSet<&str>, path: &Path) {
+    let mut places = BTreeSet::new();
+    for (index, mount) in items(container, "volumeMounts").iter().enumerate() {
+        let path = path.index(index);
+        let name = text(mount, "name");
+        if name.is_empty() {
+            errors.push(FieldError::required(&path.child("name"), ""));
+        }
+        if !volumes.contains(name) {
+            errors.push(FieldError::not_found(&path.child("name"), name));
+        }
+        let place = text(mount, "mountPath");
+        if place.is_empty() {
+            errors.push(FieldError::required(&path.child("mountPath"), ""));
+        } else if !places.insert(place) {
+            errors.push(FieldError::invalid(&path.child("mountPath"), place, "must be unique"));
+        }
+        for field in ["subPath", "subPathExpr"] {
+            let inner = text(mount, field);
+            let at = path.child(field);
+            if inner.starts_with('/') {
+                errors.push(FieldError::invalid(&at, inner, "must be a relative path"));
+            }
+            if inner.split('/').any(|part| part == "..") {
+                errors.push(FieldError::invalid(&at, inner, "must not contain '..'"));
+            }
+        }
+        let both = !text(mount, "subPath").is_empty() && !text(mount, "subPathExpr").is_empty();
+        if both {
+            let detail = "subPathExpr and subPath are mutually exclusive";
+            errors.push(FieldError::invalid(&path.child("subPathExpr"), text(mount, "subPathExpr"), detail));
+        }
+    }
+}
+
+/// Source: ValidateResourceRequirements.
+fn amounts(errors: &mut Errors, resources: &Value, path: &Path) {
+    let read = |field: &str| -> BTreeMap<String, Quantity> {
+        let amounts = resources.get(field).and_then(Value::as_object).into_iter().flatten();
+        amounts.filter_map(|(name, value)| Some((name.clone(), serde_json::from_value(value.clone()).ok()?))).collect()
+    };
+    let (limits, requests) = (read("limits"), read("requests"));
+    for (field, amounts) in [("limits", &limits), ("requests", &requests)] {
+        for (name, amount) in amounts {
+            let at = path.child(field).key(name);
+            meta::invalid_each(errors, &at, name, meta::qualified_name(name));
+            let is_standard = name.contains('/')
+                || matches!(name.as_str(), "cpu" | "memory" | "ephemeral-storage")
+                || name.starts_with("hugepages-");
+            if !is_standard {
+                errors.push(FieldError::invalid(&at, name, "must be a standard resource type or fully qualified"));
+                errors.push(FieldError::invalid(&at, name, "must be a standard resource for containers"));
+            }
+            meta::quantity(errors, amount, &at);
+            if let Some(limit) = limits.get(name).filter(|limit| field == "requests" && amount > *limit) {
+                let detail = format!("must be less than or equal to {name} limit of {limit}");
+                errors.push(FieldError::invalid(&path.child(field), amount.to_string(), &detail));
+            }
+        }
+    }
+}
+
+fn probes(errors: &mut Errors, container: &Value, path: &Path) {
+    for (field, is_liveness) in [("livenessProbe", true), ("readinessProbe", false), ("startupProbe", true)] {
+        let Some(probe) = set(container, field) else { continue };
+        let path = path.child(field);
+        handler(errors, probe, &path);
+        for field in ["initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold"]
+        {
+            non_negative(errors, probe, field, &path);
+        }
+        if let Some(threshold) = number(probe, "successThreshold").filter(|it| is_liveness && !matches!(it, 0 | 1)) {
+            errors.push(FieldError::invalid(&path.child("successThreshold"), threshold, "must be 1"));
+        }
+    }
+}
+
+/// One of four ways to look at a container.
+fn handler(errors: &mut Errors, probe: &Value, path: &Path) {
+    let mut found = 0;
+    for field in ["exec", "httpGet", "tcpSocket", "grpc"] {
+        let Some(handler) = set(probe, field) else { continue };
+        found += 1;
+        let path = path.child(field);
+        if found > 1 {
+            errors.push(FieldError::forbidden(&path, "may not specify more than 1 handler type"));
+            continue;
+        }
+        if field == "exec" {
+            if items(handler, "command").is_empty() {
+                errors.push(FieldError::required(&path.child("command"), ""));
+            }
+            continue;
+        }
+        let at = path.child("port");
+        match set(handler, "port") {
+            Some(Value::String(name)) => meta::invalid_each(errors, &at, name, port_name(name)),
+            port => {
+                let port = port.and_then(Value::as_i64).unwrap_or(0);
+                if !(1..=65535).contains(&port) {
+                    errors.push(FieldError::invalid(&at, port, PORTS));
+                }
+            }
+        }
+    }
+    if found == 0 {
+        errors.push(FieldError::required(path, "must specify a handler type"));
+    }
+}
