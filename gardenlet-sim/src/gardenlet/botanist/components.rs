@@ -484,6 +484,8 @@ impl Botanist {
         for (name, version) in self.kube_proxy_names() {
             let image = format!("kube-proxy:v{version}");
             let mut fields = self.workload(Component::NodeExporter, &name, &image, &BTreeMap::new());
+            // The object names pool and version, the container does not: its name has no dots.
+            fields["spec"]["template"]["spec"]["containers"][0]["name"] = json!("kube-proxy");
             let pool = name.strip_prefix("kube-proxy-").and_then(|rest| rest.strip_suffix(&format!("-v{version}")));
             fields["spec"]["template"]["spec"]["nodeSelector"] = json!({
                 "worker.gardener.cloud/pool": pool.unwrap_or_default(),
