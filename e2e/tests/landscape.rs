@@ -144,6 +144,9 @@ fn a_shoot_is_entered_with_a_kubeconfig_of_its_own() {
         (Kubectl::Newest, &["--viewer"][..], "gardener.cloud:system:viewers"),
     ] {
         let config = sandbox.terrarium(&[&["kubeconfig", "shoot/demo/local"], flags].concat());
+        assert!(config.contains("command: /") && !config.contains("client-certificate-data"), "{config}");
+        let static_config = sandbox.terrarium(&[&["kubeconfig", "shoot/demo/local", "--static"], flags].concat());
+        assert!(static_config.contains("client-certificate-data") && !static_config.contains("exec:"));
         let config = sandbox.file("shoot.kubeconfig", &config);
         let shoot = |words: &[&str]| sandbox.kubectl_with(kubectl, &config, words);
         let nodes = shoot(&["get", "nodes"]).expect("the Shoot's nodes");
@@ -157,7 +160,9 @@ fn a_shoot_is_entered_with_a_kubeconfig_of_its_own() {
             in_order(&refused.expect_err("another cluster's"), &["Unauthorized"]);
         }
     }
-    let config = sandbox.terrarium(&["kubeconfig", "shoot/demo/local", "--expiration", "30m"]);
+    let lasting = sandbox.terrarium(&["kubeconfig", "shoot/demo/local"]);
+    let lasting = sandbox.file("lasting.kubeconfig", &lasting);
+    let config = sandbox.terrarium(&["kubeconfig", "shoot/demo/local", "--static", "--expiration", "30m"]);
     let config = sandbox.file("shoot.kubeconfig", &config);
     let path = "/clusters/shoot--demo--local/api/v1/nodes";
     let nodes = || sandbox.kubectl_with(Kubectl::Newest, &config, &["get", "--raw", path]);
@@ -165,6 +170,23 @@ fn a_shoot_is_entered_with_a_kubeconfig_of_its_own() {
     assert!(nodes().is_ok());
     sandbox.terrarium(&["clock", "advance", "11m"]);
     in_order(&nodes().expect_err("it has expired"), &["Unauthorized"]);
+
+    // One that asks for credentials goes on, whatever time has passed.
+    for step in ["2h", "30d"] {
+        for kubectl in [Kubectl::Oldest, Kubectl::Newest] {
+            let nodes = sandbox.kubectl_with(kubectl, &lasting, &["get", "nodes"]).expect("it renews itself");
+            assert_eq!(nodes.matches(" Ready ").count(), 3, "{nodes}");
+        }
+        sandbox.terrarium(&["clock", "advance", step]);
+    }
+    let credential = sandbox.terrarium(&["credential", "shoot/demo/local"]);
+    in_order(
+        &credential,
+        &["client.authentication.k8s.io/v1", "ExecCredential", "clientCertificateData", "clientKeyData"],
+    );
+    let (code, text) = sandbox.terrarium_refused(&["credential", "shoot/demo/other"]);
+    assert_eq!(code, 1);
+    in_order(&text, &["other"]);
 }
 
 /// Each other story in a landscape of its own, and what contradicts one.

@@ -50,6 +50,8 @@ enum Command {
     Status(live::status::Arguments),
     Landscape(live::landscapes::Arguments),
     Kubeconfig(live::kubeconfig_command::Arguments),
+    #[command(hide = true)]
+    Credential(live::credential::Arguments),
     Kubectl(live::kubectl::Arguments),
     Get(live::get::Arguments),
     Events(live::events::Arguments),
@@ -112,6 +114,7 @@ fn main() -> ExitCode {
         Command::Down(arguments) => live::down::run(arguments, &mut output),
         Command::Status(arguments) => live::status::run(arguments, &mut output),
         Command::Kubeconfig(arguments) => live::kubeconfig_command::run(arguments, &mut output),
+        Command::Credential(arguments) => live::credential::run(arguments, &mut output),
         Command::Landscape(arguments) => live::landscapes::run(arguments, &mut output),
         Command::Kubectl(arguments) => live::kubectl::run(arguments),
         Command::Get(arguments) => live::get::run(arguments, &mut output),

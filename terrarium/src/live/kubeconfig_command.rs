@@ -3,18 +3,13 @@
 
 use std::path::PathBuf;
 
-use apimachinery::meta::ObjectMeta;
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use chrono::TimeDelta;
 use clap::Args;
 use process::pki::MAX_GROUPS;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::ask::clusters::ClusterName;
-use super::ask::instant::duration;
-use super::ask::{self, shoots::ShootName};
 use super::client::Client;
+use super::credential::{self, Wanted};
 use super::directory::write_private;
 use super::kubeconfig::{self, User};
 use super::{KubeconfigFile, Which, block_on, up};
@@ -31,18 +26,12 @@ pub(crate) struct Arguments {
     /// Only this cluster: garden, runtime, seed/NAME or shoot/PROJECT/NAME [default: all but shoots]
     #[arg(value_name = "CLUSTER", conflicts_with = "unmerge")]
     cluster: Option<ClusterName>,
-    /// Of a shoot: with the rights of a viewer
-    #[arg(long, requires = "cluster")]
-    viewer: bool,
-    /// Of a shoot: how long it is valid, of landscape time (`30m`, `24h`) [default: 1h]
-    #[arg(long, value_name = "D", requires = "cluster", value_parser = duration)]
-    expiration: Option<TimeDelta>,
-    /// With a certificate for this user, to try what it may do
-    #[arg(long = "as", value_name = "USER", conflicts_with = "unmerge")]
-    user: Option<String>,
-    /// A group of that user
-    #[arg(long = "group", value_name = "GROUP", requires = "user")]
-    groups: Vec<String>,
+    #[command(flatten)]
+    wanted: Wanted,
+    /// Of a shoot: with one certificate, which ends, for a machine without terrarium [default: clients ask terrarium for
+    /// one whenever they start]
+    #[arg(long = "static")]
+    is_static: bool,
     /// Write it to a file of its own instead
     #[arg(long, value_name = "FILE", conflicts_with_all = ["merge", "unmerge"])]
     out: Option<PathBuf>,
@@ -50,7 +39,7 @@ pub(crate) struct Arguments {
     #[arg(long, conflicts_with = "unmerge")]
     merge: bool,
     /// Take the landscape's contexts out of the kubeconfig file
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["user", "viewer", "expiration", "is_static"])]
     unmerge: bool,
 }
 
@@ -63,12 +52,20 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     if arguments.unmerge {
         return kubeconfig::unmerge(&path()?, &arguments.which.name());
     }
-    let client = Client::of(&arguments.which.directory()?)?;
+    let directory = arguments.which.directory()?;
+    let client = Client::of(&directory)?;
+    let wanted = &arguments.wanted;
     let config = match &arguments.cluster {
-        Some(ClusterName::Shoot(name)) => block_on(arguments.shoot(&client, name))?,
-        _ if arguments.viewer || arguments.expiration.is_some() => {
+        Some(ClusterName::Shoot(name)) => {
+            let mut config = block_on(credential::kubeconfig(&client, name, wanted))?;
+            if !arguments.is_static {
+                credential::renew(&mut config, &directory, &client.facts.name, name, wanted)?;
+            }
+            config
+        }
+        _ if wanted.viewer || wanted.expiration.is_some() || arguments.is_static => {
             let hint = "name one: `terrarium kubeconfig shoot/PROJECT/NAME`";
-            return Err(Failure::input("--viewer and --expiration are for the kubeconfig of a shoot", hint));
+            return Err(Failure::input("--viewer, --expiration and --static are for the kubeconfig of a shoot", hint));
         }
         cluster => arguments.own(&client, cluster.as_ref())?,
     };
@@ -86,13 +83,14 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
 impl Arguments {
     /// The kubeconfig of clusters whose users are the landscape's.
     fn own(&self, client: &Client, cluster: Option<&ClusterName>) -> Result<Value, Failure> {
-        if self.groups.len() > MAX_GROUPS {
+        let Wanted { user, groups, .. } = &self.wanted;
+        if groups.len() > MAX_GROUPS {
             let hint = "kubectl's --as-group adds groups to a user that may impersonate";
             return Err(Failure::input(format!("a certificate holds at most {MAX_GROUPS} groups"), hint));
         }
         let authorities = &client.cluster_authorities;
-        let groups: Vec<&str> = self.groups.iter().map(String::as_str).collect();
-        let user = match &self.user {
+        let groups: Vec<&str> = groups.iter().map(String::as_str).collect();
+        let user = match user {
             Some(name) => User::OfCluster { authorities, name, groups: &groups },
             None => User::admin(authorities),
         };
@@ -103,31 +101,5 @@ impl Arguments {
                 kubeconfig::of_cluster(client, cluster, &user)
             }
         }
-    }
-
-    /// The kubeconfig of a shoot, by the road that every user takes.
-    async fn shoot(&self, client: &Client, shoot: &ShootName) -> Result<Value, Failure> {
-        let (transport, shoot) = (client.transport(), shoot.find(&client.context()).await?);
-        let ObjectMeta { namespace, name, .. } = &shoot.metadata;
-        let (kind, resource) = if self.viewer {
-            ("ViewerKubeconfigRequest", "viewerkubeconfig")
-        } else {
-            ("AdminKubeconfigRequest", "adminkubeconfig")
-        };
-        let mut request = json!({ "apiVersion": "authentication.gardener.cloud/v1alpha1", "kind": kind, "spec": {} });
-        if let Some(expiration) = self.expiration {
-            request["spec"]["expirationSeconds"] = json!(expiration.num_seconds());
-        }
-        let path = format!(
-            "/clusters/garden/apis/core.gardener.cloud/v1beta1/namespaces/{namespace}/shoots/{name}/{resource}"
-        );
-        let impersonated = self.user.iter().map(|user| ("Impersonate-User", user.as_str()));
-        let impersonated: Vec<_> =
-            impersonated.chain(self.groups.iter().map(|group| ("Impersonate-Group", group.as_str()))).collect();
-        let answer = ask::create(&transport, &path, &impersonated, &request).await?;
-        let unreadable = || Failure::Failed(format!("{kind}: the answer holds no kubeconfig"));
-        let text = answer["status"]["kubeconfig"].as_str().ok_or_else(unreadable)?;
-        let text = STANDARD.decode(text).map_err(|_| unreadable())?;
-        serde_yaml_ng::from_slice(&text).map_err(|_| unreadable())
     }
 }

@@ -4,7 +4,7 @@
 //! **Tour.** [`up`], [`down`], [`status`], [`landscapes`], [`clock`], [`fault`], [`get`], [`kubectl`], [`events`], [`logs`], [`log`],
 //! [`at`], [`replay`], [`doctor`], [`dump`] the commands, over [`ask`], what they ask the API, and [`history`], the log; [`host`] the process behind a landscape, and
 //! [`components`] those that it starts; [`directory`] where it lives, [`retention`] how much of its past, [`owner`] for how long, [`running`] which are elsewhere, [`writes`] whether it can be written; [`authority`] its certificates; [`bootstrap`] what
-//! it has from the beginning; [`client`] and [`kubeconfig`] ways to it.
+//! it has from the beginning; [`client`] and [`kubeconfig`] ways to it, [`credential`] those of Shoots.
 
 mod admission_controller;
 mod apiserver;
@@ -17,6 +17,7 @@ pub(crate) mod clock;
 pub(crate) mod components;
 pub(crate) mod config;
 mod configuration;
+pub(crate) mod credential;
 mod defaults;
 mod demo;
 mod directory;
