@@ -156,10 +156,32 @@ impl Garden {
     }
 
     pub(crate) async fn send(&self, method: &str, path: &str, type_: &str, body: &Value) -> Answer {
+        let text = if body.is_null() { String::new() } else { body.to_string() };
+        let (parts, bytes) = self.exchange(method, path, type_, text).await;
+        let warnings = parts.headers.get_all("warning").iter();
+        Answer {
+            code: parts.status.as_u16(),
+            warnings: warnings.map(|value| value.to_str().unwrap_or_default().to_owned()).collect(),
+            body: serde_json::from_slice(&bytes).unwrap_or_else(|_| json!(String::from_utf8_lossy(&bytes))),
+        }
+    }
+
+    /// As [`Garden::send`], for what the order of a text matters to: code and text of the answer.
+    pub(crate) async fn send_text(&self, method: &str, path: &str, type_: &str, text: &str) -> (u16, String) {
+        let (parts, bytes) = self.exchange(method, path, type_, text.to_owned()).await;
+        (parts.status.as_u16(), String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    async fn exchange(
+        &self,
+        method: &str,
+        path: &str,
+        type_: &str,
+        text: String,
+    ) -> (http::response::Parts, bytes::Bytes) {
         let own = path.starts_with("/api/");
         let server = if own { &self.kubernetes } else { &self.gardener };
         let user = User { name: self.user.into(), groups: vec!["system:masters".into()], component: None };
-        let text = if body.is_null() { String::new() } else { body.to_string() };
         let request = http::Request::builder()
             .method(method)
             .uri(format!("/clusters/{}{path}", apiserver::CLUSTER))
@@ -168,13 +190,7 @@ impl Garden {
             .body(full(text))
             .expect("a request");
         let (parts, body) = server.call(request).await.expect("a response").into_parts();
-        let bytes = body.collect().await.expect("a whole body").to_bytes();
-        let warnings = parts.headers.get_all("warning").iter();
-        Answer {
-            code: parts.status.as_u16(),
-            warnings: warnings.map(|value| value.to_str().unwrap_or_default().to_owned()).collect(),
-            body: serde_json::from_slice(&bytes).unwrap_or_else(|_| json!(String::from_utf8_lossy(&bytes))),
-        }
+        (parts, body.collect().await.expect("a whole body").to_bytes())
     }
 
     pub(crate) async fn get(&self, path: &str) -> Value {

@@ -51,7 +51,15 @@ pub const MAX_DEPTH: usize = 100;
 /// # Errors
 /// Malformed JSON, a value of a wrong type.
 pub fn json(bytes: &[u8], schema: &Node) -> Result<Decoded, DecodeError> {
-    json::read(&String::from_utf8_lossy(bytes), schema)
+    json::read(&String::from_utf8_lossy(bytes), schema, false)
+}
+
+/// As [`json`]; opaque JSON keeps its text ([`crate::opaque`]), which a tree for people or for other types must not hold.
+///
+/// # Errors
+/// As those of [`json`].
+pub fn json_with_opaque(bytes: &[u8], schema: &Node) -> Result<Decoded, DecodeError> {
+    json::read(&String::from_utf8_lossy(bytes), schema, true)
 }
 
 /// Prunes and checks a tree that was read or patched already; finds no duplicates.
@@ -72,7 +80,7 @@ pub fn tree(tree: Value, schema: &Node) -> Result<Decoded, DecodeError> {
 /// # Errors
 /// Malformed JSON, in Go's words.
 pub fn any_json(bytes: &[u8]) -> Result<Value, DecodeError> {
-    Ok(json::read(&String::from_utf8_lossy(bytes), &Node::Raw)?.tree)
+    Ok(json::read(&String::from_utf8_lossy(bytes), &Node::Raw, false)?.tree)
 }
 
 /// Whether a value nests no deeper than that; looks no further.

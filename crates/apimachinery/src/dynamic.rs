@@ -38,6 +38,8 @@ impl DynamicObject {
 }
 
 impl Object for DynamicObject {
+    const KEEPS_OPAQUE: bool = false;
+
     fn metadata(&self) -> &ObjectMeta {
         &self.metadata
     }

@@ -9,7 +9,7 @@
 //! **Tour.** [`meta`] the shared types of every kind; [`resource`] what makes a type a kind; [`schema`] the tree that
 //! describes a type; [`decode`] bytes to a pruned tree to a typed value; [`encode`] a typed value to the bytes that are
 //! stored and served; [`field`] paths and errors; [`status`] `metav1.Status`; [`selector`] labels and fields;
-//! [`validation`] the grammars of names and labels; [`patch`] JSON, merge and strategic merge patch; [`dynamic`]
+//! [`validation`] the grammars of names and labels; [`patch`] JSON, merge and strategic merge patch; [`opaque`] texts in trees; [`dynamic`]
 //! objects known by schema only.
 
 pub mod catalogue;
@@ -18,6 +18,7 @@ pub mod dynamic;
 pub mod encode;
 pub mod field;
 pub mod meta;
+pub mod opaque;
 pub mod patch;
 pub mod resource;
 pub mod schema;

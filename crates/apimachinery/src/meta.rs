@@ -6,11 +6,14 @@
 mod duration;
 mod object_meta;
 mod quantity;
+mod raw;
 mod scalars;
 mod time;
 
 pub use self::duration::*;
 pub use self::object_meta::*;
 pub use self::quantity::*;
+pub use self::raw::{Raw, RawExtension};
+pub(crate) use self::raw::{mark, marked};
 pub use self::scalars::*;
 pub use self::time::*;

@@ -45,6 +45,9 @@ pub fn group_version(group: &str, version: &str) -> String {
 /// What a server can do with an object without knowing its type: implemented for every [`Resource`] and for
 /// [`crate::DynamicObject`].
 pub trait Object: Clone + fmt::Debug + Send + Sync + 'static {
+    /// Whether opaque JSON keeps the text that a client wrote, as in Go's structs; else keys are sorted, as in Go's maps,
+    /// in which the kinds of CustomResourceDefinitions are kept.
+    const KEEPS_OPAQUE: bool;
     /// Metadata.
     fn metadata(&self) -> &ObjectMeta;
     /// Metadata, to change.
@@ -129,6 +132,8 @@ fn dotted(f: &mut fmt::Formatter<'_>, name: &str, group: &str) -> fmt::Result {
 }
 
 impl<K: Resource> Object for K {
+    const KEEPS_OPAQUE: bool = true;
+
     fn metadata(&self) -> &ObjectMeta {
         Resource::metadata(self)
     }

@@ -71,6 +71,8 @@ pub(crate) trait Kind: Send + Sync {
     /// The object of bytes that this or another server has stored.
     fn read_served(&self, bytes: &[u8]) -> Result<Box<AnyObject>, String>;
     fn to_tree(&self, object: &AnyObject) -> Value;
+    /// [`Object::KEEPS_OPAQUE`].
+    fn keeps_opaque(&self) -> bool;
     /// Replaces the status by another object's; `false` if the kind has none.
     fn take_status(&self, object: &mut AnyObject, from: Box<AnyObject>) -> bool;
     fn encode(&self, object: &AnyObject) -> Sections;
@@ -144,6 +146,10 @@ impl<O: Object, S: Strategy<O>> Kind for Typed<O, S> {
 
     fn to_tree(&self, object: &AnyObject) -> Value {
         own::<O>(object).to_tree()
+    }
+
+    fn keeps_opaque(&self) -> bool {
+        O::KEEPS_OPAQUE
     }
 
     fn encode(&self, object: &AnyObject) -> Sections {

@@ -174,8 +174,8 @@ fn a_created_shoot_leaves_the_objects_of_its_components() {
     assert_eq!(namespace.metadata.label("shoot.gardener.cloud/provider"), Some("local"));
     assert_eq!(namespace.metadata.label("networking.shoot.gardener.cloud/provider"), Some("calico"));
     let copy = audited.run(Api::<ClusterCopy>::all(&audited.admin, "seed--local").get(ID)).expect("it exists");
-    assert_eq!(copy.spec.shoot.0["status"]["lastOperation"]["state"], "Succeeded");
-    assert_eq!(copy.spec.cloud_profile.0["kind"], "CloudProfile");
+    assert_eq!(copy.spec.shoot.value()["status"]["lastOperation"]["state"], "Succeeded");
+    assert_eq!(copy.spec.cloud_profile.value()["kind"], "CloudProfile");
 }
 
 #[test]

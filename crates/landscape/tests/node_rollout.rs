@@ -37,7 +37,7 @@ fn landscape_of(options: Options) -> Audited {
         let namespace = Namespace { metadata: named("", SHOOT), ..Namespace::default() };
         Api::all(&admin, SEED).create(&namespace).await.expect("the namespace is created");
         let shoot = shoot();
-        let raw = |value: serde_json::Value| RawExtension(value);
+        let raw = |value: serde_json::Value| RawExtension::from(value);
         let cluster = Cluster {
             metadata: named("", SHOOT),
             spec: ClusterSpec {
@@ -62,7 +62,7 @@ fn publish(audited: &mut Audited, shoot: &Shoot) {
     let clusters = Api::<Cluster>::all(&audited.admin, SEED);
     let old = audited.run(clusters.get(SHOOT)).expect("the Cluster is there");
     let mut new = old.clone();
-    new.spec.shoot = RawExtension(serde_json::to_value(shoot).expect("a Shoot is JSON"));
+    new.spec.shoot = RawExtension::from(serde_json::to_value(shoot).expect("a Shoot is JSON"));
     audited.run(clusters.update(&old, &new)).expect("the Cluster is changed");
 }
 

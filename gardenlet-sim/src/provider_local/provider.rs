@@ -14,7 +14,6 @@ use chrono::TimeDelta;
 use controller::{Api, Error, ListOptions, ObjectKey, Recorder, Reflector, Store};
 use domain::rollout::Parameter;
 use process::Context;
-use serde::Deserialize as _;
 
 use super::Options;
 use super::ledger::Ledger;
@@ -127,7 +126,7 @@ impl Provider {
         match shoots.get(technical_id) {
             Some((read, shoot)) if *read >= version(&stored) => Some(shoot.clone()),
             _ => {
-                let shoot: Arc<Shoot> = Arc::new(Shoot::deserialize(&stored.spec.shoot.0).ok()?);
+                let shoot: Arc<Shoot> = Arc::new(serde_json::from_str(stored.spec.shoot.0.text()).ok()?);
                 shoots.insert(technical_id.to_owned(), (version(&stored), shoot.clone()));
                 Some(shoot)
             }
@@ -142,7 +141,7 @@ impl Provider {
         if shoots.get(technical_id).is_some_and(|(read, _)| *read == version(&cluster)) {
             return Ok(());
         }
-        let Ok(shoot) = Shoot::deserialize(&cluster.spec.shoot.0) else { return Ok(()) };
+        let Ok(shoot) = serde_json::from_str::<Shoot>(cluster.spec.shoot.0.text()) else { return Ok(()) };
         shoots.insert(technical_id.to_owned(), (version(&cluster), Arc::new(shoot)));
         Ok(())
     }

@@ -7,11 +7,13 @@ use serde_json::{Map, Number, Value};
 
 use super::findings::{Findings, Segment};
 use super::{DecodeError, Decoded, MAX_DEPTH, find_field, is_type_meta, zero};
+use crate::meta::mark;
 use crate::schema::{Node, ObjectSchema};
 
 /// Reads a whole text.
-pub(super) fn read(text: &str, schema: &Node) -> Result<Decoded, DecodeError> {
-    let mut reader = Reader { text, bytes: text.as_bytes(), at: 0, depth: 0, findings: Findings::default() };
+pub(super) fn read(text: &str, schema: &Node, keeps_opaque: bool) -> Result<Decoded, DecodeError> {
+    let bytes = text.as_bytes();
+    let mut reader = Reader { text, bytes, at: 0, depth: 0, keeps_opaque, findings: Findings::default() };
     match reader.whole(schema) {
         Ok(tree) => reader.findings.finish(tree),
         Err(message) => Err(DecodeError { message, malformed: true }),
@@ -23,6 +25,8 @@ struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
     depth: usize,
+    /// Whether opaque JSON is kept as text.
+    keeps_opaque: bool,
     findings: Findings,
 }
 
@@ -56,6 +60,9 @@ impl<'a> Reader<'a> {
     }
 
     fn value(&mut self, node: &Node) -> Result<Option<Value>, String> {
+        if self.keeps_opaque && matches!(node, Node::Raw) {
+            return self.opaque();
+        }
         match self.peek() {
             Some(b'{') => self.nested(|reader| reader.object(node)),
             Some(b'[') => self.nested(|reader| reader.list(node)),
@@ -87,6 +94,16 @@ impl<'a> Reader<'a> {
             }
             _ => Err(self.unexpected("looking for beginning of value")),
         }
+    }
+
+    /// Opaque JSON, as a mark.
+    fn opaque(&mut self) -> Result<Option<Value>, String> {
+        self.blanks();
+        let start = self.at;
+        self.keeps_opaque = false;
+        let value = self.value(&Node::Raw);
+        self.keeps_opaque = true;
+        Ok(value?.map(|value| if value.is_null() { value } else { mark(&self.text[start..self.at]) }))
     }
 
     fn boolean(&mut self, given: bool, node: &Node) -> Option<Value> {

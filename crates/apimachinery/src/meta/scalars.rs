@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Scalars with a wire form of their own: integer-or-string, raw JSON, bytes.
+//! Scalars with a wire form of their own: integer-or-string, bytes.
 
 use std::fmt;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-use serde_json::Value;
-
-/// `runtime.RawExtension` and `apiextensions.JSON`: any JSON value, kept as it came.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct RawExtension(pub Value);
 
 /// `intstr.IntOrString`.
 #[derive(Clone, Debug, PartialEq, Eq)]

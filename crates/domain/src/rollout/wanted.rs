@@ -195,7 +195,7 @@ impl Wanted<'_> {
 impl ClassFacts {
     /// As `providerSpec`.
     pub fn to_provider_spec(&self, provider: &str) -> RawExtension {
-        RawExtension(json!({
+        RawExtension::from(json!({
             "apiVersion": format!("{provider}.provider.extensions.gardener.cloud/v1alpha1"),
             "kind": "MachineSpec",
             "image": {"name": self.image_name, "version": self.image_version},
@@ -205,7 +205,7 @@ impl ClassFacts {
 
     /// From `providerSpec`; what is missing stays empty.
     pub fn of(class: &MachineClass) -> Self {
-        let spec = &class.provider_spec.0;
+        let spec = class.provider_spec.value();
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         Self {
             image_name: text(&spec["image"]["name"]),

@@ -171,7 +171,7 @@ pub fn controller_deployment(deployment: &ControllerDeployment) -> Errors {
         errors.push(FieldError::forbidden(&Path::default(), text));
     }
     if deployment.r#type == "helm" {
-        let config = &deployment.provider_config.0;
+        let config = deployment.provider_config.value();
         let has_chart = config.get("chart").and_then(|chart| chart.as_str()).is_some_and(|chart| !chart.is_empty());
         let repository: Option<core_v1::OCIRepository> =
             config.get("ociRepository").and_then(|value| serde_json::from_value(value.clone()).ok());

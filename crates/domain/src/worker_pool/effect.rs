@@ -62,8 +62,8 @@ pub fn effects(old: &Shoot, new: &Shoot, version: HashVersion) -> BTreeMap<Strin
     let mut effects = BTreeMap::new();
     for (index, worker) in new.spec.provider.workers.iter().enumerate() {
         let Some(known) = old_pools.get(worker.name.as_str()) else { continue };
-        let before = HashInputs::of_shoot(old, known);
-        let after = HashInputs::of_shoot(new, worker);
+        let before = HashInputs::of_shoot(old, known).in_extension_pool();
+        let after = HashInputs::of_shoot(new, worker).in_extension_pool();
         let paths = Paths { index, worker };
         let mut effect = pool_effect(&before, &after, version, &paths);
         // Nodes that stay in no MachineDeployment are replaced, whatever the pool's strategy.
@@ -340,11 +340,11 @@ mod tests {
     }
 
     fn other_provider_config(_: &mut Shoot, worker: &mut Worker) {
-        worker.provider_config = Some(apimachinery::meta::RawExtension(serde_json::json!({"a": 1})));
+        worker.provider_config = Some(serde_json::json!({"a": 1}).into());
     }
 
     fn rolling_update_trigger(_: &mut Shoot, worker: &mut Worker) {
         let config = serde_json::json!({"rollingUpdateTrigger": "2"});
-        worker.provider_config = Some(apimachinery::meta::RawExtension(config));
+        worker.provider_config = Some(config.into());
     }
 }

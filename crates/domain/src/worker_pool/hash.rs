@@ -103,7 +103,7 @@ impl HashInputs {
     pub fn machine_class_inputs_v1(&self) -> Inputs {
         let mut inputs = self.machine_inputs();
         if let Some(config) = &self.provider_config {
-            inputs.push((Field::ProviderConfig, serde_json::to_string(config).unwrap_or_default()));
+            inputs.push((Field::ProviderConfig, config.0.text().to_owned()));
         }
         self.push_shoot_wide(&mut inputs);
         inputs
@@ -131,8 +131,8 @@ impl HashInputs {
     /// What the simulated providers add to the second form of the MachineClass hash: `rollingUpdateTrigger` of
     /// `providerConfig`. Absent, empty, or no string: nothing.
     pub fn provider_additions_v2(&self) -> Inputs {
-        let trigger = self.provider_config.as_ref().and_then(|config| config.0.get("rollingUpdateTrigger")?.as_str());
-        match trigger {
+        let config = self.provider_config.as_ref().map(|config| config.value()).unwrap_or_default();
+        match config.get("rollingUpdateTrigger").and_then(serde_json::Value::as_str) {
             Some(trigger) if !trigger.is_empty() => vec![(Field::RollingUpdateTrigger, trigger.to_owned())],
             _ => Vec::new(),
         }

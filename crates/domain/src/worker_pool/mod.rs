@@ -93,7 +93,7 @@ pub struct HashInputs {
     pub volume_size: Option<String>,
     /// `volume.type`
     pub volume_type: Option<String>,
-    /// `providerConfig`, as it is stored.
+    /// `providerConfig`, byte for byte as it is stored.
     pub provider_config: Option<RawExtension>,
     /// `cri.name`
     pub cri: Option<String>,
@@ -125,6 +125,14 @@ impl HashInputs {
             kubelet: kubelet_config(shoot, worker).cloned(),
             ..Self::shoot_wide(shoot, &worker.name)
         }
+    }
+
+    /// As an extension Worker will hold them: it is of a kind of a CustomResourceDefinition, in which keys of opaque JSON
+    /// are sorted.
+    #[must_use]
+    pub fn in_extension_pool(mut self) -> Self {
+        self.provider_config = self.provider_config.map(|config| RawExtension(config.0.sorted()));
+        self
     }
 
     /// The inputs of a pool of an extension Worker, whose Cluster holds `shoot`.

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use apimachinery::decode;
 use apimachinery::field::{FieldError, Path};
 use apimachinery::schema::Node;
-use apimachinery::{GroupKind, Status, patch};
+use apimachinery::{GroupKind, Status, opaque, patch};
 use http::header::CONTENT_TYPE;
 use serde_json::{Value, json};
 
@@ -48,7 +48,9 @@ impl Scope {
         if input(self.call.header(CONTENT_TYPE)) != Input::Json {
             return Err(Failure::UnsupportedMediaType(vec!["application/json"]));
         }
-        let decoded = decode::json(body, expected.node).map_err(|error| {
+        let keeps = self.kind.keeps_opaque() && expected.kind == self.names().info.kind;
+        let read = if keeps { decode::json_with_opaque } else { decode::json };
+        let decoded = read(body, expected.node).map_err(|error| {
             // What is no JSON at all has no kind to speak of.
             Failure::BadRequest(if error.malformed {
                 unrecognized(expected.kind, body, &error.message)
@@ -88,7 +90,7 @@ impl Scope {
         let names = self.names();
         let shown = || match strategic {
             Some(patch) => Ok(patch::go_text(patch)),
-            None => make().map(|tree| tree.to_string()),
+            None => make().map(|tree| opaque::plain(tree).to_string()),
         };
         let decoded = match decode::tree(make()?, &names.node) {
             Ok(decoded) => decoded,

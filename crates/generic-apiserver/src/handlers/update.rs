@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use apimachinery::field::{ErrorType, FieldError, Path};
-use apimachinery::{GroupKind, decode, patch};
+use apimachinery::{GroupKind, decode, opaque, patch};
 use eventlog::{Expect, Verb};
 use http::header::CONTENT_TYPE;
 use process::Response;
@@ -239,8 +239,9 @@ impl Scope {
     ) -> Result<Made> {
         if type_ == JSON_PATCH {
             let make = || {
-                let mut tree = self.kind.to_tree(old);
-                patch::json_patch(&mut tree, body)?;
+                let mut tree = self.opaque_tree(old, &stored.sections)?;
+                let body = opaque::open_for_json_patch(&mut tree, body, &self.names().node);
+                patch::json_patch(&mut tree, &body)?;
                 Ok(tree)
             };
             let draft = self.pruned(make, None, validation)?;
@@ -249,7 +250,13 @@ impl Scope {
         }
         let merge = self.merge_patch(body)?;
         let strategic = (type_ == STRATEGIC_PATCH).then_some(&merge);
-        let make = || self.merged(type_, self.kind.to_tree(old), &merge);
+        let make = || {
+            let tree = match strategic {
+                Some(_) => self.kind.to_tree(old),
+                None => self.opaque_tree(old, &stored.sections)?,
+            };
+            self.merged(type_, tree, &merge)
+        };
         let Draft { tree, warnings } = self.pruned(make, strategic, validation)?;
         Ok(Made { object: self.object(tree)?, warnings })
     }
@@ -278,7 +285,24 @@ impl Scope {
         if type_ == STRATEGIC_PATCH {
             patch::strategic_merge_patch(&mut tree, merge, &self.names().node)?;
         } else {
+            opaque::open_for_merge(&mut tree, merge);
             patch::merge_patch(&mut tree, merge);
+        }
+        Ok(tree)
+    }
+
+    /// An object as a tree in which opaque JSON has the text that it has in the object's sections.
+    pub(super) fn opaque_tree(&self, object: &AnyObject, sections: &eventlog::Sections) -> Result<Value> {
+        if !self.kind.keeps_opaque() {
+            return Ok(self.kind.to_tree(object));
+        }
+        let text = sections.parts.concat();
+        let decoded = decode::json_with_opaque(&text, &self.names().node);
+        let mut tree = decoded.map_err(|error| Failure::Internal(error.message))?.tree;
+        // The sections hold no resource version.
+        let version = &self.kind.metadata(object).resource_version;
+        if !version.is_empty() {
+            tree["metadata"]["resourceVersion"] = Value::String(version.clone());
         }
         Ok(tree)
     }

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use apimachinery::patch;
+use apimachinery::{opaque, patch};
 use bytes::Bytes;
 use clock::TimerClass;
 use futures::future::{Either, join_all, select};
 use serde_json::{Value, json};
 
-use super::Scope;
+use super::{Scope, sections};
 use crate::admission::Operation;
 use crate::kind::AnyObject;
 use crate::request::FieldValidation;
@@ -233,8 +233,10 @@ impl Scope {
             ))
         };
         let make = || {
-            let mut tree = self.kind.to_tree(&**object);
-            patch::json_patch(&mut tree, patch)?;
+            let encoded = sections(self.kind.encode(&**object));
+            let mut tree = self.opaque_tree(&**object, &encoded)?;
+            let patch = opaque::open_for_json_patch(&mut tree, patch, &self.names().node);
+            patch::json_patch(&mut tree, &patch)?;
             Ok(tree)
         };
         let draft = self.pruned(make, None, FieldValidation::Ignore);

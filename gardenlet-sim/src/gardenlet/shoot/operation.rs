@@ -518,9 +518,9 @@ async fn write_cluster(gardenlet: &Gardenlet, shoot: &Shoot, surroundings: &Surr
     let (seed, shoot) = (strip(to_tree(&*surroundings.seed)), strip(to_tree(shoot)));
     let Some(stored) = clusters.get_shared(name).await? else {
         let spec = ClusterSpec {
-            cloud_profile: RawExtension(cloud_profile),
-            seed: Some(RawExtension(seed)),
-            shoot: RawExtension(shoot),
+            cloud_profile: RawExtension::from(cloud_profile),
+            seed: Some(RawExtension::from(seed)),
+            shoot: RawExtension::from(shoot),
         };
         clusters.create(&Cluster { metadata: ObjectMeta::named("", name), spec }).await?;
         return Ok(());
@@ -534,10 +534,10 @@ async fn write_cluster(gardenlet: &Gardenlet, shoot: &Shoot, surroundings: &Surr
     ];
     let mut spec = Map::new();
     for (field, stored, wanted) in copies {
-        match (stored.map(|stored| &stored.0), wanted) {
-            (Some(stored), wanted) if *stored == wanted => {}
+        match (stored.map(RawExtension::value), wanted) {
+            (Some(stored), wanted) if stored == wanted => {}
             (Some(Value::Object(stored)), Value::Object(wanted)) => {
-                spec.insert(field.to_owned(), Value::Object(merge_patch(stored, &wanted)));
+                spec.insert(field.to_owned(), Value::Object(merge_patch(&stored, &wanted)));
             }
             (_, wanted) => {
                 spec.insert(field.to_owned(), wanted);

@@ -23,7 +23,7 @@ pub(super) async fn infrastructure(infrastructure: &mut Infrastructure, provider
     let list = |value: Option<&String>| value.into_iter().cloned().collect::<Vec<_>>();
     let nodes = networking.and_then(|networking| networking.nodes.clone()).unwrap_or_else(|| NODES_CIDR.to_owned());
     let type_ = &infrastructure.spec.r#type;
-    infrastructure.status.provider_status = Some(RawExtension(json!({
+    infrastructure.status.provider_status = Some(RawExtension::from(json!({
         "apiVersion": format!("{type_}.provider.extensions.gardener.cloud/v1alpha1"),
         "kind": "InfrastructureStatus",
     })));

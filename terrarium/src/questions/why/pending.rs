@@ -36,11 +36,11 @@ pub(super) async fn lines(
     let seen = Api::<Cluster>::all(context, &cluster).get_opt(&namespace).await.map_err(failed)?;
     if let Some(seen) = seen {
         let spec = serde_json::to_value(&shoot.spec).map_err(|error| Failure::Failed(error.to_string()))?;
-        compare("spec", &seen.spec.shoot.0["spec"], &spec, &mut found);
+        compare("spec", &seen.spec.shoot.value()["spec"], &spec, &mut found);
         // Settings of maintenance are read where they are: nothing is rolled out of them.
         found.retain(|path, _| !path.starts_with("spec.maintenance"));
         let unreadable = |error: serde_json::Error| Failure::Failed(format!("Cluster {namespace}: {error}"));
-        let mut known: Shoot = serde_json::from_value(seen.spec.shoot.0).map_err(unreadable)?;
+        let mut known: Shoot = serde_json::from_str(seen.spec.shoot.0.text()).map_err(unreadable)?;
         // Only the spec can wait.
         known.status.clone_from(&shoot.status);
         if !is_hibernation_enabled(&shoot.spec) {

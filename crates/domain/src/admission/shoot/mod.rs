@@ -315,7 +315,8 @@ fn internal_versions(errors: &mut Errors, shoot: &Shoot) {
     }
     for (config, path) in raw {
         let Some(config) = config else { continue };
-        let text = |key: &str| config.0.get(key).and_then(|value| value.as_str()).unwrap_or_default();
+        let config = config.value();
+        let text = |key: &str| config.get(key).and_then(|value| value.as_str()).unwrap_or_default();
         let (group, version) = text("apiVersion").rsplit_once('/').unwrap_or_else(|| ("", text("apiVersion")));
         if version == "__internal" && !text("kind").is_empty() {
             let value = format!("{group}/{version}, Kind={}", text("kind"));

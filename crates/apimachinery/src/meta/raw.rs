@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Opaque JSON: a text that nobody changes on its way.
+//!
+//! Go keeps the bytes of a `runtime.RawExtension` as a client wrote them; its encoder takes the white space out and
+//! escapes what is special in HTML. So order and repetition of keys and the form of numbers stay, and a change of these
+//! alone is a change of the object.
+//!
+//! Source: k8s.io/apimachinery pkg/runtime/extension.go; encoding/json (compact).
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::de::{DeserializeOwned, Deserializer, MapAccess, Visitor, value::MapAccessDeserializer};
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+/// The name by which serde_json knows a type that wants text instead of values.
+const TEXT: &str = "$serde_json::private::RawValue";
+/// What a [`mark`] begins with.
+const MARK: &str = "\0raw:";
+
+/// `runtime.RawExtension` and `apiextensions.JSON`: any JSON value, its text kept as it came.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RawExtension(pub Raw);
+
+/// The text of a JSON value, without white space, as Go's encoder would write it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Raw(Arc<str>);
+
+impl RawExtension {
+    /// The value.
+    pub fn value(&self) -> Value {
+        self.0.value()
+    }
+}
+
+impl From<Value> for RawExtension {
+    fn from(value: Value) -> Self {
+        Self(value.into())
+    }
+}
+
+impl Raw {
+    /// From a text that is JSON.
+    fn compact(text: &str) -> Self {
+        let mut out = String::with_capacity(text.len());
+        let mut in_text = false;
+        let mut is_escaped = false;
+        for character in text.chars() {
+            if !in_text {
+                in_text = character == '"';
+                if !matches!(character, ' ' | '\t' | '\r' | '\n') {
+                    out.push(character);
+                }
+                continue;
+            }
+            in_text = is_escaped || character != '"';
+            is_escaped = !is_escaped && character == '\\';
+            match character {
+                '<' => out.push_str("\\u003c"),
+                '>' => out.push_str("\\u003e"),
+                '&' => out.push_str("\\u0026"),
+                '\u{2028}' => out.push_str("\\u2028"),
+                '\u{2029}' => out.push_str("\\u2029"),
+                other => out.push(other),
+            }
+        }
+        Self(out.into())
+    }
+
+    /// From a JSON text, which may be that of a [`mark`].
+    fn of_json(text: &str) -> Self {
+        if text.starts_with("\"\\u0000")
+            && let Ok(marked) = serde_json::from_str::<String>(text)
+            && let Some(inner) = marked_text(&marked)
+        {
+            return Self::compact(inner);
+        }
+        Self::compact(text)
+    }
+
+    /// The text.
+    pub fn text(&self) -> &str {
+        &self.0
+    }
+
+    /// The value.
+    pub fn value(&self) -> Value {
+        serde_json::from_str(&self.0).unwrap_or_default()
+    }
+
+    /// As it would be with its keys sorted, as where it went through maps.
+    #[must_use]
+    pub fn sorted(&self) -> Self {
+        self.value().into()
+    }
+}
+
+impl Default for Raw {
+    fn default() -> Self {
+        Self("null".into())
+    }
+}
+
+impl From<Value> for Raw {
+    fn from(value: Value) -> Self {
+        if let Value::String(text) = &value
+            && let Some(inner) = marked_text(text)
+        {
+            return Self::compact(inner);
+        }
+        let mut out = Vec::new();
+        crate::encode::write_go(&mut out, &value);
+        Self(String::from_utf8(out).unwrap_or_default().into())
+    }
+}
+
+impl fmt::Debug for Raw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Serialize for Raw {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match serde_json::from_str::<&RawValue>(&self.0) {
+            Ok(raw) => raw.serialize(serializer),
+            Err(_) => serializer.serialize_unit(),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Raw {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_newtype_struct(TEXT, RawVisitor)
+    }
+}
+
+struct RawVisitor;
+
+impl<'de> Visitor<'de> for RawVisitor {
+    type Value = Raw;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any JSON")
+    }
+
+    /// serde_json hands over the text, as the one entry of a map.
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Raw, A::Error> {
+        struct Text(Option<String>);
+        impl<'de> Deserialize<'de> for Text {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let name = String::deserialize(deserializer)?;
+                Ok(Self((name != TEXT).then_some(name)))
+            }
+        }
+        match map.next_key::<Text>()? {
+            Some(Text(None)) => map.next_value::<String>().map(|text| Raw::of_json(&text)),
+            None => Ok(Value::Object(serde_json::Map::new()).into()),
+            Some(Text(Some(first))) => {
+                let value = map.next_value::<Value>()?;
+                let mut rest = rest::<_, serde_json::Map<String, Value>>(map)?;
+                rest.entry(first).or_insert(value);
+                Ok(Value::Object(rest).into())
+            }
+        }
+    }
+
+    /// Others hand over the value.
+    fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<Raw, D::Error> {
+        Value::deserialize(deserializer).map(Raw::from)
+    }
+}
+
+fn rest<'de, A: MapAccess<'de>, T: DeserializeOwned>(map: A) -> Result<T, A::Error> {
+    T::deserialize(MapAccessDeserializer::new(map))
+}
+
+/// A text in a tree of values that stands for opaque JSON, which a tree could not keep as it is: [`Raw`] is read from it.
+pub(crate) fn mark(text: &str) -> Value {
+    Value::String(format!("{MARK}{text}"))
+}
+
+/// The text that a [`mark`] stands for.
+pub(crate) fn marked(value: &Value) -> Option<&str> {
+    marked_text(value.as_str()?)
+}
+
+fn marked_text(text: &str) -> Option<&str> {
+    // A client's own text may begin alike.
+    let text = text.strip_prefix(MARK)?;
+    serde_json::from_str::<&RawValue>(text).is_ok().then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(given: &str, expected: &str) {
+        let raw: RawExtension = serde_json::from_str(given).expect("JSON");
+        assert_eq!(raw.0.text(), expected);
+        let mut out = Vec::new();
+        crate::encode::write_go(&mut out, &raw);
+        assert_eq!(String::from_utf8(out).expect("text"), expected);
+        let again: RawExtension = serde_json::from_str(expected).expect("JSON");
+        assert_eq!(again, raw);
+        let marked: RawExtension = serde_json::from_value(mark(given)).expect("a mark");
+        assert_eq!(marked, raw);
+        let in_struct: Vec<Option<RawExtension>> = serde_json::from_value(json!([mark(given)])).expect("a list");
+        assert_eq!(in_struct, [Some(raw)]);
+    }
+
+    #[test]
+    fn a_text_stays_but_for_white_space_and_html() {
+        check(r#"{"b": 1, "a": 2}"#, r#"{"b":1,"a":2}"#);
+        check("{\"b\" :\n[ 1.0 ,1e2, 1E+2 ,-0 ]\t}", r#"{"b":[1.0,1e2,1E+2,-0]}"#);
+        check(r#"{"a":1,"a":{"z":null,"y":true}}"#, r#"{"a":1,"a":{"z":null,"y":true}}"#);
+        check(r#"{"a b":"c \" : d\\" , "e":"<&>/"}"#, r#"{"a b":"c \" : d\\","e":"\u003c\u0026\u003e/"}"#);
+        check("\"\u{2028}é\\u00e9\"", "\"\\u2028é\\u00e9\"");
+        check(" 12345678901234567890123 ", "12345678901234567890123");
+        check("[]", "[]");
+    }
+
+    #[test]
+    fn values_of_trees_are_sorted_and_a_mark_that_is_no_json_is_a_text() {
+        let of = |value: Value| serde_json::from_value::<RawExtension>(value).expect("any").0.text().to_owned();
+        assert_eq!(of(json!({"b": 1, "a": {"d": 1, "c": 2}})), r#"{"a":{"c":2,"d":1},"b":1}"#);
+        assert_eq!(of(json!("\0raw:{")), r#""\u0000raw:{""#);
+        let raw: RawExtension = serde_json::from_str(r#"{"b":1,"a":2}"#).expect("JSON");
+        assert_eq!(raw.0.sorted().text(), r#"{"a":2,"b":1}"#);
+        assert_ne!(raw.0.sorted(), raw.0, "an order is part of it");
+        assert_eq!(serde_json::to_value(&raw).expect("a tree"), json!({"a": 2, "b": 1}));
+    }
+}

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Opaque JSON in trees of values: a tree sorts keys, so where a text must stay as it is, a mark stands in the tree, from
+//! which [`crate::meta::Raw`] is read.
+//!
+//! ```text
+//! body ──json_with_opaque──► tree with marks ──► typed object, whose texts are the client's
+//! stored bytes ──json_with_opaque──► tree with marks ──patch──► what the patch does not touch keeps its text
+//! ```
+//!
+//! As upstream, which patches bytes and takes apart only what an operation goes through; a strategic merge patch takes
+//! everything apart, so that it needs no marks.
+//!
+//! Source: gopkg.in/evanphx/json-patch.v4; apiserver pkg/endpoints/handlers/patch.go.
+
+use std::collections::BTreeMap;
+
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+
+use crate::meta::{mark, marked};
+use crate::schema::Node;
+
+/// The tree without marks.
+#[must_use]
+pub fn plain(tree: Value) -> Value {
+    if let Some(text) = marked(&tree) {
+        return serde_json::from_str(text).unwrap_or_default();
+    }
+    match tree {
+        Value::Array(items) => items.into_iter().map(plain).collect(),
+        Value::Object(fields) => fields.into_iter().map(|(name, value)| (name, plain(value))).collect(),
+        other => other,
+    }
+}
+
+/// Takes apart what a merge patch goes into.
+pub fn open_for_merge(tree: &mut Value, patch: &Value) {
+    let Value::Object(patch) = patch else { return };
+    open(tree);
+    let Value::Object(fields) = tree else { return };
+    for (name, value) in patch {
+        if let Some(field) = fields.get_mut(name) {
+            open_for_merge(field, value);
+        }
+    }
+}
+
+/// Takes apart what a JSON patch goes into, and makes marks of the opaque JSON that it brings; the patch with these. A
+/// patch that cannot be read stays as it is.
+#[must_use]
+pub fn open_for_json_patch(tree: &mut Value, patch: &[u8], schema: &Node) -> Vec<u8> {
+    let Ok(mut operations) = serde_json::from_slice::<Vec<BTreeMap<String, Box<RawValue>>>>(patch) else {
+        return patch.to_vec();
+    };
+    let places: Vec<Place> = operations.iter().flat_map(Place::of).collect();
+    for place in &places {
+        place.open(tree);
+    }
+    for operation in &mut operations {
+        let Some(value) = operation.remove("value") else { continue };
+        let Some(path) = text(operation, "path") else {
+            operation.insert("value".to_owned(), value);
+            continue;
+        };
+        let path = segments(&path);
+        let value = match below(schema, &path) {
+            Some(node) if !text(operation, "op").is_some_and(|op| op == "test") => {
+                let mut value = with_marks(&value, node);
+                for place in &places {
+                    place.open_in(&mut value, &path);
+                }
+                serde_json::value::to_raw_value(&value).ok()
+            }
+            _ => Some(value),
+        };
+        operation.extend(value.map(|value| ("value".to_owned(), value)));
+    }
+    serde_json::to_vec(&operations).unwrap_or_else(|_| patch.to_vec())
+}
+
+/// Replaces a mark by its value.
+fn open(tree: &mut Value) {
+    if let Some(text) = marked(tree) {
+        *tree = serde_json::from_str(text).unwrap_or_default();
+    }
+}
+
+/// Where an operation goes.
+struct Place {
+    path: Vec<String>,
+    /// Whether it looks at what is there, and not only at what that is in.
+    looks: bool,
+}
+
+impl Place {
+    fn of(operation: &BTreeMap<String, Box<RawValue>>) -> Vec<Self> {
+        let looks = text(operation, "op").is_some_and(|op| op == "test");
+        let paths = ["path", "from"].into_iter().filter_map(|name| text(operation, name));
+        paths.map(|path| Self { path: segments(&path), looks }).collect()
+    }
+
+    fn open(&self, tree: &mut Value) {
+        self.open_at(tree, &self.path);
+    }
+
+    /// As [`Place::open`], for what will be at a path.
+    fn open_in(&self, value: &mut Value, at: &[String]) {
+        let is_below = self.path.len() >= at.len()
+            && self.path.iter().zip(at).all(|(own, other)| own == other || is_index(own) && is_index(other));
+        if is_below {
+            self.open_at(value, &self.path[at.len()..]);
+        }
+    }
+
+    fn open_at(&self, tree: &mut Value, path: &[String]) {
+        if !path.is_empty() || self.looks {
+            open(tree);
+        }
+        let Some((first, rest)) = path.split_first() else { return };
+        match tree {
+            Value::Object(fields) => {
+                if let Some(field) = fields.get_mut(first) {
+                    self.open_at(field, rest);
+                }
+            }
+            // Earlier operations may move items.
+            Value::Array(items) => items.iter_mut().for_each(|item| self.open_at(item, rest)),
+            _ => {}
+        }
+    }
+}
+
+fn is_index(segment: &str) -> bool {
+    segment == "-" || segment.strip_prefix('-').unwrap_or(segment).bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn text(operation: &BTreeMap<String, Box<RawValue>>, name: &str) -> Option<String> {
+    serde_json::from_str(operation.get(name)?.get()).ok()
+}
+
+fn segments(path: &str) -> Vec<String> {
+    path.split('/').skip(1).map(|segment| segment.replace("~1", "/").replace("~0", "~")).collect()
+}
+
+/// The node at a path; `None`: there is none, or it is inside of opaque JSON.
+fn below<'a>(node: &'a Node, path: &[String]) -> Option<&'a Node> {
+    let Some((first, rest)) = path.split_first() else { return Some(node) };
+    match node {
+        Node::Object(reference) => {
+            let field = reference.get().fields.iter().find(|field| field.name == first)?;
+            below(&field.node, rest)
+        }
+        Node::Map(values) => below(values, rest),
+        Node::List(items) => below(items, rest),
+        _ => None,
+    }
+}
+
+/// A text as a tree in which opaque JSON is marked.
+fn with_marks(raw: &RawValue, node: &Node) -> Value {
+    let text = raw.get();
+    let fields = || serde_json::from_str::<BTreeMap<String, Box<RawValue>>>(text).ok();
+    let found = match node {
+        Node::Raw if text != "null" => Some(mark(text)),
+        Node::Object(reference) => fields().map(|fields| {
+            let schema = &reference.get().fields;
+            let value = |(name, value): (String, Box<RawValue>)| {
+                let node = schema.iter().find(|field| field.name == name).map(|field| &field.node);
+                let value = node.map_or_else(|| any(&value), |node| with_marks(&value, node));
+                (name, value)
+            };
+            Value::Object(fields.into_iter().map(value).collect::<Map<_, _>>())
+        }),
+        Node::Map(values) => fields().map(|fields| {
+            let value = |(name, value): (String, Box<RawValue>)| (name, with_marks(&value, values));
+            Value::Object(fields.into_iter().map(value).collect::<Map<_, _>>())
+        }),
+        Node::List(items) => {
+            let all = serde_json::from_str::<Vec<Box<RawValue>>>(text).ok();
+            all.map(|all| all.iter().map(|item| with_marks(item, items)).collect())
+        }
+        _ => None,
+    };
+    found.unwrap_or_else(|| any(raw))
+}
+
+fn any(raw: &RawValue) -> Value {
+    serde_json::from_str(raw.get()).unwrap_or_else(|_| json!(null))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::{Deserialize, Serialize};
+
+    use super::*;
+    use crate::decode;
+    use crate::meta::RawExtension;
+    use crate::patch;
+    use crate::schema::{Emit, Field, ObjectRef, ObjectSchema, Topology};
+
+    /// A list of things that hold opaque JSON.
+    #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
+    #[serde(default)]
+    struct Thing {
+        config: Option<RawExtension>,
+        name: String,
+        things: Vec<Thing>,
+    }
+
+    fn node() -> Node {
+        static SCHEMA: std::sync::LazyLock<ObjectSchema> = std::sync::LazyLock::new(|| {
+            let field = |name, node| Field {
+                name,
+                description: "",
+                node,
+                required: false,
+                emit: Emit::OmitEmpty,
+                merge_key: None,
+                patch_strategy: None,
+                topology: Topology::Default,
+                list_map_keys: &[],
+                preserve_unknown: false,
+                deprecated: false,
+                protobuf: None,
+            };
+            let fields = vec![
+                field("config", Node::Raw),
+                field("name", Node::String),
+                field("things", Node::List(Box::new(node()))),
+            ];
+            ObjectSchema { name: "Thing", package: "things", description: "", fields }
+        });
+        Node::Object(ObjectRef::Static(|| &SCHEMA))
+    }
+
+    const STORED: &str = r#"{"config":{"z":1,"a":{"y":1,"b":2}},"things":[{"config":{"d":1,"c":2}},{"config":[3]}]}"#;
+
+    fn stored() -> Value {
+        decode::json_with_opaque(STORED.as_bytes(), &node()).expect("JSON").tree
+    }
+
+    fn texts(tree: Value) -> Vec<String> {
+        let thing: Thing = serde_json::from_value(tree).expect("a thing");
+        let all = std::iter::once(&thing).chain(&thing.things);
+        all.map(|it| it.config.as_ref().map_or_else(String::new, |it| it.0.text().to_owned())).collect()
+    }
+
+    #[test]
+    fn what_is_read_keeps_its_text() {
+        assert_eq!(texts(stored()), [r#"{"z":1,"a":{"y":1,"b":2}}"#, r#"{"d":1,"c":2}"#, "[3]"]);
+        let value: Value = serde_json::from_str(STORED).expect("JSON");
+        assert_eq!(plain(stored()), value);
+    }
+
+    #[test]
+    fn a_merge_patch_sorts_what_it_goes_into_only() {
+        let check = |patch: Value, expected: &[&str]| {
+            let mut tree = stored();
+            open_for_merge(&mut tree, &patch);
+            patch::merge_patch(&mut tree, &patch);
+            assert_eq!(texts(tree), expected, "{patch}");
+        };
+        check(json!({"name": "n"}), &[r#"{"z":1,"a":{"y":1,"b":2}}"#, r#"{"d":1,"c":2}"#, "[3]"]);
+        check(json!({"config": {"n": 1}}), &[r#"{"a":{"b":2,"y":1},"n":1,"z":1}"#, r#"{"d":1,"c":2}"#, "[3]"]);
+        check(json!({"config": null}), &["", r#"{"d":1,"c":2}"#, "[3]"]);
+        check(json!({"things": [{"config": {"b": 1, "a": 2}}]}), &[r#"{"z":1,"a":{"y":1,"b":2}}"#, r#"{"a":2,"b":1}"#]);
+    }
+
+    #[test]
+    fn a_json_patch_keeps_what_it_brings() {
+        let check = |patch: &str, expected: &[&str]| {
+            let mut tree = stored();
+            let patch = open_for_json_patch(&mut tree, patch.as_bytes(), &node());
+            patch::json_patch(&mut tree, &patch).expect("applies");
+            assert_eq!(texts(tree), expected);
+        };
+        let first = r#"{"z":1,"a":{"y":1,"b":2}}"#;
+        let sorted = r#"{"a":{"b":2,"y":1},"z":1}"#;
+        check(
+            r#"[{"op":"replace","path":"/config","value":{"b": 1,"a":2}}]"#,
+            &[r#"{"b":1,"a":2}"#, r#"{"d":1,"c":2}"#, "[3]"],
+        );
+        check(
+            r#"[{"op":"add","path":"/things/0","value":{"config":{"b":1,"a":2},"name":"n"}}]"#,
+            &[first, r#"{"b":1,"a":2}"#, r#"{"d":1,"c":2}"#, "[3]"],
+        );
+        check(
+            r#"[{"op":"add","path":"/config/n","value":{"b":1,"a":2}}]"#,
+            &[r#"{"a":{"b":2,"y":1},"n":{"a":2,"b":1},"z":1}"#, r#"{"d":1,"c":2}"#, "[3]"],
+        );
+        check(r#"[{"op":"copy","from":"/config","path":"/things/1/config"}]"#, &[first, r#"{"d":1,"c":2}"#, first]);
+        check(
+            r#"[{"op":"test","path":"/config","value":{"a":{"b":2,"y":1},"z":1}}]"#,
+            &[sorted, r#"{"d":1,"c":2}"#, "[3]"],
+        );
+        check(
+            r#"[{"op":"remove","path":"/things/0"},{"op":"add","path":"/things/-","value":{"config":{"f":1,"e":2}}},
+                {"op":"add","path":"/things/1/config/n","value":1}]"#,
+            &[first, "[3]", r#"{"e":2,"f":1,"n":1}"#],
+        );
+    }
+}
