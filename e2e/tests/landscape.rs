@@ -185,7 +185,7 @@ fn a_shoot_is_entered_with_a_kubeconfig_of_its_own() {
         &["client.authentication.k8s.io/v1", "ExecCredential", "clientCertificateData", "clientKeyData"],
     );
     let (code, text) = sandbox.terrarium_refused(&["credential", "shoot/demo/other"]);
-    assert_eq!(code, 1);
+    assert_eq!(code, 2);
     in_order(&text, &["other"]);
 }
 

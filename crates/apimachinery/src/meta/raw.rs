@@ -10,7 +10,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use serde::de::{DeserializeOwned, Deserializer, MapAccess, Visitor, value::MapAccessDeserializer};
+use serde::de::{DeserializeOwned, Deserializer, Error, MapAccess, Visitor, value::MapAccessDeserializer};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -157,7 +157,7 @@ impl<'de> Visitor<'de> for RawVisitor {
             }
         }
         match map.next_key::<Text>()? {
-            Some(Text(None)) => map.next_value::<String>().map(|text| Raw::of_json(&text)),
+            Some(Text(None)) => map.next_value::<OfText>().map(|text| text.0),
             None => Ok(Value::Object(serde_json::Map::new()).into()),
             Some(Text(Some(first))) => {
                 let value = map.next_value::<Value>()?;
@@ -171,6 +171,36 @@ impl<'de> Visitor<'de> for RawVisitor {
     /// Others hand over the value.
     fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<Raw, D::Error> {
         Value::deserialize(deserializer).map(Raw::from)
+    }
+}
+
+/// What serde_json hands over: borrowed from a text that it reads, or made of a value.
+struct OfText(Raw);
+
+impl<'de> Deserialize<'de> for OfText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct OfTextVisitor;
+        impl Visitor<'_> for OfTextVisitor {
+            type Value = OfText;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the text of a JSON value")
+            }
+
+            fn visit_borrowed_str<E: Error>(self, text: &str) -> Result<OfText, E> {
+                Ok(OfText(Raw::of_json(text)))
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<OfText, E> {
+                Ok(OfText(Raw::of_json(text)))
+            }
+
+            /// Numbers of a value have lost their form, and get Go's.
+            fn visit_string<E: Error>(self, text: String) -> Result<OfText, E> {
+                serde_json::from_str::<Value>(&text).map(|value| OfText(value.into())).map_err(E::custom)
+            }
+        }
+        deserializer.deserialize_str(OfTextVisitor)
     }
 }
 
@@ -231,6 +261,7 @@ mod tests {
         let of = |value: Value| serde_json::from_value::<RawExtension>(value).expect("any").0.text().to_owned();
         assert_eq!(of(json!({"b": 1, "a": {"d": 1, "c": 2}})), r#"{"a":{"c":2,"d":1},"b":1}"#);
         assert_eq!(of(json!("\0raw:{")), r#""\u0000raw:{""#);
+        assert_eq!(of(json!([100.0, 1e21, 0.5])), "[100,1e+21,0.5]");
         let raw: RawExtension = serde_json::from_str(r#"{"b":1,"a":2}"#).expect("JSON");
         assert_eq!(raw.0.sorted().text(), r#"{"a":2,"b":1}"#);
         assert_ne!(raw.0.sorted(), raw.0, "an order is part of it");
