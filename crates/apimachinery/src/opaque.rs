@@ -64,7 +64,7 @@ pub fn open_for_json_patch(tree: &mut Value, patch: &[u8], schema: &Node) -> Vec
         };
         let path = segments(&path);
         let value = match below(schema, &path) {
-            Some(node) if !text(operation, "op").is_some_and(|op| op == "test") => {
+            Some(node) if text(operation, "op").is_none_or(|op| op != "test") => {
                 let mut value = with_marks(&value, node);
                 for place in &places {
                     place.open_in(&mut value, &path);
@@ -185,7 +185,7 @@ fn with_marks(raw: &RawValue, node: &Node) -> Value {
 }
 
 fn any(raw: &RawValue) -> Value {
-    serde_json::from_str(raw.get()).unwrap_or_else(|_| json!(null))
+    serde_json::from_str(raw.get()).unwrap_or(Value::Null)
 }
 
 #[cfg(test)]
