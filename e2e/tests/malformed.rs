@@ -3,6 +3,7 @@
 //!
 //! `TERRARIUM_TEST_MALFORMED` is the number of requests; with 20,000 or more, times and memory are judged, too
 //! (`cargo xtask test --long`). A table of the answers and every kind of 5xx is printed.
+#![expect(clippy::print_stdout, reason = "a campaign prints its table")]
 
 #[path = "malformed/requests.rs"]
 mod requests;
@@ -111,7 +112,7 @@ impl Client {
             match malformed.sent {
                 Sent::Request(request) => {
                     let transport = if malformed.anonymous { &self.anonymous } else { &self.administrator };
-                    answered(transport, request).await
+                    answered(transport, *request).await
                 }
                 Sent::Raw(bytes) => self.raw(&bytes).await,
             }
@@ -157,7 +158,7 @@ async fn answered(transport: &Transport, request: process::Request) -> Outcome {
             if lasts {
                 return (code, String::new());
             }
-            let body = response.into_body().collect().await.map(|body| body.to_bytes());
+            let body = response.into_body().collect().await.map(http_body_util::Collected::to_bytes);
             (code, body.map_or_else(|error| error.to_string(), |body| String::from_utf8_lossy(&body).into_owned()))
         }
     }

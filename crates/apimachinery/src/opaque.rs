@@ -15,10 +15,13 @@
 use std::collections::BTreeMap;
 
 use serde_json::value::RawValue;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::meta::{mark, marked};
 use crate::schema::Node;
+
+/// Operations of a JSON patch beyond which opaque JSON is sorted: each is compared with every other.
+const MOST_OPERATIONS: usize = 256;
 
 /// The tree without marks.
 #[must_use]
@@ -52,6 +55,10 @@ pub fn open_for_json_patch(tree: &mut Value, patch: &[u8], schema: &Node) -> Vec
     let Ok(mut operations) = serde_json::from_slice::<Vec<BTreeMap<String, Box<RawValue>>>>(patch) else {
         return patch.to_vec();
     };
+    if operations.len() > MOST_OPERATIONS {
+        *tree = plain(std::mem::take(tree));
+        return patch.to_vec();
+    }
     let places: Vec<Place> = operations.iter().flat_map(Place::of).collect();
     for place in &places {
         place.open(tree);
@@ -191,6 +198,7 @@ fn any(raw: &RawValue) -> Value {
 #[cfg(test)]
 mod tests {
     use serde::{Deserialize, Serialize};
+    use serde_json::json;
 
     use super::*;
     use crate::decode;

@@ -17,7 +17,7 @@ pub(crate) struct Malformed {
 /// Over which way.
 pub(crate) enum Sent {
     /// Through a client that knows HTTP.
-    Request(Request),
+    Request(Box<Request>),
     /// Bytes on a connection.
     Raw(Vec<u8>),
 }
@@ -389,7 +389,7 @@ impl Requests {
         for number in 0..self.one(&[0, 0, 0, 50, 255, 600]) {
             headers.append(HeaderName::from_static("x-many"), HeaderValue::from(number));
         }
-        Sent::Request(request)
+        Sent::Request(Box::new(request))
     }
 
     fn request(&mut self, method: &str, path: &str, type_: &str, body: Vec<u8>) -> Sent {
@@ -403,7 +403,7 @@ impl Requests {
             request = request.header("accept", self.one(&accepted));
         }
         match request.body(full(body)) {
-            Ok(request) => Sent::Request(request),
+            Ok(request) => Sent::Request(Box::new(request)),
             // What no client of HTTP sends is sent by hand.
             Err(_) => {
                 Sent::Raw(format!("{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").into_bytes())

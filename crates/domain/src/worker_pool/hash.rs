@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 
 use api::core::{KubeletConfig, KubeletConfigReserved};
-use apimachinery::meta::{Quantity, Time};
+use apimachinery::meta::{Quantity, RawExtension, Time};
 use sha2::{Digest, Sha256};
 
 use super::{HashInputs, major_minor};
@@ -131,7 +131,7 @@ impl HashInputs {
     /// What the simulated providers add to the second form of the MachineClass hash: `rollingUpdateTrigger` of
     /// `providerConfig`. Absent, empty, or no string: nothing.
     pub fn provider_additions_v2(&self) -> Inputs {
-        let config = self.provider_config.as_ref().map(|config| config.value()).unwrap_or_default();
+        let config = self.provider_config.as_ref().map(RawExtension::value).unwrap_or_default();
         match config.get("rollingUpdateTrigger").and_then(serde_json::Value::as_str) {
             Some(trigger) if !trigger.is_empty() => vec![(Field::RollingUpdateTrigger, trigger.to_owned())],
             _ => Vec::new(),
