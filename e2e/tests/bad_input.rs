@@ -66,7 +66,7 @@ fn what_contradicts_a_landscape_is_refused() {
     refused(&sandbox, &["up", "--ephemeral", "--landscape", "other", "--owner", "x"], 2, &["invalid value 'x'"]);
     sandbox.terrarium(&["up", "--seed", "1"]);
     refused(&sandbox, &["up", "--foreground"], 4, &["runs already, as process"]);
-    refused(&sandbox, &["landscape", "rm", "default"], 4, &["is held by another process (process"]);
+    refused(&sandbox, &["landscape", "rm", "default"], 4, &["is held by process"]);
     refused(&sandbox, &["landscape", "rm", "nope"], 2, &["there is no landscape nope"]);
     let unknown = ["there is no cluster seed/nope", "hint: there are garden, runtime, seed/local"];
     refused(&sandbox, &["get", "--cluster", "seed/nope", "ns"], 2, &unknown);
