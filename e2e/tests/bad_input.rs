@@ -97,7 +97,7 @@ fn what_contradicts_a_landscape_is_refused() {
     file.write_all(b"a write that was torn").expect("it can be written");
     let (out, notes) = sandbox.terrarium_with_notes(&["up"]);
     in_order(&out, &["ready in"]);
-    in_order(&notes, &["note: cut 21 bytes off the log's end, of a write that was never acknowledged"]);
+    in_order(&notes, &["the 21 bytes behind it cannot, and were cut off"]);
     sandbox.kubectl(Kubectl::Newest, "garden", &["get", "project/demo", "cloudprofile/local"]);
 }
 

@@ -101,7 +101,14 @@ pub(super) async fn bring_up(
             return Err(Failure::Held(format!("landscape {name} runs already, as process {}", host.pid)));
         }
         match (lacks, known.take()) {
-            (Lacks::Nothing, Some(client)) => return Ok((client, ours)),
+            (Lacks::Nothing, Some(client)) => {
+                // A host of ours that has not found out yet that another one was faster must not take over from it later.
+                if let Some(mut late) = ours.take_if(|started| started.child.id() != client.host.pid) {
+                    let ended = late.child.kill().and_then(|()| late.child.wait());
+                    ended.map_err(|error| Failure::Failed(format!("cannot end a second host: {error}")))?;
+                }
+                return Ok((client, ours));
+            }
             (lacks, _) if wall.now() >= limit => {
                 return Err(too_late(directory, &lacks, ours.as_ref(), holder.as_ref(), lost));
             }
