@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What gardener-apiserver answers: the integration tests of this crate, in one binary that is linked once.
+
+mod kubeconfig;
+mod neighbours;
+mod opaque;
+mod shoots;
+mod support;
+mod versions;

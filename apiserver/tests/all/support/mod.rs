@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+//! gardener-apiserver on a memory log beside a server of Kubernetes' kinds, and requests into them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use api::catalogue;
+use api::kubernetes::core::{ConfigMap, Namespace, Secret};
+use apiserver::Options;
+use clock::{Clock, Random, SimulatedClock};
+use eventlog::{
+    Append, AppendError, Appended, Entry, EventLog, MemoryLog, ReadError, Revision, Snapshot, Subscription,
+};
+use futures::future::BoxFuture;
+use generic_apiserver::{Builder, FixedClusters, Foundation, Generic, Server};
+use http_body_util::BodyExt;
+use process::User;
+use process::transport::full;
+use serde_json::{Value, json};
+
+/// When every test begins: a summer evening, four hours before 1.26.4 expires.
+pub(crate) const START: &str = "2023-07-27T20:00:00Z";
+
+/// A log before which two writers can be made to meet: both have decided by then, and neither has written.
+#[derive(Clone, Debug)]
+pub(crate) struct MeetingLog {
+    log: MemoryLog,
+    barrier: Arc<tokio::sync::Barrier>,
+    expected: Arc<AtomicUsize>,
+}
+
+impl MeetingLog {
+    fn new() -> Self {
+        let barrier = Arc::new(tokio::sync::Barrier::new(2));
+        Self { log: MemoryLog::new(), barrier, expected: Arc::default() }
+    }
+}
+
+impl EventLog for MeetingLog {
+    fn append(&self, append: Append) -> BoxFuture<'static, Result<Appended, AppendError>> {
+        let Self { log, barrier, expected } = self.clone();
+        Box::pin(async move {
+            let meets = expected.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |count| count.checked_sub(1)).is_ok();
+            if meets {
+                barrier.wait().await;
+            }
+            log.append(append).await
+        })
+    }
+
+    fn head(&self) -> Revision {
+        self.log.head()
+    }
+
+    fn read(
+        &self,
+        from: Revision,
+        to: Revision,
+        cluster: Option<&str>,
+    ) -> BoxFuture<'static, Result<Vec<Arc<Entry>>, ReadError>> {
+        self.log.read(from, to, cluster)
+    }
+
+    fn subscribe(&self, from: Revision, cluster: Option<&str>) -> Result<Subscription, ReadError> {
+        self.log.subscribe(from, cluster)
+    }
+
+    fn state_at(&self, revision: Revision) -> BoxFuture<'static, Result<Snapshot, ReadError>> {
+        self.log.state_at(revision)
+    }
+
+    fn compact(&self, revision: Revision) -> BoxFuture<'static, Result<(), ReadError>> {
+        self.log.compact(revision)
+    }
+}
+
+pub(crate) struct Garden {
+    kubernetes: Server,
+    gardener: Server,
+    clock: SimulatedClock,
+    log: MeetingLog,
+    pub(crate) user: &'static str,
+}
+
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) code: u16,
+    pub(crate) body: Value,
+}
+
+impl Answer {
+    #[track_caller]
+    pub(crate) fn accepted(self) -> Value {
+        assert!(self.code < 300, "{}: {:#}", self.code, self.body);
+        self.body
+    }
+
+    #[track_caller]
+    pub(crate) fn refused(self, code: u16, message: &str) {
+        assert_eq!((self.code, self.body["message"].as_str().unwrap_or_default()), (code, message));
+    }
+}
+
+impl Garden {
+    pub(crate) fn new(options: &Options) -> Self {
+        let log = MeetingLog::new();
+        let clock = SimulatedClock::new(START.parse().expect("an instant"));
+        let foundation = |writer| Foundation {
+            log: Arc::new(log.clone()),
+            clock: Clock::new(clock.clone()),
+            wall: Clock::new(clock.clone()),
+            random: Random::new(1),
+            writer,
+        };
+        let kubernetes = Builder::new(foundation(1))
+            .clusters(FixedClusters::new([apiserver::CLUSTER], "1.32.4"))
+            .resource::<Namespace>(catalogue::of::<Namespace>(), Generic)
+            .resource::<Secret>(catalogue::of::<Secret>(), Generic)
+            .resource::<ConfigMap>(catalogue::of::<ConfigMap>(), Generic)
+            .build();
+        let gardener = apiserver::service(foundation(2), options);
+        Self { kubernetes, gardener, clock, log, user: "alice" }
+    }
+
+    /// The next two writes, of whichever instance, wait for one another before they are appended.
+    pub(crate) fn let_two_writers_meet(&self) {
+        self.log.expected.store(2, Ordering::SeqCst);
+    }
+
+    /// Another instance of gardener-apiserver on the same log.
+    pub(crate) fn beside(&self, options: &Options) -> Self {
+        let foundation = Foundation {
+            log: Arc::new(self.log.clone()),
+            clock: Clock::new(self.clock.clone()),
+            wall: Clock::new(self.clock.clone()),
+            random: Random::new(1),
+            writer: 3,
+        };
+        let gardener = apiserver::service(foundation, options);
+        let (kubernetes, clock, log) = (self.kubernetes.clone(), self.clock.clone(), self.log.clone());
+        Self { kubernetes, gardener, clock, log, user: self.user }
+    }
+
+    /// A garden with what an operator gives it: registrations of extensions, CloudProfile and Seed `local`, Project
+    /// `demo` with a binding.
+    pub(crate) async fn furnished() -> Self {
+        let garden = Self::new(&Options { default_domains: vec!["example.org".to_owned()], ..Options::default() });
+        garden.apply(include_str!("../manifests/garden.yaml")).await;
+        garden
+    }
+
+    pub(crate) fn advance(&self, to: &str) {
+        self.clock.advance_to(to.parse().expect("an instant"));
+    }
+
+    pub(crate) async fn send(&self, method: &str, path: &str, type_: &str, body: &Value) -> Answer {
+        let text = if body.is_null() { String::new() } else { body.to_string() };
+        let (parts, bytes) = self.exchange(method, path, type_, text).await;
+        Answer {
+            code: parts.status.as_u16(),
+            body: serde_json::from_slice(&bytes).unwrap_or_else(|_| json!(String::from_utf8_lossy(&bytes))),
+        }
+    }
+
+    /// As [`Garden::send`], for what the order of a text matters to: code and text of the answer.
+    pub(crate) async fn send_text(&self, method: &str, path: &str, type_: &str, text: &str) -> (u16, String) {
+        let (parts, bytes) = self.exchange(method, path, type_, text.to_owned()).await;
+        (parts.status.as_u16(), String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    async fn exchange(
+        &self,
+        method: &str,
+        path: &str,
+        type_: &str,
+        text: String,
+    ) -> (http::response::Parts, bytes::Bytes) {
+        let own = path.starts_with("/api/");
+        let server = if own { &self.kubernetes } else { &self.gardener };
+        let user = User { name: self.user.into(), groups: vec!["system:masters".into()], component: None };
+        let request = http::Request::builder()
+            .method(method)
+            .uri(format!("/clusters/{}{path}", apiserver::CLUSTER))
+            .header("content-type", type_)
+            .extension(user)
+            .body(full(text))
+            .expect("a request");
+        let (parts, body) = server.call(request).await.expect("a response").into_parts();
+        (parts, body.collect().await.expect("a whole body").to_bytes())
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Value {
+        self.send("GET", path, "application/json", &Value::Null).await.accepted()
+    }
+
+    pub(crate) async fn post(&self, object: &Value) -> Answer {
+        self.send("POST", &collection(object), "application/json", object).await
+    }
+
+    pub(crate) async fn put(&self, object: &Value) -> Answer {
+        self.send("PUT", &path(object), "application/json", object).await
+    }
+
+    pub(crate) async fn merge(&self, path: &str, patch: &Value) -> Answer {
+        self.send("PATCH", path, "application/merge-patch+json", patch).await
+    }
+
+    pub(crate) async fn delete(&self, path: &str) -> Answer {
+        self.send("DELETE", path, "application/json", &Value::Null).await
+    }
+
+    /// Creates every object of a YAML stream.
+    pub(crate) async fn apply(&self, manifests: &str) -> Vec<Value> {
+        let mut created = Vec::new();
+        for object in objects(manifests) {
+            let answer = self.post(&object).await;
+            assert!(answer.code < 300, "{} {:#}\n{object:#}", answer.code, answer.body);
+            created.push(answer.body);
+        }
+        created
+    }
+}
+
+/// The objects of a YAML stream.
+pub(crate) fn objects(manifests: &str) -> Vec<Value> {
+    use serde::Deserialize;
+    serde_yaml_ng::Deserializer::from_str(manifests)
+        .map(|document| Value::deserialize(document).expect("YAML"))
+        .filter(|object| !object.is_null())
+        .collect()
+}
+
+pub(crate) fn collection(object: &Value) -> String {
+    let api_version = object["apiVersion"].as_str().expect("apiVersion");
+    let kind = object["kind"].as_str().expect("kind");
+    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+    let row = catalogue::find_kind(group, version, kind).expect("a row");
+    let prefix = if group.is_empty() { format!("/api/{version}") } else { format!("/apis/{group}/{version}") };
+    match object["metadata"]["namespace"].as_str() {
+        Some(namespace) => format!("{prefix}/namespaces/{namespace}/{}", row.plural),
+        None => format!("{prefix}/{}", row.plural),
+    }
+}
+
+pub(crate) fn path(object: &Value) -> String {
+    format!("{}/{}", collection(object), object["metadata"]["name"].as_str().expect("a name"))
+}
+
+/// The Shoot of the demo, with a name.
+pub(crate) fn shoot(name: &str, version: &str) -> Value {
+    json!({
+        "apiVersion": "core.gardener.cloud/v1beta1",
+        "kind": "Shoot",
+        "metadata": {"name": name, "namespace": "garden-demo"},
+        "spec": {
+            "cloudProfile": {"name": "local"},
+            "secretBindingName": "local",
+            "region": "local",
+            "networking": {"type": "calico", "nodes": "10.10.0.0/16"},
+            "kubernetes": {"version": version},
+            "maintenance": {
+                "timeWindow": {"begin": "010000+0000", "end": "020000+0000"},
+                "autoUpdate": {"kubernetesVersion": false, "machineImageVersion": true},
+            },
+            "provider": {
+                "type": "local",
+                "workers": [{"name": "pool", "machine": {"type": "local"}, "minimum": 3, "maximum": 3}],
+            },
+        },
+    })
+}

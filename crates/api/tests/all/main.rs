@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The typed kinds: the integration tests of this crate, in one binary that is linked once.
+
+mod fields;
+mod round_trip;

@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Controllers against a server: the integration tests of this crate, in one binary that is linked once.
+
+mod controllers;
+mod support;
+mod writes;

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Uids of objects that are created again, over restarts and forgotten history: no two lives have the same.
+
+use std::collections::BTreeSet;
+
+use eventlog::{EventLog, MemoryLog};
+use serde_json::json;
+
+use crate::support::World;
+
+const WIDGETS: &str = "/clusters/a/apis/example.com/v1/namespaces/n/widgets";
+
+/// A server over a log, as after a start of its process.
+async fn started(log: &MemoryLog) -> World {
+    World::on(log.clone(), |builder| builder).await
+}
+
+async fn create(world: &World, name: &str) -> String {
+    let body = json!({"metadata": {"name": name}, "spec": {"size": 1}});
+    let object = world.send("POST", WIDGETS, &body).await.expect_code(201);
+    object["metadata"]["uid"].as_str().expect("a uid").to_owned()
+}
+
+async fn delete(world: &World, name: &str) {
+    world.send("DELETE", &format!("{WIDGETS}/{name}"), &json!(null)).await.expect_code(200);
+}
+
+#[tokio::test]
+async fn a_life_after_forgotten_history_has_a_uid_of_its_own() {
+    let log = MemoryLog::new();
+    let world = started(&log).await;
+    let mut uids = BTreeSet::new();
+    create(&world, "stays").await;
+    uids.insert(create(&world, "a").await);
+    delete(&world, "a").await;
+    log.compact(log.head()).await.expect("retained");
+    // The deletion is forgotten, and nobody who starts now knows of the first life.
+    let world = started(&log).await;
+    assert!(uids.insert(create(&world, "a").await), "the uid of the first life");
+    delete(&world, "a").await;
+    // Not forgotten, and known to who starts now.
+    let again = started(&log).await;
+    assert!(uids.insert(create(&again, "a").await));
+    log.compact(log.head()).await.expect("retained");
+    let again = started(&log).await;
+    // Alive at the base.
+    delete(&again, "a").await;
+    assert!(uids.insert(create(&again, "a").await));
+    assert_eq!(uids.len(), 4);
+}
+
+/// The uid follows from the log: whoever reads it comes to the same, whenever he began.
+#[tokio::test]
+async fn a_uid_does_not_depend_on_when_the_server_started() {
+    let mut uids = BTreeSet::new();
+    for late in [false, true] {
+        let log = MemoryLog::new();
+        let world = started(&log).await;
+        create(&world, "a").await;
+        delete(&world, "a").await;
+        log.compact(log.head()).await.expect("retained");
+        let mut world = started(&log).await;
+        create(&world, "a").await;
+        delete(&world, "a").await;
+        if late {
+            world = started(&log).await;
+        }
+        uids.insert(create(&world, "a").await);
+    }
+    assert_eq!(uids.len(), 1, "{uids:?}");
+}

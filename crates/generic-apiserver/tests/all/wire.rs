@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: Apache-2.0
+//! HTTPS: who a client is, and what becomes of its requests, over real connections.
+
+use clock::Clock;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use chrono::TimeDelta;
+use futures::channel::oneshot;
+use futures::{FutureExt, StreamExt};
+use generic_apiserver::authentication::{UserDetails, front_proxy};
+use generic_apiserver::authorization::Question;
+use generic_apiserver::http::Options;
+use generic_apiserver::{Authorizer, FixedClusters};
+use http_body_util::BodyExt;
+use process::https::{Credentials, Watches};
+use process::pki::{Key, Leaf, Validity};
+use process::transport::{ResponseFuture, TransportError, full};
+use process::{Request, Response, Tasks, User};
+use serde_json::json;
+
+use crate::support::World;
+use crate::support::wire::{Wire, authority, get, pair, read, send};
+
+const WIDGETS: &str = "/clusters/a/apis/example.com/v1/namespaces/n/widgets";
+
+/// Runs a future beside the test.
+fn background<T: Send + 'static>(future: impl Future<Output = T> + Send + 'static) -> oneshot::Receiver<T> {
+    let (send, receive) = oneshot::channel();
+    Tasks::new().spawn(async move {
+        let _ = send.send(future.await);
+    });
+    receive
+}
+
+/// Answers who asks and what else is known of the request.
+fn echo(request: Request) -> ResponseFuture {
+    let user = request.extensions().get::<User>().cloned().unwrap_or_default();
+    let details = request.extensions().get::<UserDetails>().cloned().unwrap_or_default();
+    let stamp = request.extensions().get::<front_proxy::Stamp>().copied();
+    let groups: Vec<&str> = user.groups.iter().map(|group| &**group).collect();
+    let headers: Vec<&str> = request.headers().keys().map(http::HeaderName::as_str).collect();
+    let shown = json!({
+        "user": &*user.name, "groups": groups, "uid": details.uid, "extra": details.extra, "headers": headers,
+        "head": stamp.and_then(|stamp| stamp.head).map(|head| head.0),
+        "version": format!("{:?}", request.version()),
+    });
+    Box::pin(async move { Ok(Response::new(full(shown.to_string()))) })
+}
+
+#[tokio::test]
+async fn a_user_is_known_by_certificate_or_token() {
+    let wire = Wire::new(echo).await;
+    let (code, shown) = get(&wire.user("jane", &["dev", "ops"]), "/clusters/a/api", &[]).await;
+    assert_eq!((code, &shown["user"]), (200, &json!("jane")));
+    assert_eq!(shown["groups"], json!(["dev", "ops", "system:authenticated"]));
+    assert_eq!(shown["version"], "HTTP/2.0");
+    let robot = wire.client(Credentials::Token("secret".to_owned()), Watches::Shared);
+    let (_, shown) = get(&robot, "/clusters/a/api", &[]).await;
+    assert_eq!(shown["user"], "robot");
+    assert!(!shown["headers"].to_string().contains("authorization"), "{shown}");
+    let nobody = wire.client(Credentials::None, Watches::Shared);
+    let (_, shown) = get(&nobody, "/clusters/a/api", &[]).await;
+    assert_eq!((&shown["user"], &shown["groups"]), (&json!("system:anonymous"), &json!(["system:unauthenticated"])));
+}
+
+#[tokio::test]
+async fn wrong_credentials_are_answered_with_401() {
+    let wire = Wire::new(echo).await;
+    let stranger = pair(&authority("elsewhere"), Leaf::Client("jane", &[]));
+    let late = {
+        let validity = Validity::starting(Clock::wall().now() - TimeDelta::hours(1), TimeDelta::minutes(1));
+        wire.users.issue(Leaf::Client("jane", &[]), &Key::transport().expect("a key"), validity).expect("a certificate")
+    };
+    let expected = json!({
+        "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": "Unauthorized",
+        "reason": "Unauthorized", "code": 401,
+    });
+    for credentials in
+        [Credentials::Certificate(stranger), Credentials::Certificate(late), Credentials::Token("guess".to_owned())]
+    {
+        let client = wire.client(credentials, Watches::Shared);
+        assert_eq!(get(&client, "/clusters/a/api", &[]).await, (401, expected.clone()));
+    }
+}
+
+#[tokio::test]
+async fn only_a_front_proxy_says_who_asks() {
+    let wire = Wire::new(echo).await;
+    let said = [("x-remote-user", "root"), ("x-remote-group", "system:masters"), ("x-log-head", "7")];
+    let (_, shown) = get(&wire.user("jane", &[]), "/clusters/a/api", &said).await;
+    assert_eq!((&shown["user"], &shown["head"]), (&json!("jane"), &json!(null)));
+    assert!(!shown["headers"].to_string().contains("x-"), "{shown}");
+    let front = |name| {
+        let credentials = Credentials::Certificate(pair(&wire.proxies, Leaf::Client(name, &[])));
+        wire.client(credentials, Watches::Shared)
+    };
+    let (_, shown) = get(&front("front"), "/clusters/a/api", &said).await;
+    assert_eq!((&shown["user"], &shown["head"]), (&json!("root"), &json!(7)));
+    assert_eq!(shown["groups"], json!(["system:masters", "system:authenticated"]));
+    assert_eq!(get(&front("front"), "/clusters/a/api", &[]).await.0, 401, "it has to name somebody");
+    assert_eq!(get(&front("other"), "/clusters/a/api", &said).await.0, 401);
+}
+
+/// Allows jane to be anybody but root.
+#[derive(Debug)]
+struct NotRoot;
+
+impl Authorizer for NotRoot {
+    fn authorize(&self, question: &Question<'_>) -> Result<(), String> {
+        if &*question.user.name == "jane" && question.name != "root" { Ok(()) } else { Err(String::new()) }
+    }
+}
+
+#[tokio::test]
+async fn somebody_may_ask_as_somebody_else() {
+    let wire = Wire::with(echo, |options| options.authorizer = Arc::new(NotRoot)).await;
+    let jane = wire.user("jane", &[]);
+    let headers = [
+        ("impersonate-user", "bob"),
+        ("impersonate-group", "x"),
+        ("impersonate-uid", "1"),
+        ("impersonate-extra-scopes", "view"),
+    ];
+    let (code, shown) = get(&jane, "/clusters/a/api", &headers).await;
+    assert_eq!((code, &shown["user"]), (200, &json!("bob")));
+    assert_eq!(shown["groups"], json!(["x", "system:authenticated"]));
+    assert_eq!((&shown["uid"], &shown["extra"]), (&json!("1"), &json!({"scopes": ["view"]})));
+    let (code, status) = get(&jane, "/clusters/a/api", &[("impersonate-user", "root")]).await;
+    assert_eq!(code, 403);
+    assert_eq!(
+        status["message"],
+        "users \"root\" is forbidden: User \"jane\" cannot impersonate resource \"users\" in API group \"\" at the \
+         cluster scope"
+    );
+}
+
+#[tokio::test]
+async fn a_request_that_panics_is_one_answer() {
+    let (release, released) = oneshot::channel::<()>();
+    let released = released.shared();
+    let wire = Wire::new(move |request: Request| {
+        assert!(!request.uri().path().ends_with("before"), "a bug");
+        let released = released.clone();
+        Box::pin(async move {
+            assert!(!request.uri().path().ends_with("within"), "a bug");
+            if process::https::is_watch(request.uri().query()) {
+                let first = futures::stream::iter([Ok(http_body::Frame::data(Bytes::from_static(b"first")))]);
+                let frames = first.chain(futures::stream::once(async move {
+                    let _ = released.await;
+                    panic!("a bug")
+                }));
+                return Ok(Response::new(http_body_util::StreamBody::new(frames).boxed_unsync()));
+            }
+            Ok(Response::new(full("fine")))
+        })
+    })
+    .await;
+    let client = wire.user("jane", &[]);
+    for path in ["/clusters/a/before", "/clusters/a/within"] {
+        let text = "This request caused apiserver to panic. Look in the logs for details.\n";
+        assert_eq!(get(&client, path, &[]).await, (500, json!(text)));
+    }
+    let watch = send(&client, "GET", &format!("{WIDGETS}?watch=true"), &[], Bytes::new()).await;
+    let mut watch = watch.into_body();
+    assert!(watch.frame().await.is_some_and(|frame| frame.is_ok()));
+    release.send(()).expect("somebody waits");
+    assert!(watch.frame().await.is_some_and(|frame| frame.is_err()), "it breaks off");
+    assert_eq!(get(&client, "/clusters/a/x", &[]).await, (200, json!("fine")));
+    assert!(!wire.tasks.has_panicked());
+}
+
+#[tokio::test]
+async fn an_answer_that_does_not_come_is_a_time_out() {
+    let wire = Wire::new(|_| Box::pin(std::future::pending())).await;
+    let client = wire.user("jane", &[]);
+    for (path, method, seconds) in
+        [("/clusters/a/api", "GET", 60), ("/clusters/a/api?timeout=32s", "GET", 32), (WIDGETS, "POST", 34)]
+    {
+        let client = client.clone();
+        let answer = background(async move { read(send(&client, method, path, &[], Bytes::new()).await).await });
+        wire.wall.pass(TimeDelta::seconds(seconds)).await;
+        let (code, status) = answer.await.expect("an answer");
+        assert_eq!((code, &status["reason"]), (504, &json!("Timeout")));
+        assert_eq!(status["message"], "Timeout: request did not complete within the allotted timeout");
+    }
+}
+
+#[tokio::test]
+async fn answers_that_may_last_have_no_time_out_and_end_with_serving() {
+    let lasting = |options: &mut Options| options.lasting = Arc::new(|path| path.ends_with("/idle"));
+    let wire = Wire::with(
+        |_| {
+            let body = http_body_util::StreamBody::new(futures::stream::pending());
+            Box::pin(async move { Ok(Response::new(body.boxed_unsync())) })
+        },
+        lasting,
+    )
+    .await;
+    let client = wire.user("jane", &[]);
+    let request = http::Request::get("/clusters/a/idle").extension(process::https::Lasting).body(full(""));
+    let answer = client.send(request.expect("a request")).await.expect("a response");
+    assert!(!wire.wall.sleeps(TimeDelta::seconds(60)), "nothing ends it");
+    wire.serving.stop();
+    assert_eq!(read(answer).await, (200, json!("")));
+    wire.serving.ended().await;
+}
+
+#[tokio::test]
+async fn large_answers_are_compressed_and_watches_never() {
+    let large = |bytes: usize| {
+        move |_: Request| -> ResponseFuture { Box::pin(async move { Ok(Response::new(full(vec![b'x'; bytes]))) }) }
+    };
+    let gzip = [("accept-encoding", "gzip, deflate")];
+    for (bytes, path, headers, zipped) in [
+        (131_073, WIDGETS.to_owned(), &gzip[..], true),
+        (131_072, WIDGETS.to_owned(), &gzip[..], false),
+        (131_073, WIDGETS.to_owned(), &[("accept-encoding", "identity")], false),
+        (131_073, format!("{WIDGETS}?watch=true"), &gzip[..], false),
+    ] {
+        let wire = Wire::new(large(bytes)).await;
+        let response = send(&wire.user("jane", &[]), "GET", &path, headers, Bytes::new()).await;
+        let encoding = response.headers().get("content-encoding").cloned();
+        assert_eq!(encoding.is_some_and(|encoding| encoding == "gzip"), zipped, "{bytes} {path}");
+        assert_eq!(response.headers().get("vary").is_some(), zipped);
+        let body = response.into_body().collect().await.expect("a body").to_bytes();
+        let plain = if zipped {
+            let mut plain = Vec::new();
+            std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(&*body), &mut plain).expect("gzip");
+            plain
+        } else {
+            body.to_vec()
+        };
+        assert_eq!(plain.len(), bytes);
+    }
+}
+
+#[tokio::test]
+async fn answers_carry_the_audit_id_of_their_request() {
+    let wire = Wire::new(echo).await;
+    let client = wire.user("jane", &[]);
+    let id = |response: Response| response.headers().get("audit-id").cloned();
+    let first = id(send(&client, "GET", "/clusters/a/api", &[], Bytes::new()).await).expect("an id");
+    let second = id(send(&client, "GET", "/clusters/a/api", &[], Bytes::new()).await).expect("an id");
+    assert_ne!(first, second);
+    let third = id(send(&client, "GET", "/clusters/a/api", &[("audit-id", "mine")], Bytes::new()).await);
+    assert_eq!(third.expect("an id"), "mine");
+}
+
+/// What `/metrics` says while one request is in flight: that, and the question itself.
+const TWO: &str = "inflight_requests 2\n";
+
+async fn served(change: impl FnOnce(&mut Options)) -> (World, Wire) {
+    let world = World::with(|builder| builder.clusters(FixedClusters::new(["a", "b"], "1.27.1"))).await;
+    let server = world.server.clone();
+    let wire = Wire::with(move |request| server.call(request), change).await;
+    world.server.start(&wire.tasks);
+    (world, wire)
+}
+
+#[tokio::test]
+async fn a_server_answers_over_the_wire() {
+    let (_world, wire) = served(|_| ()).await;
+    let client = wire.user("jane", &[]);
+    let widget = Bytes::from(json!({"metadata": {"name": "w"}}).to_string());
+    assert_eq!(read(send(&client, "POST", WIDGETS, &[], widget).await).await.0, 201);
+    assert_eq!(get(&client, WIDGETS, &[]).await.1["items"][0]["metadata"]["name"], "w");
+    let huge = Bytes::from(vec![b' '; 3 * 1024 * 1024 + 1]);
+    let (code, status) = read(send(&client, "POST", WIDGETS, &[], huge).await).await;
+    assert_eq!((code, &status["message"]), (413, &json!("Request entity too large: limit is 3145728")));
+    assert_eq!(get(&client, "/livez", &[]).await, (200, json!("ok")));
+    let nobody = wire.client(Credentials::None, Watches::Shared);
+    let (code, status) = get(&nobody, "/metrics", &[]).await;
+    let forbidden = "forbidden: User \"system:anonymous\" cannot get path \"/metrics\"";
+    assert_eq!((code, &status["message"]), (403, &json!(forbidden)));
+    assert_eq!(
+        get(&wire.client(Credentials::Token("guess".to_owned()), Watches::Shared), "/metrics", &[]).await.0,
+        401
+    );
+    let (_, metrics) = get(&client, "/metrics", &[]).await;
+    let line = r#"apiserver_request_total{verb="create",group="example.com",version="v1",resource="widgets",subresource="",code="201"} 1"#;
+    assert!(metrics.as_str().is_some_and(|text| text.contains(line)), "{metrics}");
+}
+
+#[tokio::test]
+async fn a_thousand_watches_share_one_connection() {
+    let (world, wire) = served(|options| options.limits.long_running = 1_200).await;
+    let client = wire.user("jane", &[]);
+    let mut watches = Vec::new();
+    for _ in 0..1_200 {
+        watches.push(send(&client, "GET", &format!("{WIDGETS}?watch=true"), &[], Bytes::new()).await.into_body());
+    }
+    let (code, status) = get(&client, &format!("{WIDGETS}?watch=true"), &[]).await;
+    assert_eq!((code, &status["reason"]), (429, &json!("TooManyRequests")));
+    world.send("POST", WIDGETS, &json!({"metadata": {"name": "w"}})).await.expect_code(201);
+    for mut watch in watches {
+        let frame = watch.frame().await.expect("a frame").expect("data").into_data().expect("data");
+        assert!(frame.starts_with(b"{\"type\":\"ADDED\""));
+    }
+}
+
+#[tokio::test]
+async fn watches_may_have_connections_of_their_own() {
+    let wire = Wire::new(echo).await;
+    let pair = pair(&wire.users, Leaf::Client("jane", &[]));
+    let client = wire.client(Credentials::Certificate(pair), Watches::Http1);
+    assert_eq!(get(&client, WIDGETS, &[]).await.1["version"], "HTTP/2.0");
+    assert_eq!(get(&client, &format!("{WIDGETS}?watch=true"), &[]).await.1["version"], "HTTP/1.1");
+}
+
+#[tokio::test]
+async fn stopping_ends_watches_and_finishes_what_is_in_flight() {
+    for watches in [Watches::Shared, Watches::Http1] {
+        let (release, released) = oneshot::channel::<()>();
+        let released = released.shared();
+        let (world, _) = served(|_| ()).await;
+        let server = world.server.clone();
+        let wire = Wire::new(move |request: Request| -> ResponseFuture {
+            let (server, released) = (server.clone(), released.clone());
+            Box::pin(async move {
+                if request.uri().query() == Some("slow") {
+                    let _ = released.await;
+                }
+                server.call(request).await
+            })
+        })
+        .await;
+        let credentials = Credentials::Certificate(pair(&wire.users, Leaf::Client("jane", &[])));
+        let client = wire.client(credentials, watches);
+        let watch = send(&client, "GET", &format!("{WIDGETS}?watch=true"), &[], Bytes::new()).await;
+        let metrics = wire.user("reader", &[]);
+        let slow = background({
+            let client = client.clone();
+            async move { get(&client, &format!("{WIDGETS}?slow"), &[]).await }
+        });
+        while !get(&metrics, "/metrics", &[]).await.1.as_str().is_some_and(|text| text.contains(TWO)) {}
+        wire.tasks.stop();
+        let rest = watch.into_body().collect().await.expect("a clean end").to_bytes();
+        assert_eq!(rest.len(), 0);
+        assert_eq!(wire.serving.ended().now_or_never(), None, "the slow request is not over");
+        release.send(()).expect("a request that waits");
+        assert_eq!(slow.await.expect("an answer").0, 200);
+        wire.serving.ended().await;
+        wire.tasks.ended().await;
+        let request = http::Request::get(WIDGETS).body(full("")).expect("a request");
+        let error = wire.user("jane", &[]).send(request).await.expect_err("nobody listens");
+        assert!(matches!(error, TransportError::Unreachable(_)), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn what_does_not_end_is_cut_after_the_grace_period() {
+    // Another length than that of a handshake.
+    let grace = |options: &mut Options| options.limits.grace = TimeDelta::seconds(20);
+    let wire = Wire::with(|_| Box::pin(std::future::pending()), grace).await;
+    let client = wire.user("jane", &[]);
+    let request = http::Request::get("/clusters/a/x").body(full("")).expect("a request");
+    let answer = background(client.send(request));
+    while !get(&client, "/metrics", &[]).await.1.as_str().is_some_and(|text| text.contains(TWO)) {}
+    wire.serving.stop();
+    wire.wall.pass(TimeDelta::seconds(20)).await;
+    wire.serving.ended().await;
+    let error = answer.await.expect("a task").expect_err("a cut");
+    assert!(matches!(error, TransportError::Broken(_)), "{error}");
+}
+
+#[tokio::test]
+async fn a_head_that_is_too_large_is_answered_and_breaks_nothing() {
+    let wire = Wire::new(echo).await;
+    for client in [wire.user("jane", &[]), wire.client(Credentials::None, Watches::Shared)] {
+        let large = "x".repeat(300_000);
+        let ordinary = [("x-note", "y".repeat(60_000))];
+        for headers in [vec![("x-note", &*large)], vec![("audit-id", &*large)], vec![("authorization", &*large)]] {
+            let (code, text) = get(&client, "/clusters/a/api", &headers).await;
+            assert_eq!((code, text), (431, json!("431 Request Header Fields Too Large")));
+        }
+        let many: Vec<(String, String)> = (0..300).map(|number| (format!("x-{number}"), "1".to_owned())).collect();
+        let many: Vec<(&str, &str)> = many.iter().map(|(name, value)| (&**name, &**value)).collect();
+        assert_eq!(get(&client, "/clusters/a/api", &many).await.0, 431);
+        let headers: Vec<(&str, &str)> = ordinary.iter().map(|(name, value)| (*name, &**value)).collect();
+        assert_eq!(get(&client, "/clusters/a/api", &headers).await.0, 200);
+        // The id of a request is not given back at any length.
+        let id = "i".repeat(2000);
+        let answer = send(&client, "GET", "/clusters/a/api", &[("audit-id", &id)], Bytes::new()).await;
+        assert!(answer.headers()["audit-id"].len() < 100);
+    }
+}
+
+/// A connection of HTTP/1.1 on which bytes are written by hand.
+async fn by_hand(wire: &Wire) -> tokio_rustls::client::TlsStream<tokio::net::TcpStream> {
+    use rustls_pki_types::pem::PemObject;
+    let mut roots = rustls::RootCertStore::empty();
+    let authority = rustls_pki_types::CertificateDer::from_pem_slice(wire.host.pair().certificate.as_bytes());
+    roots.add(authority.expect("PEM")).expect("a certificate");
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let config = config.expect("versions").with_root_certificates(roots).with_no_client_auth();
+    let stream = tokio::net::TcpStream::connect(wire.serving.address()).await.expect("a connection");
+    let name = rustls_pki_types::ServerName::try_from("localhost").expect("a name");
+    tokio_rustls::TlsConnector::from(Arc::new(config)).connect(name, stream).await.expect("a handshake")
+}
+
+/// What is sent back to some bytes, up to the end of the connection.
+async fn sent_back(wire: &Wire, bytes: &[u8]) -> String {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let mut stream = by_hand(wire).await;
+    stream.write_all(bytes).await.expect("room");
+    let mut answer = Vec::new();
+    // Who is sent away before everything was read may find the connection reset.
+    let _ = stream.read_to_end(&mut answer).await;
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+#[tokio::test]
+async fn what_is_no_request_is_answered_by_hand_too() {
+    let (_world, wire) = served(|_| ()).await;
+    let head = "Host: a\r\nConnection: close\r\n";
+    for (request, expected) in [
+        (format!("GET /clusters/a/api HTTP/1.1\r\n{head}X-Note: {}\r\n\r\n", "x".repeat(300_000)), "431"),
+        (format!("GET /clusters/a/api HTTP/1.1\r\n{head}{}\r\n", "X-Note: x\r\n".repeat(300)), "431"),
+        (format!("GET /clusters/a/api?{} HTTP/1.1\r\n{head}\r\n", "x".repeat(70_000)), "414"),
+        (format!("GE T /clusters/a/api HTTP/1.1\r\n{head}\r\n"), "400"),
+        (format!("POST {WIDGETS} HTTP/1.1\r\n{head}Transfer-Encoding: chunked\r\n\r\nzz\r\n{{}}\r\n0\r\n\r\n"), "400"),
+        (format!("POST {WIDGETS} HTTP/1.1\r\n{head}Transfer-Encoding: chunked\r\n\r\n5\r\n{{}}\r\n0\r\n\r\n"), "400"),
+        (format!("POST {WIDGETS} HTTP/1.1\r\n{head}Content-Length: x\r\n\r\n{{}}"), "400"),
+    ] {
+        let answer = sent_back(&wire, request.as_bytes()).await;
+        let start = &request[..request.len().min(60)];
+        assert!(answer.starts_with(&format!("HTTP/1.1 {expected} ")), "{start}: {answer}");
+    }
+}
+
+#[tokio::test]
+async fn half_a_head_is_waited_for_less_long_than_the_next_request() {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let wire = Wire::new(echo).await;
+    let mut stream = by_hand(&wire).await;
+    stream.write_all(b"GET /clusters/a/api HTTP/1.1\r\nHost: a\r\n\r\n").await.expect("room");
+    let mut begun = [0; 12];
+    stream.read_exact(&mut begun).await.expect("an answer");
+    assert_eq!(&begun, b"HTTP/1.1 200");
+    assert!(!wire.wall.sleeps(TimeDelta::seconds(30)), "an idle connection may stay");
+    stream.write_all(b"GET /clusters/a/ap").await.expect("room");
+    wire.wall.pass(TimeDelta::seconds(30)).await;
+    let mut rest = Vec::new();
+    let _ = stream.read_to_end(&mut rest).await;
+    assert!(!String::from_utf8_lossy(&rest).contains("HTTP/1.1 "), "it is closed without an answer");
+}

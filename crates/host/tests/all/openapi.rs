@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+//! OpenAPI documents of every cluster, read as a strict client reads them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use api::catalogue;
+use host::Host;
+use serde_json::Value;
+
+use crate::support::{get, host, send};
+
+const CLUSTERS: [&str; 4] = ["runtime", "garden", "seed--a", "shoot--p--a"];
+const PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+const STRATEGIC: &str = "application/strategic-merge-patch+json";
+
+/// The documents of a cluster by their keys in the index, and the document of version 2.
+async fn documents(host: &Host, cluster: &str) -> (BTreeMap<String, Value>, Value) {
+    let index = get(host, &format!("/clusters/{cluster}/openapi/v3")).await;
+    assert_eq!(index.code, 200);
+    let mut documents = BTreeMap::new();
+    for (key, entry) in index.json()["paths"].as_object().expect("paths") {
+        let url = entry["serverRelativeURL"].as_str().expect("a URL");
+        let answer = get(host, &format!("/clusters/{cluster}{url}")).await;
+        assert_eq!(answer.code, 200, "{url}");
+        documents.insert(key.clone(), answer.json());
+    }
+    let v2 = get(host, &format!("/clusters/{cluster}/openapi/v2")).await;
+    assert_eq!(v2.code, 200);
+    (documents, v2.json())
+}
+
+fn each(value: &Value, see: &mut impl FnMut(&Value)) {
+    see(value);
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| each(item, see)),
+        Value::Object(fields) => fields.values().for_each(|field| each(field, see)),
+        _ => {}
+    }
+}
+
+/// What must hold of any document: references and variables resolve, ids of operations are unique, schemas are of one
+/// known type, what is required exists.
+fn check(document: &Value, schemas: &Value, prefix: &str, what: &str) {
+    each(document, &mut |value| {
+        if let Some(reference) = value.get("$ref").and_then(Value::as_str) {
+            let name = reference.strip_prefix(prefix).unwrap_or_else(|| panic!("{what}: {reference}"));
+            assert!(schemas.get(name).is_some(), "{what}: {name} is not defined");
+        }
+    });
+    let mut ids = BTreeSet::new();
+    for (path, item) in document["paths"].as_object().expect("paths") {
+        let variables: BTreeSet<&str> = path.split(['{', '}']).skip(1).step_by(2).collect();
+        let declared = item["parameters"].as_array().map_or(&[][..], Vec::as_slice);
+        let declared: BTreeSet<&str> = declared.iter().filter_map(|parameter| parameter["name"].as_str()).collect();
+        assert_eq!(variables, declared, "{what}: {path}");
+        for (method, operation) in item.as_object().expect("a path").iter().filter(|(key, _)| *key != "parameters") {
+            assert!(matches!(method.as_str(), "get" | "put" | "post" | "patch" | "delete"), "{what}: {method}");
+            let id = operation["operationId"].as_str().expect("an id");
+            assert!(ids.insert(id), "{what}: {id} is there twice");
+            assert!(!operation["responses"].as_object().expect("responses").is_empty(), "{what}: {id}");
+            assert!(operation["x-kubernetes-group-version-kind"]["kind"].is_string(), "{what}: {id}");
+        }
+    }
+    for (name, schema) in schemas.as_object().expect("schemas") {
+        schema_is_sound(schema, &format!("{what}: {name}"));
+    }
+}
+
+fn schema_is_sound(schema: &Value, what: &str) {
+    match schema["type"].as_str() {
+        Some("object") => {
+            for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+                schema_is_sound(property, &format!("{what}.{name}"));
+            }
+            for name in schema["required"].as_array().into_iter().flatten() {
+                let name = name.as_str().expect("a name");
+                assert!(schema["properties"].get(name).is_some(), "{what}: {name} is required and not there");
+            }
+            if let Some(values) = schema.get("additionalProperties") {
+                schema_is_sound(values, &format!("{what}{{}}"));
+            }
+        }
+        Some("array") => schema_is_sound(&schema["items"], &format!("{what}[]")),
+        Some("string" | "boolean") => {}
+        Some("integer") => assert!(matches!(schema["format"].as_str(), Some("int32" | "int64")), "{what}"),
+        Some("number") => assert_eq!(schema["format"], "double", "{what}"),
+        Some(other) => panic!("{what} is a {other}"),
+        None => {
+            let known = ["$ref", "allOf", "oneOf", "x-kubernetes-preserve-unknown-fields"];
+            assert!(known.iter().any(|key| schema.get(*key).is_some()), "{what} is nothing: {schema}");
+        }
+    }
+    let list = schema["type"] == "array";
+    assert!(list || schema.get("x-kubernetes-list-type").is_none(), "{what} is no list");
+    assert!(schema["x-kubernetes-list-type"] != "map" || schema["x-kubernetes-list-map-keys"].is_array(), "{what}");
+}
+
+/// The schema of a kind, found as clients find it.
+fn kind<'a>(schemas: &'a Value, group: &str, version: &str, kind: &str) -> Option<&'a Value> {
+    let mut found = schemas.as_object().expect("schemas").values().filter(|schema| {
+        let kinds = schema["x-kubernetes-group-version-kind"].as_array().into_iter().flatten();
+        kinds.into_iter().any(|gvk| gvk["group"] == *group && gvk["version"] == *version && gvk["kind"] == *kind)
+    });
+    let first = found.next();
+    assert!(found.next().is_none(), "{kind} is there twice");
+    first
+}
+
+#[tokio::test]
+async fn every_document_can_be_read_by_a_strict_client() {
+    let host = host().await;
+    for cluster in CLUSTERS {
+        let (v3, v2) = documents(&host, cluster).await;
+        for (key, document) in &v3 {
+            assert_eq!(document["openapi"], "3.0.0");
+            check(document, &document["components"]["schemas"], "#/components/schemas/", &format!("{cluster} {key}"));
+            // In OpenAPI 3.0 nothing stands beside a reference.
+            each(document, &mut |value| {
+                let alone = value.get("$ref").is_none() || value.as_object().is_some_and(|fields| fields.len() == 1);
+                assert!(alone || value["$ref"].is_object(), "{cluster} {key}: {value}");
+            });
+        }
+        assert_eq!(v2["swagger"], "2.0");
+        check(&v2, &v2["definitions"], "#/definitions/", &format!("{cluster} v2"));
+    }
+}
+
+/// Every kind that a cluster serves, Gardener's behind it included, has its schema and list, takes `fieldValidation` and
+/// says whether it takes strategic merge patches.
+#[tokio::test]
+async fn every_served_kind_is_described() {
+    let host = host().await;
+    for cluster in CLUSTERS {
+        let (v3, v2) = documents(&host, cluster).await;
+        for row in catalogue::all().iter().filter(|row| catalogue::serves(cluster, row)) {
+            let key = if row.group.is_empty() {
+                format!("api/{}", row.version)
+            } else {
+                format!("apis/{}/{}", row.group, row.version)
+            };
+            let document = v3.get(&key).unwrap_or_else(|| panic!("{cluster} has no {key}"));
+            for schemas in [&document["components"]["schemas"], &v2["definitions"]] {
+                let schema = kind(schemas, row.group, row.version, row.kind).expect("a schema");
+                let expected = (row.schema)();
+                let expected = expected.as_object().expect("a struct").fields.iter().map(|field| field.name);
+                let expected: BTreeSet<&str> = expected.chain(["apiVersion", "kind"]).collect();
+                let found = schema["properties"].as_object().expect("properties").keys().map(String::as_str);
+                assert_eq!(found.collect::<BTreeSet<_>>(), expected, "{}", row.kind);
+                assert!(kind(schemas, row.group, row.version, &format!("{}List", row.kind)).is_some());
+            }
+            let root = format!("/{key}");
+            let place = if row.namespaced { "/namespaces/{namespace}" } else { "" };
+            let path = format!("{root}{place}/{}/{{name}}", row.plural);
+            let (new, old) = (&document["paths"][&path]["patch"], &v2["paths"][&path]["patch"]);
+            for operation in [new, old] {
+                assert_eq!(operation["x-kubernetes-group-version-kind"]["kind"], row.kind, "{path}");
+                let mut parameters = operation["parameters"].as_array().expect("parameters").iter();
+                assert!(parameters.any(|parameter| parameter["name"] == "fieldValidation"), "{path}");
+            }
+            assert_eq!(new["requestBody"]["content"].get(STRATEGIC).is_some(), !row.custom, "{path}");
+            let consumes = old["consumes"].as_array().expect("media types");
+            assert_eq!(consumes.iter().any(|media| media == STRATEGIC), !row.custom, "{path}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn lists_say_how_they_merge() {
+    let host = host().await;
+    let (v3, v2) = documents(&host, "garden").await;
+    let schemas = [&v3["apis/core.gardener.cloud/v1beta1"]["components"]["schemas"], &v2["definitions"]];
+    for schemas in schemas {
+        let of =
+            |name: &str| &schemas[format!("com.github.gardener.gardener.pkg.apis.core.v1beta1.{name}")]["properties"];
+        assert_eq!(of("Provider")["workers"]["x-kubernetes-patch-merge-key"], "name");
+        assert_eq!(of("Provider")["workers"]["x-kubernetes-patch-strategy"], "merge");
+        assert!(of("Worker")["zones"].get("x-kubernetes-patch-strategy").is_none());
+        assert_eq!(of("ShootStatus")["conditions"]["x-kubernetes-patch-merge-key"], "type");
+    }
+    let spec = &v3["apis/apps/v1"]["components"]["schemas"]["io.k8s.api.core.v1.PodSpec"]["properties"];
+    assert_eq!(spec["containers"]["x-kubernetes-list-type"], "map");
+    assert_eq!(spec["containers"]["x-kubernetes-list-map-keys"], serde_json::json!(["name"]));
+    assert_eq!(spec["volumes"]["x-kubernetes-patch-strategy"], "merge,retainKeys");
+}
+
+#[tokio::test]
+async fn documents_are_kept_by_their_hash() {
+    let host = host().await;
+    let base = "/clusters/garden/openapi/v3/apis/core.gardener.cloud/v1beta1";
+    let plain = get(&host, base).await;
+    let tag = plain.header("etag").to_owned();
+    let hash = tag.trim_matches('"');
+    assert_eq!((hash.len(), plain.header("cache-control")), (128, "no-cache, private"));
+    assert!(hash.bytes().all(|byte| byte.is_ascii_digit() || (b'A'..=b'F').contains(&byte)));
+
+    let kept = get(&host, &format!("{base}?hash={hash}&timeout=32s")).await;
+    assert_eq!((kept.code, kept.header("cache-control")), (200, "public, immutable"));
+    assert_eq!((kept.header("expires"), kept.header("vary")), ("Fri, 26 Jul 2024 20:00:00 GMT", "Accept"));
+    assert_eq!(kept.body, plain.body);
+
+    let outdated = get(&host, &format!("{base}?hash=AA")).await;
+    assert_eq!((outdated.code, outdated.header("location")), (301, format!("{base}?hash={hash}").as_str()));
+
+    for path in [base, "/clusters/garden/openapi/v3", "/clusters/garden/openapi/v2"] {
+        let first = get(&host, path).await;
+        let again = send(&host, "GET", path, &[("if-none-match", first.header("etag"))], "").await;
+        assert_eq!((again.code, again.body.len()), (304, 0), "{path}");
+        let changed = send(&host, "GET", path, &[("if-none-match", "\"A\"")], "").await;
+        assert_eq!(changed.code, 200, "{path}");
+    }
+    // Clusters that serve the same have the same documents.
+    let one = get(&host, "/clusters/shoot--p--a/openapi/v2").await;
+    let other = get(&host, "/clusters/shoot--p--b/openapi/v2").await;
+    assert_eq!(one.header("etag"), other.header("etag"));
+    assert_ne!(one.header("etag"), get(&host, "/clusters/garden/openapi/v2").await.header("etag"));
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_refused() {
+    let host = host().await;
+    for path in ["v3/apis/core.gardener.cloud/v1", "v3/apis/none/v1", "v3/api/v2", "v4"] {
+        let code = get(&host, &format!("/clusters/seed--a/openapi/{path}")).await.code;
+        assert_eq!(code, 404, "{path}");
+    }
+    let v2 = "/clusters/garden/openapi/v2";
+    let only = async |accept| send(&host, "GET", v2, &[("accept", accept)], "").await;
+    assert_eq!(only("application/xml").await.code, 406);
+    assert_eq!(only("*/*").await.header("content-type"), "application/json");
+    let protobuf = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+    assert_eq!(only(PROTOBUF).await.header("content-type"), protobuf);
+    assert_eq!(only(protobuf).await.header("content-type"), protobuf);
+    let index = send(&host, "GET", "/clusters/garden/openapi/v3", &[("accept", "application/json, */*")], "").await;
+    assert_eq!((index.code, index.header("content-type")), (200, "application/json"));
+    assert_eq!(send(&host, "POST", v2, &[], "").await.code, 405);
+}
+
+/// Fields of a message that are bytes, by number.
+fn fields(mut bytes: &[u8]) -> Vec<(u32, &[u8])> {
+    fn varint(bytes: &mut &[u8]) -> u64 {
+        let mut number = 0;
+        for shift in (0..64).step_by(7) {
+            let (byte, rest) = bytes.split_first().expect("a byte");
+            *bytes = rest;
+            number |= u64::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                break;
+            }
+        }
+        number
+    }
+    let mut out = Vec::new();
+    while !bytes.is_empty() {
+        let tag = varint(&mut bytes);
+        let number = u32::try_from(tag >> 3).expect("a number");
+        let form = tag & 7;
+        if form == 0 {
+            varint(&mut bytes);
+            continue;
+        }
+        assert_eq!(form, 2);
+        let length = usize::try_from(varint(&mut bytes)).expect("a length");
+        let (value, rest) = bytes.split_at(length);
+        out.push((number, value));
+        bytes = rest;
+    }
+    out
+}
+
+fn one(message: &[u8], number: u32) -> &[u8] {
+    fields(message).into_iter().find(|(found, _)| *found == number).map_or(&[], |(_, value)| value)
+}
+
+fn pairs(message: &[u8], number: u32) -> BTreeMap<String, &[u8]> {
+    let pairs = fields(message).into_iter().filter(|(found, _)| *found == number);
+    pairs.map(|(_, pair)| (String::from_utf8(one(pair, 1).to_vec()).expect("text"), one(pair, 2))).collect()
+}
+
+/// Both forms of version 2 hold the same definitions, properties, paths, extensions and references.
+#[tokio::test]
+async fn the_protobuf_form_says_what_the_json_says() {
+    let host = host().await;
+    let (_, json) = documents(&host, "garden").await;
+    let answer = send(&host, "GET", "/clusters/garden/openapi/v2", &[("accept", PROTOBUF)], "").await;
+    let keys = |value: &Value| value.as_object().into_iter().flatten().map(|(key, _)| key.clone()).collect::<Vec<_>>();
+    let definitions = pairs(one(&answer.body, 9), 1);
+    assert_eq!(definitions.keys().cloned().collect::<Vec<_>>(), keys(&json["definitions"]));
+    let mut compared = 0;
+    for (name, definition) in &definitions {
+        let tree = &json["definitions"][name];
+        let properties = pairs(one(definition, 25), 1);
+        assert_eq!(properties.keys().cloned().collect::<Vec<_>>(), keys(&tree["properties"]), "{name}");
+        for (field, property) in properties {
+            let tree = &tree["properties"][&field];
+            let text = |key: &str| tree[key].as_str().unwrap_or_default().as_bytes();
+            assert_eq!(one(property, 1), text("$ref"), "{name}.{field}");
+            assert_eq!(one(property, 2), text("format"), "{name}.{field}");
+            assert_eq!(one(property, 4), text("description"), "{name}.{field}");
+            assert_eq!(one(one(property, 22), 1), text("type"), "{name}.{field}");
+            let reference = tree["items"]["$ref"].as_str().unwrap_or_default();
+            assert_eq!(one(one(one(property, 23), 1), 1), reference.as_bytes(), "{name}.{field}");
+            let reference = tree["additionalProperties"]["$ref"].as_str().unwrap_or_default();
+            assert_eq!(one(one(one(property, 21), 1), 1), reference.as_bytes(), "{name}.{field}");
+            for (extension, value) in pairs(property, 31) {
+                let expected = format!("{}\n", tree[&extension]);
+                assert_eq!(one(value, 2), expected.as_bytes(), "{name}.{field} {extension}");
+                compared += 1;
+            }
+        }
+        let required = fields(definition).into_iter().filter(|(number, _)| *number == 19).count();
+        assert_eq!(required, tree["required"].as_array().map_or(0, Vec::len), "{name}");
+    }
+    assert!(compared > 100, "{compared}");
+    let paths = pairs(one(&answer.body, 8), 2);
+    assert_eq!(paths.keys().cloned().collect::<Vec<_>>(), keys(&json["paths"]));
+    for (path, item) in paths {
+        let patch = &json["paths"][&path]["patch"];
+        let found = fields(one(item, 8)).into_iter().filter(|(number, _)| *number == 7).count();
+        assert_eq!(found, patch["consumes"].as_array().map_or(0, Vec::len), "{path}");
+        let parameters = fields(one(item, 8)).into_iter().filter(|(number, _)| *number == 8).count();
+        assert_eq!(parameters, patch["parameters"].as_array().map_or(0, Vec::len), "{path}");
+    }
+}

@@ -1,0 +1,494 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Bodies in protobuf: those that kubectl sends, and those of every kind that has numbers, written by an encoder that
+//! works as Go's generated code does.
+
+use std::collections::BTreeMap;
+
+use api::catalogue;
+use api::kubernetes::tables;
+use apimachinery::decode;
+use apimachinery::meta::DeleteOptions;
+use apimachinery::schema::{Emit, Field, Node, ObjectSchema, Schema as _};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use generic_apiserver::protobuf::{Envelope, is_known};
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+
+use crate::support::{get, host, send};
+
+#[track_caller]
+fn check(group: &str, kind: &str, body: &str, expected: &Value) {
+    let body = STANDARD.decode(body).expect("base64");
+    let envelope = Envelope::open(&body).expect("an envelope");
+    let node = tables::node(group, kind).expect("a kind");
+    assert!(is_known(&node), "{kind} has a number for every field");
+    assert_eq!(envelope.tree(&node).expect("a message"), *expected);
+}
+
+/// Bodies as kubectl 1.33 sends them for `kubectl create`.
+#[test]
+fn bodies_of_kubectl_become_the_trees_of_their_json() {
+    check(
+        "apps",
+        "Deployment",
+        "azhzAAoVCgdhcHBzL3YxEgpEZXBsb3ltZW50EsQBCiYKA3dlYhIAGgdkZWZhdWx0IgAqADIAOABCAFoKCgNhcHASA3dlYhKLAQgCEgwKCgoDYX\
+         BwEgN3ZWIacQocCgASABoAIgAqADIAOABCAFoKCgNhcHASA3dlYhJREjMKBW5naW54EgpuZ2lueDoxLjI3KgAyCgoAEAAYUCIAKgBCAGoAcgCA\
+         AQCIAQCQAQCiAQAaADIAQgBKAFIAWABgAGgAggEAigEAmgEAwgEAIgIKACgAOAAaDAgAEAAYACAAKAA4ABoAIgA=",
+        &json!({
+            "apiVersion": "apps/v1", "kind": "Deployment",
+            "metadata": {"name": "web", "namespace": "default", "labels": {"app": "web"}},
+            "spec": {
+                "replicas": 2,
+                "selector": {"matchLabels": {"app": "web"}},
+                "template": {
+                    "metadata": {"labels": {"app": "web"}},
+                    "spec": {"containers": [{
+                        "name": "nginx", "image": "nginx:1.27", "ports": [{"containerPort": 80}], "resources": {},
+                    }]},
+                },
+                "strategy": {},
+            },
+            "status": {},
+        }),
+    );
+    check(
+        "policy",
+        "PodDisruptionBudget",
+        "azhzAAogCglwb2xpY3kvdjESE1BvZERpc3J1cHRpb25CdWRnZXQSPgoZCgJwMhIAGgdkZWZhdWx0IgAqADIAOABCABIVCgkIARAAGgM1MCUSCA\
+         oGCgFhEgFiGgoIABgAIAAoADAAGgAiAA==",
+        &json!({
+            "apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
+            "metadata": {"name": "p2", "namespace": "default"},
+            "spec": {"minAvailable": "50%", "selector": {"matchLabels": {"a": "b"}}},
+            "status": {"disruptionsAllowed": 0, "currentHealthy": 0, "desiredHealthy": 0, "expectedPods": 0},
+        }),
+    );
+    check(
+        "core",
+        "Secret",
+        "azhzAAoMCgJ2MRIGU2VjcmV0EiUKGQoCczISABoHZGVmYXVsdCIAKgAyADgAQgASBgoBYRIBYhoAGgAiAA==",
+        &json!({
+            "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s2", "namespace": "default"},
+            "data": {"a": "Yg=="},
+        }),
+    );
+    check(
+        "core",
+        "Service",
+        "azhzAAoNCgJ2MRIHU2VydmljZRJsCiQKAm5wEgAaB2RlZmF1bHQiACoAMgA4AEIAWgkKA2FwcBICbnASQAobCgc4MC04MDgwEgNUQ1AYUCIHCA\
+         AQkD8aACgAEgkKA2FwcBICbnAaACIITm9kZVBvcnQ6AEIAUgBaAGAAaAAaAgoAGgAiAA==",
+        &json!({
+            "apiVersion": "v1", "kind": "Service",
+            "metadata": {"name": "np", "namespace": "default", "labels": {"app": "np"}},
+            "spec": {
+                "ports": [{"name": "80-8080", "protocol": "TCP", "port": 80, "targetPort": 8080}],
+                "selector": {"app": "np"}, "type": "NodePort",
+            },
+            "status": {"loadBalancer": {}},
+        }),
+    );
+    check(
+        "core",
+        "ResourceQuota",
+        "azhzAAoTCgJ2MRINUmVzb3VyY2VRdW90YRJMChkKAnEyEgAaB2RlZmF1bHQiACoAMgA4AEIAEi0KDgoDY3B1EgcKBTE1MDBtCgsKBHBvZHMSAw\
+         oBMhIOTm90VGVybWluYXRpbmcaABoAIgA=",
+        &json!({
+            "apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q2", "namespace": "default"},
+            "spec": {"hard": {"cpu": "1500m", "pods": "2"}, "scopes": ["NotTerminating"]},
+            "status": {},
+        }),
+    );
+    check(
+        "networking",
+        "Ingress",
+        "azhzAAofChRuZXR3b3JraW5nLms4cy5pby92MRIHSW5ncmVzcxJZChgKAWkSABoHZGVmYXVsdCIAKgAyADgAQgASORIICgNhLmISAXQaKgoDYS\
+         5iEiMKIQofCgIveBIRIg8KA3N2YxIICgRodHRwEAAaBlByZWZpeCIBYxoCCgAaACIA",
+        &json!({
+            "apiVersion": "networking.k8s.io/v1", "kind": "Ingress",
+            "metadata": {"name": "i", "namespace": "default"},
+            "spec": {
+                "ingressClassName": "c",
+                "tls": [{"hosts": ["a.b"], "secretName": "t"}],
+                "rules": [{"host": "a.b", "http": {"paths": [{
+                    "path": "/x", "pathType": "Prefix",
+                    "backend": {"service": {"name": "svc", "port": {"name": "http"}}},
+                }]}}],
+            },
+            "status": {"loadBalancer": {}},
+        }),
+    );
+    check(
+        "batch",
+        "CronJob",
+        "azhzAAoTCghiYXRjaC92MRIHQ3JvbkpvYhKmAQoZCgJjahIAGgdkZWZhdWx0IgAqADIAOABCABKGAQoGQGRhaWx5GgAqegoSCgJjahIAGgAiAC\
+         oAMgA4AEIAEmQyYgoQCgASABoAIgAqADIAOABCABJOEicKAmNqEgdidXN5Ym94GgRkYXRlKgBCAGoAcgCAAQCIAQCQAQCiAQAaCU9uRmFpbHVy\
+         ZTIAQgBKAFIAWABgAGgAggEAigEAmgEAwgEAGgAaACIA",
+        &json!({
+            "apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "cj", "namespace": "default"},
+            "spec": {
+                "schedule": "@daily",
+                "jobTemplate": {
+                    "metadata": {"name": "cj"},
+                    "spec": {"template": {
+                        "metadata": {},
+                        "spec": {
+                            "containers": [
+                                {"name": "cj", "image": "busybox", "command": ["date"], "resources": {}},
+                            ],
+                            "restartPolicy": "OnFailure",
+                        },
+                    }},
+                },
+            },
+            "status": {},
+        }),
+    );
+}
+
+/// The kinds whose bodies clients send in protobuf.
+const KINDS: [(&str, &str); 31] = [
+    ("apps", "DaemonSet"),
+    ("apps", "Deployment"),
+    ("apps", "ReplicaSet"),
+    ("apps", "StatefulSet"),
+    ("authentication", "SelfSubjectReview"),
+    ("authentication", "TokenRequest"),
+    ("authentication", "TokenReview"),
+    ("authorization", "SelfSubjectAccessReview"),
+    ("authorization", "SelfSubjectRulesReview"),
+    ("authorization", "SubjectAccessReview"),
+    ("autoscaling", "HorizontalPodAutoscaler"),
+    ("batch", "CronJob"),
+    ("batch", "Job"),
+    ("certificates", "CertificateSigningRequest"),
+    ("coordination", "Lease"),
+    ("core", "ConfigMap"),
+    ("core", "Event"),
+    ("core", "Namespace"),
+    ("core", "Node"),
+    ("core", "Pod"),
+    ("core", "ResourceQuota"),
+    ("core", "Secret"),
+    ("core", "Service"),
+    ("core", "ServiceAccount"),
+    ("events", "Event"),
+    ("networking", "Ingress"),
+    ("policy", "PodDisruptionBudget"),
+    ("rbac", "ClusterRole"),
+    ("rbac", "ClusterRoleBinding"),
+    ("rbac", "Role"),
+    ("scheduling", "PriorityClass"),
+];
+
+fn nodes() -> Vec<Node> {
+    let kinds = KINDS.iter().map(|(group, kind)| tables::node(group, kind).expect("a kind"));
+    kinds.chain([DeleteOptions::node()]).collect()
+}
+
+#[test]
+fn every_kind_that_clients_send_has_all_its_numbers() {
+    for node in nodes() {
+        assert!(is_known(&node), "{node:?}");
+    }
+    let node = |group, kind| (catalogue::find_kind(group, "v1", kind).expect("a row").schema)();
+    assert!(is_known(&node("", "Pod")));
+    assert!(!is_known(&node("apiextensions.k8s.io", "CustomResourceDefinition")), "its unions have no tree");
+    let shoot = catalogue::find_kind("core.gardener.cloud", "v1beta1", "Shoot").expect("a row");
+    assert!(!is_known(&(shoot.schema)()));
+}
+
+/// Choices from a seed.
+struct Choices(u64);
+
+impl Choices {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % bound
+    }
+}
+
+/// A value as JSON has it once it is canonical.
+fn sample(node: &Node, depth: u64, choices: &mut Choices) -> Value {
+    match node {
+        Node::Object(reference) => {
+            let mut tree = Map::new();
+            for field in &reference.get().fields {
+                let always = field.emit == Emit::Always && !matches!(field.node, Node::List(_) | Node::Map(_));
+                if !always && choices.below(2 + depth * 2) > 0 {
+                    continue;
+                }
+                let value = sample(&field.node, depth + 1, choices);
+                let left_out = field.emit == Emit::OmitEmpty && is_empty(&value);
+                if !value.is_null() && !left_out {
+                    tree.insert(field.name.to_owned(), value);
+                }
+            }
+            Value::Object(tree)
+        }
+        Node::Map(values) => {
+            let entries = (0..=choices.below(2)).map(|index| (format!("k{index}"), sample(values, depth + 1, choices)));
+            Value::Object(entries.collect())
+        }
+        Node::List(items) => (0..=choices.below(2)).map(|_| sample(items, depth + 1, choices)).collect(),
+        Node::String => json!(["", "é", "x\ny"][usize::try_from(choices.below(3)).expect("small")]),
+        Node::Boolean => json!(choices.below(2) == 1),
+        Node::Integer { bits: 64, .. } => {
+            json!([0, i64::MIN, i64::MAX][usize::try_from(choices.below(3)).expect("small")])
+        }
+        Node::Integer { .. } => json!([0, -1, i32::MAX][usize::try_from(choices.below(3)).expect("small")]),
+        Node::Number => json!(0.5),
+        Node::IntOrString => {
+            [json!(0), json!(-7), json!("25%")][usize::try_from(choices.below(3)).expect("small")].clone()
+        }
+        Node::Quantity => json!(["0", "1500m", "4Gi"][usize::try_from(choices.below(3)).expect("small")]),
+        Node::Duration => json!("1h30m0s"),
+        Node::Time => json!("2023-07-28T09:07:27Z"),
+        Node::MicroTime => json!("1969-07-20T20:17:40.000001Z"),
+        Node::Bytes => json!("AAE="),
+        Node::Raw => json!({"a": [1, null, "x"]}),
+    }
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.is_empty(),
+        Value::Number(number) => number.as_f64() == Some(0.0),
+        Value::Bool(value) => !value,
+        Value::Array(items) => items.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+        Value::Null => true,
+    }
+}
+
+fn varint(out: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        out.push(number.to_le_bytes()[0] | 0x80);
+        number >>= 7;
+    }
+    out.push(number.to_le_bytes()[0]);
+}
+
+fn put(out: &mut Vec<u8>, number: u32, bytes: &[u8]) {
+    varint(out, u64::from(number) << 3 | 2);
+    varint(out, bytes.len() as u64);
+    out.extend_from_slice(bytes);
+}
+
+fn put_number(out: &mut Vec<u8>, number: u32, value: i64) {
+    varint(out, u64::from(number) << 3);
+    varint(out, value.cast_unsigned());
+}
+
+/// The message of a struct, with the zeros that Go writes for what JSON leaves out.
+fn message(object: &ObjectSchema, tree: &Value) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut embedded: BTreeMap<u32, Vec<u8>> = BTreeMap::new();
+    for field in &object.fields {
+        let protobuf = field.protobuf.expect("a number");
+        let into = match protobuf.embedded_in {
+            Some(outer) => embedded.entry(outer).or_default(),
+            None => &mut out,
+        };
+        match tree.get(field.name) {
+            Some(value) => put_value(into, protobuf.number, &field.node, value),
+            None => put_zero(into, protobuf.number, field),
+        }
+    }
+    for (number, bytes) in embedded {
+        put(&mut out, number, &bytes);
+    }
+    out
+}
+
+fn put_zero(out: &mut Vec<u8>, number: u32, field: &Field) {
+    match (&field.node, field.emit) {
+        (_, Emit::Pointer) => {}
+        (Node::String | Node::Time | Node::MicroTime, _) => put(out, number, b""),
+        (Node::Integer { .. } | Node::Boolean, _) => put_number(out, number, 0),
+        _ => {}
+    }
+}
+
+fn put_value(out: &mut Vec<u8>, number: u32, node: &Node, value: &Value) {
+    match (node, value) {
+        (Node::List(items), Value::Array(values)) => {
+            for value in values {
+                put_value(out, number, items, value);
+            }
+        }
+        (Node::Map(values), Value::Object(entries)) => {
+            for (key, value) in entries {
+                let mut entry = Vec::new();
+                put(&mut entry, 1, key.as_bytes());
+                if let Node::List(_) = **values {
+                    let mut items = Vec::new();
+                    put_value(&mut items, 1, values, value);
+                    put(&mut entry, 2, &items);
+                } else {
+                    put_value(&mut entry, 2, values, value);
+                }
+                put(out, number, &entry);
+            }
+        }
+        (Node::Object(reference), value) => put(out, number, &message(reference.get(), value)),
+        (Node::Boolean, Value::Bool(value)) => put_number(out, number, i64::from(*value)),
+        (Node::Integer { .. }, Value::Number(value)) => put_number(out, number, value.as_i64().expect("an integer")),
+        (Node::Number, Value::Number(value)) => {
+            varint(out, u64::from(number) << 3 | 1);
+            out.extend_from_slice(&value.as_f64().expect("a number").to_le_bytes());
+        }
+        (Node::Bytes, Value::String(text)) => put(out, number, &STANDARD.decode(text).expect("base64")),
+        (Node::String, Value::String(text)) => put(out, number, text.as_bytes()),
+        (Node::Raw, value) => put(out, number, &wrapped(value.to_string().as_bytes())),
+        (Node::Quantity, Value::String(text)) => put(out, number, &wrapped(text.as_bytes())),
+        (Node::Duration, Value::String(text)) => {
+            let duration: apimachinery::meta::Duration = text.parse().expect("a duration");
+            let mut inner = Vec::new();
+            put_number(&mut inner, 1, duration.nanoseconds);
+            put(out, number, &inner);
+        }
+        (Node::Time | Node::MicroTime, Value::String(text)) => {
+            let time: chrono::DateTime<chrono::Utc> = text.parse().expect("a time");
+            let mut inner = Vec::new();
+            put_number(&mut inner, 1, time.timestamp());
+            put_number(&mut inner, 2, i64::from(time.timestamp_subsec_nanos()));
+            put(out, number, &inner);
+        }
+        (Node::IntOrString, value) => {
+            let mut inner = Vec::new();
+            put_number(&mut inner, 1, i64::from(value.is_string()));
+            put_number(&mut inner, 2, value.as_i64().unwrap_or_default());
+            put(&mut inner, 3, value.as_str().unwrap_or_default().as_bytes());
+            put(out, number, &inner);
+        }
+        (node, value) => panic!("{value} is no {node:?}"),
+    }
+}
+
+fn wrapped(bytes: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    put(&mut out, 1, bytes);
+    out
+}
+
+fn body(node: &Node, tree: &Value) -> Vec<u8> {
+    let mut unknown = Vec::new();
+    let mut type_meta = Vec::new();
+    put(&mut type_meta, 1, b"g/v1");
+    put(&mut type_meta, 2, b"Thing");
+    put(&mut unknown, 1, &type_meta);
+    put(&mut unknown, 2, &message(node.as_object().expect("a struct"), tree));
+    put(&mut unknown, 3, b"");
+    put(&mut unknown, 4, b"");
+    [b"k8s\0", &unknown[..]].concat()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_written_is_read(seed in any::<u64>()) {
+        for node in nodes() {
+            let mut tree = sample(&node, 0, &mut Choices(seed));
+            let body = body(&node, &tree);
+            let read = Envelope::open(&body).expect("an envelope").tree(&node);
+            tree["apiVersion"] = json!("g/v1");
+            tree["kind"] = json!("Thing");
+            let expected = decode::tree(tree, &node).expect("fits").tree;
+            prop_assert_eq!(read, Ok(expected), "{:?}", node);
+        }
+    }
+
+    #[test]
+    fn a_body_that_is_cut_or_changed_is_read_or_refused(seed in any::<u64>(), at in any::<usize>(), with in any::<u8>()) {
+        let nodes = nodes();
+        let node = &nodes[at % nodes.len()];
+        let mut body = body(node, &sample(node, 0, &mut Choices(seed)));
+        let place = at % body.len();
+        body[place] = with;
+        let _ = Envelope::open(&body).and_then(|envelope| envelope.tree(node));
+        body.truncate(place);
+        let _ = Envelope::open(&body).and_then(|envelope| envelope.tree(node));
+    }
+
+    #[test]
+    fn random_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200), at in any::<usize>()) {
+        let nodes = nodes();
+        let node = &nodes[at % nodes.len()];
+        let _ = Envelope::open(&bytes);
+        let _ = Envelope::open(&[b"k8s\0", &bytes[..]].concat());
+        let _ = Envelope { raw: &bytes, ..Envelope::default() }.tree(node);
+    }
+}
+
+const TYPE: [(&str, &str); 1] = [("content-type", "application/vnd.kubernetes.protobuf")];
+
+#[tokio::test]
+async fn objects_are_created_replaced_and_deleted_in_protobuf() {
+    let host = host().await;
+    let node = tables::node("core", "ConfigMap").expect("a kind");
+    let body = |tree: &Value| {
+        let mut unknown = Vec::new();
+        put(&mut unknown, 1, &[b"\n\x02v1\x12\x09ConfigMap".as_slice()].concat());
+        put(&mut unknown, 2, &message(node.as_object().expect("a struct"), tree));
+        [b"k8s\0", &unknown[..]].concat()
+    };
+    let collection = "/clusters/garden/api/v1/namespaces/default/configmaps";
+    let created = json!({"metadata": {"name": "a"}, "data": {"k": "v"}});
+    let answer = send(&host, "POST", collection, &TYPE, body(&created)).await;
+    assert_eq!((answer.code, &answer.json()["data"]), (201, &json!({"k": "v"})));
+    let changed = json!({"metadata": {"name": "a"}, "data": {"k": "w"}});
+    let object = format!("{collection}/a");
+    assert_eq!(send(&host, "PUT", &object, &TYPE, body(&changed)).await.json()["data"], json!({"k": "w"}));
+
+    // DeleteOptions with a precondition that does not hold, then with one that does.
+    let uid = get(&host, &object).await.json()["metadata"]["uid"].as_str().expect("a uid").to_owned();
+    for (uid, code) in [("other", 409), (uid.as_str(), 200)] {
+        let options = DeleteOptions::node();
+        let tree = json!({"preconditions": {"uid": uid}, "propagationPolicy": "Background"});
+        let mut unknown = Vec::new();
+        put(&mut unknown, 1, b"\n\x02v1\x12\x0dDeleteOptions");
+        put(&mut unknown, 2, &message(options.as_object().expect("a struct"), &tree));
+        let body = [b"k8s\0", &unknown[..]].concat();
+        assert_eq!(send(&host, "DELETE", &object, &TYPE, body).await.code, code);
+    }
+}
+
+#[tokio::test]
+async fn bodies_that_cannot_be_read_are_refused_as_upstream_refuses_them() {
+    let host = host().await;
+    let collection = "/clusters/garden/api/v1/namespaces";
+    let broken = |body: &'static [u8]| send(&host, "POST", collection, &TYPE, body);
+    broken(b"{}").await.expect_failure(
+        400,
+        "BadRequest",
+        "the object provided is unrecognized (must be of type Namespace): provided data does not appear to be a \
+         protobuf message, expected prefix [107 56 115 0] (7b7d)",
+    );
+    broken(b"k8s\0").await.expect_failure(
+        400,
+        "BadRequest",
+        "the object provided is unrecognized (must be of type Namespace): empty body (6b387300)",
+    );
+    broken(b"k8s\0\x0a\x0f\x0a\x02v1\x12\x09Namespace\x12\x02\x0a\x05").await.expect_failure(
+        400,
+        "BadRequest",
+        "Namespace in version \"v1\" cannot be handled as a Namespace: unexpected EOF",
+    );
+    broken(b"k8s\0\x0a\x0f\x0a\x02v1\x12\x09Namespace\x12\x02\x08\x05").await.expect_failure(
+        400,
+        "BadRequest",
+        "Namespace in version \"v1\" cannot be handled as a Namespace: proto: wrong wireType = 0 for field Metadata",
+    );
+    broken(b"k8s\0\x0a\x0c\x0a\x02v1\x12\x06Secret\x12\x00").await.expect_failure(
+        400,
+        "BadRequest",
+        "Secret in version \"v1\" cannot be handled as a Namespace: no kind \"Secret\" is registered for the internal \
+         version of group \"\"",
+    );
+    // Kinds of CustomResourceDefinitions have no messages.
+    let clusters = "/clusters/runtime/apis/terrarium.dev/v1alpha1/clusters";
+    let answer = send(&host, "POST", clusters, &TYPE, &b"k8s\0\x0a\x00"[..]).await;
+    assert_eq!((answer.code, answer.json()["reason"].as_str()), (415, Some("UnsupportedMediaType")));
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Which instances may be registered beside which.
+
+use std::sync::Arc;
+
+use clock::{Clock, Random};
+use domain::profile::Profile;
+use eventlog::MemoryLog;
+use generic_apiserver::Foundation;
+use host::registry::{self, Registered};
+use host::{Host, Parts};
+use process::Tasks;
+use serde_json::{Value, json};
+
+use crate::support::{get, send};
+
+const LEASES: &str = "/clusters/garden/apis/coordination.k8s.io/v1/namespaces/gardener-system-instances/leases";
+
+async fn host(profile: Profile) -> Host {
+    let foundation = Foundation {
+        log: Arc::new(MemoryLog::new()),
+        clock: Clock::wall(),
+        wall: Clock::wall(),
+        random: Random::new(1),
+        writer: 1,
+    };
+    let parts = Parts { profile: Some(profile), ..Parts::default() };
+    let host = Host::with(foundation, &Tasks::new(), parts);
+    let cluster = json!({"metadata": {"name": "garden"}, "spec": {"kubernetesVersion": "1.27.1"}}).to_string();
+    assert_eq!(
+        send(&host, "POST", "/clusters/runtime/apis/terrarium.dev/v1alpha1/clusters", &[], cluster).await.code,
+        201
+    );
+    let namespace = json!({"metadata": {"name": "gardener-system-instances"}}).to_string();
+    assert_eq!(send(&host, "POST", "/clusters/garden/api/v1/namespaces", &[], namespace).await.code, 201);
+    host
+}
+
+fn lease(component: &str, pod: &str, version: &str) -> Value {
+    let me = Registered { cluster: "runtime", pod, component, version, address: "127.0.0.1:1" };
+    serde_json::to_value(me.lease("2025-06-01T00:00:00Z".parse().expect("an instant"))).expect("JSON")
+}
+
+/// Registers an instance; code, and the rule's text if it is refused.
+async fn register(host: &Host, component: &str, pod: &str, version: &str) -> (u16, String) {
+    let answer = send(host, "POST", LEASES, &[], lease(component, pod, version).to_string()).await;
+    let cause = answer.json()["details"]["causes"][0]["message"].as_str().unwrap_or_default().to_owned();
+    (answer.code, cause)
+}
+
+#[tokio::test]
+async fn a_version_out_of_skew_is_not_registered() {
+    let host = host(Profile::Documents).await;
+    let created = (201, String::new());
+    assert_eq!(register(&host, "gardener-scheduler", "early", "v1.1.0").await, created, "nobody to compare with");
+    assert_eq!(register(&host, "gardener-apiserver", "a", "v1.2.0").await, created);
+    assert_eq!(register(&host, "gardener-extension-provider-local", "x", "v9.9.9").await, created);
+    let answer = send(&host, "POST", LEASES, &[], lease("gardener-scheduler", "s", "v1.3.0").to_string()).await;
+    let text = "gardener-scheduler version must not be newer than gardener-apiserver version (gardener-apiserver \
+                version: 1.2.0, gardener-scheduler version: 1.3.0)";
+    assert_eq!(answer.code, 403);
+    let status = answer.json();
+    assert_eq!(
+        status["message"].as_str(),
+        Some(&*format!("leases.coordination.k8s.io \"gardener-scheduler-s\" is forbidden: version skew: {text}"))
+    );
+    assert_eq!(
+        status["details"],
+        json!({
+            "name": "gardener-scheduler-s",
+            "group": "coordination.k8s.io",
+            "kind": "leases",
+            "causes": [{
+                "reason": "FieldValueForbidden",
+                "message": text,
+                "field": "metadata.annotations[terrarium.dev/version]",
+            }],
+        })
+    );
+    let (code, text) = register(&host, "gardener-apiserver", "b", "v1.4.0").await;
+    let expected = "newest and oldest gardener-apiserver instances must be within one minor version (oldest: 1.2.0, \
+                    newest: 1.4.0)";
+    assert_eq!((code, &*text), (403, expected));
+    let (code, text) = register(&host, "gardener-apiserver", "b", "v1.3.0").await;
+    let expected = "gardener-scheduler version must not be older than one minor gardener-apiserver version \
+                    (gardener-apiserver version: 1.3.0, gardener-scheduler version: 1.1.0)";
+    assert_eq!((code, &*text), (403, expected), "an instance does not evict others");
+}
+
+#[tokio::test]
+async fn a_lease_keeps_its_version_or_is_judged_again() {
+    let host = host(Profile::Documents).await;
+    assert_eq!(register(&host, "gardener-apiserver", "a", "v1.2.0").await.0, 201);
+    assert_eq!(register(&host, "gardener-scheduler", "s", "v1.2.0").await.0, 201);
+    let path = format!("{LEASES}/gardener-scheduler-s");
+    let mut renewed = get(&host, &path).await.json();
+    renewed["spec"]["holderIdentity"] = json!("other");
+    let renewed = send(&host, "PUT", &path, &[], renewed.to_string()).await;
+    assert_eq!(renewed.code, 200);
+    let mut newer = renewed.json();
+    newer["metadata"]["annotations"]["terrarium.dev/version"] = json!("v1.3.0");
+    assert_eq!(send(&host, "PUT", &path, &[], newer.to_string()).await.code, 403);
+    newer["metadata"]["annotations"]["terrarium.dev/version"] = json!("v1.1.5");
+    assert_eq!(send(&host, "PUT", &path, &[], newer.to_string()).await.code, 200);
+    // Who has gone is not counted.
+    assert_eq!(register(&host, "gardener-apiserver", "b", "v1.3.0").await.0, 403);
+    assert_eq!(send(&host, "DELETE", &path, &[], "").await.code, 200);
+    assert_eq!(register(&host, "gardener-apiserver", "b", "v1.3.0").await.0, 201);
+}
+
+/// Of two that start at one moment and must not run together one is registered.
+#[tokio::test]
+async fn two_at_once_do_not_both_pass() {
+    for _ in 0..20 {
+        let host = host(Profile::Documents).await;
+        assert_eq!(register(&host, "gardener-apiserver", "a", "v1.2.0").await.0, 201);
+        let newer = register(&host, "gardener-apiserver", "b", "v1.3.0");
+        let older = register(&host, "gardener-scheduler", "s", "v1.1.0");
+        let (newer, older) = futures::future::join(newer, older).await;
+        let mut codes = [newer.0, older.0];
+        codes.sort_unstable();
+        assert_eq!(codes, [201, 403], "{newer:?} {older:?}");
+    }
+}
+
+#[tokio::test]
+async fn upstream_registers_everybody() {
+    let host = host(Profile::Upstream).await;
+    assert_eq!(register(&host, "gardener-apiserver", "a", "v1.2.0").await.0, 201);
+    assert_eq!(register(&host, "gardener-scheduler", "s", "v1.9.0").await.0, 201);
+    let user = process::User { name: "admin".into(), groups: vec!["system:masters".into()], component: None };
+    registry::remove(&host.transport(user), None).await.expect("an answer");
+    assert_eq!(get(&host, LEASES).await.json()["items"], json!([]));
+}

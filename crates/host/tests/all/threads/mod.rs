@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A host with a clock, and components on threads of their own.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, OnceLock};
+use std::thread::JoinHandle;
+
+use chrono::{DateTime, Utc};
+use clock::{Clock, Random};
+use eventlog::{EventLog, MemoryLog};
+use generic_apiserver::Foundation;
+use host::clock_service::{Barriers, ClockService};
+use host::kubelet::Logs;
+use host::timekeeper::Mode;
+use host::{Host, Parts};
+use http_body_util::BodyExt;
+use process::live::{Setup, participate};
+use process::participant::ReportsOver;
+use process::transport::full;
+use process::{Context, Exit, Identity, Output, Tasks, Transport, User};
+use tokio::sync::oneshot;
+
+pub(crate) fn start() -> DateTime<Utc> {
+    "2023-07-27T20:00:00Z".parse().expect("an instant")
+}
+
+/// A component's thread, and how it ended.
+type Thread = JoinHandle<Result<Exit, String>>;
+
+pub(crate) struct World {
+    pub(crate) host: Host,
+    pub(crate) clock: ClockService,
+    pub(crate) logs: Logs,
+    threads: Vec<(oneshot::Sender<()>, Thread)>,
+    reports: Arc<Mutex<BTreeMap<&'static str, usize>>>,
+}
+
+impl World {
+    pub(crate) fn new(mode: Mode) -> Self {
+        Self::on(mode, Clock::wall())
+    }
+
+    /// With a wall clock of the test's own.
+    pub(crate) fn on(mode: Mode, wall: Clock) -> Self {
+        let tasks = Tasks::new();
+        let log: Arc<dyn EventLog> = Arc::new(MemoryLog::new());
+        let slot: Arc<OnceLock<Host>> = Arc::default();
+        let door = slot.clone();
+        let barriers: Barriers = Arc::new(move |number, confirmed| {
+            let host = door.get().cloned();
+            Box::pin(async move { host?.barrier(number, confirmed).await })
+        });
+        let clock = ClockService::start(start(), mode, wall.clone(), log.clone(), barriers, &tasks);
+        let foundation =
+            Foundation { log: clock.counted_log(), clock: clock.clock(), wall, random: Random::new(1), writer: 1 };
+        let logs = Logs::new(clock.clock());
+        let host = Host::with(foundation, &tasks, Parts { logs: Some(logs.clone()), ..Parts::default() });
+        host.serve_clock(clock.clone());
+        slot.set(host.clone()).expect("set once");
+        Self { host, clock, logs, threads: Vec::new(), reports: Arc::default() }
+    }
+
+    pub(crate) fn transport(&self) -> Transport {
+        let groups = vec!["system:masters".into()];
+        self.host.transport(User { name: "toy".into(), groups, component: Some(("toy".into(), "v1".into())) })
+    }
+
+    /// As a user who takes no part in landscape time.
+    pub(crate) fn users_transport(&self) -> Transport {
+        self.host.transport(User { name: "ann".into(), groups: vec!["system:masters".into()], component: None })
+    }
+
+    /// Runs a component on a thread of its own, and waits until it says that it is ready.
+    pub(crate) async fn run<F>(
+        &mut self,
+        name: &'static str,
+        transport: Transport,
+        component: impl FnOnce(Context, oneshot::Sender<()>) -> F + Send + 'static,
+    ) where
+        F: Future<Output = Exit> + Send + 'static,
+    {
+        let participant = http::HeaderValue::from_static(name);
+        let (transport_of_reports, counts) = (self.transport(), self.reports.clone());
+        let counted = Transport::new(move |request| {
+            *counts.lock().expect("no panic").entry(name).or_default() += 1;
+            transport_of_reports.send(request)
+        });
+        let reports = ReportsOver { transport: counted, participant };
+        let setup = Setup {
+            identity: Identity { component: name.into(), instance: name.into(), version: "v1".into() },
+            participant: name.to_owned(),
+            random: Random::new(1),
+            transport,
+            dial: Some(self.clock.dial()),
+            output: Output::new(|_| {}),
+            panicked: None,
+        };
+        let (stop, stopped) = oneshot::channel();
+        let (ready, is_ready) = oneshot::channel();
+        #[expect(clippy::disallowed_methods, reason = "threads that see one another only through the API are the test")]
+        let thread = std::thread::spawn(move || {
+            let stop = async {
+                let _ = stopped.await;
+            };
+            participate(setup, reports, stop, |context| Ok(component(context, ready)))
+        });
+        self.threads.push((stop, thread));
+        is_ready.await.expect("it becomes ready");
+    }
+
+    /// How often a component has told the clock something.
+    pub(crate) fn reports(&self, name: &str) -> usize {
+        self.reports.lock().expect("no panic").get(name).copied().unwrap_or_default()
+    }
+
+    /// Stops the components in the order in which they came; each must have lived well until then.
+    pub(crate) fn end(self) {
+        for (stop, thread) in self.threads {
+            let _ = stop.send(());
+            assert_eq!(thread.join().expect("no panic"), Ok(Exit::default()));
+        }
+    }
+
+    /// What a path answers, as text.
+    pub(crate) async fn text(&self, path: &str) -> String {
+        self.streamed(path).await.await
+    }
+
+    /// Resolves when a path begins to answer, to what resolves when the answer has ended.
+    pub(crate) async fn streamed(&self, path: &str) -> impl Future<Output = String> + use<> {
+        let request = http::Request::get(path).body(full("")).expect("a request");
+        let response = self.transport().send(request).await.expect("a response");
+        assert_eq!(response.status(), 200);
+        async move {
+            let body = response.into_body().collect().await.expect("a whole body").to_bytes();
+            String::from_utf8(body.to_vec()).expect("text")
+        }
+    }
+
+    /// A context for requests of the test itself.
+    pub(crate) fn context(&self) -> Context {
+        self.context_over(self.transport())
+    }
+
+    /// A context for requests over a transport.
+    pub(crate) fn context_over(&self, transport: Transport) -> Context {
+        Context {
+            identity: Identity { component: "test".into(), instance: "test".into(), version: "v1".into() },
+            clock: self.clock.clock(),
+            random: Random::new(1),
+            wall: Clock::wall(),
+            transport,
+            tasks: Tasks::new(),
+            output: Output::new(|_| {}),
+        }
+    }
+}

@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Landscape time across threads that know of one another only through the API.
+
+use std::sync::{Arc, Mutex};
+
+use api::kubernetes::core::ConfigMap;
+use apimachinery::meta::{DeleteOptions, ObjectMeta};
+use bytes::Bytes;
+use chrono::{DurationRound, TimeDelta};
+use clock::{Clock, SimulatedClock, TimeSource, TimerClass};
+use controller::{Api, ListOptions};
+use host::timekeeper::{CommandError, Mode};
+use http_body_util::{BodyExt, StreamBody};
+use process::transport::full;
+use process::{Context, Exit, Transport};
+use tokio::sync::oneshot;
+
+use crate::threads::{World, start};
+
+/// Name and text of every ConfigMap whose name begins with `tick`.
+async fn seen(world: &World) -> Vec<(String, Option<String>)> {
+    let (maps, _) = ticks(&world.context()).list(&ListOptions::default()).await.expect("a list");
+    maps.into_iter().map(|map| (map.metadata.name, map.data.get("echo").cloned())).collect()
+}
+
+fn ticks(context: &Context) -> Api<ConfigMap> {
+    Api::namespaced(context, "runtime", "default")
+}
+
+/// Writes a ConfigMap every hour, on the hour.
+async fn ticker(context: Context, ready: oneshot::Sender<()>) -> Exit {
+    let api = ticks(&context);
+    let _ = ready.send(());
+    loop {
+        let next = context.clock.now().duration_trunc(TimeDelta::hours(1)).expect("in range") + TimeDelta::hours(1);
+        context.clock.sleep_until(next, TimerClass::Calendar).await;
+        let name = format!("tick-{}", context.clock.now().format("%dt%H-%M-%S"));
+        let metadata = ObjectMeta { name, namespace: "default".to_owned(), ..ObjectMeta::default() };
+        api.create(&ConfigMap { metadata, ..ConfigMap::default() }).await.expect("created");
+    }
+}
+
+/// Writes into each ConfigMap, five seconds after it has seen it, how late that is.
+async fn echo(context: Context, ready: oneshot::Sender<()>) -> Exit {
+    let mut controller = controller::Controller::new("echo", &context);
+    let api = ticks(&context);
+    let store = controller.watch(api.clone(), ListOptions::default(), |change| vec![change.key.clone()]);
+    let _ = ready.send(());
+    let clock = context.clock.clone();
+    controller
+        .run(4, move |key| {
+            let (api, clock, store) = (api.clone(), clock.clone(), store.clone());
+            async move {
+                let Some(map) = store.get(&key) else { return Ok(controller::Requeue::OnChange) };
+                if map.metadata.name.starts_with("tick") && !map.data.contains_key("echo") {
+                    clock.sleep(TimeDelta::seconds(5), TimerClass::Work).await;
+                    let created = map.metadata.creation_timestamp.0;
+                    let late = (clock.now() - created).num_seconds().to_string();
+                    let mut new = (*map).clone();
+                    new.data.insert("echo".to_owned(), late);
+                    api.update(&map, &new).await?;
+                }
+                Ok(controller::Requeue::OnChange)
+            }
+        })
+        .await;
+    Exit::default()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn time_never_overtakes_who_has_something_to_do() {
+    let mut world = World::new(Mode::Stepped);
+    let transport = world.transport();
+    world.run("ticker", transport.clone(), ticker).await;
+    world.run("echo", transport, echo).await;
+    let to = start() + TimeDelta::days(3) + TimeDelta::seconds(30);
+    assert_eq!(world.clock.advance(to, TimeDelta::zero()).await, Ok(to));
+    let ticks = seen(&world).await;
+    assert_eq!(ticks.len(), 72, "one an hour, each once");
+    for (name, echo) in &ticks {
+        assert!(name.ends_with("-00-00"), "{name}");
+        assert_eq!(echo.as_deref(), Some("5"), "{name}");
+    }
+    let back = world.clock.advance(start(), TimeDelta::zero()).await;
+    assert_eq!(back, Err(CommandError::Backwards(to)));
+    world.end();
+}
+
+/// Watches what nobody changes.
+async fn onlooker(context: Context, ready: oneshot::Sender<()>) -> Exit {
+    let mut controller = controller::Controller::new("onlooker", &context);
+    let api = Api::<api::kubernetes::core::Secret>::namespaced(&context, "runtime", "default");
+    let _store = controller.watch(api, ListOptions::default(), |change| vec![change.key.clone()]);
+    let _ = ready.send(());
+    controller.run(1, |_| async { Ok(controller::Requeue::OnChange) }).await;
+    Exit::default()
+}
+
+/// A step is a matter of those who have a timer then and of those whose watches are told of something: nobody else is
+/// sent anything, or says anything.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_step_costs_those_nothing_whom_it_does_not_concern() {
+    const ONLOOKERS: [&str; 4] = ["onlooker-1", "onlooker-2", "onlooker-3", "onlooker-4"];
+    let mut world = World::new(Mode::Stepped);
+    let transport = world.transport();
+    world.run("ticker", transport.clone(), ticker).await;
+    world.run("echo", transport.clone(), echo).await;
+    for name in ONLOOKERS {
+        world.run(name, transport.clone(), onlooker).await;
+    }
+    let first = start() + TimeDelta::minutes(1);
+    world.clock.advance(first, TimeDelta::zero()).await.expect("forwards");
+    let before = ONLOOKERS.map(|name| world.reports(name));
+    let (ticker, echo) = (world.reports("ticker"), world.reports("echo"));
+    // 48 ticks, each echoed five seconds later.
+    let to = start() + TimeDelta::days(2) + TimeDelta::minutes(1);
+    assert_eq!(world.clock.advance(to, TimeDelta::zero()).await, Ok(to));
+    assert!(world.reports("ticker") - ticker >= 48, "it reports after each of its timers");
+    assert!(world.reports("echo") - echo >= 96, "after each tick and after each of its timers");
+    for (name, before) in ONLOOKERS.into_iter().zip(before) {
+        // Whoever waits for long asks again, however little happens.
+        let reports = world.reports(name) - before;
+        assert!(reports < 24, "{name} reported {reports} times");
+    }
+    world.end();
+}
+
+/// Who is not told of an instant reads it from the dial as soon as it hears of what happened then.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_is_not_told_of_an_instant_knows_it() {
+    let mut world = World::new(Mode::Stepped);
+    let transport = world.transport();
+    world.run("ticker", transport.clone(), ticker).await;
+    let (sender, mut told) = tokio::sync::mpsc::unbounded_channel();
+    world
+        .run("listener", transport, move |context, ready| async move {
+            let mut controller = controller::Controller::new("listener", &context);
+            let _store = controller.watch(ticks(&context), ListOptions::default(), move |change| {
+                let created = change.new.as_ref().map(|map| map.metadata.creation_timestamp.0);
+                let now = context.clock.now().duration_trunc(TimeDelta::seconds(1)).expect("in range");
+                let _ = sender.send((created, now));
+                Vec::new()
+            });
+            let _ = ready.send(());
+            controller.run(1, |_| async { Ok(controller::Requeue::OnChange) }).await;
+            Exit::default()
+        })
+        .await;
+    let to = start() + TimeDelta::hours(12) + TimeDelta::minutes(1);
+    assert_eq!(world.clock.advance(to, TimeDelta::zero()).await, Ok(to));
+    for hour in 1..=12 {
+        let (created, now) = told.recv().await.expect("it heard of the tick");
+        assert_eq!((created, now), (Some(now), start() + TimeDelta::hours(hour)));
+    }
+    world.end();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn eager_time_does_the_work_and_leaves_the_calendar_alone() {
+    let mut world = World::new(Mode::Eager);
+    let transport = world.transport();
+    world.run("ticker", transport.clone(), ticker).await;
+    world.run("echo", transport, echo).await;
+    let to = start() + TimeDelta::hours(1);
+    world.clock.advance(to, TimeDelta::zero()).await.expect("forwards");
+    // The echo is work of five seconds, which mode eager jumps to by itself.
+    while seen(&world).await.iter().any(|(_, echo)| echo.is_none()) {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(seen(&world).await, [("tick-27t21-00-00".to_owned(), Some("5".to_owned()))]);
+    assert!(world.clock.now() < to + TimeDelta::minutes(30), "the next tick has not come");
+    world.end();
+}
+
+/// Who reckons from an instant that it has read is not refused because time has run on since.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_instant_that_passed_meanwhile_is_the_present_one() {
+    let mut world = World::new(Mode::Stepped);
+    let transport = world.transport();
+    world.run("ticker", transport, ticker).await;
+    let now = start() + TimeDelta::minutes(1);
+    world.clock.advance(now, TimeDelta::zero()).await.expect("forwards");
+    let order = async |or_now: bool| {
+        let body = serde_json::json!({ "to": start(), "orNow": or_now }).to_string();
+        let request = http::Request::post("/terrarium/clock/advance").body(full(body)).expect("a request");
+        world.transport().send(request).await.expect("a response").status().as_u16()
+    };
+    assert_eq!(order(false).await, 409);
+    assert_eq!(order(true).await, 200);
+    while world.clock.state().target.is_some() {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(world.clock.now(), now, "time did not move");
+    world.end();
+}
+
+/// What holds bookmarks back, while it is told to.
+#[derive(Clone, Default)]
+struct Gate(Arc<Mutex<Option<tokio::sync::watch::Receiver<bool>>>>);
+
+impl Gate {
+    /// A transport on which a bookmark of a watch waits until the gate is open.
+    fn transport(&self, transport: Transport) -> Transport {
+        let gate = self.clone();
+        Transport::new(move |request| {
+            let is_watch = request.uri().query().is_some_and(|query| query.contains("watch"));
+            let (response, gate) = (transport.send(request), gate.clone());
+            Box::pin(async move {
+                let response = response.await?;
+                Ok(if is_watch { response.map(|body| gate.body(body)) } else { response })
+            })
+        })
+    }
+
+    fn body(self, body: process::Body) -> process::Body {
+        let stream = futures::stream::unfold((body, self), |(mut body, gate)| async move {
+            let frame = body.frame().await?;
+            let is_bookmark = frame.as_ref().is_ok_and(|frame| {
+                frame.data_ref().is_some_and(|data: &Bytes| data.starts_with(b"{\"type\":\"BOOKMARK\""))
+            });
+            let waits = gate.0.lock().expect("no panic").clone();
+            if let Some(mut open) = waits.filter(|_| is_bookmark) {
+                let _ = open.wait_for(|open| *open).await;
+            }
+            Some((frame, (body, gate)))
+        });
+        StreamBody::new(stream).boxed_unsync()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[expect(clippy::disallowed_methods, reason = "a task of the test itself")]
+async fn who_holds_a_bookmark_back_holds_time_back() {
+    let mut world = World::new(Mode::Stepped);
+    let gate = Gate::default();
+    let transport = gate.transport(world.transport());
+    world.run("ticker", world.transport(), ticker).await;
+    world.run("echo", transport, echo).await;
+    let first = start() + TimeDelta::minutes(1);
+    world.clock.advance(first, TimeDelta::zero()).await.expect("forwards");
+
+    let (open, is_open) = tokio::sync::watch::channel(false);
+    *gate.0.lock().expect("no panic") = Some(is_open);
+    // Somebody writes: what follows needs a new barrier.
+    let clock = world.clock.clone();
+    let (to, tick) = (start() + TimeDelta::hours(2), start() + TimeDelta::hours(1));
+    let advanced = tokio::task::spawn(async move { clock.advance(to, TimeDelta::zero()).await });
+    while world.clock.now() < tick || world.clock.waits_for().participants != ["echo"] {
+        assert!(!advanced.is_finished());
+        tokio::task::yield_now().await;
+    }
+    for _ in 0..1000 {
+        assert_eq!(world.clock.now(), tick, "time stands");
+        tokio::task::yield_now().await;
+    }
+    // Between two barriers nobody is waited for.
+    while world.clock.waits_for().participants != ["echo"] {
+        assert!(!advanced.is_finished());
+        tokio::task::yield_now().await;
+    }
+    open.send_replace(true);
+    assert_eq!(advanced.await.expect("no panic"), Ok(to));
+    assert_eq!(seen(&world).await.len(), 2);
+    world.end();
+}
+
+/// A ball that two controllers throw to each other for ever.
+async fn thrower(context: Context, ready: oneshot::Sender<()>, me: &'static str, other: &'static str) -> Exit {
+    let mut controller = controller::Controller::new("thrower", &context);
+    let api = ticks(&context);
+    let store = controller.watch(api.clone(), ListOptions::default(), |change| vec![change.key.clone()]);
+    let _ = ready.send(());
+    controller
+        .run(1, move |key| {
+            let (api, store) = (api.clone(), store.clone());
+            async move {
+                let Some(map) = store.get(&key) else { return Ok(controller::Requeue::OnChange) };
+                if map.data.get("at").is_some_and(|at| at == me) {
+                    let mut new = (*map).clone();
+                    new.data.insert("at".to_owned(), other.to_owned());
+                    api.update(&map, &new).await?;
+                }
+                Ok(controller::Requeue::OnChange)
+            }
+        })
+        .await;
+    Exit::default()
+}
+
+fn ball(at: &str) -> ConfigMap {
+    let metadata = ObjectMeta { name: "ball".to_owned(), namespace: "default".to_owned(), ..ObjectMeta::default() };
+    ConfigMap { metadata, data: [("at".to_owned(), at.to_owned())].into(), ..ConfigMap::default() }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_live_lock_stops_an_advance_and_is_named() {
+    let mut world = World::new(Mode::Stepped);
+    let transport = world.transport();
+    world.run("ping", transport.clone(), |context, ready| thrower(context, ready, "ping", "pong")).await;
+    world.run("pong", transport, |context, ready| thrower(context, ready, "pong", "ping")).await;
+    let to = start() + TimeDelta::hours(1);
+    // Nobody has anything to do.
+    assert_eq!(world.clock.advance(to, TimeDelta::zero()).await, Ok(to));
+    let balls = ticks(&world.context());
+    balls.create(&ball("ping")).await.expect("created");
+    let further = to + TimeDelta::hours(1);
+    assert_eq!(world.clock.advance(further, TimeDelta::zero()).await, Ok(to), "time did not move");
+    let state = world.clock.state();
+    let live_lock = state.live_lock.expect("it is told");
+    let (object, actor) = (":/configmaps/default/ball was written 65 times", "last by toy");
+    assert!(live_lock.contains(object) && live_lock.ends_with(actor), "{live_lock}");
+    assert_eq!(state.target, None);
+    // Whoever takes the ball away may go on.
+    balls.delete("ball", &DeleteOptions::default()).await.expect("deleted");
+    assert_eq!(world.clock.advance(further, TimeDelta::zero()).await, Ok(further));
+    assert_eq!(world.clock.state().live_lock, None);
+    world.end();
+}
+
+/// Writes into each ConfigMap without taking part in landscape time.
+async fn others(context: Context) {
+    let mut controller = controller::Controller::new("others", &context);
+    let api = ticks(&context);
+    let store = controller.watch(api.clone(), ListOptions::default(), |change| vec![change.key.clone()]);
+    controller
+        .run(1, move |key| {
+            let (api, store) = (api.clone(), store.clone());
+            async move {
+                let Some(map) = store.get(&key) else { return Ok(controller::Requeue::OnChange) };
+                if map.metadata.name.starts_with("tick") && !map.data.contains_key("echo") {
+                    let mut new = (*map).clone();
+                    new.data.insert("echo".to_owned(), "seen".to_owned());
+                    api.update(&map, &new).await?;
+                }
+                Ok(controller::Requeue::OnChange)
+            }
+        })
+        .await;
+}
+
+/// Passes wall time, timer by timer.
+fn pass(wall: &SimulatedClock, time: TimeDelta) {
+    let to = wall.now() + time;
+    while wall.fire_next(Some(to)).is_some() {}
+    wall.advance_to(to);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[expect(clippy::disallowed_methods, reason = "a task of the test itself")]
+async fn a_client_that_takes_no_part_is_given_time_to_act() {
+    let wall = SimulatedClock::new(start());
+    let mut world = World::on(Mode::Stepped, Clock::new(wall.clone()));
+    let transport = world.transport();
+    world.run("ticker", transport, ticker).await;
+    let client = world.context_over(world.users_transport());
+    tokio::task::spawn(others(client));
+    let settle = TimeDelta::seconds(5);
+    let clock = world.clock.clone();
+    let to = start() + TimeDelta::hours(3);
+    let advanced = tokio::task::spawn(async move { clock.advance(to, settle).await });
+    for hour in 1..=3 {
+        let tick = start() + TimeDelta::hours(hour);
+        let acted = |seen: &[(String, Option<String>)]| {
+            i64::try_from(seen.len()) == Ok(hour) && seen.iter().all(|(_, echo)| echo.is_some())
+        };
+        while !acted(&seen(&world).await) {
+            tokio::task::yield_now().await;
+        }
+        for _ in 0..100 {
+            assert_eq!(world.clock.now(), tick, "time stands while the client may act");
+            tokio::task::yield_now().await;
+        }
+        // Its last write may not have been answered yet, and is followed by as much time again.
+        while world.clock.now() == tick && !advanced.is_finished() {
+            // Whoever owes an answer while wall time passes is dropped for its silence.
+            // Only what the clock waits for passes, once.
+            let due = wall.next_work_timer().filter(|due| *due <= wall.now() + settle);
+            let state = world.clock.state();
+            if let Some(due) = due.filter(|_| state.settled && state.now == tick) {
+                pass(&wall, due - wall.now());
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+    assert_eq!(advanced.await.expect("no panic"), Ok(to));
+    assert_eq!(seen(&world).await.len(), 3);
+    world.end();
+}

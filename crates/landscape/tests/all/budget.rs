@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a landscape may cost when nobody asks anything of it.
+
+use landscape::Options;
+
+use crate::support::{Audited, evening};
+
+/// With window-only reconciliation: at most 50 entries and 10 timers per Shoot and day.
+#[test]
+fn a_healthy_unchanged_shoot_costs_at_most_50_entries_and_10_timers_a_day() {
+    let mut audited = Audited::start(Options::new(1, evening()));
+    audited.create_shoot("local");
+    // The first window brings the update; the days after it are quiet.
+    audited.until("2023-07-29T00:00:00Z");
+    let before = audited.landscape.counts();
+    let head = audited.landscape.log();
+    let from = eventlog::EventLog::head(head);
+    let days = 5;
+    audited.until("2023-08-03T00:00:00Z");
+    let after = audited.landscape.counts();
+    let (entries, timers) = ((after.entries - before.entries) / days, (after.timers - before.timers) / days);
+    let tail = audited.tail(eventlog::EventLog::head(audited.landscape.log()).0 - from.0);
+    assert!(entries <= 50, "{entries} entries a day\n{tail}");
+    assert!(timers <= 10, "{timers} timers a day\n{tail}");
+    assert!(entries > 0, "it is reconciled once a day");
+}
+
+#[test]
+fn an_idle_landscape_costs_nothing() {
+    let mut audited = Audited::start(Options::new(1, evening()));
+    audited.until("2023-07-27T23:00:00Z");
+    let before = audited.landscape.counts();
+    audited.until("2023-08-06T23:00:00Z");
+    let after = audited.landscape.counts();
+    assert_eq!(after.entries - before.entries, 0, "{}", audited.tail(20));
+    assert_eq!(after.timers - before.timers, 0);
+}

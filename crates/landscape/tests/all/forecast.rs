@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A forecast tells what the landscape does: the same versions, failures, migrations and operations of the same Shoots at
+//! the same instants, and nodes are replaced or restarted when it says so.
+//!
+//! Each seed makes a world of its own, which lives for 60 days while its CloudProfiles change and people edit its Shoots
+//! ([`world`], [`edits`], [`life`]). Of each Shoot a forecast is made from the object as it stands, up to its next edit,
+//! and compared with what the log tells of that stretch ([`story`]).
+//!
+//! `TERRARIUM_TEST_WORLDS=200` looks at the worlds 1 to 200, `TERRARIUM_TEST_WORLDS=17-17` at one.
+
+mod edits;
+mod life;
+mod story;
+mod world;
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use domain::forecast::{self, Change, Settings, Subject};
+use domain::worker_pool::{Effect, HashVersion};
+
+use life::Life;
+use story::Story;
+
+const TEST: &str = "forecast::forecasts_and_landscapes_agree";
+const WORLDS: &str = "TERRARIUM_TEST_WORLDS";
+/// Before the counts in what the process of a world prints.
+const SEEN: &str = "seen: ";
+
+/// Worlds to compare.
+fn worlds() -> RangeInclusive<u64> {
+    #[expect(clippy::disallowed_methods, reason = "how long a test runs is decided outside of it")]
+    let wanted = std::env::var(WORLDS).unwrap_or_else(|_| "20".to_owned());
+    let (first, last) = wanted.split_once('-').unwrap_or(("1", &wanted));
+    let number = |text: &str| text.parse().unwrap_or_else(|_| panic!("{WORLDS}={wanted}: use 20 or 17-17"));
+    number(first)..=number(last)
+}
+
+/// What worlds have shown, so that agreement means something.
+type Seen = BTreeMap<String, usize>;
+
+fn counts_of(life: &Life, changes: &[Change]) -> Seen {
+    let count = |holds: &dyn Fn(&Change) -> bool| changes.iter().filter(|change| holds(change)).count();
+    let counts = [
+        ("moved", count(&|change| change.failure.is_none() && change.to.is_some())),
+        ("forced although opted out", count(&|change| change.is_forced && change.was_opted_out)),
+        ("failed", count(&|change| change.failure.is_some())),
+        ("blocked", count(&|change| change.subject == Subject::Blocked)),
+        ("migrated", count(&|change| change.subject == Subject::Migration)),
+        ("operated", count(&|change| change.subject == Subject::Operation)),
+        ("rolled", count(&|change| change.effect == Effect::Rolling)),
+        ("restarted", count(&|change| change.effect == Effect::KubeletRestart)),
+        ("waiting windows", life.stretches.iter().filter(|stretch| stretch.has_waiting_window()).count()),
+        ("asleep", life.stretches.iter().filter(|stretch| stretch.given.status.hibernated).count()),
+        ("edited", life.edits),
+        ("offered anew", life.reoffered),
+    ];
+    counts.into_iter().map(|(name, count)| (name.to_owned(), count)).collect()
+}
+
+#[test]
+#[expect(clippy::print_stdout, reason = "so the process of a world tells what it has seen")]
+fn forecasts_and_landscapes_agree() {
+    let worlds = worlds();
+    if worlds.start() == worlds.end() {
+        println!("{SEEN}{}", serde_json::json!(check(*worlds.start())));
+        return;
+    }
+    let (next, last) = (AtomicU64::new(*worlds.start()), *worlds.end());
+    let share = || {
+        let seeds = std::iter::from_fn(|| Some(next.fetch_add(1, Ordering::Relaxed)).filter(|seed| *seed <= last));
+        seeds.map(elsewhere).collect::<Vec<_>>()
+    };
+    // Worlds have nothing to do with each other, so the processors share them.
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let (mut seen, mut differences) = (Seen::new(), Vec::new());
+    std::thread::scope(|scope| {
+        let shares: Vec<_> = (0..processors).map(|_| scope.spawn(share)).collect();
+        for result in shares.into_iter().flat_map(|share| share.join().expect("it only waits for processes")) {
+            match result {
+                Ok(counts) => counts.into_iter().for_each(|(name, count)| *seen.entry(name).or_default() += count),
+                Err(difference) => differences.push(difference),
+            }
+        }
+    });
+    assert!(differences.is_empty(), "{} worlds differ\n{}", differences.len(), differences.join("\n"));
+    println!("{seen:?}");
+    // A window of a confined Shoot is one of many things that are edited.
+    let is_loud = |(name, count): (&String, &usize)| *count > usize::from(name != "waiting windows") * 2;
+    assert!(worlds.count() < 20 || seen.iter().all(is_loud), "the worlds are too quiet: {seen:?}");
+}
+
+/// Looks at a world in a process of its own, which gives back all the memory that 60 days take.
+fn elsewhere(seed: u64) -> Result<Seen, String> {
+    let this = std::env::current_exe().expect("a test has a file");
+    let mut world = Command::new(this);
+    world.args([TEST, "--exact", "--nocapture"]).env(WORLDS, format!("{seed}-{seed}"));
+    let output = world.output().map_err(|error| format!("seed {seed}: {error}"))?;
+    let told = String::from_utf8_lossy(&output.stdout);
+    let seen = told.lines().find_map(|line| serde_json::from_str(line.split_once(SEEN)?.1).ok());
+    seen.filter(|_| output.status.success())
+        .ok_or_else(|| format!("seed {seed}:\n{}", String::from_utf8_lossy(&output.stderr)))
+}
+
+/// Lets a world live and compares.
+#[track_caller]
+fn check(seed: u64) -> Seen {
+    let life = Life::of(seed);
+    let told = Story::of(&life.entries);
+    let draw = |purpose: &str, key: &str, ordinal: u64| life.random.draw(purpose, key, ordinal);
+    let (mut foretold, mut differences) = (Vec::new(), Vec::new());
+    for stretch in &life.stretches {
+        let settings = Settings {
+            from: stretch.from,
+            until: stretch.until,
+            draw: &draw,
+            gates: life.gates,
+            hash_version: HashVersion::V1,
+        };
+        let changes = forecast::course(&stretch.given, life.offer_of(&stretch.given), &settings).changes;
+        if let Err(difference) = told.agrees(stretch, &changes) {
+            let rows: Vec<String> = changes.iter().map(row).collect();
+            let (name, from) = (&stretch.given.metadata.name, stretch.from);
+            differences.push(format!("Shoot {name} from {from}: {difference}\n foretold:\n  {}", rows.join("\n  ")));
+        }
+        foretold.extend(changes);
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+    counts_of(&life, &foretold)
+}
+
+fn row(change: &Change) -> String {
+    let Change { time, subject, pool, from, to, failure, effect, reason, .. } = change;
+    let subject = subject.as_str();
+    format!("{} {subject} {pool:?} {from:?} {to:?} {} {failure:?} {reason}", time.format("%m-%d %T"), effect.as_str())
+}

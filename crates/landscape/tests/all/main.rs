@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A whole landscape in one process: the integration tests of this crate, in one binary that is linked once.
+
+mod budget;
+mod crash;
+mod determinism;
+mod faults;
+mod forecast;
+mod garden;
+mod gardenlet;
+mod life_and_death;
+mod maintenance;
+mod node_rollout;
+mod profiles;
+mod rotation;
+mod scheduling;
+mod seed_lifecycle;
+mod start;
+mod story;
+mod support;

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A landscape whose every change is audited, and the story that most tests tell.
+
+use std::sync::Arc;
+
+use api::core::{Seed, Shoot};
+use api::kubernetes::core::{Event, Node};
+use api::machine::{Machine, MachineDeployment};
+use chrono::{DateTime, TimeDelta, Utc};
+use controller::{Api, Error, ListOptions};
+use eventlog::{Entry, EventLog, Revision};
+use landscape::{Landscape, Options, preset, wait};
+use process::Context;
+use serde::de::DeserializeOwned;
+use testkit::{Auditor, Observed};
+
+pub(crate) fn instant(text: &str) -> DateTime<Utc> {
+    text.parse().expect("an instant")
+}
+
+/// Thursday evening: four hours before 1.26.4 expires.
+pub(crate) fn evening() -> DateTime<Utc> {
+    instant("2023-07-27T20:00:00Z")
+}
+
+/// A landscape and its auditor.
+pub(crate) struct Audited {
+    pub(crate) landscape: Landscape,
+    pub(crate) admin: Context,
+    auditor: Auditor,
+    seen: Revision,
+    at: Option<DateTime<Utc>>,
+}
+
+impl Audited {
+    pub(crate) fn start(options: Options) -> Self {
+        let landscape = Landscape::start(options).expect("a landscape that starts");
+        let admin = landscape.client("admin");
+        let mut audited = Self { landscape, admin, auditor: Auditor::new(), seen: Revision(0), at: None };
+        audited.audit();
+        audited
+    }
+
+    /// Runs a request.
+    #[track_caller]
+    pub(crate) fn run<T>(&mut self, future: impl Future<Output = T>) -> T {
+        let result = self.landscape.run(future).unwrap_or_else(|failure| panic!("{failure}"));
+        self.audit();
+        result
+    }
+
+    /// Runs until the future is done; panics if it is not at `limit`.
+    #[track_caller]
+    pub(crate) fn until_done<T>(&mut self, limit: &str, future: impl Future<Output = Result<T, Error>>) -> T {
+        let done = self.landscape.run_until_done(instant(limit), future);
+        let done = done.unwrap_or_else(|failure| panic!("{failure}"));
+        self.audit();
+        match done {
+            Some(Ok(result)) => result,
+            Some(Err(error)) => panic!("{error}"),
+            None => panic!("not done at {limit}\n{}", self.tail(40)),
+        }
+    }
+
+    /// Lets time pass.
+    #[track_caller]
+    pub(crate) fn until(&mut self, limit: &str) {
+        self.landscape.run_until(instant(limit)).unwrap_or_else(|failure| panic!("{failure}"));
+        self.audit();
+    }
+
+    fn audit(&mut self) {
+        let head = self.landscape.log().head();
+        let entries = self.landscape.run(self.landscape.log().read(self.seen, head, None));
+        for entry in entries.expect("no failure").expect("retained") {
+            if self.at.is_some_and(|at| at != entry.time) {
+                self.auditor.end_of_step();
+            }
+            self.at = Some(entry.time);
+            observe(&mut self.auditor, &entry);
+        }
+        self.auditor.end_of_step();
+        self.seen = head;
+        self.auditor.assert_clean();
+    }
+
+    /// All entries.
+    pub(crate) fn entries(&self) -> Vec<Arc<Entry>> {
+        let log = self.landscape.log();
+        self.landscape.run(log.read(Revision(0), log.head(), None)).expect("no failure").expect("retained")
+    }
+
+    /// The last entries, for messages.
+    pub(crate) fn tail(&self, count: u64) -> String {
+        let head = self.landscape.log().head();
+        let from = Revision(head.0.saturating_sub(count));
+        let entries = self.landscape.run(self.landscape.log().read(from, head, None)).expect("no failure");
+        let mut lines = Vec::new();
+        for entry in entries.expect("retained") {
+            let Entry { revision, key, verb, time, actor, .. } = &*entry;
+            lines.push(format!("{revision} {} {verb:?} {key} by {}", time.format("%m-%d %T"), actor.user));
+        }
+        lines.extend(self.landscape.lines().iter().rev().take(20).map(|line| format!("{line:?}")));
+        lines.join("\n")
+    }
+
+    pub(crate) fn shoot(&mut self, name: &str) -> Shoot {
+        let api = Api::<Shoot>::namespaced(&self.admin, "garden", preset::NAMESPACE);
+        self.run(api.get(name)).expect("the Shoot exists")
+    }
+
+    pub(crate) fn nodes(&mut self, name: &str) -> Vec<Node> {
+        let api = Api::<Node>::all(&self.admin, &format!("shoot--demo--{name}"));
+        self.run(api.list(&ListOptions::default())).expect("the Shoot has nodes").0
+    }
+
+    /// Reasons and messages of the Events about a Shoot, in the order of their names.
+    pub(crate) fn events(&mut self, name: &str) -> Vec<(String, String)> {
+        let api = Api::<Event>::namespaced(&self.admin, "garden", preset::NAMESPACE);
+        let selector = format!("involvedObject.name={name},involvedObject.kind=Shoot");
+        let events = self.run(api.list(&ListOptions::with_field(&selector))).expect("Events").0;
+        events.into_iter().map(|event| (event.reason, event.message)).collect()
+    }
+
+    /// CloudProfile, Project and a Shoot that has been created.
+    #[track_caller]
+    pub(crate) fn create_shoot(&mut self, name: &str) -> Shoot {
+        let admin = self.admin.clone();
+        self.until_done("2023-07-27T20:01:00Z", preset::create(&admin));
+        let api = Api::<Shoot>::namespaced(&admin, "garden", preset::NAMESPACE);
+        self.run(api.create(&preset::shoot(name))).expect("the Shoot is valid");
+        self.until_done("2023-07-27T21:00:00Z", wait::for_object(&api, name, |shoot| is(shoot, "Create", "Succeeded")))
+    }
+}
+
+/// Whether the last operation is of a type and in a state.
+pub(crate) fn is(shoot: &Shoot, type_: &str, state: &str) -> bool {
+    shoot.status.last_operation.as_ref().is_some_and(|operation| operation.r#type == type_ && operation.state == state)
+}
+
+fn observe(auditor: &mut Auditor, entry: &Entry) {
+    let deleted = entry.verb == eventlog::Verb::Delete;
+    let (revision, cluster) = (entry.revision.0, &*entry.key.cluster);
+    let mut told = |object: Observed<'_>| auditor.observe(revision, cluster, object, deleted);
+    match &*entry.key.resource {
+        "core.gardener.cloud/shoots" => told(Observed::Shoot(&typed::<Shoot>(entry))),
+        "core.gardener.cloud/seeds" => told(Observed::Seed(&typed::<Seed>(entry))),
+        "machine.sapcloud.io/machinedeployments" => {
+            told(Observed::MachineDeployment(&typed::<MachineDeployment>(entry)));
+        }
+        "machine.sapcloud.io/machines" => told(Observed::Machine(&typed::<Machine>(entry))),
+        "/nodes" => told(Observed::Node(&typed::<Node>(entry))),
+        _ => told(Observed::Other),
+    }
+}
+
+fn typed<K: DeserializeOwned>(entry: &Entry) -> K {
+    let bytes = entry.object.parts.concat();
+    serde_json::from_slice(&bytes).unwrap_or_else(|error| panic!("{}: {error}", entry.key))
+}
+
+/// What the story of a force-updated Shoot comes to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Story {
+    /// When maintenance ran.
+    pub(crate) maintained: DateTime<Utc>,
+    /// Kubernetes and image version of the nodes at the end.
+    pub(crate) nodes: Vec<(String, String)>,
+    /// Reasons and messages of what maintenance said.
+    pub(crate) events: Vec<(String, String)>,
+    /// Progress of the last reconciliation, as it rose.
+    pub(crate) hash: String,
+}
+
+/// A Shoot is created in the evening, its version expires at midnight, and the next window forces it up.
+#[track_caller]
+pub(crate) fn force_update(options: Options) -> (Audited, Story) {
+    let mut audited = Audited::start(options);
+    let admin = audited.admin.clone();
+    audited.create_shoot("local");
+    let api = Api::<Shoot>::namespaced(&admin, "garden", preset::NAMESPACE);
+    let maintained = audited.until_done(
+        "2023-07-28T10:00:00Z",
+        wait::for_object(&api, "local", |shoot| shoot.status.last_maintenance.is_some()),
+    );
+    let maintained = maintained.status.last_maintenance.expect("waited for").triggered_time.0;
+    let deadline = (maintained + TimeDelta::hours(1)).to_rfc3339();
+    audited.until_done(
+        &deadline,
+        wait::for_object(&api, "local", |shoot| {
+            is(shoot, "Reconcile", "Succeeded") && shoot.status.observed_generation == shoot.metadata.generation
+        }),
+    );
+    let nodes = audited.nodes("local").into_iter().map(|node| {
+        let info = node.status.node_info;
+        (info.kubelet_version, info.os_image)
+    });
+    let nodes = nodes.collect();
+    let events = audited.events("local").into_iter().filter(|(reason, _)| reason.ends_with("Maintenance")).collect();
+    let hash = audited.landscape.canonical_hash();
+    (audited, Story { maintained, nodes, events, hash })
+}
