@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! When gardenlet reconciles, as an operator and an owner say: its configuration, annotations of a Shoot, its restart.
 
-mod support;
-
 use terrarium_e2e::sandbox::{Kubectl, Sandbox};
 
-use support::{manifest, sandbox};
+use crate::support::{manifest, sandbox};
 
 /// The only Shoot of a landscape.
 struct Local<'a>(&'a Sandbox);

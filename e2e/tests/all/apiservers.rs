@@ -2,22 +2,18 @@
 //! Several gardener-apiservers, some of which die, and versions that must not run beside one another.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use chrono::TimeDelta;
 use clock::Clock;
 use http::{Method, StatusCode};
 use http_body_util::BodyExt;
 use process::Transport;
-use process::https::{self, Credentials};
-use process::pki::Pair;
 use process::transport::full;
 use serde_json::{Value, json};
 use terrarium_e2e::sandbox::{Kubectl, Sandbox};
+
+use crate::support::{administrator, manifest, sandbox, send, signal};
 
 /// Clients that write at once.
 const CLIENTS: usize = 4;
@@ -26,44 +22,7 @@ const WRITES: usize = 20;
 /// Within which everything is over, or the test has failed.
 const LIMIT: TimeDelta = TimeDelta::seconds(90);
 
-fn sandbox(name: &str) -> Sandbox {
-    let test = std::env::current_exe().expect("a test knows its path");
-    let binaries: PathBuf = test.ancestors().nth(2).expect("two levels below the profile's folder").to_owned();
-    Sandbox::new(&binaries, &Path::new(env!("CARGO_TARGET_TMPDIR")).join(name))
-}
-
-/// The administrator's way to the landscape, as his kubeconfig says it.
-fn administrator(sandbox: &Sandbox) -> Transport {
-    let text = std::fs::read_to_string(sandbox.kubeconfig()).expect("a kubeconfig");
-    let config: Value = serde_yaml_ng::from_str(&text).expect("YAML");
-    let (cluster, user) = (&config["clusters"][0]["cluster"], &config["users"][0]["user"]);
-    let data = |value: &Value| {
-        let bytes = STANDARD.decode(value.as_str().expect("data")).expect("base64");
-        String::from_utf8(bytes).expect("PEM")
-    };
-    let server = cluster["server"].as_str().and_then(|url| url.strip_prefix("https://")).expect("an URL");
-    let options = https::Options {
-        server: server.split('/').next().unwrap_or_default().to_owned(),
-        authorities: data(&cluster["certificate-authority-data"]),
-        credentials: Credentials::Certificate(Pair {
-            certificate: data(&user["client-certificate-data"]),
-            key: data(&user["client-key-data"]),
-        }),
-        ..https::Options::default()
-    };
-    https::transport(&options).expect("a kubeconfig that works")
-}
-
 const EXPOSURE_CLASSES: &str = "/clusters/garden/apis/core.gardener.cloud/v1beta1/exposureclasses";
-
-async fn send(transport: &Transport, method: Method, path: &str, body: Value) -> Option<(StatusCode, Value)> {
-    let body = if body.is_null() { String::new() } else { body.to_string() };
-    let request = http::Request::builder().method(method).uri(path).header("content-type", "application/json");
-    let response = transport.send(request.body(full(body)).expect("a request")).await.ok()?;
-    let status = response.status();
-    let bytes = response.into_body().collect().await.ok()?.to_bytes();
-    Some((status, serde_json::from_slice(&bytes).unwrap_or_default()))
-}
 
 /// Writes until it was told to stop and has enough answers; the names that were acknowledged.
 async fn write(transport: Transport, client: usize, acknowledged: &AtomicUsize, killed: &AtomicBool) -> Vec<String> {
@@ -140,11 +99,6 @@ fn kill(pid: u32) {
     signal("-9", pid);
 }
 
-fn signal(signal: &str, pid: u32) {
-    let sent = Command::new("kill").args([signal, &pid.to_string()]).status().expect("every system has kill");
-    assert!(sent.success());
-}
-
 /// An instance that is stopped, and does not end, holds up nobody for long, and landscape time neither.
 #[test]
 fn a_stopped_gardener_apiserver_is_done_without_until_it_answers() {
@@ -159,7 +113,7 @@ fn a_stopped_gardener_apiserver_is_done_without_until_it_answers() {
     let dropped = |status: &str| status.lines().filter(|line| line.contains("  dropped ")).count();
     assert_eq!(dropped(&status), 1, "nobody else is dropped for it: {status}");
     assert!(status.contains("gardener-apiserver-") && status.contains(": it does not answer"), "{status}");
-    garden(&["apply", "-f", &format!("{}/landscape/garden.yaml", env!("CARGO_MANIFEST_DIR"))]);
+    garden(&["apply", "-f", &manifest("garden")]);
     garden(&["wait", "--for=jsonpath={.status.phase}=Ready", "project/demo", "--timeout=30s"]);
     sandbox.terrarium(&["clock", "advance", "24h"]);
     signal("-CONT", stopped);
@@ -355,9 +309,8 @@ fn a_version_out_of_skew_crash_loops_while_the_old_instance_serves() {
     assert!(events.contains("VersionSkewViolation") && events.contains(text), "{events}");
     // The old one goes on: a new Project is taken care of.
     assert_eq!(pods.iter().filter(|pod| container(pod)["ready"] == true).count(), 1);
-    let manifest = format!("{}/landscape/garden.yaml", env!("CARGO_MANIFEST_DIR"));
     let garden = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "garden", words);
-    garden(&["apply", "-f", &manifest]);
+    garden(&["apply", "-f", &manifest("garden")]);
     garden(&["wait", "--for=jsonpath={.status.phase}=Ready", "project/demo", "--timeout=30s"]);
 
     // In the legal order it goes: gardener-apiserver first.

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What commands and kubectl show of a landscape that runs by itself.
 
-mod support;
-
 use serde_json::{Value, json};
 use terrarium_e2e::sandbox::Kubectl;
 
-use support::{in_order, manifest, sandbox};
+use crate::support::{in_order, manifest, sandbox};
 
 /// The words of kubectl, and as whom.
 fn with_token<'a>(token: &'a str, words: &[&'a str]) -> Vec<&'a str> {

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The log of a landscape of real processes as people read it: history, the past, replay.
 
-mod support;
-
 use serde_json::Value;
 use terrarium_e2e::sandbox::{Kubectl, Sandbox};
 
-use support::{in_order, manifest, sandbox};
+use crate::support::{in_order, manifest, sandbox};
 
 const SHOOT: &str = "Shoot/garden-demo/local";
 

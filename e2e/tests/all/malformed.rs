@@ -5,9 +5,7 @@
 //! (`cargo xtask test --long`). A table of the answers and every kind of 5xx is printed.
 #![expect(clippy::print_stdout, reason = "a campaign prints its table")]
 
-#[path = "malformed/requests.rs"]
 mod requests;
-mod support;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -33,8 +31,8 @@ use serde_json::Value;
 use terrarium_e2e::sandbox::Sandbox;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
+use crate::support::{campaign, manifest, sandbox};
 use requests::{Malformed, Requests, Sent};
-use support::{manifest, sandbox};
 
 /// Requests at once.
 const AT_ONCE: usize = 8;
@@ -226,6 +224,7 @@ async fn ordinary(way: &Way, is_over: &AtomicBool) -> (TimeDelta, usize) {
 
 #[test]
 fn malformed_requests_hurt_nobody() {
+    let _campaign = campaign();
     let count = std::env::var_os("TERRARIUM_TEST_MALFORMED");
     let count = count.and_then(|text| text.to_str()?.parse().ok()).unwrap_or(2_000_u64);
     let is_long = count >= 20_000;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A landscape of real processes, driven by real kubectl, the oldest and the newest at hand.
 
-mod support;
-
 use std::path::Path;
 
 use base64::Engine;
@@ -18,7 +16,7 @@ use process::{Request, Response, Tasks};
 use serde_json::{Value, json};
 use terrarium_e2e::sandbox::{Kubectl, Sandbox};
 
-use support::{in_order, manifest, sandbox};
+use crate::support::{in_order, manifest, sandbox};
 
 #[test]
 fn the_demo_tells_the_requirements_story() {

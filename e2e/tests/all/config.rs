@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `terrarium config`: what is read, what is changed and rolled out, and what is refused.
 
-mod support;
-
 use terrarium_e2e::sandbox::Kubectl;
 
-use support::{in_order, sandbox};
+use crate::support::{in_order, sandbox};
 
 #[test]
 fn configuration_is_read_changed_and_edited() {

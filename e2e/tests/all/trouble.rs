@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Commands for when something is not as it should be: doctor, dump, explain, logs.
 
-mod support;
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -11,7 +9,7 @@ use std::process::Command;
 use serde_json::Value;
 use terrarium_e2e::sandbox::Kubectl;
 
-use support::{in_order, manifest, sandbox};
+use crate::support::{in_order, manifest, sandbox};
 
 /// Every text of a folder, by name.
 fn texts(folder: &Path) -> Vec<(String, String)> {

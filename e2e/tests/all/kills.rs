@@ -2,8 +2,6 @@
 //! A landscape whose host, or whose gardener-apiservers, are killed while clients write and watch: what was acknowledged is
 //! there, no revision is given out twice, watches miss nothing and see nothing twice, and each start succeeds at once.
 
-mod support;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -14,8 +12,9 @@ use http_body_util::BodyExt;
 use process::Transport;
 use process::transport::full;
 use serde_json::{Value, json};
-use support::{administrator, sandbox, send, signal};
 use terrarium_e2e::sandbox::Sandbox;
+
+use crate::support::{administrator, campaign, sandbox, send, signal};
 
 /// Kills, unless the environment says how many.
 const KILLS: u64 = 4;
@@ -231,6 +230,7 @@ fn apiserver(sandbox: &Sandbox) -> Option<u32> {
 
 #[test]
 fn killed_landscapes_lose_nothing_and_start_again_at_once() {
+    let _campaign = campaign();
     let kills = std::env::var_os("TERRARIUM_TEST_KILLS").and_then(|text| text.to_str()?.parse().ok()).unwrap_or(KILLS);
     let (sandbox, random) = (sandbox("kills"), Random::new(11));
     sandbox.terrarium(&["up", "--seed", "7"]);

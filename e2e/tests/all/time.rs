@@ -2,30 +2,25 @@
 //! Landscape time in a landscape of real processes, seen by clients that take no part in it.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use terrarium_e2e::client::Client;
 use terrarium_e2e::sandbox::{Kubectl, Sandbox};
 
-fn binaries() -> PathBuf {
-    let test = std::env::current_exe().expect("a test knows its path");
-    test.ancestors().nth(2).expect("two levels below the profile's folder").to_owned()
-}
+use crate::support::{manifest, sandbox};
 
 /// A landscape whose time stands, with Shoots that were created; the first one's window begins at 9, the next one's an
 /// hour later, and so on.
 fn landscape(name: &str, shoots: usize) -> Sandbox {
-    let sandbox = Sandbox::new(&binaries(), &Path::new(env!("CARGO_TARGET_TMPDIR")).join(name));
+    let sandbox = sandbox(name);
     sandbox.terrarium(&["up", "--start-time", "2023-07-27T20:00:00Z", "--clock", "stepped"]);
     // Maintenance is what is looked at here: Shoots are not reconciled every hour, too.
     sandbox.terrarium(&["config", "set", "gardenlet", "controllers.shoot.reconcileInMaintenanceOnly=true"]);
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/landscape");
     let kubectl = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "garden", words);
-    kubectl(&["apply", "-f", &format!("{folder}/garden.yaml")]);
+    kubectl(&["apply", "-f", &manifest("garden")]);
     // Time ran by itself until the landscape was ready.
     sandbox.terrarium(&["clock", "until", "2023-07-27T20:05:00Z"]);
-    let text = std::fs::read_to_string(format!("{folder}/shoot.yaml")).expect("the manifest is there");
+    let text = std::fs::read_to_string(manifest("shoot")).expect("the manifest is there");
     let (secrets, shoot) =
         text.split_once("---\napiVersion: core.gardener.cloud/v1beta1\nkind: Shoot").expect("a Shoot");
     let mut manifests = secrets.to_owned();
@@ -120,7 +115,7 @@ fn a_client_of_ones_own_keeps_up() {
 /// How time goes by itself is in the log: it outlives every process.
 #[test]
 fn the_mode_and_a_pause_outlive_the_host() {
-    let sandbox = Sandbox::new(&binaries(), &Path::new(env!("CARGO_TARGET_TMPDIR")).join("mode"));
+    let sandbox = sandbox("mode");
     sandbox.terrarium(&["up", "--start-time", "2023-07-27T20:00:00Z", "--clock", "scaled=60"]);
     let patch = r#"{"spec":{"paused":true}}"#;
     sandbox.kubectl(Kubectl::Newest, "runtime", &["patch", "clock", "landscape", "--type", "merge", "-p", patch]);

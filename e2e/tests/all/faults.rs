@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What goes wrong on purpose in a landscape of real processes, and what a user sees and does then.
 
-mod support;
-
 use serde_json::{Value, json};
 use terrarium_e2e::sandbox::Kubectl;
 
-use support::{in_order, manifest, sandbox};
+use crate::support::{in_order, manifest, sandbox};
 
 const TASK: &str = "task=Deploying Shoot infrastructure";
 const MAINTENANCE_OPERATION: &str = "maintenance.gardener.cloud/operation";

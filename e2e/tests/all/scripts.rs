@@ -9,17 +9,7 @@ use std::path::{Path, PathBuf};
 use terrarium_e2e::sandbox::Kubectl;
 use terrarium_e2e::script;
 
-/// The folder of this build's binaries: the test runs in `target/PROFILE/deps`.
-fn binaries() -> PathBuf {
-    let test = std::env::current_exe().expect("a test knows its path");
-    let folder = test.ancestors().nth(2).expect("two levels below the profile's folder").to_owned();
-    assert!(
-        folder.join("terrarium").is_file(),
-        "no `terrarium` in {}: build the workspace first, as `cargo xtask test` does",
-        folder.display()
-    );
-    folder
-}
+use crate::support::binaries;
 
 fn scripts() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts")

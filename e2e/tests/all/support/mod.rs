@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the tests of landscapes share.
-#![allow(dead_code, reason = "each test file uses its part")]
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -15,14 +16,33 @@ use process::transport::full;
 use serde_json::Value;
 use terrarium_e2e::sandbox::Sandbox;
 
-fn binaries() -> PathBuf {
+/// The folder of this build's binaries: the test runs in `target/PROFILE/deps`.
+pub(crate) fn binaries() -> PathBuf {
     let test = std::env::current_exe().expect("a test knows its path");
-    test.ancestors().nth(2).expect("two levels below the profile's folder").to_owned()
+    let folder = test.ancestors().nth(2).expect("two levels below the profile's folder").to_owned();
+    assert!(
+        folder.join("terrarium").is_file(),
+        "no `terrarium` in {}: build the workspace first, as `cargo xtask test` does",
+        folder.display()
+    );
+    folder
 }
 
-/// A landscape in a folder of the test's own.
+/// A landscape in a folder of the test's own. Tests run beside one another: no two may want the same one.
 pub(crate) fn sandbox(name: &str) -> Sandbox {
+    static NAMES: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let is_new = NAMES.lock().expect("nobody panics").insert(name.to_owned());
+    assert!(is_new, "two tests want sandbox `{name}`: each would remove the landscape of the other");
     Sandbox::new(&binaries(), &Path::new(env!("CARGO_TARGET_TMPDIR")).join(name))
+}
+
+/// Held by a campaign until it is over: one that sends requests as fast as it can, for as long as the environment says.
+/// Two at once would share the processors, and each would judge what the other does to it. Other tests go on meanwhile:
+/// they have landscapes of their own, and time enough.
+pub(crate) fn campaign() -> MutexGuard<'static, ()> {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    // A campaign that failed has said so itself.
+    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A manifest of `e2e/landscape`.

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Processes that begin and end at bad moments: hosts that are killed, commands that come at once, components that fail.
 
-mod support;
-
 use std::collections::BTreeSet;
 
 use terrarium_e2e::sandbox::Kubectl;
 
-use support::{in_order, manifest, sandbox};
+use crate::support::{in_order, manifest, sandbox};
 
 /// How often a host is killed; `TERRARIUM_TEST_STARTS` says otherwise.
 fn kills() -> u32 {

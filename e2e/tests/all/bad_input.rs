@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What people get wrong, and landscapes that get in each other's way: one clear message, the exit code, nothing lost.
 
-mod support;
-
 use std::fs;
 use std::io::Write;
 use std::net::TcpListener;
 
 use terrarium_e2e::sandbox::{Kubectl, Sandbox};
 
-use support::{in_order, manifest, sandbox};
+use crate::support::{in_order, manifest, sandbox};
 
 #[track_caller]
 fn refused(sandbox: &Sandbox, words: &[&str], code: i32, texts: &[&str]) {

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Real binaries, driven as people drive them: the integration tests of this crate, in one binary that is linked once.
+
+mod apiservers;
+mod bad_input;
+mod commands;
+mod config;
+mod faults;
+mod gardenlet_configuration;
+mod history;
+mod kills;
+mod landscape;
+mod lives;
+mod malformed;
+mod scripts;
+mod support;
+mod time;
+mod trouble;
