@@ -239,8 +239,8 @@ impl Sandbox {
     pub fn kill_all(&self) {
         let processes = self.processes();
         let words: Vec<String> = std::iter::once("-9".to_owned()).chain(processes.iter().map(u32::to_string)).collect();
-        let killed = Command::new("kill").args(words).status().expect("every system has kill");
-        assert!(killed.success(), "kill {processes:?}");
+        // Components end by themselves once their host is gone: those are no longer there to be killed.
+        Command::new("kill").args(words).output().expect("every system has kill");
         for pid in processes {
             // The host is no child of this process: its entry goes when it is reaped.
             while is_alive(pid) {

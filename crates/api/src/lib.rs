@@ -11,7 +11,6 @@ pub mod authentication;
 pub mod catalogue;
 pub mod core;
 pub mod core_v1;
-mod encoding;
 pub mod extensions;
 pub mod kubernetes;
 pub mod machine;

@@ -9,6 +9,7 @@
 
 mod findings;
 mod json;
+pub(crate) mod lexer;
 mod scalar;
 
 use serde_json::{Map, Value};

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Objects known by schema only: kinds whose inner parts nobody here reads.
 
-use serde::Deserialize as _;
 use serde::de::Error as _;
 use serde_json::{Map, Value};
 
-use crate::encode::{self, Sections};
+use crate::encode::{self, Body, Sections};
 use crate::meta::ObjectMeta;
 use crate::resource::Object;
 
@@ -33,7 +32,7 @@ impl DynamicObject {
 
     /// The object as one JSON text, `resourceVersion` included when it is set: what a client sends.
     pub fn to_bytes(&self) -> Vec<u8> {
-        encode::whole(&self.api_version, &self.kind, &self.metadata, &self.fields)
+        encode::whole(&self.api_version, &self.kind, &self.metadata, Body::Tree(&self.fields))
     }
 }
 
@@ -58,8 +57,12 @@ impl Object for DynamicObject {
         };
         let (api_version, kind) = (text("apiVersion"), text("kind"));
         let metadata = match fields.remove("metadata") {
-            Some(value) if !value.is_null() => ObjectMeta::deserialize(value)?,
-            _ => ObjectMeta::default(),
+            Some(value) => {
+                let mut metadata = ObjectMeta::default();
+                crate::wire::read_tree(&mut metadata, value).map_err(serde_json::Error::custom)?;
+                metadata
+            }
+            None => ObjectMeta::default(),
         };
         Ok(Self { api_version, kind, metadata, fields })
     }
@@ -76,13 +79,13 @@ impl Object for DynamicObject {
         let mut tree = self.fields.clone();
         tree.insert("apiVersion".to_owned(), Value::String(self.api_version.clone()));
         tree.insert("kind".to_owned(), Value::String(self.kind.clone()));
-        let metadata = serde_json::to_value(&self.metadata).expect("metadata has text keys");
+        let metadata = crate::wire::to_tree(&self.metadata);
         tree.insert("metadata".to_owned(), metadata);
         Value::Object(tree)
     }
 
     fn encode(&self) -> Sections {
-        encode::sections_of(&self.api_version, &self.kind, &self.metadata, &self.fields)
+        encode::sections_of(&self.api_version, &self.kind, &self.metadata, Body::Tree(&self.fields))
     }
 
     fn encode_change(&self, old: &Self, stored: &Sections) -> Sections {
@@ -92,7 +95,14 @@ impl Object for DynamicObject {
         if self.metadata != old.metadata || self.kind != old.kind || self.api_version != old.api_version {
             differing.push("metadata");
         }
-        encode::changed_sections(&self.api_version, &self.kind, &self.metadata, &self.fields, &differing, stored)
+        encode::changed_sections(
+            &self.api_version,
+            &self.kind,
+            &self.metadata,
+            Body::Tree(&self.fields),
+            &differing,
+            stored,
+        )
     }
 }
 

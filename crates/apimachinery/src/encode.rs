@@ -7,20 +7,17 @@
 //!                                                    ^ the server inserts `,"resourceVersion":"R"` here
 //! ```
 //!
-//! The sections are written in one pass: a serializer that understands structs only sends each field of the object,
-//! and of its metadata, to the section it belongs to.
+//! No function here has a type parameter for a kind: fields are written as [`crate::wire`] does it.
 
 mod go;
-mod split;
 
 use bytes::Bytes;
-use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 pub use self::go::write_go;
-use self::split::split;
 use crate::meta::ObjectMeta;
 use crate::resource::Resource;
+use crate::wire::{self, Fields};
 
 /// An object's sections: their concatenation, with `,"resourceVersion":"R"` after the first, is the served object.
 ///
@@ -62,29 +59,73 @@ impl Sections {
     }
 }
 
-/// The sections of a typed object.
-pub fn sections<K: Resource>(object: &K) -> Sections {
-    sections_of(&K::api_version(), K::KIND, object.metadata(), object)
+/// An object's top-level fields.
+#[derive(Clone, Copy)]
+pub(crate) enum Body<'a> {
+    /// Those of a typed kind.
+    Typed(&'a dyn Fields),
+    /// Those of an object that is known by its schema only.
+    Tree(&'a Map<String, Value>),
 }
 
-/// The sections of anything that serialises as a struct or map of top-level fields.
-pub(crate) fn sections_of<T: Serialize>(api_version: &str, kind: &str, metadata: &ObjectMeta, object: &T) -> Sections {
+impl Body<'_> {
+    /// Appends `,"name":value` for every wanted field.
+    fn write(self, out: &mut Vec<u8>, wanted: impl Fn(&str) -> bool) {
+        match self {
+            Self::Typed(object) => {
+                for (position, _) in object.fields().iter().enumerate().filter(|(_, info)| wanted(info.name)) {
+                    wire::write_field(out, object, position);
+                }
+            }
+            Self::Tree(fields) => {
+                for (name, value) in fields.iter().filter(|(name, _)| wanted(name)) {
+                    out.push(b',');
+                    write_go(out, name);
+                    out.push(b':');
+                    write_go(out, value);
+                }
+            }
+        }
+    }
+
+    fn rest(self) -> Bytes {
+        let mut out = Vec::with_capacity(256);
+        self.write(&mut out, is_of_rest);
+        exact(out)
+    }
+
+    fn status(self) -> Bytes {
+        let mut out = Vec::with_capacity(256);
+        self.write(&mut out, is_status);
+        out.push(b'}');
+        exact(out)
+    }
+}
+
+fn is_status(name: &str) -> bool {
+    name == "status"
+}
+
+fn is_of_rest(name: &str) -> bool {
+    !matches!(name, "metadata" | "status" | "apiVersion" | "kind")
+}
+
+/// The sections of a typed object.
+pub fn sections<K: Resource>(object: &K) -> Sections {
+    sections_of(&K::api_version(), K::KIND, object.metadata(), Body::Typed(object))
+}
+
+pub(crate) fn sections_of(api_version: &str, kind: &str, metadata: &ObjectMeta, body: Body<'_>) -> Sections {
     let [identity, metadata, managed_fields] = metadata_sections(api_version, kind, metadata);
-    let [rest, mut status] = split(object, |name| match name {
-        "metadata" | "apiVersion" | "kind" => None,
-        "status" => Some(1),
-        _ => Some(0),
-    });
-    status.push(b'}');
-    Sections { identity, metadata, managed_fields, rest: exact(rest), status: exact(status) }
+    Sections { identity, metadata, managed_fields, rest: body.rest(), status: body.status() }
 }
 
 /// As [`sections_of`], where only some top-level fields differ from the object whose sections are `stored`.
-pub(crate) fn changed_sections<T: Serialize>(
+pub(crate) fn changed_sections(
     api_version: &str,
     kind: &str,
     metadata: &ObjectMeta,
-    object: &T,
+    body: Body<'_>,
     differing: &[&str],
     stored: &Sections,
 ) -> Sections {
@@ -93,41 +134,35 @@ pub(crate) fn changed_sections<T: Serialize>(
         [sections.identity, sections.metadata, sections.managed_fields] =
             metadata_sections(api_version, kind, metadata);
     }
-    let has_new_status = differing.contains(&"status");
-    let has_new_rest = differing.iter().any(|name| !matches!(*name, "metadata" | "status"));
-    if has_new_status || has_new_rest {
-        let [rest, mut status] = split(object, |name| match name {
-            "metadata" | "apiVersion" | "kind" => None,
-            "status" => has_new_status.then_some(1),
-            _ => has_new_rest.then_some(0),
-        });
-        if has_new_rest {
-            sections.rest = exact(rest);
-        }
-        if has_new_status {
-            status.push(b'}');
-            sections.status = exact(status);
-        }
+    if differing.iter().any(|name| is_of_rest(name)) {
+        sections.rest = body.rest();
+    }
+    if differing.contains(&"status") {
+        sections.status = body.status();
     }
     sections
 }
 
 /// Identity, metadata and managed fields, which share one buffer.
 fn metadata_sections(api_version: &str, kind: &str, metadata: &ObjectMeta) -> [Bytes; 3] {
-    let [identity, meta, managed] = split(metadata, |name| match name {
-        "name" | "generateName" | "namespace" | "uid" => Some(0),
-        "resourceVersion" | "selfLink" => None,
-        "managedFields" => Some(2),
-        _ => Some(1),
-    });
-    let mut out = Vec::with_capacity(identity.len() + meta.len() + managed.len() + 96);
+    let is_identity = |name: &str| matches!(name, "name" | "generateName" | "namespace" | "uid");
+    let is_managed = |name: &str| name == "managedFields";
+    let is_dropped = |name: &str| matches!(name, "resourceVersion" | "selfLink");
+    let body = Body::Typed(metadata);
+    let mut out = Vec::with_capacity(512);
     head(&mut out, kind, api_version);
-    // What follows begins with a comma, so identity must not be empty.
-    out.extend_from_slice(identity.strip_prefix(b",").unwrap_or(b"\"name\":\"\""));
+    let start = out.len();
+    body.write(&mut out, is_identity);
+    // The comma of the first field gives its place to the brace. What follows begins with a comma, so identity must not
+    // be empty.
+    match out.get_mut(start) {
+        Some(comma) => *comma = b'{',
+        None => out.extend_from_slice(b"{\"name\":\"\""),
+    }
     let identity_end = out.len();
-    out.extend_from_slice(&meta);
+    body.write(&mut out, |name| !is_identity(name) && !is_managed(name) && !is_dropped(name));
     let metadata_end = out.len();
-    out.extend_from_slice(&managed);
+    body.write(&mut out, is_managed);
     out.push(b'}');
     let all = exact(out);
     [all.slice(..identity_end), all.slice(identity_end..metadata_end), all.slice(metadata_end..)]
@@ -143,36 +178,29 @@ fn head(out: &mut Vec<u8>, kind: &str, api_version: &str) {
     write_go(out, kind);
     out.extend_from_slice(b",\"apiVersion\":");
     write_go(out, api_version);
-    out.extend_from_slice(b",\"metadata\":{");
+    out.extend_from_slice(b",\"metadata\":");
 }
 
 /// A typed object as one JSON text with `kind` and `apiVersion` first, `resourceVersion` included when it is set:
 /// what a client sends.
 pub fn to_bytes<K: Resource>(object: &K) -> Vec<u8> {
-    whole(&K::api_version(), K::KIND, object.metadata(), object)
+    whole(&K::api_version(), K::KIND, object.metadata(), Body::Typed(object))
 }
 
-/// One JSON text of anything that serialises as a struct or map of top-level fields.
-pub(crate) fn whole<T: Serialize>(api_version: &str, kind: &str, metadata: &ObjectMeta, object: &T) -> Vec<u8> {
-    let [meta] = split(metadata, |_| Some(0));
-    let [rest, status] = split(object, |name| match name {
-        "metadata" | "apiVersion" | "kind" => None,
-        "status" => Some(1),
-        _ => Some(0),
-    });
-    let mut out = Vec::with_capacity(meta.len() + rest.len() + status.len() + 96);
+/// One JSON text of an object.
+pub(crate) fn whole(api_version: &str, kind: &str, metadata: &ObjectMeta, body: Body<'_>) -> Vec<u8> {
+    let mut out = Vec::with_capacity(1024);
     head(&mut out, kind, api_version);
-    out.extend_from_slice(meta.strip_prefix(b",").unwrap_or_default());
-    out.push(b'}');
-    out.extend_from_slice(&rest);
-    out.extend_from_slice(&status);
+    wire::write(&mut out, metadata);
+    body.write(&mut out, is_of_rest);
+    body.write(&mut out, is_status);
     out.push(b'}');
     out
 }
 
 /// A typed object as a tree with `apiVersion` and `kind`.
 pub fn to_tree<K: Resource>(object: &K) -> Value {
-    let mut tree = serde_json::to_value(object).expect("a typed object has text keys and finite numbers");
+    let mut tree = wire::to_tree(object);
     if let Some(fields) = tree.as_object_mut() {
         fields.insert("apiVersion".to_owned(), Value::String(K::api_version()));
         fields.insert("kind".to_owned(), Value::String(K::KIND.to_owned()));

@@ -9,8 +9,12 @@
 //! **Tour.** [`meta`] the shared types of every kind; [`resource`] what makes a type a kind; [`schema`] the tree that
 //! describes a type; [`decode`] bytes to a pruned tree to a typed value; [`encode`] a typed value to the bytes that are
 //! stored and served; [`field`] paths and errors; [`status`] `metav1.Status`; [`selector`] labels and fields;
+//! [`wire`] values without their types;
 //! [`validation`] the grammars of names and labels; [`patch`] JSON, merge and strategic merge patch; [`opaque`] texts in trees; [`dynamic`]
 //! objects known by schema only.
+
+// `api_type` names this crate as others do.
+extern crate self as apimachinery;
 
 pub mod catalogue;
 pub mod decode;
@@ -25,6 +29,7 @@ pub mod schema;
 pub mod selector;
 pub mod status;
 pub mod validation;
+pub mod wire;
 
 pub use dynamic::DynamicObject;
 pub use resource::{GroupKind, GroupResource, GroupVersionKind, GroupVersionResource, Object, Resource};

@@ -3,18 +3,18 @@
 
 use std::fmt;
 
-use serde::{Serialize, de::DeserializeOwned};
+use serde::de::Error as _;
 use serde_json::Value;
 
+use crate::encode::{Body, changed_sections};
 use crate::meta::ObjectMeta;
 use crate::schema::Schema;
+use crate::wire::{self, Fields, Wire};
 
 /// A typed kind: metadata and the names it is served under.
 ///
 /// The struct holds no `apiVersion` and `kind`: [`crate::encode`] writes them from these constants.
-pub trait Resource:
-    Clone + fmt::Debug + Default + Serialize + DeserializeOwned + Schema + Send + Sync + 'static
-{
+pub trait Resource: Clone + fmt::Debug + Default + PartialEq + Fields + Schema + Send + Sync + 'static {
     /// API group; empty for the core group.
     const GROUP: &'static str;
     /// API version within the group, `v1beta1`.
@@ -35,6 +35,26 @@ pub trait Resource:
     fn api_version() -> String {
         group_version(Self::GROUP, Self::VERSION)
     }
+
+    /// From an object as it is served; `apiVersion` and `kind` are ignored.
+    ///
+    /// # Errors
+    /// Bytes that no server of this kind has written.
+    fn read(bytes: &[u8]) -> Result<Self, serde_json::Error> {
+        let mut object = Self::default();
+        read_into(&mut object, bytes)?;
+        Ok(object)
+    }
+}
+
+/// Reads bytes into a value that has just been made.
+///
+/// # Errors
+/// Bytes that are no text, no JSON, or hold a value of a wrong type.
+pub fn read_into(value: &mut dyn Wire, bytes: &[u8]) -> Result<(), serde_json::Error> {
+    // Checking the whole text once is much cheaper than checking every string of it.
+    let text = std::str::from_utf8(bytes).map_err(serde_json::Error::custom)?;
+    wire::read(value, text).map_err(serde_json::Error::custom)
 }
 
 /// `group/version`, or `version` for the core group.
@@ -143,11 +163,13 @@ impl<K: Resource> Object for K {
     }
 
     fn from_tree(tree: Value) -> Result<Self, serde_json::Error> {
-        serde_json::from_value(tree)
+        let mut object = Self::default();
+        wire::read_tree(&mut object, tree).map_err(serde_json::Error::custom)?;
+        Ok(object)
     }
 
     fn from_served(bytes: &[u8]) -> Result<Self, serde_json::Error> {
-        serde_json::from_slice(bytes)
+        Self::read(bytes)
     }
 
     fn take_status(&mut self, from: Self) -> bool {
@@ -166,7 +188,7 @@ impl<K: Resource> Object for K {
         match self.differing_fields(old) {
             Some(differing) => {
                 let metadata = Resource::metadata(self);
-                crate::encode::changed_sections(&K::api_version(), K::KIND, metadata, self, &differing, stored)
+                changed_sections(&K::api_version(), K::KIND, metadata, Body::Typed(self), &differing, stored)
             }
             None => self.encode(),
         }

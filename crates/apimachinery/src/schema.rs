@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The tree that describes a type: the one source of decoding checks, patches, OpenAPI and `explain`.
 //!
-//! Trees of typed kinds come from `#[derive(Schema)]` and are static; trees of kinds known by a table are built once
+//! Trees of typed kinds come from `#[api_type]` and are static; trees of kinds known by a table are built once
 //! and leaked. Recursion is broken by [`ObjectRef`], which resolves lazily.
 
 mod meta;

@@ -3,66 +3,54 @@
 
 use std::fmt::{self, Write as _};
 
-use serde::{Deserialize, Serialize};
+use api_derive::api_type;
 
 use crate::field::FieldError;
 use crate::resource::{GroupKind, GroupResource};
 
 /// `metav1.Status`. As an error it displays its message.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type(no_schema)]
 pub struct Status {
     /// `Success` or `Failure`.
+    #[schema(always)]
     pub status: String,
     /// Text for a person.
-    #[serde(skip_serializing_if = "String::is_empty")]
     pub message: String,
     /// Machine-readable reason; see [`reason`].
-    #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
     /// More about the reason.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub details: Option<StatusDetails>,
     /// HTTP code.
+    #[schema(always)]
     pub code: u16,
 }
 
 /// Details of a [`Status`].
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type(no_schema)]
 pub struct StatusDetails {
     /// Name of the object.
-    #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
     /// Group of the kind or resource.
-    #[serde(skip_serializing_if = "String::is_empty")]
     pub group: String,
     /// Kind or resource.
-    #[serde(skip_serializing_if = "String::is_empty")]
     pub kind: String,
     /// Uid of the object.
-    #[serde(skip_serializing_if = "String::is_empty")]
     pub uid: String,
     /// Single causes, field by field.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub causes: Vec<StatusCause>,
     /// When to try again, in seconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_after_seconds: Option<u32>,
 }
 
 /// One cause.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type(no_schema)]
+#[derive(Eq)]
 pub struct StatusCause {
     /// Machine-readable reason.
-    #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
     /// Text for a person.
-    #[serde(skip_serializing_if = "String::is_empty")]
     pub message: String,
     /// Path of the field.
-    #[serde(skip_serializing_if = "String::is_empty")]
     pub field: String,
 }
 

@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use apimachinery::Resource;
 use apimachinery::meta::{DeleteOptions, ListMeta, ObjectMeta, Preconditions};
+use apimachinery::wire::{self, Fields as _};
 use bytes::Bytes;
 use http::Method;
 use http_body_util::BodyExt;
@@ -348,7 +349,7 @@ impl<K: Readable> Api<K> {
             propagation_policy: propagation.map(str::to_owned),
             ..DeleteOptions::default()
         };
-        match request::send(&self.context, Method::DELETE, self.path_of(metadata), delete_body(&options)?).await {
+        match request::send(&self.context, Method::DELETE, self.path_of(metadata), delete_body(&options)).await {
             Err(error) if !error.is_not_found() => Err(error),
             _ => Ok(()),
         }
@@ -356,7 +357,7 @@ impl<K: Readable> Api<K> {
 
     /// Deletes an object. `Ok` also when it only got a deletion timestamp; 404 is an error.
     pub async fn delete(&self, name: &str, options: &DeleteOptions) -> Result<(), Error> {
-        let body = delete_body(options)?;
+        let body = delete_body(options);
         request::send(&self.context, Method::DELETE, self.path_of_name(name), body).await.map(drop)
     }
 
@@ -364,30 +365,20 @@ impl<K: Readable> Api<K> {
     pub async fn delete_collection(&self, selection: &ListOptions, options: &DeleteOptions) -> Result<(), Error> {
         let mut path = self.collection_path();
         selection.push(&mut path);
-        request::send(&self.context, Method::DELETE, path, delete_body(options)?).await.map(drop)
+        request::send(&self.context, Method::DELETE, path, delete_body(options)).await.map(drop)
     }
 }
 
-fn delete_body(options: &DeleteOptions) -> Result<Option<(&'static str, Vec<u8>)>, Error> {
+fn delete_body(options: &DeleteOptions) -> Option<(&'static str, Vec<u8>)> {
     if *options == DeleteOptions::default() {
-        return Ok(None);
+        return None;
     }
-    Ok(Some((JSON, with_kind("v1", "DeleteOptions", options)?)))
-}
-
-/// A value as one JSON text with `kind` and `apiVersion` in front.
-fn with_kind(api_version: &str, kind: &str, value: &impl serde::Serialize) -> Result<Vec<u8>, Error> {
-    let value = serde_json::to_vec(value).map_err(unwritable)?;
-    let Some(fields) = value.strip_prefix(b"{") else {
-        return Err(Error::Decode(format!("a {kind} is written as an object")));
-    };
-    let mut bytes = Vec::with_capacity(value.len() + 64);
-    bytes.extend_from_slice(format!("{{\"kind\":\"{kind}\",\"apiVersion\":\"{api_version}\"").as_bytes());
-    if fields != b"}" {
-        bytes.push(b',');
+    let mut bytes = br#"{"kind":"DeleteOptions","apiVersion":"v1""#.to_vec();
+    for position in 0..options.fields().len() {
+        wire::write_field(&mut bytes, options, position);
     }
-    bytes.extend_from_slice(fields);
-    Ok(bytes)
+    bytes.push(b'}');
+    Some((JSON, bytes))
 }
 
 impl<K: Resource> Api<K> {

@@ -9,18 +9,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use apimachinery::Resource;
 use apimachinery::meta::ObjectMeta;
+use apimachinery::resource::read_into;
+use apimachinery::wire::{Wire, api_type};
 use bytes::{Bytes, BytesMut};
 use memchr::memmem;
 use rustc_hash::FxHashMap;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::api::{CLUSTER_ANNOTATION, Error};
 use crate::request::Answer;
 
 /// What can be read from an API server: every [`Resource`], and [`PartialObject`] of any kind.
-pub trait Readable: Clone + std::fmt::Debug + DeserializeOwned + Send + Sync + 'static {
+pub trait Readable: Clone + std::fmt::Debug + Send + Sync + 'static {
     /// Metadata.
     fn object_meta(&self) -> &ObjectMeta;
 
@@ -28,9 +30,7 @@ pub trait Readable: Clone + std::fmt::Debug + DeserializeOwned + Send + Sync + '
     fn object_meta_mut(&mut self) -> &mut ObjectMeta;
 
     /// Reads an object from its bytes. A type that holds nothing but metadata reads [`metadata`] only.
-    fn read(bytes: &[u8]) -> Result<Self, Error> {
-        read(bytes)
-    }
+    fn read(bytes: &[u8]) -> Result<Self, Error>;
 }
 
 impl<K: Resource> Readable for K {
@@ -41,11 +41,14 @@ impl<K: Resource> Readable for K {
     fn object_meta_mut(&mut self) -> &mut ObjectMeta {
         self.metadata_mut()
     }
+
+    fn read(bytes: &[u8]) -> Result<Self, Error> {
+        Resource::read(bytes).map_err(|error| Error::Decode(error.to_string()))
+    }
 }
 
 /// The metadata of an object of any kind; the rest of it is skipped when it is read.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[api_type(no_schema)]
 pub struct PartialObject {
     /// Metadata.
     pub metadata: ObjectMeta,
@@ -210,10 +213,15 @@ impl DecodeCache {
 }
 
 /// Reads an object; `apiVersion` and `kind` are ignored.
-pub(crate) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Error> {
-    // Checking the whole text once is much cheaper than checking every string of it.
-    let text = std::str::from_utf8(bytes).map_err(|error| Error::Decode(error.to_string()))?;
-    serde_json::from_str(text).map_err(|error| Error::Decode(error.to_string()))
+pub(crate) fn read<T: Wire + Default>(bytes: &[u8]) -> Result<T, Error> {
+    let mut value = T::default();
+    read_into(&mut value, bytes).map_err(|error| Error::Decode(error.to_string()))?;
+    Ok(value)
+}
+
+/// Reads what is no API type.
+pub(crate) fn read_any<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Error> {
+    serde_json::from_slice(bytes).map_err(|error| Error::Decode(error.to_string()))
 }
 
 /// Hash of the uid, and the resource version, if the object begins with them as Go's encoder writes it.

@@ -111,5 +111,5 @@ pub async fn preferred_resources(context: &Context, cluster: &str) -> Result<(Ve
 }
 
 async fn get<T: serde::de::DeserializeOwned>(context: &Context, path: String) -> Result<T, Error> {
-    decode::read(&request::send(context, Method::GET, path, None).await?)
+    decode::read_any(&request::send(context, Method::GET, path, None).await?)
 }

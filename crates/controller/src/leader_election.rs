@@ -56,7 +56,7 @@ struct Record {
 
 impl Record {
     fn read(bytes: &[u8]) -> Result<Self, Error> {
-        let lease: Value = decode::read(bytes)?;
+        let lease: Value = decode::read_any(bytes)?;
         let spec = &lease["spec"];
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         Ok(Self {

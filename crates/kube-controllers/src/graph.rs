@@ -5,66 +5,58 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use apimachinery::meta::{ObjectMeta, OwnerReference, Time};
-use apimachinery::resource::group_version;
+use apimachinery::resource::{group_version, read_into};
+use apimachinery::wire::api_type;
 use controller::discovery::ServedResource;
 use controller::{
     Api, CLUSTER_ANNOTATION, Change, Error, Index, ListOptions, ObjectKey, Readable, Reflector, Store, decode,
 };
 use process::Context;
-use serde::Deserialize;
 
 /// An object as far as its life and death go. Everything else is skipped when it is read, since every object of every
 /// cluster is kept here.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(from = "Wire")]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Node {
     metadata: ObjectMeta,
 }
 
-#[derive(Deserialize)]
-struct Wire {
-    #[serde(default)]
-    metadata: WireMetadata,
+/// The part of an object that is read.
+#[api_type(no_schema)]
+struct Part {
+    metadata: PartOfMetadata,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct WireMetadata {
+#[api_type(no_schema)]
+struct PartOfMetadata {
     name: String,
     namespace: String,
     uid: String,
     resource_version: String,
     deletion_timestamp: Option<Time>,
-    annotations: Option<WireAnnotations>,
+    annotations: PartOfAnnotations,
     owner_references: Vec<OwnerReference>,
     finalizers: Vec<String>,
 }
 
-#[derive(Deserialize)]
-struct WireAnnotations {
-    #[serde(rename = "terrarium.dev/cluster")]
+#[api_type(no_schema)]
+struct PartOfAnnotations {
+    #[schema(rename = "terrarium.dev/cluster")]
     cluster: Option<String>,
 }
 
-impl From<Wire> for Node {
-    fn from(wire: Wire) -> Self {
-        wire.metadata.into()
-    }
-}
-
-impl From<WireMetadata> for Node {
-    fn from(wire: WireMetadata) -> Self {
+impl From<PartOfMetadata> for Node {
+    fn from(part: PartOfMetadata) -> Self {
         let mut metadata = ObjectMeta {
-            name: wire.name,
-            namespace: wire.namespace,
-            uid: wire.uid,
-            resource_version: wire.resource_version,
-            deletion_timestamp: wire.deletion_timestamp,
-            owner_references: wire.owner_references,
-            finalizers: wire.finalizers,
+            name: part.name,
+            namespace: part.namespace,
+            uid: part.uid,
+            resource_version: part.resource_version,
+            deletion_timestamp: part.deletion_timestamp,
+            owner_references: part.owner_references,
+            finalizers: part.finalizers,
             ..ObjectMeta::default()
         };
-        if let Some(cluster) = wire.annotations.and_then(|annotations| annotations.cluster) {
+        if let Some(cluster) = part.annotations.cluster {
             metadata.annotations.insert(CLUSTER_ANNOTATION.to_owned(), cluster);
         }
         Self { metadata }
@@ -81,11 +73,13 @@ impl Readable for Node {
     }
 
     fn read(bytes: &[u8]) -> Result<Self, Error> {
-        let read = match decode::metadata(bytes) {
-            Some(metadata) => serde_json::from_slice::<WireMetadata>(&metadata).map(Self::from),
-            None => serde_json::from_slice::<Self>(bytes),
-        };
-        read.map_err(|error| Error::Decode(error.to_string()))
+        let mut part = Part::default();
+        match decode::metadata(bytes) {
+            Some(metadata) => read_into(&mut part.metadata, &metadata),
+            None => read_into(&mut part, bytes),
+        }
+        .map_err(|error| Error::Decode(error.to_string()))?;
+        Ok(part.metadata.into())
     }
 }
 

@@ -124,7 +124,7 @@ pub async fn create_until(admin: &Context, expiration: DateTime<Utc>) -> Result<
 }
 
 fn typed<K: Resource>(value: Value) -> K {
-    serde_json::from_value(value).expect("an object that fits its type")
+    apimachinery::wire::from_tree(value).expect("an object that fits its type")
 }
 
 #[cfg(test)]

@@ -334,5 +334,6 @@ impl std::fmt::Display for Failure {
 /// A typed object of Kubernetes from its fields.
 pub(crate) fn typed<K: apimachinery::Resource>(fields: serde_json::Value) -> K {
     // Only literals of this crate come here.
-    serde_json::from_value(fields).unwrap_or_else(|error| panic!("a {} of ours is malformed: {error}", K::KIND))
+    <K as apimachinery::Object>::from_tree(fields)
+        .unwrap_or_else(|error| panic!("a {} of ours is malformed: {error}", K::KIND))
 }

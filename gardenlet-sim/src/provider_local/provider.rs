@@ -141,7 +141,7 @@ impl Provider {
         if shoots.get(technical_id).is_some_and(|(read, _)| *read == version(&cluster)) {
             return Ok(());
         }
-        let Ok(shoot) = serde_json::from_str::<Shoot>(cluster.spec.shoot.0.text()) else { return Ok(()) };
+        let Ok(shoot) = Shoot::read(cluster.spec.shoot.0.text().as_bytes()) else { return Ok(()) };
         shoots.insert(technical_id.to_owned(), (version(&cluster), Arc::new(shoot)));
         Ok(())
     }

@@ -1,38 +1,109 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `#[derive(Schema)]`: an `apimachinery::schema` tree from a serde struct.
+//! `#[api_type]`: a struct of an API, told once.
 //!
-//! One source: JSON names and emit rules are read from the struct's `#[serde(...)]` attributes, descriptions from its
-//! doc comments; `#[schema(...)]` adds what serde does not know: `required`, `deprecated`, `preserve_unknown`,
-//! `atomic`, `granular`, `merge_key = "name"`, `patch_strategy = "merge"`, `list_type = "map"`, `list_map_key = "name"`
-//! (repeatable), `protobuf = 3`. On the struct, `#[schema(name = "Condition")]` sets a Go name that differs from Rust's.
-//! The deriving crate has a function `crate::go_package(module_path) -> &'static str` that names the Go package.
+//! It implements `Clone`, `Debug`, `Default`, `PartialEq`, `Serialize`, `Deserialize`, `apimachinery::wire::Fields` and
+//! `apimachinery::schema::Schema`. Names in JSON are the fields' in camel case. What is left out when it is empty follows
+//! from the type: an `Option` always; a text, number, truth value, list or map unless the API demands it (`required`); a
+//! struct never. Descriptions are the doc comments.
+//!
+//! `#[schema(...)]` on a field says what the type does not: `rename = "volumeID"`, `always` or `omit_empty` for another
+//! rule than that above, `required`, `deprecated`, `preserve_unknown`, `atomic`, `granular`, `merge_key = "name"`,
+//! `patch_strategy = "merge"`, `list_type = "map"`, `list_map_key = "name"` (repeatable), `protobuf = 3`. On the struct,
+//! `#[schema(name = "Condition")]` sets a Go name that differs from Rust's.
+//! The crate has a function `crate::go_package(module_path) -> &'static str` that names the Go package, unless
+//! `#[api_type(no_schema)]` leaves the schema out.
+//!
+//! The implementations are plain functions, compiled where the struct is and nowhere else: the standard derives mark
+//! theirs `#[inline]`, so that every crate that copies or compares a Shoot compiles that again.
 //!
 //! **Invariants.** Only structs with named fields; an unknown attribute is a compile error.
 
+mod implementations;
+
 use proc_macro::TokenStream;
 use quote::quote;
-use syn::{Attribute, Data, DeriveInput, Expr, Fields, Lit, LitInt, LitStr, Meta, parse_macro_input};
+use syn::{Attribute, Expr, Fields, ItemStruct, Lit, LitInt, LitStr, Meta, Type, parse_macro_input};
 
-/// Derives `apimachinery::schema::Schema`.
-#[proc_macro_derive(Schema, attributes(schema))]
-pub fn derive_schema(input: TokenStream) -> TokenStream {
-    let input = parse_macro_input!(input as DeriveInput);
-    expand(&input).unwrap_or_else(syn::Error::into_compile_error).into()
+/// Makes a struct a type of an API.
+#[proc_macro_attribute]
+pub fn api_type(arguments: TokenStream, input: TokenStream) -> TokenStream {
+    let has_schema = arguments.is_empty();
+    if !has_schema && arguments.to_string() != "no_schema" {
+        return quote!(compile_error! { "the only argument is `no_schema`" }).into();
+    }
+    let input = parse_macro_input!(input as ItemStruct);
+    expand(input, has_schema).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
-fn expand(input: &DeriveInput) -> syn::Result<proc_macro2::TokenStream> {
-    let Data::Struct(data) = &input.data else {
-        return Err(syn::Error::new_spanned(input, "Schema can only be derived for structs"));
+fn expand(mut input: ItemStruct, has_schema: bool) -> syn::Result<proc_macro2::TokenStream> {
+    let Fields::Named(named) = &input.fields else {
+        return Err(syn::Error::new_spanned(input, "an API type has named fields"));
     };
-    let Fields::Named(named) = &data.fields else {
-        return Err(syn::Error::new_spanned(input, "Schema needs named fields"));
-    };
+    let members = named.named.iter().map(Member::of).collect::<syn::Result<Vec<_>>>()?;
+    let implementations = implementations::of(&input.ident, &members);
+    let schema = if has_schema { Some(schema(&input, &members)?) } else { None };
+    input.attrs.retain(|attribute| !attribute.path().is_ident("schema"));
+    for field in &mut input.fields {
+        field.attrs.retain(|attribute| !attribute.path().is_ident("schema"));
+    }
+    Ok(quote! {
+        #input
+        #implementations
+        #schema
+    })
+}
+
+/// A field of the struct.
+struct Member {
+    ident: syn::Ident,
+    type_: Type,
+    /// Name in JSON.
+    name: String,
+    description: String,
+    emit: Emit,
+    facts: Facts,
+}
+
+/// When a field is written.
+#[derive(Clone, Copy, PartialEq)]
+enum Emit {
+    Always,
+    OmitEmpty,
+    Pointer,
+}
+
+impl Member {
+    fn of(field: &syn::Field) -> syn::Result<Self> {
+        let facts = facts(&field.attrs)?;
+        let ident = field.ident.clone().expect("fields are named");
+        let plain = ident.to_string();
+        let name = facts.rename.clone().unwrap_or_else(|| camel_case(plain.trim_start_matches("r#")));
+        let emit = facts.emit.unwrap_or_else(|| emit(&field.ty, facts.required));
+        Ok(Self { ident, type_: field.ty.clone(), name, description: doc(&field.attrs), emit, facts })
+    }
+}
+
+/// The rule of Go's types: pointers are left out when they are nil, scalars and containers when they are empty unless
+/// they are required, structs never.
+fn emit(type_: &Type, required: bool) -> Emit {
+    let Type::Path(path) = type_ else { return Emit::Always };
+    let name = path.path.segments.last().map(|segment| segment.ident.to_string()).unwrap_or_default();
+    match name.as_str() {
+        "Option" => Emit::Pointer,
+        "String" | "Vec" | "BTreeMap" | "bool" | "u16" | "u32" | "i32" | "i64" | "f64" | "ByteString" if !required => {
+            Emit::OmitEmpty
+        }
+        _ => Emit::Always,
+    }
+}
+
+fn schema(input: &ItemStruct, members: &[Member]) -> syn::Result<proc_macro2::TokenStream> {
     let name = &input.ident;
     let text = facts(&input.attrs)?.name.unwrap_or_else(|| name.to_string());
     let description = doc(&input.attrs);
-    let fields = named.named.iter().map(field).collect::<syn::Result<Vec<_>>>()?;
+    let fields = members.iter().map(field);
     // Servers put a new status into an object without looking at the rest of it.
-    let has_status = named.named.iter().any(|field| field.ident.as_ref().is_some_and(|ident| ident == "status"));
+    let has_status = members.iter().any(|member| member.ident == "status");
     let take_status = has_status.then(|| {
         quote! {
             fn take_status(&mut self, from: Self) -> bool {
@@ -42,8 +113,8 @@ fn expand(input: &DeriveInput) -> syn::Result<proc_macro2::TokenStream> {
         }
     });
     // Of an object, servers and clients write only the parts that differ.
-    let is_object = named.named.iter().any(|field| field.ident.as_ref().is_some_and(|ident| ident == "metadata"));
-    let differing_fields = if is_object { Some(differing_fields(&named.named)?) } else { None };
+    let is_object = members.iter().any(|member| member.ident == "metadata");
+    let differing_fields = is_object.then(|| differing_fields(members));
     Ok(quote! {
         impl apimachinery::schema::Schema for #name {
             #take_status
@@ -67,57 +138,30 @@ fn expand(input: &DeriveInput) -> syn::Result<proc_macro2::TokenStream> {
     })
 }
 
-#[derive(Default)]
-struct Facts {
-    name: Option<String>,
-    rename: Option<String>,
-    skip: Option<String>,
-    required: bool,
-    deprecated: bool,
-    preserve_unknown: bool,
-    merge_key: Option<String>,
-    patch_strategy: Option<String>,
-    topology: Option<&'static str>,
-    list_map_keys: Vec<String>,
-    protobuf: Option<u32>,
-}
-
-fn differing_fields<'a>(fields: impl IntoIterator<Item = &'a syn::Field>) -> syn::Result<proc_macro2::TokenStream> {
-    let mut comparisons = Vec::new();
-    for field in fields {
-        let name = wire_name(field, &facts(&field.attrs)?);
-        let ident = &field.ident;
-        comparisons.push(quote! {
+fn differing_fields(members: &[Member]) -> proc_macro2::TokenStream {
+    let comparisons = members.iter().map(|Member { ident, name, .. }| {
+        quote! {
             if self.#ident != other.#ident {
                 differing.push(#name);
             }
-        });
-    }
-    Ok(quote! {
+        }
+    });
+    quote! {
         fn differing_fields(&self, other: &Self) -> Option<Vec<&'static str>> {
             let mut differing = Vec::new();
             #(#comparisons)*
             Some(differing)
         }
-    })
+    }
 }
 
-/// The field's name in JSON.
-fn wire_name(field: &syn::Field, facts: &Facts) -> String {
-    let ident = field.ident.as_ref().expect("fields are named").to_string();
-    facts.rename.clone().unwrap_or_else(|| camel_case(ident.trim_start_matches("r#")))
-}
-
-fn field(field: &syn::Field) -> syn::Result<proc_macro2::TokenStream> {
-    let facts = facts(&field.attrs)?;
-    let name = wire_name(field, &facts);
-    let description = doc(&field.attrs);
-    let node = &field.ty;
+fn field(member: &Member) -> proc_macro2::TokenStream {
+    let Member { type_: node, name, description, facts, .. } = member;
     let required = facts.required;
-    let emit = match facts.skip.as_deref() {
-        None => quote!(Always),
-        Some("Option::is_none") => quote!(Pointer),
-        Some(_) => quote!(OmitEmpty),
+    let emit = match member.emit {
+        Emit::Always => quote!(Always),
+        Emit::Pointer => quote!(Pointer),
+        Emit::OmitEmpty => quote!(OmitEmpty),
     };
     let merge_key = option(facts.merge_key.as_deref());
     let patch_strategy = option(facts.patch_strategy.as_deref());
@@ -129,7 +173,7 @@ fn field(field: &syn::Field) -> syn::Result<proc_macro2::TokenStream> {
     } else {
         quote!(None)
     };
-    Ok(quote! {
+    quote! {
         apimachinery::schema::Field {
             name: #name,
             description: #description,
@@ -144,32 +188,40 @@ fn field(field: &syn::Field) -> syn::Result<proc_macro2::TokenStream> {
             deprecated: #deprecated,
             protobuf: #protobuf,
         }
-    })
+    }
 }
 
 fn option(value: Option<&str>) -> proc_macro2::TokenStream {
     if let Some(value) = value { quote!(Some(#value)) } else { quote!(None) }
 }
 
+/// What `#[schema(...)]` says.
+#[derive(Default)]
+struct Facts {
+    name: Option<String>,
+    rename: Option<String>,
+    emit: Option<Emit>,
+    required: bool,
+    deprecated: bool,
+    preserve_unknown: bool,
+    merge_key: Option<String>,
+    patch_strategy: Option<String>,
+    topology: Option<&'static str>,
+    list_map_keys: Vec<String>,
+    protobuf: Option<u32>,
+}
+
 fn facts(attributes: &[Attribute]) -> syn::Result<Facts> {
     let mut facts = Facts::default();
     for attribute in attributes {
-        if attribute.path().is_ident("serde") {
-            attribute.parse_nested_meta(|meta| {
-                if meta.path.is_ident("rename") {
-                    facts.rename = Some(meta.value()?.parse::<LitStr>()?.value());
-                } else if meta.path.is_ident("skip_serializing_if") {
-                    facts.skip = Some(meta.value()?.parse::<LitStr>()?.value());
-                } else if meta.input.peek(syn::Token![=]) {
-                    meta.value()?.parse::<Expr>()?;
-                }
-                Ok(())
-            })?;
-        } else if attribute.path().is_ident("schema") {
+        if attribute.path().is_ident("schema") {
             attribute.parse_nested_meta(|meta| {
                 let word = meta.path.get_ident().map(ToString::to_string).unwrap_or_default();
                 match word.as_str() {
                     "name" => facts.name = Some(meta.value()?.parse::<LitStr>()?.value()),
+                    "rename" => facts.rename = Some(meta.value()?.parse::<LitStr>()?.value()),
+                    "always" => facts.emit = Some(Emit::Always),
+                    "omit_empty" => facts.emit = Some(Emit::OmitEmpty),
                     "required" => facts.required = true,
                     "deprecated" => facts.deprecated = true,
                     "preserve_unknown" => facts.preserve_unknown = true,

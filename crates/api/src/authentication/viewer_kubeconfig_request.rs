@@ -3,15 +3,13 @@
 //!
 //! Source: pkg/apis/authentication/v1alpha1 @ v1.120.0; names, types and order of the fields are the public API's.
 
-use api_derive::Schema;
+use api_derive::api_type;
 use apimachinery::meta::*;
-use serde::{Deserialize, Serialize};
 
 use crate::impl_resource;
 
 /// A request for a kubeconfig that may read.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct ViewerKubeconfigRequest {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
@@ -24,17 +22,14 @@ pub struct ViewerKubeconfigRequest {
 }
 
 /// What a ViewerKubeconfigRequest is to be.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct ViewerKubeconfigRequestSpec {
     /// Seconds for which the kubeconfig is valid; at least 10 minutes. Default: 1 hour.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub expiration_seconds: Option<i64>,
 }
 
 /// What is known of a ViewerKubeconfigRequest.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct ViewerKubeconfigRequestStatus {
     /// The kubeconfig.
     #[schema(required)]

@@ -3,17 +3,14 @@
 //!
 //! Source: pkg/apis/core/v1beta1 @ v1.120.0; names, types and order of the fields are the public API's.
 
-use api_derive::Schema;
+use api_derive::api_type;
 use apimachinery::meta::*;
-use serde::{Deserialize, Serialize};
 
 use super::common::*;
-use crate::encoding::is_zero;
 use crate::impl_resource;
 
 /// A bucket for backups at an infrastructure provider.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct BackupBucket {
     /// Metadata of the object.
     #[schema(required)]
@@ -27,8 +24,7 @@ pub struct BackupBucket {
 }
 
 /// Where a bucket is.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct BackupBucketProvider {
     /// Provider of the bucket.
     #[schema(required)]
@@ -39,20 +35,16 @@ pub struct BackupBucketProvider {
 }
 
 /// What a BackupBucket is to be.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct BackupBucketSpec {
     /// Provider and region of the bucket.
     #[schema(required)]
     pub provider: BackupBucketProvider,
     /// Settings for the bucket, in the provider's format.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub provider_config: Option<RawExtension>,
     /// Seed whose gardenlet manages the bucket.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub seed_name: Option<String>,
     /// Credentials for the bucket.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub credentials_ref: Option<crate::kubernetes::core::ObjectReference>,
     /// Secret with the credentials for the bucket.
     #[schema(required, deprecated)]
@@ -60,23 +52,17 @@ pub struct BackupBucketSpec {
 }
 
 /// What is known of a BackupBucket.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct BackupBucketStatus {
     /// What the provider's extension tells of the bucket, in its own format.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub provider_status: Option<RawExtension>,
     /// The operation that runs, or the last one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_operation: Option<LastOperation>,
     /// The last error.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_error: Option<LastError>,
     /// Generation of the specification that was acted on last.
-    #[serde(skip_serializing_if = "is_zero")]
     pub observed_generation: i64,
     /// Secret with credentials that the provider's extension made.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub generated_secret_ref: Option<crate::kubernetes::core::SecretReference>,
 }
 

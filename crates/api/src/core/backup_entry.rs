@@ -3,17 +3,14 @@
 //!
 //! Source: pkg/apis/core/v1beta1 @ v1.120.0; names, types and order of the fields are the public API's.
 
-use api_derive::Schema;
+use api_derive::api_type;
 use apimachinery::meta::*;
-use serde::{Deserialize, Serialize};
 
 use super::common::*;
-use crate::encoding::is_zero;
 use crate::impl_resource;
 
 /// The place of one Shoot's backups within a BackupBucket.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct BackupEntry {
     /// Metadata of the object.
     #[schema(required)]
@@ -25,35 +22,27 @@ pub struct BackupEntry {
 }
 
 /// What a BackupEntry is to be.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct BackupEntrySpec {
     /// BackupBucket that holds the entry.
     #[schema(required)]
     pub bucket_name: String,
     /// Seed whose gardenlet manages the entry.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub seed_name: Option<String>,
 }
 
 /// What is known of a BackupEntry.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct BackupEntryStatus {
     /// The operation that runs, or the last one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_operation: Option<LastOperation>,
     /// The last error.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_error: Option<LastError>,
     /// Generation of the specification that was acted on last.
-    #[serde(skip_serializing_if = "is_zero")]
     pub observed_generation: i64,
     /// Seed that manages the entry at present; differs from the specification during a migration.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub seed_name: Option<String>,
     /// When the migration to another Seed began.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub migration_start_time: Option<Time>,
 }
 

@@ -5,13 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use api_derive::Schema;
+use api_derive::api_type;
 use apimachinery::meta::*;
-use serde::{Deserialize, Serialize};
 
 /// An access restriction that is offered.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct AccessRestriction {
     /// Name of the restriction.
     #[schema(required)]
@@ -19,35 +17,28 @@ pub struct AccessRestriction {
 }
 
 /// A zone of a region.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct AvailabilityZone {
     /// Name of the zone.
     #[schema(required)]
     pub name: String,
     /// Machine types that the zone does not have.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unavailable_machine_types: Vec<String>,
     /// Volume types that the zone does not have.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unavailable_volume_types: Vec<String>,
 }
 
 /// Where backups of etcd go.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct Backup {
     /// Provider of the object store. Cannot be changed.
     #[schema(required)]
     pub provider: String,
     /// Settings in the format of the provider's extension.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub provider_config: Option<RawExtension>,
     /// Region of the object store. Cannot be changed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub region: Option<String>,
     /// Credentials for the object store: a Secret or a WorkloadIdentity.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub credentials_ref: Option<crate::kubernetes::core::ObjectReference>,
     /// Secret with the credentials for the object store.
     #[schema(required, deprecated)]
@@ -55,32 +46,26 @@ pub struct Backup {
 }
 
 /// Settings of a CloudProfile for Bastions.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct Bastion {
     /// Image of bastions.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub machine_image: Option<BastionMachineImage>,
     /// Machine type of bastions.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub machine_type: Option<BastionMachineType>,
 }
 
 /// Image of bastions.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct BastionMachineImage {
     /// Name of the image.
     #[schema(required)]
     pub name: String,
     /// Version of the image.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
 }
 
 /// Machine type of bastions.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct BastionMachineType {
     /// Name of the machine type.
     #[schema(required)]
@@ -88,20 +73,17 @@ pub struct BastionMachineType {
 }
 
 /// A container runtime interface.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct CRI {
     /// Name of the container runtime interface: containerd.
     #[schema(required)]
     pub name: String,
     /// Further container runtimes on the nodes, such as gVisor.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub container_runtimes: Vec<ContainerRuntime>,
 }
 
 /// A capability that machines and images can have.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct CapabilityDefinition {
     /// Name of the capability.
     #[schema(required)]
@@ -112,8 +94,7 @@ pub struct CapabilityDefinition {
 }
 
 /// Reference to a CloudProfile or NamespacedCloudProfile.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct CloudProfileReference {
     /// CloudProfile or NamespacedCloudProfile.
     #[schema(required)]
@@ -124,11 +105,9 @@ pub struct CloudProfileReference {
 }
 
 /// What a CloudProfile is to be.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct CloudProfileSpec {
     /// Certificates that every node trusts, in PEM.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub ca_bundle: Option<String>,
     /// Versions of Kubernetes that may be used.
     #[schema(required)]
@@ -140,35 +119,28 @@ pub struct CloudProfileSpec {
     #[schema(required, merge_key = "name", patch_strategy = "merge")]
     pub machine_types: Vec<MachineType>,
     /// Settings of the provider, in its own format.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub provider_config: Option<RawExtension>,
     /// Regions with their zones.
     #[schema(required, merge_key = "name", patch_strategy = "merge")]
     pub regions: Vec<Region>,
     /// Labels that Seeds must have to take Shoots of this profile.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub seed_selector: Option<SeedSelector>,
     /// Provider that the profile is for.
     #[schema(required)]
     pub r#type: String,
     /// Volume types.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(merge_key = "name", patch_strategy = "merge")]
     pub volume_types: Vec<VolumeType>,
     /// Image and machine type of bastions.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub bastion: Option<Bastion>,
     /// Limits for Shoots of this profile.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub limits: Option<Limits>,
     /// Capabilities that machine types and images can have.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub capabilities: Vec<CapabilityDefinition>,
 }
 
 /// One aspect of an object's state.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct Condition {
     /// Type of the condition.
     #[schema(required)]
@@ -189,57 +161,47 @@ pub struct Condition {
     #[schema(required)]
     pub message: String,
     /// Codes of the errors that are known to cause it.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub codes: Vec<String>,
 }
 
 /// A container runtime of a worker pool.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct ContainerRuntime {
     /// Type of the runtime, the name of its extension.
     #[schema(required)]
     pub r#type: String,
     /// Settings of the runtime, in its extension's format.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub provider_config: Option<RawExtension>,
 }
 
 /// A version with its classification and the instant at which it expires.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct ExpirableVersion {
     /// The version.
     #[schema(required)]
     pub version: String,
     /// When the version expires; from then on it cannot be chosen and is left in maintenance.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(deprecated)]
     pub expiration_date: Option<Time>,
     /// preview, supported or deprecated.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(deprecated)]
     pub classification: Option<String>,
 }
 
 /// An extension that a Shoot asks for.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct Extension {
     /// Type of the extension.
     #[schema(required)]
     pub r#type: String,
     /// Settings of the extension, in its own format.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub provider_config: Option<RawExtension>,
     /// Whether an extension that is enabled for every Shoot is switched off.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub disabled: Option<bool>,
 }
 
 /// The instance of Gardener that worked on an object last.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct Gardener {
     /// Identifier of the instance, the name of its container.
     #[schema(required)]
@@ -253,48 +215,40 @@ pub struct Gardener {
 }
 
 /// In-place updates to this version of an image.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct InPlaceUpdates {
     /// Whether nodes can be updated to this version in place.
     #[schema(required)]
     pub supported: bool,
     /// Least version from which nodes can be updated in place.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub min_version_for_update: Option<String>,
 }
 
 /// Kubernetes in a CloudProfile.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct KubernetesSettings {
     /// Versions that may be used.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(merge_key = "version", patch_strategy = "merge")]
     pub versions: Vec<ExpirableVersion>,
 }
 
 /// An error of the last operation.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct LastError {
     /// What went wrong.
     #[schema(required)]
     pub description: String,
     /// Task of the operation that failed.
-    #[serde(rename = "taskID", skip_serializing_if = "Option::is_none")]
+    #[schema(rename = "taskID")]
     pub task_id: Option<String>,
     /// Codes of the kinds of error, ERR_INFRA_UNAUTHORIZED and the like.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub codes: Vec<String>,
     /// When the error was reported.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_update_time: Option<Time>,
 }
 
 /// The operation that ran last, and how far it got.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct LastOperation {
     /// What is being done, or how it ended.
     #[schema(required)]
@@ -314,17 +268,14 @@ pub struct LastOperation {
 }
 
 /// Limits for Shoots of a CloudProfile.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct Limits {
     /// Most nodes of a Shoot, by the maxima of its pools.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_nodes_total: Option<i32>,
 }
 
 /// A machine image and its versions.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct MachineImage {
     /// Name of the image.
     #[schema(required)]
@@ -333,45 +284,35 @@ pub struct MachineImage {
     #[schema(required, merge_key = "version", patch_strategy = "merge")]
     pub versions: Vec<MachineImageVersion>,
     /// Which version maintenance goes to: patch, minor or major, within the same one or to the latest. Default: major.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub update_strategy: Option<String>,
 }
 
 /// A version of a machine image.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct MachineImageVersion {
     /// The version.
     #[schema(required)]
     pub version: String,
     /// When the version expires; from then on it cannot be chosen and is left in maintenance.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(deprecated)]
     pub expiration_date: Option<Time>,
     /// preview, supported or deprecated.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(deprecated)]
     pub classification: Option<String>,
     /// Container runtime interfaces that the image has.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cri: Vec<CRI>,
     /// CPU architectures that the image is there for.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub architectures: Vec<String>,
     /// Versions of the kubelet that run on the image, as a range: `>= 1.30, < 1.33`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub kubelet_version_constraint: Option<String>,
     /// Whether nodes can be updated to this version in place.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub in_place_updates: Option<InPlaceUpdates>,
     /// Sets of capabilities that the image is there for.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub capability_sets: Vec<BTreeMap<String, Vec<String>>>,
 }
 
 /// A size of machines.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct MachineType {
     /// Number of CPUs.
     #[schema(required)]
@@ -386,40 +327,32 @@ pub struct MachineType {
     #[schema(required)]
     pub name: String,
     /// Storage that comes with the machine.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub storage: Option<MachineTypeStorage>,
     /// Whether new pools may have the type. Default: true.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub usable: Option<bool>,
     /// CPU architecture: amd64 or arm64. Default: amd64.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub architecture: Option<String>,
     /// Capabilities of the machine, with their values.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub capabilities: BTreeMap<String, Vec<String>>,
 }
 
 /// Storage that comes with a machine.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct MachineTypeStorage {
     /// Class of the storage: standard or premium.
     #[schema(required)]
     pub class: String,
     /// Size of the storage, where it cannot be chosen.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<Quantity>,
     /// Type of the storage.
     #[schema(required)]
     pub r#type: String,
     /// Least size, where it can be chosen.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub min_size: Option<Quantity>,
 }
 
 /// A reference to an object that extensions use by a name.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct NamedResourceReference {
     /// Name by which extensions refer to the object; unique in the list.
     #[schema(required)]
@@ -430,54 +363,43 @@ pub struct NamedResourceReference {
 }
 
 /// A region of an infrastructure.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct Region {
     /// Name of the region.
     #[schema(required)]
     pub name: String,
     /// Availability zones of the region.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(merge_key = "name", patch_strategy = "merge")]
     pub zones: Vec<AvailabilityZone>,
     /// Labels of the region; they count when a Seed is chosen by distance.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
     /// Access restrictions that are offered in the region.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub access_restrictions: Vec<AccessRestriction>,
 }
 
 /// Seeds by labels and provider types.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct SeedSelector {
     /// Exact values of labels.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub match_labels: BTreeMap<String, String>,
     /// Requirements on labels; all must hold.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub match_expressions: Vec<LabelSelectorRequirement>,
     /// Providers whose Seeds are eligible; `*` for all.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub provider_types: Vec<String>,
 }
 
 /// A taint of a Seed that a Shoot tolerates.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct Toleration {
     /// Key of the taint.
     #[schema(required)]
     pub key: String,
     /// Value of the taint; none: any.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
 }
 
 /// A class of volumes.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct VolumeType {
     /// Class of the volumes: standard or premium.
     #[schema(required)]
@@ -486,9 +408,7 @@ pub struct VolumeType {
     #[schema(required)]
     pub name: String,
     /// Whether new pools may have the type. Default: true.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub usable: Option<bool>,
     /// Least size of a volume.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub min_size: Option<Quantity>,
 }

@@ -3,16 +3,14 @@
 //!
 //! Source: pkg/apis/core/v1beta1 @ v1.120.0; names, types and order of the fields are the public API's.
 
-use api_derive::Schema;
+use api_derive::api_type;
 use apimachinery::meta::*;
-use serde::{Deserialize, Serialize};
 
 use super::common::*;
 use crate::impl_resource;
 
 /// An extension controller installed in a Seed.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct ControllerInstallation {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
@@ -23,30 +21,24 @@ pub struct ControllerInstallation {
 }
 
 /// What a ControllerInstallation is to be.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct ControllerInstallationSpec {
     /// ControllerRegistration that is installed.
     #[schema(required)]
     pub registration_ref: crate::kubernetes::core::ObjectReference,
     /// Seed in which it is installed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub seed_ref: Option<crate::kubernetes::core::ObjectReference>,
     /// ControllerDeployment with the chart.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub deployment_ref: Option<crate::kubernetes::core::ObjectReference>,
 }
 
 /// What is known of a ControllerInstallation.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct ControllerInstallationStatus {
     /// Valid, Installed, Healthy and Progressing.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(merge_key = "type", patch_strategy = "merge")]
     pub conditions: Vec<Condition>,
     /// What the deployment tells of itself.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub provider_status: Option<RawExtension>,
 }
 

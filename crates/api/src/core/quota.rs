@@ -5,15 +5,13 @@
 
 use std::collections::BTreeMap;
 
-use api_derive::Schema;
+use api_derive::api_type;
 use apimachinery::meta::*;
-use serde::{Deserialize, Serialize};
 
 use crate::impl_resource;
 
 /// Limits on Shoots, by Project or by credentials.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct Quota {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
@@ -22,11 +20,9 @@ pub struct Quota {
 }
 
 /// What a Quota is to be.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct QuotaSpec {
     /// Days after which Shoots are deleted.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster_lifetime_days: Option<i32>,
     /// Most of each resource: cpu, gpu, memory, storage.standard, storage.premium, loadbalancer.
     #[schema(required)]

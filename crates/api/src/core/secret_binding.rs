@@ -3,15 +3,13 @@
 //!
 //! Source: pkg/apis/core/v1beta1 @ v1.120.0; names, types and order of the fields are the public API's.
 
-use api_derive::Schema;
+use api_derive::api_type;
 use apimachinery::meta::*;
-use serde::{Deserialize, Serialize};
 
 use crate::impl_resource;
 
 /// Credentials in a Secret, and the Quotas that apply to their use.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct SecretBinding {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
@@ -19,16 +17,13 @@ pub struct SecretBinding {
     #[schema(required)]
     pub secret_ref: crate::kubernetes::core::SecretReference,
     /// Quotas that Shoots with these credentials count against.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub quotas: Vec<crate::kubernetes::core::ObjectReference>,
     /// Provider that the credentials are for.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub provider: Option<SecretBindingProvider>,
 }
 
 /// Provider that credentials are for.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct SecretBindingProvider {
     /// Types of providers, separated by commas.
     #[schema(required)]

@@ -5,187 +5,150 @@
 
 use std::collections::BTreeMap;
 
-use api_derive::Schema;
+use api_derive::api_type;
 use apimachinery::meta::*;
-use serde::{Deserialize, Serialize};
 
 /// Settings of kubelets.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct KubeletConfig {
     /// Feature gates to switch on or off.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub feature_gates: BTreeMap<String, bool>,
     /// Whether limits of CPU are enforced.
-    #[serde(rename = "cpuCFSQuota", skip_serializing_if = "Option::is_none")]
+    #[schema(rename = "cpuCFSQuota")]
     pub cpu_cfs_quota: Option<bool>,
     /// How CPUs are given to containers: none or static. Default: none.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu_manager_policy: Option<String>,
     /// Thresholds below which pods are evicted at once.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub eviction_hard: Option<KubeletConfigEviction>,
     /// Most seconds that an evicted pod may take when a soft threshold was passed. Default: 90.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub eviction_max_pod_grace_period: Option<i32>,
     /// Least amounts that are freed by an eviction.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub eviction_minimum_reclaim: Option<KubeletConfigEvictionMinimumReclaim>,
     /// How long a pressure must be over before the node's condition says so. Default: 4m.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub eviction_pressure_transition_period: Option<Duration>,
     /// Thresholds below which pods are evicted after a grace period.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub eviction_soft: Option<KubeletConfigEviction>,
     /// Grace periods of the soft thresholds.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub eviction_soft_grace_period: Option<KubeletConfigEvictionSoftGracePeriod>,
     /// Most pods per node. Default: 110.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_pods: Option<i32>,
     /// Most processes per pod; at least 100.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub pod_pids_limit: Option<i64>,
     /// Whether the kubelet refuses to start on nodes with swap. Default: true.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub fail_swap_on: Option<bool>,
     /// Resources set aside for the kubelet and its like.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub kube_reserved: Option<KubeletConfigReserved>,
     /// Share of the disk in use, in percent, from which unused images are removed. Default: 50.
-    #[serde(rename = "imageGCHighThresholdPercent", skip_serializing_if = "Option::is_none")]
+    #[schema(rename = "imageGCHighThresholdPercent")]
     pub image_gc_high_threshold_percent: Option<i32>,
     /// Share of the disk in use, in percent, down to which unused images are removed. Default: 40.
-    #[serde(rename = "imageGCLowThresholdPercent", skip_serializing_if = "Option::is_none")]
+    #[schema(rename = "imageGCLowThresholdPercent")]
     pub image_gc_low_threshold_percent: Option<i32>,
     /// Whether images are pulled one after the other. Default: true.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub serialize_image_pulls: Option<bool>,
     /// Most pulls of images per second. Default: 5.
-    #[serde(rename = "registryPullQPS", skip_serializing_if = "Option::is_none")]
+    #[schema(rename = "registryPullQPS")]
     pub registry_pull_qps: Option<i32>,
     /// Most pulls of images at once, beyond the rate. Default: 10.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub registry_burst: Option<i32>,
     /// Whether containers without a seccomp profile get the runtime's.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub seccomp_default: Option<bool>,
     /// Size at which a container's log file is rotated. Default: 100Mi.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub container_log_max_size: Option<Quantity>,
     /// How many log files are kept per container. Default: 5.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub container_log_max_files: Option<i32>,
     /// Whether the kubelet refuses to start when kernel parameters differ from what it expects.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub protect_kernel_defaults: Option<bool>,
     /// How long a silent stream (exec, port-forward) is kept. Default: 5m.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub streaming_connection_idle_timeout: Option<Duration>,
     /// How containers may use swap.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_swap: Option<MemorySwapConfiguration>,
     /// Most images that are pulled at once; needs serializeImagePulls to be false.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_parallel_image_pulls: Option<i32>,
     /// How old an unused image must be to be removed. Default: 2m.
-    #[serde(rename = "imageMinimumGCAge", skip_serializing_if = "Option::is_none")]
+    #[schema(rename = "imageMinimumGCAge")]
     pub image_minimum_gc_age: Option<Duration>,
     /// Age from which an unused image is removed whatever the disk says. Default: never.
-    #[serde(rename = "imageMaximumGCAge", skip_serializing_if = "Option::is_none")]
+    #[schema(rename = "imageMaximumGCAge")]
     pub image_maximum_gc_age: Option<Duration>,
     /// Resources set aside for the operating system.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(deprecated)]
     pub system_reserved: Option<KubeletConfigReserved>,
 }
 
 /// Thresholds of eviction, as quantities or percentages.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct KubeletConfigEviction {
     /// Free memory.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_available: Option<String>,
     /// Free space of the file system with images.
-    #[serde(rename = "imageFSAvailable", skip_serializing_if = "Option::is_none")]
+    #[schema(rename = "imageFSAvailable")]
     pub image_fs_available: Option<String>,
     /// Free inodes of the file system with images.
-    #[serde(rename = "imageFSInodesFree", skip_serializing_if = "Option::is_none")]
+    #[schema(rename = "imageFSInodesFree")]
     pub image_fs_inodes_free: Option<String>,
     /// Free space of the root file system.
-    #[serde(rename = "nodeFSAvailable", skip_serializing_if = "Option::is_none")]
+    #[schema(rename = "nodeFSAvailable")]
     pub node_fs_available: Option<String>,
     /// Free inodes of the root file system.
-    #[serde(rename = "nodeFSInodesFree", skip_serializing_if = "Option::is_none")]
+    #[schema(rename = "nodeFSInodesFree")]
     pub node_fs_inodes_free: Option<String>,
 }
 
 /// Amounts that an eviction frees at least.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct KubeletConfigEvictionMinimumReclaim {
     /// Memory.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_available: Option<Quantity>,
     /// Space of the file system with images.
-    #[serde(rename = "imageFSAvailable", skip_serializing_if = "Option::is_none")]
+    #[schema(rename = "imageFSAvailable")]
     pub image_fs_available: Option<Quantity>,
     /// Inodes of the file system with images.
-    #[serde(rename = "imageFSInodesFree", skip_serializing_if = "Option::is_none")]
+    #[schema(rename = "imageFSInodesFree")]
     pub image_fs_inodes_free: Option<Quantity>,
     /// Space of the root file system.
-    #[serde(rename = "nodeFSAvailable", skip_serializing_if = "Option::is_none")]
+    #[schema(rename = "nodeFSAvailable")]
     pub node_fs_available: Option<Quantity>,
     /// Inodes of the root file system.
-    #[serde(rename = "nodeFSInodesFree", skip_serializing_if = "Option::is_none")]
+    #[schema(rename = "nodeFSInodesFree")]
     pub node_fs_inodes_free: Option<Quantity>,
 }
 
 /// How long a soft threshold may be passed before pods are evicted.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct KubeletConfigEvictionSoftGracePeriod {
     /// For free memory.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_available: Option<Duration>,
     /// For free space of the file system with images.
-    #[serde(rename = "imageFSAvailable", skip_serializing_if = "Option::is_none")]
+    #[schema(rename = "imageFSAvailable")]
     pub image_fs_available: Option<Duration>,
     /// For free inodes of the file system with images.
-    #[serde(rename = "imageFSInodesFree", skip_serializing_if = "Option::is_none")]
+    #[schema(rename = "imageFSInodesFree")]
     pub image_fs_inodes_free: Option<Duration>,
     /// For free space of the root file system.
-    #[serde(rename = "nodeFSAvailable", skip_serializing_if = "Option::is_none")]
+    #[schema(rename = "nodeFSAvailable")]
     pub node_fs_available: Option<Duration>,
     /// For free inodes of the root file system.
-    #[serde(rename = "nodeFSInodesFree", skip_serializing_if = "Option::is_none")]
+    #[schema(rename = "nodeFSInodesFree")]
     pub node_fs_inodes_free: Option<Duration>,
 }
 
 /// Resources that pods do not get.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct KubeletConfigReserved {
     /// CPU.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu: Option<Quantity>,
     /// Memory.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<Quantity>,
     /// Local disk.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub ephemeral_storage: Option<Quantity>,
     /// Processes.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub pid: Option<Quantity>,
 }
 
 /// Use of swap.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct MemorySwapConfiguration {
     /// NoSwap, LimitedSwap or UnlimitedSwap.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub swap_behavior: Option<String>,
 }

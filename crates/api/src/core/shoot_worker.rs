@@ -5,118 +5,91 @@
 
 use std::collections::BTreeMap;
 
-use api_derive::Schema;
+use api_derive::api_type;
 use apimachinery::meta::*;
-use serde::{Deserialize, Serialize};
 
 use super::*;
 
 /// Settings of the cluster autoscaler for one pool.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct ClusterAutoscalerOptions {
     /// Share of a node's resources in use below which it may be removed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub scale_down_utilization_threshold: Option<f64>,
     /// Share of a node's GPUs in use below which it may be removed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub scale_down_gpu_utilization_threshold: Option<f64>,
     /// How long a node must be unneeded before it is removed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub scale_down_unneeded_time: Option<Duration>,
     /// How long an unready node must be unneeded before it is removed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub scale_down_unready_time: Option<Duration>,
     /// How long a new node may take.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_node_provision_time: Option<Duration>,
 }
 
 /// A further volume of machines.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct DataVolume {
     /// Name of the volume.
     #[schema(required)]
     pub name: String,
     /// Type of the volume, one of the CloudProfile's.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub r#type: Option<String>,
     /// Size of the volume, `20Gi`.
     #[schema(required)]
     pub size: String,
     /// Whether the volume is encrypted.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub encrypted: Option<bool>,
 }
 
 /// Type, image and architecture of the machines of a worker pool.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct Machine {
     /// Machine type, one of the CloudProfile's.
     #[schema(required)]
     pub r#type: String,
     /// Machine image. Default: the highest version of the CloudProfile's first image that fits.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub image: Option<ShootMachineImage>,
     /// CPU architecture: amd64 or arm64. Default: amd64.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub architecture: Option<String>,
 }
 
 /// How the machines of a pool are looked after.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct MachineControllerManagerSettings {
     /// How long draining a node may take before its machine is deleted by force. Default: 2h.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub machine_drain_timeout: Option<Duration>,
     /// How long a machine may be unhealthy before it is replaced. Default: 10m.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub machine_health_timeout: Option<Duration>,
     /// How long a new machine may take. Default: 20m.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub machine_creation_timeout: Option<Duration>,
     /// How often a pod's eviction is tried again while draining. Default: 10.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_evict_retries: Option<i32>,
     /// Conditions of a node by which its machine counts as unhealthy.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub node_conditions: Vec<String>,
     /// How long an in-place update of a node may take.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub in_place_update_timeout: Option<Duration>,
     /// Whether machines are never replaced for being unhealthy; the default for in-place updates.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub disable_health_timeout: Option<bool>,
 }
 
 /// The infrastructure of a Shoot and its worker pools.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct Provider {
     /// Provider of the infrastructure, the CloudProfile's. Cannot be changed.
     #[schema(required)]
     pub r#type: String,
     /// Settings for the provider's control plane components, in its own format.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub control_plane_config: Option<RawExtension>,
     /// Settings for the provider's infrastructure, in its own format.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub infrastructure_config: Option<RawExtension>,
     /// Worker pools. A Shoot without any has no nodes, and cannot get them later.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(merge_key = "name", patch_strategy = "merge")]
     pub workers: Vec<Worker>,
     /// Settings for all worker pools.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub workers_settings: Option<WorkersSettings>,
 }
 
 /// Access to nodes by SSH.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct SSHAccess {
     /// Whether SSH to the nodes is possible. Default: true.
     #[schema(required)]
@@ -124,56 +97,43 @@ pub struct SSHAccess {
 }
 
 /// Name and version of a machine image.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct ShootMachineImage {
     /// Name of the image, one of the CloudProfile's.
     #[schema(required)]
     pub name: String,
     /// Settings for the operating system, in the extension's format.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub provider_config: Option<RawExtension>,
     /// Version of the image; may leave out the patch or minor version, which then becomes the highest.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
 }
 
 /// A volume of machines.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct Volume {
     /// Name of the volume; needed where it is to be found again.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Type of the volume, one of the CloudProfile's.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub r#type: Option<String>,
     /// Size of the volume, `50Gi`.
     #[schema(required)]
     pub size: String,
     /// Whether the volume is encrypted.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub encrypted: Option<bool>,
 }
 
 /// A worker pool of a Shoot.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct Worker {
     /// Annotations of the pool's nodes.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub annotations: BTreeMap<String, String>,
     /// Certificates that the nodes trust, in PEM.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub ca_bundle: Option<String>,
     /// Container runtime. Default: containerd.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub cri: Option<CRI>,
     /// Version of Kubernetes and settings of the kubelet, where the pool has its own.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub kubernetes: Option<WorkerKubernetes>,
     /// Labels of the pool's nodes.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
     /// Name of the pool, unique in the Shoot; at most 15 characters.
     #[schema(required)]
@@ -188,77 +148,56 @@ pub struct Worker {
     #[schema(required)]
     pub minimum: i32,
     /// How many nodes, or percent of them, may be added beyond the wanted number during a roll-out. Default: 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_surge: Option<IntOrString>,
     /// How many nodes, or percent of them, may be missing during a roll-out. Default: 0.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_unavailable: Option<IntOrString>,
     /// Settings for the pool's machines, in the provider's format.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub provider_config: Option<RawExtension>,
     /// Taints of the pool's nodes.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub taints: Vec<crate::kubernetes::core::Taint>,
     /// Root volume of the nodes.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub volume: Option<Volume>,
     /// Further volumes of the nodes.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub data_volumes: Vec<DataVolume>,
     /// Data volume on which the kubelet keeps its data.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub kubelet_data_volume_name: Option<String>,
     /// Availability zones over which the nodes are spread. Zones can be added, but not removed.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub zones: Vec<String>,
     /// Whether system components may run on the pool.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub system_components: Option<WorkerSystemComponents>,
     /// How the pool's machines are looked after.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub machine_controller_manager: Option<MachineControllerManagerSettings>,
     /// Kernel parameters of the nodes.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub sysctls: BTreeMap<String, String>,
     /// Settings of the cluster autoscaler for this pool.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster_autoscaler: Option<ClusterAutoscalerOptions>,
     /// Which pool grows first under expander `priority`: the highest.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<i32>,
     /// How nodes are updated: AutoRollingUpdate replaces them, AutoInPlaceUpdate and ManualInPlaceUpdate do not.
     /// Default: AutoRollingUpdate.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub update_strategy: Option<String>,
     /// The pool runs the cluster's own control plane.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub control_plane: Option<WorkerControlPlane>,
 }
 
 /// A pool that runs the cluster's own control plane.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct WorkerControlPlane {
     /// Where backups of etcd go.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub backup: Option<Backup>,
 }
 
 /// Kubernetes on the nodes of one pool.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct WorkerKubernetes {
     /// Settings of the kubelet; they replace those for the whole cluster.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub kubelet: Option<KubeletConfig>,
     /// Version of Kubernetes; not above the control plane's, and not too far below. Default: the control plane's.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
 }
 
 /// Place of system components.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct WorkerSystemComponents {
     /// Whether system components may run on the pool's nodes. Default: true.
     #[schema(required)]
@@ -266,10 +205,8 @@ pub struct WorkerSystemComponents {
 }
 
 /// Settings for all worker pools.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct WorkersSettings {
     /// Access to nodes by SSH.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub ssh_access: Option<SSHAccess>,
 }

@@ -3,16 +3,13 @@
 //!
 //! Source: pkg/apis/extensions/v1alpha1 @ v1.120.0; names, types and order of the fields are the public API's.
 
-use api_derive::Schema;
+use api_derive::api_type;
 use apimachinery::meta::*;
-use serde::{Deserialize, Serialize};
 
-use crate::encoding::is_zero;
 use crate::impl_resource;
 
 /// A host through which operators reach the nodes of a Shoot for a while.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct Bastion {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
@@ -24,8 +21,7 @@ pub struct Bastion {
 }
 
 /// Who may reach a bastion.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct BastionIngressPolicy {
     /// Network that may reach it.
     #[schema(required)]
@@ -33,17 +29,14 @@ pub struct BastionIngressPolicy {
 }
 
 /// What a Bastion is to be.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct BastionSpec {
     /// Type: which extension is responsible.
     #[schema(required)]
     pub r#type: String,
     /// Class of the extension: shoot, seed or garden.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub class: Option<String>,
     /// Settings in the format of the provider's extension.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(preserve_unknown)]
     pub provider_config: Option<RawExtension>,
     /// Script that the machine runs at its start.
@@ -55,34 +48,25 @@ pub struct BastionSpec {
 }
 
 /// What is known of a Bastion.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct BastionStatus {
     /// What the extension tells of the object, in its own format.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(preserve_unknown)]
     pub provider_status: Option<RawExtension>,
     /// Conditions of the object, one of each type.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<crate::core::Condition>,
     /// The last error.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_error: Option<crate::core::LastError>,
     /// The operation that runs, or the last one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_operation: Option<crate::core::LastOperation>,
     /// Generation of the specification that was acted on last.
-    #[serde(skip_serializing_if = "is_zero")]
     pub observed_generation: i64,
     /// State that must not be lost, in the extension's format.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(preserve_unknown)]
     pub state: Option<RawExtension>,
     /// Objects that the state refers to, by names.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub resources: Vec<crate::core::NamedResourceReference>,
     /// Address of the bastion.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub ingress: Option<crate::kubernetes::core::LoadBalancerIngress>,
 }
 

@@ -3,16 +3,13 @@
 //!
 //! Source: pkg/apis/extensions/v1alpha1 @ v1.120.0; names, types and order of the fields are the public API's.
 
-use api_derive::Schema;
+use api_derive::api_type;
 use apimachinery::meta::*;
-use serde::{Deserialize, Serialize};
 
-use crate::encoding::is_zero;
 use crate::impl_resource;
 
 /// One name and its values at a DNS provider.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct DNSRecord {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
@@ -24,27 +21,22 @@ pub struct DNSRecord {
 }
 
 /// What a DNSRecord is to be.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct DNSRecordSpec {
     /// Type: which extension is responsible.
     #[schema(required)]
     pub r#type: String,
     /// Class of the extension: shoot, seed or garden.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub class: Option<String>,
     /// Settings in the format of the provider's extension.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(preserve_unknown)]
     pub provider_config: Option<RawExtension>,
     /// Secret with the credentials of the DNS provider.
     #[schema(required)]
     pub secret_ref: crate::kubernetes::core::SecretReference,
     /// Region of the infrastructure.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub region: Option<String>,
     /// Hosted zone of the record. Default: the one that fits the name best.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub zone: Option<String>,
     /// Full domain name of the record.
     #[schema(required)]
@@ -56,39 +48,29 @@ pub struct DNSRecordSpec {
     #[schema(required)]
     pub values: Vec<String>,
     /// Seconds for which the record may be kept. Default: 120.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub ttl: Option<i64>,
 }
 
 /// What is known of a DNSRecord.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct DNSRecordStatus {
     /// What the extension tells of the object, in its own format.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(preserve_unknown)]
     pub provider_status: Option<RawExtension>,
     /// Conditions of the object, one of each type.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<crate::core::Condition>,
     /// The last error.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_error: Option<crate::core::LastError>,
     /// The operation that runs, or the last one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_operation: Option<crate::core::LastOperation>,
     /// Generation of the specification that was acted on last.
-    #[serde(skip_serializing_if = "is_zero")]
     pub observed_generation: i64,
     /// State that must not be lost, in the extension's format.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(preserve_unknown)]
     pub state: Option<RawExtension>,
     /// Objects that the state refers to, by names.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub resources: Vec<crate::core::NamedResourceReference>,
     /// Hosted zone in which the record is.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub zone: Option<String>,
 }
 

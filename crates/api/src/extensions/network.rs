@@ -3,16 +3,13 @@
 //!
 //! Source: pkg/apis/extensions/v1alpha1 @ v1.120.0; names, types and order of the fields are the public API's.
 
-use api_derive::Schema;
+use api_derive::api_type;
 use apimachinery::meta::*;
-use serde::{Deserialize, Serialize};
 
-use crate::encoding::is_zero;
 use crate::impl_resource;
 
 /// The network plugin of a Shoot.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct Network {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
@@ -24,61 +21,46 @@ pub struct Network {
 }
 
 /// What a Network is to be.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct NetworkSpec {
     /// Type: which extension is responsible.
     #[schema(required)]
     pub r#type: String,
     /// Class of the extension: shoot, seed or garden.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub class: Option<String>,
     /// Settings in the format of the provider's extension.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(preserve_unknown)]
     pub provider_config: Option<RawExtension>,
     /// Network of the pods, in CIDR form.
-    #[serde(rename = "podCIDR")]
-    #[schema(required)]
+    #[schema(rename = "podCIDR", required)]
     pub pod_cidr: String,
     /// Network of the services, in CIDR form.
-    #[serde(rename = "serviceCIDR")]
-    #[schema(required)]
+    #[schema(rename = "serviceCIDR", required)]
     pub service_cidr: String,
     /// IP families, the first one preferred.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ip_families: Vec<String>,
 }
 
 /// What is known of a Network.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct NetworkStatus {
     /// What the extension tells of the object, in its own format.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(preserve_unknown)]
     pub provider_status: Option<RawExtension>,
     /// Conditions of the object, one of each type.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<crate::core::Condition>,
     /// The last error.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_error: Option<crate::core::LastError>,
     /// The operation that runs, or the last one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_operation: Option<crate::core::LastOperation>,
     /// Generation of the specification that was acted on last.
-    #[serde(skip_serializing_if = "is_zero")]
     pub observed_generation: i64,
     /// State that must not be lost, in the extension's format.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(preserve_unknown)]
     pub state: Option<RawExtension>,
     /// Objects that the state refers to, by names.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub resources: Vec<crate::core::NamedResourceReference>,
     /// IP families that the network has by now.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ip_families: Vec<String>,
 }
 

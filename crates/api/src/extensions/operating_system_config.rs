@@ -3,16 +3,13 @@
 //!
 //! Source: pkg/apis/extensions/v1alpha1 @ v1.120.0; names, types and order of the fields are the public API's.
 
-use api_derive::Schema;
+use api_derive::api_type;
 use apimachinery::meta::*;
-use serde::{Deserialize, Serialize};
 
-use crate::encoding::is_zero;
 use crate::impl_resource;
 
 /// Files and units of the nodes of a pool.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct OperatingSystemConfig {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
@@ -24,32 +21,26 @@ pub struct OperatingSystemConfig {
 }
 
 /// Rotation of the certificate authorities, as nodes must follow it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct CARotation {
     /// When it was started last.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_initiation_time: Option<Time>,
 }
 
 /// Settings of the container runtime interface.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct CRIConfig {
     /// Name of it: containerd.
     #[schema(required)]
     pub name: String,
     /// How resources are limited: systemd or cgroupfs.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub cgroup_driver: Option<String>,
     /// Settings of containerd.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub containerd: Option<ContainerdConfig>,
 }
 
 /// The script with which a machine starts.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct CloudConfig {
     /// Secret with the script.
     #[schema(required)]
@@ -57,35 +48,28 @@ pub struct CloudConfig {
 }
 
 /// Settings of containerd.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct ContainerdConfig {
     /// Registries and their mirrors.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub registries: Vec<RegistryConfig>,
     /// Image of the container that holds a pod's namespaces.
     #[schema(required)]
     pub sandbox_image: String,
     /// Settings of plugins.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub plugins: Vec<PluginConfig>,
 }
 
 /// Rotations of credentials, as nodes must follow them.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct CredentialsRotation {
     /// Certificate authorities.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub certificate_authorities: Option<CARotation>,
     /// Key that signs tokens of service accounts.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub service_account_key: Option<ServiceAccountKeyRotation>,
 }
 
 /// An addition to a unit of systemd.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct DropIn {
     /// Name of the file.
     #[schema(required)]
@@ -96,14 +80,12 @@ pub struct DropIn {
 }
 
 /// A file on the node.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct File {
     /// Where the file is.
     #[schema(required)]
     pub path: String,
     /// Permissions, as the number of its octal form.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub permissions: Option<u32>,
     /// Content of the file.
     #[schema(required)]
@@ -111,26 +93,20 @@ pub struct File {
 }
 
 /// Where a file's content comes from.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct FileContent {
     /// A Secret's key.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub secret_ref: Option<FileContentSecretRef>,
     /// The text itself.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub inline: Option<FileContentInline>,
     /// Whether the content is written without encoding.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub transmit_unencoded: Option<bool>,
     /// A file of an image.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub image_ref: Option<FileContentImageRef>,
 }
 
 /// A file of an image.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct FileContentImageRef {
     /// The image.
     #[schema(required)]
@@ -141,8 +117,7 @@ pub struct FileContentImageRef {
 }
 
 /// A text as a file's content.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct FileContentInline {
     /// Encoding of the text: b64 or none.
     #[schema(required)]
@@ -153,8 +128,7 @@ pub struct FileContentInline {
 }
 
 /// A Secret's key as a file's content.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct FileContentSecretRef {
     /// Name of the Secret.
     #[schema(required)]
@@ -165,8 +139,7 @@ pub struct FileContentSecretRef {
 }
 
 /// What nodes are to be updated to in place.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct InPlaceUpdates {
     /// Version of the operating system.
     #[schema(required)]
@@ -175,186 +148,144 @@ pub struct InPlaceUpdates {
     #[schema(required)]
     pub kubelet: String,
     /// Rotations of credentials that nodes must follow.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub credentials_rotation: Option<CredentialsRotation>,
 }
 
 /// How nodes are updated in place.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct InPlaceUpdatesStatus {
     /// How the operating system is updated.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub os_update: Option<OSUpdate>,
 }
 
 /// How an operating system is updated.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct OSUpdate {
     /// The command.
     #[schema(required)]
     pub command: String,
     /// Its arguments.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub args: Vec<String>,
 }
 
 /// What an OperatingSystemConfig is to be.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct OperatingSystemConfigSpec {
     /// Type: which extension is responsible.
     #[schema(required)]
     pub r#type: String,
     /// Class of the extension: shoot, seed or garden.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub class: Option<String>,
     /// Settings in the format of the provider's extension.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(preserve_unknown)]
     pub provider_config: Option<RawExtension>,
     /// Settings of the container runtime interface.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub cri_config: Option<CRIConfig>,
     /// provision: to start the machine; reconcile: to keep the node up to date.
     #[schema(required)]
     pub purpose: String,
     /// Units of systemd.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(merge_key = "name", patch_strategy = "merge")]
     pub units: Vec<Unit>,
     /// Files.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(merge_key = "path", patch_strategy = "merge")]
     pub files: Vec<File>,
     /// What nodes are to be updated to in place.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub in_place_updates: Option<InPlaceUpdates>,
 }
 
 /// What is known of an OperatingSystemConfig.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct OperatingSystemConfigStatus {
     /// What the extension tells of the object, in its own format.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(preserve_unknown)]
     pub provider_status: Option<RawExtension>,
     /// Conditions of the object, one of each type.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<crate::core::Condition>,
     /// The last error.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_error: Option<crate::core::LastError>,
     /// The operation that runs, or the last one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_operation: Option<crate::core::LastOperation>,
     /// Generation of the specification that was acted on last.
-    #[serde(skip_serializing_if = "is_zero")]
     pub observed_generation: i64,
     /// State that must not be lost, in the extension's format.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(preserve_unknown)]
     pub state: Option<RawExtension>,
     /// Objects that the state refers to, by names.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub resources: Vec<crate::core::NamedResourceReference>,
     /// Units of systemd that the extension adds.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(merge_key = "name", patch_strategy = "merge")]
     pub extension_units: Vec<Unit>,
     /// Files that the extension adds.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(merge_key = "path", patch_strategy = "merge")]
     pub extension_files: Vec<File>,
     /// The script with which a machine starts.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub cloud_config: Option<CloudConfig>,
     /// How nodes are updated in place.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub in_place_updates: Option<InPlaceUpdatesStatus>,
 }
 
 /// Settings of one plugin of containerd.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct PluginConfig {
     /// add or remove.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub op: Option<String>,
     /// Where the settings are, name by name.
     #[schema(required)]
     pub path: Vec<String>,
     /// The settings.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub values: Option<RawExtension>,
 }
 
 /// A registry and its mirrors.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct RegistryConfig {
     /// The registry that images name.
     #[schema(required)]
     pub upstream: String,
     /// The server of that registry.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
     /// Mirrors, the first one tried first.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<RegistryHost>,
     /// Whether the first mirror must answer before it is used.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub readiness_probe: Option<bool>,
 }
 
 /// A mirror of a registry.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct RegistryHost {
     /// Address of the mirror.
     #[schema(required)]
     pub url: String,
     /// What it can be used for: pull, resolve.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub capabilities: Vec<String>,
     /// Files with the certificates by which it is trusted.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ca_certs: Vec<String>,
 }
 
 /// Rotation of the key for tokens, as nodes must follow it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct ServiceAccountKeyRotation {
     /// When it was started last.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_initiation_time: Option<Time>,
 }
 
 /// A unit of systemd.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct Unit {
     /// Name of the unit.
     #[schema(required)]
     pub name: String,
     /// What is done with the unit: start, restart or stop.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
     /// Whether the unit starts with the node.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub enable: Option<bool>,
     /// Content of the unit's file.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
     /// Additions to the unit.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(merge_key = "name", patch_strategy = "merge")]
     pub drop_ins: Vec<DropIn>,
     /// Files on a change of which the unit is restarted.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub file_paths: Vec<String>,
 }
 

@@ -5,16 +5,13 @@
 
 use std::collections::BTreeMap;
 
-use api_derive::Schema;
+use api_derive::api_type;
 use apimachinery::meta::*;
-use serde::{Deserialize, Serialize};
 
-use crate::encoding::is_zero;
 use crate::impl_resource;
 
 /// The worker pools of a Shoot, as an extension controller is to make them.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct Worker {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
@@ -26,56 +23,44 @@ pub struct Worker {
 }
 
 /// Settings of the cluster autoscaler for one pool.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct ClusterAutoscalerOptions {
     /// Share of a node's resources in use below which it may be removed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub scale_down_utilization_threshold: Option<String>,
     /// Share of a node's GPUs in use below which it may be removed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub scale_down_gpu_utilization_threshold: Option<String>,
     /// How long a node must be unneeded before it is removed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub scale_down_unneeded_time: Option<Duration>,
     /// How long an unready node must be unneeded before it is removed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub scale_down_unready_time: Option<Duration>,
     /// How long a new node may take.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_node_provision_time: Option<Duration>,
 }
 
 /// A further volume of machines.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct DataVolume {
     /// Name of the volume.
     #[schema(required)]
     pub name: String,
     /// Type of the volume.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub r#type: Option<String>,
     /// Size of the volume.
     #[schema(required)]
     pub size: String,
     /// Whether the volume is encrypted.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub encrypted: Option<bool>,
 }
 
 /// How far in-place updates are.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct InPlaceUpdatesWorkerStatus {
     /// Hash of the configuration that each pool's nodes have.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub worker_pool_to_hash_map: BTreeMap<String, String>,
 }
 
 /// A number of like Machines, and how changes are rolled out.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct MachineDeployment {
     /// Name of the MachineDeployment.
     #[schema(required)]
@@ -87,13 +72,11 @@ pub struct MachineDeployment {
     #[schema(required)]
     pub maximum: i32,
     /// Which grows first under expander `priority`: the highest.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<i32>,
 }
 
 /// A machine image and its versions.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct MachineImage {
     /// Name of the image.
     #[schema(required)]
@@ -104,38 +87,31 @@ pub struct MachineImage {
 }
 
 /// What a node of a pool would have, for pools without nodes.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct NodeTemplate {
     /// Resources of the node.
     #[schema(required)]
     pub capacity: BTreeMap<String, Quantity>,
     /// Resources that are no part of the machine.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub virtual_capacity: BTreeMap<String, Quantity>,
 }
 
 /// A volume of machines.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct Volume {
     /// Name of the volume.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Type of the volume.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub r#type: Option<String>,
     /// Size of the volume.
     #[schema(required)]
     pub size: String,
     /// Whether the volume is encrypted.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub encrypted: Option<bool>,
 }
 
 /// A pool of nodes.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct WorkerPool {
     /// Machine type.
     #[schema(required)]
@@ -150,13 +126,10 @@ pub struct WorkerPool {
     #[schema(required)]
     pub max_unavailable: IntOrString,
     /// Annotations of the nodes.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub annotations: BTreeMap<String, String>,
     /// Labels of the nodes.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
     /// Taints of the nodes.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub taints: Vec<crate::kubernetes::core::Taint>,
     /// Image of the machines.
     pub machine_image: MachineImage,
@@ -167,69 +140,51 @@ pub struct WorkerPool {
     #[schema(required)]
     pub name: String,
     /// Secret with the configuration of gardener-node-agent; its name follows from what must replace nodes.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub node_agent_secret_name: Option<String>,
     /// Settings for the pool's machines, in the provider's format.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(preserve_unknown)]
     pub provider_config: Option<RawExtension>,
     /// Secret with the script with which a machine starts.
     #[schema(required)]
     pub user_data_secret_ref: crate::kubernetes::core::SecretKeySelector,
     /// Root volume.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub volume: Option<Volume>,
     /// Further volumes.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub data_volumes: Vec<DataVolume>,
     /// Data volume on which the kubelet keeps its data.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub kubelet_data_volume_name: Option<String>,
     /// Availability zones over which the nodes are spread.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub zones: Vec<String>,
     /// How the pool's machines are looked after.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub machine_controller_manager: Option<crate::core::MachineControllerManagerSettings>,
     /// Version of the kubelet.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub kubernetes_version: Option<String>,
     /// Settings of the kubelet.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub kubelet_config: Option<crate::core::KubeletConfig>,
     /// What a node would have, for pools without nodes.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub node_template: Option<NodeTemplate>,
     /// CPU architecture.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub architecture: Option<String>,
     /// Settings of the cluster autoscaler for this pool.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster_autoscaler: Option<ClusterAutoscalerOptions>,
     /// Which pool grows first under expander `priority`: the highest.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<i32>,
     /// How nodes are updated: AutoRollingUpdate, AutoInPlaceUpdate or ManualInPlaceUpdate.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub update_strategy: Option<String>,
 }
 
 /// What a Worker is to be.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct WorkerSpec {
     /// Type: which extension is responsible.
     #[schema(required)]
     pub r#type: String,
     /// Class of the extension: shoot, seed or garden.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub class: Option<String>,
     /// Settings in the format of the provider's extension.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(preserve_unknown)]
     pub provider_config: Option<RawExtension>,
     /// What the Infrastructure's extension tells of it, in its own format.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(preserve_unknown)]
     pub infrastructure_provider_status: Option<RawExtension>,
     /// Region of the infrastructure.
@@ -239,7 +194,6 @@ pub struct WorkerSpec {
     #[schema(required)]
     pub secret_ref: crate::kubernetes::core::SecretReference,
     /// Public key for access to the machines.
-    #[serde(skip_serializing_if = "is_zero")]
     pub ssh_public_key: ByteString,
     /// Pools of nodes.
     #[schema(required, merge_key = "name", patch_strategy = "merge")]
@@ -247,41 +201,30 @@ pub struct WorkerSpec {
 }
 
 /// What is known of a Worker.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct WorkerStatus {
     /// What the extension tells of the object, in its own format.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(preserve_unknown)]
     pub provider_status: Option<RawExtension>,
     /// Conditions of the object, one of each type.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<crate::core::Condition>,
     /// The last error.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_error: Option<crate::core::LastError>,
     /// The operation that runs, or the last one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_operation: Option<crate::core::LastOperation>,
     /// Generation of the specification that was acted on last.
-    #[serde(skip_serializing_if = "is_zero")]
     pub observed_generation: i64,
     /// State that must not be lost, in the extension's format.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(preserve_unknown)]
     pub state: Option<RawExtension>,
     /// Objects that the state refers to, by names.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub resources: Vec<crate::core::NamedResourceReference>,
     /// MachineDeployments that belong to the Worker.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(merge_key = "name", patch_strategy = "merge")]
     pub machine_deployments: Vec<MachineDeployment>,
     /// When the list of MachineDeployments changed last.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub machine_deployments_last_update_time: Option<Time>,
     /// How far in-place updates are.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub in_place_updates: Option<InPlaceUpdatesWorkerStatus>,
 }
 

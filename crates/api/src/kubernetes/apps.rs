@@ -3,16 +3,13 @@
 //!
 //! Source: k8s.io/api/apps/v1 (1.32); names, types and order of the fields are the public API's.
 
-use api_derive::Schema;
+use api_derive::api_type;
 use apimachinery::meta::*;
-use serde::{Deserialize, Serialize};
 
-use crate::encoding::is_zero;
 use crate::impl_resource;
 
 /// A pod on every node.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct DaemonSet {
     /// Metadata of the object.
     #[schema(protobuf = 1)]
@@ -26,8 +23,7 @@ pub struct DaemonSet {
 }
 
 /// One aspect of a DaemonSet's state.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct DaemonSetCondition {
     /// Type.
     #[schema(required, protobuf = 1)]
@@ -39,21 +35,18 @@ pub struct DaemonSetCondition {
     #[schema(protobuf = 3)]
     pub last_transition_time: Time,
     /// Reason in one word.
-    #[serde(skip_serializing_if = "String::is_empty")]
     #[schema(protobuf = 4)]
     pub reason: String,
     /// Reason in sentences.
-    #[serde(skip_serializing_if = "String::is_empty")]
     #[schema(protobuf = 5)]
     pub message: String,
 }
 
 /// What a DaemonSet is to be.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct DaemonSetSpec {
     /// Labels of the pods. Cannot be changed.
-    #[schema(protobuf = 1)]
+    #[schema(always, protobuf = 1)]
     pub selector: Option<LabelSelector>,
     /// Pods to be made.
     #[schema(required, protobuf = 2)]
@@ -62,18 +55,15 @@ pub struct DaemonSetSpec {
     #[schema(protobuf = 3)]
     pub update_strategy: DaemonSetUpdateStrategy,
     /// Seconds for which a pod must be ready to count as available.
-    #[serde(skip_serializing_if = "is_zero")]
     #[schema(protobuf = 4)]
     pub min_ready_seconds: i32,
     /// How many old revisions are kept. Default: 10.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(protobuf = 6)]
     pub revision_history_limit: Option<i32>,
 }
 
 /// What is known of a DaemonSet.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct DaemonSetStatus {
     /// Nodes that run the pod and should.
     #[schema(required, protobuf = 1)]
@@ -88,48 +78,38 @@ pub struct DaemonSetStatus {
     #[schema(required, protobuf = 4)]
     pub number_ready: i32,
     /// Generation of the specification that was acted on last.
-    #[serde(skip_serializing_if = "is_zero")]
     #[schema(protobuf = 5)]
     pub observed_generation: i64,
     /// Nodes whose pod follows the present template.
-    #[serde(skip_serializing_if = "is_zero")]
     #[schema(protobuf = 6)]
     pub updated_number_scheduled: i32,
     /// Nodes whose pod has been ready for long enough.
-    #[serde(skip_serializing_if = "is_zero")]
     #[schema(protobuf = 7)]
     pub number_available: i32,
     /// Nodes whose pod is missing or not available.
-    #[serde(skip_serializing_if = "is_zero")]
     #[schema(protobuf = 8)]
     pub number_unavailable: i32,
     /// How many generated names clashed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(protobuf = 9)]
     pub collision_count: Option<i32>,
     /// Conditions of the object, one of each type.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(merge_key = "type", patch_strategy = "merge", list_type = "map", list_map_key = "type", protobuf = 10)]
     pub conditions: Vec<DaemonSetCondition>,
 }
 
 /// How pods are replaced.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct DaemonSetUpdateStrategy {
     /// RollingUpdate or OnDelete. Default: RollingUpdate.
-    #[serde(skip_serializing_if = "String::is_empty")]
     #[schema(protobuf = 1)]
     pub r#type: String,
     /// Settings of RollingUpdate.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(protobuf = 2)]
     pub rolling_update: Option<RollingUpdateDaemonSet>,
 }
 
 /// Pods that are replaced step by step when their template changes.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct Deployment {
     /// Metadata of the object.
     #[schema(protobuf = 1)]
@@ -143,8 +123,7 @@ pub struct Deployment {
 }
 
 /// One aspect of a Deployment's state.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct DeploymentCondition {
     /// Available, Progressing or ReplicaFailure.
     #[schema(required, protobuf = 1)]
@@ -159,25 +138,21 @@ pub struct DeploymentCondition {
     #[schema(protobuf = 7)]
     pub last_transition_time: Time,
     /// Reason in one word.
-    #[serde(skip_serializing_if = "String::is_empty")]
     #[schema(protobuf = 4)]
     pub reason: String,
     /// Reason in sentences.
-    #[serde(skip_serializing_if = "String::is_empty")]
     #[schema(protobuf = 5)]
     pub message: String,
 }
 
 /// What a Deployment is to be.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct DeploymentSpec {
     /// Wanted number of pods. Default: 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(protobuf = 1)]
     pub replicas: Option<i32>,
     /// Labels of the pods. Cannot be changed.
-    #[schema(protobuf = 2)]
+    #[schema(always, protobuf = 2)]
     pub selector: Option<LabelSelector>,
     /// Pods to be made.
     #[schema(required, protobuf = 3)]
@@ -186,78 +161,61 @@ pub struct DeploymentSpec {
     #[schema(patch_strategy = "retainKeys", protobuf = 4)]
     pub strategy: DeploymentStrategy,
     /// Seconds for which a pod must be ready to count as available.
-    #[serde(skip_serializing_if = "is_zero")]
     #[schema(protobuf = 5)]
     pub min_ready_seconds: i32,
     /// How many old ReplicaSets are kept. Default: 10.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(protobuf = 6)]
     pub revision_history_limit: Option<i32>,
     /// Whether changes are not rolled out.
-    #[serde(skip_serializing_if = "is_zero")]
     #[schema(protobuf = 7)]
     pub paused: bool,
     /// Seconds after which a roll-out without progress counts as failed. Default: 600.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(protobuf = 9)]
     pub progress_deadline_seconds: Option<i32>,
 }
 
 /// What is known of a Deployment.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct DeploymentStatus {
     /// Generation of the specification that was acted on last.
-    #[serde(skip_serializing_if = "is_zero")]
     #[schema(protobuf = 1)]
     pub observed_generation: i64,
     /// Number of pods.
-    #[serde(skip_serializing_if = "is_zero")]
     #[schema(protobuf = 2)]
     pub replicas: i32,
     /// Number of pods that follow the present template.
-    #[serde(skip_serializing_if = "is_zero")]
     #[schema(protobuf = 3)]
     pub updated_replicas: i32,
     /// Number of pods that are ready.
-    #[serde(skip_serializing_if = "is_zero")]
     #[schema(protobuf = 7)]
     pub ready_replicas: i32,
     /// Number of pods that have been ready for long enough.
-    #[serde(skip_serializing_if = "is_zero")]
     #[schema(protobuf = 4)]
     pub available_replicas: i32,
     /// Number of pods that are missing or not available.
-    #[serde(skip_serializing_if = "is_zero")]
     #[schema(protobuf = 5)]
     pub unavailable_replicas: i32,
     /// Conditions of the object, one of each type.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(merge_key = "type", patch_strategy = "merge", list_type = "map", list_map_key = "type", protobuf = 6)]
     pub conditions: Vec<DeploymentCondition>,
     /// How many generated names clashed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(protobuf = 8)]
     pub collision_count: Option<i32>,
 }
 
 /// How pods are replaced.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct DeploymentStrategy {
     /// RollingUpdate or Recreate. Default: RollingUpdate.
-    #[serde(skip_serializing_if = "String::is_empty")]
     #[schema(protobuf = 1)]
     pub r#type: String,
     /// Settings of RollingUpdate.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(protobuf = 2)]
     pub rolling_update: Option<RollingUpdateDeployment>,
 }
 
 /// Keeps a number of pods.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct ReplicaSet {
     /// Metadata of the object.
     #[schema(protobuf = 1)]
@@ -271,8 +229,7 @@ pub struct ReplicaSet {
 }
 
 /// One aspect of a ReplicaSet's state.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct ReplicaSetCondition {
     /// Type.
     #[schema(required, protobuf = 1)]
@@ -284,29 +241,24 @@ pub struct ReplicaSetCondition {
     #[schema(protobuf = 3)]
     pub last_transition_time: Time,
     /// Reason in one word.
-    #[serde(skip_serializing_if = "String::is_empty")]
     #[schema(protobuf = 4)]
     pub reason: String,
     /// Reason in sentences.
-    #[serde(skip_serializing_if = "String::is_empty")]
     #[schema(protobuf = 5)]
     pub message: String,
 }
 
 /// What a ReplicaSet keeps.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct ReplicaSetSpec {
     /// Wanted number of pods. Default: 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(protobuf = 1)]
     pub replicas: Option<i32>,
     /// Seconds for which a pod must be ready to count as available.
-    #[serde(skip_serializing_if = "is_zero")]
     #[schema(protobuf = 4)]
     pub min_ready_seconds: i32,
     /// Labels of the pods. Cannot be changed.
-    #[schema(protobuf = 2)]
+    #[schema(always, protobuf = 2)]
     pub selector: Option<LabelSelector>,
     /// Pods to be made.
     #[schema(protobuf = 3)]
@@ -314,79 +266,63 @@ pub struct ReplicaSetSpec {
 }
 
 /// What is known of a ReplicaSet.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct ReplicaSetStatus {
     /// Number of pods.
     #[schema(required, protobuf = 1)]
     pub replicas: i32,
     /// Number of pods with all labels of the template.
-    #[serde(skip_serializing_if = "is_zero")]
     #[schema(protobuf = 2)]
     pub fully_labeled_replicas: i32,
     /// Number of pods that are ready.
-    #[serde(skip_serializing_if = "is_zero")]
     #[schema(protobuf = 4)]
     pub ready_replicas: i32,
     /// Number of pods that have been ready for long enough.
-    #[serde(skip_serializing_if = "is_zero")]
     #[schema(protobuf = 5)]
     pub available_replicas: i32,
     /// Generation of the specification that was acted on last.
-    #[serde(skip_serializing_if = "is_zero")]
     #[schema(protobuf = 3)]
     pub observed_generation: i64,
     /// Conditions of the object, one of each type.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(merge_key = "type", patch_strategy = "merge", list_type = "map", list_map_key = "type", protobuf = 6)]
     pub conditions: Vec<ReplicaSetCondition>,
 }
 
 /// Bounds of a rolling update.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct RollingUpdateDaemonSet {
     /// How many pods may be missing. Default: 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(protobuf = 1)]
     pub max_unavailable: Option<IntOrString>,
     /// How many nodes may run an old and a new pod. Default: 0.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(protobuf = 2)]
     pub max_surge: Option<IntOrString>,
 }
 
 /// Bounds of a rolling update.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct RollingUpdateDeployment {
     /// How many pods may be missing. Default: 25%.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(protobuf = 1)]
     pub max_unavailable: Option<IntOrString>,
     /// How many pods may be added beyond the wanted number. Default: 25%.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(protobuf = 2)]
     pub max_surge: Option<IntOrString>,
 }
 
 /// Bounds of a rolling update.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct RollingUpdateStatefulSetStrategy {
     /// Number from which on pods are replaced. Default: 0.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(protobuf = 1)]
     pub partition: Option<i32>,
     /// How many pods may be missing. Default: 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(protobuf = 2)]
     pub max_unavailable: Option<IntOrString>,
 }
 
 /// Pods with lasting names and storage.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct StatefulSet {
     /// Metadata of the object.
     #[schema(protobuf = 1)]
@@ -400,8 +336,7 @@ pub struct StatefulSet {
 }
 
 /// One aspect of a StatefulSet's state.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct StatefulSetCondition {
     /// Type.
     #[schema(required, protobuf = 1)]
@@ -413,25 +348,21 @@ pub struct StatefulSetCondition {
     #[schema(protobuf = 3)]
     pub last_transition_time: Time,
     /// Reason in one word.
-    #[serde(skip_serializing_if = "String::is_empty")]
     #[schema(protobuf = 4)]
     pub reason: String,
     /// Reason in sentences.
-    #[serde(skip_serializing_if = "String::is_empty")]
     #[schema(protobuf = 5)]
     pub message: String,
 }
 
 /// What a StatefulSet is to be.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct StatefulSetSpec {
     /// Wanted number of pods. Default: 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(protobuf = 1)]
     pub replicas: Option<i32>,
     /// Labels of the pods. Cannot be changed.
-    #[schema(protobuf = 2)]
+    #[schema(always, protobuf = 2)]
     pub selector: Option<LabelSelector>,
     /// Pods to be made.
     #[schema(required, protobuf = 3)]
@@ -440,76 +371,61 @@ pub struct StatefulSetSpec {
     #[schema(required, protobuf = 5)]
     pub service_name: String,
     /// OrderedReady or Parallel.
-    #[serde(skip_serializing_if = "String::is_empty")]
     #[schema(protobuf = 6)]
     pub pod_management_policy: String,
     /// How pods are replaced.
     #[schema(protobuf = 7)]
     pub update_strategy: StatefulSetUpdateStrategy,
     /// How many old revisions are kept. Default: 10.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(protobuf = 8)]
     pub revision_history_limit: Option<i32>,
     /// Seconds for which a pod must be ready to count as available.
-    #[serde(skip_serializing_if = "is_zero")]
     #[schema(protobuf = 9)]
     pub min_ready_seconds: i32,
 }
 
 /// What is known of a StatefulSet.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct StatefulSetStatus {
     /// Generation of the specification that was acted on last.
-    #[serde(skip_serializing_if = "is_zero")]
     #[schema(protobuf = 1)]
     pub observed_generation: i64,
     /// Number of pods.
     #[schema(required, protobuf = 2)]
     pub replicas: i32,
     /// Number of pods that are ready.
-    #[serde(skip_serializing_if = "is_zero")]
     #[schema(protobuf = 3)]
     pub ready_replicas: i32,
     /// Number of pods of the current revision.
-    #[serde(skip_serializing_if = "is_zero")]
     #[schema(protobuf = 4)]
     pub current_replicas: i32,
     /// Number of pods of the update revision.
-    #[serde(skip_serializing_if = "is_zero")]
     #[schema(protobuf = 5)]
     pub updated_replicas: i32,
     /// Revision before the roll-out.
-    #[serde(skip_serializing_if = "String::is_empty")]
     #[schema(protobuf = 6)]
     pub current_revision: String,
     /// Revision that is rolled out.
-    #[serde(skip_serializing_if = "String::is_empty")]
     #[schema(protobuf = 7)]
     pub update_revision: String,
     /// How many generated names clashed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(protobuf = 9)]
     pub collision_count: Option<i32>,
     /// Conditions of the object, one of each type.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(merge_key = "type", patch_strategy = "merge", list_type = "map", list_map_key = "type", protobuf = 10)]
     pub conditions: Vec<StatefulSetCondition>,
     /// Number of pods that have been ready for long enough.
-    #[schema(protobuf = 11)]
+    #[schema(always, protobuf = 11)]
     pub available_replicas: i32,
 }
 
 /// How pods are replaced.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct StatefulSetUpdateStrategy {
     /// RollingUpdate or OnDelete. Default: RollingUpdate.
-    #[serde(skip_serializing_if = "String::is_empty")]
     #[schema(protobuf = 1)]
     pub r#type: String,
     /// Settings of RollingUpdate.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(protobuf = 2)]
     pub rolling_update: Option<RollingUpdateStatefulSetStrategy>,
 }

@@ -3,12 +3,10 @@
 //!
 //! Source: k8s.io/api/autoscaling/v1 (1.32); names, types and order of the fields are the public API's.
 
-use api_derive::Schema;
-use serde::{Deserialize, Serialize};
+use api_derive::api_type;
 
 /// Reference to an object in the same namespace.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct CrossVersionObjectReference {
     /// Kind of the object.
     #[schema(required)]
@@ -17,6 +15,5 @@ pub struct CrossVersionObjectReference {
     #[schema(required)]
     pub name: String,
     /// Version of the object's kind.
-    #[serde(skip_serializing_if = "String::is_empty")]
     pub api_version: String,
 }

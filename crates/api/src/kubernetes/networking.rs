@@ -3,18 +3,15 @@
 //!
 //! Source: k8s.io/api/networking/v1 (1.32); names, types and order of the fields are the public API's.
 
-use api_derive::Schema;
-use serde::{Deserialize, Serialize};
+use api_derive::api_type;
 
 /// A network, but for parts of it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct IPBlock {
     /// The network, in CIDR form.
     #[schema(required)]
     pub cidr: String,
     /// Parts that do not belong to it.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(list_type = "atomic")]
     pub except: Vec<String>,
 }

@@ -5,45 +5,37 @@
 
 use std::collections::BTreeMap;
 
-use api_derive::Schema;
+use api_derive::api_type;
 use apimachinery::meta::*;
-use serde::{Deserialize, Serialize};
 
 use crate::impl_resource;
 
 /// What a provider needs to know to make a Machine.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct MachineClass {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
     /// What a node of the class has, for pools without nodes.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(preserve_unknown)]
     pub node_template: Option<NodeTemplate>,
     /// Secret with the credentials of the infrastructure.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub credentials_secret_ref: Option<crate::kubernetes::core::SecretReference>,
     /// What machine it is, in the provider's format.
     #[schema(required, preserve_unknown)]
     pub provider_spec: RawExtension,
     /// Provider of the machines.
-    #[serde(skip_serializing_if = "String::is_empty")]
     pub provider: String,
     /// Secret with the script with which a machine starts.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub secret_ref: Option<crate::kubernetes::core::SecretReference>,
 }
 
 /// What a node of a class has, for pools without nodes.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct NodeTemplate {
     /// Resources of the node.
     #[schema(required)]
     pub capacity: BTreeMap<String, Quantity>,
     /// Resources that are no part of the machine.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub virtual_capacity: BTreeMap<String, Quantity>,
     /// Machine type.
     #[schema(required)]
@@ -55,7 +47,6 @@ pub struct NodeTemplate {
     #[schema(required)]
     pub zone: String,
     /// CPU architecture.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub architecture: Option<String>,
 }
 

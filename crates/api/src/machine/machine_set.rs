@@ -3,17 +3,14 @@
 //!
 //! Source: machine-controller-manager pkg/apis/machine/v1alpha1 @ v1.120.0; names, types and order of the fields are the public API's.
 
-use api_derive::Schema;
+use api_derive::api_type;
 use apimachinery::meta::*;
-use serde::{Deserialize, Serialize};
 
 use super::common::*;
-use crate::encoding::is_zero;
 use crate::impl_resource;
 
 /// A number of equal Machines.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct MachineSet {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
@@ -24,8 +21,7 @@ pub struct MachineSet {
 }
 
 /// One aspect of a MachineSet's state.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct MachineSetCondition {
     /// Type of the condition.
     #[schema(required)]
@@ -36,67 +32,50 @@ pub struct MachineSetCondition {
     /// When the status changed last.
     pub last_transition_time: Time,
     /// Reason in one word.
-    #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
     /// Reason in sentences.
-    #[serde(skip_serializing_if = "String::is_empty")]
     pub message: String,
 }
 
 /// What a MachineSet is to be.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct MachineSetSpec {
     /// Wanted number of machines.
-    #[serde(skip_serializing_if = "is_zero")]
     pub replicas: i32,
     /// Labels by which the machines are found.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub selector: Option<LabelSelector>,
     /// Class of the machines.
     pub machine_class: ClassSpec,
     /// The machines to be made.
     pub template: MachineTemplateSpec,
     /// Seconds for which a machine must be ready to count as available.
-    #[serde(skip_serializing_if = "is_zero")]
     pub min_ready_seconds: i32,
     /// How many failed machines are kept at most.
-    #[serde(skip_serializing_if = "is_zero")]
     pub auto_preserve_failed_machine_max: i32,
 }
 
 /// What is known of a MachineSet.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct MachineSetStatus {
     /// Number of machines.
-    #[serde(skip_serializing_if = "is_zero")]
     pub replicas: i32,
     /// Number of machines with all labels of the template.
-    #[serde(skip_serializing_if = "is_zero")]
     pub fully_labeled_replicas: i32,
     /// Number of machines that are ready.
-    #[serde(skip_serializing_if = "is_zero")]
     pub ready_replicas: i32,
     /// Number of machines that have been ready for long enough.
-    #[serde(skip_serializing_if = "is_zero")]
     pub available_replicas: i32,
     /// Number of failed machines that are kept.
-    #[serde(skip_serializing_if = "is_zero")]
     pub preserved_failed_replicas: i32,
     /// Generation of the specification that was acted on last.
-    #[serde(skip_serializing_if = "is_zero")]
     pub observed_generation: i64,
     /// Conditions of the MachineSet.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub machine_set_condition: Vec<MachineSetCondition>,
     /// The last operation.
     pub last_operation: LastOperation,
     /// Machines that failed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub failed_machines: Option<Vec<MachineSummary>>,
     /// How many failed machines are kept without being asked for.
-    #[serde(skip_serializing_if = "is_zero")]
     pub auto_preserve_failed_machine_count: i32,
 }
 

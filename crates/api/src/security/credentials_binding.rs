@@ -3,15 +3,13 @@
 //!
 //! Source: pkg/apis/security/v1alpha1 @ v1.120.0; names, types and order of the fields are the public API's.
 
-use api_derive::Schema;
+use api_derive::api_type;
 use apimachinery::meta::*;
-use serde::{Deserialize, Serialize};
 
 use crate::impl_resource;
 
 /// Credentials in a Secret or WorkloadIdentity, and the Quotas that apply to their use.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct CredentialsBinding {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
@@ -22,13 +20,11 @@ pub struct CredentialsBinding {
     #[schema(required)]
     pub credentials_ref: crate::kubernetes::core::ObjectReference,
     /// Quotas that Shoots with these credentials count against.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub quotas: Vec<crate::kubernetes::core::ObjectReference>,
 }
 
 /// Provider that credentials are for.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct CredentialsBindingProvider {
     /// Type of the provider.
     #[schema(required)]

@@ -3,15 +3,13 @@
 //!
 //! Source: pkg/apis/security/v1alpha1 @ v1.120.0; names, types and order of the fields are the public API's.
 
-use api_derive::Schema;
+use api_derive::api_type;
 use apimachinery::meta::*;
-use serde::{Deserialize, Serialize};
 
 use crate::impl_resource;
 
 /// An identity by which a workload obtains tokens of an infrastructure.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct WorkloadIdentity {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
@@ -24,20 +22,17 @@ pub struct WorkloadIdentity {
 }
 
 /// System that a workload identity is for.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct TargetSystem {
     /// Type of the system. Cannot be changed.
     #[schema(required)]
     pub r#type: String,
     /// Settings for the system, in its extension's format.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub provider_config: Option<RawExtension>,
 }
 
 /// What a WorkloadIdentity is to be.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct WorkloadIdentitySpec {
     /// Who the tokens are for.
     #[schema(required)]
@@ -48,8 +43,7 @@ pub struct WorkloadIdentitySpec {
 }
 
 /// What is known of a WorkloadIdentity.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct WorkloadIdentityStatus {
     /// Subject of the tokens; set by the server.
     #[schema(required)]

@@ -5,17 +5,14 @@
 
 use std::collections::BTreeMap;
 
-use api_derive::Schema;
+use api_derive::api_type;
 use apimachinery::meta::*;
-use serde::{Deserialize, Serialize};
 
 use super::common::*;
-use crate::encoding::is_zero;
 use crate::impl_resource;
 
 /// A gardenlet that is deployed to a cluster outside of Gardener's hands.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct Gardenlet {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
@@ -26,8 +23,7 @@ pub struct Gardenlet {
 }
 
 /// Chart of gardenlet.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct GardenletHelm {
     /// Registry that holds the chart.
     #[schema(required)]
@@ -35,53 +31,39 @@ pub struct GardenletHelm {
 }
 
 /// How a gardenlet deploys itself.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct GardenletSelfDeployment {
     /// Number of replicas. Default: 2.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub replica_count: Option<i32>,
     /// How many old ReplicaSets are kept. Default: 2.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub revision_history_limit: Option<i32>,
     /// ServiceAccount of gardenlet's pods.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub service_account_name: Option<String>,
     /// Image of gardenlet.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub image: Option<Image>,
     /// Requests and limits.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub resources: Option<crate::kubernetes::core::ResourceRequirements>,
     /// Labels of the pods.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub pod_labels: BTreeMap<String, String>,
     /// Annotations of the pods.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub pod_annotations: BTreeMap<String, String>,
     /// Further volumes of the pods.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub additional_volumes: Vec<crate::kubernetes::core::Volume>,
     /// Further mounts of the container.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub additional_volume_mounts: Vec<crate::kubernetes::core::VolumeMount>,
     /// Further environment variables of the container.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub env: Vec<crate::kubernetes::core::EnvVar>,
     /// Chart of gardenlet, and so its version.
     #[schema(required)]
     pub helm: GardenletHelm,
     /// Images that differ from the built-in ones, as YAML.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub image_vector_overwrite: Option<String>,
     /// Images of components that differ from the built-in ones, as YAML.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub component_image_vector_overwrite: Option<String>,
 }
 
 /// What a Gardenlet is to be.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct GardenletSpec {
     /// How gardenlet deploys itself.
     #[schema(required)]
@@ -89,20 +71,16 @@ pub struct GardenletSpec {
     /// Configuration of gardenlet, a GardenletConfiguration with a Seed in it.
     pub config: RawExtension,
     /// Secret with a kubeconfig for the cluster into which gardenlet is deployed for the first time.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub kubeconfig_secret_ref: Option<crate::kubernetes::core::LocalObjectReference>,
 }
 
 /// What is known of a Gardenlet.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct GardenletStatus {
     /// GardenletReconciled.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(merge_key = "type", patch_strategy = "merge")]
     pub conditions: Vec<crate::core::Condition>,
     /// Generation of the specification that was acted on last.
-    #[serde(skip_serializing_if = "is_zero")]
     pub observed_generation: i64,
 }
 

@@ -3,17 +3,14 @@
 //!
 //! Source: pkg/apis/seedmanagement/v1alpha1 @ v1.120.0; names, types and order of the fields are the public API's.
 
-use api_derive::Schema;
+use api_derive::api_type;
 use apimachinery::meta::*;
-use serde::{Deserialize, Serialize};
 
 use super::common::*;
-use crate::encoding::is_zero;
 use crate::impl_resource;
 
 /// A Shoot that is made a Seed.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct ManagedSeed {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
@@ -24,15 +21,12 @@ pub struct ManagedSeed {
 }
 
 /// What is known of a ManagedSeed.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct ManagedSeedStatus {
     /// ShootReconciled, SeedRegistered.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(merge_key = "type", patch_strategy = "merge")]
     pub conditions: Vec<crate::core::Condition>,
     /// Generation of the specification that was acted on last.
-    #[serde(skip_serializing_if = "is_zero")]
     pub observed_generation: i64,
 }
 

@@ -3,17 +3,14 @@
 //!
 //! Source: pkg/apis/seedmanagement/v1alpha1 @ v1.120.0; names, types and order of the fields are the public API's.
 
-use api_derive::Schema;
+use api_derive::api_type;
 use apimachinery::meta::*;
-use serde::{Deserialize, Serialize};
 
 use super::common::*;
-use crate::encoding::is_zero;
 use crate::impl_resource;
 
 /// A set of like ManagedSeeds and their Shoots.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct ManagedSeedSet {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
@@ -24,11 +21,9 @@ pub struct ManagedSeedSet {
 }
 
 /// What a ManagedSeedSet is to be.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct ManagedSeedSetSpec {
     /// Wanted number of ManagedSeeds. Default: 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub replicas: Option<i32>,
     /// Labels by which the set finds its ManagedSeeds and Shoots.
     #[schema(required)]
@@ -40,56 +35,42 @@ pub struct ManagedSeedSetSpec {
     #[schema(required)]
     pub shoot_template: crate::core::ShootTemplate,
     /// How changes of the templates are rolled out.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub update_strategy: Option<UpdateStrategy>,
     /// How many old revisions are kept. Default: 10.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub revision_history_limit: Option<i32>,
 }
 
 /// What is known of a ManagedSeedSet.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct ManagedSeedSetStatus {
     /// Generation of the specification that was acted on last.
-    #[serde(skip_serializing_if = "is_zero")]
     pub observed_generation: i64,
     /// Number of ManagedSeeds.
     #[schema(required)]
     pub replicas: i32,
     /// Number of ManagedSeeds that are registered and whose Shoots are healthy.
-    #[serde(skip_serializing_if = "is_zero")]
     pub ready_replicas: i32,
     /// Number that the next ManagedSeed's name ends with.
-    #[serde(skip_serializing_if = "is_zero")]
     pub next_replica_number: i32,
     /// Number of ManagedSeeds of the current revision.
-    #[serde(skip_serializing_if = "is_zero")]
     pub current_replicas: i32,
     /// Number of ManagedSeeds of the update revision.
-    #[serde(skip_serializing_if = "is_zero")]
     pub updated_replicas: i32,
     /// Revision before the roll-out.
-    #[serde(skip_serializing_if = "String::is_empty")]
     pub current_revision: String,
     /// Revision that is rolled out.
-    #[serde(skip_serializing_if = "String::is_empty")]
     pub update_revision: String,
     /// How many names of revisions clashed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub collision_count: Option<i32>,
     /// Conditions of the object, one of each type.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(merge_key = "type", patch_strategy = "merge")]
     pub conditions: Vec<crate::core::Condition>,
     /// The ManagedSeed that is waited for.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub pending_replica: Option<PendingReplica>,
 }
 
 /// A ManagedSeed to be made.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct ManagedSeedTemplate {
     /// Labels and annotations of the ManagedSeed.
     pub metadata: ObjectMeta,
@@ -98,8 +79,7 @@ pub struct ManagedSeedTemplate {
 }
 
 /// A ManagedSeed that is waited for.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct PendingReplica {
     /// Name of the ManagedSeed.
     #[schema(required)]
@@ -111,28 +91,22 @@ pub struct PendingReplica {
     #[schema(required)]
     pub since: Time,
     /// How often it was tried again.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub retries: Option<i32>,
 }
 
 /// Roll-out of a ManagedSeedSet.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct RollingUpdateStrategy {
     /// Number from which on ManagedSeeds are updated. Default: 0.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub partition: Option<i32>,
 }
 
 /// How changes of templates are rolled out.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct UpdateStrategy {
     /// RollingUpdate.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub r#type: Option<String>,
     /// Settings of RollingUpdate.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub rolling_update: Option<RollingUpdateStrategy>,
 }
 

@@ -3,16 +3,14 @@
 //!
 //! Source: pkg/apis/settings/v1alpha1 @ v1.120.0; names, types and order of the fields are the public API's.
 
-use api_derive::Schema;
+use api_derive::api_type;
 use apimachinery::meta::*;
-use serde::{Deserialize, Serialize};
 
 use super::common::*;
 use crate::impl_resource;
 
 /// OpenID Connect settings for new Shoots of selected Projects.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct ClusterOpenIDConnectPreset {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
@@ -22,24 +20,20 @@ pub struct ClusterOpenIDConnectPreset {
 }
 
 /// What a ClusterOpenIDConnectPreset is to be.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct ClusterOpenIDConnectPresetSpec {
     /// What the API server is told.
     #[schema(required)]
     pub server: KubeAPIServerOpenIDConnect,
     /// What clients are told.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(deprecated)]
     pub client: Option<OpenIDConnectClientAuthentication>,
     /// Labels of the Shoots that get the settings. Default: all.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub shoot_selector: Option<LabelSelector>,
     /// Which preset wins when several fit: the one with the highest weight; 1 to 100.
     #[schema(required)]
     pub weight: i32,
     /// Labels of the projects whose Shoots get the settings. Default: all.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub project_selector: Option<LabelSelector>,
 }
 

@@ -3,16 +3,14 @@
 //!
 //! Source: pkg/apis/settings/v1alpha1 @ v1.120.0; names, types and order of the fields are the public API's.
 
-use api_derive::Schema;
+use api_derive::api_type;
 use apimachinery::meta::*;
-use serde::{Deserialize, Serialize};
 
 use super::common::*;
 use crate::impl_resource;
 
 /// OpenID Connect settings for new Shoots of a namespace.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct OpenIDConnectPreset {
     /// Metadata of the object.
     pub metadata: ObjectMeta,

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Types of kind `Cluster` (`terrarium.dev/v1alpha1`).
 
-use api_derive::Schema;
+use api_derive::api_type;
 use apimachinery::meta::*;
-use serde::{Deserialize, Serialize};
 
 use crate::impl_resource;
 
@@ -11,8 +10,7 @@ use crate::impl_resource;
 ///
 /// A cluster exists exactly as long as its object exists in cluster `runtime`. Names are `garden`, `seed--NAME` and
 /// `shoot--PROJECT--NAME`; `runtime` itself has no object.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct Cluster {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
@@ -22,15 +20,14 @@ pub struct Cluster {
 }
 
 /// What a cluster is to look like.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct ClusterSpec {
     /// Version that the cluster's API server reports, without `v`: `1.27.1`.
     #[schema(required)]
     pub kubernetes_version: String,
     /// Authorities, as PEM, whose client certificates the cluster's API server takes; those of the landscape itself are
     /// taken everywhere. Without it the landscape has made one for the cluster.
-    #[serde(rename = "clientCA", skip_serializing_if = "String::is_empty")]
+    #[schema(rename = "clientCA")]
     pub client_ca: String,
 }
 

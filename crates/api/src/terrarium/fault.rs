@@ -3,19 +3,16 @@
 
 use std::collections::BTreeMap;
 
-use api_derive::Schema;
+use api_derive::api_type;
 use apimachinery::meta::*;
-use serde::{Deserialize, Serialize};
 
-use crate::encoding::is_zero;
 use crate::impl_resource;
 
 /// Something that goes wrong on purpose, as often and as long as it is told.
 ///
 /// Whoever would suffer it looks for it, lets it happen, and counts in the status. What the kinds do is in
 /// `domain::fault`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct Fault {
     /// Metadata of the object; the name is the fault's ID.
     pub metadata: ObjectMeta,
@@ -27,32 +24,26 @@ pub struct Fault {
 }
 
 /// What goes wrong, where, how often and how long.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct FaultSpec {
     /// Kind of fault: `task-fails`.
     #[schema(required)]
     pub kind: String,
     /// The one Shoot that it hits. Without it any Shoot.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub shoot: Option<FaultShoot>,
     /// How often it hits, at least once. Defaults to 1, unless `always` is set.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub times: Option<i32>,
     /// Whether it hits every time.
-    #[serde(skip_serializing_if = "is_zero")]
     pub always: bool,
     /// First instant at which it hits no more. Without it there is none.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Time>,
     /// What the kind of fault wants to know.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub settings: BTreeMap<String, String>,
 }
 
 /// A Shoot.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
+#[derive(Eq)]
 pub struct FaultShoot {
     /// Its namespace.
     #[schema(required)]
@@ -63,17 +54,13 @@ pub struct FaultShoot {
 }
 
 /// What a fault has done.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct FaultStatus {
     /// How often it has hit.
-    #[serde(skip_serializing_if = "is_zero")]
     pub times: i32,
     /// When it hit last.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_time: Option<Time>,
     /// Whom it hit last: `Shoot NAMESPACE/NAME`.
-    #[serde(skip_serializing_if = "String::is_empty")]
     pub last_target: String,
 }
 

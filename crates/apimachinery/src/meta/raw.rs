@@ -71,7 +71,7 @@ impl Raw {
     }
 
     /// From a JSON text, which may be that of a [`mark`].
-    fn of_json(text: &str) -> Self {
+    pub(crate) fn of_json(text: &str) -> Self {
         if text.starts_with("\"\\u0000")
             && let Ok(marked) = serde_json::from_str::<String>(text)
             && let Some(inner) = marked_text(&marked)

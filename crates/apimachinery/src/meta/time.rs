@@ -41,6 +41,17 @@ impl Time {
         Self(DateTime::from_timestamp(instant.timestamp(), 0).unwrap_or(ZERO_TIME))
     }
 
+    /// The instant that a text names.
+    ///
+    /// # Errors
+    /// A text that is no RFC 3339.
+    pub(crate) fn instant_of(text: &str) -> Result<DateTime<Utc>, String> {
+        if let Some(instant) = from_canonical(text) {
+            return Ok(instant);
+        }
+        DateTime::parse_from_rfc3339(text).map(|time| time.with_timezone(&Utc)).map_err(|error| error.to_string())
+    }
+
     /// Whether this is Go's zero time.
     pub fn is_zero(&self) -> bool {
         self.0 == ZERO_TIME
@@ -144,10 +155,7 @@ impl Serialize for MicroTime {
 
 fn instant<'de, D: Deserializer<'de>>(deserializer: D) -> Result<DateTime<Utc>, D::Error> {
     let Some(text) = Option::<std::borrow::Cow<'de, str>>::deserialize(deserializer)? else { return Ok(ZERO_TIME) };
-    if let Some(instant) = from_canonical(&text) {
-        return Ok(instant);
-    }
-    DateTime::parse_from_rfc3339(&text).map(|time| time.with_timezone(&Utc)).map_err(D::Error::custom)
+    Time::instant_of(&text).map_err(D::Error::custom)
 }
 
 impl<'de> Deserialize<'de> for Time {

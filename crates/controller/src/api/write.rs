@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Writing whole objects: creating, replacing, and merge patches of what differs.
 
-use apimachinery::Resource;
+use apimachinery::{Resource, encode};
 use http::Method;
 use serde_json::{Map, Value, json};
 
-use super::{Api, CLUSTER_ANNOTATION, Error, JSON, Patch, unwritable, with_kind};
+use super::{Api, CLUSTER_ANNOTATION, Error, JSON, Patch};
 use crate::{decode, difference, request};
 
 impl<K: Resource> Api<K> {
@@ -14,24 +14,24 @@ impl<K: Resource> Api<K> {
         let metadata = object.metadata();
         let namespace = self.namespace.as_deref().unwrap_or(&metadata.namespace);
         let path = self.resource.path(self.cluster_of(metadata), Some(namespace));
-        self.request(Method::POST, path, Some((JSON, body(object)?))).await
+        self.request(Method::POST, path, Some((JSON, body(object)))).await
     }
 
     /// Replaces an object; its resource version is the precondition.
     pub async fn replace(&self, object: &K) -> Result<K, Error> {
-        self.request(Method::PUT, self.path_of(object.metadata()), Some((JSON, body(object)?))).await
+        self.request(Method::PUT, self.path_of(object.metadata()), Some((JSON, body(object)))).await
     }
 
     /// Replaces a subresource, `status` or `binding`.
     pub async fn replace_subresource(&self, subresource: &str, object: &K) -> Result<K, Error> {
         let path = format!("{}/{subresource}", self.path_of(object.metadata()));
-        self.request(Method::PUT, path, Some((JSON, body(object)?))).await
+        self.request(Method::PUT, path, Some((JSON, body(object)))).await
     }
 
     /// As [`Api::replace`], as a dry run.
     pub async fn replace_dry_run(&self, object: &K) -> Result<K, Error> {
         let path = format!("{}?dryRun=All", self.path_of(object.metadata()));
-        let bytes = request::send(&self.context, Method::PUT, path, Some((JSON, body(object)?))).await?;
+        let bytes = request::send(&self.context, Method::PUT, path, Some((JSON, body(object)))).await?;
         // Not through the cache: what a dry run answers under the present resource version was never stored.
         decode::read(&bytes)
     }
@@ -41,8 +41,8 @@ impl<K: Resource> Api<K> {
     pub async fn update_status(&self, old: &K, new: &K) -> Result<K, Error> {
         let differing = old.differing_fields(new);
         let is_written = |name: &str| name == "status" && differs(differing.as_deref(), name);
-        let pick = |object| difference::fields(object, is_written).map_err(unwritable);
-        let patch = difference::merge_patch(&pick(old)?, &pick(new)?);
+        let pick = |object: &K| difference::fields(object, is_written);
+        let patch = difference::merge_patch(&pick(old), &pick(new));
         self.write_difference(old, new, patch, "/status").await
     }
 
@@ -51,14 +51,14 @@ impl<K: Resource> Api<K> {
     pub async fn update(&self, old: &K, new: &K) -> Result<K, Error> {
         let differing = old.differing_fields(new);
         let is_written = |name: &str| name != "status" && differs(differing.as_deref(), name);
-        let pick = |object: &K| -> Result<_, Error> {
-            let mut fields = difference::fields(object, is_written).map_err(unwritable)?;
+        let pick = |object: &K| {
+            let mut fields = difference::fields(object, is_written);
             if let Some(Value::Object(metadata)) = fields.get_mut("metadata") {
                 metadata.retain(|name, _| is_written_by_clients(name));
             }
-            Ok(fields)
+            fields
         };
-        let patch = difference::merge_patch(&pick(old)?, &pick(new)?);
+        let patch = difference::merge_patch(&pick(old), &pick(new));
         self.write_difference(old, new, patch, "").await
     }
 
@@ -131,12 +131,12 @@ fn is_written_by_clients(metadata_field: &str) -> bool {
     matches!(metadata_field, "labels" | "annotations" | "ownerReferences" | "finalizers")
 }
 
-fn body<K: Resource>(object: &K) -> Result<Vec<u8>, Error> {
+fn body<K: Resource>(object: &K) -> Vec<u8> {
     if object.metadata().annotations.contains_key(CLUSTER_ANNOTATION) {
         // Where an object was read is no part of it.
         let mut own = object.clone();
         own.metadata_mut().annotations.remove(CLUSTER_ANNOTATION);
-        return with_kind(&K::api_version(), K::KIND, &own);
+        return encode::to_bytes(&own);
     }
-    with_kind(&K::api_version(), K::KIND, object)
+    encode::to_bytes(object)
 }

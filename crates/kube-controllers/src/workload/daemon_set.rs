@@ -140,7 +140,7 @@ impl Workload {
         if set.metadata.is_being_deleted() {
             return Ok(Requeue::OnChange);
         }
-        let spec: PodSpec = serde_json::from_value(set.spec.template["spec"].clone()).unwrap_or_default();
+        let spec: PodSpec = apimachinery::wire::from_tree(set.spec.template["spec"].clone()).unwrap_or_default();
         let nodes = self.nodes_for(&key.cluster, &spec);
         let hash = template::hash(&set.spec.template, set.status.collision_count);
         let min_ready = TimeDelta::seconds(i64::from(set.spec.min_ready_seconds));

@@ -11,111 +11,92 @@ use api::kubernetes::tables;
 use apimachinery::Resource;
 use apimachinery::meta::{LabelSelector, ObjectMeta};
 use apimachinery::schema::{Node, Schema};
-use serde::{Deserialize, Serialize};
+use apimachinery::wire::api_type;
 use serde_json::Value;
 
 /// A Deployment.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[api_type(no_schema)]
 pub(crate) struct Deployment {
     pub(crate) metadata: ObjectMeta,
     pub(crate) spec: DeploymentSpec,
     pub(crate) status: DeploymentStatus,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type(no_schema)]
 pub(crate) struct DeploymentSpec {
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) replicas: Option<i32>,
+    #[schema(always)]
     pub(crate) selector: Option<LabelSelector>,
     pub(crate) template: Value,
     pub(crate) strategy: DeploymentStrategy,
+    #[schema(always)]
     pub(crate) min_ready_seconds: i32,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) revision_history_limit: Option<i32>,
+    #[schema(always)]
     pub(crate) paused: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) progress_deadline_seconds: Option<i32>,
 }
 
 /// A ReplicaSet.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[api_type(no_schema)]
 pub(crate) struct ReplicaSet {
     pub(crate) metadata: ObjectMeta,
     pub(crate) spec: ReplicaSetSpec,
     pub(crate) status: ReplicaSetStatus,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type(no_schema)]
 pub(crate) struct ReplicaSetSpec {
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) replicas: Option<i32>,
-    #[serde(skip_serializing_if = "is_zero")]
     pub(crate) min_ready_seconds: i32,
+    #[schema(always)]
     pub(crate) selector: Option<LabelSelector>,
     pub(crate) template: Value,
 }
 
 /// A DaemonSet.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[api_type(no_schema)]
 pub(crate) struct DaemonSet {
     pub(crate) metadata: ObjectMeta,
     pub(crate) spec: DaemonSetSpec,
     pub(crate) status: DaemonSetStatus,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type(no_schema)]
 pub(crate) struct DaemonSetSpec {
+    #[schema(always)]
     pub(crate) selector: Option<LabelSelector>,
     pub(crate) template: Value,
     pub(crate) update_strategy: DaemonSetUpdateStrategy,
-    #[serde(skip_serializing_if = "is_zero")]
     pub(crate) min_ready_seconds: i32,
 }
 
 /// A StatefulSet.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[api_type(no_schema)]
 pub(crate) struct StatefulSet {
     pub(crate) metadata: ObjectMeta,
     pub(crate) spec: StatefulSetSpec,
     pub(crate) status: StatefulSetStatus,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type(no_schema)]
 pub(crate) struct StatefulSetSpec {
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) replicas: Option<i32>,
+    #[schema(always)]
     pub(crate) selector: Option<LabelSelector>,
     pub(crate) template: Value,
-    #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) pod_management_policy: String,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) volume_claim_templates: Vec<Value>,
     pub(crate) update_strategy: StatefulSetUpdateStrategy,
-    #[serde(skip_serializing_if = "is_zero")]
     pub(crate) min_ready_seconds: i32,
 }
 
 /// A Pod as it is created.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[api_type(no_schema)]
 pub(crate) struct NewPod {
     pub(crate) metadata: ObjectMeta,
     pub(crate) spec: Value,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) status: Option<PodStatus>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "what serde calls")]
-fn is_zero(value: &i32) -> bool {
-    *value == 0
 }
 
 macro_rules! view {

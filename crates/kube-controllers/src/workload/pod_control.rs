@@ -107,7 +107,7 @@ impl Workload {
         let cluster = cluster_of(owner);
         let (from, template) = (owner.metadata(), owner.template());
         let mut spec = template["spec"].clone();
-        let known: PodSpec = serde_json::from_value(spec.clone()).unwrap_or_default();
+        let known: PodSpec = apimachinery::wire::from_tree(spec.clone()).unwrap_or_default();
         let mut metadata = ObjectMeta {
             namespace: from.namespace.clone(),
             labels: template::texts(template, "labels"),

@@ -5,29 +5,24 @@
 
 use std::collections::BTreeMap;
 
-use api_derive::Schema;
+use api_derive::api_type;
 use apimachinery::meta::*;
-use serde::{Deserialize, Serialize};
 
 use crate::impl_resource;
 
 /// Settings by key.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct ConfigMap {
     /// Metadata of the object.
     #[schema(protobuf = 1)]
     pub metadata: ObjectMeta,
     /// Whether the data can no longer be changed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(protobuf = 4)]
     pub immutable: Option<bool>,
     /// Texts by key.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schema(protobuf = 2)]
     pub data: BTreeMap<String, String>,
     /// Data by key, in base64.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schema(protobuf = 3)]
     pub binary_data: BTreeMap<String, ByteString>,
 }

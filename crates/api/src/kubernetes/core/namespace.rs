@@ -3,15 +3,13 @@
 //!
 //! Source: k8s.io/api/core/v1 (1.32); names, types and order of the fields are the public API's.
 
-use api_derive::Schema;
+use api_derive::api_type;
 use apimachinery::meta::*;
-use serde::{Deserialize, Serialize};
 
 use crate::impl_resource;
 
 /// A space for names.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct Namespace {
     /// Metadata of the object.
     #[schema(protobuf = 1)]
@@ -25,8 +23,7 @@ pub struct Namespace {
 }
 
 /// One aspect of a namespace's deletion.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct NamespaceCondition {
     /// Type.
     #[schema(required, protobuf = 1)]
@@ -38,35 +35,28 @@ pub struct NamespaceCondition {
     #[schema(protobuf = 4)]
     pub last_transition_time: Time,
     /// Reason in one word.
-    #[serde(skip_serializing_if = "String::is_empty")]
     #[schema(protobuf = 5)]
     pub reason: String,
     /// Reason in sentences.
-    #[serde(skip_serializing_if = "String::is_empty")]
     #[schema(protobuf = 6)]
     pub message: String,
 }
 
 /// What a namespace is to be.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct NamespaceSpec {
     /// Who must agree before the namespace is removed.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(list_type = "atomic", protobuf = 1)]
     pub finalizers: Vec<String>,
 }
 
 /// What is known of a namespace.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct NamespaceStatus {
     /// Active or Terminating.
-    #[serde(skip_serializing_if = "String::is_empty")]
     #[schema(protobuf = 1)]
     pub phase: String,
     /// Conditions of the object, one of each type.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(merge_key = "type", patch_strategy = "merge", list_type = "map", list_map_key = "type", protobuf = 2)]
     pub conditions: Vec<NamespaceCondition>,
 }

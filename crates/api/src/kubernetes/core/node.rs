@@ -5,17 +5,14 @@
 
 use std::collections::BTreeMap;
 
-use api_derive::Schema;
+use api_derive::api_type;
 use apimachinery::meta::*;
-use serde::{Deserialize, Serialize};
 
 use super::*;
-use crate::encoding::is_zero;
 use crate::impl_resource;
 
 /// A machine of the cluster.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct Node {
     /// Metadata of the object.
     #[schema(protobuf = 1)]
@@ -29,8 +26,7 @@ pub struct Node {
 }
 
 /// A volume that is attached to a node.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct AttachedVolume {
     /// Name of the volume.
     #[schema(required, protobuf = 1)]
@@ -40,47 +36,39 @@ pub struct AttachedVolume {
     pub device_path: String,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct ConfigMapNodeConfigSource {
     #[schema(required)]
     pub namespace: String,
     #[schema(required)]
     pub name: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
     pub uid: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
     pub resource_version: String,
     #[schema(required)]
     pub kubelet_config_key: String,
 }
 
 /// An image on a node.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct ContainerImage {
     /// Names of the image.
-    #[schema(list_type = "atomic", protobuf = 1)]
+    #[schema(always, list_type = "atomic", protobuf = 1)]
     pub names: Vec<String>,
     /// Size of the image.
-    #[serde(skip_serializing_if = "is_zero")]
     #[schema(protobuf = 2)]
     pub size_bytes: i64,
 }
 
 /// Port of a service of the node.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct DaemonEndpoint {
     /// Number of the port.
-    #[serde(rename = "Port")]
-    #[schema(required, protobuf = 1)]
+    #[schema(rename = "Port", required, protobuf = 1)]
     pub port: i32,
 }
 
 /// An address of a node.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct NodeAddress {
     /// InternalIP, ExternalIP, Hostname, InternalDNS or ExternalDNS.
     #[schema(required)]
@@ -91,8 +79,7 @@ pub struct NodeAddress {
 }
 
 /// One aspect of a node's state.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct NodeCondition {
     /// Ready, MemoryPressure, DiskPressure, PIDPressure, NetworkUnavailable and more.
     #[schema(required)]
@@ -105,23 +92,18 @@ pub struct NodeCondition {
     /// When the status changed last.
     pub last_transition_time: Time,
     /// Reason in one word.
-    #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
     /// Reason in sentences.
-    #[serde(skip_serializing_if = "String::is_empty")]
     pub message: String,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct NodeConfigSource {
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub config_map: Option<ConfigMapNodeConfigSource>,
 }
 
 /// Ports of the node's services.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct NodeDaemonEndpoints {
     /// Port of the kubelet.
     #[schema(protobuf = 1)]
@@ -129,56 +111,45 @@ pub struct NodeDaemonEndpoints {
 }
 
 /// What a node is to be.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct NodeSpec {
     /// Network of the node's pods, in CIDR form.
-    #[serde(rename = "podCIDR", skip_serializing_if = "String::is_empty")]
+    #[schema(rename = "podCIDR")]
     pub pod_cidr: String,
     /// Networks of the node's pods, at most one of each family.
-    #[serde(rename = "podCIDRs", skip_serializing_if = "Vec::is_empty")]
-    #[schema(patch_strategy = "merge", list_type = "set")]
+    #[schema(rename = "podCIDRs", patch_strategy = "merge", list_type = "set")]
     pub pod_cid_rs: Vec<String>,
     /// Identifier of the machine at its provider.
-    #[serde(rename = "providerID", skip_serializing_if = "String::is_empty")]
+    #[schema(rename = "providerID")]
     pub provider_id: String,
     /// Whether no new pods are scheduled onto the node.
-    #[serde(skip_serializing_if = "is_zero")]
     pub unschedulable: bool,
     /// Taints; pods that do not tolerate them stay away.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(list_type = "atomic")]
     pub taints: Vec<Taint>,
     /// No longer used.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub config_source: Option<NodeConfigSource>,
     /// No longer used.
-    #[serde(rename = "externalID", skip_serializing_if = "String::is_empty")]
+    #[schema(rename = "externalID")]
     pub external_id: String,
 }
 
 /// What is known of a node.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct NodeStatus {
     /// Resources of the node.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schema(protobuf = 1)]
     pub capacity: BTreeMap<String, Quantity>,
     /// Resources that pods may use.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schema(protobuf = 2)]
     pub allocatable: BTreeMap<String, Quantity>,
     /// No longer used.
-    #[serde(skip_serializing_if = "String::is_empty")]
     #[schema(protobuf = 3)]
     pub phase: String,
     /// Conditions of the object, one of each type.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(merge_key = "type", patch_strategy = "merge", list_type = "map", list_map_key = "type", protobuf = 4)]
     pub conditions: Vec<NodeCondition>,
     /// Addresses of the node.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(merge_key = "type", patch_strategy = "merge", list_type = "map", list_map_key = "type", protobuf = 5)]
     pub addresses: Vec<NodeAddress>,
     /// Ports of the node's services.
@@ -188,34 +159,27 @@ pub struct NodeStatus {
     #[schema(protobuf = 7)]
     pub node_info: NodeSystemInfo,
     /// Images that are on the node.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(list_type = "atomic", protobuf = 8)]
     pub images: Vec<ContainerImage>,
     /// Volumes that are in use.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(list_type = "atomic", protobuf = 9)]
     pub volumes_in_use: Vec<String>,
     /// Volumes that are attached.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(list_type = "atomic", protobuf = 10)]
     pub volumes_attached: Vec<AttachedVolume>,
 }
 
 /// Versions and identifiers of a node.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct NodeSystemInfo {
     /// Identifier of the machine.
-    #[serde(rename = "machineID")]
-    #[schema(required, protobuf = 1)]
+    #[schema(rename = "machineID", required, protobuf = 1)]
     pub machine_id: String,
     /// Identifier of the hardware.
-    #[serde(rename = "systemUUID")]
-    #[schema(required, protobuf = 2)]
+    #[schema(rename = "systemUUID", required, protobuf = 2)]
     pub system_uuid: String,
     /// Identifier of this start of the machine.
-    #[serde(rename = "bootID")]
-    #[schema(required, protobuf = 3)]
+    #[schema(rename = "bootID", required, protobuf = 3)]
     pub boot_id: String,
     /// Version of the kernel.
     #[schema(required, protobuf = 4)]

@@ -5,15 +5,13 @@
 
 use std::collections::BTreeMap;
 
-use api_derive::Schema;
+use api_derive::api_type;
 use apimachinery::meta::*;
-use serde::{Deserialize, Serialize};
 
 use crate::impl_resource;
 
 /// Bounds of what a namespace may use.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct ResourceQuota {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
@@ -24,46 +22,36 @@ pub struct ResourceQuota {
 }
 
 /// Bounds of what a namespace may use.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct ResourceQuotaSpec {
     /// Most of each resource.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub hard: BTreeMap<String, Quantity>,
     /// What is counted; all must fit.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(list_type = "atomic")]
     pub scopes: Vec<String>,
     /// What is counted, in more detail.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub scope_selector: Option<ScopeSelector>,
 }
 
 /// What a namespace uses.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct ResourceQuotaStatus {
     /// Bounds that are in force.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub hard: BTreeMap<String, Quantity>,
     /// What is used.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub used: BTreeMap<String, Quantity>,
 }
 
 /// What a quota counts.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct ScopeSelector {
     /// Requirements; all must hold.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(list_type = "atomic")]
     pub match_expressions: Vec<ScopedResourceSelectorRequirement>,
 }
 
 /// One requirement on what a quota counts.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct ScopedResourceSelectorRequirement {
     /// Scope.
     #[schema(required)]
@@ -72,7 +60,6 @@ pub struct ScopedResourceSelectorRequirement {
     #[schema(required)]
     pub operator: String,
     /// Values for the operator.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(list_type = "atomic")]
     pub values: Vec<String>,
 }

@@ -5,33 +5,27 @@
 
 use std::collections::BTreeMap;
 
-use api_derive::Schema;
+use api_derive::api_type;
 use apimachinery::meta::*;
-use serde::{Deserialize, Serialize};
 
 use crate::impl_resource;
 
 /// Data that must not be seen by everybody.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Schema)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type]
 pub struct Secret {
     /// Metadata of the object.
     #[schema(protobuf = 1)]
     pub metadata: ObjectMeta,
     /// Whether the data can no longer be changed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(protobuf = 5)]
     pub immutable: Option<bool>,
     /// Data by key, in base64.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schema(protobuf = 2)]
     pub data: BTreeMap<String, ByteString>,
     /// Data by key as plain text; goes into data and is never served.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schema(protobuf = 4)]
     pub string_data: BTreeMap<String, String>,
     /// Type of the data, for programs. Default: Opaque.
-    #[serde(skip_serializing_if = "String::is_empty")]
     #[schema(protobuf = 3)]
     pub r#type: String,
 }

@@ -9,6 +9,7 @@ use apimachinery::catalogue::{Cell, Column, ResourceInfo};
 use apimachinery::field::{FieldError, Path};
 use apimachinery::meta::ObjectMeta;
 use apimachinery::schema::{Emit, Field, Node, ObjectRef, ObjectSchema, Schema, Topology};
+use apimachinery::wire::api_type;
 use apimachinery::{DynamicObject, Resource};
 use bytes::Bytes;
 use clock::{Clock, Random, SimulatedClock};
@@ -17,34 +18,27 @@ use generic_apiserver::{Builder, FixedClusters, Foundation, RequestContext, Serv
 use http_body_util::BodyExt;
 use process::transport::full;
 use process::{Body, User};
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 /// A typed kind with a status.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type(no_schema)]
 pub(crate) struct Widget {
     pub(crate) metadata: ObjectMeta,
     pub(crate) spec: WidgetSpec,
     pub(crate) status: WidgetStatus,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type(no_schema)]
 pub(crate) struct WidgetSpec {
+    #[schema(always)]
     pub(crate) size: i64,
-    #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) color: String,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) parts: Vec<String>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[api_type(no_schema)]
 pub(crate) struct WidgetStatus {
-    #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) phase: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) heartbeat: String,
 }
 

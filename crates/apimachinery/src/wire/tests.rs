@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Values of every form, there and back.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use super::*;
+use crate::meta::{ByteString, Duration, IntOrString, MicroTime, Quantity, RawExtension, Time};
+
+#[api_type(no_schema)]
+struct Inner {
+    #[schema(required)]
+    name: String,
+    note: String,
+}
+
+#[api_type(no_schema)]
+struct Sample {
+    text: String,
+    #[schema(rename = "nodeCIDR", always)]
+    node_cidr: String,
+    flag: bool,
+    count: i32,
+    big: i64,
+    ratio: f64,
+    share: Option<IntOrString>,
+    size: Option<Quantity>,
+    after: Option<Duration>,
+    at: Time,
+    exactly: Option<MicroTime>,
+    data: ByteString,
+    raw: Option<RawExtension>,
+    tree: Value,
+    inner: Inner,
+    boxed: Option<Box<Inner>>,
+    inners: Vec<Inner>,
+    by_name: BTreeMap<String, Inner>,
+    labels: BTreeMap<String, String>,
+    #[schema(omit_empty)]
+    omitted: Inner,
+}
+
+const FULL: &str = r#"{"text":"a\u003cb é\n","nodeCIDR":"10.0.0.0/8","flag":true,"count":-3,"big":9007199254740993,"ratio":0.5,"share":"25%","size":"500m","after":"1h30m0s","at":"2023-07-28T09:07:27Z","exactly":"2023-07-28T09:07:27.000001Z","data":"YWI=","raw":{"b":1.0,"a":[1e3]},"tree":{"a":[1,null]},"inner":{"name":"i"},"boxed":{"name":"","note":"n"},"inners":[{"name":"x"},{"name":"y","note":"z"}],"byName":{"a":{"name":"1"},"b":{"name":"2"}},"labels":{"k":"v"},"omitted":{"name":"o"}}"#;
+
+fn written(value: &dyn Wire) -> String {
+    let mut out = Vec::new();
+    write(&mut out, value);
+    String::from_utf8(out).expect("JSON is UTF-8")
+}
+
+#[track_caller]
+fn sample(text: &str) -> Sample {
+    let mut value = Sample::default();
+    read(&mut value, text).expect("a sample");
+    value
+}
+
+#[test]
+fn every_form_is_written_as_it_was_read() {
+    let full = sample(FULL);
+    assert_eq!(written(&full), FULL);
+    assert_eq!((full.count, full.big, full.inners.len()), (-3, 9_007_199_254_740_993, 2));
+    assert_eq!(full.text, "a<b é\n");
+    // With blanks, in another order, with fields of a later version.
+    let odd = sample(
+        " { \"later\" : [{\"a\":[\"]\"]}, {}] ,\"inner\":{\"later\":null,\"name\":\"i\"},\n\"text\":\"\\u0061\\ud83d\\ude00\" } ",
+    );
+    assert_eq!((odd.inner.name.as_str(), odd.text.as_str()), ("i", "a😀"));
+}
+
+#[test]
+fn what_is_empty_is_left_out_unless_it_is_required_or_a_struct() {
+    assert_eq!(written(&Sample::default()), r#"{"nodeCIDR":"","at":null,"tree":null,"inner":{"name":""}}"#);
+    assert_eq!(sample(&written(&Sample::default())), Sample::default());
+    assert_eq!(
+        sample(r#"{"text":null,"inner":null,"inners":null,"labels":null,"raw":null,"count":null}"#),
+        Sample::default()
+    );
+}
+
+#[test]
+fn text_tree_and_serde_agree() {
+    let full = sample(FULL);
+    let tree = to_tree(&full);
+    assert_eq!(tree, serde_json::from_str::<Value>(FULL).expect("JSON"));
+    assert_eq!(serde_json::to_value(&full).expect("a tree"), tree);
+    assert_eq!(serde_json::from_str::<Sample>(FULL).expect("a sample"), full);
+    // A tree has sorted the keys of opaque JSON.
+    let sorted: Sample = from_tree(tree.clone()).expect("a sample");
+    assert_eq!(sorted.raw, full.raw.clone().map(|raw| RawExtension(raw.0.sorted())));
+    assert_eq!(Sample { raw: None, ..sorted.clone() }, Sample { raw: None, ..full.clone() });
+    assert_eq!(serde_json::from_value::<Sample>(tree).expect("a sample"), sorted);
+    assert_eq!(serde_json::to_string(&full).expect("a text"), FULL.replace("\\u003c", "<"));
+}
+
+#[test]
+fn a_list_or_map_that_is_read_twice_holds_what_came_last() {
+    let twice = sample(r#"{"inners":[{"name":"x"}],"inners":[],"labels":{"a":"1"},"labels":{"b":"2"}}"#);
+    assert!(twice.inners.is_empty());
+    assert_eq!(twice.labels.keys().collect::<Vec<_>>(), ["b"]);
+    let same_key = sample(r#"{"byName":{"a":{"name":"1","note":"n"},"a":{"name":"2"}}}"#);
+    assert_eq!(same_key.by_name["a"], Inner { name: "2".to_owned(), note: String::new() });
+}
+
+#[test]
+fn a_value_of_a_wrong_type_is_refused_with_its_field() {
+    for (given, expected) in [
+        (r#"{"flag":1}"#, "field `flag`: invalid type: number `1`, expected a boolean"),
+        (r#"{"inner":{"name":true}}"#, "field `name`: invalid type: boolean `true`, expected a string"),
+        (r#"{"count":1.5}"#, "field `count`: invalid number `1.5`: invalid digit found in string"),
+        (
+            r#"{"count":2147483648}"#,
+            "field `count`: invalid number `2147483648`: number too large to fit in target type",
+        ),
+        (r#"{"data":"!"}"#, "field `data`: illegal base64 data at input byte 0"),
+    ] {
+        let mut value = Sample::default();
+        assert_eq!(read(&mut value, given), Err(expected.to_owned()), "{given}");
+        let tree = serde_json::from_str(given).expect("JSON");
+        assert_eq!(from_tree::<Sample>(tree), Err(expected.to_owned()), "{given} as a tree");
+    }
+    for given in
+        [r#"{"inner":[]}"#, r#"{"inners":{}}"#, r#"{"labels":1}"#, r#"{"text":{}}"#, "[]", "", "{", r#"{"a":1} x"#]
+    {
+        assert!(read(&mut Sample::default(), given).is_err(), "{given}");
+    }
+}
+
+#[test]
+fn a_text_without_end_of_depth_is_refused() {
+    let nested = |depth: usize| format!(r#"{{"later":{}{}}}"#, "[".repeat(depth), "]".repeat(depth));
+    assert_eq!(read(&mut Sample::default(), &nested(100)), Ok(()));
+    assert_eq!(read(&mut Sample::default(), &nested(100_000)), Err("exceeded max depth".to_owned()));
+}
+
+#[test]
+fn debug_names_every_field() {
+    let inner = Inner { name: "a".to_owned(), note: String::new() };
+    assert_eq!(format!("{inner:?}"), r#"Inner { name: "a", note: "" }"#);
+}
