@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Bytes of the wire to shared objects: frames of a watch, and one decode per object and version in a process.
 
-use std::any::{Any, TypeId};
+use std::any::TypeId;
 use std::collections::VecDeque;
 use std::io::BufRead;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use apimachinery::Resource;
 use apimachinery::meta::ObjectMeta;
@@ -19,6 +19,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use crate::api::{CLUSTER_ANNOTATION, Error};
+use crate::erased::{Reader, Shared};
 use crate::request::Answer;
 
 /// What can be read from an API server: every [`Resource`], and [`PartialObject`] of any kind.
@@ -124,14 +125,14 @@ struct CacheKey {
 type Identity = (u64, u64);
 
 impl CacheKey {
-    fn of<K: 'static>(identity: Identity, wildcard: bool) -> Self {
-        Self { type_: TypeId::of::<K>(), wildcard, identity }
+    fn of(reader: Reader, identity: Identity, wildcard: bool) -> Self {
+        Self { type_: reader.type_, wildcard, identity }
     }
 }
 
 #[derive(Debug, Default)]
 struct CacheInner {
-    objects: FxHashMap<CacheKey, Arc<dyn Any + Send + Sync>>,
+    objects: FxHashMap<CacheKey, Shared>,
     order: VecDeque<CacheKey>,
     hits: u64,
     misses: u64,
@@ -146,33 +147,31 @@ pub struct DecodeCache(Mutex<CacheInner>);
 
 impl DecodeCache {
     /// Decodes an object, or finds it decoded. `wildcard`: whether the bytes carry the annotation of their cluster.
-    pub(crate) fn decode<K: Readable>(&self, bytes: &[u8], wildcard: bool) -> Result<Arc<K>, Error> {
-        self.find(bytes, wildcard, |identity| {
+    pub(crate) fn decode(&self, reader: Reader, bytes: &[u8], wildcard: bool) -> Result<Shared, Error> {
+        self.find(reader, bytes, wildcard, &|identity| {
             // To copy an object and say where it was read is much cheaper than to read it.
             let copied = identity.filter(|_| wildcard).and_then(|identity| {
-                let own: Arc<K> = self.cached(&CacheKey::of::<K>(identity, false))?;
-                let cluster = cluster(bytes)?.to_owned();
-                let mut object = Arc::unwrap_or_clone(own);
-                object.object_meta_mut().annotations.insert(CLUSTER_ANNOTATION.to_owned(), cluster);
-                Some(object)
+                let own = self.cached(&CacheKey::of(reader, identity, false))?;
+                Some(own.of_cluster(cluster(bytes)?))
             });
-            copied.map_or_else(|| K::read(bytes), Ok).map(Arc::new)
+            copied.map_or_else(|| (reader.read)(bytes), Ok)
         })
     }
 
     /// As [`DecodeCache::decode`] for an answer.
-    pub(crate) fn take<K: Readable>(&self, answer: &Answer) -> Result<Arc<K>, Error> {
-        self.find(&answer.bytes, false, |_| answer.object())
+    pub(crate) fn take(&self, reader: Reader, answer: &Answer) -> Result<Shared, Error> {
+        self.find(reader, &answer.bytes, false, &|_| answer.object(reader))
     }
 
-    fn find<K: Readable>(
+    fn find(
         &self,
+        reader: Reader,
         bytes: &[u8],
         wildcard: bool,
-        read: impl FnOnce(Option<Identity>) -> Result<Arc<K>, Error>,
-    ) -> Result<Arc<K>, Error> {
+        read: &dyn Fn(Option<Identity>) -> Result<Shared, Error>,
+    ) -> Result<Shared, Error> {
         let Some(identity) = identity(bytes) else { return read(None) };
-        let key = CacheKey::of::<K>(identity, wildcard);
+        let key = CacheKey::of(reader, identity, wildcard);
         if let Some(object) = self.lookup(&key) {
             return Ok(object);
         }
@@ -189,7 +188,7 @@ impl DecodeCache {
         Ok(object)
     }
 
-    fn lookup<K: Readable>(&self, key: &CacheKey) -> Option<Arc<K>> {
+    fn lookup(&self, key: &CacheKey) -> Option<Shared> {
         let found = self.cached(key);
         let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if found.is_some() {
@@ -200,9 +199,8 @@ impl DecodeCache {
         found
     }
 
-    fn cached<K: Readable>(&self, key: &CacheKey) -> Option<Arc<K>> {
-        let inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        inner.objects.get(key).cloned().and_then(|object| object.downcast().ok())
+    fn cached(&self, key: &CacheKey) -> Option<Shared> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).objects.get(key).cloned()
     }
 
     /// How often an object was found decoded, and how often it was not.
@@ -328,7 +326,10 @@ fn split_plain_frame(line: &[u8]) -> Option<(&str, Range<usize>)> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::erased::typed;
 
     fn lines(chunks: &[&str]) -> Vec<String> {
         let mut lines = Lines::default();
@@ -376,12 +377,15 @@ mod tests {
             )
         };
         let cache = DecodeCache::default();
-        let first: Arc<PartialObject> = cache.decode(object(7, "a").as_bytes(), false).expect("an object");
-        let second: Arc<PartialObject> = cache.decode(object(7, "not read").as_bytes(), false).expect("an object");
+        let decode = |bytes: String, wildcard| -> Arc<PartialObject> {
+            typed(cache.decode(Reader::of::<PartialObject>(), bytes.as_bytes(), wildcard).expect("an object"))
+        };
+        let first = decode(object(7, "a"), false);
+        let second = decode(object(7, "not read"), false);
         assert!(Arc::ptr_eq(&first, &second));
-        let newer: Arc<PartialObject> = cache.decode(object(8, "b").as_bytes(), false).expect("an object");
+        let newer = decode(object(8, "b"), false);
         assert_eq!(newer.metadata.label("l"), Some("b"));
-        let wild: Arc<PartialObject> = cache.decode(object(8, "c").as_bytes(), true).expect("an object");
+        let wild = decode(object(8, "c"), true);
         assert_eq!(wild.metadata.label("l"), Some("c"));
         assert_eq!(cache.hits_and_misses(), (1, 3));
     }

@@ -41,6 +41,34 @@ pub(crate) fn fields(object: &dyn Fields, wanted: impl Fn(&'static str) -> bool)
     present.collect()
 }
 
+/// The merge patch of `status`; `differing`: the fields that differ, where that is known.
+pub(crate) fn of_status(old: &dyn Fields, new: &dyn Fields, differing: Option<&[&str]>) -> Map<String, Value> {
+    let is_written = |name: &str| name == "status" && differs(differing, name);
+    merge_patch(&fields(old, is_written), &fields(new, is_written))
+}
+
+/// The merge patch of everything but `status`, of metadata of what clients write.
+pub(crate) fn of_rest(old: &dyn Fields, new: &dyn Fields, differing: Option<&[&str]>) -> Map<String, Value> {
+    let is_written = |name: &str| name != "status" && differs(differing, name);
+    let pick = |object| {
+        let mut fields = fields(object, is_written);
+        if let Some(Value::Object(metadata)) = fields.get_mut("metadata") {
+            metadata.retain(|name, _| is_written_by_clients(name));
+        }
+        fields
+    };
+    merge_patch(&pick(old), &pick(new))
+}
+
+/// Whether a field is among those that are known to differ; without such knowledge every field is.
+fn differs(differing: Option<&[&str]>, field: &str) -> bool {
+    differing.is_none_or(|names| names.contains(&field))
+}
+
+fn is_written_by_clients(metadata_field: &str) -> bool {
+    matches!(metadata_field, "labels" | "annotations" | "ownerReferences" | "finalizers")
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

@@ -3,6 +3,8 @@
 //!
 //! Controllers see the world through the API and nothing else, or version skew could not be tested.
 //!
+//! Requests, stores and reflectors work with objects without types; what is typed is a thin face ([`erased`]).
+//!
 //! **Invariants.** No polling in landscape time. Nothing retries inside a pass. Order of everything that can be seen is
 //! key order or revision order.
 //!
@@ -13,6 +15,7 @@ pub mod api;
 pub mod decode;
 mod difference;
 pub mod discovery;
+mod erased;
 pub mod leader_election;
 pub mod queue;
 pub mod recorder;

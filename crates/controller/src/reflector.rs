@@ -8,7 +8,8 @@
 //! ```
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::future::Future;
+use std::pin::Pin;
 
 use apimachinery::status::reason;
 use chrono::TimeDelta;
@@ -16,20 +17,22 @@ use clock::TimerClass;
 use futures::future::{self, Either};
 use process::Context;
 
-use crate::api::{Api, Error, ListOptions, Page, WatchEvent};
+use crate::api::{Api, Endpoint, Error, Frame, ListOptions, Page};
 use crate::decode::Readable;
+use crate::erased::{Object, Shared};
 use crate::queue::ObjectKey;
+use crate::store::AnyStore;
 pub use crate::store::{Change, Index, Store};
 
 /// Where a reflector stands.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum State<K> {
+#[derive(Clone, Debug)]
+pub(crate) enum State {
     /// Nothing is known, or what is known is too old to go on from.
     Empty,
     /// Some pages of a list have arrived.
     Listing {
         /// What they held.
-        objects: BTreeMap<ObjectKey, Arc<K>>,
+        objects: BTreeMap<ObjectKey, Shared>,
         /// Token for the next page.
         continue_token: String,
     },
@@ -42,7 +45,7 @@ pub enum State<K> {
 
 /// What a reflector asks of the server next.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub(crate) enum Step {
     /// A page of a list; everything for a limit of 0.
     List {
         /// How many objects.
@@ -59,9 +62,9 @@ pub enum Step {
 
 /// The rules of a reflector, without requests and time: answers go in, the next request comes out.
 #[derive(Debug)]
-pub struct Machine<K> {
-    state: State<K>,
-    store: Store<K>,
+pub(crate) struct Machine {
+    state: State,
+    store: AnyStore,
     limit: u32,
     failures: u32,
 }
@@ -70,19 +73,14 @@ const PAGE: u32 = 500;
 /// How many failures since the last event are retried at once.
 const FREE_FAILURES: u32 = 2;
 
-impl<K: Readable> Machine<K> {
+impl Machine {
     /// A machine that knows nothing yet and keeps `store`.
-    pub fn new(store: Store<K>) -> Self {
+    pub(crate) fn new(store: AnyStore) -> Self {
         Self { state: State::Empty, store, limit: PAGE, failures: 0 }
     }
 
-    /// Where it stands.
-    pub fn state(&self) -> &State<K> {
-        &self.state
-    }
-
     /// The next request.
-    pub fn step(&self) -> Step {
+    pub(crate) fn step(&self) -> Step {
         match &self.state {
             State::Empty => Step::List { limit: self.limit, continue_token: String::new() },
             State::Listing { continue_token, .. } => {
@@ -95,24 +93,24 @@ impl<K: Readable> Machine<K> {
     /// How long to wait before it: not at all after the first two failures since the last event, then client-go's
     /// 800 ms, doubling to 30 s. After a list the watch follows at once, but a server that expires what it has just
     /// listed is not asked without end.
-    pub fn pause(&self) -> Option<TimeDelta> {
+    pub(crate) fn pause(&self) -> Option<TimeDelta> {
         let waits = self.failures.checked_sub(FREE_FAILURES + 1)?;
         Some((TimeDelta::milliseconds(800) * (1 << waits.min(6))).min(TimeDelta::seconds(30)))
     }
 
     /// A page arrived. With the last one the store becomes equal to the list, in key order: what differs in version
     /// is set, what is not in the list is removed.
-    pub fn page(&mut self, page: Page<K>, key_of: impl Fn(&K) -> ObjectKey) {
+    pub(crate) fn page(&mut self, page: Page, key_of: &dyn Fn(&dyn Object) -> ObjectKey) {
         let mut objects = match std::mem::replace(&mut self.state, State::Empty) {
             State::Listing { objects, .. } => objects,
             State::Empty | State::Watching { .. } => BTreeMap::new(),
         };
-        objects.extend(page.items.into_iter().map(|object| (key_of(&object), object)));
+        objects.extend(page.items.into_iter().map(|object| (key_of(&*object), object)));
         if !page.continue_token.is_empty() {
             self.state = State::Listing { objects, continue_token: page.continue_token };
             return;
         }
-        let mut changes: BTreeMap<ObjectKey, Option<Arc<K>>> =
+        let mut changes: BTreeMap<ObjectKey, Option<Shared>> =
             self.store.keys().into_iter().map(|key| (key, None)).collect();
         changes.extend(objects.into_iter().map(|(key, object)| (key, Some(object))));
         for (key, object) in changes {
@@ -125,18 +123,18 @@ impl<K: Readable> Machine<K> {
     }
 
     /// A watch event arrived. Whatever the type says, the store ends up with what the event holds.
-    pub fn event(&mut self, event: WatchEvent<K>, key_of: impl Fn(&K) -> ObjectKey) {
+    pub(crate) fn event(&mut self, event: Frame, key_of: &dyn Fn(&dyn Object) -> ObjectKey) {
         let version = match event {
-            WatchEvent::Added(object) | WatchEvent::Modified(object) => {
-                let version = object.object_meta().resource_version.clone();
-                self.store.set(key_of(&object), Some(object));
+            Frame::Added(object) | Frame::Modified(object) => {
+                let version = object.meta().resource_version.clone();
+                self.store.set(key_of(&*object), Some(object));
                 version
             }
-            WatchEvent::Deleted(object) => {
-                self.store.set(key_of(&object), None);
-                object.object_meta().resource_version.clone()
+            Frame::Deleted(object) => {
+                self.store.set(key_of(&*object), None);
+                object.meta().resource_version.clone()
             }
-            WatchEvent::Bookmark(version) => version,
+            Frame::Bookmark(version) => version,
         };
         self.failures = 0;
         if !version.is_empty()
@@ -148,13 +146,13 @@ impl<K: Readable> Machine<K> {
 
     /// The server ended the watch. If it brought nothing, that counts as a failure, or two ends that disagree would
     /// keep each other busy.
-    pub fn ended(&mut self) {
+    pub(crate) fn ended(&mut self) {
         self.failures += 1;
     }
 
     /// A request or stream failed. An expired version means starting over; between two pages, with one page for
     /// everything. Any other failure is retried from where things stand.
-    pub fn failed(&mut self, error: &Error) {
+    pub(crate) fn failed(&mut self, error: &Error) {
         self.failures += 1;
         let too_large = error.status().is_some_and(|status| {
             status
@@ -186,7 +184,7 @@ impl<K: Readable> Reflector<K> {
     /// A reflector of what `api` and `options` select. [`crate::Controller`] runs it; without one, use
     /// [`Reflector::start`].
     pub fn new(api: Api<K>, options: ListOptions) -> Self {
-        let store = Store::new(api.cluster());
+        let store = Store::of(AnyStore::new(api.cluster()));
         Self { api, options, store }
     }
 
@@ -210,42 +208,45 @@ impl<K: Readable> Reflector<K> {
     }
 
     /// Keeps the store, for ever.
-    pub async fn run(self) {
-        let mut machine = Machine::new(self.store.clone());
-        loop {
-            if let Some(pause) = machine.pause() {
-                pass(self.api.context(), pause).await;
-            }
-            match machine.step() {
-                Step::List { limit, continue_token } => {
-                    match self.api.page(&self.options, limit, &continue_token).await {
-                        Ok(page) => machine.page(page, |object| self.api.key_of(object)),
-                        Err(error) => self.fail(&mut machine, &error),
-                    }
-                }
-                Step::Watch { resource_version } => self.watch(&mut machine, &resource_version).await,
-            }
+    pub fn run(self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        Box::pin(keep(self.api.endpoint, self.options, self.store.any().clone()))
+    }
+}
+
+async fn keep(endpoint: Endpoint, options: ListOptions, store: AnyStore) {
+    let mut machine = Machine::new(store);
+    let key_of = |object: &dyn Object| endpoint.key_of(object.meta());
+    loop {
+        if let Some(pause) = machine.pause() {
+            pass(&endpoint.context, pause).await;
+        }
+        match machine.step() {
+            Step::List { limit, continue_token } => match endpoint.page(&options, limit, &continue_token).await {
+                Ok(page) => machine.page(page, &key_of),
+                Err(error) => fail(&endpoint, &mut machine, &error),
+            },
+            Step::Watch { resource_version } => follow(&endpoint, &options, &mut machine, &resource_version).await,
         }
     }
+}
 
-    async fn watch(&self, machine: &mut Machine<K>, resource_version: &str) {
-        let mut stream = match self.api.watch(&self.options, resource_version).await {
-            Ok(stream) => stream,
-            Err(error) => return self.fail(machine, &error),
-        };
-        loop {
-            match stream.next().await {
-                Some(Ok(event)) => machine.event(event, |object| self.api.key_of(object)),
-                Some(Err(error)) => return self.fail(machine, &error),
-                None => return machine.ended(),
-            }
+async fn follow(endpoint: &Endpoint, options: &ListOptions, machine: &mut Machine, resource_version: &str) {
+    let mut frames = match endpoint.watch(options, resource_version).await {
+        Ok(frames) => frames,
+        Err(error) => return fail(endpoint, machine, &error),
+    };
+    loop {
+        match frames.next().await {
+            Some(Ok(frame)) => machine.event(frame, &|object| endpoint.key_of(object.meta())),
+            Some(Err(error)) => return fail(endpoint, machine, &error),
+            None => return machine.ended(),
         }
     }
+}
 
-    fn fail(&self, machine: &mut Machine<K>, error: &Error) {
-        tracing::debug!(api = ?self.api, %error, "reflector failed");
-        machine.failed(error);
-    }
+fn fail(endpoint: &Endpoint, machine: &mut Machine, error: &Error) {
+    tracing::debug!(api = ?endpoint, %error, "reflector failed");
+    machine.failed(error);
 }
 
 /// Waits until wall time has passed, or landscape time if that moves by itself: it must not be driven by this wait.
@@ -259,25 +260,26 @@ async fn pass(context: &Context, delay: TimeDelta) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use apimachinery::Status;
     use apimachinery::meta::ObjectMeta;
 
     use super::*;
     use crate::decode::PartialObject;
 
-    type TestMachine = Machine<PartialObject>;
-
-    fn object(name: &str, version: &str) -> Arc<PartialObject> {
+    fn object(name: &str, version: &str) -> Shared {
         let mut metadata = ObjectMeta::named("x", name);
         metadata.resource_version = version.to_owned();
         Arc::new(PartialObject { metadata })
     }
 
-    fn key_of(object: &PartialObject) -> ObjectKey {
-        ObjectKey::new("garden", &object.metadata.namespace, &object.metadata.name)
+    fn key_of(object: &dyn Object) -> ObjectKey {
+        let metadata = object.meta();
+        ObjectKey::new("garden", &metadata.namespace, &metadata.name)
     }
 
-    fn page(items: &[(&str, &str)], version: &str, continue_token: &str) -> Page<PartialObject> {
+    fn page(items: &[(&str, &str)], version: &str, continue_token: &str) -> Page {
         Page {
             items: items.iter().map(|(name, version)| object(name, version)).collect(),
             resource_version: version.to_owned(),
@@ -289,8 +291,8 @@ mod tests {
         Error::Api(Box::new(Status { reason: reason.to_owned(), ..Status::default() }))
     }
 
-    fn recording() -> (TestMachine, impl Fn() -> Vec<String>) {
-        let store = Store::new("garden");
+    fn recording() -> (Machine, impl Fn() -> Vec<String>) {
+        let store = Store::of(AnyStore::new("garden"));
         let (sender, receiver) = std::sync::mpsc::channel();
         store.subscribe(move |change: &Change<PartialObject>| {
             let what = match (&change.old, &change.new) {
@@ -300,7 +302,7 @@ mod tests {
             };
             sender.send(format!("{what}{}", change.key.name)).expect("the test listens");
         });
-        (Machine::new(store), move || receiver.try_iter().collect())
+        (Machine::new(store.any().clone()), move || receiver.try_iter().collect())
     }
 
     fn list(limit: u32, continue_token: &str) -> Step {
@@ -315,11 +317,11 @@ mod tests {
     fn pages_are_read_before_anything_changes_and_the_watch_starts_at_their_snapshot() {
         let (mut machine, changes) = recording();
         assert_eq!(machine.step(), list(500, ""));
-        machine.page(page(&[("b", "2")], "9", "token"), key_of);
+        machine.page(page(&[("b", "2")], "9", "token"), &key_of);
         assert_eq!(machine.step(), list(500, "token"));
         assert!(changes().is_empty());
         assert!(!machine.store.is_synced());
-        machine.page(page(&[("a", "1")], "9", ""), key_of);
+        machine.page(page(&[("a", "1")], "9", ""), &key_of);
         assert_eq!(changes(), ["+a", "+b"]);
         assert!(machine.store.is_synced());
         assert_eq!(machine.step(), watch("9"));
@@ -328,13 +330,13 @@ mod tests {
     #[test]
     fn a_watch_resumes_after_the_last_event_or_bookmark() {
         let (mut machine, changes) = recording();
-        machine.page(page(&[], "9", ""), key_of);
-        machine.event(WatchEvent::Added(object("a", "10")), key_of);
+        machine.page(page(&[], "9", ""), &key_of);
+        machine.event(Frame::Added(object("a", "10")), &key_of);
         machine.ended();
         assert_eq!(machine.step(), watch("10"));
-        machine.event(WatchEvent::Deleted(object("a", "12")), key_of);
+        machine.event(Frame::Deleted(object("a", "12")), &key_of);
         assert_eq!(machine.step(), watch("12"));
-        machine.event(WatchEvent::Bookmark("40".to_owned()), key_of);
+        machine.event(Frame::Bookmark("40".to_owned()), &key_of);
         machine.failed(&refused("InternalError"));
         assert_eq!(machine.step(), watch("40"));
         assert_eq!(changes(), ["+a", "-a"]);
@@ -343,11 +345,11 @@ mod tests {
     #[test]
     fn a_redelivered_version_changes_nothing() {
         let (mut machine, changes) = recording();
-        machine.page(page(&[("a", "1")], "9", ""), key_of);
-        machine.event(WatchEvent::Modified(object("a", "1")), key_of);
-        machine.event(WatchEvent::Modified(object("a", "10")), key_of);
-        machine.event(WatchEvent::Modified(object("a", "10")), key_of);
-        machine.event(WatchEvent::Deleted(object("never seen", "11")), key_of);
+        machine.page(page(&[("a", "1")], "9", ""), &key_of);
+        machine.event(Frame::Modified(object("a", "1")), &key_of);
+        machine.event(Frame::Modified(object("a", "10")), &key_of);
+        machine.event(Frame::Modified(object("a", "10")), &key_of);
+        machine.event(Frame::Deleted(object("never seen", "11")), &key_of);
         assert_eq!(changes(), ["+a", "~a"]);
     }
 
@@ -355,12 +357,12 @@ mod tests {
     fn an_expired_version_means_a_new_list_that_finds_deletions_in_key_order() {
         for reason in ["Expired", "Gone"] {
             let (mut machine, changes) = recording();
-            machine.page(page(&[("a", "1"), ("c", "3"), ("d", "4")], "9", ""), key_of);
+            machine.page(page(&[("a", "1"), ("c", "3"), ("d", "4")], "9", ""), &key_of);
             assert_eq!(changes(), ["+a", "+c", "+d"]);
             machine.failed(&refused(reason));
             assert_eq!(machine.step(), list(500, ""));
             assert!(machine.store.is_synced(), "the old copy serves until the new list is here");
-            machine.page(page(&[("d", "20"), ("b", "11"), ("c", "3")], "30", ""), key_of);
+            machine.page(page(&[("d", "20"), ("b", "11"), ("c", "3")], "30", ""), &key_of);
             assert_eq!(changes(), ["-a", "+b", "~d"]);
             assert_eq!(machine.step(), watch("30"));
         }
@@ -369,10 +371,10 @@ mod tests {
     #[test]
     fn a_list_that_expires_between_two_pages_starts_over_without_pages() {
         let (mut machine, changes) = recording();
-        machine.page(page(&[("gone meanwhile", "1")], "9", "token"), key_of);
+        machine.page(page(&[("gone meanwhile", "1")], "9", "token"), &key_of);
         machine.failed(&refused("Expired"));
         assert_eq!(machine.step(), list(0, ""));
-        machine.page(page(&[("a", "1")], "20", ""), key_of);
+        machine.page(page(&[("a", "1")], "20", ""), &key_of);
         assert_eq!(changes(), ["+a"]);
         machine.failed(&refused("Expired"));
         assert_eq!(machine.step(), list(500, ""), "the next list is paged again");
@@ -381,18 +383,18 @@ mod tests {
     #[test]
     fn failures_in_a_row_wait_longer_and_longer() {
         let (mut machine, _) = recording();
-        machine.page(page(&[], "9", ""), key_of);
+        machine.page(page(&[], "9", ""), &key_of);
         let mut pauses = Vec::new();
         for _ in 0..10 {
             machine.failed(&refused("TooManyRequests"));
             pauses.push(machine.pause().map_or(0, |pause| pause.num_milliseconds()));
         }
         assert_eq!(pauses, [0, 0, 800, 1600, 3200, 6400, 12_800, 25_600, 30_000, 30_000]);
-        machine.page(page(&[], "9", ""), key_of);
+        machine.page(page(&[], "9", ""), &key_of);
         assert_eq!(machine.pause(), None);
         machine.failed(&refused("Expired"));
         assert_eq!(machine.pause(), Some(TimeDelta::milliseconds(800)));
-        machine.event(WatchEvent::Bookmark("10".to_owned()), key_of);
+        machine.event(Frame::Bookmark("10".to_owned()), &key_of);
         assert_eq!(machine.pause(), None);
     }
 }

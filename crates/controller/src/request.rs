@@ -2,7 +2,6 @@
 //! Requests by path: what is the same for every kind.
 
 use std::fmt::Write as _;
-use std::sync::Arc;
 
 use apimachinery::Status;
 use apimachinery::status::{StatusDetails, reason};
@@ -14,7 +13,7 @@ use process::transport::Decoded;
 use process::{Body, Context, Response, TransportError, transport};
 
 use crate::api::Error;
-use crate::decode::Readable;
+use crate::erased::{Reader, Shared};
 
 /// A request of `context`'s component. `path` starts with `/clusters/`; names in it are path segments as they are.
 pub(crate) async fn send(
@@ -35,12 +34,12 @@ pub(crate) struct Answer {
 
 impl Answer {
     /// The object, read unless somebody in this process has read it.
-    pub(crate) fn object<K: Readable>(&self) -> Result<Arc<K>, Error> {
-        let Some(decoded) = &self.decoded else { return K::read(&self.bytes).map(Arc::new) };
-        if let Some(object) = decoded.get() {
+    pub(crate) fn object(&self, reader: Reader) -> Result<Shared, Error> {
+        let Some(decoded) = &self.decoded else { return (reader.read)(&self.bytes) };
+        if let Some(object) = decoded.get(reader.type_).and_then(reader.known) {
             return Ok(object);
         }
-        let object = Arc::new(K::read(&self.bytes)?);
+        let object = (reader.read)(&self.bytes)?;
         decoded.keep(object.clone());
         Ok(object)
     }

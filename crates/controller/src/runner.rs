@@ -24,9 +24,12 @@ use crate::api::{Api, Error, ListOptions};
 use crate::decode::Readable;
 use crate::queue::{Failure, ObjectKey, QueueHandle, Requeue, Wait};
 use crate::reflector::{Change, Reflector, Store};
+use crate::store::AnyStore;
 
 type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
-type IsSynced = Box<dyn Fn() -> bool + Send>;
+type Outcome = Result<Requeue, Error>;
+type PassFuture = Pin<Box<dyn Future<Output = Outcome> + Send>>;
+type Reconcile = Box<dyn Fn(ObjectKey) -> PassFuture + Send + Sync>;
 
 /// A controller under construction.
 pub struct Controller {
@@ -34,7 +37,7 @@ pub struct Controller {
     name: &'static str,
     queue: QueueHandle,
     tasks: Vec<Task>,
-    stores: Vec<IsSynced>,
+    stores: Vec<AnyStore>,
 }
 
 impl fmt::Debug for Controller {
@@ -59,7 +62,7 @@ impl Controller {
         let reflector = Reflector::new(api, options);
         let store = reflector.store();
         self.watch_store(&store, map);
-        self.tasks.push(Box::pin(reflector.run()));
+        self.tasks.push(reflector.run());
         store
     }
 
@@ -77,10 +80,14 @@ impl Controller {
     ) {
         let queue = self.queue();
         store.subscribe(move |change| queue.add_all(map(change)));
-        let (checked, awaited) = (store.clone(), store.clone());
-        self.stores.push(Box::new(move || checked.is_synced()));
+        self.wait_for(store.any().clone());
+    }
+
+    /// Passes begin when the store is synced.
+    fn wait_for(&mut self, store: AnyStore) {
+        self.stores.push(store.clone());
         // Only there to wake the controller when the store is synced.
-        self.tasks.push(Box::pin(async move { awaited.synced().await }));
+        self.tasks.push(Box::pin(async move { store.synced().await }));
     }
 
     /// The queue, to make keys dirty for other reasons than changes.
@@ -92,11 +99,15 @@ impl Controller {
     /// until the component stops. An error backs off exponentially by key (5 ms to 1000 s, as client-go does) on
     /// landscape time; `Ok` forgets the back-off. A pass that panics fails, where the component goes on after panics, and
     /// its key is left alone for a pause on wall time; upstream's controllers recover from panics, too.
-    pub async fn run<F, Fut>(self, concurrency: usize, reconcile: F)
+    pub fn run<F, Fut>(self, concurrency: usize, reconcile: F) -> impl Future<Output = ()> + Send
     where
         F: Fn(ObjectKey) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<Requeue, Error>> + Send + 'static,
     {
+        self.run_boxed(concurrency, Box::new(move |key| Box::pin(reconcile(key))))
+    }
+
+    async fn run_boxed(self, concurrency: usize, reconcile: Reconcile) {
         let shutdown = self.context.tasks.shutdown();
         let mut stopped = pin!(shutdown.requested());
         let mut running = Running::new(self, concurrency.max(1), reconcile);
@@ -114,24 +125,20 @@ impl Controller {
 /// How many rounds of one poll a controller may take before others of its thread get their turn.
 const ROUNDS: usize = 64;
 
-struct Running<F, Fut> {
+struct Running {
     context: Context,
     name: &'static str,
     queue: QueueHandle,
     reflectors: FuturesUnordered<Task>,
-    stores: Vec<IsSynced>,
-    passes: FuturesUnordered<Pass<Fut>>,
+    stores: Vec<AnyStore>,
+    passes: FuturesUnordered<Pass>,
     concurrency: usize,
-    reconcile: F,
+    reconcile: Reconcile,
     timers: [Timer; 3],
 }
 
-impl<F, Fut> Running<F, Fut>
-where
-    F: Fn(ObjectKey) -> Fut,
-    Fut: Future<Output = Result<Requeue, Error>>,
-{
-    fn new(controller: Controller, concurrency: usize, reconcile: F) -> Self {
+impl Running {
+    fn new(controller: Controller, concurrency: usize, reconcile: Reconcile) -> Self {
         let Controller { context, name, queue, tasks, stores } = controller;
         Self {
             context,
@@ -151,7 +158,7 @@ where
         for _ in 0..ROUNDS {
             while let Poll::Ready(Some(())) = Pin::new(&mut self.reflectors).poll_next(cx) {}
             if !self.stores.is_empty() {
-                if !self.stores.iter().all(|is_synced| is_synced()) {
+                if !self.stores.iter().all(AnyStore::is_synced) {
                     return;
                 }
                 self.stores.clear();
@@ -207,7 +214,7 @@ where
             any = true;
             let catches = self.context.tasks.catches();
             match caught(catches, || (self.reconcile)(key.clone())) {
-                Ok(future) => self.passes.push(Pass { key: Some(key), future: Box::pin(future), catches }),
+                Ok(future) => self.passes.push(Pass { key: Some(key), future, catches }),
                 Err(panic) => self.panicked(key, panic),
             }
         }
@@ -268,14 +275,14 @@ fn caught<T>(catches: bool, act: impl FnOnce() -> T) -> Result<T, Panic> {
     if catches { catch_unwind(AssertUnwindSafe(act)) } else { Ok(act()) }
 }
 
-struct Pass<Fut> {
+struct Pass {
     key: Option<ObjectKey>,
-    future: Pin<Box<Fut>>,
+    future: PassFuture,
     catches: bool,
 }
 
-impl<Fut: Future<Output = Result<Requeue, Error>>> Future for Pass<Fut> {
-    type Output = (ObjectKey, Result<Result<Requeue, Error>, Panic>);
+impl Future for Pass {
+    type Output = (ObjectKey, Result<Outcome, Panic>);
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
         let this = &mut *self;

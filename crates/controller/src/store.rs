@@ -3,12 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::marker::PhantomData;
 use std::ops::Bound;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use process::watch;
 
 use crate::decode::Readable;
+use crate::erased::{Object, Shared, typed, typed_ref};
 use crate::queue::ObjectKey;
 
 /// What changed in a store.
@@ -43,16 +45,30 @@ impl<K> Change<K> {
     }
 }
 
-type Derive<K> = dyn Fn(&K) -> Vec<String> + Send + Sync;
-type Handler<K> = Arc<dyn Fn(&Change<K>) + Send + Sync>;
+/// A change of an object without its type.
+pub(crate) struct AnyChange {
+    key: ObjectKey,
+    old: Option<Shared>,
+    new: Option<Shared>,
+}
 
-struct IndexData<K> {
-    derive: Arc<Derive<K>>,
+impl AnyChange {
+    fn typed<K: Readable>(&self) -> Change<K> {
+        let typed = |object: &Option<Shared>| object.clone().map(typed);
+        Change { key: self.key.clone(), old: typed(&self.old), new: typed(&self.new) }
+    }
+}
+
+type Derive = dyn Fn(&dyn Object) -> Vec<String> + Send + Sync;
+type Handler = Arc<dyn Fn(&AnyChange) + Send + Sync>;
+
+struct IndexData {
+    derive: Box<Derive>,
     keys: BTreeMap<String, BTreeSet<ObjectKey>>,
 }
 
-impl<K> IndexData<K> {
-    fn change(&mut self, key: &ObjectKey, old: Option<&K>, new: Option<&K>) {
+impl IndexData {
+    fn change(&mut self, key: &ObjectKey, old: Option<&dyn Object>, new: Option<&dyn Object>) {
         let old = old.map(|object| (self.derive)(object)).unwrap_or_default();
         let new = new.map(|object| (self.derive)(object)).unwrap_or_default();
         if old == new {
@@ -72,79 +88,66 @@ impl<K> IndexData<K> {
     }
 }
 
-struct Data<K> {
-    objects: BTreeMap<ObjectKey, Arc<K>>,
-    indices: Vec<IndexData<K>>,
+struct Data {
+    objects: BTreeMap<ObjectKey, Shared>,
+    indices: Vec<IndexData>,
 }
 
-struct Inner<K> {
-    data: RwLock<Data<K>>,
-    handlers: Mutex<Arc<Vec<Handler<K>>>>,
+struct Inner {
+    data: RwLock<Data>,
+    handlers: Mutex<Arc<Vec<Handler>>>,
     synced: watch::Sender<bool>,
-}
-
-/// The read handle of a reflector's copy. Cheap to clone; look-ups are logarithmic.
-pub struct Store<K> {
-    inner: Arc<Inner<K>>,
     cluster: Arc<str>,
 }
 
-impl<K> Clone for Store<K> {
-    fn clone(&self) -> Self {
-        Self { inner: self.inner.clone(), cluster: self.cluster.clone() }
-    }
-}
+/// A copy of objects without their type. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct AnyStore(Arc<Inner>);
 
-impl<K> fmt::Debug for Store<K> {
+impl fmt::Debug for AnyStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Store").field("cluster", &self.cluster).finish_non_exhaustive()
+        f.debug_struct("Store").field("cluster", &self.0.cluster).finish_non_exhaustive()
     }
 }
 
-impl<K> Store<K> {
-    fn read(&self) -> RwLockReadGuard<'_, Data<K>> {
-        self.inner.data.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn write(&self) -> RwLockWriteGuard<'_, Data<K>> {
-        self.inner.data.write().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl<K: Readable> Store<K> {
+impl AnyStore {
     /// An empty store of the objects of `cluster`, `*` for all clusters.
     pub(crate) fn new(cluster: &str) -> Self {
         let data = RwLock::new(Data { objects: BTreeMap::new(), indices: Vec::new() });
-        let inner = Inner { data, handlers: Mutex::default(), synced: watch::Sender::new(false) };
-        Self { inner: Arc::new(inner), cluster: cluster.into() }
+        let synced = watch::Sender::new(false);
+        Self(Arc::new(Inner { data, handlers: Mutex::default(), synced, cluster: cluster.into() }))
     }
 
-    /// Resolves when the first list has arrived.
-    pub async fn synced(&self) {
-        let mut receiver = self.inner.synced.subscribe();
+    fn read(&self) -> RwLockReadGuard<'_, Data> {
+        self.0.data.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Data> {
+        self.0.data.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) async fn synced(&self) {
+        let mut receiver = self.0.synced.subscribe();
         // The sender lives in the store that is borrowed here, so it cannot be gone.
         let _ = receiver.wait_for(|synced| *synced).await;
     }
 
-    /// Whether the first list has arrived.
-    pub fn is_synced(&self) -> bool {
-        *self.inner.synced.borrow()
+    pub(crate) fn is_synced(&self) -> bool {
+        *self.0.synced.borrow()
     }
 
     pub(crate) fn set_synced(&self) {
-        self.inner.synced.send_if_modified(|synced| !std::mem::replace(synced, true));
+        self.0.synced.send_if_modified(|synced| !std::mem::replace(synced, true));
     }
 
-    /// An object.
-    pub fn get(&self, key: &ObjectKey) -> Option<Arc<K>> {
+    fn get(&self, key: &ObjectKey) -> Option<Shared> {
         self.read().objects.get(key).cloned()
     }
 
-    /// An object by namespace and name, whatever its cluster (the first in key order).
-    pub fn find(&self, namespace: &str, name: &str) -> Option<Arc<K>> {
+    fn find(&self, namespace: &str, name: &str) -> Option<Shared> {
         let data = self.read();
-        let mut key = ObjectKey::new(&self.cluster, namespace, name);
-        if &*self.cluster != "*" {
+        let mut key = ObjectKey::new(&self.0.cluster, namespace, name);
+        if &*self.0.cluster != "*" {
             return data.objects.get(&key).cloned();
         }
         // From cluster to cluster: one look-up in each, then on to the first key behind it.
@@ -159,76 +162,49 @@ impl<K: Readable> Store<K> {
         }
     }
 
-    /// All objects, in key order.
-    pub fn list(&self) -> Vec<Arc<K>> {
+    fn list(&self) -> Vec<Shared> {
         self.read().objects.values().cloned().collect()
     }
 
-    /// All keys, in order.
-    pub fn keys(&self) -> Vec<ObjectKey> {
+    pub(crate) fn keys(&self) -> Vec<ObjectKey> {
         self.read().objects.keys().cloned().collect()
     }
 
-    /// The objects of one cluster and namespace, in key order.
-    pub fn list_in(&self, cluster: &str, namespace: &str) -> Vec<Arc<K>> {
-        self.range(ObjectKey::new(cluster, namespace, ""), |key| {
-            &*key.cluster == cluster && &*key.namespace == namespace
-        })
-    }
-
-    /// The objects of one cluster, in key order.
-    pub fn list_in_cluster(&self, cluster: &str) -> Vec<Arc<K>> {
-        self.range(ObjectKey::new(cluster, "", ""), |key| &*key.cluster == cluster)
-    }
-
-    fn range(&self, from: ObjectKey, within: impl Fn(&ObjectKey) -> bool) -> Vec<Arc<K>> {
+    fn range(&self, from: ObjectKey, within: &dyn Fn(&ObjectKey) -> bool) -> Vec<Shared> {
         let data = self.read();
         data.objects.range(from..).take_while(|(key, _)| within(key)).map(|(_, object)| object.clone()).collect()
     }
 
-    /// How many objects there are.
-    pub fn len(&self) -> usize {
-        self.read().objects.len()
-    }
-
-    /// Whether there is no object.
-    pub fn is_empty(&self) -> bool {
-        self.read().objects.is_empty()
-    }
-
-    /// An index by what `derive` makes of an object; it is kept up to date from now on. An object is found under every
-    /// value that `derive` returns.
-    pub fn index(&self, derive: impl Fn(&K) -> Vec<String> + Send + Sync + 'static) -> Index<K> {
+    fn index(&self, derive: Box<Derive>) -> usize {
         let mut data = self.write();
-        let mut index = IndexData { derive: Arc::new(derive), keys: BTreeMap::new() };
+        let mut index = IndexData { derive, keys: BTreeMap::new() };
         for (key, object) in &data.objects {
-            index.change(key, None, Some(object));
+            index.change(key, None, Some(&**object));
         }
         data.indices.push(index);
-        Index { store: self.clone(), position: data.indices.len() - 1 }
+        data.indices.len() - 1
     }
 
-    /// Calls `handler` for every object that is there, and for every change from now on, in order.
-    pub fn subscribe(&self, handler: impl Fn(&Change<K>) + Send + Sync + 'static) {
-        let mut handlers = self.inner.handlers.lock().unwrap_or_else(PoisonError::into_inner);
+    fn subscribe(&self, handler: Handler) {
+        let mut handlers = self.0.handlers.lock().unwrap_or_else(PoisonError::into_inner);
         let present: Vec<_> = self.read().objects.iter().map(|(key, object)| (key.clone(), object.clone())).collect();
         for (key, object) in present {
-            handler(&Change { key, old: None, new: Some(object) });
+            handler(&AnyChange { key, old: None, new: Some(object) });
         }
-        Arc::make_mut(&mut handlers).push(Arc::new(handler));
+        Arc::make_mut(&mut handlers).push(handler);
     }
 
     /// Sets or removes an object, and tells the handlers unless nothing changed. A version that is stored already is
     /// no change.
-    pub(crate) fn set(&self, key: ObjectKey, new: Option<Arc<K>>) -> bool {
+    pub(crate) fn set(&self, key: ObjectKey, new: Option<Shared>) -> bool {
         let mut guard = self.write();
         let data = &mut *guard;
         let old = match &new {
             Some(object) => {
-                let version = &object.object_meta().resource_version;
+                let version = &object.meta().resource_version;
                 if data.objects.get(&key).is_some_and(|old| {
-                    let old = old.object_meta();
-                    old.resource_version == *version && old.uid == object.object_meta().uid && !version.is_empty()
+                    let old = old.meta();
+                    old.resource_version == *version && old.uid == object.meta().uid && !version.is_empty()
                 }) {
                     return false;
                 }
@@ -243,17 +219,116 @@ impl<K: Readable> Store<K> {
             index.change(&key, old.as_deref(), new.as_deref());
         }
         drop(guard);
-        self.tell(&Change { key, old, new });
+        self.tell(&AnyChange { key, old, new });
         true
     }
 
-    fn tell(&self, change: &Change<K>) {
+    fn tell(&self, change: &AnyChange) {
         // Handlers run without any lock, so that they may read this store.
-        let handlers = self.inner.handlers.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let handlers = self.0.handlers.lock().unwrap_or_else(PoisonError::into_inner).clone();
         for handler in handlers.iter() {
             handler(change);
         }
     }
+}
+
+/// The read handle of a reflector's copy. Cheap to clone; look-ups are logarithmic.
+pub struct Store<K> {
+    store: AnyStore,
+    kind: PhantomData<fn() -> K>,
+}
+
+impl<K> Clone for Store<K> {
+    fn clone(&self) -> Self {
+        Self { store: self.store.clone(), kind: PhantomData }
+    }
+}
+
+impl<K> fmt::Debug for Store<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.store.fmt(f)
+    }
+}
+
+impl<K> Store<K> {
+    /// The same store without its type.
+    pub(crate) fn any(&self) -> &AnyStore {
+        &self.store
+    }
+
+    /// Resolves when the first list has arrived.
+    pub async fn synced(&self) {
+        self.store.synced().await;
+    }
+
+    /// Whether the first list has arrived.
+    pub fn is_synced(&self) -> bool {
+        self.store.is_synced()
+    }
+
+    /// All keys, in order.
+    pub fn keys(&self) -> Vec<ObjectKey> {
+        self.store.keys()
+    }
+
+    /// How many objects there are.
+    pub fn len(&self) -> usize {
+        self.store.read().objects.len()
+    }
+
+    /// Whether there is no object.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl<K: Readable> Store<K> {
+    /// The face of a store that holds objects of this type only.
+    pub(crate) fn of(store: AnyStore) -> Self {
+        Self { store, kind: PhantomData }
+    }
+
+    /// An object.
+    pub fn get(&self, key: &ObjectKey) -> Option<Arc<K>> {
+        self.store.get(key).map(typed)
+    }
+
+    /// An object by namespace and name, whatever its cluster (the first in key order).
+    pub fn find(&self, namespace: &str, name: &str) -> Option<Arc<K>> {
+        self.store.find(namespace, name).map(typed)
+    }
+
+    /// All objects, in key order.
+    pub fn list(&self) -> Vec<Arc<K>> {
+        all_typed(self.store.list())
+    }
+
+    /// The objects of one cluster and namespace, in key order.
+    pub fn list_in(&self, cluster: &str, namespace: &str) -> Vec<Arc<K>> {
+        let is_within = |key: &ObjectKey| &*key.cluster == cluster && &*key.namespace == namespace;
+        all_typed(self.store.range(ObjectKey::new(cluster, namespace, ""), &is_within))
+    }
+
+    /// The objects of one cluster, in key order.
+    pub fn list_in_cluster(&self, cluster: &str) -> Vec<Arc<K>> {
+        all_typed(self.store.range(ObjectKey::new(cluster, "", ""), &|key| &*key.cluster == cluster))
+    }
+
+    /// An index by what `derive` makes of an object; it is kept up to date from now on. An object is found under every
+    /// value that `derive` returns.
+    pub fn index(&self, derive: impl Fn(&K) -> Vec<String> + Send + Sync + 'static) -> Index<K> {
+        let position = self.store.index(Box::new(move |object| derive(typed_ref(object))));
+        Index { store: self.clone(), position }
+    }
+
+    /// Calls `handler` for every object that is there, and for every change from now on, in order.
+    pub fn subscribe(&self, handler: impl Fn(&Change<K>) + Send + Sync + 'static) {
+        self.store.subscribe(Arc::new(move |change| handler(&change.typed())));
+    }
+}
+
+fn all_typed<K: Readable>(objects: Vec<Shared>) -> Vec<Arc<K>> {
+    objects.into_iter().map(typed).collect()
 }
 
 /// Look-ups in a [`Store`] by a derived key. Cheap to clone.
@@ -274,23 +349,33 @@ impl<K> fmt::Debug for Index<K> {
     }
 }
 
+impl AnyStore {
+    fn keys_of(&self, index: usize, value: &str) -> Vec<ObjectKey> {
+        let data = self.read();
+        data.indices[index].keys.get(value).map(|keys| keys.iter().cloned().collect()).unwrap_or_default()
+    }
+
+    fn objects_of(&self, index: usize, value: &str) -> Vec<Shared> {
+        let data = self.read();
+        let Some(keys) = data.indices[index].keys.get(value) else { return Vec::new() };
+        keys.iter().filter_map(|key| data.objects.get(key).cloned()).collect()
+    }
+}
+
 impl<K: Readable> Index<K> {
     /// The keys of the objects with this value, in order.
     pub fn keys(&self, value: &str) -> Vec<ObjectKey> {
-        let data = self.store.read();
-        data.indices[self.position].keys.get(value).map(|keys| keys.iter().cloned().collect()).unwrap_or_default()
+        self.store.store.keys_of(self.position, value)
     }
 
     /// The objects with this value, in key order.
     pub fn get(&self, value: &str) -> Vec<Arc<K>> {
-        let data = self.store.read();
-        let Some(keys) = data.indices[self.position].keys.get(value) else { return Vec::new() };
-        keys.iter().filter_map(|key| data.objects.get(key).cloned()).collect()
+        all_typed(self.store.store.objects_of(self.position, value))
     }
 
     /// How many objects have this value.
     pub fn count(&self, value: &str) -> usize {
-        self.store.read().indices[self.position].keys.get(value).map_or(0, BTreeSet::len)
+        self.store.store.read().indices[self.position].keys.get(value).map_or(0, BTreeSet::len)
     }
 }
 
@@ -301,6 +386,10 @@ mod tests {
     use super::*;
     use crate::decode::PartialObject;
 
+    fn new(cluster: &str) -> Store<PartialObject> {
+        Store::of(AnyStore::new(cluster))
+    }
+
     fn object(namespace: &str, name: &str, version: &str, label: &str) -> Arc<PartialObject> {
         let mut metadata = ObjectMeta::named(namespace, name);
         metadata.resource_version = version.to_owned();
@@ -309,7 +398,7 @@ mod tests {
     }
 
     fn put(store: &Store<PartialObject>, cluster: &str, namespace: &str, name: &str, version: &str, label: &str) {
-        store.set(ObjectKey::new(cluster, namespace, name), Some(object(namespace, name, version, label)));
+        store.any().set(ObjectKey::new(cluster, namespace, name), Some(object(namespace, name, version, label)));
     }
 
     fn names(objects: &[Arc<PartialObject>]) -> Vec<&str> {
@@ -318,7 +407,7 @@ mod tests {
 
     #[test]
     fn objects_are_listed_in_key_order_and_by_cluster_and_namespace() {
-        let store = Store::new("*");
+        let store = new("*");
         for (cluster, namespace, name) in
             [("b", "x", "1"), ("a", "y", "2"), ("a", "x", "4"), ("a", "x", "3"), ("a", "x-y", "5")]
         {
@@ -332,7 +421,7 @@ mod tests {
 
     #[test]
     fn an_object_is_found_in_the_first_cluster_that_has_it() {
-        let store = Store::new("*");
+        let store = new("*");
         put(&store, "a", "x", "1", "1", "");
         put(&store, "b", "x", "2", "1", "of b");
         put(&store, "c", "x", "2", "1", "of c");
@@ -342,12 +431,12 @@ mod tests {
         );
         assert!(store.find("x", "1").is_some());
         assert!(store.find("y", "1").is_none());
-        assert!(Store::<PartialObject>::new("*").find("x", "1").is_none());
+        assert!(new("*").find("x", "1").is_none());
     }
 
     #[test]
     fn an_index_follows_its_store() {
-        let store = Store::new("garden");
+        let store = new("garden");
         put(&store, "garden", "x", "1", "1", "aws");
         let index = store.index(|object| object.metadata.label("seed").map(str::to_owned).into_iter().collect());
         put(&store, "garden", "x", "2", "2", "aws");
@@ -356,13 +445,13 @@ mod tests {
         put(&store, "garden", "x", "1", "4", "gcp");
         assert_eq!(names(&index.get("aws")), ["2"]);
         assert_eq!(names(&index.get("gcp")), ["1", "3"]);
-        store.set(ObjectKey::new("garden", "x", "3"), None);
+        store.any().set(ObjectKey::new("garden", "x", "3"), None);
         assert_eq!((index.count("gcp"), index.count("aws"), index.count("none")), (1, 1, 0));
     }
 
     #[test]
     fn handlers_see_what_is_there_and_every_change_once() {
-        let store = Store::new("garden");
+        let store = new("garden");
         put(&store, "garden", "x", "1", "1", "");
         let seen = Arc::new(Mutex::new(Vec::new()));
         let sink = seen.clone();
@@ -379,8 +468,8 @@ mod tests {
         });
         put(&store, "garden", "x", "1", "1", "redelivered");
         put(&store, "garden", "x", "1", "2", "");
-        store.set(ObjectKey::new("garden", "x", "1"), None);
-        store.set(ObjectKey::new("garden", "x", "1"), None);
+        store.any().set(ObjectKey::new("garden", "x", "1"), None);
+        store.any().set(ObjectKey::new("garden", "x", "1"), None);
         assert_eq!(*seen.lock().expect("no panic"), ["1 - 1", "1 1 2", "1 2 -"]);
     }
 }

@@ -109,7 +109,7 @@ impl Namespaces {
         let api = Api::<PartialObject>::of(&self.context, &key.cluster, ApiResource::clone(&served.resource))
             .within(&key.cluster, &key.name);
         let all = ListOptions::default();
-        if api.page(&all, 1, "").await?.items.is_empty() {
+        if api.is_empty(&all).await? {
             return Ok(());
         }
         // Whoever is being deleted already has been asked; asking again changes nothing.

@@ -30,14 +30,14 @@ impl Decoded {
         Self(Arc::new(Mutex::new(vec![object])))
     }
 
-    /// The object as this type, if somebody has decoded it.
-    pub fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+    /// The object as the type with this id, if somebody has decoded it.
+    pub fn get(&self, type_: TypeId) -> Option<Arc<dyn Any + Send + Sync>> {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        known.iter().find(|object| object.is::<T>()).and_then(|object| Arc::clone(object).downcast().ok())
+        known.iter().find(|object| (***object).type_id() == type_).cloned()
     }
 
-    /// Keeps the object as this type for others.
-    pub fn keep<T: Send + Sync + 'static>(&self, object: Arc<T>) {
+    /// Keeps the object as its type for others.
+    pub fn keep(&self, object: Arc<dyn Any + Send + Sync>) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(object);
     }
 

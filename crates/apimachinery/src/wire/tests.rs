@@ -3,8 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::json;
-
 use super::*;
 use crate::meta::{ByteString, Duration, IntOrString, MicroTime, Quantity, RawExtension, Time};
 

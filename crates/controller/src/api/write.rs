@@ -1,81 +1,64 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Writing whole objects: creating, replacing, and merge patches of what differs.
 
+use std::future::Future;
+use std::sync::Arc;
+
+use apimachinery::meta::ObjectMeta;
 use apimachinery::{Resource, encode};
 use http::Method;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-use super::{Api, CLUSTER_ANNOTATION, Error, JSON, Patch};
-use crate::{decode, difference, request};
+use super::{Api, CLUSTER_ANNOTATION, Error, JSON};
+use crate::difference;
+use crate::erased::{Shared, TypedAnswer};
 
 impl<K: Resource> Api<K> {
     /// Creates an object.
-    pub async fn create(&self, object: &K) -> Result<K, Error> {
-        let metadata = object.metadata();
-        let namespace = self.namespace.as_deref().unwrap_or(&metadata.namespace);
-        let path = self.resource.path(self.cluster_of(metadata), Some(namespace));
-        self.request(Method::POST, path, Some((JSON, body(object)))).await
+    pub fn create(&self, object: &K) -> impl Future<Output = Result<K, Error>> + Send {
+        let path = self.endpoint.collection_path_of(object.metadata());
+        TypedAnswer::new(self.endpoint.request(Method::POST, path, Some((JSON, body(object)))))
     }
 
     /// Replaces an object; its resource version is the precondition.
-    pub async fn replace(&self, object: &K) -> Result<K, Error> {
-        self.request(Method::PUT, self.path_of(object.metadata()), Some((JSON, body(object)))).await
+    pub fn replace(&self, object: &K) -> impl Future<Output = Result<K, Error>> + Send {
+        let path = self.endpoint.path_of(object.metadata());
+        TypedAnswer::new(self.endpoint.request(Method::PUT, path, Some((JSON, body(object)))))
     }
 
     /// Replaces a subresource, `status` or `binding`.
-    pub async fn replace_subresource(&self, subresource: &str, object: &K) -> Result<K, Error> {
-        let path = format!("{}/{subresource}", self.path_of(object.metadata()));
-        self.request(Method::PUT, path, Some((JSON, body(object)))).await
+    pub fn replace_subresource(&self, subresource: &str, object: &K) -> impl Future<Output = Result<K, Error>> + Send {
+        let path = format!("{}/{subresource}", self.endpoint.path_of(object.metadata()));
+        TypedAnswer::new(self.endpoint.request(Method::PUT, path, Some((JSON, body(object)))))
     }
 
     /// As [`Api::replace`], as a dry run.
-    pub async fn replace_dry_run(&self, object: &K) -> Result<K, Error> {
-        let path = format!("{}?dryRun=All", self.path_of(object.metadata()));
-        let bytes = request::send(&self.context, Method::PUT, path, Some((JSON, body(object)))).await?;
+    pub fn replace_dry_run(&self, object: &K) -> impl Future<Output = Result<K, Error>> + Send {
+        let path = format!("{}?dryRun=All", self.endpoint.path_of(object.metadata()));
         // Not through the cache: what a dry run answers under the present resource version was never stored.
-        decode::read(&bytes)
+        TypedAnswer::new(self.endpoint.request_uncached(Method::PUT, path, Some((JSON, body(object))), false))
     }
 
     /// Writes `status` by a merge patch of what differs between `old` and `new`, with `old`'s resource version as the
     /// precondition; no request if nothing differs, and `new` comes back.
-    pub async fn update_status(&self, old: &K, new: &K) -> Result<K, Error> {
-        let differing = old.differing_fields(new);
-        let is_written = |name: &str| name == "status" && differs(differing.as_deref(), name);
-        let pick = |object: &K| difference::fields(object, is_written);
-        let patch = difference::merge_patch(&pick(old), &pick(new));
-        self.write_difference(old, new, patch, "/status").await
+    pub fn update_status(&self, old: &K, new: &K) -> impl Future<Output = Result<K, Error>> + Send {
+        let patch = difference::of_status(old, new, old.differing_fields(new).as_deref());
+        self.write_difference(old, new, patch, "/status")
     }
 
     /// Writes everything but `status` by a merge patch of what differs, with `old`'s resource version as the
     /// precondition; no request if nothing differs, and `new` comes back.
-    pub async fn update(&self, old: &K, new: &K) -> Result<K, Error> {
-        let differing = old.differing_fields(new);
-        let is_written = |name: &str| name != "status" && differs(differing.as_deref(), name);
-        let pick = |object: &K| {
-            let mut fields = difference::fields(object, is_written);
-            if let Some(Value::Object(metadata)) = fields.get_mut("metadata") {
-                metadata.retain(|name, _| is_written_by_clients(name));
-            }
-            fields
-        };
-        let patch = difference::merge_patch(&pick(old), &pick(new));
-        self.write_difference(old, new, patch, "").await
+    pub fn update(&self, old: &K, new: &K) -> impl Future<Output = Result<K, Error>> + Send {
+        let patch = difference::of_rest(old, new, old.differing_fields(new).as_deref());
+        self.write_difference(old, new, patch, "")
     }
 
-    async fn write_difference(
-        &self,
-        old: &K,
-        new: &K,
-        mut patch: Map<String, Value>,
-        suffix: &str,
-    ) -> Result<K, Error> {
+    fn write_difference(&self, old: &K, new: &K, patch: Map<String, Value>, suffix: &str) -> TypedAnswer<'_, K> {
         if patch.is_empty() {
-            return Ok(new.clone());
+            let unchanged: Shared = Arc::new(new.clone());
+            return TypedAnswer::new(Box::pin(std::future::ready(Ok(unchanged))));
         }
-        let metadata = patch.entry("metadata").or_insert_with(|| json!({}));
-        metadata["resourceVersion"] = Value::String(old.metadata().resource_version.clone());
-        let path = format!("{}{suffix}", self.path_of(old.metadata()));
-        self.request(Method::PATCH, path, Some(Patch::Merge(Value::Object(patch)).body()?)).await
+        TypedAnswer::new(self.endpoint.patch_difference(old.metadata(), patch, suffix))
     }
 
     /// Creates the object, or updates the stored one so that what `object` says of labels, annotations, owner
@@ -103,8 +86,12 @@ impl<K: Resource> Api<K> {
 /// `object` as it would replace `stored`.
 fn merged<K: Resource>(stored: &K, object: &K) -> K {
     let mut new = object.clone();
-    let wanted = object.metadata();
-    let mut metadata = stored.metadata().clone();
+    *new.metadata_mut() = merged_metadata(stored.metadata(), object.metadata());
+    new
+}
+
+fn merged_metadata(stored: &ObjectMeta, wanted: &ObjectMeta) -> ObjectMeta {
+    let mut metadata = stored.clone();
     metadata.labels.extend(wanted.labels.clone());
     metadata.annotations.extend(wanted.annotations.clone());
     for reference in &wanted.owner_references {
@@ -118,17 +105,7 @@ fn merged<K: Resource>(stored: &K, object: &K) -> K {
             metadata.finalizers.push(finalizer.clone());
         }
     }
-    *new.metadata_mut() = metadata;
-    new
-}
-
-/// Whether a field is among those that are known to differ; without such knowledge every field is.
-fn differs(differing: Option<&[&str]>, field: &str) -> bool {
-    differing.is_none_or(|names| names.contains(&field))
-}
-
-fn is_written_by_clients(metadata_field: &str) -> bool {
-    matches!(metadata_field, "labels" | "annotations" | "ownerReferences" | "finalizers")
+    metadata
 }
 
 fn body<K: Resource>(object: &K) -> Vec<u8> {

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Requests for one kind in one scope, without its type.
+
+use std::fmt;
+use std::sync::Arc;
+
+use apimachinery::meta::{DeleteOptions, ListMeta, ObjectMeta, Preconditions};
+use apimachinery::wire::{self, Fields as _};
+use bytes::Bytes;
+use http::Method;
+use http_body_util::BodyExt;
+use process::{Body, Context, TransportError};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+
+use super::{ApiResource, CLUSTER_ANNOTATION, Error, JSON, ListOptions, PAGE, Patch};
+use crate::decode::{self, DecodeCache, Lines, PartialObject, Readable as _};
+use crate::erased::{Answering, Reader, Shared};
+use crate::queue::ObjectKey;
+use crate::request;
+
+/// A body and its content type.
+pub(crate) type Content = (&'static str, Vec<u8>);
+
+/// Where requests for one kind in one scope go, and how answers are read.
+#[derive(Clone)]
+pub(crate) struct Endpoint {
+    pub(crate) context: Context,
+    cache: Arc<DecodeCache>,
+    pub(crate) cluster: Arc<str>,
+    pub(crate) namespace: Option<Arc<str>>,
+    pub(crate) resource: ApiResource,
+    reader: Reader,
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Api")
+            .field("cluster", &self.cluster)
+            .field("namespace", &self.namespace)
+            .field("resource", &self.resource)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A page of a list.
+#[derive(Clone, Debug)]
+pub(crate) struct Page {
+    /// The objects.
+    pub(crate) items: Vec<Shared>,
+    /// Resource version of the snapshot that all pages come from.
+    pub(crate) resource_version: String,
+    /// Token for the next page; empty on the last.
+    pub(crate) continue_token: String,
+}
+
+impl Endpoint {
+    pub(crate) fn new(context: &Context, cluster: &str, resource: ApiResource, reader: Reader) -> Self {
+        Self {
+            cache: context.transport.shared().get(),
+            context: context.clone(),
+            cluster: cluster.into(),
+            namespace: None,
+            resource,
+            reader,
+        }
+    }
+
+    pub(crate) fn within(&self, cluster: &str, namespace: &str) -> Self {
+        Self { cluster: cluster.into(), namespace: Some(namespace.into()), ..self.clone() }
+    }
+
+    /// In the namespace of an object, and for `*` in its cluster.
+    pub(crate) fn in_namespace_of(&self, metadata: &ObjectMeta) -> Self {
+        self.within(self.cluster_of(metadata), &metadata.namespace)
+    }
+
+    pub(crate) fn key_of(&self, metadata: &ObjectMeta) -> ObjectKey {
+        let cluster = if self.is_wildcard() { self.cluster_of(metadata).into() } else { self.cluster.clone() };
+        ObjectKey { cluster, namespace: metadata.namespace.as_str().into(), name: metadata.name.as_str().into() }
+    }
+
+    fn is_wildcard(&self) -> bool {
+        &*self.cluster == "*"
+    }
+
+    fn cluster_of<'a>(&'a self, metadata: &'a ObjectMeta) -> &'a str {
+        metadata.annotation(CLUSTER_ANNOTATION).filter(|_| self.is_wildcard()).unwrap_or(&self.cluster)
+    }
+
+    fn collection_path(&self) -> String {
+        self.resource.path(&self.cluster, self.namespace.as_deref())
+    }
+
+    /// The collection that an object belongs to.
+    pub(crate) fn collection_path_of(&self, metadata: &ObjectMeta) -> String {
+        let namespace = self.namespace.as_deref().unwrap_or(&metadata.namespace);
+        self.resource.path(self.cluster_of(metadata), Some(namespace))
+    }
+
+    pub(crate) fn path_of_name(&self, name: &str) -> String {
+        format!("{}/{name}", self.collection_path())
+    }
+
+    pub(crate) fn path_of(&self, metadata: &ObjectMeta) -> String {
+        format!("{}/{}", self.collection_path_of(metadata), metadata.name)
+    }
+
+    /// A request that is answered by an object of the kind.
+    pub(crate) fn request(&self, method: Method, path: String, body: Option<Content>) -> Answering<'_, Shared> {
+        Box::pin(async move {
+            let answer = request::object(&self.context, method, path, body).await?;
+            self.cache.take(self.reader, &answer)
+        })
+    }
+
+    /// As [`Endpoint::request`], decoded for this request alone: of what servers compute, or what was never stored.
+    pub(crate) fn request_uncached(
+        &self,
+        method: Method,
+        path: String,
+        body: Option<Content>,
+        is_known: bool,
+    ) -> Answering<'_, Shared> {
+        Box::pin(async move {
+            let answer = request::object(&self.context, method, path, body).await?;
+            if is_known { answer.object(self.reader) } else { (self.reader.read)(&answer.bytes) }
+        })
+    }
+
+    pub(crate) fn get_opt(&self, name: &str, is_cached: bool) -> Answering<'_, Option<Shared>> {
+        let path = self.path_of_name(name);
+        Box::pin(async move {
+            match request::object(&self.context, Method::GET, path, None).await {
+                Ok(answer) if is_cached => self.cache.take(self.reader, &answer).map(Some),
+                Ok(answer) => answer.object(self.reader).map(Some),
+                Err(error) if error.is_not_found() => Ok(None),
+                Err(error) => Err(error),
+            }
+        })
+    }
+
+    /// Reads one page of at most `limit` objects, or everything for a limit of 0.
+    pub(crate) async fn page(&self, options: &ListOptions, limit: u32, continue_token: &str) -> Result<Page, Error> {
+        #[derive(Deserialize)]
+        struct List<'a> {
+            #[serde(default)]
+            metadata: ListMeta,
+            #[serde(borrow, default)]
+            items: Vec<&'a RawValue>,
+        }
+        let mut path = self.collection_path();
+        options.push(&mut path);
+        if limit > 0 {
+            request::push_query(&mut path, "limit", &limit.to_string());
+        }
+        if !continue_token.is_empty() {
+            request::push_query(&mut path, "continue", continue_token);
+        }
+        let bytes = request::send(&self.context, Method::GET, path, None).await?;
+        let list: List<'_> = serde_json::from_slice(&bytes).map_err(|error| Error::Decode(error.to_string()))?;
+        let decode = |item: &&RawValue| self.cache.decode(self.reader, item.get().as_bytes(), self.is_wildcard());
+        Ok(Page {
+            items: list.items.iter().map(decode).collect::<Result<_, _>>()?,
+            resource_version: list.metadata.resource_version,
+            continue_token: list.metadata.continue_token,
+        })
+    }
+
+    /// Reads all objects of the scope, page by page, and the list's resource version. If the snapshot expires between
+    /// two pages, everything is read again at once, as client-go's pager does.
+    pub(crate) fn list<'a>(&'a self, options: &'a ListOptions) -> Answering<'a, (Vec<Shared>, String)> {
+        Box::pin(async move {
+            let mut items = Vec::new();
+            let mut page = self.page(options, PAGE, "").await?;
+            loop {
+                items.append(&mut page.items);
+                if page.continue_token.is_empty() {
+                    return Ok((items, page.resource_version));
+                }
+                page = match self.page(options, PAGE, &page.continue_token).await {
+                    Ok(page) => page,
+                    Err(error) if error.is_expired() => {
+                        items.clear();
+                        self.page(options, 0, "").await?
+                    }
+                    Err(error) => return Err(error),
+                };
+            }
+        })
+    }
+
+    pub(crate) fn watch(&self, options: &ListOptions, resource_version: &str) -> Answering<'_, Frames> {
+        let mut path = self.collection_path();
+        options.push(&mut path);
+        request::push_query(&mut path, "watch", "true");
+        request::push_query(&mut path, "allowWatchBookmarks", "true");
+        request::push_query(&mut path, "resourceVersion", resource_version);
+        Box::pin(async move {
+            let body = request::stream(&self.context, path).await?;
+            Ok(Frames {
+                body,
+                lines: Lines::default(),
+                cache: self.cache.clone(),
+                reader: self.reader,
+                wildcard: self.is_wildcard(),
+            })
+        })
+    }
+
+    pub(crate) fn patch(&self, path: String, patch: &Patch) -> Answering<'_, Shared> {
+        match patch.body() {
+            Ok(body) => self.request(Method::PATCH, path, Some(body)),
+            Err(error) => Box::pin(std::future::ready(Err(error))),
+        }
+    }
+
+    /// Writes a merge patch of an object as it is known: its resource version is the precondition.
+    pub(crate) fn patch_difference(
+        &self,
+        old: &ObjectMeta,
+        mut patch: Map<String, Value>,
+        suffix: &str,
+    ) -> Answering<'_, Shared> {
+        let metadata = patch.entry("metadata").or_insert_with(|| json!({}));
+        metadata["resourceVersion"] = Value::String(old.resource_version.clone());
+        self.patch(format!("{}{suffix}", self.path_of(old)), &Patch::Merge(Value::Object(patch)))
+    }
+
+    /// Deletes exactly this object: its uid is the precondition, its resource version too if `unchanged`. One that is
+    /// gone already is no error.
+    pub(crate) fn delete_object(
+        &self,
+        metadata: &ObjectMeta,
+        unchanged: bool,
+        propagation: Option<&str>,
+    ) -> Answering<'_, ()> {
+        let options = DeleteOptions {
+            preconditions: Some(Preconditions {
+                uid: Some(metadata.uid.clone()),
+                resource_version: unchanged.then(|| metadata.resource_version.clone()),
+            }),
+            propagation_policy: propagation.map(str::to_owned),
+            ..DeleteOptions::default()
+        };
+        let deleted = self.delete(self.path_of(metadata), &options);
+        Box::pin(async move {
+            match deleted.await {
+                Err(error) if !error.is_not_found() => Err(error),
+                _ => Ok(()),
+            }
+        })
+    }
+
+    pub(crate) fn delete(&self, path: String, options: &DeleteOptions) -> Answering<'_, ()> {
+        let body = delete_body(options);
+        Box::pin(async move { request::send(&self.context, Method::DELETE, path, body).await.map(drop) })
+    }
+
+    pub(crate) fn delete_collection(&self, selection: &ListOptions, options: &DeleteOptions) -> Answering<'_, ()> {
+        let mut path = self.collection_path();
+        selection.push(&mut path);
+        self.delete(path, options)
+    }
+}
+
+fn delete_body(options: &DeleteOptions) -> Option<Content> {
+    if *options == DeleteOptions::default() {
+        return None;
+    }
+    let mut bytes = br#"{"kind":"DeleteOptions","apiVersion":"v1""#.to_vec();
+    for position in 0..options.fields().len() {
+        wire::write_field(&mut bytes, options, position);
+    }
+    bytes.push(b'}');
+    Some((JSON, bytes))
+}
+
+/// A frame of a watch.
+#[derive(Clone, Debug)]
+pub(crate) enum Frame {
+    /// The object appeared in the watched set.
+    Added(Shared),
+    /// It changed.
+    Modified(Shared),
+    /// It left the set; its last state.
+    Deleted(Shared),
+    /// Everything up to this resource version has been delivered.
+    Bookmark(String),
+}
+
+/// The frames of a watch.
+pub(crate) struct Frames {
+    body: Body,
+    lines: Lines,
+    cache: Arc<DecodeCache>,
+    reader: Reader,
+    wildcard: bool,
+}
+
+impl Frames {
+    pub(crate) async fn next(&mut self) -> Option<Result<Frame, Error>> {
+        loop {
+            if let Some(line) = self.lines.next() {
+                return Some(self.frame(&line));
+            }
+            match self.body.frame().await? {
+                Ok(frame) => {
+                    if let Ok(chunk) = frame.into_data() {
+                        self.lines.push(chunk);
+                    }
+                }
+                Err(error) => return Some(Err(Error::Transport(TransportError::Broken(error.to_string())))),
+            }
+        }
+    }
+
+    fn frame(&self, line: &Bytes) -> Result<Frame, Error> {
+        let (type_, object) = decode::split_frame(line)?;
+        match type_ {
+            "ADDED" => self.cache.decode(self.reader, object, self.wildcard).map(Frame::Added),
+            "MODIFIED" => self.cache.decode(self.reader, object, self.wildcard).map(Frame::Modified),
+            "DELETED" => (self.reader.read)(object).map(Frame::Deleted),
+            "BOOKMARK" => {
+                let bookmark = PartialObject::read(object)?;
+                Ok(Frame::Bookmark(bookmark.metadata.resource_version))
+            }
+            "ERROR" => Err(Error::Api(Box::new(decode::read(object)?))),
+            other => Err(Error::Decode(format!("`{other}` is no type of a watch event"))),
+        }
+    }
+}

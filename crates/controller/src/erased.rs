@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Objects without their types: what requests, stores and reflectors work with, so that they are compiled once.
+//!
+//! [`crate::Api`], [`crate::Store`] and [`crate::Reflector`] are typed faces of it. An object that was put in as a `K`
+//! comes out as a `K`.
+
+use std::any::{Any, TypeId};
+use std::fmt;
+use std::future::Future;
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use apimachinery::meta::ObjectMeta;
+
+use crate::api::{CLUSTER_ANNOTATION, Error};
+use crate::decode::Readable;
+
+/// An object that can be read from an API server.
+pub(crate) trait Object: Any + fmt::Debug + Send + Sync {
+    /// Metadata.
+    fn meta(&self) -> &ObjectMeta;
+    /// A copy that says where it was read.
+    fn of_cluster(&self, cluster: &str) -> Shared;
+}
+
+/// A shared object.
+pub(crate) type Shared = Arc<dyn Object>;
+
+impl<K: Readable> Object for K {
+    fn meta(&self) -> &ObjectMeta {
+        self.object_meta()
+    }
+
+    fn of_cluster(&self, cluster: &str) -> Shared {
+        let mut copy = self.clone();
+        copy.object_meta_mut().annotations.insert(CLUSTER_ANNOTATION.to_owned(), cluster.to_owned());
+        Arc::new(copy)
+    }
+}
+
+/// How objects of one type are read.
+#[derive(Clone, Copy)]
+pub(crate) struct Reader {
+    pub(crate) type_: TypeId,
+    pub(crate) read: fn(&[u8]) -> Result<Shared, Error>,
+    /// An object that a server in this process holds.
+    pub(crate) known: fn(Arc<dyn Any + Send + Sync>) -> Option<Shared>,
+}
+
+impl Reader {
+    pub(crate) fn of<K: Readable>() -> Self {
+        Self {
+            type_: TypeId::of::<K>(),
+            read: |bytes| Ok(Arc::new(K::read(bytes)?)),
+            known: |object| {
+                let object: Arc<K> = object.downcast().ok()?;
+                Some(object)
+            },
+        }
+    }
+}
+
+/// The object as its type.
+pub(crate) fn typed<K: Readable>(object: Shared) -> Arc<K> {
+    let object: Arc<dyn Any + Send + Sync> = object;
+    object.downcast().unwrap_or_else(|_| unreachable!("what comes out has the type that was put in"))
+}
+
+/// As [`typed`], by reference.
+pub(crate) fn typed_ref<K: Readable>(object: &dyn Object) -> &K {
+    let object: &dyn Any = object;
+    object.downcast_ref().unwrap_or_else(|| unreachable!("what comes out has the type that was put in"))
+}
+
+/// The object of its own.
+pub(crate) fn owned<K: Readable>(object: Shared) -> K {
+    Arc::unwrap_or_clone(typed(object))
+}
+
+/// A request that is answered by something without a type.
+pub(crate) type Answering<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 'a>>;
+
+/// A request that is answered by an object of a type.
+pub(crate) struct TypedAnswer<'a, K> {
+    pub(crate) answer: Answering<'a, Shared>,
+    pub(crate) kind: PhantomData<fn() -> K>,
+}
+
+impl<'a, K> TypedAnswer<'a, K> {
+    pub(crate) fn new(answer: Answering<'a, Shared>) -> Self {
+        Self { answer, kind: PhantomData }
+    }
+}
+
+impl<K: Readable> Future for TypedAnswer<'_, K> {
+    type Output = Result<K, Error>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        self.answer.as_mut().poll(cx).map_ok(owned)
+    }
+}
