@@ -97,22 +97,24 @@ impl Default for Config {
 }
 
 /// Runs the controllers until the component is asked to stop, or the Lease is lost.
-pub async fn run(context: Context, options: Options) -> Exit {
-    let leadership = match &options.leader_election {
-        Some(lease) => Some(leader_election::acquire(&context, lease).await),
-        None => None,
-    };
-    start(&context, &options);
-    match leadership {
-        None => context.tasks.shutdown().requested().await,
-        Some(leadership) => {
-            leadership.lost().await;
-            if !context.tasks.shutdown().is_requested() {
-                return Exit { code: 1, last_line: "leader election lost".to_owned() };
+pub fn run(context: Context, options: Options) -> BoxFuture<'static, Exit> {
+    Box::pin(async move {
+        let leadership = match &options.leader_election {
+            Some(lease) => Some(leader_election::acquire(&context, lease).await),
+            None => None,
+        };
+        start(&context, &options);
+        match leadership {
+            None => context.tasks.shutdown().requested().await,
+            Some(leadership) => {
+                leadership.lost().await;
+                if !context.tasks.shutdown().is_requested() {
+                    return Exit { code: 1, last_line: "leader election lost".to_owned() };
+                }
             }
         }
-    }
-    Exit::default()
+        Exit::default()
+    })
 }
 
 /// Starts the controllers; they end with the component.

@@ -26,6 +26,7 @@ use api::core::{Gardener, Seed};
 use api::kubernetes::apps::{DaemonSet, Deployment, StatefulSet};
 use controller::{Controller, Recorder};
 use domain::profile::Profile;
+use futures::future::BoxFuture;
 use process::patience::Patience;
 use process::{Context, Exit};
 
@@ -50,49 +51,54 @@ pub struct Options {
 }
 
 /// Runs gardenlet until it is asked to stop.
-pub async fn run(context: Context, options: Options) -> Exit {
-    let mut patience = Patience::of(&context);
-    while let Err(error) = seed::register(&context, &options).await {
-        if !error.is_passing() || !patience.again().await {
-            return Exit { code: 1, last_line: format!("could not register seed \"{}\": {error}", options.seed_name) };
+pub fn run(context: Context, options: Options) -> BoxFuture<'static, Exit> {
+    Box::pin(async move {
+        let mut patience = Patience::of(&context);
+        while let Err(error) = seed::register(&context, &options).await {
+            if !error.is_passing() || !patience.again().await {
+                return Exit {
+                    code: 1,
+                    last_line: format!("could not register seed \"{}\": {error}", options.seed_name),
+                };
+            }
+            tracing::info!(%error, "registering the seed is tried again");
         }
-        tracing::info!(%error, "registering the seed is tried again");
-    }
-    let signals = Signals::default();
-    let mut care = Controller::new("shoot-care", &context);
-    let stores = Stores::new(&context, &options, &mut care, &signals);
-    let by_technical_id = stores.shoots.index(|shoot| {
-        let id = &shoot.status.technical_id;
-        if id.is_empty() { Vec::new() } else { vec![id.clone()] }
-    });
-    let gardenlet = Arc::new(Gardenlet {
-        identity: identity(&context, &options),
-        seed_cluster: format!("seed--{}", options.seed_name),
-        recorder: Recorder::named(&context, GARDEN, "shoot-controller"),
-        context: context.clone(),
-        options,
-        stores,
-        signals,
-        credentials: MadeCredentials::default(),
-    });
-    context.tasks.spawn(in_place::run(gardenlet.clone(), by_technical_id.clone()));
-    context.tasks.spawn(care::run(gardenlet.clone(), care, by_technical_id));
-    gardenlet.stores.shoots.synced().await;
-    gardenlet.stores.faults.synced().await;
-    let mut patience = Patience::of(&gardenlet.context);
-    while let Err(error) = shoot::abort_stuck_operations(&gardenlet).await {
-        if !error.is_passing() || !patience.again().await {
-            return Exit { code: 1, last_line: format!("could not abort stuck operations: {error}") };
+        let signals = Signals::default();
+        let mut care = Controller::new("shoot-care", &context);
+        let stores = Stores::new(&context, &options, &mut care, &signals);
+        let by_technical_id = stores.shoots.index(|shoot| {
+            let id = &shoot.status.technical_id;
+            if id.is_empty() { Vec::new() } else { vec![id.clone()] }
+        });
+        let gardenlet = Arc::new(Gardenlet {
+            identity: identity(&context, &options),
+            seed_cluster: format!("seed--{}", options.seed_name),
+            recorder: Recorder::named(&context, GARDEN, "shoot-controller"),
+            context: context.clone(),
+            options,
+            stores,
+            signals,
+            credentials: MadeCredentials::default(),
+        });
+        context.tasks.spawn(in_place::run(gardenlet.clone(), by_technical_id.clone()));
+        context.tasks.spawn(care::run(gardenlet.clone(), care, by_technical_id));
+        gardenlet.stores.shoots.synced().await;
+        gardenlet.stores.faults.synced().await;
+        let mut patience = Patience::of(&gardenlet.context);
+        while let Err(error) = shoot::abort_stuck_operations(&gardenlet).await {
+            if !error.is_passing() || !patience.again().await {
+                return Exit { code: 1, last_line: format!("could not abort stuck operations: {error}") };
+            }
         }
-    }
-    context.tasks.spawn(seed::run(gardenlet.clone()));
-    context.tasks.spawn(installations::run(gardenlet.clone()));
-    context.tasks.spawn(shoot::run(gardenlet.clone()));
-    if !gardenlet.options.has_pods {
-        play_readiness(&gardenlet);
-    }
-    context.tasks.shutdown().requested().await;
-    Exit::default()
+        context.tasks.spawn(seed::run(gardenlet.clone()));
+        context.tasks.spawn(installations::run(gardenlet.clone()));
+        context.tasks.spawn(shoot::run(gardenlet.clone()));
+        if !gardenlet.options.has_pods {
+            play_readiness(&gardenlet);
+        }
+        context.tasks.shutdown().requested().await;
+        Exit::default()
+    })
 }
 
 /// Makes workload ready without pods.

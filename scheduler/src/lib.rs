@@ -22,6 +22,7 @@ use controller::{
 };
 use domain::cloud_profile;
 use domain::placement::{self, Placement, Strategy};
+use futures::future::BoxFuture;
 use process::{Context, Exit};
 use serde_json::json;
 
@@ -59,31 +60,33 @@ const DEFAULT_SCHEDULER: &str = "default-scheduler";
 const PENDING: &str = "pending";
 
 /// Runs the scheduler until the component is asked to stop, or the Lease is lost.
-pub async fn run(context: Context, options: Options) -> Exit {
-    let leadership = match &options.leader_election {
-        Some(lease) => Some(leader_election::acquire(&context, lease).await),
-        None => None,
-    };
-    let (controller, scheduler) = Scheduler::new(&context, options.config.strategy);
-    let scheduler = Arc::new(scheduler);
-    let work = controller.run(options.config.concurrent_syncs, move |key| {
-        let scheduler = scheduler.clone();
-        async move { scheduler.reconcile(&key).await }
-    });
-    match leadership {
-        None => work.await,
-        Some(leadership) => {
-            let (work, lost) = (std::pin::pin!(work), std::pin::pin!(leadership.lost()));
-            if let futures::future::Either::Right(((), work)) = futures::future::select(work, lost).await {
-                if context.tasks.shutdown().is_requested() {
-                    work.await;
-                } else {
-                    return Exit { code: 1, last_line: "leader election lost".to_owned() };
+pub fn run(context: Context, options: Options) -> BoxFuture<'static, Exit> {
+    Box::pin(async move {
+        let leadership = match &options.leader_election {
+            Some(lease) => Some(leader_election::acquire(&context, lease).await),
+            None => None,
+        };
+        let (controller, scheduler) = Scheduler::new(&context, options.config.strategy);
+        let scheduler = Arc::new(scheduler);
+        let work = controller.run(options.config.concurrent_syncs, move |key| {
+            let scheduler = scheduler.clone();
+            async move { scheduler.reconcile(&key).await }
+        });
+        match leadership {
+            None => work.await,
+            Some(leadership) => {
+                let (work, lost) = (std::pin::pin!(work), std::pin::pin!(leadership.lost()));
+                if let futures::future::Either::Right(((), work)) = futures::future::select(work, lost).await {
+                    if context.tasks.shutdown().is_requested() {
+                        work.await;
+                    } else {
+                        return Exit { code: 1, last_line: "leader election lost".to_owned() };
+                    }
                 }
             }
         }
-    }
-    Exit::default()
+        Exit::default()
+    })
 }
 
 struct Scheduler {

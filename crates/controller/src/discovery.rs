@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use futures::future::BoxFuture;
 use http::Method;
 use process::Context;
 use serde::Deserialize;
@@ -72,42 +73,47 @@ struct Entry {
 /// The resources of a cluster (`*`: of all clusters) in their preferred versions, in order of group and name.
 ///
 /// A group whose server does not answer (503) is left out, and the second value is `false` then.
-pub async fn preferred_resources(context: &Context, cluster: &str) -> Result<(Vec<ServedResource>, bool), Error> {
-    let root = format!("/clusters/{cluster}");
-    let groups: GroupList = get(context, format!("{root}/apis")).await?;
-    let mut versions = vec![(String::new(), "v1".to_owned(), format!("{root}/api/v1"))];
-    for group in groups.groups {
-        // The preferred version comes first; later ones only add what it lacks.
-        for Version { version } in group.versions {
-            let path = format!("{root}/apis/{}/{version}", group.name);
-            versions.push((group.name.clone(), version, path));
+pub fn preferred_resources<'a>(
+    context: &'a Context,
+    cluster: &'a str,
+) -> BoxFuture<'a, Result<(Vec<ServedResource>, bool), Error>> {
+    Box::pin(async move {
+        let root = format!("/clusters/{cluster}");
+        let groups: GroupList = get(context, format!("{root}/apis")).await?;
+        let mut versions = vec![(String::new(), "v1".to_owned(), format!("{root}/api/v1"))];
+        for group in groups.groups {
+            // The preferred version comes first; later ones only add what it lacks.
+            for Version { version } in group.versions {
+                let path = format!("{root}/apis/{}/{version}", group.name);
+                versions.push((group.name.clone(), version, path));
+            }
         }
-    }
-    let (mut seen, mut found, mut complete) = (BTreeSet::new(), Vec::new(), true);
-    for (group, version, path) in versions {
-        let list: ResourceList = match get(context, path).await {
-            Ok(list) => list,
-            Err(Error::Api(_)) => {
-                complete = false;
-                continue;
-            }
-            Err(error) => return Err(error),
-        };
-        for entry in list.resources.into_iter().filter(|entry| !entry.name.contains('/')) {
-            if !seen.insert((group.clone(), entry.name.clone())) {
-                continue;
-            }
-            let resource = ApiResource {
-                group: group.clone().into(),
-                version: version.clone().into(),
-                plural: entry.name.into(),
-                namespaced: entry.namespaced,
+        let (mut seen, mut found, mut complete) = (BTreeSet::new(), Vec::new(), true);
+        for (group, version, path) in versions {
+            let list: ResourceList = match get(context, path).await {
+                Ok(list) => list,
+                Err(Error::Api(_)) => {
+                    complete = false;
+                    continue;
+                }
+                Err(error) => return Err(error),
             };
-            found.push(ServedResource { resource, kind: entry.kind, verbs: entry.verbs });
+            for entry in list.resources.into_iter().filter(|entry| !entry.name.contains('/')) {
+                if !seen.insert((group.clone(), entry.name.clone())) {
+                    continue;
+                }
+                let resource = ApiResource {
+                    group: group.clone().into(),
+                    version: version.clone().into(),
+                    plural: entry.name.into(),
+                    namespaced: entry.namespaced,
+                };
+                found.push(ServedResource { resource, kind: entry.kind, verbs: entry.verbs });
+            }
         }
-    }
-    found.sort_by(|left, right| left.resource.cmp(&right.resource));
-    Ok((found, complete))
+        found.sort_by(|left, right| left.resource.cmp(&right.resource));
+        Ok((found, complete))
+    })
 }
 
 async fn get<T: serde::de::DeserializeOwned>(context: &Context, path: String) -> Result<T, Error> {

@@ -6,6 +6,7 @@
 use apimachinery::meta::MicroTime;
 use chrono::{DateTime, TimeDelta, Utc};
 use clock::TimerClass;
+use futures::future::BoxFuture;
 use http::Method;
 use process::Context;
 use serde_json::{Value, json};
@@ -101,21 +102,23 @@ pub struct Leadership {
 /// Resolves when this instance holds the Lease.
 ///
 /// Without another holder that is at once. Otherwise the Lease is looked at every `retry_period` of wall time.
-pub async fn acquire(context: &Context, options: &Options) -> Leadership {
-    let mut candidate = Candidate { identity: context.identity.instance.to_string(), observed: None };
-    let lease = options.name.as_str();
-    tracing::info!(lease, "attempting to acquire leader lease");
-    loop {
-        match try_acquire(context, options, &mut candidate).await {
-            Ok(Some(record)) => {
-                tracing::info!(lease, "successfully acquired lease");
-                return Leadership { context: context.clone(), options: options.clone(), record };
+pub fn acquire<'a>(context: &'a Context, options: &'a Options) -> BoxFuture<'a, Leadership> {
+    Box::pin(async move {
+        let mut candidate = Candidate { identity: context.identity.instance.to_string(), observed: None };
+        let lease = options.name.as_str();
+        tracing::info!(lease, "attempting to acquire leader lease");
+        loop {
+            match try_acquire(context, options, &mut candidate).await {
+                Ok(Some(record)) => {
+                    tracing::info!(lease, "successfully acquired lease");
+                    return Leadership { context: context.clone(), options: options.clone(), record };
+                }
+                Ok(None) => {}
+                Err(error) => tracing::debug!(lease = options.name, %error, "leader election failed"),
             }
-            Ok(None) => {}
-            Err(error) => tracing::debug!(lease = options.name, %error, "leader election failed"),
+            context.wall.sleep(options.retry_period, TimerClass::Work).await;
         }
-        context.wall.sleep(options.retry_period, TimerClass::Work).await;
-    }
+    })
 }
 
 async fn try_acquire(context: &Context, options: &Options, candidate: &mut Candidate) -> Result<Option<Record>, Error> {
@@ -175,27 +178,29 @@ fn lease(options: &Options, holder: &str, resource_version: &str, transitions: i
 impl Leadership {
     /// Renews the Lease every `retry_period` of wall time; resolves when it was lost, or could not be renewed for
     /// `renew_deadline`. When the component is asked to stop, the Lease is given back and this resolves, too.
-    pub async fn lost(mut self) {
-        let shutdown = self.context.tasks.shutdown();
-        let mut renewed = self.context.wall.now();
-        loop {
-            let sleep = self.context.wall.sleep(self.options.retry_period, TimerClass::Work);
-            let stopped = std::pin::pin!(shutdown.requested());
-            if let futures::future::Either::Right(_) = futures::future::select(sleep, stopped).await {
-                self.release().await;
-                return;
-            }
-            match self.renew().await {
-                Ok(true) => renewed = self.context.wall.now(),
-                Ok(false) => return,
-                Err(error) => {
-                    tracing::debug!(lease = self.options.name, %error, "cannot renew");
-                    if self.context.wall.now() - renewed >= self.options.renew_deadline {
-                        return;
+    pub fn lost(mut self) -> BoxFuture<'static, ()> {
+        Box::pin(async move {
+            let shutdown = self.context.tasks.shutdown();
+            let mut renewed = self.context.wall.now();
+            loop {
+                let sleep = self.context.wall.sleep(self.options.retry_period, TimerClass::Work);
+                let stopped = std::pin::pin!(shutdown.requested());
+                if let futures::future::Either::Right(_) = futures::future::select(sleep, stopped).await {
+                    self.release().await;
+                    return;
+                }
+                match self.renew().await {
+                    Ok(true) => renewed = self.context.wall.now(),
+                    Ok(false) => return,
+                    Err(error) => {
+                        tracing::debug!(lease = self.options.name, %error, "cannot renew");
+                        if self.context.wall.now() - renewed >= self.options.renew_deadline {
+                            return;
+                        }
                     }
                 }
             }
-        }
+        })
     }
 
     async fn renew(&mut self) -> Result<bool, Error> {

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use apimachinery::meta::Time;
 use chrono::{DateTime, TimeDelta, Utc};
+use futures::future::BoxFuture;
 use http::Method;
 use process::Context;
 use serde_json::{Value, json};
@@ -233,24 +234,32 @@ impl Recorder {
 
     /// Writes an Event, or raises the count of an equal one. After 10 that differ only in their messages within 10
     /// minutes they are counted together; of more than 25 at once about one object the rest is dropped.
-    pub async fn publish(&self, about: &ObjectRef, type_: EventType, reason: &str, message: &str) -> Result<(), Error> {
-        let now = self.context.clock.now();
-        let (kind, namespace, name, type_text) = (&*about.kind, &*about.namespace, &*about.name, type_.as_str());
-        tracing::info!(kind, namespace, name, "type" = type_text, reason, note = message, "Event occurred");
-        // The version of the object is no part of what makes Events equal.
-        let identity = ObjectRef { resource_version: String::new(), ..about.clone() };
-        let kind = Kind { about: identity, type_, reason: reason.to_owned() };
-        let key = format!("{}/{}/{}", self.cluster, about.event_namespace(), about.name);
-        // Sources that write at one instant about one object get different names, as real clocks would give them.
-        let jitter = self.context.random.below(1_000_000, "event-name", &key, fold(&self.source)) as i64;
-        let Some(entry) = self.lock().correlate(&kind, message, now, jitter) else { return Ok(()) };
-        if entry.count > 1 {
-            match self.raise(about, &entry, now).await {
-                Err(error) if error.is_not_found() => {}
-                result => return result,
+    pub fn publish<'a>(
+        &'a self,
+        about: &'a ObjectRef,
+        type_: EventType,
+        reason: &'a str,
+        message: &'a str,
+    ) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(async move {
+            let now = self.context.clock.now();
+            let (kind, namespace, name, type_text) = (&*about.kind, &*about.namespace, &*about.name, type_.as_str());
+            tracing::info!(kind, namespace, name, "type" = type_text, reason, note = message, "Event occurred");
+            // The version of the object is no part of what makes Events equal.
+            let identity = ObjectRef { resource_version: String::new(), ..about.clone() };
+            let kind = Kind { about: identity, type_, reason: reason.to_owned() };
+            let key = format!("{}/{}/{}", self.cluster, about.event_namespace(), about.name);
+            // Sources that write at one instant about one object get different names, as real clocks would give them.
+            let jitter = self.context.random.below(1_000_000, "event-name", &key, fold(&self.source)) as i64;
+            let Some(entry) = self.lock().correlate(&kind, message, now, jitter) else { return Ok(()) };
+            if entry.count > 1 {
+                match self.raise(about, &entry, now).await {
+                    Err(error) if error.is_not_found() => {}
+                    result => return result,
+                }
             }
-        }
-        self.create(about, type_, reason, entry, now).await
+            self.create(about, type_, reason, entry, now).await
+        })
     }
 
     async fn raise(&self, about: &ObjectRef, entry: &Entry, now: DateTime<Utc>) -> Result<(), Error> {

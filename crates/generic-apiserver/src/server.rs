@@ -11,6 +11,7 @@ use apimachinery::{Object, Resource};
 use bytes::Bytes;
 use clock::{Clock, Random};
 use eventlog::{Actor, EventLog, Revision};
+use futures::future::BoxFuture;
 use http::Method;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use process::participant::Vouched;
@@ -327,17 +328,19 @@ impl Server {
     }
 
     /// Resolves when the server has followed the log up to a revision; false: the log is closed.
-    pub async fn reach(&self, revision: Revision) -> bool {
-        self.0.store.reach(revision).await.is_ok()
+    pub fn reach(&self, revision: Revision) -> BoxFuture<'_, bool> {
+        Box::pin(async move { self.0.store.reach(revision).await.is_ok() })
     }
 
     /// Follows the log to its head and sends the watches of participants (see [`process::participant`]) a bookmark with
     /// the number of this barrier, behind everything up to there, except those that were sent nothing since the barrier
     /// `confirmed`, which everybody has seen; answers up to where, and what became of the watches. `None`: the log cannot
     /// be reached.
-    pub async fn barrier(&self, number: u64, confirmed: u64) -> Option<(Revision, Vouched)> {
-        self.0.store.fresh().await.ok()?;
-        Some(self.0.store.barrier(number, confirmed))
+    pub fn barrier(&self, number: u64, confirmed: u64) -> BoxFuture<'_, Option<(Revision, Vouched)>> {
+        Box::pin(async move {
+            self.0.store.fresh().await.ok()?;
+            Some(self.0.store.barrier(number, confirmed))
+        })
     }
 
     /// Whether, since this was last asked, a watch of somebody who takes no part in landscape time was given a change.
@@ -353,20 +356,22 @@ impl Server {
 
     /// Metadata of an object of any kind that this server folds, as of now; `None`: there is none, or the log cannot be
     /// reached.
-    pub async fn metadata(
-        &self,
-        cluster: &str,
-        group: &str,
-        plural: &str,
-        namespace: &str,
-        name: &str,
-    ) -> Option<ObjectMeta> {
-        let store = &self.0.store;
-        store.fresh().await.ok()?;
-        let id = store.collection(group, plural)?;
-        let kind = store.kind(id);
-        let stored = store.get(id, &stored::path(cluster, namespace, name))?;
-        stored.decoded(&*kind).map(|object| kind.metadata(&**object).clone())
+    pub fn metadata<'a>(
+        &'a self,
+        cluster: &'a str,
+        group: &'a str,
+        plural: &'a str,
+        namespace: &'a str,
+        name: &'a str,
+    ) -> BoxFuture<'a, Option<ObjectMeta>> {
+        Box::pin(async move {
+            let store = &self.0.store;
+            store.fresh().await.ok()?;
+            let id = store.collection(group, plural)?;
+            let kind = store.kind(id);
+            let stored = store.get(id, &stored::path(cluster, namespace, name))?;
+            stored.decoded(&*kind).map(|object| kind.metadata(&**object).clone())
+        })
     }
 
     /// All objects of a kind that this server folds, as of now, in key order; none if the log cannot be reached.

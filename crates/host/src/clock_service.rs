@@ -223,17 +223,19 @@ impl ClockService {
     ///
     /// # Errors
     /// Another command is at work, or the instant has passed.
-    pub async fn advance(&self, to: Instant, settle: TimeDelta) -> Result<Instant, CommandError> {
-        let ended = self.0.state().commands_ended;
-        self.begin(to, settle, false, By::default())?;
-        loop {
-            let mut moved = std::pin::pin!(self.0.moved.notified());
-            moved.as_mut().enable();
-            if self.0.state().commands_ended > ended {
-                return Ok(self.now());
+    pub fn advance(&self, to: Instant, settle: TimeDelta) -> BoxFuture<'_, Result<Instant, CommandError>> {
+        Box::pin(async move {
+            let ended = self.0.state().commands_ended;
+            self.begin(to, settle, false, By::default())?;
+            loop {
+                let mut moved = std::pin::pin!(self.0.moved.notified());
+                moved.as_mut().enable();
+                if self.0.state().commands_ended > ended {
+                    return Ok(self.now());
+                }
+                moved.await;
             }
-            moved.await;
-        }
+        })
     }
 
     /// Ends the command at work, where time stands.
@@ -250,16 +252,18 @@ impl ClockService {
     }
 
     /// Resolves with the names of those who were dropped for their silence, when they are others than `known`.
-    pub async fn dropped_after(&self, known: &BTreeSet<String>) -> BTreeSet<String> {
-        loop {
-            let mut moved = std::pin::pin!(self.0.moved.notified());
-            moved.as_mut().enable();
-            let dropped: BTreeSet<String> = self.0.state().keeper.dropped().map(str::to_owned).collect();
-            if dropped != *known {
-                return dropped;
+    pub fn dropped_after<'a>(&'a self, known: &'a BTreeSet<String>) -> BoxFuture<'a, BTreeSet<String>> {
+        Box::pin(async move {
+            loop {
+                let mut moved = std::pin::pin!(self.0.moved.notified());
+                moved.as_mut().enable();
+                let dropped: BTreeSet<String> = self.0.state().keeper.dropped().map(str::to_owned).collect();
+                if dropped != *known {
+                    return dropped;
+                }
+                moved.await;
             }
-            moved.await;
-        }
+        })
     }
 
     /// A participant of this process failed, and goes on: what is said of it from now on.
@@ -287,64 +291,68 @@ impl ClockService {
 
     /// Takes a report, and answers when time has moved. `Ok(None)`: a later report has taken its place, or time stands
     /// for long. `Err`: the participant has not joined, or was dropped.
-    pub async fn idle(&self, name: &str, idle: Idle) -> Result<Option<Grant>, NotJoined> {
-        let answer = {
-            let mut state = self.0.state();
-            match state.keeper.report(name, idle) {
-                Report::Taken => {}
-                Report::Overtaken => return Ok(None),
-                Report::NotJoined => return Err(NotJoined),
+    pub fn idle<'a>(&'a self, name: &'a str, idle: Idle) -> BoxFuture<'a, Result<Option<Grant>, NotJoined>> {
+        Box::pin(async move {
+            let answer = {
+                let mut state = self.0.state();
+                match state.keeper.report(name, idle) {
+                    Report::Taken => {}
+                    Report::Overtaken => return Ok(None),
+                    Report::NotJoined => return Err(NotJoined),
+                }
+                if let Some(grant) = state.keeper.owed(name) {
+                    return Ok(Some(grant));
+                }
+                let (sender, answer) = oneshot::channel();
+                if let Some(earlier) = state.waiting.insert(name.to_owned(), sender) {
+                    let _ = earlier.send(None);
+                }
+                answer
+            };
+            self.0.changed.notify_one();
+            tokio::select! {
+                biased;
+                grant = answer => Ok(grant.unwrap_or(None)),
+                () = self.0.wall.sleep(LONGEST_POLL, TimerClass::Calendar) => Ok(None),
             }
-            if let Some(grant) = state.keeper.owed(name) {
-                return Ok(Some(grant));
-            }
-            let (sender, answer) = oneshot::channel();
-            if let Some(earlier) = state.waiting.insert(name.to_owned(), sender) {
-                let _ = earlier.send(None);
-            }
-            answer
-        };
-        self.0.changed.notify_one();
-        tokio::select! {
-            biased;
-            grant = answer => Ok(grant.unwrap_or(None)),
-            () = self.0.wall.sleep(LONGEST_POLL, TimerClass::Calendar) => Ok(None),
-        }
+        })
     }
 
     /// Answers a request below [`CLOCK_PATH`].
-    pub async fn answer(&self, request: Request) -> Response {
-        let place = request.uri().path().strip_prefix(CLOCK_PATH).unwrap_or_default().to_owned();
-        let user = request.extensions().get::<User>().cloned().unwrap_or_default();
-        let is_administrator = user.groups.iter().any(|group| **group == *"system:masters");
-        if !matches!(place.as_str(), "join" | "idle") {
-            if !is_administrator {
-                return plain(StatusCode::FORBIDDEN, "landscape time is for administrators");
-            }
-            return self.command(&place, request).await;
-        }
-        let name = request.headers().get(PARTICIPANT_HEADER).and_then(|name| name.to_str().ok());
-        let Some(name) = name.map(str::to_owned).filter(|_| is_administrator || user.component.is_some()) else {
-            return plain(StatusCode::FORBIDDEN, "only components and administrators take part in landscape time");
-        };
-        match (request.method(), place.as_str()) {
-            (&Method::POST, "join") => {
-                let body = request.into_body().collect().await.map(http_body_util::Collected::to_bytes);
-                let join = body.ok().and_then(|body| serde_json::from_slice::<Join>(&body).ok());
-                let Some(join) = join else { return plain(StatusCode::BAD_REQUEST, "this joins nothing") };
-                grant(Some(&self.join(&name, join)))
-            }
-            (&Method::POST, "idle") => {
-                let body = request.into_body().collect().await.map(http_body_util::Collected::to_bytes);
-                let idle = body.ok().and_then(|body| serde_json::from_slice::<Idle>(&body).ok());
-                let Some(idle) = idle else { return plain(StatusCode::BAD_REQUEST, "this is no report") };
-                match self.idle(&name, idle).await {
-                    Ok(answer) => grant(answer.as_ref()),
-                    Err(NotJoined) => plain(StatusCode::CONFLICT, NOT_JOINED),
+    pub fn answer(&self, request: Request) -> BoxFuture<'_, Response> {
+        Box::pin(async move {
+            let place = request.uri().path().strip_prefix(CLOCK_PATH).unwrap_or_default().to_owned();
+            let user = request.extensions().get::<User>().cloned().unwrap_or_default();
+            let is_administrator = user.groups.iter().any(|group| **group == *"system:masters");
+            if !matches!(place.as_str(), "join" | "idle") {
+                if !is_administrator {
+                    return plain(StatusCode::FORBIDDEN, "landscape time is for administrators");
                 }
+                return self.command(&place, request).await;
             }
-            _ => plain(StatusCode::NOT_FOUND, "404 page not found"),
-        }
+            let name = request.headers().get(PARTICIPANT_HEADER).and_then(|name| name.to_str().ok());
+            let Some(name) = name.map(str::to_owned).filter(|_| is_administrator || user.component.is_some()) else {
+                return plain(StatusCode::FORBIDDEN, "only components and administrators take part in landscape time");
+            };
+            match (request.method(), place.as_str()) {
+                (&Method::POST, "join") => {
+                    let body = request.into_body().collect().await.map(http_body_util::Collected::to_bytes);
+                    let join = body.ok().and_then(|body| serde_json::from_slice::<Join>(&body).ok());
+                    let Some(join) = join else { return plain(StatusCode::BAD_REQUEST, "this joins nothing") };
+                    grant(Some(&self.join(&name, join)))
+                }
+                (&Method::POST, "idle") => {
+                    let body = request.into_body().collect().await.map(http_body_util::Collected::to_bytes);
+                    let idle = body.ok().and_then(|body| serde_json::from_slice::<Idle>(&body).ok());
+                    let Some(idle) = idle else { return plain(StatusCode::BAD_REQUEST, "this is no report") };
+                    match self.idle(&name, idle).await {
+                        Ok(answer) => grant(answer.as_ref()),
+                        Err(NotJoined) => plain(StatusCode::CONFLICT, NOT_JOINED),
+                    }
+                }
+                _ => plain(StatusCode::NOT_FOUND, "404 page not found"),
+            }
+        })
     }
 
     /// Why a command is refused, with who is in its way and what to do.

@@ -49,6 +49,7 @@ use apimachinery::catalogue::ResourceInfo;
 use bytes::Bytes;
 use domain::profile::Profile;
 use eventlog::EventLog;
+use futures::future::BoxFuture;
 use generic_apiserver::http::Metrics;
 use generic_apiserver::webhooks::WebhookCaller;
 use generic_apiserver::{Authenticated, Builder, Foundation, Server};
@@ -180,38 +181,42 @@ impl Host {
     }
 
     /// Asks every API server behind this door for a barrier (see [`Server::barrier`]); `None`: one cannot reach the log.
-    pub async fn barrier(&self, number: u64, confirmed: u64) -> Option<Vouched> {
-        let aggregated = self.aggregated();
-        let own = self.inner.server.barrier(number, confirmed);
-        let theirs = async {
-            match &aggregated {
-                Some(backend) => backend.barrier(number, confirmed).await,
-                None => Barrier { vouched: Some(Vouched::default()), told_others: false },
+    pub fn barrier(&self, number: u64, confirmed: u64) -> BoxFuture<'_, Option<Vouched>> {
+        Box::pin(async move {
+            let aggregated = self.aggregated();
+            let own = self.inner.server.barrier(number, confirmed);
+            let theirs = async {
+                match &aggregated {
+                    Some(backend) => backend.barrier(number, confirmed).await,
+                    None => Barrier { vouched: Some(Vouched::default()), told_others: false },
+                }
+            };
+            let (own, theirs) = futures::future::join(own, theirs).await;
+            let told_others = self.inner.server.take_told_others() || theirs.told_others;
+            if let Some(clock) = self.inner.clock.get().filter(|_| told_others) {
+                clock.with(Timekeeper::reached_others);
             }
-        };
-        let (own, theirs) = futures::future::join(own, theirs).await;
-        let told_others = self.inner.server.take_told_others() || theirs.told_others;
-        if let Some(clock) = self.inner.clock.get().filter(|_| told_others) {
-            clock.with(Timekeeper::reached_others);
-        }
-        let (_, own) = own?;
-        Some(own.and(theirs.vouched?))
+            let (_, own) = own?;
+            Some(own.and(theirs.vouched?))
+        })
     }
 
     /// Makes the clock go as its object says; without an object it goes as it does, and gets one that says so.
     ///
     /// # Errors
     /// The log cannot be reached.
-    pub async fn wind(&self, clock: &ClockService) -> Result<(), TransportError> {
-        let state = clock.state();
-        let spec = clock_object::spec(state.mode, state.paused);
-        let body = serde_json::json!({ "metadata": { "name": clock_object::NAME }, "spec": spec });
-        let failed = |error: http::Error| TransportError::Broken(error.to_string());
-        // Refused if it is there.
-        let request = http::Request::post(clock_object::PATH).body(full(body.to_string())).map_err(failed)?;
-        self.own_transport().send(request).await?;
-        self.obey(clock).await;
-        Ok(())
+    pub fn wind<'a>(&'a self, clock: &'a ClockService) -> BoxFuture<'a, Result<(), TransportError>> {
+        Box::pin(async move {
+            let state = clock.state();
+            let spec = clock_object::spec(state.mode, state.paused);
+            let body = serde_json::json!({ "metadata": { "name": clock_object::NAME }, "spec": spec });
+            let failed = |error: http::Error| TransportError::Broken(error.to_string());
+            // Refused if it is there.
+            let request = http::Request::post(clock_object::PATH).body(full(body.to_string())).map_err(failed)?;
+            self.own_transport().send(request).await?;
+            self.obey(clock).await;
+            Ok(())
+        })
     }
 
     /// Makes the clock go as its object says, if there is one.
@@ -225,28 +230,32 @@ impl Host {
     ///
     /// # Errors
     /// The log cannot be reached.
-    pub async fn heart_begins(&self, lease: &str, owner: &str) -> Result<(), TransportError> {
-        self.inner.heartbeats.begin(lease, owner);
-        heartbeats::fix(&self.own_transport(), Some(lease), None).await
+    pub fn heart_begins<'a>(&'a self, lease: &'a str, owner: &'a str) -> BoxFuture<'a, Result<(), TransportError>> {
+        Box::pin(async move {
+            self.inner.heartbeats.begin(lease, owner);
+            heartbeats::fix(&self.own_transport(), Some(lease), None).await
+        })
     }
 
     /// `owner` has gone: what it renewed last is stored, unless another owner lives.
     ///
     /// # Errors
     /// The log cannot be reached.
-    pub async fn heart_ends(&self, lease: &str, owner: &str) -> Result<(), TransportError> {
-        if !self.inner.heartbeats.end(lease, owner) {
-            return Ok(());
-        }
-        heartbeats::fix(&self.own_transport(), Some(lease), Some(self.inner.time.now())).await
+    pub fn heart_ends<'a>(&'a self, lease: &'a str, owner: &'a str) -> BoxFuture<'a, Result<(), TransportError>> {
+        Box::pin(async move {
+            if !self.inner.heartbeats.end(lease, owner) {
+                return Ok(());
+            }
+            heartbeats::fix(&self.own_transport(), Some(lease), Some(self.inner.time.now())).await
+        })
     }
 
     /// Nobody lives yet: what an earlier start of the host left behind was renewed until now.
     ///
     /// # Errors
     /// The log cannot be reached.
-    pub async fn hearts_stand_still(&self) -> Result<(), TransportError> {
-        heartbeats::fix(&self.own_transport(), None, Some(self.inner.time.now())).await
+    pub fn hearts_stand_still(&self) -> BoxFuture<'_, Result<(), TransportError>> {
+        Box::pin(async move { heartbeats::fix(&self.own_transport(), None, Some(self.inner.time.now())).await })
     }
 
     /// Serves landscape time from now on; once.

@@ -117,158 +117,173 @@ impl Live {
     ///
     /// # Errors
     /// The address is in use, a certificate cannot be used, or the system has no thread left.
-    pub async fn start(options: Options) -> io::Result<Self> {
-        let Options { log, start, now, mode, random, version, listen, certificate, authorities, .. } = options;
-        let wall = Clock::wall();
-        // What they say is a line of the panic's own.
-        let tasks = Tasks::catching(wall.clone(), |_| {});
-        let door: Arc<OnceLock<Host>> = Arc::default();
-        let clock = ClockService::start(now, mode, wall.clone(), log.clone(), barriers(&door), &tasks);
-        let log = clock.counted_log();
-        clock.show_on(options.turn);
-        // Until the first server of the aggregated groups is there, who asks for them would only pass the time.
-        clock.with(|keeper, wall| keeper.hold(START, wall));
-        let foundation = Foundation {
-            log: log.clone(),
-            clock: clock.clock(),
-            wall: wall.clone(),
-            random: random.clone(),
-            writer: writer(start, 0),
-        };
-        let logs = Logs::new(clock.clock());
-        let services = Services::default();
-        let tokens = Tokens::new(&options.token_secret);
-        // One count, whatever path it is read at.
-        let metrics = Metrics::default();
-        let webhooks = HttpsCaller::new("kube-apiserver-admission", services.names());
-        let parts = Parts {
-            logs: Some(logs.clone()),
-            webhooks: Some(Arc::new(webhooks)),
-            profile: Some(options.profile),
-            metrics: Some(metrics.clone()),
-            tokens: Some(tokens.clone()),
-            ..Parts::default()
-        };
-        let host = Host::with(foundation, &tasks, parts);
-        host.serve_clock(clock.clone());
-        host.serve_log(log.clone());
-        host.wind(&clock).await.map_err(io::Error::other)?;
-        let _ = door.set(host.clone());
-        let told = clock.clone();
-        let patience = Patience {
-            wall: wall.clone(),
-            time: PATIENCE,
-            told: Arc::new(move |name, answers| {
-                if answers {
-                    tracing::info!(server = name, "a server of the aggregated groups answers again, or has ended");
-                } else {
-                    tracing::warn!(
-                        server = name,
-                        "a server of the aggregated groups does not answer: others are asked"
+    pub fn start(options: Options) -> BoxFuture<'static, io::Result<Self>> {
+        Box::pin(async move {
+            let Options { log, start, now, mode, random, version, listen, certificate, authorities, .. } = options;
+            let wall = Clock::wall();
+            // What they say is a line of the panic's own.
+            let tasks = Tasks::catching(wall.clone(), |_| {});
+            let door: Arc<OnceLock<Host>> = Arc::default();
+            let clock = ClockService::start(now, mode, wall.clone(), log.clone(), barriers(&door), &tasks);
+            let log = clock.counted_log();
+            clock.show_on(options.turn);
+            // Until the first server of the aggregated groups is there, who asks for them would only pass the time.
+            clock.with(|keeper, wall| keeper.hold(START, wall));
+            let foundation = Foundation {
+                log: log.clone(),
+                clock: clock.clock(),
+                wall: wall.clone(),
+                random: random.clone(),
+                writer: writer(start, 0),
+            };
+            let logs = Logs::new(clock.clock());
+            let services = Services::default();
+            let tokens = Tokens::new(&options.token_secret);
+            // One count, whatever path it is read at.
+            let metrics = Metrics::default();
+            let webhooks = HttpsCaller::new("kube-apiserver-admission", services.names());
+            let parts = Parts {
+                logs: Some(logs.clone()),
+                webhooks: Some(Arc::new(webhooks)),
+                profile: Some(options.profile),
+                metrics: Some(metrics.clone()),
+                tokens: Some(tokens.clone()),
+                ..Parts::default()
+            };
+            let host = Host::with(foundation, &tasks, parts);
+            host.serve_clock(clock.clone());
+            host.serve_log(log.clone());
+            host.wind(&clock).await.map_err(io::Error::other)?;
+            let _ = door.set(host.clone());
+            let told = clock.clone();
+            let patience = Patience {
+                wall: wall.clone(),
+                time: PATIENCE,
+                told: Arc::new(move |name, answers| {
+                    if answers {
+                        tracing::info!(server = name, "a server of the aggregated groups answers again, or has ended");
+                    } else {
+                        tracing::warn!(
+                            server = name,
+                            "a server of the aggregated groups does not answer: others are asked"
+                        );
+                    }
+                    told.with(
+                        |keeper, wall| if answers { keeper.is_back(name) } else { keeper.do_without(name, wall) },
                     );
-                }
-                told.with(|keeper, wall| if answers { keeper.is_back(name) } else { keeper.do_without(name, wall) });
-            }),
-        };
-        let instances = Instances::new(tasks.clone(), log.clone(), clock.clock(), patience);
-        host.aggregate_instances(instances.clone());
+                }),
+            };
+            let instances = Instances::new(tasks.clone(), log.clone(), clock.clock(), patience);
+            host.aggregate_instances(instances.clone());
 
-        let landscape = CertificateAuthenticator::new(&authorities, start)
-            .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error.to_string()))?;
-        let authenticator = ClusterAuthenticator::new(landscape, host.server().clone(), options.own_authorities);
-        let authenticator = authenticator.with_tokens(tokens);
-        let mut serve = http::Options::new(certificate, authenticator, clock.clock(), wall.clone());
-        serve.listen = listen;
-        serve.random = random.clone();
-        serve.health = Health::default();
-        serve.metrics = metrics;
-        serve.lasting = Arc::new(|path| path.starts_with(CLOCK_PATH) || path == LOG_WATCH_PATH);
-        let door = host.clone();
-        let serving = http::serve(&tasks, move |request| door.call(request), serve).await?;
-        let launch = (options.launcher)(serving.address());
+            let landscape = CertificateAuthenticator::new(&authorities, start)
+                .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error.to_string()))?;
+            let authenticator = ClusterAuthenticator::new(landscape, host.server().clone(), options.own_authorities);
+            let authenticator = authenticator.with_tokens(tokens);
+            let mut serve = http::Options::new(certificate, authenticator, clock.clock(), wall.clone());
+            serve.listen = listen;
+            serve.random = random.clone();
+            serve.health = Health::default();
+            serve.metrics = metrics;
+            serve.lasting = Arc::new(|path| path.starts_with(CLOCK_PATH) || path == LOG_WATCH_PATH);
+            let door = host.clone();
+            let serving = http::serve(&tasks, move |request| door.call(request), serve).await?;
+            let launch = (options.launcher)(serving.address());
 
-        let mut live =
-            Self { host, clock, random, version, tasks, serving, instances: instances.clone(), threads: Vec::new() };
-        let (transport, time, known) = (live.transport("apiserver"), live.clock.clock(), instances.clone());
-        live.tasks.restarting("availability of APIServices", move || {
-            tell_availability(transport.clone(), time.clone(), known.clone())
-        });
-        let is_process = launch.clone();
-        let workload = workload::Options {
-            is_process: Arc::new(move |image| is_process.names(image)),
-            node_of: Arc::new(|cluster| (!cluster.starts_with("shoot--")).then(|| "terrarium".to_owned())),
-            ..workload::Options::default()
-        };
-        live.spawn("kube-controller-manager", move |context, _| {
-            kube_controllers::run(context, kube_controllers::Options { workload: Some(workload.clone()) })
-        })?;
-        let (holding, leaving) = (live.clock.clone(), live.clock.clone());
-        let (serves, door) = (launch.clone(), live.transport("kubelet"));
-        // Nobody of an earlier start is alive.
-        registry::remove(&door, None).await.map_err(io::Error::other)?;
-        live.host.hearts_stand_still().await.map_err(io::Error::other)?;
-        let hearts: Hearts = Arc::default();
-        let (of_hosts, time, known) = (live.host.clone(), live.clock.clone(), hearts.clone());
-        live.tasks.restarting("heartbeats", move || stop_silent_hearts(of_hosts.clone(), time.clone(), known.clone()));
-        let host = live.host.clone();
-        let kubelet = kubelet::Options {
-            launch,
-            listener: Arc::new(move |pod: &ObjectKey, object: &Pod, ready: Option<&Ready>| -> BoxFuture<'static, ()> {
-                let name = child::participant(&pod.cluster, &pod.name);
-                services.note(pod, object, ready);
-                let (host, heartbeat) = (host.clone(), serves.heartbeat(&pod.cluster, object));
-                let mut all = hearts.lock().unwrap_or_else(PoisonError::into_inner);
-                match heartbeat.as_ref().filter(|_| ready.is_some()) {
-                    Some(heartbeat) => all.insert(name.clone(), heartbeat.clone()),
-                    None => all.remove(&name),
-                };
-                drop(all);
-                let Some(ready) = ready else {
-                    leaving.leave(&name);
-                    instances.remove(&name);
-                    let (transport, lease) = (door.clone(), serves.lease(&pod.cluster, object));
-                    return Box::pin(async move {
-                        if let Some(heartbeat) = heartbeat
-                            && let Err(error) = host.heart_ends(&heartbeat, &name).await
-                        {
-                            tracing::warn!(%error, heartbeat, "cannot note when a process showed last that it lives");
+            let mut live = Self {
+                host,
+                clock,
+                random,
+                version,
+                tasks,
+                serving,
+                instances: instances.clone(),
+                threads: Vec::new(),
+            };
+            let (transport, time, known) = (live.transport("apiserver"), live.clock.clock(), instances.clone());
+            live.tasks.restarting("availability of APIServices", move || {
+                tell_availability(transport.clone(), time.clone(), known.clone())
+            });
+            let is_process = launch.clone();
+            let workload = workload::Options {
+                is_process: Arc::new(move |image| is_process.names(image)),
+                node_of: Arc::new(|cluster| (!cluster.starts_with("shoot--")).then(|| "terrarium".to_owned())),
+                ..workload::Options::default()
+            };
+            live.spawn("kube-controller-manager", move |context, _| {
+                kube_controllers::run(context, kube_controllers::Options { workload: Some(workload.clone()) })
+            })?;
+            let (holding, leaving) = (live.clock.clone(), live.clock.clone());
+            let (serves, door) = (launch.clone(), live.transport("kubelet"));
+            // Nobody of an earlier start is alive.
+            registry::remove(&door, None).await.map_err(io::Error::other)?;
+            live.host.hearts_stand_still().await.map_err(io::Error::other)?;
+            let hearts: Hearts = Arc::default();
+            let (of_hosts, time, known) = (live.host.clone(), live.clock.clone(), hearts.clone());
+            live.tasks
+                .restarting("heartbeats", move || stop_silent_hearts(of_hosts.clone(), time.clone(), known.clone()));
+            let host = live.host.clone();
+            let kubelet = kubelet::Options {
+                launch,
+                listener: Arc::new(
+                    move |pod: &ObjectKey, object: &Pod, ready: Option<&Ready>| -> BoxFuture<'static, ()> {
+                        let name = child::participant(&pod.cluster, &pod.name);
+                        services.note(pod, object, ready);
+                        let (host, heartbeat) = (host.clone(), serves.heartbeat(&pod.cluster, object));
+                        let mut all = hearts.lock().unwrap_or_else(PoisonError::into_inner);
+                        match heartbeat.as_ref().filter(|_| ready.is_some()) {
+                            Some(heartbeat) => all.insert(name.clone(), heartbeat.clone()),
+                            None => all.remove(&name),
+                        };
+                        drop(all);
+                        let Some(ready) = ready else {
+                            leaving.leave(&name);
+                            instances.remove(&name);
+                            let (transport, lease) = (door.clone(), serves.lease(&pod.cluster, object));
+                            return Box::pin(async move {
+                                if let Some(heartbeat) = heartbeat
+                                    && let Err(error) = host.heart_ends(&heartbeat, &name).await
+                                {
+                                    tracing::warn!(%error, heartbeat, "cannot note when a process showed last that it lives");
+                                }
+                                if let Some(lease) = lease
+                                    && let Err(error) = registry::remove(&transport, Some(&lease)).await
+                                {
+                                    tracing::warn!(%error, lease, "cannot remove the Lease of a process that has ended");
+                                }
+                            });
+                        };
+                        let image = object.spec.containers.first().map_or("", |container| container.image.as_str());
+                        if serves.serves(image) {
+                            match way_to(&ready.address, &authorities, &options.front_proxy) {
+                                Ok(transport) => instances.insert(&name, transport),
+                                Err(error) => child::say(&format!("pod {pod}: {error}")),
+                            }
                         }
-                        if let Some(lease) = lease
-                            && let Err(error) = registry::remove(&transport, Some(&lease)).await
-                        {
-                            tracing::warn!(%error, lease, "cannot remove the Lease of a process that has ended");
-                        }
-                    });
-                };
-                let image = object.spec.containers.first().map_or("", |container| container.image.as_str());
-                if serves.serves(image) {
-                    match way_to(&ready.address, &authorities, &options.front_proxy) {
-                        Ok(transport) => instances.insert(&name, transport),
-                        Err(error) => child::say(&format!("pod {pod}: {error}")),
-                    }
+                        Box::pin(async move {
+                            if let Some(heartbeat) = heartbeat
+                                && let Err(error) = host.heart_begins(&heartbeat, &name).await
+                            {
+                                tracing::warn!(%error, heartbeat, "cannot note that a process lives");
+                            }
+                        })
+                    },
+                ),
+                hold: Arc::new(move |name, holds| {
+                    holding.with(|keeper, wall| if holds { keeper.hold(name, wall) } else { keeper.release(name) });
+                }),
+                logs,
+                before: options.before,
+            };
+            live.spawn("kubelet", move |context, ended| {
+                let mut options = kubelet.clone();
+                if let Some(why) = ended {
+                    options.before = Before::Lost(format!("the kubelet was started again: {why}"));
                 }
-                Box::pin(async move {
-                    if let Some(heartbeat) = heartbeat
-                        && let Err(error) = host.heart_begins(&heartbeat, &name).await
-                    {
-                        tracing::warn!(%error, heartbeat, "cannot note that a process lives");
-                    }
-                })
-            }),
-            hold: Arc::new(move |name, holds| {
-                holding.with(|keeper, wall| if holds { keeper.hold(name, wall) } else { keeper.release(name) });
-            }),
-            logs,
-            before: options.before,
-        };
-        live.spawn("kubelet", move |context, ended| {
-            let mut options = kubelet.clone();
-            if let Some(why) = ended {
-                options.before = Before::Lost(format!("the kubelet was started again: {why}"));
-            }
-            kubelet::run(context, options)
-        })?;
-        Ok(live)
+                kubelet::run(context, options)
+            })?;
+            Ok(live)
+        })
     }
 
     /// Where it listens.
@@ -282,21 +297,25 @@ impl Live {
     }
 
     /// Resolves when somebody serves the aggregated groups.
-    pub async fn aggregated(&self) {
-        let mut count = self.instances.count();
-        // An error would mean that `self` is gone.
-        let _ = count.wait_for(|count| *count > 0).await;
+    pub fn aggregated(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            let mut count = self.instances.count();
+            // An error would mean that `self` is gone.
+            let _ = count.wait_for(|count| *count > 0).await;
+        })
     }
 
     /// Creates the APIServices of the aggregated groups, as far as they are missing.
     ///
     /// # Errors
     /// What the host's own server says.
-    pub async fn register(&self) -> Result<(), String> {
-        let transport = self.transport("apiserver");
-        api_services::create(&transport).await?;
-        let is_available = *self.instances.count().borrow() > 0;
-        api_services::set_available(&transport, &self.clock.clock(), is_available).await
+    pub fn register(&self) -> BoxFuture<'_, Result<(), String>> {
+        Box::pin(async move {
+            let transport = self.transport("apiserver");
+            api_services::create(&transport).await?;
+            let is_available = *self.instances.count().borrow() > 0;
+            api_services::set_available(&transport, &self.clock.clock(), is_available).await
+        })
     }
 
     /// The landscape has what it begins with: time may go.
@@ -406,26 +425,28 @@ impl Live {
     }
 
     /// Ends everything: first the processes, then the rest of the host.
-    pub async fn stop(self) {
-        let Self { tasks, serving, threads, .. } = self;
-        // The kubelet came last and goes first: its processes still need everything else.
-        for (stop, thread) in threads.into_iter().rev() {
-            drop(stop);
-            while !thread.is_finished() {
-                Clock::wall().sleep(LOOK, TimerClass::Work).await;
+    pub fn stop(self) -> BoxFuture<'static, ()> {
+        Box::pin(async move {
+            let Self { tasks, serving, threads, .. } = self;
+            // The kubelet came last and goes first: its processes still need everything else.
+            for (stop, thread) in threads.into_iter().rev() {
+                drop(stop);
+                while !thread.is_finished() {
+                    Clock::wall().sleep(LOOK, TimerClass::Work).await;
+                }
             }
-        }
-        serving.stop();
-        let ended = async {
-            serving.ended().await;
-            tasks.stop();
-            tasks.ended().await;
-        };
-        tokio::select! {
-            biased;
-            () = ended => {}
-            () = Clock::wall().sleep(LAST_STEP, TimerClass::Work) => {}
-        }
+            serving.stop();
+            let ended = async {
+                serving.ended().await;
+                tasks.stop();
+                tasks.ended().await;
+            };
+            tokio::select! {
+                biased;
+                () = ended => {}
+                () = Clock::wall().sleep(LAST_STEP, TimerClass::Work) => {}
+            }
+        })
     }
 }
 

@@ -25,6 +25,7 @@ use clock::Instant;
 use domain::profile::Profile;
 use domain::skew::start_up::{Candidate, Decision, decide};
 use domain::skew::{Component, Instance, Landscape};
+use futures::future::BoxFuture;
 use generic_apiserver::admission::{Attributes, Operation, Plugin, Reads};
 use http::Method;
 use process::transport::full;
@@ -158,12 +159,15 @@ pub fn judge(landscape: &Landscape, instance: &Instance, profile: Profile) -> De
 ///
 /// # Errors
 /// The API server cannot be asked.
-pub async fn remove(transport: &Transport, name: Option<&str>) -> Result<(), TransportError> {
-    let name = name.map(|name| format!("/{name}")).unwrap_or_default();
-    let path = format!("/clusters/{GARDEN_CLUSTER}/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases{name}");
-    let request = http::Request::builder().method(Method::DELETE).uri(path).body(full(""));
-    let request = request.map_err(|error| TransportError::Broken(error.to_string()))?;
-    transport.send(request).await.map(drop)
+pub fn remove<'a>(transport: &'a Transport, name: Option<&'a str>) -> BoxFuture<'a, Result<(), TransportError>> {
+    Box::pin(async move {
+        let name = name.map(|name| format!("/{name}")).unwrap_or_default();
+        let path =
+            format!("/clusters/{GARDEN_CLUSTER}/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases{name}");
+        let request = http::Request::builder().method(Method::DELETE).uri(path).body(full(""));
+        let request = request.map_err(|error| TransportError::Broken(error.to_string()))?;
+        transport.send(request).await.map(drop)
+    })
 }
 
 /// Refuses registrations that the rules about versions forbid.

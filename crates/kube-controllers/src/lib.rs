@@ -22,6 +22,7 @@ use chrono::TimeDelta;
 use clock::TimerClass;
 use controller::discovery::{self, ServedResource};
 use futures::future;
+use futures::future::BoxFuture;
 use process::{Context, Exit};
 
 use crate::graph::Graph;
@@ -34,17 +35,20 @@ pub struct Options {
 }
 
 /// Runs the controllers until the component is asked to stop.
-pub async fn run(context: Context, options: Options) -> Exit {
-    let Options { workload } = options;
-    let workload = async {
-        if let Some(options) = workload {
-            workload::run(&context, options).await;
-        }
-    };
-    let resources = resources(&context).await;
-    let graph = Arc::new(Graph::start(&context, resources));
-    future::join3(garbage_collector::run(&context, graph.clone()), namespaces::run(&context, graph), workload).await;
-    Exit::default()
+pub fn run(context: Context, options: Options) -> BoxFuture<'static, Exit> {
+    Box::pin(async move {
+        let Options { workload } = options;
+        let workload = async {
+            if let Some(options) = workload {
+                workload::run(&context, options).await;
+            }
+        };
+        let resources = resources(&context).await;
+        let graph = Arc::new(Graph::start(&context, resources));
+        future::join3(garbage_collector::run(&context, graph.clone()), namespaces::run(&context, graph), workload)
+            .await;
+        Exit::default()
+    })
 }
 
 /// What all clusters serve. While no server answers, it is asked again: on wall time, or landscape time if that moves

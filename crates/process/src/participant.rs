@@ -214,35 +214,37 @@ impl Participant {
     }
 
     /// Reports whenever the process has become idle, and takes the grants. Ends with what broke the connection.
-    pub async fn run(&self, reports: &dyn Reports) -> String {
-        let mut pending: Option<BoxFuture<'static, Result<Option<Grant>, String>>> = None;
-        let mut reported = Idle::default();
-        loop {
-            let answer = async {
-                match &mut pending {
-                    Some(report) => report.as_mut().await,
-                    None => std::future::pending().await,
-                }
-            };
-            tokio::select! {
-                biased;
-                answer = answer => {
-                    pending = None;
-                    match answer {
-                        Ok(Some(grant)) => self.take(grant),
-                        Ok(None) => pending = Some(reports.report(reported.clone())),
-                        Err(broken) => return broken,
+    pub fn run<'a>(&'a self, reports: &'a dyn Reports) -> BoxFuture<'a, String> {
+        Box::pin(async move {
+            let mut pending: Option<BoxFuture<'static, Result<Option<Grant>, String>>> = None;
+            let mut reported = Idle::default();
+            loop {
+                let answer = async {
+                    match &mut pending {
+                        Some(report) => report.as_mut().await,
+                        None => std::future::pending().await,
                     }
-                }
-                () = self.is_idle.notified() => {
-                    let found = self.state().found.take();
-                    if let Some(idle) = found {
-                        reported = idle.clone();
-                        pending = Some(reports.report(idle));
+                };
+                tokio::select! {
+                    biased;
+                    answer = answer => {
+                        pending = None;
+                        match answer {
+                            Ok(Some(grant)) => self.take(grant),
+                            Ok(None) => pending = Some(reports.report(reported.clone())),
+                            Err(broken) => return broken,
+                        }
+                    }
+                    () = self.is_idle.notified() => {
+                        let found = self.state().found.take();
+                        if let Some(idle) = found {
+                            reported = idle.clone();
+                            pending = Some(reports.report(idle));
+                        }
                     }
                 }
             }
-        }
+        })
     }
 
     fn take(&self, grant: Grant) {

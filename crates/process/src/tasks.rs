@@ -16,6 +16,7 @@ use std::task::{Context, Poll};
 
 use clock::{Clock, Random, TimerClass};
 use futures::FutureExt;
+use futures::future::BoxFuture;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
@@ -142,21 +143,16 @@ impl Tasks {
     /// Spawns a task whose panic is its own affair: it ends, and nothing else does.
     #[track_caller]
     pub fn spawn_apart(&self, task: impl Future<Output = ()> + Send + 'static) {
-        self.spawn_at(Location::caller(), true, task);
+        self.spawn_at(Location::caller(), true, Box::pin(task));
     }
 
     /// Spawns a task. After [`Tasks::stop`] it is dropped instead.
     #[track_caller]
     pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
-        self.spawn_at(Location::caller(), false, task);
+        self.spawn_at(Location::caller(), false, Box::pin(task));
     }
 
-    fn spawn_at(
-        &self,
-        place: &'static Location<'static>,
-        apart: bool,
-        task: impl Future<Output = ()> + Send + 'static,
-    ) {
+    fn spawn_at(&self, place: &'static Location<'static>, apart: bool, task: BoxFuture<'static, ()>) {
         if self.shutdown().is_requested() {
             return;
         }
@@ -167,7 +163,7 @@ impl Tasks {
         running.tasks.insert(number, Task { abort: None, watches: watches.clone() });
         drop(running);
         let ends = Ends { tasks: self.clone(), number, apart };
-        let spawned = self.0.runtime.spawn(Watched { task: Box::pin(task), place, watches, ends });
+        let spawned = self.0.runtime.spawn(Watched { task, place, watches, ends });
         if let Some(task) = self.0.running().tasks.get_mut(&number) {
             task.abort = Some(spawned.abort_handle());
         }
@@ -278,7 +274,7 @@ thread_local! {
 }
 
 struct Watched {
-    task: Pin<Box<dyn Future<Output = ()> + Send>>,
+    task: BoxFuture<'static, ()>,
     /// Where it was spawned: its name in what is said of its panic.
     place: &'static Location<'static>,
     watches: Arc<AtomicBool>,

@@ -22,6 +22,7 @@ mod worker;
 
 use domain::profile::Profile;
 use domain::rollout::Timing;
+use futures::future::BoxFuture;
 use process::{Context, Exit};
 
 use self::provider::Provider;
@@ -38,13 +39,15 @@ pub struct Options {
 }
 
 /// Runs all controllers until the component is asked to stop.
-pub async fn run(context: Context, options: Options) -> Exit {
-    let shutdown = context.tasks.shutdown();
-    let provider = Provider::new(&context, options);
-    extensions::start(&provider);
-    worker::start(&provider);
-    mcm::start(&provider);
-    provider.start_stores();
-    shutdown.requested().await;
-    Exit::default()
+pub fn run(context: Context, options: Options) -> BoxFuture<'static, Exit> {
+    Box::pin(async move {
+        let shutdown = context.tasks.shutdown();
+        let provider = Provider::new(&context, options);
+        extensions::start(&provider);
+        worker::start(&provider);
+        mcm::start(&provider);
+        provider.start_stores();
+        shutdown.requested().await;
+        Exit::default()
+    })
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The list of groups of several servers that together are one API.
 
+use futures::future::BoxFuture;
 use http::header::{ACCEPT, HeaderMap, IF_NONE_MATCH};
 use http_body_util::BodyExt;
 use process::Response;
@@ -26,40 +27,46 @@ pub struct StaleGroup<'a> {
 /// `Accept-Encoding`. The first answer is the front server's own and is handed on as it is when it is no success; answers of others that are none
 /// count for nothing. Of a group that several serve the first counts. Groups in `stale` that nobody has answered for are
 /// told as such: clients go on with the others.
-pub async fn merge(headers: &HeaderMap, answers: Vec<Response>, stale: &[StaleGroup<'_>]) -> Response {
-    let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let form = discovery_form(text(ACCEPT));
-    let list = if form.is_some() { "items" } else { "groups" };
-    let mut entries: Vec<Value> = Vec::new();
-    for (index, answer) in answers.into_iter().enumerate() {
-        if !answer.status().is_success() {
-            if index == 0 {
-                return answer;
+pub fn merge<'a>(
+    headers: &'a HeaderMap,
+    answers: Vec<Response>,
+    stale: &'a [StaleGroup<'_>],
+) -> BoxFuture<'a, Response> {
+    Box::pin(async move {
+        let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let form = discovery_form(text(ACCEPT));
+        let list = if form.is_some() { "items" } else { "groups" };
+        let mut entries: Vec<Value> = Vec::new();
+        for (index, answer) in answers.into_iter().enumerate() {
+            if !answer.status().is_success() {
+                if index == 0 {
+                    return answer;
+                }
+                continue;
             }
-            continue;
-        }
-        let Ok(body) = answer.into_body().collect().await else { continue };
-        let mut tree: Value = serde_json::from_slice(&body.to_bytes()).unwrap_or_default();
-        let Some(theirs) = tree[list].as_array_mut() else { continue };
-        for entry in theirs.drain(..) {
-            if !entries.iter().any(|known| name(known) == name(&entry)) {
-                entries.push(entry);
+            let Ok(body) = answer.into_body().collect().await else { continue };
+            let mut tree: Value = serde_json::from_slice(&body.to_bytes()).unwrap_or_default();
+            let Some(theirs) = tree[list].as_array_mut() else { continue };
+            for entry in theirs.drain(..) {
+                if !entries.iter().any(|known| name(known) == name(&entry)) {
+                    entries.push(entry);
+                }
             }
         }
-    }
-    for group in stale {
-        if !entries.iter().any(|known| name(known) == group.group) {
-            entries.push(stale_entry(group, form.is_some()));
+        for group in stale {
+            if !entries.iter().any(|known| name(known) == group.group) {
+                entries.push(stale_entry(group, form.is_some()));
+            }
         }
-    }
-    entries.sort_by(|left, right| place(name(left)).cmp(&place(name(right))));
-    match form {
-        Some(version) => aggregated::response(entries, version, text(IF_NONE_MATCH)),
-        None => {
-            let tree = json!({ "kind": "APIGroupList", "apiVersion": "v1", "groups": entries });
-            json_response(200, format!("{tree}\n"))
+        entries.sort_by(|left, right| place(name(left)).cmp(&place(name(right))));
+        match form {
+            Some(version) => aggregated::response(entries, version, text(IF_NONE_MATCH)),
+            None => {
+                let tree = json!({ "kind": "APIGroupList", "apiVersion": "v1", "groups": entries });
+                json_response(200, format!("{tree}\n"))
+            }
         }
-    }
+    })
 }
 
 /// Name of a group in either form.

@@ -18,6 +18,7 @@ use apimachinery::catalogue::ResourceInfo;
 use bytes::Bytes;
 use chrono::SecondsFormat;
 use clock::Clock;
+use futures::future::BoxFuture;
 use http::{Method, StatusCode};
 use http_body_util::BodyExt;
 use process::Transport;
@@ -39,51 +40,59 @@ fn group_versions() -> BTreeSet<(&'static str, &'static str)> {
 ///
 /// # Errors
 /// What the API server says, or why it says nothing.
-pub async fn create(transport: &Transport) -> Result<(), String> {
-    for (group, version) in group_versions() {
-        let object = json!({
-            "apiVersion": "apiregistration.k8s.io/v1",
-            "kind": "APIService",
-            "metadata": { "name": format!("{version}.{group}"), "labels": { "app": "gardener", "role": "apiserver" } },
-            "spec": {
-                "service": { "name": SERVICE.0, "namespace": SERVICE.1, "port": 443 },
-                "group": group,
-                "version": version,
-                "insecureSkipTLSVerify": true,
-                "groupPriorityMinimum": 9999,
-                "versionPriority": 19,
-            },
-        });
-        let (status, body) = send(transport, Method::POST, PATH, &object.to_string()).await?;
-        if !status.is_success() && status != StatusCode::CONFLICT {
-            return Err(String::from_utf8_lossy(&body).into_owned());
+pub fn create(transport: &Transport) -> BoxFuture<'_, Result<(), String>> {
+    Box::pin(async move {
+        for (group, version) in group_versions() {
+            let object = json!({
+                "apiVersion": "apiregistration.k8s.io/v1",
+                "kind": "APIService",
+                "metadata": { "name": format!("{version}.{group}"), "labels": { "app": "gardener", "role": "apiserver" } },
+                "spec": {
+                    "service": { "name": SERVICE.0, "namespace": SERVICE.1, "port": 443 },
+                    "group": group,
+                    "version": version,
+                    "insecureSkipTLSVerify": true,
+                    "groupPriorityMinimum": 9999,
+                    "versionPriority": 19,
+                },
+            });
+            let (status, body) = send(transport, Method::POST, PATH, &object.to_string()).await?;
+            if !status.is_success() && status != StatusCode::CONFLICT {
+                return Err(String::from_utf8_lossy(&body).into_owned());
+            }
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 /// Says whether anybody serves them: writes the condition where it is another.
 ///
 /// # Errors
 /// Why the API server cannot be asked.
-pub async fn set_available(transport: &Transport, clock: &Clock, is_available: bool) -> Result<(), String> {
-    for (group, version) in group_versions() {
-        let path = format!("{PATH}/{version}.{group}");
-        loop {
-            let (status, body) = send(transport, Method::GET, &path, "").await?;
-            let tree = serde_json::from_slice::<Value>(&body).unwrap_or_default();
-            // An APIService that is none, or that is gone.
-            if !status.is_success() || has_condition(&tree, is_available) {
-                break;
-            }
-            let changed = with_condition(tree, is_available, clock);
-            let (status, _) = send(transport, Method::PUT, &format!("{path}/status"), &changed.to_string()).await?;
-            if status != StatusCode::CONFLICT {
-                break;
+pub fn set_available<'a>(
+    transport: &'a Transport,
+    clock: &'a Clock,
+    is_available: bool,
+) -> BoxFuture<'a, Result<(), String>> {
+    Box::pin(async move {
+        for (group, version) in group_versions() {
+            let path = format!("{PATH}/{version}.{group}");
+            loop {
+                let (status, body) = send(transport, Method::GET, &path, "").await?;
+                let tree = serde_json::from_slice::<Value>(&body).unwrap_or_default();
+                // An APIService that is none, or that is gone.
+                if !status.is_success() || has_condition(&tree, is_available) {
+                    break;
+                }
+                let changed = with_condition(tree, is_available, clock);
+                let (status, _) = send(transport, Method::PUT, &format!("{path}/status"), &changed.to_string()).await?;
+                if status != StatusCode::CONFLICT {
+                    break;
+                }
             }
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 const fn text(is_available: bool) -> &'static str {

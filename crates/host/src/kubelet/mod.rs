@@ -105,24 +105,26 @@ impl fmt::Debug for Options {
 }
 
 /// Runs the kubelet until it is asked to stop, and then until its processes have ended.
-pub async fn run(context: Context, options: Options) -> Exit {
-    let mut controller = Controller::new("kubelet", &context);
-    let api = Api::<Pod>::all(&context, "*");
-    let store = controller.watch(api.clone(), ListOptions::default(), |change| vec![change.key.clone()]);
-    let queue = controller.queue();
-    let kubelet = Arc::new(Kubelet { context, options, api, store, queue, running: Mutex::default() });
-    let reconciler = kubelet.clone();
-    controller
-        .run(1, move |key| {
-            let kubelet = reconciler.clone();
-            async move {
-                kubelet.reconcile(&key);
-                Ok(Requeue::OnChange)
-            }
-        })
-        .await;
-    kubelet.stop_all().await;
-    Exit::default()
+pub fn run(context: Context, options: Options) -> BoxFuture<'static, Exit> {
+    Box::pin(async move {
+        let mut controller = Controller::new("kubelet", &context);
+        let api = Api::<Pod>::all(&context, "*");
+        let store = controller.watch(api.clone(), ListOptions::default(), |change| vec![change.key.clone()]);
+        let queue = controller.queue();
+        let kubelet = Arc::new(Kubelet { context, options, api, store, queue, running: Mutex::default() });
+        let reconciler = kubelet.clone();
+        controller
+            .run(1, move |key| {
+                let kubelet = reconciler.clone();
+                async move {
+                    kubelet.reconcile(&key);
+                    Ok(Requeue::OnChange)
+                }
+            })
+            .await;
+        kubelet.stop_all().await;
+        Exit::default()
+    })
 }
 
 pub(crate) struct Kubelet {
