@@ -4,12 +4,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use api::constants::annotation;
 use apimachinery::meta::{ObjectMeta, OwnerReference, Time};
 use apimachinery::resource::group_version;
 use controller::discovery::ServedResource;
-use controller::{
-    Api, CLUSTER_ANNOTATION, Change, Error, Index, ListOptions, ObjectKey, Readable, Reflector, Store, decode,
-};
+use controller::{Api, Change, Error, Index, ListOptions, ObjectKey, Readable, Reflector, Store, decode};
 use process::Context;
 use serde::Deserialize;
 
@@ -65,7 +64,7 @@ impl From<WireMetadata> for Node {
             ..ObjectMeta::default()
         };
         if let Some(cluster) = wire.annotations.and_then(|annotations| annotations.cluster) {
-            metadata.annotations.insert(CLUSTER_ANNOTATION.to_owned(), cluster);
+            metadata.annotations.insert(annotation::CLUSTER.to_owned(), cluster);
         }
         Self { metadata }
     }
