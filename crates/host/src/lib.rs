@@ -220,7 +220,8 @@ impl Host {
         }
     }
 
-    /// `owner` lives, and renews the Lease `lease` of [`SEED_LEASE`](api::constants::namespace::SEED_LEASE) all the time.
+    /// `owner` lives, and renews the Lease `lease` of [`SEED_LEASE`](api::constants::namespace::SEED_LEASE) all the
+    /// time.
     ///
     /// # Errors
     /// The log cannot be reached.

@@ -2,8 +2,8 @@
 //! The vocabulary: keys and values of finalizers, annotations, labels, taints, conditions and operations, names of
 //! namespaces and versions of groups, as clients see them.
 //!
-//! **Invariant.** No other crate's product code writes such a key by hand; `cargo xtask tidy` refuses it. Tests do, or a
-//! wrong constant would pass.
+//! **Invariant.** No other crate's product code writes such a key by hand; `cargo xtask tidy` refuses it. Tests do, or
+//! a wrong constant would pass.
 //!
 //! Source: pkg/apis/core/v1beta1/constants/types_constants.go, pkg/apis/core/v1beta1/types_*.go,
 //! pkg/apis/security, pkg/apis/authentication @ v1.120.0; machine-controller-manager pkg/apis/machine/v1alpha1,
