@@ -23,6 +23,7 @@ mod review;
 
 use std::sync::Arc;
 
+use api::constants::label;
 use api::core::{Project, Shoot};
 use api::kubernetes::core::{Namespace, Secret};
 use apimachinery::{GroupResource, Resource, Status};
@@ -38,8 +39,6 @@ use crate::review::Review;
 
 /// Cluster of Gardener's API.
 const CLUSTER: &str = "garden";
-/// Label with the name of a namespace's Project.
-const PROJECT_LABEL: &str = "project.gardener.cloud/name";
 
 /// What of `admissioncontroller.config.gardener.cloud/v1alpha1` has an effect here.
 #[derive(Clone, Debug, Default)]
@@ -142,7 +141,7 @@ impl Webhooks {
 
     async fn namespace_deletion(&self, name: &str) -> Result<(), Status> {
         let Some(namespace) = self.all::<Namespace>().get_opt(name).await.map_err(internal)? else { return Ok(()) };
-        let Some(project) = namespace.metadata.labels.get(PROJECT_LABEL) else { return Ok(()) };
+        let Some(project) = namespace.metadata.labels.get(label::PROJECT_NAME) else { return Ok(()) };
         let Some(project) = self.all::<Project>().get_opt(project).await.map_err(internal)? else { return Ok(()) };
         if namespace.metadata.is_being_deleted() {
             return Ok(());

@@ -19,6 +19,7 @@
 
 use api::authentication::{AdminKubeconfigRequest, ViewerKubeconfigRequest};
 use api::catalogue;
+use api::constants::user;
 use api::core::{InternalSecret, Shoot, ShootAdvertisedAddress};
 use api::kubernetes::core::{ConfigMap, Secret};
 use apimachinery::meta::{ByteString, Time};
@@ -61,7 +62,7 @@ impl KubeconfigHook {
 
     pub(crate) fn viewer(maximum: TimeDelta, access: Option<ShootAccess>, random: Random) -> Self {
         let facts = facts::<ViewerKubeconfigRequest>();
-        Self { facts, group: "gardener.cloud:system:viewers", maximum, access, random }
+        Self { facts, group: user::VIEWERS, maximum, access, random }
     }
 
     fn created(&self, request: &SubresourceRequest, reads: &Reads<'_>) -> Result<Response, Status> {

@@ -18,6 +18,7 @@ pub mod strategy;
 use std::sync::Arc;
 
 use api::catalogue;
+use api::constants::annotation;
 use api::core::*;
 use api::core_v1;
 use api::security::CredentialsBinding;
@@ -80,7 +81,7 @@ pub fn service(foundation: Foundation, options: &Options) -> Server {
         .clusters(FixedClusters::new([CLUSTER], &options.kubernetes_version))
         .folds(CLUSTER)
         .authorizer(Authenticated)
-        .cluster_annotation("terrarium.dev/cluster");
+        .cluster_annotation(annotation::CLUSTER);
     let builder = register(builder, options, random);
     match &options.webhooks {
         Some(caller) => rows::webhooks(builder).webhooks(caller.clone()),

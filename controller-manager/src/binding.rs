@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use api::constants::{finalizer, label};
 use api::core::{Quota, SecretBinding, Shoot};
 use api::kubernetes::core::{ObjectReference, Secret};
 use api::security::{CredentialsBinding, WorkloadIdentity};
@@ -16,21 +17,12 @@ use process::Context;
 
 use crate::protection::{Protection, garden_key, own_key, released_keys};
 use crate::stores::{Stores, list_names};
-use crate::{Config, GARDEN, GARDENER};
+use crate::{Config, GARDEN};
 
 /// Name of the controller of SecretBindings.
 pub const SECRET_BINDING: &str = "secretbinding";
 /// Name of the controller of CredentialsBindings.
 pub const CREDENTIALS_BINDING: &str = "credentialsbinding";
-
-/// Finalizer of foreign objects that Gardener needs.
-const EXTERNAL_GARDENER: &str = "gardener.cloud/gardener";
-/// Label: a SecretBinding names the object.
-const SECRET_BINDING_REFERENCE: &str = "reference.gardener.cloud/secretbinding";
-/// Label: a CredentialsBinding names the object.
-const CREDENTIALS_BINDING_REFERENCE: &str = "reference.gardener.cloud/credentialsbinding";
-/// Labels: Shoots of a provider type use the credentials.
-const PROVIDER_PREFIX: &str = "provider.shoot.gardener.cloud/";
 
 /// What both kinds of bindings say.
 #[derive(Clone, Debug)]
@@ -59,8 +51,8 @@ impl From<&SecretBinding> for Binding {
         let types = binding.provider.as_ref().map(|provider| provider.r#type.as_str()).unwrap_or_default();
         Self {
             metadata: binding.metadata.clone(),
-            label: SECRET_BINDING_REFERENCE,
-            other_label: CREDENTIALS_BINDING_REFERENCE,
+            label: label::REFERENCE_SECRET_BINDING,
+            other_label: label::REFERENCE_CREDENTIALS_BINDING,
             credentials: Credentials::Secret(garden_key(&binding.secret_ref.namespace, &binding.secret_ref.name)),
             provider_types: types.split(',').filter(|type_| !type_.is_empty()).map(str::to_owned).collect(),
             quotas: keys(&binding.quotas),
@@ -75,8 +67,8 @@ impl From<&CredentialsBinding> for Binding {
         let is_identity = reference.kind == WorkloadIdentity::KIND;
         Self {
             metadata: binding.metadata.clone(),
-            label: CREDENTIALS_BINDING_REFERENCE,
-            other_label: SECRET_BINDING_REFERENCE,
+            label: label::REFERENCE_CREDENTIALS_BINDING,
+            other_label: label::REFERENCE_SECRET_BINDING,
             credentials: if is_identity { Credentials::WorkloadIdentity(key) } else { Credentials::Secret(key) },
             provider_types: vec![binding.provider.r#type.clone()],
             quotas: keys(&binding.quotas),
@@ -161,14 +153,15 @@ async fn run<B: Bind>(context: Context, stores: Stores, config: Config) {
     let worker = Worker::new(&context, &stores);
     let shoots = stores.shoots.clone();
     let kept = move |binding: &B| users::<B>(&shoots.list(), binding.metadata());
-    let protection = Protection::new(&context, B::store(&stores), GARDENER, B::SOURCE, EventType::Warning, kept);
+    let protection =
+        Protection::new(&context, B::store(&stores), finalizer::GARDENER, B::SOURCE, EventType::Warning, kept);
     controller
         .run(config.concurrent_syncs, move |key| {
             let (protection, worker) = (protection.clone(), worker.clone());
             async move {
                 if let Some(leaving) = B::store(&worker.stores).get(&key)
                     && leaving.metadata().is_being_deleted()
-                    && leaving.metadata().has_finalizer(GARDENER)
+                    && leaving.metadata().has_finalizer(finalizer::GARDENER)
                     && users::<B>(&worker.stores.shoots.list(), leaving.metadata()).is_none()
                 {
                     worker.release(&leaving.binding()).await?;
@@ -215,11 +208,11 @@ impl Worker {
     /// Keeps the credentials and labels them and the Quotas.
     async fn mark(&self, binding: &Binding) -> Result<(), Error> {
         let marks = |metadata: &mut ObjectMeta| {
-            if !metadata.has_finalizer(EXTERNAL_GARDENER) {
-                metadata.finalizers.push(EXTERNAL_GARDENER.to_owned());
+            if !metadata.has_finalizer(finalizer::EXTERNAL_GARDENER) {
+                metadata.finalizers.push(finalizer::EXTERNAL_GARDENER.to_owned());
             }
             for type_ in &binding.provider_types {
-                metadata.labels.insert(format!("{PROVIDER_PREFIX}{type_}"), "true".to_owned());
+                metadata.labels.insert(format!("{}{type_}", label::SHOOT_PROVIDER_PREFIX), "true".to_owned());
             }
             metadata.labels.insert(binding.label.to_owned(), "true".to_owned());
         };
@@ -243,8 +236,8 @@ impl Worker {
             let unmark = |metadata: &mut ObjectMeta| {
                 metadata.labels.remove(binding.label);
                 if !metadata.labels.contains_key(binding.other_label) {
-                    metadata.labels.retain(|key, _| !key.starts_with(PROVIDER_PREFIX));
-                    metadata.finalizers.retain(|finalizer| finalizer != EXTERNAL_GARDENER);
+                    metadata.labels.retain(|key, _| !key.starts_with(label::SHOOT_PROVIDER_PREFIX));
+                    metadata.finalizers.retain(|finalizer| finalizer != finalizer::EXTERNAL_GARDENER);
                 }
             };
             match &binding.credentials {
@@ -261,7 +254,7 @@ impl Worker {
 
     /// The other bindings of the same kind.
     fn others(&self, binding: &Binding) -> Vec<Binding> {
-        let mut others: Vec<Binding> = if binding.label == SECRET_BINDING_REFERENCE {
+        let mut others: Vec<Binding> = if binding.label == label::REFERENCE_SECRET_BINDING {
             self.stores.secret_bindings.list().iter().map(|other| Binding::from(&**other)).collect()
         } else {
             self.stores.credentials_bindings.list().iter().map(|other| Binding::from(&**other)).collect()

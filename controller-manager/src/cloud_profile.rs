@@ -3,6 +3,7 @@
 //!
 //! Source: pkg/controllermanager/controller/{cloudprofile,namespacedcloudprofile} @ v1.120.0.
 
+use api::constants::finalizer;
 use api::core::{CloudProfile, NamespacedCloudProfile, Shoot};
 use controller::{Api, Controller, Error, EventType, ObjectKey, Requeue};
 use domain::cloud_profile;
@@ -10,7 +11,7 @@ use process::Context;
 
 use crate::protection::{Protection, garden_key, own_key, released_keys};
 use crate::stores::{Stores, list_names};
-use crate::{Config, GARDEN, GARDENER};
+use crate::{Config, GARDEN};
 
 /// Name of the controller of CloudProfiles.
 pub const CLOUD_PROFILE: &str = "cloudprofile";
@@ -63,7 +64,8 @@ pub async fn run(context: Context, stores: Stores, config: Config) {
             )
         })
     };
-    let protection = Protection::new(&context, &profiles, GARDENER, "cloudprofile-controller", EventType::Normal, kept);
+    let protection =
+        Protection::new(&context, &profiles, finalizer::GARDENER, "cloudprofile-controller", EventType::Normal, kept);
     controller
         .run(config.concurrent_syncs, move |key| {
             let protection = protection.clone();
@@ -110,8 +112,14 @@ pub async fn run_namespaced(context: Context, stores: Stores, config: Config) {
         })
     };
     let source = "namespacedcloudprofile-controller";
-    let protection =
-        Protection::new(&context, &stores.namespaced_cloud_profiles, GARDENER, source, EventType::Normal, kept);
+    let protection = Protection::new(
+        &context,
+        &stores.namespaced_cloud_profiles,
+        finalizer::GARDENER,
+        source,
+        EventType::Normal,
+        kept,
+    );
     let profiles = Api::<NamespacedCloudProfile>::all(&context, GARDEN);
     controller
         .run(config.concurrent_syncs, move |key| {

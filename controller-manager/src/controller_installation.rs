@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use api::constants::{annotation, condition, label, role};
 use api::core::{ControllerInstallation, ControllerRegistration, Seed, Shoot};
 use api::kubernetes::core::Secret;
 use controller::{Api, Change, Controller, Error, ListOptions, ObjectKey, Requeue};
@@ -18,12 +19,6 @@ use crate::{Config, GARDEN};
 
 /// Name of the controller.
 pub const NAME: &str = "controllerregistration-seed";
-
-/// Label: what a Secret of namespace `garden` is for.
-const GARDEN_ROLE: &str = "gardener.cloud/role";
-/// Annotations of a Secret that holds DNS credentials.
-const DNS_PROVIDER: &str = "dns.gardener.cloud/provider";
-const DNS_DOMAIN: &str = "dns.gardener.cloud/domain";
 
 /// Runs the controller.
 pub async fn run(context: Context, stores: Stores, config: Config) {
@@ -100,11 +95,17 @@ fn seeds_of_shoot(change: &Change<Shoot>) -> Vec<ObjectKey> {
 
 /// The domain that a Secret of the garden holds credentials for, and its role.
 fn domain_of(secret: &Secret) -> Option<(&str, Domain)> {
-    let role =
-        secret.metadata.label(GARDEN_ROLE).filter(|role| matches!(*role, "internal-domain" | "default-domain"))?;
+    let role = secret
+        .metadata
+        .label(label::ROLE)
+        .filter(|role| matches!(*role, role::INTERNAL_DOMAIN | role::DEFAULT_DOMAIN))?;
     let annotation = |key| secret.metadata.annotation(key).map(str::to_owned);
-    (secret.metadata.namespace == "garden")
-        .then(|| Some((role, Domain { domain: annotation(DNS_DOMAIN)?, provider: annotation(DNS_PROVIDER)? })))?
+    (secret.metadata.namespace == "garden").then(|| {
+        Some((
+            role,
+            Domain { domain: annotation(annotation::DNS_DOMAIN)?, provider: annotation(annotation::DNS_PROVIDER)? },
+        ))
+    })?
 }
 
 struct Reconciler {
@@ -161,9 +162,12 @@ impl Reconciler {
         let mut needed = required::for_seed(seed, registrations);
         let secrets = self.stores.secrets.list_in(GARDEN, "garden");
         let domains: Vec<(&str, Domain)> = secrets.iter().filter_map(|secret| domain_of(secret)).collect();
-        let internal = domains.iter().find(|(role, _)| *role == "internal-domain").map(|(_, domain)| domain);
-        let defaults: Vec<Domain> =
-            domains.iter().filter(|(role, _)| *role == "default-domain").map(|(_, domain)| domain.clone()).collect();
+        let internal = domains.iter().find(|(role, _)| *role == role::INTERNAL_DOMAIN).map(|(_, domain)| domain);
+        let defaults: Vec<Domain> = domains
+            .iter()
+            .filter(|(role, _)| *role == role::DEFAULT_DOMAIN)
+            .map(|(_, domain)| domain.clone())
+            .collect();
         let mut has_shoots = false;
         for shoot in self.stores.shoots.list() {
             if shoot.spec.seed_name.as_ref() == name || shoot.status.seed_name.as_ref() == name {
@@ -202,7 +206,7 @@ fn of_registration<'a>(known: &'a [ControllerInstallation], name: &str) -> Optio
 /// The registrations whose installation says that objects of its kinds still exist.
 fn still_required(known: &[ControllerInstallation]) -> BTreeSet<String> {
     let is_required = |installation: &&ControllerInstallation| {
-        let condition = domain::conditions::get(&installation.status.conditions, "Required");
+        let condition = domain::conditions::get(&installation.status.conditions, condition::INSTALLATION_REQUIRED);
         condition.is_some_and(|condition| condition.status == "True")
     };
     known.iter().filter(is_required).map(|installation| installation.spec.registration_ref.name.clone()).collect()

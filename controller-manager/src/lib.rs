@@ -50,9 +50,6 @@ use crate::stores::Stores;
 /// The logical cluster that all controllers act on.
 const GARDEN: &str = "garden";
 
-/// Finalizer of Gardener's own kinds.
-const GARDENER: &str = "gardener";
-
 /// What the command line and the configuration say.
 #[derive(Clone, Debug, Default)]
 pub struct Options {

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use api::constants;
 use api::core::{Project, Shoot};
 use api::kubernetes::core::Namespace;
 use apimachinery::meta::DeleteOptions;
@@ -14,7 +15,7 @@ use process::Context;
 
 use crate::protection::garden_key;
 use crate::stores::Stores;
-use crate::{Config, GARDEN, GARDENER, finalizer};
+use crate::{Config, GARDEN, finalizer};
 
 /// Name of the controller.
 pub const NAME: &str = "project";
@@ -81,7 +82,7 @@ impl Reconciler {
         if stored.metadata.is_being_deleted() {
             return self.delete(&stored).await;
         }
-        let mut current = finalizer::add(&self.projects, &stored, GARDENER).await?;
+        let mut current = finalizer::add(&self.projects, &stored, constants::finalizer::GARDENER).await?;
         if current.status.phase.is_empty() {
             current = self.set_phase(&current, project::PENDING).await?;
         }
@@ -139,7 +140,7 @@ impl Reconciler {
     }
 
     async fn delete(&self, project: &Project) -> Result<Requeue, Error> {
-        if !project.metadata.has_finalizer(GARDENER) {
+        if !project.metadata.has_finalizer(constants::finalizer::GARDENER) {
             return Ok(Requeue::OnChange);
         }
         if let Some(name) = &project.spec.namespace {
@@ -156,7 +157,7 @@ impl Reconciler {
                 return Ok(Requeue::OnChange);
             }
         }
-        finalizer::remove(&self.projects, project, GARDENER).await?;
+        finalizer::remove(&self.projects, project, constants::finalizer::GARDENER).await?;
         Ok(Requeue::OnChange)
     }
 

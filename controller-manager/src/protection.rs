@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use api::constants;
 use api::core::{ControllerInstallation, ControllerRegistration, ExposureClass, Quota, Seed};
 use api::core_v1::ControllerDeployment;
 use api::kubernetes::core::ObjectReference;
@@ -15,7 +16,7 @@ use controller::{Api, Change, Controller, Error, EventType, ObjectKey, ObjectRef
 use process::Context;
 
 use crate::stores::{Stores, list_names};
-use crate::{Config, GARDEN, GARDENER, finalizer};
+use crate::{Config, GARDEN, finalizer};
 
 /// Name of the controller of Quotas.
 pub const QUOTA: &str = "quota";
@@ -30,9 +31,6 @@ pub const SEED: &str = "controllerregistration-seed-finalizer";
 
 /// Reason of Events about objects that cannot go away yet.
 pub(crate) const RESOURCE_REFERENCED: &str = "ResourceReferenced";
-
-const REGISTRATION_FINALIZER: &str = "core.gardener.cloud/controllerregistration";
-const DEPLOYMENT_FINALIZER: &str = "core.gardener.cloud/controllerdeployment";
 
 /// What keeps an object, as the Event says it; `None` if nothing does.
 type Kept<K> = Arc<dyn Fn(&K) -> Option<String> + Send + Sync>;
@@ -158,7 +156,7 @@ pub async fn run_quotas(context: Context, stores: Stores, config: Config) {
             )
         })
     };
-    Protection::new(&context, &quotas, GARDENER, "quota-controller", EventType::Normal, kept)
+    Protection::new(&context, &quotas, constants::finalizer::GARDENER, "quota-controller", EventType::Normal, kept)
         .run(controller, config)
         .await;
 }
@@ -182,9 +180,16 @@ pub async fn run_exposure_classes(context: Context, stores: Stores, config: Conf
             )
         })
     };
-    Protection::new(&context, &classes, GARDENER, "exposureclass-controller", EventType::Normal, kept)
-        .run(controller, config)
-        .await;
+    Protection::new(
+        &context,
+        &classes,
+        constants::finalizer::GARDENER,
+        "exposureclass-controller",
+        EventType::Normal,
+        kept,
+    )
+    .run(controller, config)
+    .await;
 }
 
 fn registration_of(installation: &ControllerInstallation) -> Vec<ObjectKey> {
@@ -211,7 +216,7 @@ pub async fn run_controller_registrations(context: Context, stores: Stores, conf
     Protection::new(
         &context,
         &registrations,
-        REGISTRATION_FINALIZER,
+        constants::finalizer::CONTROLLER_REGISTRATION,
         "controllerregistration-controllerregistration-finalizer-controller",
         EventType::Normal,
         kept,
@@ -236,7 +241,7 @@ pub async fn run_seeds(context: Context, stores: Stores, config: Config) {
     Protection::new(
         &context,
         &seeds,
-        REGISTRATION_FINALIZER,
+        constants::finalizer::CONTROLLER_REGISTRATION,
         "controllerregistration-seed-finalizer-controller",
         EventType::Normal,
         kept,
@@ -267,7 +272,7 @@ pub async fn run_controller_deployments(context: Context, stores: Stores, config
     Protection::new(
         &context,
         &deployments,
-        DEPLOYMENT_FINALIZER,
+        constants::finalizer::CONTROLLER_DEPLOYMENT,
         "controllerdeployment-controller",
         EventType::Normal,
         kept,

@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use api::constants::condition;
 use api::core::{BackupBucket, ControllerInstallation, Seed};
 use apimachinery::meta::Time;
 use controller::{Api, Change, Controller, Error, ObjectKey, Requeue};
@@ -37,7 +38,7 @@ fn changed(type_: &'static str) -> impl Fn(&Change<Seed>) -> Vec<ObjectKey> {
 /// Runs the controller of condition `ExtensionsReady`.
 pub async fn run_extensions(context: Context, stores: Stores, config: Config) {
     let mut controller = Controller::new(EXTENSIONS, &context);
-    controller.watch_store(&stores.seeds, changed(seed_checks::EXTENSIONS_READY));
+    controller.watch_store(&stores.seeds, changed(condition::SEED_EXTENSIONS_READY));
     controller.watch_store(&stores.controller_installations, |change| {
         if !change.differs(|installation| installation.status.conditions.clone()) {
             return Vec::new();
@@ -59,7 +60,7 @@ pub async fn run_extensions(context: Context, stores: Stores, config: Config) {
 /// Runs the controller of condition `BackupBucketsReady`.
 pub async fn run_backup_buckets(context: Context, stores: Stores, config: Config) {
     let mut controller = Controller::new(BACKUP_BUCKETS, &context);
-    controller.watch_store(&stores.seeds, changed(seed_checks::BACKUP_BUCKETS_READY));
+    controller.watch_store(&stores.seeds, changed(condition::SEED_BACKUP_BUCKETS_READY));
     controller.watch_store(&stores.backup_buckets, |change| {
         if !change.differs(|bucket| bucket.status.last_error.clone()) {
             return Vec::new();

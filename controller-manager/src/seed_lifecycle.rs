@@ -8,15 +8,16 @@
 
 use std::sync::Arc;
 
+use api::constants::{condition, namespace};
 use api::core::{Condition, Seed, Shoot};
 use apimachinery::meta::Time;
 use controller::{Api, Controller, Error, Requeue};
 use domain::conditions;
-use domain::seed_lifecycle::{GARDENLET_READY, Verdict, forget_health, judge};
+use domain::seed_lifecycle::{Verdict, forget_health, judge};
 use process::Context;
 
 use crate::protection::garden_key;
-use crate::stores::{SEED_LEASES, Stores};
+use crate::stores::Stores;
 use crate::{Config, GARDEN};
 
 /// Name of the controller.
@@ -26,11 +27,11 @@ pub const NAME: &str = "seed-lifecycle";
 pub async fn run(context: Context, stores: Stores, config: Config) {
     let mut controller = Controller::new(NAME, &context);
     controller.watch_store(&stores.seeds, |change| {
-        let ready = |seed: &Seed| conditions::get(&seed.status.conditions, GARDENLET_READY).cloned();
+        let ready = |seed: &Seed| conditions::get(&seed.status.conditions, condition::SEED_GARDENLET_READY).cloned();
         if change.new.is_some() && change.differs(ready) { vec![change.key.clone()] } else { Vec::new() }
     });
     controller.watch_store(&stores.seed_leases, |change| {
-        let is_of_seed = &*change.key.namespace == SEED_LEASES;
+        let is_of_seed = &*change.key.namespace == namespace::SEED_LEASE;
         if is_of_seed { vec![garden_key("", &change.key.name)] } else { Vec::new() }
     });
     let seeds = stores.seeds.clone();
@@ -47,7 +48,7 @@ pub async fn run(context: Context, stores: Stores, config: Config) {
             let (seeds, shoots, stores, context) = (seeds.clone(), shoots.clone(), stores.clone(), context.clone());
             async move {
                 let Some(seed) = stores.seeds.get(&key) else { return Ok(Requeue::OnChange) };
-                let lease = stores.seed_leases.get(&garden_key(SEED_LEASES, &seed.metadata.name));
+                let lease = stores.seed_leases.get(&garden_key(namespace::SEED_LEASE, &seed.metadata.name));
                 let renewed = match lease {
                     // It lives.
                     Some(lease) if lease.spec.renew_time.is_none() => return Ok(Requeue::OnChange),
@@ -75,7 +76,7 @@ pub async fn run(context: Context, stores: Stores, config: Config) {
 }
 
 fn is_unknown(all: &[Condition]) -> bool {
-    conditions::get(all, GARDENLET_READY).is_some_and(|condition| condition.status == "Unknown")
+    conditions::get(all, condition::SEED_GARDENLET_READY).is_some_and(|condition| condition.status == "Unknown")
 }
 
 async fn write(seeds: &Api<Seed>, seed: &Seed, mut condition: Condition) -> Result<(), Error> {

@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use api::constants::{label, namespace, role};
 use api::core::Seed;
 use api::kubernetes::core::{Namespace, Secret};
 use apimachinery::Resource;
@@ -19,12 +20,8 @@ use crate::{Config, GARDEN};
 /// Name of the controller.
 pub const NAME: &str = "seed-secrets";
 
-/// Label: what a Secret or a namespace is for.
-const GARDEN_ROLE: &str = "gardener.cloud/role";
-/// Namespace of the Secrets that are copied.
-const SOURCE: &str = "garden";
 /// Roles of Secrets that controllers make; they stay where they are.
-const CONTROL_PLANE_ROLES: [&str; 3] = ["kubeconfig", "ssh-keypair", "monitoring"];
+const CONTROL_PLANE_ROLES: [&str; 3] = ["kubeconfig", "ssh-keypair", role::MONITORING];
 
 struct Reconciler {
     stores: Stores,
@@ -54,8 +51,8 @@ pub async fn run(context: Context, stores: Stores, config: Config) {
 }
 
 fn is_copied(secret: &Secret) -> bool {
-    let role = secret.metadata.label(GARDEN_ROLE);
-    secret.metadata.namespace == SOURCE && role.is_some_and(|role| !CONTROL_PLANE_ROLES.contains(&role))
+    let role = secret.metadata.label(label::ROLE);
+    secret.metadata.namespace == namespace::GARDEN && role.is_some_and(|role| !CONTROL_PLANE_ROLES.contains(&role))
 }
 
 /// A Secret without what belongs to one life of it.
@@ -74,14 +71,14 @@ fn content(secret: &Secret) -> Secret {
 impl Reconciler {
     async fn reconcile(&self, key: &ObjectKey) -> Result<Requeue, Error> {
         let Some(seed) = self.stores.seeds.get(key) else { return Ok(Requeue::OnChange) };
-        let name = format!("seed-{}", seed.metadata.name);
+        let name = format!("{}{}", namespace::SEED_PREFIX, seed.metadata.name);
         if !self.reconcile_namespace(&seed, &name).await? {
             tracing::warn!(namespace = name, seed = seed.metadata.name, "the namespace is not controlled by the Seed");
             return Ok(Requeue::OnChange);
         }
         let copies = self.secrets.within(GARDEN, &name);
         let mut names = BTreeSet::new();
-        for secret in self.stores.secrets.list_in(GARDEN, SOURCE).iter().filter(|secret| is_copied(secret)) {
+        for secret in self.stores.secrets.list_in(GARDEN, namespace::GARDEN).iter().filter(|secret| is_copied(secret)) {
             let mut copy = content(secret);
             name.clone_into(&mut copy.metadata.namespace);
             match self.stores.secrets.find(&name, &copy.metadata.name) {
@@ -91,7 +88,7 @@ impl Reconciler {
             names.insert(copy.metadata.name);
         }
         for stale in self.stores.secrets.list_in(GARDEN, &name) {
-            if stale.metadata.label(GARDEN_ROLE).is_some() && !names.contains(&stale.metadata.name) {
+            if stale.metadata.label(label::ROLE).is_some() && !names.contains(&stale.metadata.name) {
                 copies.delete_object(&stale, false, None).await?;
             }
         }
@@ -112,7 +109,7 @@ impl Reconciler {
                 block_owner_deletion: Some(true),
             };
             let metadata = ObjectMeta {
-                labels: [(GARDEN_ROLE.to_owned(), "seed".to_owned())].into(),
+                labels: [(label::ROLE.to_owned(), role::SEED.to_owned())].into(),
                 owner_references: vec![owner],
                 ..ObjectMeta::named("", name)
             };
@@ -124,7 +121,7 @@ impl Reconciler {
             return Ok(false);
         }
         let mut labelled = namespace.clone();
-        labelled.metadata.labels.insert(GARDEN_ROLE.to_owned(), "seed".to_owned());
+        labelled.metadata.labels.insert(label::ROLE.to_owned(), role::SEED.to_owned());
         self.namespaces.update(&namespace, &labelled).await?;
         Ok(true)
     }

@@ -6,11 +6,12 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use api::constants::annotation;
 use api::core::{CloudProfileSpec, LastMaintenance, Shoot};
 use chrono::{DateTime, Utc};
 use controller::{Api, Change, Controller, Error, EventType, ObjectKey, ObjectRef, Patch, Recorder, Requeue};
+use domain::cloud_profile;
 use domain::maintenance::{self, Plan, Restarters, Severity, agenda, report};
-use domain::{annotations, cloud_profile};
 use process::Context;
 use serde_json::{Value, json};
 
@@ -188,7 +189,7 @@ async fn write_result(
         },
     });
     if drops_request {
-        patch["metadata"] = json!({ "annotations": { annotations::OPERATION: Value::Null } });
+        patch["metadata"] = json!({ "annotations": { annotation::OPERATION: Value::Null } });
     }
     shoots.patch_subresource(&shoot.metadata.name, "status", &Patch::Merge(patch)).await
 }

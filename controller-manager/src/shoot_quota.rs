@@ -8,13 +8,13 @@
 
 use std::sync::Arc;
 
+use api::constants::annotation;
 use api::core::{Quota, Shoot};
 use api::kubernetes::core::ObjectReference;
 use apimachinery::meta::DeleteOptions;
 use chrono::{SecondsFormat, TimeDelta};
 use controller::{Api, Change, Controller, Error, ObjectKey, Patch, Requeue, Store};
-use domain::annotations::CONFIRM_DELETION;
-use domain::lifetime::{EXPIRATION_TIMESTAMP, Expiration, expiration};
+use domain::lifetime::{Expiration, expiration};
 use process::Context;
 use serde_json::{Value, json};
 
@@ -23,9 +23,6 @@ use crate::{Config, GARDEN};
 
 /// Name of the controller.
 pub const NAME: &str = "shoot-quota";
-
-/// When a deletion was confirmed.
-const TIMESTAMP: &str = "gardener.cloud/timestamp";
 
 struct Reconciler {
     context: Context,
@@ -40,7 +37,7 @@ pub async fn run(context: Context, stores: Stores, config: Config) {
     let mut controller = Controller::new(NAME, &context);
     controller.watch_store(&stores.shoots, |change| {
         let is_relevant = change.differs(|shoot| {
-            let annotation = shoot.metadata.annotation(EXPIRATION_TIMESTAMP).map(str::to_owned);
+            let annotation = shoot.metadata.annotation(annotation::SHOOT_EXPIRATION_TIMESTAMP).map(str::to_owned);
             (annotation, shoot.spec.secret_binding_name.clone(), shoot.spec.credentials_binding_name.clone())
         });
         if is_relevant && change.new.is_some() { vec![change.key.clone()] } else { Vec::new() }
@@ -101,19 +98,27 @@ impl Reconciler {
         let annotate = |annotations: Value| json!({ "metadata": { "annotations": annotations } });
         match expiration(&shoot, quotas.iter().map(Arc::as_ref), now) {
             Expiration::None => {
-                if shoot.metadata.annotation(EXPIRATION_TIMESTAMP).is_some() {
-                    let patch = annotate(json!({ EXPIRATION_TIMESTAMP: Value::Null }));
+                if shoot.metadata.annotation(annotation::SHOOT_EXPIRATION_TIMESTAMP).is_some() {
+                    let patch = annotate(json!({ annotation::SHOOT_EXPIRATION_TIMESTAMP: Value::Null }));
                     shoots.patch(name, &Patch::Merge(patch)).await?;
                 }
                 Ok(Requeue::OnChange)
             }
             Expiration::Malformed(text) => {
-                tracing::warn!(namespace = shoot.metadata.namespace, name, text, "not a time: {EXPIRATION_TIMESTAMP}");
+                tracing::warn!(
+                    namespace = shoot.metadata.namespace,
+                    name,
+                    text,
+                    "not a time: {}",
+                    annotation::SHOOT_EXPIRATION_TIMESTAMP
+                );
                 Ok(Requeue::OnChange)
             }
             Expiration::Lives { until, annotation } => {
                 if let Some(text) = annotation {
-                    shoots.patch(name, &Patch::Merge(annotate(json!({ EXPIRATION_TIMESTAMP: text })))).await?;
+                    shoots
+                        .patch(name, &Patch::Merge(annotate(json!({ annotation::SHOOT_EXPIRATION_TIMESTAMP: text }))))
+                        .await?;
                 }
                 Ok(Requeue::At(until + TimeDelta::nanoseconds(1)))
             }
@@ -122,11 +127,11 @@ impl Reconciler {
                     return Ok(Requeue::OnChange);
                 }
                 let mut annotations = json!({
-                    CONFIRM_DELETION: "true",
-                    TIMESTAMP: now.to_rfc3339_opts(SecondsFormat::AutoSi, true),
+                    annotation::CONFIRMATION_DELETION: "true",
+                    annotation::TIMESTAMP: now.to_rfc3339_opts(SecondsFormat::AutoSi, true),
                 });
                 if let Some(text) = annotation {
-                    annotations[EXPIRATION_TIMESTAMP] = json!(text);
+                    annotations[annotation::SHOOT_EXPIRATION_TIMESTAMP] = json!(text);
                 }
                 shoots.patch(name, &Patch::Merge(annotate(annotations))).await?;
                 match shoots.delete(name, &DeleteOptions::default()).await {

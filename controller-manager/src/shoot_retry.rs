@@ -3,9 +3,9 @@
 //!
 //! Source: pkg/controllermanager/controller/shoot/retry @ v1.120.0.
 
+use api::constants::{annotation, operation};
 use api::core::Shoot;
 use controller::{Api, Change, Controller, ObjectKey, Patch, Requeue};
-use domain::annotations::OPERATION;
 use domain::lifetime::{failed_by_rate_limits, has_failed};
 use process::Context;
 use serde_json::json;
@@ -29,7 +29,7 @@ pub async fn run(context: Context, stores: Stores, config: Config) {
                 let Some(shoot) = stores.shoots.get(&key) else { return Ok(Requeue::OnChange) };
                 let Some(ends) = config.shoot_retry.ends(&shoot) else { return Ok(Requeue::OnChange) };
                 if context.clock.now() > ends {
-                    let patch = json!({ "metadata": { "annotations": { OPERATION: "retry" } } });
+                    let patch = json!({ "metadata": { "annotations": { annotation::OPERATION: operation::RETRY } } });
                     let shoots = shoots.in_namespace_of(&*shoot);
                     match shoots.patch(&shoot.metadata.name, &Patch::Merge(patch)).await {
                         Err(error) if !error.is_not_found() => return Err(error),

@@ -3,9 +3,10 @@
 //!
 //! Source: pkg/controllermanager/controller/shoot/statuslabel @ v1.120.0.
 
+use api::constants::label;
 use api::core::Shoot;
 use controller::{Api, Change, Controller, ObjectKey, Patch, Requeue};
-use domain::care::label::{STATUS_LABEL, of_status};
+use domain::care::label::of_status;
 use process::Context;
 use serde_json::json;
 
@@ -26,8 +27,8 @@ pub async fn run(context: Context, stores: Stores, config: Config) {
             async move {
                 let Some(shoot) = stores.shoots.get(&key) else { return Ok(Requeue::OnChange) };
                 let health = of_status(&shoot.status).as_str();
-                if shoot.metadata.label(STATUS_LABEL) != Some(health) {
-                    let patch = json!({ "metadata": { "labels": { STATUS_LABEL: health } } });
+                if shoot.metadata.label(label::SHOOT_STATUS) != Some(health) {
+                    let patch = json!({ "metadata": { "labels": { label::SHOOT_STATUS: health } } });
                     let shoots = shoots.in_namespace_of(&shoot);
                     match shoots.patch(&shoot.metadata.name, &Patch::Merge(patch)).await {
                         Err(error) if !error.is_not_found() => return Err(error),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The local copies that all controllers share.
 
+use api::constants::namespace;
 use api::core::{
     BackupBucket, BackupEntry, CloudProfile, ControllerInstallation, ControllerRegistration, ExposureClass,
     NamespacedCloudProfile, Project, Quota, SecretBinding, Seed, Shoot,
@@ -15,9 +16,6 @@ use controller::{Api, ListOptions, Reflector, Store};
 use process::Context;
 
 use crate::GARDEN;
-
-/// Namespace of the Leases of gardenlets.
-pub(crate) const SEED_LEASES: &str = "gardener-system-seed-lease";
 
 /// One copy of each kind that some controller reads.
 #[derive(Clone, Debug)]
@@ -61,7 +59,7 @@ impl Stores {
             secret_bindings: reflect(context),
             secrets: reflect(context),
             seed_leases: {
-                let leases = Api::namespaced(context, GARDEN, SEED_LEASES);
+                let leases = Api::namespaced(context, GARDEN, namespace::SEED_LEASE);
                 Reflector::new(leases, ListOptions::default()).start()
             },
             seeds: reflect(context),

@@ -13,6 +13,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use api::constants::{annotation, label, namespace, operation_state, operation_type};
 use api::core::{CloudProfile, CloudProfileSpec, LastOperation, NamespacedCloudProfile, Seed, Shoot};
 use api::kubernetes::core::ConfigMap;
 use apimachinery::meta::Time;
@@ -52,10 +53,8 @@ pub struct Options {
 
 /// Cluster of Gardener's API.
 const CLUSTER: &str = "garden";
-/// Namespace of the region ConfigMaps.
-const GARDEN_NAMESPACE: &str = "garden";
-const REGION_CONFIG: &str = "scheduling.gardener.cloud/purpose=region-config";
-const CLOUD_PROFILES_ANNOTATION: &str = "scheduling.gardener.cloud/cloudprofiles";
+/// Selects the ConfigMaps with distances of regions.
+const REGION_CONFIG: &str = api::joined!(label::SCHEDULING_PURPOSE, "=region-config");
 const DEFAULT_SCHEDULER: &str = "default-scheduler";
 const PENDING: &str = "pending";
 
@@ -162,7 +161,7 @@ impl Scheduler {
             if change.differs(selector) { waiting.keys(PENDING) } else { Vec::new() }
         });
         let region_configs = controller.watch(
-            Api::<ConfigMap>::namespaced(context, CLUSTER, GARDEN_NAMESPACE),
+            Api::<ConfigMap>::namespaced(context, CLUSTER, namespace::GARDEN),
             ListOptions::labelled(REGION_CONFIG),
             move |_| pending.keys(PENDING),
         );
@@ -237,7 +236,7 @@ impl Scheduler {
     fn distances(&self, cloud_profile: &str, region: &str) -> Result<BTreeMap<String, i64>, String> {
         let configs = self.region_configs.list();
         let config = configs.iter().find(|config| {
-            let profiles = config.metadata.annotation(CLOUD_PROFILES_ANNOTATION).unwrap_or_default();
+            let profiles = config.metadata.annotation(annotation::SCHEDULING_CLOUD_PROFILES).unwrap_or_default();
             profiles.split(',').any(|profile| profile == cloud_profile)
         });
         let Some(text) = config.and_then(|config| config.data.get(region)).filter(|text| !text.is_empty()) else {
@@ -246,7 +245,8 @@ impl Scheduler {
         serde_yaml_ng::from_str(text).map_err(|error| {
             let name = config.map(|config| config.metadata.name.as_str()).unwrap_or_default();
             format!(
-                "failed to determine seed candidates. Wrong format in region ConfigMap {GARDEN_NAMESPACE}/{name}, Region {region:?}: {error}"
+                "failed to determine seed candidates. Wrong format in region ConfigMap {}/{name}, Region {region:?}: {error}",
+                namespace::GARDEN
             )
         })
     }
@@ -256,7 +256,9 @@ impl Scheduler {
         let description = format!("Failed to schedule Shoot: {error}");
         let last = shoot.status.last_operation.as_ref();
         let is_said = |last: &LastOperation| {
-            last.r#type == "Create" && last.state == "Pending" && last.description == description
+            last.r#type == operation_type::CREATE
+                && last.state == operation_state::PENDING
+                && last.description == description
         };
         if last.is_some_and(is_said) {
             return Ok(());
@@ -268,7 +270,7 @@ impl Scheduler {
             last_update_time: Time::from(self.context.clock.now()),
             progress: last.map_or(0, |last| last.progress),
             state: "Pending".to_owned(),
-            r#type: "Create".to_owned(),
+            r#type: operation_type::CREATE.to_owned(),
         };
         // Without a precondition, as upstream: the report must not fail because somebody else wrote the Shoot.
         let patch = Patch::Merge(json!({"status": {"lastOperation": operation}}));

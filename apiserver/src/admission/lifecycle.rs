@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Plugins around deletion.
 
+use api::constants::finalizer;
 use api::core::{Project, SecretBinding, Shoot, ShootState};
 use api::security::CredentialsBinding;
 use apimachinery::Resource;
@@ -83,8 +84,8 @@ impl Plugin for FinalizerRemoval {
 
 /// Whether an update takes Gardener's finalizer away, found without copying the object.
 fn removes_gardener_finalizer<K: Resource>(attributes: &mut Attributes<'_>) -> bool {
-    stored::<K>(attributes).is_some_and(|old| old.metadata().has_finalizer("gardener"))
-        && attributes.object::<K>().is_some_and(|new| !new.metadata().has_finalizer("gardener"))
+    stored::<K>(attributes).is_some_and(|old| old.metadata().has_finalizer(finalizer::GARDENER))
+        && attributes.object::<K>().is_some_and(|new| !new.metadata().has_finalizer(finalizer::GARDENER))
 }
 
 fn binding<K: Resource>(

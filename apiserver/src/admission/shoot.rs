@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Plugins that judge and complete Shoots.
 
+use api::constants::{annotation, label, role};
 use api::core::{ExposureClass, NamespacedCloudProfile, SecretBinding, Seed, Shoot};
 use api::kubernetes::core::Secret;
 use api::security::CredentialsBinding;
@@ -72,11 +73,11 @@ fn default_domains(configured: &[String], reads: &Reads<'_>) -> Vec<String> {
     let mut found: Vec<(i64, String)> = secrets
         .iter()
         .map(|secret| &secret.metadata)
-        .filter(|meta| meta.label("gardener.cloud/role") == Some("default-domain"))
+        .filter(|meta| meta.label(label::ROLE) == Some(role::DEFAULT_DOMAIN))
         .filter_map(|meta| {
-            let priority = meta.annotation("dns.gardener.cloud/domain-default-priority");
+            let priority = meta.annotation(annotation::DNS_DEFAULT_DOMAIN_PRIORITY);
             let priority = priority.and_then(|text| text.parse().ok()).unwrap_or(0);
-            Some((-priority, meta.annotation("dns.gardener.cloud/domain")?.to_owned()))
+            Some((-priority, meta.annotation(annotation::DNS_DOMAIN)?.to_owned()))
         })
         .collect();
     found.sort_by_key(|(order, _)| *order);

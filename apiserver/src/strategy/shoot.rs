@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Shoots: three doors (main resource, `status`, `binding`), each with its own idea of what may change.
 
+use api::constants::annotation;
 use api::core::Shoot;
 use apimachinery::field::FieldError;
 use chrono::{DateTime, TimeDelta, Utc};
@@ -8,7 +9,7 @@ use clock::Random;
 use domain::maintenance::upcoming;
 use domain::profile::Profile;
 use domain::validation::shoot::{self, Gates};
-use domain::{annotations, defaulting, generation, reconcile, warnings};
+use domain::{defaulting, generation, reconcile, warnings};
 use generic_apiserver::registry::Generation;
 use generic_apiserver::{RequestContext, Strategy};
 
@@ -34,8 +35,8 @@ impl ShootStrategy {
     fn keep_upcoming_window(&self, object: &mut Shoot, old: &Shoot, now: DateTime<Utc>) {
         let draw = |purpose: &str, key: &str, ordinal: u64| self.random.draw(purpose, key, ordinal);
         match upcoming::on_update(old, object, self.profile, now, &draw) {
-            Some(kept) => drop(object.metadata.annotations.insert(upcoming::KEY.to_owned(), kept)),
-            None => drop(object.metadata.annotations.remove(upcoming::KEY)),
+            Some(kept) => drop(object.metadata.annotations.insert(annotation::UPCOMING_TIME_WINDOW.to_owned(), kept)),
+            None => drop(object.metadata.annotations.remove(annotation::UPCOMING_TIME_WINDOW)),
         }
     }
 }
@@ -50,7 +51,7 @@ impl Strategy<Shoot> for ShootStrategy {
 
     fn prepare_for_create(&self, object: &mut Shoot, _: &RequestContext) {
         defaulting::sync_cloud_profile_reference(object);
-        object.metadata.annotations.remove(upcoming::KEY);
+        object.metadata.annotations.remove(annotation::UPCOMING_TIME_WINDOW);
     }
 
     fn validate_create(&self, object: &Shoot, _: &RequestContext) -> Vec<FieldError> {
@@ -65,7 +66,7 @@ impl Strategy<Shoot> for ShootStrategy {
                 object.spec.seed_name.clone_from(&old.spec.seed_name);
                 let change = reconcile::generation_on_update(old, object);
                 if change.remove_operation {
-                    object.metadata.annotations.remove(annotations::OPERATION);
+                    object.metadata.annotations.remove(annotation::OPERATION);
                 }
                 defaulting::sync_cloud_profile_reference(object);
                 change.increase

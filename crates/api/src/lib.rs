@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The Gardener kinds, and the parts of Kubernetes' own kinds that Terrarium reads.
 //!
-//! One Rust struct per upstream struct, one file per kind; one table, [`catalogue`], of everything that is served.
+//! One Rust struct per upstream struct, one file per kind; one table, [`catalogue`], of everything that is served; one
+//! vocabulary, [`constants`], of the keys and values that are strings.
 //!
 //! **Invariants.** No behaviour beyond encoding, schema and trivial accessors: defaults, validation and rules are in
 //! `domain`. Field order is the order in which fields are served. A struct holds no `apiVersion` and `kind`.
@@ -9,9 +10,11 @@
 
 pub mod authentication;
 pub mod catalogue;
+pub mod constants;
 pub mod core;
 pub mod core_v1;
 pub mod extensions;
+mod joined;
 pub mod kubernetes;
 pub mod machine;
 pub mod operations;
@@ -23,6 +26,9 @@ pub mod settings;
 pub mod terrarium;
 #[cfg(any(test, feature = "test-util"))]
 pub mod test_util;
+
+#[doc(hidden)]
+pub use self::joined::bytes_of;
 
 /// Import path of the Go package that a module of this crate mirrors.
 pub(crate) fn go_package(module: &str) -> &'static str {

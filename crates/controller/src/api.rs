@@ -116,7 +116,7 @@ pub struct Api<K> {
 }
 
 /// Annotation in which an object listed through the wildcard cluster carries its cluster.
-pub const CLUSTER_ANNOTATION: &str = "terrarium.dev/cluster";
+pub const CLUSTER_ANNOTATION: &str = api::constants::annotation::CLUSTER;
 
 /// How many objects a page of a list holds.
 const PAGE: u32 = 500;

@@ -1,26 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Annotations of Shoots that steer their life.
+//! How annotations that steer a Shoot's life are read and written: booleans and tasks.
 //!
 //! Source: pkg/apis/core/v1beta1/constants/types_constants.go @ v1.120.0.
 
 use std::collections::BTreeMap;
 
-/// What shall be done to the object, once.
-pub const OPERATION: &str = "gardener.cloud/operation";
-/// What shall be done in the next maintenance time window.
-pub const MAINTENANCE_OPERATION: &str = "maintenance.gardener.cloud/operation";
-/// Tasks of the next reconciliation, joined with commas.
-pub const TASKS: &str = "shoot.gardener.cloud/tasks";
-/// `true`: a failed Shoot is retried in the next maintenance time window.
-pub const NEEDS_RETRY_OPERATION: &str = "maintenance.shoot.gardener.cloud/needs-retry-operation";
-/// `true`: the deletion may be forced.
-pub const FORCE_DELETION: &str = "confirmation.gardener.cloud/force-deletion";
-/// `true`: the deletion is meant.
-pub const CONFIRM_DELETION: &str = "confirmation.gardener.cloud/deletion";
-/// `true`: gardenlet leaves the Shoot alone, where it respects that.
-pub const IGNORE: &str = "shoot.gardener.cloud/ignore";
-/// A Go duration: how often gardenlet reconciles the Shoot, where it respects that.
-pub const SYNC_PERIOD: &str = "shoot.gardener.cloud/sync-period";
+use api::constants::annotation;
 
 /// Reads a boolean as Go's `strconv.ParseBool` does.
 pub fn parse_bool(text: &str) -> Option<bool> {
@@ -38,7 +23,9 @@ pub fn is_true(annotations: &BTreeMap<String, String>, key: &str) -> bool {
 
 /// The tasks in the annotation, in their order.
 pub fn tasks(annotations: &BTreeMap<String, String>) -> Vec<&str> {
-    annotations.get(TASKS).map_or_else(Vec::new, |value| value.split(',').filter(|task| !task.is_empty()).collect())
+    annotations
+        .get(annotation::SHOOT_TASKS)
+        .map_or_else(Vec::new, |value| value.split(',').filter(|task| !task.is_empty()).collect())
 }
 
 /// Whether the annotation has a task.
@@ -68,9 +55,9 @@ pub fn remove_tasks(annotations: &mut BTreeMap<String, String>, done: &[&str]) {
 
 fn set_tasks(annotations: &mut BTreeMap<String, String>, value: String) {
     if value.is_empty() {
-        annotations.remove(TASKS);
+        annotations.remove(annotation::SHOOT_TASKS);
     } else {
-        annotations.insert(TASKS.to_owned(), value);
+        annotations.insert(annotation::SHOOT_TASKS.to_owned(), value);
     }
 }
 
@@ -80,7 +67,7 @@ mod tests {
 
     #[test]
     fn tasks_are_appended_once_and_removed_with_the_annotation() {
-        let mut annotations = BTreeMap::from([(TASKS.to_owned(), "b,a".to_owned())]);
+        let mut annotations = BTreeMap::from([("shoot.gardener.cloud/tasks".to_owned(), "b,a".to_owned())]);
         add_tasks(&mut annotations, &["a", "c"]);
         assert_eq!(annotations["shoot.gardener.cloud/tasks"], "b,a,c");
         remove_tasks(&mut annotations, &["a", "b"]);

@@ -4,15 +4,18 @@
 //!
 //! Each function answers whether the generation rises by one, and removes operation annotations that are consumed.
 
+use api::constants::{annotation, operation, operation_state, operation_type};
 use api::core::{BackupBucket, BackupEntry, LastOperation, Seed, Shoot};
 use apimachinery::meta::ObjectMeta;
 
-use crate::annotations::{OPERATION, is_true};
+use crate::annotations::is_true;
 
 /// What a binding does to a Shoot: the status is kept, apart from a pending creation that ends with scheduling.
 pub fn shoot_binding(shoot: &mut Shoot, old: &Shoot) -> bool {
     shoot.status = old.status.clone();
-    let pending = |operation: &LastOperation| operation.r#type == "Create" && operation.state == "Pending";
+    let pending = |operation: &LastOperation| {
+        operation.r#type == operation_type::CREATE && operation.state == operation_state::PENDING
+    };
     if old.spec.seed_name.is_none() && shoot.spec.seed_name.is_some() {
         shoot.status.last_operation.take_if(|operation| pending(operation));
     }
@@ -24,16 +27,16 @@ pub fn seed_update(seed: &mut Seed, old: &Seed) -> bool {
     if seed.spec != old.spec || newly_marked(&seed.metadata, &old.metadata) {
         return true;
     }
-    let operation = seed.metadata.annotation(OPERATION);
-    if operation == old.metadata.annotation(OPERATION) {
+    let operation = seed.metadata.annotation(annotation::OPERATION);
+    if operation == old.metadata.annotation(annotation::OPERATION) {
         return false;
     }
     match operation {
-        Some("reconcile") => {
-            seed.metadata.annotations.remove(OPERATION);
+        Some(operation::RECONCILE) => {
+            seed.metadata.annotations.remove(annotation::OPERATION);
             true
         }
-        Some("renew-garden-access-secrets" | "renew-workload-identity-tokens" | "renew-kubeconfig") => true,
+        Some("renew-garden-access-secrets" | "renew-workload-identity-tokens" | operation::RENEW_KUBECONFIG) => true,
         _ => false,
     }
 }
@@ -43,25 +46,24 @@ pub fn backup_bucket_update(bucket: &mut BackupBucket, old: &BackupBucket) -> bo
     if bucket.spec != old.spec || newly_marked(&bucket.metadata, &old.metadata) {
         return true;
     }
-    let reconcile = bucket.metadata.annotation(OPERATION) == Some("reconcile");
+    let reconcile = bucket.metadata.annotation(annotation::OPERATION) == Some(operation::RECONCILE);
     if reconcile {
-        bucket.metadata.annotations.remove(OPERATION);
+        bucket.metadata.annotations.remove(annotation::OPERATION);
     }
     reconcile
 }
 
 /// A BackupEntry: any operation; `restore` counts only when set newly, and stays.
 pub fn backup_entry_update(entry: &mut BackupEntry, old: &BackupEntry) -> bool {
-    const FORCE: &str = "backupentry.core.gardener.cloud/force-deletion";
-    let forced = |entry: &BackupEntry| is_true(&entry.metadata.annotations, FORCE);
+    let forced = |entry: &BackupEntry| is_true(&entry.metadata.annotations, annotation::BACKUP_ENTRY_FORCE_DELETION);
     if entry.spec != old.spec || newly_marked(&entry.metadata, &old.metadata) || (forced(entry) && !forced(old)) {
         return true;
     }
-    match entry.metadata.annotation(OPERATION) {
+    match entry.metadata.annotation(annotation::OPERATION) {
         None | Some("") => false,
-        Some("restore") => old.metadata.annotation(OPERATION) != Some("restore"),
+        Some(operation::RESTORE) => old.metadata.annotation(annotation::OPERATION) != Some(operation::RESTORE),
         Some(_) => {
-            entry.metadata.annotations.remove(OPERATION);
+            entry.metadata.annotations.remove(annotation::OPERATION);
             true
         }
     }
@@ -106,10 +108,10 @@ mod tests {
         ] {
             let old = Seed::default();
             let mut new = Seed::default();
-            new.metadata.annotations.insert(OPERATION.to_owned(), operation.to_owned());
+            new.metadata.annotations.insert("gardener.cloud/operation".to_owned(), operation.to_owned());
             let before = new.clone();
             assert_eq!(seed_update(&mut new, &old), raises, "{operation}");
-            assert_eq!(new.metadata.annotations.contains_key(OPERATION), stays, "{operation}");
+            assert_eq!(new.metadata.annotations.contains_key("gardener.cloud/operation"), stays, "{operation}");
             assert!(!seed_update(&mut before.clone(), &before), "{operation} again");
         }
     }

@@ -12,15 +12,12 @@
 //!
 //! Source: pkg/gardenlet/operation/botanist/worker.go, pkg/gardenlet/controller/shoot/status/reconciler.go @ v1.120.0.
 
+use api::constants::{annotation, operation};
 use api::core::{InPlaceUpdatesStatus, Shoot, ShootStatus, Worker as Pool};
 use api::extensions::Worker;
 
-use crate::annotations;
 use crate::rotation::PREPARING;
 use crate::worker_pool::{HashInputs, UpdateStrategy};
-
-/// Value of the operation annotation that permits changes of pending pools.
-pub const FORCE_IN_PLACE_UPDATE: &str = "force-in-place-update";
 
 /// `status.inPlaceUpdates` as a run begins, if that is another one: pools whose nodes it will change are pending, too.
 ///
@@ -123,7 +120,7 @@ pub fn operation_after(shoot: &Shoot) -> Operation {
     if authorities.is_some_and(|one| one.phase == PREPARING) || key.is_some_and(|one| one.phase == PREPARING) {
         return Operation::Reconcile;
     }
-    let is_forced = shoot.metadata.annotation(annotations::OPERATION) == Some(FORCE_IN_PLACE_UPDATE);
+    let is_forced = shoot.metadata.annotation(annotation::OPERATION) == Some(operation::FORCE_IN_PLACE_UPDATE);
     if pending.is_none() && is_forced { Operation::Remove } else { Operation::Keep }
 }
 
@@ -269,7 +266,7 @@ mod tests {
             let mut shoot = shoot(auto, manual);
             phase(&mut shoot, rotation);
             if !operation.is_empty() {
-                shoot.metadata.annotations.insert(annotations::OPERATION.to_owned(), operation.to_owned());
+                shoot.metadata.annotations.insert("gardener.cloud/operation".to_owned(), operation.to_owned());
             }
             assert_eq!(operation_after(&shoot), expected, "{auto:?} {manual:?} {rotation} {operation}");
         }

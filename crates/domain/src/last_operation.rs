@@ -5,6 +5,7 @@
 //! Source: pkg/gardenlet/controller/shoot/shoot/{reconciler,reconciler_reconcile,reconciler_delete}.go,
 //! pkg/utils/flow/{flow,progress}.go, pkg/apis/core/v1beta1/helper/errors.go @ v1.120.0.
 
+use api::constants::{operation_state, operation_type};
 use api::core::{LastError, LastOperation};
 use apimachinery::meta::Time;
 use chrono::TimeDelta;
@@ -24,19 +25,6 @@ pub enum OperationType {
     Restore,
 }
 
-/// State `Processing`
-pub const PROCESSING: &str = "Processing";
-/// State `Succeeded`
-pub const SUCCEEDED: &str = "Succeeded";
-/// State `Error`: will be retried.
-pub const ERROR: &str = "Error";
-/// State `Failed`: will not be retried by itself.
-pub const FAILED: &str = "Failed";
-/// State `Pending`: waits for a seed.
-pub const PENDING: &str = "Pending";
-/// State `Aborted`: gardenlet restarted while it worked.
-pub const ABORTED: &str = "Aborted";
-
 /// Task ID under which a failed initialisation is recorded.
 pub const INITIALIZE_OPERATION: &str = "initializeOperation";
 
@@ -44,11 +32,11 @@ impl OperationType {
     /// As `lastOperation.type` says it.
     pub const fn as_str(self) -> &'static str {
         match self {
-            Self::Create => "Create",
-            Self::Reconcile => "Reconcile",
-            Self::Delete => "Delete",
-            Self::Migrate => "Migrate",
-            Self::Restore => "Restore",
+            Self::Create => operation_type::CREATE,
+            Self::Reconcile => operation_type::RECONCILE,
+            Self::Delete => operation_type::DELETE,
+            Self::Migrate => operation_type::MIGRATE,
+            Self::Restore => operation_type::RESTORE,
         }
     }
 
@@ -189,7 +177,7 @@ pub fn initialization_error(message: &str) -> String {
 /// What becomes of a failed run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
-    /// [`ERROR`] or [`FAILED`].
+    /// [`operation_state::ERROR`] or [`operation_state::FAILED`].
     pub state: &'static str,
     /// With ` Operation will be retried.` if it is.
     pub description: String,
@@ -207,9 +195,13 @@ pub fn verdict<'a>(
 ) -> Verdict {
     let is_out_of_time = retry_cycle_start.is_some_and(|start| now.0 - start.0 >= retry_duration);
     if is_out_of_time || codes.into_iter().any(is_non_retryable) {
-        return Verdict { state: FAILED, description: description.to_owned(), ends_retry_cycle: true };
+        return Verdict { state: operation_state::FAILED, description: description.to_owned(), ends_retry_cycle: true };
     }
-    Verdict { state: ERROR, description: format!("{description} Operation will be retried."), ends_retry_cycle: false }
+    Verdict {
+        state: operation_state::ERROR,
+        description: format!("{description} Operation will be retried."),
+        ends_retry_cycle: false,
+    }
 }
 
 /// Codes after which gardenlet does not try again by itself.

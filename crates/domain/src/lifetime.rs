@@ -3,13 +3,9 @@
 //!
 //! Source: pkg/controllermanager/controller/shoot/{quota,retry} @ v1.120.0.
 
+use api::constants::{annotation, operation_state};
 use api::core::{Quota, Shoot};
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
-
-use crate::last_operation::FAILED;
-
-/// When a Shoot is deleted because of a Quota (RFC 3339).
-pub const EXPIRATION_TIMESTAMP: &str = "shoot.gardener.cloud/expiration-timestamp";
 
 /// What Quotas ask for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,7 +34,7 @@ pub fn expiration<'a>(shoot: &Shoot, quotas: impl IntoIterator<Item = &'a Quota>
     let Some(days) = quotas.into_iter().filter_map(|quota| quota.spec.cluster_lifetime_days).min() else {
         return Expiration::None;
     };
-    let (until, annotation) = match shoot.metadata.annotation(EXPIRATION_TIMESTAMP) {
+    let (until, annotation) = match shoot.metadata.annotation(annotation::SHOOT_EXPIRATION_TIMESTAMP) {
         Some(text) => match text.parse::<DateTime<Utc>>() {
             Ok(until) => (until, None),
             Err(_) => return Expiration::Malformed(text.to_owned()),
@@ -89,7 +85,7 @@ impl RetryPeriods {
 
 /// Whether the last operation failed and nobody changed the Shoot since.
 pub fn has_failed(shoot: &Shoot) -> bool {
-    shoot.status.last_operation.as_ref().is_some_and(|operation| operation.state == FAILED)
+    shoot.status.last_operation.as_ref().is_some_and(|operation| operation.state == operation_state::FAILED)
         && shoot.metadata.generation == shoot.status.observed_generation
 }
 
@@ -129,10 +125,13 @@ mod tests {
         let endless = expiration(&shoot, &[quota(Some(i32::MAX))], until);
         assert!(matches!(endless, Expiration::Lives { .. }), "{endless:?}");
         // Somebody has extended it.
-        shoot.metadata.annotations.insert(EXPIRATION_TIMESTAMP.to_owned(), "2025-06-09T12:00:00+02:00".to_owned());
+        shoot
+            .metadata
+            .annotations
+            .insert("shoot.gardener.cloud/expiration-timestamp".to_owned(), "2025-06-09T12:00:00+02:00".to_owned());
         let until = at("09T10:00:00");
         assert_eq!(expiration(&shoot, &quotas, at("08T12:00:00")), Expiration::Lives { until, annotation: None });
-        shoot.metadata.annotations.insert(EXPIRATION_TIMESTAMP.to_owned(), "soon".to_owned());
+        shoot.metadata.annotations.insert("shoot.gardener.cloud/expiration-timestamp".to_owned(), "soon".to_owned());
         assert_eq!(expiration(&shoot, &quotas, until), Expiration::Malformed("soon".to_owned()));
     }
 

@@ -5,22 +5,12 @@
 
 use std::fmt::Write as _;
 
+use api::constants::{annotation, label, namespace, role};
 use api::core::Project;
 use api::kubernetes::core::Namespace;
 use apimachinery::Resource;
 use apimachinery::meta::{ObjectMeta, OwnerReference};
 use sha2::{Digest, Sha256};
-
-/// Label: `project` on the namespace of a Project.
-pub const GARDEN_ROLE: &str = "gardener.cloud/role";
-/// Label: name of the Project on its namespace.
-pub const PROJECT_NAME: &str = "project.gardener.cloud/name";
-/// Annotation: uid of the Project on its namespace.
-pub const NAMESPACE_PROJECT: &str = "namespace.gardener.cloud/project";
-/// Annotation: `true` on a namespace that was made for a Project.
-pub const CREATED_BY_CONTROLLER: &str = "namespace.gardener.cloud/created-by-project-controller";
-/// Annotation: the namespace outlives the Project.
-pub const KEEP_AFTER_DELETION: &str = "namespace.gardener.cloud/keep-after-project-deletion";
 
 /// Phase `Pending`: not looked at yet.
 pub const PENDING: &str = "Pending";
@@ -53,7 +43,7 @@ pub fn namespace_name(project: &Project) -> String {
     if let Some(name) = project.spec.namespace.as_ref().filter(|name| !name.is_empty()) {
         return name.clone();
     }
-    let mut name = format!("garden-{}-", project.metadata.name);
+    let mut name = format!("{}{}-", namespace::PROJECT_PREFIX, project.metadata.name);
     for byte in Sha256::digest(project.metadata.uid.as_bytes()).iter().take(3) {
         let _ = write!(name, "{byte:02x}");
     }
@@ -63,7 +53,10 @@ pub fn namespace_name(project: &Project) -> String {
 }
 
 fn labels(project: &Project) -> [(String, String); 2] {
-    [(GARDEN_ROLE.to_owned(), "project".to_owned()), (PROJECT_NAME.to_owned(), project.metadata.name.clone())]
+    [
+        (label::ROLE.to_owned(), role::PROJECT.to_owned()),
+        (label::PROJECT_NAME.to_owned(), project.metadata.name.clone()),
+    ]
 }
 
 /// Whether a namespace has the labels of a Project.
@@ -87,8 +80,8 @@ pub fn new_namespace(project: &Project) -> Namespace {
     let metadata = ObjectMeta {
         labels: labels(project).into(),
         annotations: [
-            (NAMESPACE_PROJECT.to_owned(), project.metadata.uid.clone()),
-            (CREATED_BY_CONTROLLER.to_owned(), "true".to_owned()),
+            (annotation::NAMESPACE_PROJECT.to_owned(), project.metadata.uid.clone()),
+            (annotation::NAMESPACE_CREATED_BY_PROJECT_CONTROLLER.to_owned(), "true".to_owned()),
         ]
         .into(),
         owner_references: vec![owner_reference(project)],
@@ -105,14 +98,14 @@ pub fn adopt(namespace: &Namespace, project: &Project) -> Result<Namespace, Name
     if !belongs_to(namespace, project) {
         return Err(NamespaceError::LabelsMissing { project: project.metadata.name.clone() });
     }
-    if namespace.metadata.annotation(NAMESPACE_PROJECT).is_some_and(|uid| uid != project.metadata.uid) {
+    if namespace.metadata.annotation(annotation::NAMESPACE_PROJECT).is_some_and(|uid| uid != project.metadata.uid) {
         return Err(NamespaceError::InUse);
     }
     let mut adopted = namespace.clone();
     let metadata = &mut adopted.metadata;
-    metadata.annotations.insert(NAMESPACE_PROJECT.to_owned(), project.metadata.uid.clone());
-    if !metadata.annotations.contains_key(CREATED_BY_CONTROLLER) {
-        metadata.annotations.insert(KEEP_AFTER_DELETION.to_owned(), "true".to_owned());
+    metadata.annotations.insert(annotation::NAMESPACE_PROJECT.to_owned(), project.metadata.uid.clone());
+    if !metadata.annotations.contains_key(annotation::NAMESPACE_CREATED_BY_PROJECT_CONTROLLER) {
+        metadata.annotations.insert(annotation::NAMESPACE_KEEP.to_owned(), "true".to_owned());
     }
     let owner = owner_reference(project);
     if !metadata.owner_references.iter().any(|present| present.uid == owner.uid) {
@@ -123,17 +116,19 @@ pub fn adopt(namespace: &Namespace, project: &Project) -> Result<Namespace, Name
 
 /// Whether the namespace outlives the Project.
 pub fn is_kept(namespace: &Namespace) -> bool {
-    crate::annotations::is_true(&namespace.metadata.annotations, KEEP_AFTER_DELETION)
+    crate::annotations::is_true(&namespace.metadata.annotations, annotation::NAMESPACE_KEEP)
 }
 
 /// A namespace that outlives its Project, without the Project's marks.
 pub fn released(namespace: &Namespace, project: &Project) -> Namespace {
     let mut released = namespace.clone();
     let metadata = &mut released.metadata;
-    for annotation in [NAMESPACE_PROJECT, KEEP_AFTER_DELETION, CREATED_BY_CONTROLLER] {
+    for annotation in
+        [annotation::NAMESPACE_PROJECT, annotation::NAMESPACE_KEEP, annotation::NAMESPACE_CREATED_BY_PROJECT_CONTROLLER]
+    {
         metadata.annotations.remove(annotation);
     }
-    for label in [PROJECT_NAME, GARDEN_ROLE] {
+    for label in [label::PROJECT_NAME, label::ROLE] {
         metadata.labels.remove(label);
     }
     metadata.owner_references.retain(|owner| owner.uid != project.metadata.uid);

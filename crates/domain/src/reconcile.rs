@@ -4,12 +4,13 @@
 //! Source: pkg/apiserver/registry/core/shoot/strategy.go, pkg/gardenlet/controller/shoot/shoot/helper,
 //! pkg/utils/gardener/shoot.go @ v1.120.0; docs/usage/shoot/shoot_updates.md.
 
+use api::constants::{annotation, operation, operation_state};
 use api::core::{Shoot, ShootSpec};
 use apimachinery::meta::Duration;
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::annotations;
-use crate::last_operation::{ABORTED, FAILED, OperationType, SUCCEEDED};
+use crate::last_operation::OperationType;
 use crate::maintenance::upcoming;
 use crate::window::Span;
 
@@ -30,18 +31,18 @@ impl GenerationChange {
 
 /// The operations that raise the generation and stay until gardenlet has started them.
 const ROTATIONS: [&str; 12] = [
-    "rotate-ca-start",
-    "rotate-ca-start-without-workers-rollout",
-    "rotate-ca-complete",
-    "rotate-credentials-start",
-    "rotate-credentials-start-without-workers-rollout",
-    "rotate-credentials-complete",
-    "rotate-etcd-encryption-key-start",
-    "rotate-etcd-encryption-key-complete",
-    "rotate-observability-credentials",
-    "rotate-serviceaccount-key-start",
-    "rotate-serviceaccount-key-start-without-workers-rollout",
-    "rotate-serviceaccount-key-complete",
+    operation::ROTATE_CA_START,
+    operation::ROTATE_CA_START_WITHOUT_WORKERS,
+    operation::ROTATE_CA_COMPLETE,
+    operation::ROTATE_CREDENTIALS_START,
+    operation::ROTATE_CREDENTIALS_START_WITHOUT_WORKERS,
+    operation::ROTATE_CREDENTIALS_COMPLETE,
+    operation::ROTATE_ETCD_ENCRYPTION_KEY_START,
+    operation::ROTATE_ETCD_ENCRYPTION_KEY_COMPLETE,
+    operation::ROTATE_OBSERVABILITY_CREDENTIALS,
+    operation::ROTATE_SERVICE_ACCOUNT_KEY_START,
+    operation::ROTATE_SERVICE_ACCOUNT_KEY_START_WITHOUT_WORKERS,
+    operation::ROTATE_SERVICE_ACCOUNT_KEY_COMPLETE,
 ];
 
 /// What an update of the main resource does. `new` has the stored status already.
@@ -56,17 +57,17 @@ pub fn generation_on_update(old: &Shoot, new: &Shoot) -> GenerationChange {
         return GenerationChange::INCREASE;
     }
     let Some(last_operation) = &new.status.last_operation else { return GenerationChange::NONE };
-    let operation = new.metadata.annotation(annotations::OPERATION).unwrap_or_default();
-    if last_operation.state == FAILED {
-        return if operation == "retry" { GenerationChange::CONSUME } else { GenerationChange::NONE };
+    let operation = new.metadata.annotation(annotation::OPERATION).unwrap_or_default();
+    if last_operation.state == operation_state::FAILED {
+        return if operation == operation::RETRY { GenerationChange::CONSUME } else { GenerationChange::NONE };
     }
     match operation {
-        "reconcile" => GenerationChange::CONSUME,
-        "rotate-ssh-keypair" if !has_ssh_access(&new.spec) => {
+        operation::RECONCILE => GenerationChange::CONSUME,
+        operation::ROTATE_SSH_KEYPAIR if !has_ssh_access(&new.spec) => {
             GenerationChange { increase: false, remove_operation: true }
         }
-        "rotate-ssh-keypair" => GenerationChange::INCREASE,
-        rotation if ROTATIONS.contains(&rotation) || rotation.starts_with("rotate-rollout-workers") => {
+        operation::ROTATE_SSH_KEYPAIR => GenerationChange::INCREASE,
+        rotation if ROTATIONS.contains(&rotation) || rotation.starts_with(operation::ROTATE_ROLLOUT_WORKERS) => {
             GenerationChange::INCREASE
         }
         _ => GenerationChange::NONE,
@@ -76,7 +77,8 @@ pub fn generation_on_update(old: &Shoot, new: &Shoot) -> GenerationChange {
 /// Whether a status write raises the generation: while the control plane migration has ended on the old seed.
 pub fn status_update_raises_generation(new: &Shoot) -> bool {
     new.status.last_operation.as_ref().is_some_and(|operation| {
-        operation.r#type == OperationType::Migrate.as_str() && matches!(operation.state.as_str(), SUCCEEDED | ABORTED)
+        operation.r#type == OperationType::Migrate.as_str()
+            && matches!(operation.state.as_str(), operation_state::SUCCEEDED | operation_state::ABORTED)
     })
 }
 
@@ -86,7 +88,7 @@ fn spec_counts(old: &ShootSpec, new: &ShootSpec) -> bool {
 }
 
 fn needs_force_deletion(shoot: &Shoot) -> bool {
-    annotations::is_true(&shoot.metadata.annotations, annotations::FORCE_DELETION)
+    annotations::is_true(&shoot.metadata.annotations, annotation::CONFIRMATION_FORCE_DELETION)
 }
 
 /// Whether changes of the spec wait for the maintenance time window.
@@ -110,18 +112,20 @@ pub fn operation_type(shoot: &Shoot) -> OperationType {
     let last = shoot.status.last_operation.as_ref();
     let last_type = last.and_then(|operation| OperationType::parse(&operation.r#type));
     let last_state = last.map(|operation| operation.state.as_str()).unwrap_or_default();
-    let operation = shoot.metadata.annotation(annotations::OPERATION);
+    let operation = shoot.metadata.annotation(annotation::OPERATION);
     let seeds = (shoot.spec.seed_name.as_deref(), shoot.status.seed_name.as_deref());
     let has_moved = matches!(seeds, (Some(wanted), Some(present)) if wanted != present);
     match last_type {
         _ if has_moved => OperationType::Migrate,
-        Some(OperationType::Migrate) if matches!(last_state, SUCCEEDED | ABORTED) => OperationType::Restore,
-        _ if operation == Some("migrate") => OperationType::Migrate,
+        Some(OperationType::Migrate) if matches!(last_state, operation_state::SUCCEEDED | operation_state::ABORTED) => {
+            OperationType::Restore
+        }
+        _ if operation == Some(operation::MIGRATE) => OperationType::Migrate,
         _ if shoot.metadata.is_being_deleted() => OperationType::Delete,
-        _ if operation == Some("restore") => OperationType::Restore,
+        _ if operation == Some(operation::RESTORE) => OperationType::Restore,
         None => OperationType::Create,
         Some(unfinished @ (OperationType::Create | OperationType::Migrate | OperationType::Restore))
-            if last_state != SUCCEEDED =>
+            if last_state != operation_state::SUCCEEDED =>
         {
             unfinished
         }
@@ -231,14 +235,14 @@ fn is_failed(shoot: &Shoot, settings: &GardenletSettings) -> bool {
 
 /// Whether the last operation failed for good: nobody changed the Shoot since, and the same version looked at it.
 pub fn is_failed_and_observed(shoot: &Shoot, gardener_version: &str) -> bool {
-    shoot.status.last_operation.as_ref().is_some_and(|operation| operation.state == FAILED)
+    shoot.status.last_operation.as_ref().is_some_and(|operation| operation.state == operation_state::FAILED)
         && shoot.metadata.generation == shoot.status.observed_generation
         && shoot.status.gardener.version == gardener_version
 }
 
 fn is_up_to_date(shoot: &Shoot) -> bool {
     shoot.metadata.generation == shoot.status.observed_generation
-        && shoot.status.last_operation.as_ref().is_some_and(|operation| operation.state == SUCCEEDED)
+        && shoot.status.last_operation.as_ref().is_some_and(|operation| operation.state == operation_state::SUCCEEDED)
 }
 
 fn respects_overwrite(shoot: &Shoot, settings: &GardenletSettings) -> bool {
@@ -247,13 +251,13 @@ fn respects_overwrite(shoot: &Shoot, settings: &GardenletSettings) -> bool {
 
 /// Whether gardenlet leaves the Shoot alone.
 pub fn is_ignored(shoot: &Shoot, settings: &GardenletSettings) -> bool {
-    respects_overwrite(shoot, settings) && annotations::is_true(&shoot.metadata.annotations, annotations::IGNORE)
+    respects_overwrite(shoot, settings) && annotations::is_true(&shoot.metadata.annotations, annotation::SHOOT_IGNORE)
 }
 
 /// Time between two reconciliations of a Shoot: the configured one, or a longer one of its own where that counts.
 pub fn sync_period(shoot: &Shoot, settings: &GardenletSettings) -> TimeDelta {
     let own = || {
-        let text = shoot.metadata.annotation(annotations::SYNC_PERIOD)?;
+        let text = shoot.metadata.annotation(annotation::SHOOT_SYNC_PERIOD)?;
         let duration: Duration = text.parse().ok()?;
         Some(duration.to_chrono()).filter(|own| *own >= settings.sync_period)
     };

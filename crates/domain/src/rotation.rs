@@ -13,6 +13,7 @@
 //! Source: pkg/gardenlet/controller/shoot/shoot/reconciler.go @ v1.120.0,
 //! docs/usage/shoot-operations/shoot_credentials_rotation.md.
 
+use api::constants::operation;
 use api::core::{PendingWorkersRollout, ShootCredentialsRotation, ShootSpec, ShootStatus};
 use apimachinery::meta::Time;
 
@@ -30,9 +31,6 @@ pub const PREPARED: &str = "Prepared";
 pub const COMPLETING: &str = "Completing";
 /// The old credentials are worth nothing.
 pub const COMPLETED: &str = "Completed";
-
-/// The operation that rolls pools: this text, `=`, and names joined with commas.
-pub const ROTATE_ROLLOUT_WORKERS: &str = "rotate-rollout-workers";
 
 /// What an operation does to the credentials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +77,7 @@ fn two_phase(operation: &str) -> Option<(Kind, Step)> {
 
 /// The pools that an operation rolls; `None` if it is another one.
 fn rolled_pools(operation: &str) -> Option<Vec<&str>> {
-    let pools = operation.strip_prefix(ROTATE_ROLLOUT_WORKERS)?;
+    let pools = operation.strip_prefix(operation::ROTATE_ROLLOUT_WORKERS)?;
     Some(pools.strip_prefix('=').unwrap_or(pools).split(',').collect())
 }
 
@@ -87,7 +85,7 @@ fn rolled_pools(operation: &str) -> Option<Vec<&str>> {
 pub fn is_rotation(operation: &str) -> bool {
     two_phase(operation).is_some()
         || rolled_pools(operation).is_some()
-        || matches!(operation, "rotate-ssh-keypair" | "rotate-observability-credentials")
+        || matches!(operation, operation::ROTATE_SSH_KEYPAIR | operation::ROTATE_OBSERVABILITY_CREDENTIALS)
 }
 
 /// The start of a run: carries out the operation annotation, and forgets pools that are not there any more.
@@ -115,9 +113,9 @@ pub fn begin(status: &mut ShootStatus, spec: &ShootSpec, operation: &str, now: T
                 pending.retain(|rollout| !pools.contains(&rollout.name.as_str()));
             }
         });
-    } else if operation == "rotate-ssh-keypair" {
+    } else if operation == operation::ROTATE_SSH_KEYPAIR {
         begin_ssh_key_pair(status, spec, now);
-    } else if operation == "rotate-observability-credentials" {
+    } else if operation == operation::ROTATE_OBSERVABILITY_CREDENTIALS {
         begin_observability(status, now);
     }
     forget_pools(status, spec);

@@ -6,16 +6,12 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use api::constants::condition;
 use api::core::{BackupBucket, Condition, ControllerInstallation};
 use apimachinery::meta::Time;
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::conditions::{get, get_or_initial, updated};
-
-/// Condition `ExtensionsReady`
-pub const EXTENSIONS_READY: &str = "ExtensionsReady";
-/// Condition `BackupBucketsReady`
-pub const BACKUP_BUCKETS_READY: &str = "BackupBucketsReady";
 
 /// A condition, and the instant at which it changes although nothing else does.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,8 +32,12 @@ pub fn extensions_ready(
     threshold: TimeDelta,
     now: Time,
 ) -> Checked {
-    const CHECKED: [(&str, &str); 4] =
-        [("Valid", "True"), ("Installed", "True"), ("Healthy", "True"), ("Progressing", "False")];
+    const CHECKED: [(&str, &str); 4] = [
+        (condition::INSTALLATION_VALID, "True"),
+        (condition::INSTALLATION_INSTALLED, "True"),
+        (condition::INSTALLATION_HEALTHY, "True"),
+        (condition::INSTALLATION_PROGRESSING, "False"),
+    ];
     let mut findings: [BTreeMap<&str, &str>; 4] = Default::default();
     for installation in installations {
         let (name, present) = (installation.metadata.name.as_str(), &installation.status.conditions);
@@ -58,7 +58,7 @@ pub fn extensions_ready(
             findings[2].entry(name).or_insert("not all required conditions found in ControllerInstallation");
         }
     }
-    let old = get_or_initial(conditions, EXTENSIONS_READY, now);
+    let old = get_or_initial(conditions, condition::SEED_EXTENSIONS_READY, now);
     let words = [
         ("NotAllExtensionsValid", "not valid"),
         ("NotAllExtensionsInstalled", "not installed"),
@@ -84,10 +84,10 @@ pub fn backup_buckets_ready(
     threshold: TimeDelta,
     now: Time,
 ) -> Option<Checked> {
-    if buckets.is_empty() && get(conditions, BACKUP_BUCKETS_READY).is_none() {
+    if buckets.is_empty() && get(conditions, condition::SEED_BACKUP_BUCKETS_READY).is_none() {
         return None;
     }
-    let old = get_or_initial(conditions, BACKUP_BUCKETS_READY, now);
+    let old = get_or_initial(conditions, condition::SEED_BACKUP_BUCKETS_READY, now);
     let mut message = "The following BackupBuckets have issues:".to_owned();
     let mut has_errors = false;
     for bucket in buckets {

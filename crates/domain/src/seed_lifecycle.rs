@@ -9,6 +9,7 @@
 //!
 //! Source: pkg/controllermanager/controller/seed/lifecycle @ v1.120.0.
 
+use api::constants::condition;
 use api::core::{Condition, Seed, Shoot};
 use apimachinery::meta::Time;
 use chrono::{DateTime, TimeDelta, Utc};
@@ -16,11 +17,8 @@ use chrono::{DateTime, TimeDelta, Utc};
 use crate::care::conditions::condition_types;
 use crate::conditions::{get, initial, merge, updated};
 
-/// Condition of a Seed: its gardenlet lives.
-pub const GARDENLET_READY: &str = "GardenletReady";
-
 /// Constraints of a Shoot that nobody judges without its gardenlet.
-const CONSTRAINTS: [&str; 2] = ["HibernationPossible", "MaintenancePreconditionsSatisfied"];
+const CONSTRAINTS: [&str; 2] = [condition::HIBERNATION_POSSIBLE, condition::MAINTENANCE_PRECONDITIONS_SATISFIED];
 
 /// How long silence is borne.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,9 +56,9 @@ pub fn judge(seed: &Seed, renewed: Option<DateTime<Utc>>, periods: Periods, now:
     if let Some(ends) = renewed.map(|renewed| renewed + periods.monitor).filter(|ends| *ends > now.0) {
         return Some(Verdict::Wait(ends));
     }
-    let known = get(&seed.status.conditions, GARDENLET_READY).cloned();
+    let known = get(&seed.status.conditions, condition::SEED_GARDENLET_READY).cloned();
     let condition = updated(
-        &known.unwrap_or_else(|| initial(GARDENLET_READY, now)),
+        &known.unwrap_or_else(|| initial(condition::SEED_GARDENLET_READY, now)),
         "Unknown",
         "SeedStatusUnknown",
         "Gardenlet stopped posting seed status.",
@@ -97,7 +95,7 @@ mod tests {
     }
 
     fn condition(status: &str, since: i64) -> Condition {
-        updated(&initial(GARDENLET_READY, at(since)), status, "Some", "Thing.", &[], at(since))
+        updated(&initial("GardenletReady", at(since)), status, "Some", "Thing.", &[], at(since))
     }
 
     /// The condition as it stands and since when, the last renewal, now (all in seconds), and what is to be done.

@@ -15,6 +15,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use api::constants::{annotation, namespace};
 use apimachinery::meta::MicroTime;
 use clock::Instant;
 use http::Method;
@@ -22,13 +23,6 @@ use http_body_util::BodyExt;
 use process::transport::{Decoded, full};
 use process::{Response, Transport, TransportError};
 use serde_json::{Value, json};
-
-/// Namespace of the Leases, in cluster `garden`.
-pub const NAMESPACE: &str = "gardener-system-seed-lease";
-
-/// Annotation of a Lease whose owner has gone. Without it the end of an owner would be a heartbeat like others: no
-/// history, and lost in a crash.
-const GONE: &str = "terrarium.dev/owner-has-gone";
 
 /// What comes behind the cluster in a path of Leases.
 const GROUP: &str = "/apis/coordination.k8s.io/v1/";
@@ -89,7 +83,7 @@ pub(crate) async fn show(response: Response, now: Instant) -> Response {
 }
 
 fn fill(lease: &mut Value, now: Instant) -> bool {
-    let is_renewed = lease["metadata"]["namespace"] == NAMESPACE && lease["spec"]["renewTime"].is_null();
+    let is_renewed = lease["metadata"]["namespace"] == namespace::SEED_LEASE && lease["spec"]["renewTime"].is_null();
     if is_renewed && lease["spec"].is_object() {
         lease["spec"]["renewTime"] = json!(MicroTime(now));
         return true;
@@ -112,7 +106,7 @@ pub(crate) async fn fix(transport: &Transport, name: Option<&str>, at: Option<In
     for (lease, has_gone) in stored(transport).await? {
         if name.is_none_or(|name| name == lease) && has_gone != at.is_some() {
             let patch = json!({
-                "metadata": { "annotations": { GONE: at.map(|_| "true") } },
+                "metadata": { "annotations": { annotation::OWNER_HAS_GONE: at.map(|_| "true") } },
                 "spec": { "renewTime": at.map(MicroTime) },
             });
             send(transport, Method::PATCH, &format!("/{lease}"), &patch).await?;
@@ -126,7 +120,7 @@ async fn send(transport: &Transport, method: Method, rest: &str, body: &Value) -
     let text = if body.is_null() { String::new() } else { body.to_string() };
     let request = http::Request::builder()
         .method(method)
-        .uri(format!("/clusters/garden{GROUP}namespaces/{NAMESPACE}/leases{rest}"))
+        .uri(format!("/clusters/garden{GROUP}namespaces/{}/leases{rest}", namespace::SEED_LEASE))
         .header(http::header::CONTENT_TYPE, "application/merge-patch+json")
         .body(full(text))
         .map_err(|error| TransportError::Broken(error.to_string()))?;
@@ -153,8 +147,8 @@ mod tests {
     fn leases_are_renewed_as_long_as_nothing_else_is_stored() {
         let now = "2023-07-27T20:00:00Z".parse().expect("an instant");
         for (namespace, renewed, expected) in [
-            (NAMESPACE, Value::Null, json!("2023-07-27T20:00:00.000000Z")),
-            (NAMESPACE, json!("2023-07-27T19:00:00.000000Z"), json!("2023-07-27T19:00:00.000000Z")),
+            ("gardener-system-seed-lease", Value::Null, json!("2023-07-27T20:00:00.000000Z")),
+            ("gardener-system-seed-lease", json!("2023-07-27T19:00:00.000000Z"), json!("2023-07-27T19:00:00.000000Z")),
             ("kube-system", Value::Null, Value::Null),
         ] {
             let mut lease = json!({ "metadata": { "namespace": namespace }, "spec": { "renewTime": renewed } });

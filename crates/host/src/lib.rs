@@ -44,6 +44,7 @@ use crate::kubelet::Logs;
 use crate::timekeeper::Timekeeper;
 use crate::tokens::Tokens;
 use api::catalogue;
+use api::constants::annotation;
 use api::terrarium::Clock;
 use apimachinery::catalogue::ResourceInfo;
 use bytes::Bytes;
@@ -64,8 +65,6 @@ use process::{Request, Response, Tasks, Transport, TransportError, User};
 pub const RUNTIME_CLUSTER: &str = "runtime";
 /// Cluster whose Gardener groups are aggregated.
 pub const GARDEN_CLUSTER: &str = "garden";
-/// Annotation in which an object listed through the wildcard cluster carries its cluster.
-pub const CLUSTER_ANNOTATION: &str = "terrarium.dev/cluster";
 
 /// Namespaces that every cluster is born with.
 const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
@@ -123,7 +122,7 @@ impl Host {
         let time = foundation.clock.clone();
         let builder = Builder::new(foundation)
             .clusters(clusters::ByObject::new(RUNTIME_VERSION))
-            .cluster_annotation(CLUSTER_ANNOTATION)
+            .cluster_annotation(annotation::CLUSTER)
             .authorizer(Authenticated)
             .admission(namespaces::PermanentNamespaces)
             .admission(clock_object::PermanentClock);
@@ -226,7 +225,8 @@ impl Host {
         }
     }
 
-    /// `owner` lives, and renews the Lease `lease` of [`heartbeats::NAMESPACE`] all the time.
+    /// `owner` lives, and renews the Lease `lease` of [`SEED_LEASE`](api::constants::namespace::SEED_LEASE) all the
+    /// time.
     ///
     /// # Errors
     /// The log cannot be reached.

@@ -3,6 +3,7 @@
 //!
 //! Source: k8s.io/kubernetes pkg/registry/core/namespace/strategy.go, plugin/pkg/admission/namespace/lifecycle.
 
+use api::constants::label;
 use apimachinery::{DynamicObject, Status};
 use generic_apiserver::admission::{Attributes, Operation, Plugin, Reads};
 use generic_apiserver::{RequestContext, Strategy};
@@ -10,8 +11,6 @@ use serde_json::{Value, json};
 
 /// Finalizer in `spec.finalizers` that the namespace controller removes.
 const KUBERNETES: &str = "kubernetes";
-/// Label that tells a namespace's name.
-const NAME_LABEL: &str = "kubernetes.io/metadata.name";
 /// Namespaces that cannot be deleted.
 const PERMANENT: [&str; 3] = ["default", "kube-public", "kube-system"];
 
@@ -35,7 +34,7 @@ impl Strategy<DynamicObject> for NamespaceStrategy {
     fn default(&self, object: &mut DynamicObject) {
         if !object.metadata.name.is_empty() {
             let name = object.metadata.name.clone();
-            object.metadata.labels.insert(NAME_LABEL.to_owned(), name);
+            object.metadata.labels.insert(label::METADATA_NAME.to_owned(), name);
         }
     }
 

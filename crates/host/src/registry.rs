@@ -17,6 +17,7 @@
 
 use std::sync::Arc;
 
+use api::constants::{annotation, label, namespace};
 use api::kubernetes::coordination::{Lease, LeaseSpec};
 use apimachinery::meta::{MicroTime, ObjectMeta};
 use apimachinery::status::StatusCause;
@@ -33,19 +34,6 @@ use process::{Transport, TransportError};
 use serde_json::json;
 
 use crate::GARDEN_CLUSTER;
-
-/// Namespace of the Leases, in cluster `garden`.
-pub const NAMESPACE: &str = "gardener-system-instances";
-/// Label: the component.
-pub const COMPONENT_LABEL: &str = "terrarium.dev/component";
-/// Label: the seed of a gardenlet and of what else runs there.
-pub const SEED_LABEL: &str = "terrarium.dev/seed";
-/// Annotation: the emulated version.
-pub const VERSION_ANNOTATION: &str = "terrarium.dev/version";
-/// Annotation: where an API server serves.
-pub const ENDPOINT_ANNOTATION: &str = "terrarium.dev/endpoint";
-/// Annotation: id, name and version, as JSON.
-pub const IDENTITY_ANNOTATION: &str = "terrarium.dev/identity";
 
 /// Seconds that a Lease says it is held for.
 const DURATION: i32 = 15;
@@ -91,16 +79,20 @@ impl<'a> Registered<'a> {
         let identity = json!({ "id": self.pod, "name": self.pod, "version": self.version }).to_string();
         let mut metadata = ObjectMeta {
             name: self.name(),
-            namespace: NAMESPACE.to_owned(),
-            labels: [text(COMPONENT_LABEL, self.component)].into(),
-            annotations: [text(VERSION_ANNOTATION, self.version), text(IDENTITY_ANNOTATION, &identity)].into(),
+            namespace: namespace::INSTANCES.to_owned(),
+            labels: [text(label::COMPONENT, self.component)].into(),
+            annotations: [
+                text(annotation::COMPONENT_VERSION, self.version),
+                text(annotation::COMPONENT_IDENTITY, &identity),
+            ]
+            .into(),
             ..ObjectMeta::default()
         };
         if let Some(seed) = self.seed() {
-            metadata.labels.extend([text(SEED_LABEL, seed)]);
+            metadata.labels.extend([text(label::COMPONENT_SEED, seed)]);
         }
         if !self.address.is_empty() {
-            metadata.annotations.extend([text(ENDPOINT_ANNOTATION, &format!("https://{}", self.address))]);
+            metadata.annotations.extend([text(annotation::COMPONENT_ENDPOINT, &format!("https://{}", self.address))]);
         }
         let spec = LeaseSpec {
             holder_identity: Some(self.pod.to_owned()),
@@ -122,11 +114,12 @@ pub fn address(leases: &[Arc<Lease>], host: &str) -> Option<String> {
     }
     let is_it = |lease: &&Arc<Lease>| {
         let metadata = &lease.metadata;
-        metadata.namespace == NAMESPACE
-            && metadata.labels.get(COMPONENT_LABEL).is_some_and(|known| known == component)
-            && !metadata.labels.contains_key(SEED_LABEL)
+        metadata.namespace == namespace::INSTANCES
+            && metadata.labels.get(label::COMPONENT).is_some_and(|known| known == component)
+            && !metadata.labels.contains_key(label::COMPONENT_SEED)
     };
-    let endpoint = leases.iter().filter(is_it).find_map(|lease| lease.metadata.annotations.get(ENDPOINT_ANNOTATION))?;
+    let endpoint =
+        leases.iter().filter(is_it).find_map(|lease| lease.metadata.annotations.get(annotation::COMPONENT_ENDPOINT))?;
     endpoint.strip_prefix("https://").map(str::to_owned)
 }
 
@@ -140,13 +133,13 @@ fn instance(component: &str, owner: &str, version: &str) -> Option<Instance> {
 /// The instance of a Lease; `None`: the Lease is none of an instance that rules know.
 fn registered(meta: &ObjectMeta) -> Option<Instance> {
     let label = |key: &str| meta.labels.get(key).map(String::as_str);
-    let version = meta.annotations.get(VERSION_ANNOTATION)?;
-    instance(label(COMPONENT_LABEL)?, label(SEED_LABEL).unwrap_or_default(), version)
+    let version = meta.annotations.get(annotation::COMPONENT_VERSION)?;
+    instance(label(label::COMPONENT)?, label(label::COMPONENT_SEED).unwrap_or_default(), version)
 }
 
 /// Who runs, as Leases say it; all but the one with this name.
 pub fn landscape<'a>(leases: impl IntoIterator<Item = &'a ObjectMeta>, but: &str) -> Landscape {
-    let others = leases.into_iter().filter(|meta| meta.namespace == NAMESPACE && meta.name != but);
+    let others = leases.into_iter().filter(|meta| meta.namespace == namespace::INSTANCES && meta.name != but);
     Landscape { instances: others.filter_map(registered).collect(), ..Landscape::default() }
 }
 
@@ -162,8 +155,10 @@ pub fn judge(landscape: &Landscape, instance: &Instance, profile: Profile) -> De
 pub fn remove<'a>(transport: &'a Transport, name: Option<&'a str>) -> BoxFuture<'a, Result<(), TransportError>> {
     Box::pin(async move {
         let name = name.map(|name| format!("/{name}")).unwrap_or_default();
-        let path =
-            format!("/clusters/{GARDEN_CLUSTER}/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases{name}");
+        let path = format!(
+            "/clusters/{GARDEN_CLUSTER}/apis/coordination.k8s.io/v1/namespaces/{}/leases{name}",
+            namespace::INSTANCES
+        );
         let request = http::Request::builder().method(Method::DELETE).uri(path).body(full(""));
         let request = request.map_err(|error| TransportError::Broken(error.to_string()))?;
         transport.send(request).await.map(drop)
@@ -183,7 +178,7 @@ impl Plugin for Gate {
 
     fn validate(&self, attributes: &mut Attributes<'_>, reads: &mut Reads<'_>) -> Result<(), Status> {
         let is_registration = attributes.is_main::<Lease>()
-            && attributes.namespace == NAMESPACE
+            && attributes.namespace == namespace::INSTANCES
             && *attributes.request.cluster == *GARDEN_CLUSTER
             && attributes.operation != Operation::Delete;
         if !is_registration {
@@ -198,7 +193,7 @@ impl Plugin for Gate {
             return Ok(());
         }
         reads.0.guard_collection(Lease::GROUP, Lease::PLURAL);
-        let all = reads.0.list_any(Lease::GROUP, Lease::PLURAL, Some(NAMESPACE));
+        let all = reads.0.list_any(Lease::GROUP, Lease::PLURAL, Some(namespace::INSTANCES));
         let all = all.iter().filter_map(|lease| lease.downcast_ref::<DynamicObject>()).map(|lease| &lease.metadata);
         match judge(&landscape(all, &name), &instance, self.0) {
             Decision::Starts | Decision::Waits => Ok(()),
@@ -208,7 +203,7 @@ impl Plugin for Gate {
                 status.details.get_or_insert_default().causes.push(StatusCause {
                     reason: "FieldValueForbidden".to_owned(),
                     message: refused.text,
-                    field: format!("metadata.annotations[{VERSION_ANNOTATION}]"),
+                    field: format!("metadata.annotations[{}]", annotation::COMPONENT_VERSION),
                 });
                 Err(status)
             }

@@ -4,13 +4,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use api::constants::annotation;
 use apimachinery::meta::{ObjectMeta, OwnerReference, Time};
 use apimachinery::resource::{group_version, read_into};
 use apimachinery::wire::api_type;
 use controller::discovery::ServedResource;
-use controller::{
-    Api, CLUSTER_ANNOTATION, Change, Error, Index, ListOptions, ObjectKey, Readable, Reflector, Store, decode,
-};
+use controller::{Api, Change, Error, Index, ListOptions, ObjectKey, Readable, Reflector, Store, decode};
 use process::Context;
 
 /// An object as far as its life and death go. Everything else is skipped when it is read, since every object of every
@@ -57,7 +56,7 @@ impl From<PartOfMetadata> for Node {
             ..ObjectMeta::default()
         };
         if let Some(cluster) = part.annotations.cluster {
-            metadata.annotations.insert(CLUSTER_ANNOTATION.to_owned(), cluster);
+            metadata.annotations.insert(annotation::CLUSTER.to_owned(), cluster);
         }
         Self { metadata }
     }

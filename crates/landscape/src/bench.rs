@@ -3,7 +3,10 @@
 
 use std::fmt;
 
+use api::constants::{operation_state, operation_type};
 use api::core::Shoot;
+use api::joined;
+use apimachinery::Resource;
 use bytes::Bytes;
 use chrono::TimeDelta;
 use clock::{Instant, TimerClass};
@@ -112,7 +115,9 @@ pub fn run(shoots: usize, days: u32, seed: u64, probe: &Probe<'_>) -> Result<Run
         }
         wait::for_count(&api, shoots, |shoot| {
             let operation = shoot.status.last_operation.as_ref();
-            operation.is_some_and(|operation| operation.r#type == "Create" && operation.state == "Succeeded")
+            operation.is_some_and(|operation| {
+                operation.r#type == operation_type::CREATE && operation.state == operation_state::SUCCEEDED
+            })
         })
         .await
     })?;
@@ -193,7 +198,7 @@ pub fn status_patches(reflectors: usize, patches: u32, probe: &Probe<'_>) -> Res
 pub fn appends(appends: u32, probe: &Probe<'_>) -> Appends {
     let log = MemoryLog::new();
     let actor = std::sync::Arc::new(eventlog::Actor::default());
-    let key = Key::new("garden", "core.gardener.cloud/shoots", "garden-demo", "local");
+    let key = Key::new("garden", joined!(Shoot::GROUP, "/", Shoot::PLURAL), "garden-demo", "local");
     let rest = Bytes::from("x".repeat(3000));
     let (before, began) = ((probe.resident)(), (probe.wall)());
     let mut at = Revision(0);

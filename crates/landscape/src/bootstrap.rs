@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What an operator gives a landscape before anybody uses it.
 
+use api::constants::{annotation, label, role};
 use api::core::ControllerRegistration;
 use api::core_v1::ControllerDeployment;
 use api::kubernetes::core::{Namespace, Secret};
@@ -31,8 +32,8 @@ pub async fn prepare_clusters(admin: &Context, options: &Options) -> Result<(), 
     }
     create(&Api::all(admin, GARDEN_CLUSTER), Namespace { metadata: named("garden"), ..Default::default() }).await?;
     let secrets = Api::namespaced(admin, GARDEN_CLUSTER, "garden");
-    create(&secrets, domain_secret("default-domain", DEFAULT_DOMAIN)).await?;
-    create(&secrets, domain_secret("internal-domain", "internal.sandbox.example.org")).await
+    create(&secrets, domain_secret(role::DEFAULT_DOMAIN, DEFAULT_DOMAIN)).await?;
+    create(&secrets, domain_secret(role::INTERNAL_DOMAIN, "internal.sandbox.example.org")).await
 }
 
 /// Creates the registrations of extensions.
@@ -62,9 +63,8 @@ fn domain_secret(role: &str, domain: &str) -> Secret {
     let text = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
     Secret {
         metadata: ObjectMeta {
-            labels: [text(("gardener.cloud/role", role))].into(),
-            annotations: [text(("dns.gardener.cloud/provider", "local")), text(("dns.gardener.cloud/domain", domain))]
-                .into(),
+            labels: [text((label::ROLE, role))].into(),
+            annotations: [text((annotation::DNS_PROVIDER, "local")), text((annotation::DNS_DOMAIN, domain))].into(),
             namespace: "garden".to_owned(),
             ..named(role)
         },

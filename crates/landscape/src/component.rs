@@ -5,6 +5,7 @@ use std::fmt;
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use api::constants::user;
 use process::{Context, Exit, Identity, Tasks, User};
 
 /// A component of a landscape.
@@ -49,12 +50,12 @@ impl Component {
     /// As whom its requests come.
     pub fn user(&self, version: &str) -> User {
         let (name, groups): (String, &[&str]) = match self {
-            Self::Apiserver => ("gardener.cloud:system:apiserver".to_owned(), &["system:masters"]),
+            Self::Apiserver => (user::APISERVER.to_owned(), &["system:masters"]),
             Self::KubeControllers => ("system:kube-controller-manager".to_owned(), &[]),
-            Self::ControllerManager => ("gardener.cloud:system:controller-manager".to_owned(), &[]),
-            Self::Scheduler => ("gardener.cloud:system:scheduler".to_owned(), &[]),
-            Self::Gardenlet(seed) => (format!("gardener.cloud:system:seed:{seed}"), &["gardener.cloud:system:seeds"]),
-            Self::ProviderLocal(seed) => (format!("gardener.cloud:system:extension:provider-local:{seed}"), &[]),
+            Self::ControllerManager => (user::CONTROLLER_MANAGER.to_owned(), &[]),
+            Self::Scheduler => (user::SCHEDULER.to_owned(), &[]),
+            Self::Gardenlet(seed) => (format!("{}{seed}", user::SEED_PREFIX), &[user::SEEDS]),
+            Self::ProviderLocal(seed) => (format!("{}{seed}", user::PROVIDER_LOCAL_PREFIX), &[]),
         };
         let groups = groups.iter().chain(&["system:authenticated"]).map(|group| Arc::from(*group)).collect();
         User { name: name.into(), groups, component: Some((self.name().into(), version.into())) }

@@ -6,6 +6,7 @@ use std::fmt;
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use api::constants::condition;
 use api::core::Seed;
 use chrono::{DateTime, TimeDelta, Utc};
 use clock::{Clock, Instant, Random};
@@ -90,8 +91,11 @@ impl Landscape {
         for seed in &self.options.seeds {
             let name = &seed.metadata.name;
             let ready = wait::for_object(&seeds, name, |seed| {
-                let is_ready =
-                    seed.status.conditions.iter().any(|c| c.r#type == "GardenletReady" && c.status == "True");
+                let is_ready = seed
+                    .status
+                    .conditions
+                    .iter()
+                    .any(|c| c.r#type == condition::SEED_GARDENLET_READY && c.status == "True");
                 let operation = seed.status.last_operation.as_ref();
                 is_ready && operation.is_some_and(|operation| operation.state == "Succeeded")
             });

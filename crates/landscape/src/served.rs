@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Whether a server answers what the log holds.
 
+use api::constants::namespace;
 use eventlog::{Key, Revision, Sections};
 use http_body_util::BodyExt;
 use process::Context;
@@ -26,7 +27,7 @@ pub(crate) async fn is_served(
     let body = response.into_body().collect().await.map_err(|error| failed(&error))?.to_bytes();
     let mut served: Value = serde_json::from_slice(&body).map_err(|error| failed(&error))?;
     // That somebody lives is in no log.
-    if &*key.resource == "coordination.k8s.io/leases" && &*key.namespace == host::heartbeats::NAMESPACE {
+    if &*key.resource == "coordination.k8s.io/leases" && &*key.namespace == namespace::SEED_LEASE {
         for lease in [&mut stored, &mut served] {
             lease["spec"].as_object_mut().map(|spec| spec.remove("renewTime"));
         }

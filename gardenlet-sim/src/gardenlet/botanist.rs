@@ -18,6 +18,7 @@ pub(crate) mod worker;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use api::constants::{annotation, label, role};
 use api::core::{CloudProfileSpec, ControllerRegistration, Project, Seed, Shoot};
 use api::kubernetes::core::Namespace;
 use api::terrarium::Fault;
@@ -226,28 +227,27 @@ impl Botanist {
         let backup_provider = self.seed.spec.backup.as_ref().map_or(seed_provider, |backup| &backup.provider);
         let mut metadata = ObjectMeta::named("", &self.technical_id);
         let mut label = |key: &str, value: &str| metadata.labels.insert(key.to_owned(), value.to_owned());
-        label("gardener.cloud/role", "shoot");
-        label("seed.gardener.cloud/provider", seed_provider);
-        label("shoot.gardener.cloud/provider", &spec.provider.r#type);
-        label("backup.gardener.cloud/provider", backup_provider);
+        label(label::ROLE, role::SHOOT);
+        label(label::SEED_PROVIDER, seed_provider);
+        label(label::SHOOT_PROVIDER, &spec.provider.r#type);
+        label(label::BACKUP_PROVIDER, backup_provider);
         if let Some(network) = spec.networking.as_ref().and_then(|networking| networking.r#type.as_deref()) {
-            label("networking.shoot.gardener.cloud/provider", network);
+            label(label::SHOOT_NETWORKING_PROVIDER, network);
         }
         for extension in self.wanted_extensions() {
-            label(&format!("extensions.gardener.cloud/{}", extension.spec.r#type), "true");
+            label(&format!("{}{}", label::EXTENSION_PREFIX, extension.spec.r#type), "true");
         }
-        label("pod-security.kubernetes.io/enforce", "privileged");
-        label("high-availability-config.resources.gardener.cloud/consider", "true");
+        label(label::POD_SECURITY_ENFORCE, "privileged");
+        label(label::HIGH_AVAILABILITY_CONSIDER, "true");
         let failure_tolerance = spec
             .control_plane
             .as_ref()
             .and_then(|control_plane| control_plane.high_availability.as_ref())
             .map(|high_availability| high_availability.failure_tolerance.r#type.clone());
-        metadata.annotations.insert("shoot.gardener.cloud/uid".to_owned(), self.shoot.status.uid.clone());
-        metadata.annotations.insert(
-            "high-availability-config.resources.gardener.cloud/failure-tolerance-type".to_owned(),
-            failure_tolerance.unwrap_or_default(),
-        );
+        metadata.annotations.insert(annotation::SHOOT_UID.to_owned(), self.shoot.status.uid.clone());
+        metadata
+            .annotations
+            .insert(annotation::FAILURE_TOLERANCE_TYPE.to_owned(), failure_tolerance.unwrap_or_default());
         let namespace = Namespace { metadata, ..Namespace::default() };
         self.apply(&self.gardenlet.seed(""), &namespace).await?;
         Ok(())

@@ -7,18 +7,17 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use api::constants::{annotation, condition, label, operation_state};
 use api::core::{Condition, Shoot};
 use apimachinery::meta::Time;
 use chrono::{DateTime, Utc};
 use controller::{Controller, Error, Index, ObjectKey, Requeue};
 use domain::care::conditions::{self, Finding, judge};
 use domain::care::{components, constraints, nodes};
-use domain::last_operation::SUCCEEDED;
 use domain::reconcile::is_hibernation_enabled;
 use domain::worker_pool;
 
 use super::botanist::components::{daemon_set_state, deployment_state, required_deployments, stateful_set_state};
-use super::readiness::GARDENER_VERSION_ANNOTATION;
 use super::shared::Gardenlet;
 use super::shoot::responsible_seed;
 
@@ -100,7 +99,7 @@ async fn pass(
 ///
 /// Source: ShootPredicate in pkg/gardenlet/controller/shoot/care/add.go @ v1.120.0.
 fn has_succeeded_since(shoot: &Shoot, judged: DateTime<Utc>) -> bool {
-    let last = shoot.status.last_operation.as_ref().filter(|operation| operation.state == SUCCEEDED);
+    let last = shoot.status.last_operation.as_ref().filter(|operation| operation.state == operation_state::SUCCEEDED);
     last.is_some_and(|operation| operation.last_update_time.0.timestamp() >= judged.timestamp())
 }
 
@@ -168,10 +167,10 @@ impl Findings {
 
     fn of_type(&self, type_: &str) -> &Finding {
         match type_ {
-            conditions::API_SERVER_AVAILABLE => &self.api_server,
-            conditions::CONTROL_PLANE_HEALTHY => &self.control_plane,
-            conditions::OBSERVABILITY_COMPONENTS_HEALTHY => &self.observability,
-            conditions::EVERY_NODE_READY => &self.nodes,
+            condition::API_SERVER_AVAILABLE => &self.api_server,
+            condition::CONTROL_PLANE_HEALTHY => &self.control_plane,
+            condition::OBSERVABILITY_COMPONENTS_HEALTHY => &self.observability,
+            condition::EVERY_NODE_READY => &self.nodes,
             _ => &self.system_components,
         }
     }
@@ -210,14 +209,14 @@ impl Findings {
             .deployments
             .list_in(technical_id, "kube-system")
             .iter()
-            .filter(|each| each.metadata.annotations.contains_key(GARDENER_VERSION_ANNOTATION))
+            .filter(|each| each.metadata.annotations.contains_key(annotation::GARDENER_VERSION))
             .map(|each| deployment_state(each))
             .collect();
         let tunnel = system.iter().find(|each| each.name == "vpn-shoot").cloned();
         let sets = stores.daemon_sets.list_in(technical_id, "kube-system");
         system.extend(
             sets.iter()
-                .filter(|each| each.metadata.annotations.contains_key(GARDENER_VERSION_ANNOTATION))
+                .filter(|each| each.metadata.annotations.contains_key(annotation::GARDENER_VERSION))
                 .map(|each| daemon_set_state(each)),
         );
         Self {
@@ -254,7 +253,7 @@ fn every_node_ready(gardenlet: &Gardenlet, shoot: &Shoot) -> Finding {
         .iter()
         .map(|node| nodes::Node {
             name: node.metadata.name.clone(),
-            pool: node.metadata.label("worker.gardener.cloud/pool").unwrap_or_default().to_owned(),
+            pool: node.metadata.label(label::WORKER_POOL).unwrap_or_default().to_owned(),
             is_cordoned: node.spec.unschedulable,
             kubelet_version: node.status.node_info.kubelet_version.clone(),
             conditions: node

@@ -5,10 +5,10 @@
 
 use std::sync::Arc;
 
+use api::constants::{annotation, operation};
 use api::core::Shoot;
 use api::extensions::Worker;
 use controller::{Change, Controller, Error, Index, ObjectKey, Requeue};
-use domain::annotations;
 use domain::in_place::{self, Operation};
 
 use super::shared::{Gardenlet, care_key};
@@ -68,9 +68,9 @@ pub(crate) async fn settle_operation(gardenlet: &Gardenlet, shoot: Shoot) -> Res
         let mut new = present.clone();
         match in_place::operation_after(&present) {
             Operation::Keep => return Ok(()),
-            Operation::Remove => new.metadata.annotations.remove(annotations::OPERATION),
+            Operation::Remove => new.metadata.annotations.remove(annotation::OPERATION),
             Operation::Reconcile => {
-                new.metadata.annotations.insert(annotations::OPERATION.to_owned(), "reconcile".to_owned())
+                new.metadata.annotations.insert(annotation::OPERATION.to_owned(), operation::RECONCILE.to_owned())
             }
         };
         match api.update(&present, &new).await {

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use api::constants::{condition, finalizer};
 use api::core::ControllerInstallation;
 use apimachinery::meta::Time;
 use controller::{Controller, Error, ObjectKey, Requeue, Store};
@@ -12,15 +13,27 @@ use domain::care::conditions::{initial, updated};
 
 use super::shared::Gardenlet;
 
-/// Finalizer that gardenlet sets.
-const FINALIZER: &str = "core.gardener.cloud/controllerinstallation";
-
 /// Type, status, reason and message of the conditions of an extension that works.
 const CONDITIONS: [(&str, &str, &str, &str); 4] = [
-    ("Valid", "True", "RegistrationValid", "chart could be rendered successfully."),
-    ("Installed", "True", "InstallationSuccessful", "The controller was successfully installed in the seed cluster."),
-    ("Healthy", "True", "ControllerHealthy", "The controller running in the seed cluster is healthy."),
-    ("Progressing", "False", "ControllerRolledOut", "The controller has been rolled out successfully."),
+    (condition::INSTALLATION_VALID, "True", "RegistrationValid", "chart could be rendered successfully."),
+    (
+        condition::INSTALLATION_INSTALLED,
+        "True",
+        "InstallationSuccessful",
+        "The controller was successfully installed in the seed cluster.",
+    ),
+    (
+        condition::INSTALLATION_HEALTHY,
+        "True",
+        "ControllerHealthy",
+        "The controller running in the seed cluster is healthy.",
+    ),
+    (
+        condition::INSTALLATION_PROGRESSING,
+        "False",
+        "ControllerRolledOut",
+        "The controller has been rolled out successfully.",
+    ),
 ];
 
 /// Runs the controller until the component stops.
@@ -45,16 +58,16 @@ pub(crate) async fn run(gardenlet: Arc<Gardenlet>) {
 async fn pass(gardenlet: &Gardenlet, store: &Store<ControllerInstallation>, key: &ObjectKey) -> Result<Requeue, Error> {
     let Some(installation) = store.get(key) else { return Ok(Requeue::OnChange) };
     let api = gardenlet.garden::<ControllerInstallation>("");
-    let has_finalizer = installation.metadata.has_finalizer(FINALIZER);
+    let has_finalizer = installation.metadata.has_finalizer(finalizer::CONTROLLER_INSTALLATION);
     let is_going = installation.metadata.is_being_deleted();
     if is_going || !has_finalizer {
         if is_going != has_finalizer {
             return Ok(Requeue::OnChange);
         }
         let mut new = (*installation).clone();
-        new.metadata.finalizers.retain(|finalizer| finalizer != FINALIZER);
+        new.metadata.finalizers.retain(|finalizer| finalizer != finalizer::CONTROLLER_INSTALLATION);
         if !is_going {
-            new.metadata.finalizers.push(FINALIZER.to_owned());
+            new.metadata.finalizers.push(finalizer::CONTROLLER_INSTALLATION.to_owned());
         }
         api.update(&installation, &new).await?;
         return Ok(Requeue::OnChange);

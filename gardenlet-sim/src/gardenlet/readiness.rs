@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use api::constants::{annotation, label};
 use api::kubernetes::apps::{DaemonSet, Deployment, StatefulSet};
 use api::kubernetes::core::Node;
 use apimachinery::Resource;
@@ -17,9 +18,6 @@ use serde_json::{Value, json};
 
 use super::shared::Gardenlet;
 use super::timing::{self, Parameter};
-
-/// Annotation of every object that stands for a component: the Gardener version that wrote it.
-pub(crate) const GARDENER_VERSION_ANNOTATION: &str = "terrarium.dev/gardener-version";
 
 /// A kind of workload.
 pub(crate) trait Component: Resource {
@@ -118,7 +116,7 @@ fn is_ours(key: &ObjectKey, seed_cluster: &str) -> bool {
 
 /// Whether an object stands for a component.
 fn is_component<K: Resource>(object: &K) -> bool {
-    object.metadata().annotations.contains_key(GARDENER_VERSION_ANNOTATION)
+    object.metadata().annotations.contains_key(annotation::GARDENER_VERSION)
 }
 
 /// How many nodes a DaemonSet of a shoot is meant for: kube-proxy's is for one pool and version.
@@ -129,8 +127,8 @@ pub(crate) fn nodes_of(gardenlet: &Gardenlet, set: &DaemonSet, cluster: &str) ->
         .iter()
         .filter(|node| {
             let label = |key: &str| node.metadata.label(key).unwrap_or_default();
-            let pool = label("worker.gardener.cloud/pool");
-            let version = label("worker.gardener.cloud/kubernetes-version");
+            let pool = label(label::WORKER_POOL);
+            let version = label(label::WORKER_KUBERNETES_VERSION);
             !name.starts_with("kube-proxy-") || name == format!("kube-proxy-{pool}-v{version}")
         })
         .count()
@@ -179,8 +177,7 @@ pub(crate) async fn run<K: Kept>(
     if follows_nodes {
         let sets = store.clone();
         controller.watch_store(&gardenlet.stores.nodes, move |change| {
-            let version =
-                |node: &Node| node.metadata.label("worker.gardener.cloud/kubernetes-version").map(str::to_owned);
+            let version = |node: &Node| node.metadata.label(label::WORKER_KUBERNETES_VERSION).map(str::to_owned);
             if !change.differs(version) && change.old.is_some() && change.new.is_some() {
                 return Vec::new();
             }

@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use api::constants::{condition, finalizer, label, namespace, role};
 use api::core::{Condition, LastOperation, Seed};
 use api::kubernetes::coordination::{Lease, LeaseSpec};
 use api::kubernetes::core::{ConfigMap, Namespace};
@@ -21,11 +22,9 @@ use domain::care::conditions::{initial, set_progressing, updated};
 use process::Context;
 
 use super::Options;
-use super::shared::{FINALIZER, GARDEN, Gardenlet, RUNTIME, garden_key};
+use super::shared::{GARDEN, Gardenlet, RUNTIME, garden_key};
 use super::shoot::responsible_seed;
 
-/// Namespace of the Leases with which gardenlets show that they live.
-const LEASE_NAMESPACE: &str = "gardener-system-seed-lease";
 /// How long a gardenlet waits for the namespace of its Seed.
 const NAMESPACE_PATIENCE: TimeDelta = TimeDelta::seconds(5);
 /// `leaseResyncSeconds`
@@ -40,9 +39,9 @@ pub(crate) async fn register(context: &Context, options: &Options) -> Result<(),
     };
     seed.metadata.labels.clone_from(&options.seed_template.metadata.labels);
     seed.metadata.annotations.clone_from(&options.seed_template.metadata.annotations);
-    seed.metadata.labels.insert("gardener.cloud/role".to_owned(), "seed".to_owned());
+    seed.metadata.labels.insert(label::ROLE.to_owned(), role::SEED.to_owned());
     let stored = Api::<Seed>::all(context, GARDEN).create_or_update(&seed).await?;
-    await_namespace(context, &format!("seed-{}", options.seed_name)).await;
+    await_namespace(context, &format!("{}{}", namespace::SEED_PREFIX, options.seed_name)).await;
     ensure_lease(context, &stored).await
 }
 
@@ -66,13 +65,13 @@ async fn await_namespace(context: &Context, name: &str) {
 
 /// The Lease exists from the start; its renewals are derived when it is read.
 async fn ensure_lease(context: &Context, seed: &Seed) -> Result<(), Error> {
-    let leases = Api::<Lease>::namespaced(context, GARDEN, LEASE_NAMESPACE);
-    let namespace = Namespace { metadata: ObjectMeta::named("", LEASE_NAMESPACE), ..Namespace::default() };
+    let leases = Api::<Lease>::namespaced(context, GARDEN, namespace::SEED_LEASE);
+    let namespace = Namespace { metadata: ObjectMeta::named("", namespace::SEED_LEASE), ..Namespace::default() };
     match Api::<Namespace>::all(context, GARDEN).create(&namespace).await {
         Err(error) if !error.is_already_exists() => return Err(error),
         _ => {}
     }
-    let mut metadata = ObjectMeta::named(LEASE_NAMESPACE, &seed.metadata.name);
+    let mut metadata = ObjectMeta::named(namespace::SEED_LEASE, &seed.metadata.name);
     metadata.owner_references = vec![OwnerReference {
         api_version: Seed::api_version(),
         kind: Seed::KIND.to_owned(),
@@ -142,9 +141,9 @@ async fn reconcile(gardenlet: &Gardenlet, seed: &Seed) -> Result<Seed, Error> {
     let api = gardenlet.garden::<Seed>("");
     let now = Time::from_instant(gardenlet.context.clock.now());
     let mut seed = seed.clone();
-    if !seed.metadata.has_finalizer(FINALIZER) {
+    if !seed.metadata.has_finalizer(finalizer::GARDENER) {
         let mut new = seed.clone();
-        new.metadata.finalizers.push(FINALIZER.to_owned());
+        new.metadata.finalizers.push(finalizer::GARDENER.to_owned());
         seed = api.update(&seed, &new).await?;
     }
     let cluster = Api::<Cluster>::all(&gardenlet.context, RUNTIME).get_opt(&gardenlet.seed_cluster).await?;
@@ -191,8 +190,8 @@ async fn care(gardenlet: &Gardenlet, seed: &Seed) -> Result<(), Error> {
     let now = Time::from_instant(gardenlet.context.clock.now());
     let mut new = seed.clone();
     for (type_, reason, message) in [
-        ("GardenletReady", "GardenletReady", "Gardenlet is posting ready status."),
-        ("SeedSystemComponentsHealthy", "SystemComponentsRunning", "All system components are healthy."),
+        (condition::SEED_GARDENLET_READY, condition::SEED_GARDENLET_READY, "Gardenlet is posting ready status."),
+        (condition::SEED_SYSTEM_COMPONENTS_HEALTHY, "SystemComponentsRunning", "All system components are healthy."),
     ] {
         let set = |old: &Condition| updated(old, "True", reason, message, &[], now);
         match new.status.conditions.iter_mut().find(|condition| condition.r#type == type_) {
@@ -206,7 +205,7 @@ async fn care(gardenlet: &Gardenlet, seed: &Seed) -> Result<(), Error> {
 
 /// A Seed goes when nothing refers to it any more.
 async fn delete(gardenlet: &Gardenlet, seed: &Seed) -> Result<Requeue, Error> {
-    if !seed.metadata.has_finalizer(FINALIZER) {
+    if !seed.metadata.has_finalizer(finalizer::GARDENER) {
         return Ok(Requeue::OnChange);
     }
     let shoots: Vec<String> = gardenlet
@@ -226,7 +225,7 @@ async fn delete(gardenlet: &Gardenlet, seed: &Seed) -> Result<Requeue, Error> {
         return Ok(Requeue::OnChange);
     }
     let mut new = seed.clone();
-    new.metadata.finalizers.retain(|finalizer| finalizer != FINALIZER);
+    new.metadata.finalizers.retain(|finalizer| finalizer != finalizer::GARDENER);
     gardenlet.garden::<Seed>("").update(seed, &new).await?;
     Ok(Requeue::OnChange)
 }

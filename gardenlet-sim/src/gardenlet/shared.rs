@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use api::constants::label;
 use api::core::{
     CloudProfile, ControllerInstallation, ControllerRegistration, Gardener, NamespacedCloudProfile, Project, Seed,
     Shoot,
@@ -28,8 +29,6 @@ use super::botanist::credentials::Credentials;
 pub(crate) const GARDEN: &str = "garden";
 /// Name of the cluster in which clusters are objects.
 pub(crate) const RUNTIME: &str = "runtime";
-/// Finalizer that says that gardenlet must agree.
-pub(crate) const FINALIZER: &str = "gardener";
 
 /// One gardenlet.
 #[derive(Debug)]
@@ -212,7 +211,7 @@ impl Stores {
         let seed = seed_cluster.as_str();
         let shoots = {
             let options = ListOptions {
-                label_selector: format!("name.seed.gardener.cloud/{}=true", options.seed_name),
+                label_selector: format!("{}{}=true", label::SEED_NAME_PREFIX, options.seed_name),
                 ..ListOptions::default()
             };
             let signals = signals.clone();

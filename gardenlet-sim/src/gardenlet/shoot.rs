@@ -8,15 +8,16 @@ mod operation;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use api::constants::{condition, finalizer, operation_state};
 use api::core::{Seed, Shoot};
 use apimachinery::meta::Time;
 use chrono::{DateTime, TimeDelta, Utc};
 use controller::{Controller, Error, ObjectKey, Patch, Requeue};
-use domain::last_operation::{OperationType, PROCESSING};
+use domain::last_operation::OperationType;
 use domain::reconcile::{self, Enqueue, GardenletSettings, NextSync};
 use serde_json::json;
 
-use super::shared::{FINALIZER, Gardenlet};
+use super::shared::Gardenlet;
 
 /// How long a Shoot is put back while its Seed is not ready for this gardenlet.
 const SEED_NOT_READY: TimeDelta = TimeDelta::seconds(15);
@@ -136,7 +137,7 @@ pub(crate) fn seed_problem(seed: &Seed, identity: &api::core::Gardener) -> Optio
             seed.status.observed_generation, seed.metadata.generation
         ));
     }
-    for type_ in ["GardenletReady", "SeedSystemComponentsHealthy"] {
+    for type_ in [condition::SEED_GARDENLET_READY, condition::SEED_SYSTEM_COMPONENTS_HEALTHY] {
         match seed.status.conditions.iter().find(|condition| condition.r#type == type_) {
             None => return Some(format!("condition \"{type_}\" is missing")),
             Some(condition) if condition.status != "True" => {
@@ -155,7 +156,11 @@ pub(crate) fn seed_problem(seed: &Seed, identity: &api::core::Gardener) -> Optio
 pub(crate) async fn abort_stuck_operations(gardenlet: &Gardenlet) -> Result<(), Error> {
     for shoot in gardenlet.stores.shoots.list() {
         let is_ours = responsible_seed(&shoot) == Some(gardenlet.options.seed_name.as_str());
-        let is_stuck = shoot.status.last_operation.as_ref().is_some_and(|operation| operation.state == PROCESSING);
+        let is_stuck = shoot
+            .status
+            .last_operation
+            .as_ref()
+            .is_some_and(|operation| operation.state == operation_state::PROCESSING);
         if is_ours && is_stuck {
             let patch = Patch::Merge(json!({ "status": { "lastOperation": { "state": "Aborted" } } }));
             let api = gardenlet.garden::<Shoot>(&shoot.metadata.namespace);
@@ -170,11 +175,11 @@ pub(crate) async fn abort_stuck_operations(gardenlet: &Gardenlet) -> Result<(), 
 
 /// Adds the finalizer, if it is missing.
 async fn ensure_finalizer(gardenlet: &Gardenlet, shoot: &Shoot) -> Result<(), Error> {
-    if shoot.metadata.has_finalizer(FINALIZER) {
+    if shoot.metadata.has_finalizer(finalizer::GARDENER) {
         return Ok(());
     }
     let mut new = shoot.clone();
-    new.metadata.finalizers.push(FINALIZER.to_owned());
+    new.metadata.finalizers.push(finalizer::GARDENER.to_owned());
     gardenlet.garden::<Shoot>(&shoot.metadata.namespace).update(shoot, &new).await?;
     Ok(())
 }

@@ -6,6 +6,7 @@ mod actuate;
 use std::future::Future;
 use std::sync::Arc;
 
+use api::constants::{annotation, finalizer, operation, operation_state, operation_type};
 use api::core::{LastError, LastOperation};
 use api::extensions::{
     BackupBucket, BackupEntry, ContainerRuntime, ControlPlane, DNSRecord, Extension as ExtensionResource,
@@ -19,9 +20,6 @@ use domain::rollout::Parameter;
 
 use super::ledger::{Draft, Ledger};
 use super::provider::Provider;
-
-/// Annotation by which gardenlet asks for an operation.
-pub(super) const OPERATION_ANNOTATION: &str = "gardener.cloud/operation";
 
 /// What the extension kinds have in common.
 pub(super) trait Extension: Resource {
@@ -91,7 +89,7 @@ macro_rules! actuated {
 }
 
 fn fixed(name: &str) -> String {
-    format!("extensions.gardener.cloud/{name}")
+    format!("{}{name}", finalizer::EXTENSION_PREFIX)
 }
 
 extension!(Infrastructure, "Infrastructure", |_| fixed("infrastructure"), ExtensionInfrastructure;
@@ -140,8 +138,8 @@ pub(super) fn has_work<K: Extension>(object: &K) -> bool {
     if metadata.is_being_deleted() {
         return metadata.has_finalizer(&object.finalizer());
     }
-    match metadata.annotation(OPERATION_ANNOTATION) {
-        Some("reconcile" | "restore") => true,
+    match metadata.annotation(annotation::OPERATION) {
+        Some(operation::RECONCILE | operation::RESTORE) => true,
         Some(_) => false,
         None => object.last_operation().is_none_or(|operation| operation.state != "Succeeded"),
     }
@@ -194,13 +192,13 @@ pub(super) async fn begin<K: Extension>(
     let type_ = operation_type(object.metadata(), object.last_operation());
     let finalizer = object.finalizer();
     let is_ordered =
-        !object.metadata().is_being_deleted() && object.metadata().annotations.contains_key(OPERATION_ANNOTATION);
+        !object.metadata().is_being_deleted() && object.metadata().annotations.contains_key(annotation::OPERATION);
     let needs_finalizer = !object.metadata().is_being_deleted() && !object.metadata().has_finalizer(&finalizer);
     let is_running = object.last_operation().is_some_and(|operation| {
         matches!(operation.state.as_str(), "Processing" | "Error") && operation.r#type == type_
     });
     if is_ordered || !is_running {
-        let verb = if type_ == "Delete" { "Deleting" } else { "Reconciling" };
+        let verb = if type_ == operation_type::DELETE { "Deleting" } else { "Reconciling" };
         let description = match K::NOUN {
             noun @ "Extension resource" => format!("{verb} {noun}"),
             noun => format!("{verb} the {noun}"),
@@ -209,7 +207,7 @@ pub(super) async fn begin<K: Extension>(
         draft.save(ledger, api, cluster).await?;
     }
     if is_ordered {
-        draft.edit().metadata_mut().annotations.remove(OPERATION_ANNOTATION);
+        draft.edit().metadata_mut().annotations.remove(annotation::OPERATION);
     }
     if needs_finalizer {
         draft.edit().metadata_mut().finalizers.push(finalizer);
@@ -249,12 +247,16 @@ fn operation(type_: &str, state: &str, progress: i32, description: String, now: 
 
 /// Source: pkg/apis/core/v1beta1/helper (`ComputeOperationType`) @ v1.120.0.
 fn operation_type(metadata: &ObjectMeta, last: Option<&LastOperation>) -> String {
-    let type_ = match (metadata.annotation(OPERATION_ANNOTATION), last) {
-        _ if metadata.is_being_deleted() => "Delete",
-        (Some("restore"), _) => "Restore",
-        (_, None) => "Create",
-        (_, Some(last)) if last.r#type == "Create" && last.state != "Succeeded" => "Create",
-        (_, Some(last)) if last.r#type == "Restore" && last.state != "Succeeded" => "Restore",
+    let type_ = match (metadata.annotation(annotation::OPERATION), last) {
+        _ if metadata.is_being_deleted() => operation_type::DELETE,
+        (Some(operation::RESTORE), _) => operation_type::RESTORE,
+        (_, None) => operation_type::CREATE,
+        (_, Some(last)) if last.r#type == operation_type::CREATE && last.state != operation_state::SUCCEEDED => {
+            operation_type::CREATE
+        }
+        (_, Some(last)) if last.r#type == operation_type::RESTORE && last.state != operation_state::SUCCEEDED => {
+            operation_type::RESTORE
+        }
         _ => "Reconcile",
     };
     type_.to_owned()

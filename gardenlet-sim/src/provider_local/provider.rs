@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use api::constants::{label, role};
 use api::core::Shoot;
 use api::extensions::Cluster;
 use api::kubernetes::core::{Node, Secret};
@@ -19,7 +20,7 @@ use super::Options;
 use super::ledger::Ledger;
 
 /// Label of the Secrets that hold operating system configurations, in `kube-system` of a shoot.
-const OPERATING_SYSTEM_CONFIGS: &str = "gardener.cloud/role=operating-system-config";
+const OPERATING_SYSTEM_CONFIGS: &str = api::joined!(label::ROLE, "=", role::OPERATING_SYSTEM_CONFIG);
 
 /// Shoots by technical ID, with the version of the Cluster that each was read from.
 type Shoots = BTreeMap<String, (u64, Arc<Shoot>)>;

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use api::constants::{annotation, label};
 use api::core::Shoot;
 use api::extensions::{InPlaceUpdatesWorkerStatus, Worker};
 use api::kubernetes::core::Secret;
@@ -14,7 +15,6 @@ use controller::{Controller, Error, ListOptions, ObjectKey, Requeue, Store};
 use domain::rollout::replicas::Situation;
 use domain::rollout::wanted::{self, Wanted};
 use domain::rollout::worker_wait::{self, Awaited, Wait};
-use domain::rollout::{FORCE_DELETION_LABEL, POOL_LABEL};
 use domain::worker_pool::{HashInputs, UpdateStrategy};
 
 use super::extensions::{self, Extension, has_work};
@@ -81,7 +81,7 @@ async fn reconcile(
     let Some(stored) = ledger.get(key).filter(|object| has_work(&**object)) else { return Ok(Requeue::OnChange) };
     let api = provider.seed_api::<Worker>(&key.namespace);
     let now = provider.context.clock.now();
-    let is_ordered = stored.metadata.annotations.contains_key(extensions::OPERATION_ANNOTATION);
+    let is_ordered = stored.metadata.annotations.contains_key(annotation::OPERATION);
     let mut draft = Draft::new(stored);
     extensions::begin(&mut draft, ledger, &api, &key.cluster, now).await?;
     if is_ordered {
@@ -142,7 +142,7 @@ async fn deploy_classes(provider: &Provider, wanted: &[Wanted<'_>]) -> Result<()
             continue;
         }
         let mut metadata = ObjectMeta::named(namespace, &class.metadata.name);
-        metadata.labels.insert("gardener.cloud/purpose".to_owned(), "machineclass".to_owned());
+        metadata.labels.insert(label::PURPOSE.to_owned(), "machineclass".to_owned());
         let user_data = format!("#!/bin/bash\n# {}\n", wanted.pool.user_data_secret_ref.name);
         let data = BTreeMap::from([("userData".to_owned(), ByteString(user_data.into_bytes()))]);
         let secret = Secret { metadata, data, r#type: "Opaque".to_owned(), ..Secret::default() };
@@ -286,7 +286,7 @@ async fn force_deletion(provider: &Provider, namespace: &str) -> Result<(), Erro
     let api = provider.seed_api::<Machine>(namespace);
     for machine in provider.machines.list_in(&provider.seed, namespace) {
         let mut new = (*machine).clone();
-        new.metadata.labels.insert(FORCE_DELETION_LABEL.to_owned(), "True".to_owned());
+        new.metadata.labels.insert(label::MACHINE_FORCE_DELETION.to_owned(), "True".to_owned());
         provider.machines.save(&api, &provider.seed, &machine, &new).await?;
     }
     Ok(())
@@ -306,7 +306,7 @@ fn record_in_place_hashes(provider: &Provider, draft: &mut Draft<Worker>, shoot:
         let is_reached = strategy == UpdateStrategy::AutoInPlaceUpdate
             || deployments
                 .iter()
-                .filter(|deployment| deployment.metadata.label(POOL_LABEL) == Some(&pool.name))
+                .filter(|deployment| deployment.metadata.label(label::WORKER_POOL) == Some(&pool.name))
                 .all(|deployment| deployment.status.updated_replicas >= deployment.status.replicas);
         let hash = if is_reached {
             Some(HashInputs::of_extension_pool(shoot, pool).in_place_pool_hash())

@@ -6,6 +6,9 @@
 //! Source: docs/usage/shoot/{shoot_maintenance,shoot_updates,shoot_versions}.md, docs/deployment/version_skew_policy.md
 //! @ v1.120.0.
 
+use api::constants::{annotation, operation, task, update_strategy};
+use api::joined;
+
 use super::words::{Word, word};
 
 const SHOOT: &str = "field of a Shoot";
@@ -41,7 +44,7 @@ pub(super) const FIELDS: &[Word] = &[
     word(&["status.inPlaceUpdates.pendingWorkerUpdates.autoInPlaceUpdate"], STATUS, "pending worker pools with update strategy AutoInPlaceUpdate", "by gardenlet", "nothing: nodes are updated one after the other"),
     word(&["status.inPlaceUpdates.pendingWorkerUpdates.manualInPlaceUpdate"], STATUS, "pending worker pools with update strategy ManualInPlaceUpdate", "by gardenlet", "label nodes with node.machine.sapcloud.io/selected-for-update=true"),
     word(&["status.credentials.rotation.certificateAuthorities.lastInitiationTime", "status.credentials.rotation.serviceAccountKey.lastInitiationTime"], STATUS, "when a rotation was begun last; a new instant replaces the nodes of each pool that is not in pendingWorkersRollouts", "by gardenlet, when a rotation begins", "nothing"),
-    word(&["status.credentials.rotation.certificateAuthorities.pendingWorkersRollouts", "status.credentials.rotation.serviceAccountKey.pendingWorkersRollouts"], STATUS, "worker pools whose nodes the rotation has still to replace", "by gardenlet, in a rotation that began without roll-out of workers", "gardener.cloud/operation=rotate-rollout-workers=POOL,…"),
+    word(&["status.credentials.rotation.certificateAuthorities.pendingWorkersRollouts", "status.credentials.rotation.serviceAccountKey.pendingWorkersRollouts"], STATUS, "worker pools whose nodes the rotation has still to replace", "by gardenlet, in a rotation that began without roll-out of workers", joined!(annotation::OPERATION, "=", operation::ROTATE_ROLLOUT_WORKERS, "=POOL,…")),
     word(&["spec.kubernetes.version"], SHOOT, "Kubernetes version of the control plane, and of worker pools without their own; a new minor replaces or updates nodes, a new patch restarts kubelets", "by the Shoot's owner, or by maintenance", "`terrarium versions` shows what is offered"),
     word(&["spec.provider.workers[].kubernetes.version"], SHOOT, "Kubernetes version of a worker pool; left out: the control plane's", "by the Shoot's owner, or by maintenance", "it may be behind the control plane's, never before it"),
     word(&["spec.provider.workers[].machine.image.version", "spec.provider.workers[].machine.image.name"], SHOOT, "machine image of a worker pool; a change replaces its nodes, or updates them in place where only the version changes", "by the Shoot's owner, or by maintenance (the version)", "`terrarium versions` shows what is offered"),
@@ -54,9 +57,9 @@ pub(super) const FIELDS: &[Word] = &[
     word(&["patch"], IMAGES, "to the latest patch of the minor; forced from the latest one: to the next minor that has a version", OPERATOR, "nothing"),
     word(&["minor"], IMAGES, "to the latest version of the major; forced from the latest one: to the next major that has a version", OPERATOR, "nothing"),
     word(&["major"], IMAGES, "to the latest version of all; if that has expired, a forced update fails", OPERATOR, "offer a version that has not expired, or let pools move to another image"),
-    word(&["AutoRollingUpdate"], STRATEGY, "nodes are replaced one after the other, at most maxSurge more and maxUnavailable fewer than wanted at a time", "by the Shoot's owner; the default", "nothing"),
-    word(&["AutoInPlaceUpdate"], STRATEGY, "nodes are drained and updated one after the other without being replaced; with maxSurge above 0 so many are replaced nevertheless", "by the Shoot's owner, with feature gate InPlaceNodeUpdates", "nothing"),
-    word(&["ManualInPlaceUpdate"], STRATEGY, "nodes become candidates, and each is drained and updated when its user selects it", "by the Shoot's owner, with feature gate InPlaceNodeUpdates",
+    word(&[update_strategy::ROLLING], STRATEGY, "nodes are replaced one after the other, at most maxSurge more and maxUnavailable fewer than wanted at a time", "by the Shoot's owner; the default", "nothing"),
+    word(&[update_strategy::AUTO_IN_PLACE], STRATEGY, "nodes are drained and updated one after the other without being replaced; with maxSurge above 0 so many are replaced nevertheless", "by the Shoot's owner, with feature gate InPlaceNodeUpdates", "nothing"),
+    word(&[update_strategy::MANUAL_IN_PLACE], STRATEGY, "nodes become candidates, and each is drained and updated when its user selects it", "by the Shoot's owner, with feature gate InPlaceNodeUpdates",
         "label nodes with node.machine.sapcloud.io/selected-for-update=true"),
     word(&["spec.provider.workers[].maxSurge"], SHOOT, "how many nodes more than wanted a roll-out may have; a number or a percentage", OWNER, "0 only with maxUnavailable above 0"),
     word(&["spec.provider.workers[].maxUnavailable"], SHOOT, "how many nodes fewer than wanted a roll-out may leave", OWNER, "0 only with maxSurge above 0"),
@@ -82,10 +85,10 @@ pub(super) const FIELDS: &[Word] = &[
     word(&["rolling"], "what a change does to nodes", "each node is replaced by a new one", "by machine-controller-manager, within maxSurge and maxUnavailable", "`terrarium status --rollouts` shows how far it is"),
     word(&["kubeletRestart"], "what a change does to nodes", "nodes stay, and their kubelets restart", "by gardener-node-agent, for a new patch of Kubernetes", "nothing"),
     word(&["hibernated"], "state of a Shoot", "it has no nodes, and its control plane is scaled down", "by its owner, spec.hibernation.enabled, or a schedule", "changes of nodes come with the next wake-up"),
-    word(&["deployInfrastructure", "deployDNSRecordInternal", "deployDNSRecordExternal", "deployDNSRecordIngress"], TASK, "the next reconciliation looks after infrastructure, or after DNS records, too", "by gardener-controller-manager in each maintenance, by gardener-apiserver where the specification asks for it; taken away when it is done", "nothing"),
-    word(&["restartControlPlanePods", "enableShootControlPlaneRestarter"], TASK, "the next reconciliation restarts controllers of the control plane, such as kube-controller-manager", MANAGER,
+    word(&[task::DEPLOY_INFRASTRUCTURE, task::DEPLOY_DNS_RECORD_INTERNAL, task::DEPLOY_DNS_RECORD_EXTERNAL, task::DEPLOY_DNS_RECORD_INGRESS], TASK, "the next reconciliation looks after infrastructure, or after DNS records, too", "by gardener-controller-manager in each maintenance, by gardener-apiserver where the specification asks for it; taken away when it is done", "nothing"),
+    word(&[task::RESTART_CONTROL_PLANE_PODS, "enableShootControlPlaneRestarter"], TASK, "the next reconciliation restarts controllers of the control plane, such as kube-controller-manager", MANAGER,
         "`terrarium config set gardener-controller-manager controllers.shootMaintenance.enableShootControlPlaneRestarter=false` ends it"),
-    word(&["restartCoreAddons", "enableShootCoreAddonRestarter"], TASK, "the next reconciliation restarts CoreDNS", "by gardener-controller-manager in each maintenance, if its operator wants that; taken away when it is done",
+    word(&[task::RESTART_CORE_ADDONS, "enableShootCoreAddonRestarter"], TASK, "the next reconciliation restarts CoreDNS", "by gardener-controller-manager in each maintenance, if its operator wants that; taken away when it is done",
         "`terrarium config set gardener-controller-manager controllers.shootMaintenance.enableShootCoreAddonRestarter=true` begins it"),
     word(&["controllers.shoot.reconcileInMaintenanceOnly"], "setting of gardenlet", "Shoots that nobody changes are reconciled in their maintenance time windows only", "by the operator", "`terrarium config set gardenlet controllers.shoot.reconcileInMaintenanceOnly=true`"),
     word(&["NewWorkerPoolHash"], GATE, "the hash of a worker pool counts what replaces nodes field by field, kubelet settings among it", "by the operator, for gardenlet", "`terrarium config set gardenlet featureGates.NewWorkerPoolHash=true`"),

@@ -7,6 +7,7 @@
 use std::process::ExitCode;
 
 use admission_controller::{Options, Webhooks};
+use api::constants::{label, role};
 use chrono::{DateTime, Utc};
 use clock::{Clock, Random, SimulatedClock, TimeSource};
 use controller::Api;
@@ -108,7 +109,6 @@ async fn landscape_time(context: &Context) -> Result<DateTime<Utc>, String> {
 ///
 /// Source: pkg/component/gardener/admissioncontroller/webhooks.go @ v1.120.0.
 pub(super) fn configuration(authorities: &str) -> Value {
-    const ROLE: &str = "gardener.cloud/role";
     let bundle = apimachinery::meta::ByteString(authorities.as_bytes().to_vec()).to_base64();
     let webhook = |name: &str, path: &str, operations: &[&str], resource: &str, selector: Value| {
         json!({
@@ -124,9 +124,9 @@ pub(super) fn configuration(authorities: &str) -> Value {
             }],
         })
     };
-    let projects = json!({ "matchLabels": { ROLE: "project" } });
+    let projects = json!({ "matchLabels": { label::ROLE: role::PROJECT } });
     let but_garden = json!({ "matchExpressions": [
-        { "key": ROLE, "operator": "In", "values": ["project"] },
+        { "key": label::ROLE, "operator": "In", "values": [role::PROJECT] },
         { "key": "app", "operator": "NotIn", "values": ["gardener"] },
     ] });
     let writes = ["CREATE", "UPDATE"];

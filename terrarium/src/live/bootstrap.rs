@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a landscape has from its beginning: what an operator gives it, and the Deployments of its components.
 
+use api::constants::namespace;
 use api::core::Seed;
 use api::kubernetes::core::{ConfigMap, Namespace};
 use apimachinery::Resource;
@@ -8,7 +9,7 @@ use apimachinery::meta::ObjectMeta;
 use controller::{Api, Error};
 use domain::profile::Profile;
 use host::live::Live;
-use host::{GARDEN_CLUSTER, RUNTIME_CLUSTER, registry};
+use host::{GARDEN_CLUSTER, RUNTIME_CLUSTER};
 use landscape::Options;
 use process::Context;
 use process::transport::full;
@@ -42,7 +43,7 @@ pub(crate) async fn run(live: &Live, facts: &Facts, authorities: &str) -> Result
     let failed = |failure: landscape::Failure| Failure::Failed(failure.to_string());
     landscape::prepare_clusters(&context, &options).await.map_err(failed)?;
     live.register().await.map_err(|error| Failure::Failed(format!("cannot create the APIServices: {error}")))?;
-    namespace(&context, GARDEN_CLUSTER, registry::NAMESPACE).await?;
+    namespace(&context, GARDEN_CLUSTER, namespace::INSTANCES).await?;
     namespace(&context, RUNTIME_CLUSTER, NAMESPACE).await?;
     component(&context, RUNTIME_CLUSTER, Program::Apiserver, facts, &options, None).await?;
     live.aggregated().await;

@@ -3,6 +3,7 @@
 
 use std::process::ExitCode;
 
+use api::constants::{api_version, user};
 use api::kubernetes::apps::Deployment;
 use api::kubernetes::tables;
 use apimachinery::schema::Node;
@@ -98,7 +99,7 @@ impl Program {
             Self::Gardenlet => Component::Gardenlet(seed()),
             Self::ProviderLocal => Component::ProviderLocal(seed()),
             Self::AdmissionController => {
-                let name = "gardener.cloud:system:admission-controller".into();
+                let name = user::ADMISSION_CONTROLLER.into();
                 return User { name, groups: vec!["system:authenticated".into()], component: None };
             }
         };
@@ -173,15 +174,11 @@ impl Program {
     pub(crate) const fn configuration(self) -> Option<(&'static str, &'static str)> {
         Some(match self {
             Self::Apiserver => return None,
-            Self::ControllerManager => {
-                ("controllermanager.config.gardener.cloud/v1alpha1", "ControllerManagerConfiguration")
-            }
-            Self::Scheduler => ("scheduler.config.gardener.cloud/v1alpha1", "SchedulerConfiguration"),
-            Self::AdmissionController => {
-                ("admissioncontroller.config.gardener.cloud/v1alpha1", "AdmissionControllerConfiguration")
-            }
-            Self::Gardenlet => ("gardenlet.config.gardener.cloud/v1alpha1", "GardenletConfiguration"),
-            Self::ProviderLocal => ("local.provider.extensions.gardener.cloud/v1alpha1", "ControllerConfiguration"),
+            Self::ControllerManager => (api_version::CONTROLLER_MANAGER_CONFIG, "ControllerManagerConfiguration"),
+            Self::Scheduler => (api_version::SCHEDULER_CONFIG, "SchedulerConfiguration"),
+            Self::AdmissionController => (api_version::ADMISSION_CONTROLLER_CONFIG, "AdmissionControllerConfiguration"),
+            Self::Gardenlet => (api_version::GARDENLET_CONFIG, "GardenletConfiguration"),
+            Self::ProviderLocal => (api_version::PROVIDER_LOCAL, "ControllerConfiguration"),
         })
     }
 }

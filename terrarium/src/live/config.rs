@@ -11,6 +11,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
+use api::constants::annotation;
 use api::kubernetes::apps::Deployment;
 use api::kubernetes::core::{ConfigMap, Pod};
 use apimachinery::schema::Node;
@@ -282,7 +283,7 @@ impl Target {
             return output.line(&format!("{} has this configuration already", self.program.name()));
         }
         let mut template = json!({ "metadata": { "annotations": {
-            "kubectl.kubernetes.io/restartedAt": Clock::wall().now().to_rfc3339(),
+            annotation::KUBECTL_RESTARTED_AT: Clock::wall().now().to_rfc3339(),
         } } });
         if self.program == Program::Apiserver {
             let args = tree_to_flags(tree).map_err(wrong)?;

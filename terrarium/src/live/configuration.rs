@@ -10,6 +10,7 @@
 
 use std::collections::BTreeMap;
 
+use api::constants::condition;
 use apimachinery::decode;
 use apimachinery::meta::{Duration, Quantity};
 use chrono::TimeDelta;
@@ -116,7 +117,7 @@ pub(super) fn controller_manager(tree: &Value) -> controller_manager::Config {
     // One number for all controllers: it is that of the controller that works most.
     put(&mut config.concurrent_syncs, workers(&maintenance["concurrentSyncs"]));
     if let Some(thresholds) = thresholds(&check["conditionThresholds"]) {
-        config.seed_threshold = thresholds.get("ExtensionsReady").copied().unwrap_or_default();
+        config.seed_threshold = thresholds.get(condition::SEED_EXTENSIONS_READY).copied().unwrap_or_default();
     }
     let seed = &tree["controllers"]["seed"];
     put(&mut config.seed_periods.monitor, duration(&seed["monitorPeriod"]));

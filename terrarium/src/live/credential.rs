@@ -11,6 +11,7 @@
 //!
 //! Source: k8s.io/client-go plugin/pkg/client/auth/exec, client.authentication.k8s.io/v1.
 
+use api::constants::api_version;
 use apimachinery::meta::ObjectMeta;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -90,12 +91,11 @@ pub(crate) async fn kubeconfig(client: &Client, shoot: &ShootName, wanted: &Want
     } else {
         ("AdminKubeconfigRequest", "adminkubeconfig")
     };
-    let mut request = json!({ "apiVersion": "authentication.gardener.cloud/v1alpha1", "kind": kind, "spec": {} });
+    let mut request = json!({ "apiVersion": api_version::AUTHENTICATION, "kind": kind, "spec": {} });
     if let Some(expiration) = wanted.expiration {
         request["spec"]["expirationSeconds"] = json!(expiration.num_seconds());
     }
-    let path =
-        format!("/clusters/garden/apis/core.gardener.cloud/v1beta1/namespaces/{namespace}/shoots/{name}/{resource}");
+    let path = format!("/clusters/garden/apis/{}/namespaces/{namespace}/shoots/{name}/{resource}", api_version::CORE);
     let impersonated = wanted.user.iter().map(|user| ("Impersonate-User", user.as_str()));
     let impersonated: Vec<_> =
         impersonated.chain(wanted.groups.iter().map(|group| ("Impersonate-Group", group.as_str()))).collect();

@@ -3,6 +3,7 @@
 //!
 //! **Invariants.** The values are those of the components' own defaults: [`super::configuration`] reads them back as such.
 
+use api::constants::condition;
 use apimachinery::meta::Duration;
 use chrono::TimeDelta;
 use domain::placement::Strategy;
@@ -125,7 +126,7 @@ fn controller_manager() -> Value {
                 "shootMonitorPeriod": duration(config.seed_periods.shoot_monitor),
             },
             "seedExtensionsCheck": {
-                "conditionThresholds": [{ "type": "ExtensionsReady", "duration": duration(config.seed_threshold) }],
+                "conditionThresholds": [{ "type": condition::SEED_EXTENSIONS_READY, "duration": duration(config.seed_threshold) }],
             },
             "shootHibernation": { "triggerDeadlineDuration": duration(config.shoot_hibernation_deadline) },
             "shootMaintenance": {

@@ -5,9 +5,10 @@
 //! the seed except about workload (Pods and what makes them), and what gardener-node-agent says in its own cluster;
 //! `--all` shows all of the namespace and of the cluster.
 
+use api::constants::annotation;
 use chrono::{DateTime, Utc};
 use clap::Args;
-use controller::{CLUSTER_ANNOTATION, push_query};
+use controller::push_query;
 use futures::StreamExt;
 use futures::stream::{SelectAll, unfold};
 use process::Transport;
@@ -141,7 +142,7 @@ impl Arguments {
     }
 
     fn table(&self, tree: &Value) -> Table {
-        let cluster = |object: &Value| text(&object["metadata"]["annotations"][CLUSTER_ANNOTATION]);
+        let cluster = |object: &Value| text(&object["metadata"]["annotations"][annotation::CLUSTER]);
         let namespace = |object: &Value| text(&object["metadata"]["namespace"]);
         let front: &[Front<'_>] = &[("cluster", &cluster), ("namespace", &namespace)];
         let skipped = usize::from(!self.all && self.about.is_none());
@@ -184,7 +185,7 @@ impl Source {
     fn mark(&self, mut row: Value) -> Value {
         let object = &mut row["object"];
         if self.cluster != "*" {
-            object["metadata"]["annotations"][CLUSTER_ANNOTATION] = json!(self.cluster);
+            object["metadata"]["annotations"][annotation::CLUSTER] = json!(self.cluster);
         }
         row
     }

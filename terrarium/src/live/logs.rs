@@ -9,11 +9,12 @@ use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::pin::Pin;
 
+use api::constants::annotation;
 use api::kubernetes::core::Pod;
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use clap::Args;
 use clock::{Clock, TimerClass};
-use controller::{Api, CLUSTER_ANNOTATION, ListOptions, push_query};
+use controller::{Api, ListOptions, push_query};
 use futures::StreamExt;
 use futures::stream::{SelectAll, Stream, unfold};
 
@@ -173,7 +174,7 @@ async fn instances(client: &Client) -> Result<Vec<Instance>, Failure> {
     let label = |name: &str, map: &BTreeMap<String, String>| map.get(name).cloned().unwrap_or_default();
     let instance = |pod: Pod| Instance {
         component: label("role", &pod.metadata.labels),
-        cluster: label(CLUSTER_ANNOTATION, &pod.metadata.annotations),
+        cluster: label(annotation::CLUSTER, &pod.metadata.annotations),
         namespace: pod.metadata.namespace,
         pod: pod.metadata.name,
     };

@@ -10,6 +10,7 @@
 //!
 //! The host judges the Lease once more, guarded; who is refused there looks again who runs.
 
+use api::constants::namespace;
 use api::kubernetes::coordination::Lease;
 use api::kubernetes::core::{Event, EventSource, ObjectReference};
 use apimachinery::meta::{MicroTime, ObjectMeta, Time};
@@ -38,7 +39,7 @@ pub(super) async fn register(
     profile: Profile,
     now: DateTime<Utc>,
 ) -> Result<(), Exit> {
-    let leases = Api::<Lease>::namespaced(context, GARDEN_CLUSTER, registry::NAMESPACE);
+    let leases = Api::<Lease>::namespaced(context, GARDEN_CLUSTER, namespace::INSTANCES);
     let limit = context.wall.now() + PATIENCE;
     let mut patience = Patience::on(context.wall.clone());
     let mut refusals = 0;
@@ -128,13 +129,13 @@ async fn refuse(
     let event = Event {
         metadata: ObjectMeta {
             name: format!("{lease}.version-skew"),
-            namespace: registry::NAMESPACE.to_owned(),
+            namespace: namespace::INSTANCES.to_owned(),
             ..ObjectMeta::default()
         },
         involved_object: ObjectReference {
             api_version: "coordination.k8s.io/v1".to_owned(),
             kind: "Lease".to_owned(),
-            namespace: registry::NAMESPACE.to_owned(),
+            namespace: namespace::INSTANCES.to_owned(),
             name: lease,
             ..ObjectReference::default()
         },
@@ -152,6 +153,6 @@ async fn refuse(
         ..Event::default()
     };
     // Best effort: the line below says the same, and the pod has it. A pod that tries again has its Event already.
-    let _ = Api::<Event>::namespaced(context, GARDEN_CLUSTER, registry::NAMESPACE).create(&event).await;
+    let _ = Api::<Event>::namespaced(context, GARDEN_CLUSTER, namespace::INSTANCES).create(&event).await;
     Exit { code: REFUSED, last_line: refusal_line(instance, refused) }
 }

@@ -9,9 +9,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use api::catalogue;
+use api::constants::{annotation, namespace};
 use apimachinery::catalogue::ResourceInfo;
 use clap::Args;
-use controller::{CLUSTER_ANNOTATION, push_query};
+use controller::push_query;
 use eventlog::{Key, Replay, Revision, Sections};
 use serde_json::Value;
 
@@ -216,7 +217,7 @@ fn take_cluster(object: &mut Value) -> String {
     let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) else {
         return String::new();
     };
-    let cluster = annotations.remove(CLUSTER_ANNOTATION);
+    let cluster = annotations.remove(annotation::CLUSTER);
     if annotations.is_empty() {
         metadata.remove("annotations");
     }
@@ -248,7 +249,7 @@ fn differences(fold: &Fold<'_>, row: &ResourceInfo, listed: &BTreeMap<Key, Value
 fn is_computed(key: &Key, path: &str) -> bool {
     match &*key.resource {
         "terrarium.dev/clocks" => path.starts_with(".status"),
-        "coordination.k8s.io/leases" => &*key.namespace == host::heartbeats::NAMESPACE && path == ".spec.renewTime",
+        "coordination.k8s.io/leases" => &*key.namespace == namespace::SEED_LEASE && path == ".spec.renewTime",
         _ => false,
     }
 }

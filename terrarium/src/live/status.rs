@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use api::catalogue;
+use api::constants::{annotation, namespace};
 use api::core::Shoot;
 use api::kubernetes::apps::Deployment;
 use api::kubernetes::coordination::Lease;
@@ -12,7 +13,7 @@ use api::machine::MachineDeployment;
 use apimachinery::meta::ObjectMeta;
 use chrono::SecondsFormat;
 use clap::{Args, ValueEnum};
-use controller::{Api, CLUSTER_ANNOTATION, ListOptions};
+use controller::{Api, ListOptions};
 use domain::profile::Profile;
 use domain::skew::releases::{kubernetes_minors, supports_kubernetes};
 use domain::skew::start_up::violation_text;
@@ -167,7 +168,7 @@ async fn look(client: &Client, with_rollouts: bool) -> Result<Found, Failure> {
     // Without a gardener-apiserver there are no Shoots to ask for; the rest can be told all the same.
     let shoots = Api::<Shoot>::all(&context, GARDEN_CLUSTER).list(&ListOptions::default()).await;
     let shoots = shoots.map(|(shoots, _)| shoots).unwrap_or_default();
-    let leases = Api::<Lease>::namespaced(&context, GARDEN_CLUSTER, registry::NAMESPACE);
+    let leases = Api::<Lease>::namespaced(&context, GARDEN_CLUSTER, namespace::INSTANCES);
     let leases = leases.list(&ListOptions::default()).await;
     let (leases, _) = leases.map_err(|error| Failure::Failed(error.to_string()))?;
     let mut warnings = skew(&leases, bootstrap::profile(&client.facts)?);
@@ -187,7 +188,7 @@ fn process(pod: &Pod) -> Process {
     let image = pod.spec.containers.first().map_or("", |container| container.image.as_str());
     Process {
         name: pod.metadata.name.clone(),
-        cluster: pod.metadata.annotations.get(CLUSTER_ANNOTATION).cloned().unwrap_or_default(),
+        cluster: pod.metadata.annotations.get(annotation::CLUSTER).cloned().unwrap_or_default(),
         version: image.rsplit_once(':').map_or("", |(_, tag)| tag).to_owned(),
         state: waiting.map_or(&pod.status.phase, |waiting| &waiting.reason).clone(),
         ready: container.is_some_and(|container| container.ready),
@@ -212,7 +213,7 @@ async fn rollouts(context: &Context) -> Result<Vec<Rollout>, Failure> {
     let pools = Api::<MachineDeployment>::all(context, "*").list(&ListOptions::default()).await;
     let (pools, _) = pools.map_err(failed)?;
     let rollout = |metadata: &ObjectMeta, kind: &str, [wanted, updated, available, total]: [i32; 4]| Rollout {
-        cluster: metadata.annotations.get(CLUSTER_ANNOTATION).cloned().unwrap_or_default(),
+        cluster: metadata.annotations.get(annotation::CLUSTER).cloned().unwrap_or_default(),
         namespace: metadata.namespace.clone(),
         object: format!("{kind}/{}", metadata.name),
         wanted,

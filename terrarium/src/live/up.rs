@@ -7,6 +7,7 @@ use std::io::IsTerminal;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
+use api::constants::condition;
 use api::core::Seed;
 use api::kubernetes::apps::Deployment;
 use api::kubernetes::core::Pod;
@@ -374,8 +375,8 @@ async fn look(client: &Client, context: &process::Context) -> Result<Option<Miss
             condition.map_or("", |condition| condition.status.as_str())
         };
         seed.status.last_operation.as_ref().is_some_and(|operation| operation.state == "Succeeded")
-            && status("GardenletReady") == "True"
-            && matches!(status("ExtensionsReady"), "True" | "Progressing")
+            && status(condition::SEED_GARDENLET_READY) == "True"
+            && matches!(status(condition::SEED_EXTENSIONS_READY), "True" | "Progressing")
     };
     let ready = seeds.iter().filter(|seed| is_ready(seed)).count();
     let wanted = client.facts.seeds as usize;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Why maintenance chooses a version of a Shoot, or leaves it, in lines.
 
+use api::constants::annotation;
 use api::core::{CloudProfileSpec, Shoot};
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::forecast::choice::{self, Choice};
@@ -26,7 +27,7 @@ pub(crate) fn lines(shoot: &Shoot, profile_name: &str, offered: &CloudProfileSpe
         Some(kept) => {
             lines.push(format!(
                 "annotation {}: {kept}; new maintenance begins from {} to {} UTC",
-                upcoming::KEY,
+                annotation::UPCOMING_TIME_WINDOW,
                 window.begin,
                 window.end
             ));

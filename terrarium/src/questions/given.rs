@@ -10,6 +10,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use api::constants::api_version;
 use api::core::{CloudProfile, CloudProfileSpec, NamespacedCloudProfile, Shoot, ShootStatus};
 use apimachinery::decode;
 use apimachinery::field::{FieldError, Path};
@@ -31,7 +32,6 @@ use crate::failure::Failure;
 use crate::manifests::{self, Manifest, ManifestError, Origin, Source, Wanted};
 use crate::output::Output;
 
-const API_VERSION: &str = "core.gardener.cloud/v1beta1";
 /// Kinds that play a part.
 const KINDS: [&str; 3] = ["CloudProfile", "NamespacedCloudProfile", "Shoot"];
 
@@ -116,7 +116,7 @@ impl World {
         let mut wanted = Wanted::only(&KINDS);
         manifests::read_each(files, &mut wanted, &mut |mut manifest, source| {
             let kind = manifest.kind().to_owned();
-            let is_ours = manifest.api_version() == API_VERSION;
+            let is_ours = manifest.api_version() == api_version::CORE;
             let known = is_ours && KINDS.contains(&&*kind);
             if !known {
                 *skipped.entry(kind).or_default() += 1;

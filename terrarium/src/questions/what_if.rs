@@ -4,6 +4,7 @@
 use std::cmp::Reverse;
 use std::str::FromStr;
 
+use api::constants::classification;
 use api::core::CloudProfile;
 use apimachinery::meta::Time;
 use chrono::{DateTime, Utc};
@@ -71,7 +72,7 @@ impl FromStr for Classify {
     fn from_str(text: &str) -> Result<Self, String> {
         let (selector, class) =
             text.split_once('=').ok_or("use kubernetes/1.31.2=deprecated, or IMAGE/VERSION=CLASS")?;
-        if !["preview", "supported", "deprecated"].contains(&class) {
+        if ![classification::PREVIEW, classification::SUPPORTED, classification::DEPRECATED].contains(&class) {
             return Err(format!("`{class}` is no classification: use preview, supported or deprecated"));
         }
         Ok(Self(Selector::parse(selector)?, class.to_owned()))

@@ -8,13 +8,13 @@
 
 mod pending;
 
+use api::constants::{annotation, operation};
 use api::core::{PendingWorkersRollout, Shoot};
 use api::machine::{Machine, MachineDeployment};
 use chrono::{DateTime, Utc};
 use clap::Args;
 use clock::Random;
 use controller::{Api, ListOptions};
-use domain::annotations;
 use domain::forecast::{self, Offer, Settings};
 use domain::maintenance::upcoming;
 use domain::reconcile::is_hibernation_enabled;
@@ -105,9 +105,9 @@ fn operation(shoot: &Shoot, lines: &mut Vec<String>) {
             ));
         }
     }
-    for key in [annotations::OPERATION, annotations::MAINTENANCE_OPERATION, annotations::TASKS] {
+    for key in [annotation::OPERATION, annotation::MAINTENANCE_OPERATION, annotation::SHOOT_TASKS] {
         if let Some(value) = shoot.metadata.annotation(key) {
-            let when = if key == annotations::MAINTENANCE_OPERATION {
+            let when = if key == annotation::MAINTENANCE_OPERATION {
                 "waits for the next maintenance"
             } else {
                 "waits for gardenlet"
@@ -187,11 +187,11 @@ fn rotations(shoot: &Shoot, lines: &mut Vec<String>) {
             rotation::WAITING_FOR_WORKERS_ROLLOUT if pools.is_empty() => "waits for a reconciliation".to_owned(),
             rotation::WAITING_FOR_WORKERS_ROLLOUT => format!(
                 "waits for the annotation {}={}={}",
-                annotations::OPERATION,
-                rotation::ROTATE_ROLLOUT_WORKERS,
+                annotation::OPERATION,
+                operation::ROTATE_ROLLOUT_WORKERS,
                 pools.join(",")
             ),
-            rotation::PREPARED => format!("waits for the annotation {}={operation}-complete", annotations::OPERATION),
+            rotation::PREPARED => format!("waits for the annotation {}={operation}-complete", annotation::OPERATION),
             "" | rotation::COMPLETED => return,
             _ => "waits for the reconciliation that carries it out".to_owned(),
         };
@@ -253,7 +253,11 @@ async fn maintenance(
     let (run, span) = forecast::next_run(shoot, now, &draw);
     // The upcoming maintenance of a Shoot whose window waits has the window of before.
     let waits = upcoming::upcoming(shoot, run).is_some();
-    let field = if waits { format!("annotation {}", upcoming::KEY) } else { "spec.maintenance.timeWindow".to_owned() };
+    let field = if waits {
+        format!("annotation {}", annotation::UPCOMING_TIME_WINDOW)
+    } else {
+        "spec.maintenance.timeWindow".to_owned()
+    };
     lines.push(format!(
         "Next maintenance at {}, in the window from {} to {} ({field})",
         show(run),

@@ -8,6 +8,7 @@ mod cloud_profile;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use api::constants::{api_version, namespace};
 use serde_json::{Value, json};
 
 use crate::manifests::{Manifest, Origin};
@@ -123,7 +124,7 @@ impl Completion {
     fn projects(&mut self) {
         for manifest in self.given.clone() {
             let namespace = manifest.namespace();
-            let Some(project) = namespace.strip_prefix("garden-") else { continue };
+            let Some(project) = namespace.strip_prefix(namespace::PROJECT_PREFIX) else { continue };
             let is_there = self.all().any(|other| match other.kind() {
                 "Namespace" => other.name() == namespace,
                 "Project" => other.text(&["spec", "namespace"]).unwrap_or_default() == namespace,
@@ -131,7 +132,7 @@ impl Completion {
             });
             if !is_there {
                 let object = json!({
-                    "apiVersion": "core.gardener.cloud/v1beta1",
+                    "apiVersion": api_version::CORE,
                     "kind": "Project",
                     "metadata": {"name": project},
                     "spec": {"namespace": namespace},
@@ -182,7 +183,7 @@ impl Completion {
                 let metadata = json!({"name": name, "namespace": shoot.namespace()});
                 let object = if kind == "SecretBinding" {
                     json!({
-                        "apiVersion": "core.gardener.cloud/v1beta1",
+                        "apiVersion": api_version::CORE,
                         "kind": kind,
                         "metadata": metadata,
                         "provider": {"type": provider},
@@ -190,7 +191,7 @@ impl Completion {
                     })
                 } else {
                     json!({
-                        "apiVersion": "security.gardener.cloud/v1alpha1",
+                        "apiVersion": api_version::SECURITY,
                         "kind": kind,
                         "metadata": metadata,
                         "provider": {"type": provider},
@@ -221,7 +222,7 @@ impl Completion {
         if !self.has("WorkloadIdentity", namespace, name) {
             let provider = binding.text(&["provider", "type"]).unwrap_or_default();
             let object = json!({
-                "apiVersion": "security.gardener.cloud/v1alpha1",
+                "apiVersion": api_version::SECURITY,
                 "kind": "WorkloadIdentity",
                 "metadata": {"name": name, "namespace": namespace},
                 "spec": {"audiences": ["simulated"], "targetSystem": {"type": provider}},
@@ -343,7 +344,7 @@ impl Completion {
             }
             let zones = zones_of(&shoot);
             let object = json!({
-                "apiVersion": "core.gardener.cloud/v1beta1",
+                "apiVersion": api_version::CORE,
                 "kind": "Seed",
                 "metadata": {"name": name, "labels": labels},
                 "spec": {
@@ -391,7 +392,7 @@ impl Completion {
         }
         for (type_, (resources, needed_by)) in missing {
             let object = json!({
-                "apiVersion": "core.gardener.cloud/v1beta1",
+                "apiVersion": api_version::CORE,
                 "kind": "ControllerRegistration",
                 "metadata": {"name": format!("simulated-{}", type_.to_lowercase())},
                 "spec": {"resources": resources},

@@ -11,6 +11,7 @@ mod story;
 
 use std::path::PathBuf;
 
+use api::constants::api_version;
 use api::core::{Project, Seed, Shoot};
 use apimachinery::Object;
 use apimachinery::meta::Time;
@@ -206,7 +207,7 @@ impl Run<'_> {
         }
         self.until(moment, story)?;
         let admin = self.landscape.client("admin");
-        let late = manifest_of(&preset::shoot("late"), "Shoot", "core.gardener.cloud/v1beta1");
+        let late = manifest_of(&preset::shoot("late"), "Shoot", api_version::CORE);
         let answer = self.landscape.run(apply::create(&admin, &late)).map_err(failed)?;
         let object = format!("Shoot {}/late", preset::NAMESPACE);
         match answer {
@@ -307,7 +308,7 @@ fn told(plan: &Plan) -> Vec<String> {
 
 /// The demo's objects.
 pub(crate) fn demo(shoots: u32) -> Vec<Manifest> {
-    let core = "core.gardener.cloud/v1beta1";
+    let core = api_version::CORE;
     let mut manifests = vec![
         manifest_of(&preset::cloud_profile(), "CloudProfile", core),
         manifest_of(&preset::project(), "Project", core),

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use api::constants::{operation_state, operation_type};
 use api::core::{CloudProfile, LastOperation, Shoot};
 use api::kubernetes::core::{Event, Node};
 use apimachinery::Object;
@@ -381,7 +382,9 @@ impl Story {
 /// Whether a Shoot has been created, as far as its last operation tells.
 fn was_created(shoot: &Shoot) -> bool {
     let last = shoot.status.last_operation.as_ref();
-    last.is_some_and(|operation| operation.r#type != "Create" || operation.state == "Succeeded")
+    last.is_some_and(|operation| {
+        operation.r#type != operation_type::CREATE || operation.state == operation_state::SUCCEEDED
+    })
 }
 
 fn what_of(event: &Event) -> What {

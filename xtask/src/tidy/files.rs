@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::{Findings, items, members, text};
+use super::{Findings, items, members, text, vocabulary};
 
 /// A file longer than this asks to be two.
 const LONG_FILE: usize = 600;
@@ -48,6 +48,7 @@ pub(super) fn check(root: &Path, metadata: &Value, findings: &mut Findings) -> R
         let source = read(&path)?;
         let name = relative(root, &path);
         check_source(&name, &source, findings);
+        vocabulary::check(&name, &source, findings);
         let (items, with_docs) = doc_coverage(&source);
         public += items;
         documented += with_docs;

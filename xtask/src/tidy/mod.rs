@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the compiler does not check: who imports whom, which features are resolved, headers, docs, sizes.
+//! What the compiler does not check: who imports whom, which features are resolved, headers, docs, sizes,
+//! and who writes out a key.
 //!
 //! **Tour.** [`imports`] the table of rooms; [`features`] what must not slip in through feature unification; [`files`]
-//! what every source file must begin with and must not contain.
+//! what every source file must begin with and must not contain; [`vocabulary`] keys that `api` alone writes out.
 
 mod features;
 mod files;
 mod imports;
+mod vocabulary;
 
 use std::process::Command;
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Short ways to what is read often.
 
-use super::{
-    CloudProfile, Condition, ControllerInstallation, LastOperation, Seed, Shoot, ShootStatus, Worker, constants,
-};
+use super::{CloudProfile, Condition, ControllerInstallation, LastOperation, Seed, Shoot, ShootStatus, Worker};
+use crate::constants;
 
 /// The condition of a type.
 pub fn find_condition<'a>(conditions: &'a [Condition], type_: &str) -> Option<&'a Condition> {
@@ -30,17 +29,17 @@ impl Condition {
 impl LastOperation {
     /// Whether the state is `Succeeded`.
     pub fn is_succeeded(&self) -> bool {
-        self.state == constants::last_operation::SUCCEEDED
+        self.state == constants::operation_state::SUCCEEDED
     }
 
     /// Whether the state is `Failed`.
     pub fn is_failed(&self) -> bool {
-        self.state == constants::last_operation::FAILED
+        self.state == constants::operation_state::FAILED
     }
 
     /// Whether the state is `Processing`.
     pub fn is_processing(&self) -> bool {
-        self.state == constants::last_operation::PROCESSING
+        self.state == constants::operation_state::PROCESSING
     }
 }
 

@@ -6,7 +6,6 @@ mod backup_bucket;
 mod backup_entry;
 mod cloud_profile;
 mod common;
-pub mod constants;
 mod controller_deployment;
 mod controller_installation;
 mod controller_registration;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The parts of Kubernetes' own kinds that Terrarium reads or embeds.
 
+mod accessors;
 pub mod apps;
 pub mod autoscaling;
 pub mod coordination;
@@ -8,3 +9,5 @@ pub mod core;
 pub mod networking;
 pub mod rbac;
 pub mod tables;
+
+pub use self::accessors::*;

@@ -2,7 +2,6 @@
 //! Kinds of `machine.sapcloud.io/v1alpha1`, one file a kind.
 
 mod common;
-pub mod constants;
 #[expect(clippy::module_inception, reason = "one file a kind")]
 mod machine;
 mod machine_class;

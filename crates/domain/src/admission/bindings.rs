@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Deletion and finalizers, domains, seeds in use.
 
+use api::constants::{annotation, finalizer, label, operation_state, operation_type};
 use api::core::*;
 use apimachinery::field::{FieldError, Path};
 use apimachinery::meta::ObjectMeta;
 use apimachinery::selector::Labels;
 
 use super::{Operation, Refusal};
-use crate::annotations::{CONFIRM_DELETION, is_true};
-
-/// Annotation that names who confirmed a deletion.
-pub const CONFIRMED_BY: &str = "deletion.gardener.cloud/confirmed-by";
+use crate::annotations::is_true;
 
 /// DeletionConfirmation: an object of these kinds is deleted only when that was confirmed, and by another person where
 /// the Project asks for two.
@@ -18,8 +16,8 @@ pub const CONFIRMED_BY: &str = "deletion.gardener.cloud/confirmed-by";
 /// # Errors
 /// 403.
 pub fn check_deletion(meta: &ObjectMeta, resource: &str, project: Option<&Project>, user: &str) -> Result<(), Refusal> {
-    if !is_true(&meta.annotations, CONFIRM_DELETION) {
-        let text = format!("must have a {CONFIRM_DELETION:?} annotation to delete");
+    if !is_true(&meta.annotations, annotation::CONFIRMATION_DELETION) {
+        let text = format!("must have a {:?} annotation to delete", annotation::CONFIRMATION_DELETION);
         return Err(Refusal::Forbidden(text));
     }
     let Some(project) = project else { return Ok(()) };
@@ -27,7 +25,7 @@ pub fn check_deletion(meta: &ObjectMeta, resource: &str, project: Option<&Projec
     for approval in project.spec.dual_approval_for_deletion.iter().filter(|approval| approval.resource == resource) {
         let selected = Labels::from_selector(&approval.selector).is_ok_and(|labels| labels.matches(&meta.labels));
         let exempt = is_service_account && approval.include_service_accounts == Some(false);
-        if selected && !exempt && meta.annotation(CONFIRMED_BY) == Some(user) {
+        if selected && !exempt && meta.annotation(annotation::DELETION_CONFIRMED_BY) == Some(user) {
             let text = "you are not allowed to both confirm the deletion and send the actual DELETE request - another \
                         subject must perform the deletion";
             return Err(Refusal::Forbidden(text.to_owned()));
@@ -38,19 +36,19 @@ pub fn check_deletion(meta: &ObjectMeta, resource: &str, project: Option<&Projec
 
 /// DeletionConfirmation on writes: keeps who confirmed a Shoot's deletion.
 pub fn record_confirmation(meta: &mut ObjectMeta, old: Option<&ObjectMeta>, user: &str) {
-    let confirmed = is_true(&meta.annotations, CONFIRM_DELETION);
-    let before = old.filter(|old| is_true(&old.annotations, CONFIRM_DELETION));
+    let confirmed = is_true(&meta.annotations, annotation::CONFIRMATION_DELETION);
+    let before = old.filter(|old| is_true(&old.annotations, annotation::CONFIRMATION_DELETION));
     if !confirmed {
-        meta.annotations.remove(CONFIRMED_BY);
+        meta.annotations.remove(annotation::DELETION_CONFIRMED_BY);
         return;
     }
-    let name = before.map_or(user, |old| old.annotation(CONFIRMED_BY).unwrap_or_default());
-    meta.annotations.insert(CONFIRMED_BY.to_owned(), name.to_owned());
+    let name = before.map_or(user, |old| old.annotation(annotation::DELETION_CONFIRMED_BY).unwrap_or_default());
+    meta.annotations.insert(annotation::DELETION_CONFIRMED_BY.to_owned(), name.to_owned());
 }
 
 /// Whether an update removes Gardener's finalizer.
 pub fn removes_finalizer(new: &ObjectMeta, old: &ObjectMeta) -> bool {
-    old.has_finalizer("gardener") && !new.has_finalizer("gardener")
+    old.has_finalizer(finalizer::GARDENER) && !new.has_finalizer(finalizer::GARDENER)
 }
 
 /// FinalizerRemoval: the finalizer of a Shoot stays until its deletion has succeeded.
@@ -61,7 +59,9 @@ pub fn check_shoot_finalizer(shoot: &Shoot, old: &Shoot) -> Result<(), Refusal> 
     let status = &shoot.status;
     let finished = status.technical_id.is_empty()
         || status.last_operation.as_ref().is_none_or(|operation| {
-            operation.r#type == "Delete" && operation.state == "Succeeded" && operation.progress == 100
+            operation.r#type == operation_type::DELETE
+                && operation.state == operation_state::SUCCEEDED
+                && operation.progress == 100
         });
     if !removes_finalizer(&shoot.metadata, &old.metadata) || finished {
         return Ok(());
@@ -121,9 +121,8 @@ pub fn check_seed_zones(new: &Seed, old: &Seed, in_use: impl FnOnce() -> bool) -
 
 /// SeedMutator: a Seed carries its own name as a label.
 pub fn label_seed(seed: &mut Seed) {
-    const PREFIX: &str = "name.seed.gardener.cloud/";
-    seed.metadata.labels.retain(|key, _| !key.starts_with(PREFIX));
-    seed.metadata.labels.insert(format!("{PREFIX}{}", seed.metadata.name), "true".to_owned());
+    seed.metadata.labels.retain(|key, _| !key.starts_with(label::SEED_NAME_PREFIX));
+    seed.metadata.labels.insert(format!("{}{}", label::SEED_NAME_PREFIX, seed.metadata.name), "true".to_owned());
 }
 
 /// ShootDNS: a Shoot gets a domain below the first default domain when it gets a seed; what is below a default domain
@@ -232,7 +231,7 @@ mod tests {
     fn deletion_needs_a_confirmation_that_go_reads_as_true() {
         let check = |value: &str, accepted: bool| {
             let mut meta = ObjectMeta::default();
-            meta.annotations.insert(CONFIRM_DELETION.to_owned(), value.to_owned());
+            meta.annotations.insert("confirmation.gardener.cloud/deletion".to_owned(), value.to_owned());
             assert_eq!(check_deletion(&meta, "shoots", None, "alice").is_ok(), accepted, "{value}");
         };
         for value in ["1", "t", "T", "true", "TRUE", "True"] {
@@ -252,7 +251,7 @@ mod tests {
         project.spec.dual_approval_for_deletion =
             vec![DualApprovalForDeletion { resource: "shoots".to_owned(), ..DualApprovalForDeletion::default() }];
         let mut meta = ObjectMeta::default();
-        meta.annotations.insert(CONFIRM_DELETION.to_owned(), "true".to_owned());
+        meta.annotations.insert("confirmation.gardener.cloud/deletion".to_owned(), "true".to_owned());
         record_confirmation(&mut meta, None, "alice");
         assert!(check_deletion(&meta, "shoots", Some(&project), "alice").is_err());
         assert!(check_deletion(&meta, "shoots", Some(&project), "bob").is_ok());

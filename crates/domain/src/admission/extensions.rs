@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use api::constants::label;
 use api::core::*;
 use apimachinery::field::Path;
 use apimachinery::meta::ObjectMeta;
@@ -184,7 +185,7 @@ impl Labels {
         ["provider", "dnsrecord", "networking", "extensions", "containerruntime", "operatingsystemconfig"];
 
     fn add(&mut self, prefix: &str, type_: &str) {
-        self.0.insert(format!("{prefix}.extensions.gardener.cloud/{type_}"), "true".to_owned());
+        self.0.insert(format!("{prefix}{}{type_}", label::EXTENSION_CLASS_INFIX), "true".to_owned());
     }
 
     /// The label of one or several providers.
@@ -233,7 +234,7 @@ impl Labels {
     /// Puts these labels in the place of all of their kind.
     pub fn apply(self, meta: &mut ObjectMeta) {
         let is_own = |key: &str| {
-            key.split_once(".extensions.gardener.cloud/").is_some_and(|(prefix, _)| Self::PREFIXES.contains(&prefix))
+            key.split_once(label::EXTENSION_CLASS_INFIX).is_some_and(|(prefix, _)| Self::PREFIXES.contains(&prefix))
         };
         meta.labels.retain(|key, _| !is_own(key));
         meta.labels.extend(self.0);

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use api::constants::namespace;
 use api::core::*;
 use api::kubernetes::rbac::Subject;
 use apimachinery::field::Path;
@@ -17,7 +18,7 @@ use crate::validation::common::{key_and_value, tolerations_against};
 /// 403 for a namespace that does not begin with `garden-`.
 pub fn admit_project(project: &mut Project, is_new: bool, user: &str) -> Result<(), Refusal> {
     let namespace = project.spec.namespace.as_deref().unwrap_or("garden");
-    if namespace != "garden" && !namespace.starts_with("garden-") {
+    if namespace != namespace::GARDEN && !namespace.starts_with(namespace::PROJECT_PREFIX) {
         return Err(Refusal::Forbidden(".spec.namespace must start with garden-".to_owned()));
     }
     if project.metadata.is_being_deleted() {

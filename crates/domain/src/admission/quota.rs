@@ -2,6 +2,7 @@
 //! Quotas: what the Shoots of a binding may use together, and for how long one may live
 //! (plugin/pkg/shoot/quotavalidator).
 
+use api::constants::annotation;
 use api::core::{Addons, CloudProfileSpec, Quota, Shoot, ShootSpec};
 use apimachinery::meta::Quantity;
 use chrono::{DateTime, TimeDelta, Utc};
@@ -10,7 +11,6 @@ use super::Refusal;
 
 /// The metrics, in the order in which exceeded ones are told.
 const METRICS: [&str; 6] = ["cpu", "gpu", "memory", "storage.standard", "storage.premium", "loadbalancer"];
-const EXPIRATION: &str = "shoot.gardener.cloud/expiration-timestamp";
 
 /// Which Shoots count against a quota.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,9 +150,14 @@ pub fn check_lifetime<'a>(
     quotas: impl IntoIterator<Item = &'a Quota>,
     now: DateTime<Utc>,
 ) -> Result<(), Refusal> {
-    let (Some(old), Some(planned)) = (old, new.metadata.annotation(EXPIRATION)) else { return Ok(()) };
+    let (Some(old), Some(planned)) = (old, new.metadata.annotation(annotation::SHOOT_EXPIRATION_TIMESTAMP)) else {
+        return Ok(());
+    };
     let days = quotas.into_iter().filter_map(|quota| quota.spec.cluster_lifetime_days).min();
-    let Some(days) = days.filter(|_| old.metadata.annotation(EXPIRATION) != Some(planned)) else { return Ok(()) };
+    let Some(days) = days.filter(|_| old.metadata.annotation(annotation::SHOOT_EXPIRATION_TIMESTAMP) != Some(planned))
+    else {
+        return Ok(());
+    };
     let planned = DateTime::parse_from_rfc3339(planned).map_err(|_| {
         let text = format!("parsing time {planned:?} as \"2006-01-02T15:04:05Z07:00\": cannot parse");
         Refusal::Internal(text)
@@ -244,7 +249,8 @@ mod tests {
     #[test]
     fn a_shoot_lives_no_longer_than_its_quotas_allow() {
         let until = |time: &str| -> Shoot {
-            from_value(json!({"metadata": {"annotations": {EXPIRATION: time}}})).expect("a Shoot")
+            from_value(json!({"metadata": {"annotations": {"shoot.gardener.cloud/expiration-timestamp": time}}}))
+                .expect("a Shoot")
         };
         let now = "2023-07-27T20:00:00Z".parse().expect("an instant");
         let quotas = [quota(&json!({"clusterLifetimeDays": 14})), quota(&json!({"clusterLifetimeDays": 7}))];

@@ -3,31 +3,24 @@
 
 use std::collections::BTreeMap;
 
+use api::constants::{condition, operation_state, operation_type};
 use api::core::{Condition, LastError, LastOperation};
 use apimachinery::meta::Time;
 use chrono::{DateTime, TimeDelta, Utc};
 
 pub use crate::conditions::{initial, updated};
-use crate::last_operation;
-
-/// `APIServerAvailable`
-pub const API_SERVER_AVAILABLE: &str = "APIServerAvailable";
-/// `ControlPlaneHealthy`
-pub const CONTROL_PLANE_HEALTHY: &str = "ControlPlaneHealthy";
-/// `ObservabilityComponentsHealthy`
-pub const OBSERVABILITY_COMPONENTS_HEALTHY: &str = "ObservabilityComponentsHealthy";
-/// `EveryNodeReady`
-pub const EVERY_NODE_READY: &str = "EveryNodeReady";
-/// `SystemComponentsHealthy`
-pub const SYSTEM_COMPONENTS_HEALTHY: &str = "SystemComponentsHealthy";
 
 /// The conditions of a Shoot in the order in which `status.conditions` lists them.
 pub fn condition_types(is_workerless: bool) -> Vec<&'static str> {
-    let mut types = vec![API_SERVER_AVAILABLE, CONTROL_PLANE_HEALTHY, OBSERVABILITY_COMPONENTS_HEALTHY];
+    let mut types = vec![
+        condition::API_SERVER_AVAILABLE,
+        condition::CONTROL_PLANE_HEALTHY,
+        condition::OBSERVABILITY_COMPONENTS_HEALTHY,
+    ];
     if !is_workerless {
-        types.push(EVERY_NODE_READY);
+        types.push(condition::EVERY_NODE_READY);
     }
-    types.push(SYSTEM_COMPONENTS_HEALTHY);
+    types.push(condition::SYSTEM_COMPONENTS_HEALTHY);
     types
 }
 
@@ -86,11 +79,11 @@ impl Default for Thresholds {
         let minute = TimeDelta::minutes(1);
         Self(
             [
-                (API_SERVER_AVAILABLE, minute),
-                (CONTROL_PLANE_HEALTHY, minute),
-                (OBSERVABILITY_COMPONENTS_HEALTHY, minute),
-                (SYSTEM_COMPONENTS_HEALTHY, minute),
-                (EVERY_NODE_READY, TimeDelta::minutes(5)),
+                (condition::API_SERVER_AVAILABLE, minute),
+                (condition::CONTROL_PLANE_HEALTHY, minute),
+                (condition::OBSERVABILITY_COMPONENTS_HEALTHY, minute),
+                (condition::SYSTEM_COMPONENTS_HEALTHY, minute),
+                (condition::EVERY_NODE_READY, TimeDelta::minutes(5)),
             ]
             .into_iter()
             .map(|(type_, threshold)| (type_.to_owned(), threshold))
@@ -109,7 +102,7 @@ fn failed_status(
 ) -> (&'static str, Option<DateTime<Utc>>) {
     let Some(threshold) = threshold else { return ("False", None) };
     let operation_ends = last_operation
-        .filter(|operation| operation.state == last_operation::SUCCEEDED)
+        .filter(|operation| operation.state == operation_state::SUCCEEDED)
         .map(|operation| operation.last_update_time.0 + threshold)
         .filter(|end| now.0 <= *end);
     match condition.status.as_str() {
@@ -129,9 +122,9 @@ fn failed_status(
 /// Whether a failure is forgiven for now: nothing succeeded yet, or a healthy operation is at work.
 pub fn is_pardoned(last_operation: Option<&LastOperation>, last_errors: &[LastError]) -> bool {
     let Some(operation) = last_operation else { return true };
-    let is_first_or_last = matches!(operation.r#type.as_str(), "Create" | "Delete");
-    (is_first_or_last && operation.state != last_operation::SUCCEEDED)
-        || (operation.state == last_operation::PROCESSING && last_errors.is_empty())
+    let is_first_or_last = matches!(operation.r#type.as_str(), operation_type::CREATE | operation_type::DELETE);
+    (is_first_or_last && operation.state != operation_state::SUCCEEDED)
+        || (operation.state == operation_state::PROCESSING && last_errors.is_empty())
 }
 
 /// The condition that follows from a finding.
@@ -174,10 +167,12 @@ pub fn hibernated() -> Finding {
 pub fn not_running(last_operation: Option<&LastOperation>) -> Finding {
     let message = match last_operation {
         None => "Shoot control plane has not been fully created yet.",
-        Some(operation) if operation.r#type == "Create" && operation.state != last_operation::SUCCEEDED => {
+        Some(operation)
+            if operation.r#type == operation_type::CREATE && operation.state != operation_state::SUCCEEDED =>
+        {
             "Shoot control plane has not been fully created yet."
         }
-        Some(operation) if operation.r#type == "Delete" => {
+        Some(operation) if operation.r#type == operation_type::DELETE => {
             "Shoot control plane has already been or is about to be deleted."
         }
         Some(_) => "Shoot control plane is not running at the moment.",
@@ -190,7 +185,7 @@ mod tests {
     use chrono::TimeZone as _;
 
     use super::*;
-    use crate::last_operation::OperationType;
+    use crate::last_operation::{self, OperationType};
 
     fn at(seconds: i64) -> Time {
         Time(Utc.with_ymd_and_hms(2023, 7, 28, 9, 0, 0).single().expect("valid instant") + TimeDelta::seconds(seconds))
@@ -209,7 +204,7 @@ mod tests {
         finding: &Finding,
         expected: (&str, Option<i64>),
     ) {
-        let mut old = initial(API_SERVER_AVAILABLE, at(transition));
+        let mut old = initial("APIServerAvailable", at(transition));
         old.status = status.to_owned();
         old.reason = "APIServerDown".to_owned();
         let judged = judge(&old, finding, operation.as_ref(), &[], &Thresholds::default(), at(1000));
@@ -250,7 +245,7 @@ mod tests {
 
     #[test]
     fn times_move_with_what_they_stand_for() {
-        let old = initial(EVERY_NODE_READY, at(0));
+        let old = initial("EveryNodeReady", at(0));
         let same = updated(&old, "Unknown", &old.reason, &old.message, &[], at(5));
         assert_eq!(same, old);
         let turned = updated(&old, "True", &old.reason, &old.message, &[], at(5));

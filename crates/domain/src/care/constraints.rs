@@ -1,34 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Constraints of a Shoot: what stands in the way of hibernation and maintenance.
 
+use api::constants::condition;
 use api::core::{Condition, LastError, LastOperation};
 use apimachinery::meta::Time;
 
 use super::conditions::{Finding, initial, is_pardoned, updated};
 
-/// `HibernationPossible`
-pub const HIBERNATION_POSSIBLE: &str = "HibernationPossible";
-/// `MaintenancePreconditionsSatisfied`
-pub const MAINTENANCE_PRECONDITIONS_SATISFIED: &str = "MaintenancePreconditionsSatisfied";
-/// `CACertificateValiditiesAcceptable`
-pub const CA_CERTIFICATE_VALIDITIES_ACCEPTABLE: &str = "CACertificateValiditiesAcceptable";
-/// `CRDsWithProblematicConversionWebhooks`
-pub const CRDS_WITH_PROBLEMATIC_CONVERSION_WEBHOOKS: &str = "CRDsWithProblematicConversionWebhooks";
-/// `ManualInPlaceWorkersUpdated`
-pub const MANUAL_IN_PLACE_WORKERS_UPDATED: &str = "ManualInPlaceWorkersUpdated";
-
 /// The constraints that care writes, in their order.
 const OWNED: [&str; 5] = [
-    HIBERNATION_POSSIBLE,
-    MAINTENANCE_PRECONDITIONS_SATISFIED,
-    CA_CERTIFICATE_VALIDITIES_ACCEPTABLE,
-    CRDS_WITH_PROBLEMATIC_CONVERSION_WEBHOOKS,
-    MANUAL_IN_PLACE_WORKERS_UPDATED,
+    condition::HIBERNATION_POSSIBLE,
+    condition::MAINTENANCE_PRECONDITIONS_SATISFIED,
+    condition::CA_CERTIFICATE_VALIDITIES_ACCEPTABLE,
+    condition::CRDS_WITH_PROBLEMATIC_CONVERSION_WEBHOOKS,
+    condition::MANUAL_IN_PLACE_WORKERS_UPDATED,
 ];
 
 /// Whether a constraint is shown only while it does not hold.
 fn is_shown_only_when_violated(type_: &str) -> bool {
-    !matches!(type_, HIBERNATION_POSSIBLE | MAINTENANCE_PRECONDITIONS_SATISFIED)
+    !matches!(type_, condition::HIBERNATION_POSSIBLE | condition::MAINTENANCE_PRECONDITIONS_SATISFIED)
 }
 
 /// What the constraints are decided from.
@@ -47,7 +37,7 @@ pub struct Inputs<'a> {
 }
 
 fn finding(type_: &str, inputs: &Inputs<'_>) -> Finding {
-    let is_manual = type_ == MANUAL_IN_PLACE_WORKERS_UPDATED;
+    let is_manual = type_ == condition::MANUAL_IN_PLACE_WORKERS_UPDATED;
     if inputs.is_hibernated && !is_manual {
         return Finding::passed("ConstraintNotChecked", "Shoot cluster has been hibernated.");
     }
@@ -71,10 +61,10 @@ fn finding(type_: &str, inputs: &Inputs<'_>) -> Finding {
         return Finding::failed("ConstraintNotChecked", "Shoot control plane is not running at the moment.");
     }
     match type_ {
-        CA_CERTIFICATE_VALIDITIES_ACCEPTABLE => {
+        condition::CA_CERTIFICATE_VALIDITIES_ACCEPTABLE => {
             Finding::passed("NoExpiringCACertificates", "All CA certificates are still valid for at least 8760h0m0s.")
         }
-        CRDS_WITH_PROBLEMATIC_CONVERSION_WEBHOOKS => Finding::passed(
+        condition::CRDS_WITH_PROBLEMATIC_CONVERSION_WEBHOOKS => Finding::passed(
             "NoCRDsWithProblematicConversionWebhooks",
             "No CRDs have multiple stored versions present and a conversion webhook configured",
         ),
@@ -90,7 +80,7 @@ pub fn judge(old: &[Condition], inputs: &Inputs<'_>, now: Time) -> Vec<Condition
         let finding = finding(type_, inputs);
         let is_shown = !is_shown_only_when_violated(type_)
             || finding.status != "True"
-            || (inputs.is_hibernated && type_ != MANUAL_IN_PLACE_WORKERS_UPDATED);
+            || (inputs.is_hibernated && type_ != condition::MANUAL_IN_PLACE_WORKERS_UPDATED);
         if !is_shown {
             continue;
         }

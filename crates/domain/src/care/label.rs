@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Label `shoot.gardener.cloud/status`: one word for the health of a Shoot.
 
+use api::constants::{operation_state, operation_type};
 use api::core::{Condition, LastError, LastOperation, ShootStatus};
-
-use crate::last_operation::{PROCESSING, SUCCEEDED};
-
-/// Key of the label.
-pub const STATUS_LABEL: &str = "shoot.gardener.cloud/status";
 
 /// Health in one word. Ordered from good to bad.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,7 +43,9 @@ pub fn of_status(status: &ShootStatus) -> Health {
 pub fn of(last_operation: Option<&LastOperation>, last_errors: &[LastError], conditions: &[Condition]) -> Health {
     let Some(operation) = last_operation else { return Health::Healthy };
     let has_no_errors = Health::healthy_if(last_errors.is_empty());
-    if operation.r#type == "Delete" || (operation.r#type == "Create" && operation.state != SUCCEEDED) {
+    if operation.r#type == operation_type::DELETE
+        || (operation.r#type == operation_type::CREATE && operation.state != operation_state::SUCCEEDED)
+    {
         return has_no_errors;
     }
     let by_conditions = conditions.iter().map(|condition| match condition.status.as_str() {
@@ -56,8 +54,11 @@ pub fn of(last_operation: Option<&LastOperation>, last_errors: &[LastError], con
         "False" => Health::Unhealthy,
         _ => Health::Unknown,
     });
-    let by_operation =
-        if operation.state == PROCESSING { has_no_errors } else { Health::healthy_if(operation.state == SUCCEEDED) };
+    let by_operation = if operation.state == operation_state::PROCESSING {
+        has_no_errors
+    } else {
+        Health::healthy_if(operation.state == operation_state::SUCCEEDED)
+    };
     by_conditions.max().unwrap_or(Health::Healthy).max(by_operation)
 }
 

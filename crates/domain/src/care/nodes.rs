@@ -4,6 +4,8 @@
 //! Source: pkg/gardenlet/controller/shoot/care/health.go, pkg/utils/kubernetes/health/checker/{checker,worker}.go @
 //! v1.120.0.
 
+use api::constants::condition;
+
 use super::conditions::Finding;
 
 /// What is read of a worker pool.
@@ -231,7 +233,7 @@ pub fn every_node_ready(
             return Finding::failed("NodesScalingDown", message);
         }
     }
-    Finding::passed("EveryNodeReady", "All nodes are ready.")
+    Finding::passed(condition::EVERY_NODE_READY, "All nodes are ready.")
 }
 
 #[cfg(test)]

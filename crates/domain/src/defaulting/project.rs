@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Defaults of Projects.
 
+use api::constants::taint;
 use api::core::Project;
 
 use super::add_toleration;
@@ -29,8 +30,8 @@ pub fn project(project: &mut Project) {
     }
     if spec.namespace.as_deref() == Some("garden") {
         let tolerations = spec.tolerations.get_or_insert_default();
-        add_toleration(&mut tolerations.whitelist, "seed.gardener.cloud/protected");
-        add_toleration(&mut tolerations.defaults, "seed.gardener.cloud/protected");
+        add_toleration(&mut tolerations.whitelist, taint::SEED_PROTECTED);
+        add_toleration(&mut tolerations.defaults, taint::SEED_PROTECTED);
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Defaults of Shoots.
 
+use api::constants::{label, taint, update_strategy};
 use api::core::*;
 use apimachinery::meta::{Duration, IntOrString};
 
@@ -20,7 +21,7 @@ pub fn shoot(shoot: &mut Shoot, window_draw: u64) {
     kube_api_server(spec.kubernetes.kube_api_server.get_or_insert_default());
     spec.purpose.get_or_insert_with(|| "evaluation".to_owned());
     if in_garden {
-        add_toleration(&mut spec.tolerations, "seed.gardener.cloud/protected");
+        add_toleration(&mut spec.tolerations, taint::SEED_PROTECTED);
     }
     maintenance(spec.maintenance.get_or_insert_default(), has_workers, window_draw);
     let networking = spec.networking.get_or_insert_default();
@@ -110,8 +111,9 @@ fn worker(worker: &mut Worker) {
     worker.max_surge.get_or_insert(IntOrString::Int(1));
     worker.max_unavailable.get_or_insert(IntOrString::Int(0));
     worker.system_components.get_or_insert(WorkerSystemComponents { allow: true });
-    let strategy = worker.update_strategy.get_or_insert_with(|| "AutoRollingUpdate".to_owned());
-    let (automatic, manual) = (strategy == "AutoInPlaceUpdate", strategy == "ManualInPlaceUpdate");
+    let strategy = worker.update_strategy.get_or_insert_with(|| update_strategy::ROLLING.to_owned());
+    let (automatic, manual) =
+        (strategy == update_strategy::AUTO_IN_PLACE, strategy == update_strategy::MANUAL_IN_PLACE);
     if automatic || manual {
         worker.machine_controller_manager.get_or_insert_default().disable_health_timeout.get_or_insert(true);
     }
@@ -215,10 +217,9 @@ pub fn sync_cloud_profile_reference(shoot: &mut Shoot) {
 /// Brings a Shoot into the form in which it is stored: labels that name its seeds, and no trace of fields that have
 /// no effect any more.
 pub fn canonicalize_shoot(shoot: &mut Shoot) {
-    const SEED_LABEL: &str = "name.seed.gardener.cloud/";
-    shoot.metadata.labels.retain(|key, _| !key.starts_with(SEED_LABEL));
+    shoot.metadata.labels.retain(|key, _| !key.starts_with(label::SEED_NAME_PREFIX));
     for seed in [&shoot.spec.seed_name, &shoot.status.seed_name].into_iter().flatten() {
-        shoot.metadata.labels.insert(format!("{SEED_LABEL}{seed}"), "true".to_owned());
+        shoot.metadata.labels.insert(format!("{}{seed}", label::SEED_NAME_PREFIX), "true".to_owned());
     }
     shoot.spec.kubernetes.enable_static_token_kubeconfig = None;
     if let Some(rotation) = shoot.status.credentials.as_mut().and_then(|credentials| credentials.rotation.as_mut()) {

@@ -20,11 +20,11 @@ mod settled;
 #[cfg(test)]
 mod tests;
 
+use api::constants::annotation;
 use api::core::{CloudProfileSpec, Shoot};
 use apimachinery::meta::Time;
 use chrono::{DateTime, TimeDelta, Utc};
 
-use crate::annotations;
 use crate::maintenance::upcoming;
 pub use crate::maintenance::upcoming::Draw;
 use crate::maintenance::{self, Outcome, Plan, Restarters};
@@ -187,7 +187,7 @@ pub fn course(shoot: &Shoot, offer: &Offer, settings: &Settings<'_>) -> Course {
         told = changes;
         if is_blocked {
             // The request for maintenance is dropped with the refusal.
-            course.last.metadata.annotations.remove(annotations::OPERATION);
+            course.last.metadata.annotations.remove(annotation::OPERATION);
         } else {
             let by_hand = run.updated_by_hand(&plan);
             course.last = maintenance::apply(&course.last, &plan, Restarters::default());
@@ -377,7 +377,7 @@ impl Run<'_> {
             return Vec::new();
         }
         let mut after = plan.shoot.clone();
-        if let Some(operation) = after.metadata.annotation(annotations::OPERATION).map(str::to_owned) {
+        if let Some(operation) = after.metadata.annotation(annotation::OPERATION).map(str::to_owned) {
             self.begin(&mut after, &operation);
         }
         let effects = worker_pool::effects(self.before, &after, self.settings.hash_version);

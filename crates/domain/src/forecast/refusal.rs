@@ -4,6 +4,7 @@
 //! Admission is asked about versions and machine images, static validation about everything. A Shoot comes from a
 //! manifest: what validation says of it unchanged is nothing that maintenance brings, and is left out.
 
+use api::constants::annotation;
 use api::core::{CloudProfileSpec, Shoot};
 use apimachinery::{GroupKind, GroupResource, Status};
 use chrono::{DateTime, Utc};
@@ -32,7 +33,7 @@ pub fn of(
     let stored = with_resource_version(stored);
     let mut maintained = with_resource_version(maintained);
     if generation_on_update(&stored, &maintained).remove_operation {
-        maintained.metadata.annotations.remove(crate::annotations::OPERATION);
+        maintained.metadata.annotations.remove(annotation::OPERATION);
     }
     let errors = shoot_update(&maintained, &stored, gates);
     if errors.is_empty() {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What becomes of a Shoot between two runs of maintenance: gardenlet does its work, schedules let it sleep and wake.
 
+use api::constants::{annotation, operation, operation_state};
 use api::core::{InPlaceUpdatesStatus, LastOperation, Shoot};
 use apimachinery::meta::Time;
 use chrono::{DateTime, Utc};
 
 use crate::hibernation::{self, LOOK_BACK, TRIGGER_DEADLINE};
-use crate::last_operation::{FAILED, OperationType, SUCCEEDED};
-use crate::{annotations, maintenance, rotation};
+use crate::last_operation::OperationType;
+use crate::{maintenance, rotation};
 
 /// The manifest is taken for what holds at the beginning: schedules count from there.
 pub(super) fn begin(shoot: &mut Shoot, from: DateTime<Utc>) {
@@ -26,18 +27,19 @@ fn has_schedules(shoot: &Shoot) -> bool {
 /// updated in place automatically are done, a rotation has come as far as it can. `by_hand` are pools that wait for a
 /// person from now on.
 pub(super) fn settle(shoot: &mut Shoot, by_hand: &[String], now: DateTime<Utc>) {
-    let is_waiting = shoot.status.last_operation.as_ref().is_some_and(|operation| operation.state == FAILED)
-        && shoot.metadata.annotation(annotations::OPERATION) != Some("retry");
+    let is_waiting =
+        shoot.status.last_operation.as_ref().is_some_and(|operation| operation.state == operation_state::FAILED)
+            && shoot.metadata.annotation(annotation::OPERATION) != Some(operation::RETRY);
     if is_waiting {
         return;
     }
     let mut asked = String::new();
     if !maintenance::is_requested(shoot) {
-        asked = shoot.metadata.annotations.remove(annotations::OPERATION).unwrap_or_default();
+        asked = shoot.metadata.annotations.remove(annotation::OPERATION).unwrap_or_default();
     }
-    shoot.metadata.annotations.remove(annotations::TASKS);
+    shoot.metadata.annotations.remove(annotation::SHOOT_TASKS);
     let done = || LastOperation { r#type: OperationType::Reconcile.as_str().to_owned(), ..LastOperation::default() };
-    SUCCEEDED.clone_into(&mut shoot.status.last_operation.get_or_insert_with(done).state);
+    operation_state::SUCCEEDED.clone_into(&mut shoot.status.last_operation.get_or_insert_with(done).state);
     settle_in_place(shoot, by_hand);
     rotation::begin(&mut shoot.status, &shoot.spec, &asked, Time::from_instant(now));
     rotation::succeed(&mut shoot.status, &shoot.spec, Time::from_instant(now));
@@ -69,7 +71,7 @@ pub(super) fn follow_schedules(shoot: &mut Shoot, now: DateTime<Utc>, is_taken: 
             let mut switched = shoot.clone();
             switched.spec.hibernation.get_or_insert_default().enabled = Some(switch.enabled());
             // Only an operation that waits for maintenance makes the server refuse it.
-            let waits = shoot.metadata.annotation(annotations::MAINTENANCE_OPERATION).is_some();
+            let waits = shoot.metadata.annotation(annotation::MAINTENANCE_OPERATION).is_some();
             if !waits || is_taken(&switched, shoot) {
                 switched.status.hibernated = switch.enabled();
                 *shoot = switched;

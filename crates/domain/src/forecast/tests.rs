@@ -173,7 +173,7 @@ fn migrations_and_operations_are_changes_of_their_own() {
     let mut given = shoot("1.30.1", "1.0.0", false);
     given.spec.kubernetes.kubelet.get_or_insert_default().system_reserved =
         Some(serde_json::from_value(json!({ "memory": "1Gi" })).expect("reserved"));
-    given.metadata.annotations.insert(annotations::MAINTENANCE_OPERATION.to_owned(), "rotate-ca-start".to_owned());
+    given.metadata.annotations.insert("maintenance.gardener.cloud/operation".to_owned(), "rotate-ca-start".to_owned());
     check(
         &given,
         profile("1.30.1@2025-06-17 1.31.0", "1.0.0", "major"),
@@ -214,7 +214,7 @@ fn schedules_let_a_shoot_sleep_through_its_window() {
 fn a_waiting_operation_keeps_a_shoot_awake() {
     let mut given = shoot("1.31.1", "1.0.0", false);
     let operation = "rotate-serviceaccount-key-start".to_owned();
-    given.metadata.annotations.insert(annotations::MAINTENANCE_OPERATION.to_owned(), operation);
+    given.metadata.annotations.insert("maintenance.gardener.cloud/operation".to_owned(), operation);
     let schedule = api::core::HibernationSchedule { start: Some("0 20 * * *".to_owned()), ..Default::default() };
     given.spec.hibernation = Some(api::core::Hibernation { enabled: None, schedules: vec![schedule] });
     let offered = profile("1.31.1@2025-06-18 1.32.0", "1.0.0", "major");
@@ -390,7 +390,7 @@ fn a_rotation_is_done_before_the_next_window() {
         let authorities = api::core::CARotation { phase: phase.to_owned(), ..Default::default() };
         let rotation = given.status.credentials.get_or_insert_default().rotation.get_or_insert_default();
         rotation.certificate_authorities = Some(authorities);
-        given.metadata.annotations.insert(annotations::MAINTENANCE_OPERATION.to_owned(), operation.to_owned());
+        given.metadata.annotations.insert("maintenance.gardener.cloud/operation".to_owned(), operation.to_owned());
         given
     };
     let told = |given: &Shoot, expected: &[&str]| {
@@ -421,7 +421,7 @@ fn a_refused_switch_is_tried_again_for_two_hours() {
     let sleeps = |start: &str| {
         let mut given = shoot("1.31.1", "1.0.0", false);
         let operation = "rotate-serviceaccount-key-start".to_owned();
-        given.metadata.annotations.insert(annotations::MAINTENANCE_OPERATION.to_owned(), operation);
+        given.metadata.annotations.insert("maintenance.gardener.cloud/operation".to_owned(), operation);
         let schedule = api::core::HibernationSchedule { start: Some(start.to_owned()), ..Default::default() };
         given.spec.hibernation = Some(api::core::Hibernation { enabled: None, schedules: vec![schedule] });
         let offered = profile("1.31.1@2025-06-16 1.32.0", "1.0.0", "major");

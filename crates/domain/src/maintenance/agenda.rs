@@ -6,6 +6,7 @@
 //!
 //! Source: pkg/controllermanager/controller/shoot/maintenance/{add,reconciler}.go @ v1.120.0.
 
+use api::constants::annotation;
 use api::core::Shoot;
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -31,7 +32,8 @@ pub fn update_is_looked_at(old: &Shoot, new: &Shoot, now: DateTime<Utc>) -> bool
 /// Whether an update says that the upcoming maintenance lies in a window that the controller has not planned for: it ran
 /// in that window already, when it saw the Shoot for the first time.
 pub fn update_misses_upcoming(old: &Shoot, new: &Shoot, planned: Option<DateTime<Utc>>, now: DateTime<Utc>) -> bool {
-    let is_new = old.metadata.annotation(upcoming::KEY) != new.metadata.annotation(upcoming::KEY);
+    let is_new = old.metadata.annotation(annotation::UPCOMING_TIME_WINDOW)
+        != new.metadata.annotation(annotation::UPCOMING_TIME_WINDOW);
     let upcoming = upcoming::upcoming(new, now).filter(|_| is_new);
     upcoming.is_some_and(|upcoming| planned.is_some_and(|planned| planned > upcoming.until))
 }
@@ -130,7 +132,7 @@ mod tests {
             let planned = (words[1] != "none").then(|| instant(words[1]));
             if let Some(until) = words.iter().find_map(|word| word.strip_prefix("until")) {
                 let kept = format!(r#"{{"begin":"220000+0000","end":"230000+0000","until":"2025-06-{until}Z"}}"#);
-                shoot.metadata.annotations.insert(upcoming::KEY.to_owned(), kept);
+                shoot.metadata.annotations.insert("maintenance.terrarium.dev/upcoming-time-window".to_owned(), kept);
                 shoot.spec.maintenance.get_or_insert_default().confine_spec_update_rollout = Some(true);
             }
             let middle = |span: Span| span.earliest + (span.end - span.earliest) / 2;
@@ -144,7 +146,10 @@ mod tests {
     fn what_is_planned_behind_the_upcoming_window_is_planned_anew() {
         let kept = |shoot: &mut Shoot| {
             let text = r#"{"begin":"220000+0000","end":"230000+0000","until":"2025-06-15T22:45:00Z"}"#;
-            shoot.metadata.annotations.insert(upcoming::KEY.to_owned(), text.to_owned());
+            shoot
+                .metadata
+                .annotations
+                .insert("maintenance.terrarium.dev/upcoming-time-window".to_owned(), text.to_owned());
         };
         let mut old = shoot("22-23", false);
         old.spec.maintenance.get_or_insert_default().confine_spec_update_rollout = Some(true);

@@ -19,6 +19,7 @@ pub mod report;
 mod tests;
 pub mod upcoming;
 
+use api::constants::annotation;
 use api::core::{CloudProfileSpec, Shoot, ShootSpec};
 use chrono::{DateTime, Utc};
 
@@ -141,7 +142,7 @@ pub fn apply(stored: &Shoot, plan: &Plan, restarters: Restarters) -> Shoot {
 
 /// Whether the Shoot carries the annotation that asks for maintenance now.
 pub fn is_requested(shoot: &Shoot) -> bool {
-    shoot.metadata.annotation(annotations::OPERATION) == Some("maintain")
+    shoot.metadata.annotation(annotation::OPERATION) == Some(api::constants::operation::MAINTAIN)
 }
 
 /// The profile that a Shoot refers to, as messages name it; empty without a reference.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What maintenance asks of gardenlet: the operation annotation and the tasks of the next reconciliation.
 
+use api::constants::{annotation, operation, operation_state, task};
 use api::core::Shoot;
 
 use crate::annotations;
-use crate::last_operation::FAILED;
 
 /// Which pods maintenance restarts (`controllers.shootMaintenance` of gardener-controller-manager).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,13 +23,17 @@ impl Default for Restarters {
 
 /// The tasks that every completed run adds, in order.
 pub fn tasks(restarters: Restarters) -> Vec<&'static str> {
-    let mut tasks =
-        vec!["deployInfrastructure", "deployDNSRecordInternal", "deployDNSRecordExternal", "deployDNSRecordIngress"];
+    let mut tasks = vec![
+        task::DEPLOY_INFRASTRUCTURE,
+        task::DEPLOY_DNS_RECORD_INTERNAL,
+        task::DEPLOY_DNS_RECORD_EXTERNAL,
+        task::DEPLOY_DNS_RECORD_INGRESS,
+    ];
     if restarters.control_plane {
-        tasks.push("restartControlPlanePods");
+        tasks.push(task::RESTART_CONTROL_PLANE_PODS);
     }
     if restarters.core_addons {
-        tasks.push("restartCoreAddons");
+        tasks.push(task::RESTART_CORE_ADDONS);
     }
     tasks
 }
@@ -41,19 +45,19 @@ pub fn tasks(restarters: Restarters) -> Vec<&'static str> {
 /// overwritten.
 pub fn take_over(shoot: &mut Shoot) -> Option<String> {
     if super::is_requested(shoot) {
-        shoot.metadata.annotations.remove(annotations::OPERATION);
+        shoot.metadata.annotations.remove(annotation::OPERATION);
     }
     let last_operation = shoot.status.last_operation.as_ref()?;
     let present = &mut shoot.metadata.annotations;
-    if last_operation.state == FAILED {
-        if annotations::is_true(present, annotations::NEEDS_RETRY_OPERATION) {
-            present.insert(annotations::OPERATION.to_owned(), "retry".to_owned());
-            present.remove(annotations::NEEDS_RETRY_OPERATION);
+    if last_operation.state == operation_state::FAILED {
+        if annotations::is_true(present, annotation::NEEDS_RETRY_OPERATION) {
+            present.insert(annotation::OPERATION.to_owned(), operation::RETRY.to_owned());
+            present.remove(annotation::NEEDS_RETRY_OPERATION);
         }
         return None;
     }
-    let waiting = present.remove(annotations::MAINTENANCE_OPERATION).filter(|operation| !operation.is_empty());
-    let operation = waiting.unwrap_or_else(|| "reconcile".to_owned());
-    present.insert(annotations::OPERATION.to_owned(), operation.clone());
-    Some(operation).filter(|operation| operation != "reconcile")
+    let waiting = present.remove(annotation::MAINTENANCE_OPERATION).filter(|operation| !operation.is_empty());
+    let operation = waiting.unwrap_or_else(|| operation::RECONCILE.to_owned());
+    present.insert(annotation::OPERATION.to_owned(), operation.clone());
+    Some(operation).filter(|operation| operation != operation::RECONCILE)
 }

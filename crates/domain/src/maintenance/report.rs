@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What users are told of a run: `status.lastMaintenance` and Events.
 
+use api::constants::operation_state;
 use api::core::{LastMaintenance, Shoot};
 use apimachinery::meta::Time;
 use chrono::{DateTime, Utc};
 
 use super::{Outcome, Plan};
-use crate::last_operation::{FAILED, PROCESSING, SUCCEEDED};
 
 /// Type of an Event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +52,8 @@ impl Plan {
         LastMaintenance {
             description: self.description(),
             triggered_time: Time::from_instant(now),
-            state: if failure_reason.is_some() { FAILED } else { PROCESSING }.to_owned(),
+            state: if failure_reason.is_some() { operation_state::FAILED } else { operation_state::PROCESSING }
+                .to_owned(),
             failure_reason,
         }
     }
@@ -62,7 +63,7 @@ impl Plan {
         LastMaintenance {
             description: REFUSED.to_owned(),
             triggered_time: Time::from_instant(now),
-            state: FAILED.to_owned(),
+            state: operation_state::FAILED.to_owned(),
             failure_reason: Some(refused_reason(message)),
         }
     }
@@ -116,12 +117,12 @@ pub fn refused_reason(message: &str) -> String {
 /// stays.
 pub fn finished(shoot: &Shoot, has_findings: bool) -> Option<LastMaintenance> {
     let last = shoot.status.last_maintenance.as_ref()?;
-    let succeeded = LastMaintenance { state: SUCCEEDED.to_owned(), ..last.clone() };
+    let succeeded = LastMaintenance { state: operation_state::SUCCEEDED.to_owned(), ..last.clone() };
     match last.state.as_str() {
-        FAILED if !has_findings => {
+        operation_state::FAILED if !has_findings => {
             Some(LastMaintenance { description: "Maintenance succeeded".to_owned(), failure_reason: None, ..succeeded })
         }
-        PROCESSING => Some(succeeded),
+        operation_state::PROCESSING => Some(succeeded),
         _ => None,
     }
 }

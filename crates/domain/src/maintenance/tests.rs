@@ -343,7 +343,10 @@ fn changed_window_waits_while_the_roll_out_is_confined() {
         [Profile::Documents, Profile::Upstream].map(|profile| {
             let mut stored = new.clone();
             let kept = upcoming::on_update(old, new, profile, now(), &|_, _, _| 0);
-            stored.metadata.annotations.extend(kept.map(|kept| (upcoming::KEY.to_owned(), kept)));
+            stored
+                .metadata
+                .annotations
+                .extend(kept.map(|kept| ("maintenance.terrarium.dev/upcoming-time-window".to_owned(), kept)));
             update_is_looked_at(old, &stored, now())
         })
     };

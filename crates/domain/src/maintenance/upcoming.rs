@@ -3,9 +3,9 @@
 //!
 //! That is the window of the spec, but for one case: while roll-outs are confined, a changed window counts only after the
 //! upcoming maintenance (profile `documents`). What the spec said before is not to be found in the object then, so
-//! gardener-apiserver keeps it in an annotation ([`KEY`]) with the end of the window in which the upcoming maintenance
-//! lies. Nobody else writes it, and it is gone with the first write after that end. It is all that there is to know:
-//! whoever reads the object, also after a restart, comes to the same instants.
+//! gardener-apiserver keeps it in an annotation ([`annotation::UPCOMING_TIME_WINDOW`]) with the end of the window in
+//! which the upcoming maintenance lies. Nobody else writes it, and it is gone with the first write after that end. It is
+//! all that there is to know: whoever reads the object, also after a restart, comes to the same instants.
 //!
 //! ```text
 //! spec     22-23 ──────────┬ 14-15 ──────────────────────────────────────────►
@@ -15,6 +15,7 @@
 //!
 //! Source: docs/usage/shoot/shoot_maintenance.md, "Confine Specification Changes/Updates Roll Out".
 
+use api::constants::annotation;
 use api::core::{Maintenance, MaintenanceTimeWindow, Shoot};
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
@@ -23,10 +24,6 @@ use super::NEXT_RUN_DRAW;
 use crate::profile::Profile;
 use crate::reconcile::is_confined;
 use crate::window::{Span, Window, nominal_window};
-
-/// Annotation of a Shoot whose window was changed while roll-outs are confined: the window of before, and until when it
-/// counts, `{"begin":"220000+0000","end":"230000+0000","until":"2025-06-15T22:45:00Z"}`.
-pub const KEY: &str = "maintenance.terrarium.dev/upcoming-time-window";
 
 /// Draws a random number for a purpose, a key and an ordinal.
 pub type Draw<'a> = dyn Fn(&str, &str, u64) -> u64 + 'a;
@@ -52,7 +49,7 @@ pub struct Upcoming {
 impl Upcoming {
     /// What a Shoot's annotation says, whatever the time is; `None` if it says nothing that can be read.
     fn of(shoot: &Shoot) -> Option<Self> {
-        let kept: Kept = serde_json::from_str(shoot.metadata.annotation(KEY)?).ok()?;
+        let kept: Kept = serde_json::from_str(shoot.metadata.annotation(annotation::UPCOMING_TIME_WINDOW)?).ok()?;
         let window = Window::parse(&kept.begin, &kept.end).ok()?;
         let time_window = MaintenanceTimeWindow { begin: kept.begin, end: kept.end };
         is_confined(&shoot.spec).then_some(Self { time_window, until: kept.until, window })
@@ -143,7 +140,7 @@ pub fn on_update(old: &Shoot, new: &Shoot, profile: Profile, now: DateTime<Utc>,
         return None;
     }
     if upcoming(old, now).is_some() {
-        return old.metadata.annotation(KEY).map(str::to_owned);
+        return old.metadata.annotation(annotation::UPCOMING_TIME_WINDOW).map(str::to_owned);
     }
     Window::parse(&counts.begin, &counts.end).ok()?;
     let (_, span) = run_at_or_after(old, now + TimeDelta::nanoseconds(1), draw);
@@ -195,7 +192,9 @@ mod tests {
             let mut new = with_window(hours);
             if let Some(old) = &stored {
                 let kept = on_update(old, &new, profile, instant(at), &middle);
-                new.metadata.annotations.extend(kept.map(|kept| (KEY.to_owned(), kept)));
+                new.metadata
+                    .annotations
+                    .extend(kept.map(|kept| ("maintenance.terrarium.dev/upcoming-time-window".to_owned(), kept)));
             }
             stored = Some(new);
         }
@@ -266,14 +265,20 @@ mod tests {
     #[test]
     fn upstream_knows_no_window_that_waits() {
         let changes = "22-23c at 01T00:00:00, 14-15c at 15T10:00:00";
-        assert_eq!(changed(changes, Profile::Upstream).metadata.annotation(KEY), None);
+        assert_eq!(
+            changed(changes, Profile::Upstream).metadata.annotation("maintenance.terrarium.dev/upcoming-time-window"),
+            None
+        );
     }
 
     #[test]
     fn what_cannot_be_read_is_not_there() {
         let mut shoot = with_window("14-15c");
         for text in ["", "{}", "22-23", r#"{"begin":"22","end":"23","until":"2025-06-15T22:45:00Z"}"#] {
-            shoot.metadata.annotations.insert(KEY.to_owned(), text.to_owned());
+            shoot
+                .metadata
+                .annotations
+                .insert("maintenance.terrarium.dev/upcoming-time-window".to_owned(), text.to_owned());
             assert_eq!(upcoming(&shoot, instant("15T10:00:00")), None, "{text}");
             assert_eq!(run_at_or_after(&shoot, instant("15T10:00:00"), &middle).0, instant("15T14:22:30"), "{text}");
         }

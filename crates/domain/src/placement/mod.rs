@@ -9,6 +9,7 @@ mod networks;
 use std::collections::BTreeMap;
 use std::fmt;
 
+use api::constants::condition;
 use api::core::{CloudProfileSpec, Seed, SeedSelector, Shoot, Toleration};
 use apimachinery::meta::LabelSelector;
 use apimachinery::selector::Labels;
@@ -115,8 +116,8 @@ pub fn is_usable(seed: &Seed) -> bool {
     seed.metadata.deletion_timestamp.is_none()
         && scheduling.is_none_or(|scheduling| scheduling.visible)
         && seed.status.last_operation.is_some()
-        && is_true("GardenletReady")
-        && (seed.spec.backup.is_none() || is_true("BackupBucketsReady"))
+        && is_true(condition::SEED_GARDENLET_READY)
+        && (seed.spec.backup.is_none() || is_true(condition::SEED_BACKUP_BUCKETS_READY))
 }
 
 fn matching_labels<'a>(seeds: Seeds<'a>, selector: Option<&SeedSelector>, kind: &str) -> Result<Seeds<'a>, NoSeed> {

@@ -4,13 +4,11 @@
 //! Source: networksAreDisjointed in pkg/scheduler/controller/shoot/reconciler.go, and
 //! pkg/utils/validation/cidr/disjoint.go @ v1.120.0.
 
+use api::constants::annotation;
 use api::core::{Seed, Shoot};
 use apimachinery::field::{FieldError, Path};
 
 use crate::validation::network::Network;
-
-/// Overrides whether the VPN of a Shoot is highly available; otherwise it is if the control plane is.
-const HIGH_AVAILABILITY_VPN: &str = "alpha.control-plane.shoot.gardener.cloud/high-availability-vpn";
 
 /// Ranges that the connection between seed and Shoot needs, and what upstream calls them.
 const RESERVED: [(&str, &str); 6] = [
@@ -82,7 +80,7 @@ fn check(seed: &Seed, networks: &[String], kind: &str, required: bool, overlap_a
 }
 
 fn has_high_availability_vpn(shoot: &Shoot) -> bool {
-    match shoot.metadata.annotation(HIGH_AVAILABILITY_VPN) {
+    match shoot.metadata.annotation(annotation::HIGH_AVAILABILITY_VPN) {
         Some("1" | "t" | "T" | "true" | "TRUE" | "True") => true,
         Some("0" | "f" | "F" | "false" | "FALSE" | "False") => false,
         _ => super::failure_tolerance(shoot).is_some(),

@@ -64,26 +64,3 @@ pub enum WaitingOn {
         need: u32,
     },
 }
-
-/// Finalizer on MachineDeployments, MachineSets, Machines, and MachineClasses in use.
-pub const FINALIZER: &str = "machine.sapcloud.io/machine-controller-manager";
-/// Label of a MachineDeployment, and of a Node: its pool.
-pub const POOL_LABEL: &str = "worker.gardener.cloud/pool";
-/// Label of MachineSets and Machines: hash of the template.
-pub const TEMPLATE_HASH_LABEL: &str = "machine-template-hash";
-/// Label of a Machine: its Node.
-pub const NODE_LABEL: &str = "node";
-/// Label of a Machine whose drain is forced, with value `True`.
-pub const FORCE_DELETION_LABEL: &str = "force-deletion";
-/// Annotation of a Machine: its rank when a MachineSet shrinks.
-pub const PRIORITY_ANNOTATION: &str = "machinepriority.machine.sapcloud.io";
-/// Annotation of MachineSets and MachineDeployments: counter of templates.
-pub const REVISION_ANNOTATION: &str = "deployment.kubernetes.io/revision";
-/// Annotation of a MachineSet: revisions it had before it became the newest again.
-pub const REVISION_HISTORY_ANNOTATION: &str = "deployment.kubernetes.io/revision-history";
-/// Annotation of a MachineSet: the MachineDeployment's replicas when it was scaled last.
-pub const DESIRED_REPLICAS_ANNOTATION: &str = "deployment.kubernetes.io/desired-replicas";
-/// Annotation of a MachineSet: the same plus the surge.
-pub const MAX_REPLICAS_ANNOTATION: &str = "deployment.kubernetes.io/max-replicas";
-/// Key of the taint on nodes of old MachineSets, and annotation of a MachineSet whose nodes carry it.
-pub const PREFER_NO_SCHEDULE_KEY: &str = "deployment.machine.sapcloud.io/prefer-no-schedule";

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Names of MachineSets and the template comparison that they stand for.
 
+use api::constants::label;
 use api::machine::{MachineDeployment, MachineSet, MachineTemplateSpec};
-
-use super::TEMPLATE_HASH_LABEL;
 
 /// Kubernetes' alphabet for generated names.
 const ALPHABET: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
@@ -46,7 +45,7 @@ pub fn deployment_of_class(class: &str) -> Option<&str> {
 pub fn same_machines(a: &MachineTemplateSpec, b: &MachineTemplateSpec) -> bool {
     let labels = |template: &MachineTemplateSpec| {
         let mut labels = template.metadata.labels.clone();
-        labels.remove(TEMPLATE_HASH_LABEL);
+        labels.remove(label::MACHINE_TEMPLATE_HASH);
         labels
     };
     a.spec.class.name == b.spec.class.name

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use api::constants::{annotation, label, taint};
 use api::kubernetes::core::{NodeCondition, Taint};
 use api::machine::NodeTemplateSpec;
 use apimachinery::meta::{ObjectMeta, Time};
@@ -10,28 +11,6 @@ use serde_json::Value;
 
 /// Type of the condition that says whether the kubelet is ready.
 pub const READY: &str = "Ready";
-/// Key of the taint that stays until the critical components run.
-pub const CRITICAL_COMPONENTS_KEY: &str = "node.gardener.cloud/critical-components-not-ready";
-/// Key of the taint of a Node that is not ready.
-pub const NOT_READY_KEY: &str = "node.kubernetes.io/not-ready";
-/// Key of the taint of a Node that the cloud provider has not seen.
-pub const UNINITIALIZED_KEY: &str = "node.cloudprovider.kubernetes.io/uninitialized";
-/// Key of the taint of a cordoned Node.
-pub const UNSCHEDULABLE_KEY: &str = "node.kubernetes.io/unschedulable";
-/// Annotation with the node template that was applied last, as JSON.
-pub const LAST_APPLIED_ANNOTATION: &str = "node.machine.sapcloud.io/last-applied-anno-labels-taints";
-/// Annotations that keep the cluster-autoscaler from removing a Node; the second says who wrote the first.
-pub const SCALE_DOWN_DISABLED_ANNOTATION: &str = "cluster-autoscaler.kubernetes.io/scale-down-disabled";
-/// See [`SCALE_DOWN_DISABLED_ANNOTATION`].
-pub const SCALE_DOWN_DISABLED_BY_MCM_ANNOTATION: &str = "cluster-autoscaler.kubernetes.io/scale-down-disabled-by-mcm";
-/// Annotation with the checksum of the operating system configuration that was applied last.
-pub const CHECKSUM_ANNOTATION: &str = "checksum/cloud-config-data";
-/// Label of a Node: version of its kubelet, without `v`.
-pub const KUBERNETES_VERSION_LABEL: &str = "worker.gardener.cloud/kubernetes-version";
-/// Label of a Node: key of its operating system configuration.
-pub const SECRET_NAME_LABEL: &str = "worker.gardener.cloud/gardener-node-agent-secret-name";
-/// Label of a Node: its Machine.
-pub const MACHINE_LABEL: &str = "node.gardener.cloud/machine-name";
 
 /// A taint.
 pub fn taint(key: &str, value: &str, effect: &str) -> Taint {
@@ -41,9 +20,9 @@ pub fn taint(key: &str, value: &str, effect: &str) -> Taint {
 /// Taints of a Node at registration, those of its pool first.
 pub fn registration_taints(pool: &[Taint]) -> Vec<Taint> {
     let mut taints = pool.to_vec();
-    taints.push(taint(CRITICAL_COMPONENTS_KEY, "", "NoSchedule"));
-    taints.push(taint(UNINITIALIZED_KEY, "true", "NoSchedule"));
-    taints.push(taint(NOT_READY_KEY, "", "NoSchedule"));
+    taints.push(taint(taint::CRITICAL_COMPONENTS_NOT_READY, "", "NoSchedule"));
+    taints.push(taint(taint::UNINITIALIZED, "true", "NoSchedule"));
+    taints.push(taint(taint::NOT_READY, "", "NoSchedule"));
     taints
 }
 
@@ -89,13 +68,13 @@ impl Place {
                 labels.insert((*key).to_owned(), value.to_owned());
             }
         };
-        set(&["kubernetes.io/hostname", MACHINE_LABEL], &self.name);
-        set(&["kubernetes.io/os", "beta.kubernetes.io/os"], "linux");
-        set(&["kubernetes.io/arch", "beta.kubernetes.io/arch"], &self.architecture);
-        set(&["node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type"], &self.machine_type);
-        set(&["topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region"], &self.region);
-        set(&["topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"], &self.zone);
-        set(&[KUBERNETES_VERSION_LABEL], &self.kubernetes_version);
+        set(&[label::HOSTNAME, label::NODE_MACHINE_NAME], &self.name);
+        set(&[label::OPERATING_SYSTEM, label::OPERATING_SYSTEM_BETA], "linux");
+        set(&[label::ARCHITECTURE, label::ARCHITECTURE_BETA], &self.architecture);
+        set(&[label::INSTANCE_TYPE, label::INSTANCE_TYPE_BETA], &self.machine_type);
+        set(&[label::TOPOLOGY_REGION, label::TOPOLOGY_REGION_BETA], &self.region);
+        set(&[label::TOPOLOGY_ZONE, label::TOPOLOGY_ZONE_BETA], &self.zone);
+        set(&[label::WORKER_KUBERNETES_VERSION], &self.kubernetes_version);
         labels
     }
 }
@@ -185,7 +164,7 @@ pub fn terminating_condition(failed: bool, now: Time) -> NodeCondition {
 /// Source: pkg/util/provider/machinecontroller/machine_util.go (`SyncNodeTemplates`) v0.58.0.
 pub fn synchronize(metadata: &mut ObjectMeta, taints: &mut Vec<Taint>, template: &NodeTemplateSpec) -> bool {
     let wanted_text = serde_json::to_string(template).unwrap_or_default();
-    let applied_text = metadata.annotations.get(LAST_APPLIED_ANNOTATION).map_or("{}", String::as_str);
+    let applied_text = metadata.annotations.get(annotation::NODE_LAST_APPLIED).map_or("{}", String::as_str);
     let holds = |wanted: &BTreeMap<String, String>, present: &BTreeMap<String, String>| {
         wanted.iter().all(|(key, value)| present.get(key) == Some(value))
     };
@@ -208,7 +187,7 @@ pub fn synchronize(metadata: &mut ObjectMeta, taints: &mut Vec<Taint>, template:
     for wanted in &template.spec.taints {
         add_taint(taints, wanted.clone());
     }
-    metadata.annotations.insert(LAST_APPLIED_ANNOTATION.to_owned(), wanted_text);
+    metadata.annotations.insert(annotation::NODE_LAST_APPLIED.to_owned(), wanted_text);
     true
 }
 
@@ -234,7 +213,7 @@ pub fn reconciliation_delay(index: usize, nodes: usize, max_seconds: i64) -> chr
 /// most 1800; everything else is ignored.
 pub fn max_delay_seconds(annotations: &BTreeMap<String, String>) -> i64 {
     annotations
-        .get("shoot.gardener.cloud/cloud-config-execution-max-delay-seconds")
+        .get(annotation::SHOOT_CLOUD_CONFIG_MAX_DELAY)
         .and_then(|value| value.parse().ok())
         .filter(|seconds| (0..=1800).contains(seconds))
         .unwrap_or(300)

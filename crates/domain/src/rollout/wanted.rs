@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use api::constants::{annotation, api_version, finalizer, label};
 use api::core::{MachineControllerManagerSettings, Shoot};
 use api::extensions::{Worker, WorkerPool};
 use api::kubernetes::core::SecretReference;
@@ -15,7 +16,6 @@ use apimachinery::meta::{LabelSelector, ObjectMeta, RawExtension};
 use serde_json::{Value, json};
 
 use super::zones::{Share, distribute, suffixes};
-use super::{FINALIZER, POOL_LABEL};
 use crate::worker_pool::{HashInputs, UpdateStrategy};
 
 /// One MachineDeployment that a Worker wants: a pool, or a zone of one.
@@ -87,13 +87,13 @@ impl Wanted<'_> {
         let strategy = UpdateStrategy::of(self.pool.update_strategy.as_deref());
         let mut labels = selector.clone();
         if strategy.is_in_place() {
-            labels.insert("worker.gardener.cloud/name".to_owned(), self.worker.metadata.name.clone());
+            labels.insert(label::WORKER_NAME.to_owned(), self.worker.metadata.name.clone());
         }
         let mut deployment = existing.cloned().unwrap_or_else(|| MachineDeployment {
             metadata: ObjectMeta::named(&self.worker.metadata.namespace, &self.name),
             ..MachineDeployment::default()
         });
-        deployment.metadata.labels.insert(POOL_LABEL.to_owned(), self.pool.name.clone());
+        deployment.metadata.labels.insert(label::WORKER_POOL.to_owned(), self.pool.name.clone());
         set_autoscaler_annotations(&mut deployment.metadata.annotations, self.pool);
         deployment.spec = MachineDeploymentSpec {
             replicas,
@@ -163,7 +163,7 @@ impl Wanted<'_> {
         let pool = self.pool;
         let namespace = &self.worker.metadata.namespace;
         let mut metadata = ObjectMeta::named(namespace, &self.class_name);
-        metadata.finalizers = vec![FINALIZER.to_owned()];
+        metadata.finalizers = vec![finalizer::MACHINE_CONTROLLER_MANAGER.to_owned()];
         let capacity = pool.node_template.as_ref().map(|template| template.capacity.clone()).unwrap_or_default();
         MachineClass {
             metadata,
@@ -196,7 +196,7 @@ impl ClassFacts {
     /// As `providerSpec`.
     pub fn to_provider_spec(&self, provider: &str) -> RawExtension {
         RawExtension::from(json!({
-            "apiVersion": format!("{provider}.provider.extensions.gardener.cloud/v1alpha1"),
+            "apiVersion": format!("{provider}{}", api_version::PROVIDER_SUFFIX),
             "kind": "MachineSpec",
             "image": {"name": self.image_name, "version": self.image_version},
             "kubernetesVersion": self.kubernetes_version,
@@ -225,7 +225,7 @@ fn set_autoscaler_annotations(annotations: &mut BTreeMap<String, String>, pool: 
         ("max-node-provision-time", options.max_node_provision_time.map(|duration| duration.to_string())),
     ];
     for (name, value) in values {
-        let key = format!("autoscaler.gardener.cloud/{name}");
+        let key = format!("{}{name}", annotation::AUTOSCALER_PREFIX);
         match value {
             Some(value) => drop(annotations.insert(key, value)),
             None => drop(annotations.remove(&key)),
@@ -287,7 +287,7 @@ mod tests {
         let wanted = machine_deployments(&worker, &Shoot::default());
         let mut existing = wanted[0].machine_deployment(None, 4);
         existing.metadata.annotations.insert("theirs".into(), "1".into());
-        existing.metadata.finalizers.push(FINALIZER.into());
+        existing.metadata.finalizers.push("machine.sapcloud.io/machine-controller-manager".into());
         assert_eq!(wanted[0].machine_deployment(Some(&existing), 4), existing);
     }
 }

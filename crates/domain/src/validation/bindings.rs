@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! SecretBinding, CredentialsBinding, Quota, ExposureClass.
 
+use api::constants::api_version;
 use api::core::{ExposureClass, Quota, SecretBinding};
 use api::kubernetes::core::ObjectReference;
 use api::security::CredentialsBinding;
@@ -87,11 +88,7 @@ pub fn quota(quota: &Quota) -> Errors {
     object_meta(&mut errors, &quota.metadata, true, NameRule::Subdomain, &Path::new("metadata"));
     let spec = Path::new("spec");
     let scope = &quota.spec.scope;
-    let known = [
-        ("core.gardener.cloud/v1beta1", "Project"),
-        ("v1", "Secret"),
-        ("security.gardener.cloud/v1alpha1", "WorkloadIdentity"),
-    ];
+    let known = [(api_version::CORE, "Project"), ("v1", "Secret"), (api_version::SECURITY, "WorkloadIdentity")];
     if !known.contains(&(scope.api_version.as_str(), scope.kind.as_str())) {
         let supported = ["project", "secret", "workloadidentity"];
         errors.push(FieldError::not_supported(&spec.child("scope"), scope, &supported));

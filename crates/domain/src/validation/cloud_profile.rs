@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
+use api::constants::classification;
 use api::core::*;
 use apimachinery::field::{FieldError, Path};
 use apimachinery::meta::Time;
@@ -20,7 +21,8 @@ static KUBERNETES_VERSION: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"^([0-9]+\.){2}[0-9]+$").expect("the pattern is a literal of this file"));
 
 /// Classifications, sorted.
-pub(super) const CLASSIFICATIONS: [&str; 3] = ["deprecated", "preview", "supported"];
+pub(super) const CLASSIFICATIONS: [&str; 3] =
+    [classification::DEPRECATED, classification::PREVIEW, classification::SUPPORTED];
 /// CPU architectures.
 pub(super) const ARCHITECTURES: [&str; 2] = ["amd64", "arm64"];
 
@@ -313,7 +315,7 @@ fn bastion(errors: &mut Errors, spec: &CloudProfileSpec, path: &Path) {
     };
     let usable = |version: &MachineImageVersion| {
         let fits = architecture.as_ref().is_none_or(|architecture| version.architectures.contains(architecture));
-        fits && version.classification.as_deref() == Some("supported")
+        fits && version.classification.as_deref() == Some(classification::SUPPORTED)
     };
     let (path, found) = match &wanted.version {
         None => (path.child("name"), image.versions.iter().any(usable)),

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use api::constants::api_version;
 use api::core::{Extension, NamedResourceReference, Toleration};
 use api::kubernetes::core::ObjectReference;
 use apimachinery::field::{FieldError, Path};
@@ -87,7 +88,7 @@ pub fn credentials_reference(errors: &mut Errors, reference: &ObjectReference, p
         meta::invalid_each(errors, &path, value, meta::dns_subdomain(value));
     }
     let kind = (reference.api_version.as_str(), reference.kind.as_str());
-    if kind != ("v1", "Secret") && kind != ("security.gardener.cloud/v1alpha1", "WorkloadIdentity") {
+    if kind != ("v1", "Secret") && kind != (api_version::SECURITY, "WorkloadIdentity") {
         let valid = ["/v1, Kind=Secret", "security.gardener.cloud/v1alpha1, Kind=WorkloadIdentity"];
         let text = format!("{}.{}", reference.api_version, reference.kind);
         errors.push(FieldError::not_supported(path, text, &valid));

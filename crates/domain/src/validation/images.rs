@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use api::constants::classification;
 use api::core::*;
 use apimachinery::field::{FieldError, Path};
 
@@ -147,7 +148,7 @@ pub(super) fn clashing_supported_versions(versions: &[(&str, Option<&str>)]) -> 
     let supported: Option<Vec<(usize, Version)>> = versions
         .iter()
         .enumerate()
-        .filter(|(_, (_, classification))| *classification == Some("supported"))
+        .filter(|(_, (_, classification))| *classification == Some(classification::SUPPORTED))
         .map(|(index, (version, _))| Some((index, Version::parse(version).ok()?)))
         .collect();
     let supported = supported.unwrap_or_default();

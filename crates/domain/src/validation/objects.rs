@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! InternalSecret, ShootState, BackupBucket, BackupEntry.
 
+use api::constants::api_version;
 use api::core::*;
 use api::kubernetes::core::{ObjectReference, SecretReference};
 use apimachinery::field::{FieldError, Path};
@@ -142,7 +143,7 @@ pub(super) fn backup_references(
         let text = format!("must not be set when `{name}` refer to resource other than secret");
         errors.push(FieldError::forbidden(&path.child("secretRef"), &text));
     }
-    if reference.api_version == "security.gardener.cloud/v1alpha1" && reference.kind == "WorkloadIdentity" {
+    if reference.api_version == api_version::SECURITY && reference.kind == "WorkloadIdentity" {
         let text = "support for WorkloadIdentity as backup credentials is not yet fully implemented";
         errors.push(FieldError::forbidden(&path.child("credentialsRef"), text));
     }

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use api::constants::namespace;
 use api::core::{Project, ProjectMember};
 use apimachinery::field::{FieldError, Path};
 
@@ -12,8 +13,7 @@ use super::{Errors, common::one_of};
 
 const MAX_NAME_LENGTH: usize = 10;
 const MAX_EXTENSION_ROLE_LENGTH: usize = 20;
-const RESERVED_NAMESPACES: [&str; 3] =
-    ["gardener-system-seed-lease", "gardener-system-shoot-issuer", "gardener-system-public"];
+const RESERVED_NAMESPACES: [&str; 3] = [namespace::SEED_LEASE, namespace::SHOOT_ISSUER, namespace::PUBLIC];
 
 /// A new Project.
 pub fn project(project: &Project) -> Errors {

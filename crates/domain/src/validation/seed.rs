@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use api::constants::{annotation, operation};
 use api::core::*;
 use apimachinery::field::{FieldError, Path};
 
@@ -10,7 +11,6 @@ use super::common::{self, one_of};
 use super::meta::{self, NameRule, immutable, object_meta, object_meta_update};
 use super::network::{Cidr, ip_families, primary_family};
 use super::{Errors, objects};
-use crate::annotations::OPERATION;
 
 /// Range that upstream maps the ranges of a kube-apiserver's clients into.
 const RESERVED_MAPPING_RANGE: &str = "240.0.0.0/8";
@@ -22,9 +22,13 @@ const TRAFFIC_POLICIES: [&str; 2] = ["Cluster", "Local"];
 pub fn seed(seed: &Seed) -> Errors {
     let mut errors = Errors::new();
     object_meta(&mut errors, &seed.metadata, false, NameRule::Label, &Path::new("metadata"));
-    if let Some(operation) = seed.metadata.annotation(OPERATION).filter(|operation| !operation.is_empty()) {
-        let supported =
-            ["reconcile", "renew-garden-access-secrets", "renew-kubeconfig", "renew-workload-identity-tokens"];
+    if let Some(operation) = seed.metadata.annotation(annotation::OPERATION).filter(|operation| !operation.is_empty()) {
+        let supported = [
+            operation::RECONCILE,
+            "renew-garden-access-secrets",
+            operation::RENEW_KUBECONFIG,
+            "renew-workload-identity-tokens",
+        ];
         one_of(&mut errors, operation, &supported, &operation_path());
     }
     spec(&mut errors, &seed.spec, &Path::new("spec"));
@@ -32,14 +36,14 @@ pub fn seed(seed: &Seed) -> Errors {
 }
 
 fn operation_path() -> Path {
-    Path::new("metadata").child("annotations").key(OPERATION)
+    Path::new("metadata").child("annotations").key(annotation::OPERATION)
 }
 
 /// A changed Seed.
 pub fn seed_update(new: &Seed, old: &Seed) -> Errors {
     let mut errors = Errors::new();
     object_meta_update(&mut errors, &new.metadata, &old.metadata, &Path::new("metadata"));
-    let operation = |seed: &Seed| seed.metadata.annotation(OPERATION).unwrap_or_default().to_owned();
+    let operation = |seed: &Seed| seed.metadata.annotation(annotation::OPERATION).unwrap_or_default().to_owned();
     let (now, before) = (operation(new), operation(old));
     if !now.is_empty() && !before.is_empty() && now != before {
         let text = format!("must not overwrite operation {before:?} with {now:?}");
@@ -346,11 +350,11 @@ mod tests {
     #[test]
     fn a_seed_keeps_its_networks_and_does_not_change_operations() {
         let old = seed(|seed| {
-            seed.metadata.annotations.insert(OPERATION.to_owned(), "renew-kubeconfig".to_owned());
+            seed.metadata.annotations.insert("gardener.cloud/operation".to_owned(), "renew-kubeconfig".to_owned());
         });
         let mut new = old.clone();
         new.spec.networks.pods = "10.9.0.0/16".to_owned();
-        new.metadata.annotations.insert(OPERATION.to_owned(), "reconcile".to_owned());
+        new.metadata.annotations.insert("gardener.cloud/operation".to_owned(), "reconcile".to_owned());
         let errors = seed_update(&new, &old);
         assert_eq!(
             errors.iter().map(ToString::to_string).collect::<Vec<_>>(),

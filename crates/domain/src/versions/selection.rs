@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use api::constants::classification;
 use api::core::{ExpirableVersion, MachineImageVersion};
 use chrono::{DateTime, Utc};
 
@@ -19,12 +20,12 @@ pub trait Expirable {
 
     /// Whether the classification is `preview`.
     fn is_preview(&self) -> bool {
-        self.classification() == Some("preview")
+        self.classification() == Some(classification::PREVIEW)
     }
 
     /// Whether the classification is `deprecated`.
     fn is_deprecated(&self) -> bool {
-        self.classification() == Some("deprecated")
+        self.classification() == Some(classification::DEPRECATED)
     }
 }
 
@@ -99,10 +100,10 @@ impl fmt::Display for State {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Unclassified => "unclassified",
-            Self::Preview => "preview",
-            Self::Supported => "supported",
-            Self::Deprecated => "deprecated",
-            Self::Expired => "expired",
+            Self::Preview => classification::PREVIEW,
+            Self::Supported => classification::SUPPORTED,
+            Self::Deprecated => classification::DEPRECATED,
+            Self::Expired => classification::EXPIRED,
         })
     }
 }
@@ -113,9 +114,9 @@ pub fn state(version: &impl Expirable, now: DateTime<Utc>) -> State {
         return State::Expired;
     }
     match version.classification() {
-        Some("preview") => State::Preview,
-        Some("supported") => State::Supported,
-        Some("deprecated") => State::Deprecated,
+        Some(classification::PREVIEW) => State::Preview,
+        Some(classification::SUPPORTED) => State::Supported,
+        Some(classification::DEPRECATED) => State::Deprecated,
         _ => State::Unclassified,
     }
 }
@@ -196,9 +197,9 @@ pub fn shown_default(versions: &[ExpirableVersion], now: DateTime<Utc>) -> Optio
 
 fn classification_of(state: State) -> Option<&'static str> {
     match state {
-        State::Preview => Some("preview"),
-        State::Supported => Some("supported"),
-        State::Deprecated => Some("deprecated"),
+        State::Preview => Some(classification::PREVIEW),
+        State::Supported => Some(classification::SUPPORTED),
+        State::Deprecated => Some(classification::DEPRECATED),
         State::Unclassified | State::Expired => None,
     }
 }

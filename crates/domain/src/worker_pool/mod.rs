@@ -12,6 +12,7 @@
 pub mod effect;
 pub mod hash;
 
+use api::constants::update_strategy;
 use api::core::{KubeletConfig, Shoot, Worker};
 use api::extensions::WorkerPool;
 use apimachinery::meta::{RawExtension, Time};
@@ -35,8 +36,8 @@ impl UpdateStrategy {
     /// The strategy of the field's value; absent and unknown values are the default.
     pub fn of(value: Option<&str>) -> Self {
         match value {
-            Some("AutoInPlaceUpdate") => Self::AutoInPlaceUpdate,
-            Some("ManualInPlaceUpdate") => Self::ManualInPlaceUpdate,
+            Some(update_strategy::AUTO_IN_PLACE) => Self::AutoInPlaceUpdate,
+            Some(update_strategy::MANUAL_IN_PLACE) => Self::ManualInPlaceUpdate,
             _ => Self::AutoRollingUpdate,
         }
     }

@@ -139,7 +139,7 @@ async fn an_aggregated_server_answers_behind_the_host() {
     let namespaces = api::catalogue::find("", "v1", "namespaces").expect("a row");
     let server = Builder::new(foundation(2))
         .clusters(FixedClusters::new(["garden"], "1.27.1"))
-        .cluster_annotation(host::CLUSTER_ANNOTATION)
+        .cluster_annotation("terrarium.dev/cluster")
         .resource::<DynamicObject>(find("quotas"), Generic)
         .known::<DynamicObject>(namespaces)
         .build();

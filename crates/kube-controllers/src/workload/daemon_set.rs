@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use api::constants::label;
 use api::kubernetes::apps::DaemonSetStatus;
 use api::kubernetes::core::{Pod, PodSpec};
 use apimachinery::meta::{IntOrString, LabelSelector};
@@ -16,7 +17,7 @@ use controller::{Controller, Error, ObjectKey, Requeue};
 use serde_json::Value;
 
 use super::objects::DaemonSet;
-use super::pod_control::{Draft, Owner, REVISION_LABEL, count, mismatch, next_available};
+use super::pod_control::{Draft, Owner, count, mismatch, next_available};
 use super::{Workload, claim, pods, template};
 
 const CONCURRENCY: usize = 5;
@@ -144,7 +145,7 @@ impl Workload {
         let nodes = self.nodes_for(&key.cluster, &spec);
         let hash = template::hash(&set.spec.template, set.status.collision_count);
         let min_ready = TimeDelta::seconds(i64::from(set.spec.min_ready_seconds));
-        let is_updated = |pod: &Pod| pod.metadata.label(REVISION_LABEL) == Some(&hash);
+        let is_updated = |pod: &Pod| pod.metadata.label(label::CONTROLLER_REVISION_HASH) == Some(&hash);
         let is_available = |pod: &Pod| pods::available_at(pod, min_ready).is_some_and(|at| at <= now);
         let facts: Vec<Fact<'_>> = pods
             .iter()
@@ -167,7 +168,7 @@ impl Workload {
                 && was.number_available >= desired;
             let draft = |node| Draft {
                 node: Some(node),
-                labels: vec![(REVISION_LABEL, hash.clone())],
+                labels: vec![(label::CONTROLLER_REVISION_HASH, hash.clone())],
                 at_once,
                 ..Draft::default()
             };

@@ -8,6 +8,8 @@
 
 use std::sync::Arc;
 
+use api::constants::{annotation, label};
+use api::kubernetes::parsed_annotation;
 use apimachinery::meta::Time;
 use controller::{Change, Controller, Error, EventType, ObjectKey, Requeue};
 
@@ -94,7 +96,7 @@ fn numbers(set: &ReplicaSet) -> Set {
     Set {
         replicas: set.replicas(),
         available: set.status.available_replicas,
-        max_replicas: set.metadata.annotation(history::MAX).and_then(|text| text.parse().ok()),
+        max_replicas: parsed_annotation(&set.metadata, annotation::DEPLOYMENT_MAX_REPLICAS),
     }
 }
 
@@ -140,8 +142,8 @@ impl Pass<'_> {
     /// Whether the Deployment was scaled since its sets were: then they grow or shrink before anything rolls.
     fn is_scaled(&self) -> bool {
         self.all().filter(|set| set.replicas() > 0).any(|set| {
-            let desired = set.metadata.annotation(history::DESIRED).and_then(|text| text.parse::<i32>().ok());
-            desired.is_some_and(|desired| desired != self.wish.replicas)
+            let desired = parsed_annotation(&set.metadata, annotation::DEPLOYMENT_DESIRED_REPLICAS);
+            desired.is_some_and(|desired: i32| desired != self.wish.replicas)
         })
     }
 
@@ -207,8 +209,10 @@ impl Pass<'_> {
     }
 
     fn take_revision(&mut self) {
-        if let Some(revision) = self.new.as_ref().and_then(|set| set.metadata.annotation(history::REVISION)) {
-            self.changed.metadata.annotations.insert(history::REVISION.to_owned(), revision.to_owned());
+        if let Some(revision) =
+            self.new.as_ref().and_then(|set| set.metadata.annotation(annotation::DEPLOYMENT_REVISION))
+        {
+            self.changed.metadata.annotations.insert(annotation::DEPLOYMENT_REVISION.to_owned(), revision.to_owned());
         }
     }
 
@@ -275,7 +279,7 @@ impl Pass<'_> {
         set.spec.template = template::with_hash(&spec.template, &hash);
         set.metadata.labels = template::texts(&set.spec.template, "labels");
         let mut selector = spec.selector.clone().unwrap_or_default();
-        selector.match_labels.insert(template::HASH_LABEL.to_owned(), hash);
+        selector.match_labels.insert(label::POD_TEMPLATE_HASH.to_owned(), hash);
         set.spec.selector = Some(selector);
         set.spec.min_ready_seconds = spec.min_ready_seconds;
         set.spec.replicas = Some(self.wish.new_set(0, self.total()));
@@ -306,7 +310,7 @@ impl Pass<'_> {
             return Ok(());
         }
         let is_saturated = |set: &ReplicaSet| {
-            let desired = set.metadata.annotation(history::DESIRED).and_then(|text| text.parse().ok());
+            let desired = parsed_annotation(&set.metadata, annotation::DEPLOYMENT_DESIRED_REPLICAS);
             [desired, Some(set.replicas()), Some(set.status.available_replicas)] == [Some(self.wish.replicas); 3]
         };
         if self.new.as_ref().is_some_and(is_saturated) {

@@ -5,39 +5,26 @@
 
 use std::cmp::Ordering;
 
+use api::constants::annotation;
+use api::kubernetes::deployment_revision;
 use apimachinery::meta::ObjectMeta;
-use controller::CLUSTER_ANNOTATION;
 
 use super::objects::ReplicaSet;
 
-/// Revision of a ReplicaSet, and of a Deployment the one that it runs.
-pub(crate) const REVISION: &str = "deployment.kubernetes.io/revision";
-/// Earlier revisions of a ReplicaSet that was rolled back to, joined by commas.
-const REVISION_HISTORY: &str = "deployment.kubernetes.io/revision-history";
-/// `spec.replicas` of the Deployment when it last scaled the set.
-pub(crate) const DESIRED: &str = "deployment.kubernetes.io/desired-replicas";
-/// The same with surge.
-pub(crate) const MAX: &str = "deployment.kubernetes.io/max-replicas";
-
 /// Annotations of a Deployment that its ReplicaSets do not take over.
 const OWN: [&str; 7] = [
-    "kubectl.kubernetes.io/last-applied-configuration",
-    REVISION,
-    REVISION_HISTORY,
-    DESIRED,
-    MAX,
-    "deprecated.deployment.rollback.to",
-    CLUSTER_ANNOTATION,
+    annotation::KUBECTL_LAST_APPLIED,
+    annotation::DEPLOYMENT_REVISION,
+    annotation::DEPLOYMENT_REVISION_HISTORY,
+    annotation::DEPLOYMENT_DESIRED_REPLICAS,
+    annotation::DEPLOYMENT_MAX_REPLICAS,
+    annotation::DEPLOYMENT_ROLLBACK_TO,
+    annotation::CLUSTER,
 ];
-
-/// The revision of an object; 0 if it has none.
-pub(crate) fn revision(metadata: &ObjectMeta) -> i64 {
-    metadata.annotation(REVISION).and_then(|text| text.parse().ok()).unwrap_or(0)
-}
 
 /// The next revision, after those of the old sets.
 pub(crate) fn next_revision(old: &[ReplicaSet]) -> i64 {
-    old.iter().map(|set| revision(&set.metadata)).max().unwrap_or(0).saturating_add(1)
+    old.iter().map(|set| deployment_revision(&set.metadata)).max().unwrap_or(0).saturating_add(1)
 }
 
 /// Older first; of one instant, by name.
@@ -52,13 +39,13 @@ pub(crate) fn annotate_new(deployment: &ObjectMeta, set: &mut ObjectMeta, next: 
     for (key, value) in deployment.annotations.iter().filter(|(key, _)| !OWN.contains(&key.as_str())) {
         set.annotations.insert(key.clone(), value.clone());
     }
-    let old = set.annotation(REVISION).map(str::to_owned);
-    if revision(set) >= next {
+    let old = set.annotation(annotation::DEPLOYMENT_REVISION).map(str::to_owned);
+    if deployment_revision(set) >= next {
         return;
     }
-    set.annotations.insert(REVISION.to_owned(), next.to_string());
+    set.annotations.insert(annotation::DEPLOYMENT_REVISION.to_owned(), next.to_string());
     if let Some(old) = old {
-        let history = set.annotations.entry(REVISION_HISTORY.to_owned()).or_default();
+        let history = set.annotations.entry(annotation::DEPLOYMENT_REVISION_HISTORY.to_owned()).or_default();
         if !history.split(',').any(|known| known == old) {
             if !history.is_empty() {
                 history.push(',');
@@ -70,15 +57,17 @@ pub(crate) fn annotate_new(deployment: &ObjectMeta, set: &mut ObjectMeta, next: 
 
 /// Notes in a set how many replicas its Deployment wants, and allows at most.
 pub(crate) fn annotate_size(set: &mut ObjectMeta, desired: i32, max: i32) {
-    set.annotations.insert(DESIRED.to_owned(), desired.to_string());
-    set.annotations.insert(MAX.to_owned(), max.to_string());
+    set.annotations.insert(annotation::DEPLOYMENT_DESIRED_REPLICAS.to_owned(), desired.to_string());
+    set.annotations.insert(annotation::DEPLOYMENT_MAX_REPLICAS.to_owned(), max.to_string());
 }
 
 /// Old sets beyond the limit that can be forgotten: lowest revision first, only what is scaled down and seen to be so.
 pub(crate) fn surplus(old: &[ReplicaSet], limit: i32) -> Vec<&ReplicaSet> {
     let mut alive: Vec<&ReplicaSet> = old.iter().filter(|set| !set.metadata.is_being_deleted()).collect();
     let count = alive.len().saturating_sub(usize::try_from(limit).unwrap_or(0));
-    alive.sort_by(|a, b| revision(&a.metadata).cmp(&revision(&b.metadata)).then_with(|| by_creation(a, b)));
+    alive.sort_by(|a, b| {
+        deployment_revision(&a.metadata).cmp(&deployment_revision(&b.metadata)).then_with(|| by_creation(a, b))
+    });
     alive.truncate(count);
     alive.retain(|set| {
         set.status.replicas == 0 && set.replicas() == 0 && set.metadata.generation <= set.status.observed_generation
@@ -92,7 +81,7 @@ mod tests {
 
     fn set(name: &str, revision: i64, replicas: i32) -> ReplicaSet {
         let mut set = ReplicaSet { metadata: ObjectMeta::named("n", name), ..ReplicaSet::default() };
-        set.metadata.annotations.insert(REVISION.to_owned(), revision.to_string());
+        set.metadata.annotations.insert("deployment.kubernetes.io/revision".to_owned(), revision.to_string());
         set.spec.replicas = Some(replicas);
         set
     }
@@ -100,7 +89,11 @@ mod tests {
     #[test]
     fn each_new_template_is_the_next_revision_and_a_rollback_too() {
         let mut deployment = ObjectMeta::default();
-        for key in ["kubernetes.io/change-cause", "kubectl.kubernetes.io/last-applied-configuration", REVISION] {
+        for key in [
+            "kubernetes.io/change-cause",
+            "kubectl.kubernetes.io/last-applied-configuration",
+            "deployment.kubernetes.io/revision",
+        ] {
             deployment.annotations.insert(key.to_owned(), "x".to_owned());
         }
         let mut new = ObjectMeta::default();
@@ -108,17 +101,17 @@ mod tests {
         annotate_new(&deployment, &mut new, 1);
         let keys: Vec<&str> = new.annotations.keys().map(String::as_str).collect();
         assert_eq!(keys, ["deployment.kubernetes.io/revision", "kubernetes.io/change-cause"]);
-        assert_eq!(revision(&new), 1);
+        assert_eq!(deployment_revision(&new), 1);
 
         assert_eq!(next_revision(&[set("b", 2, 0), set("c", 3, 0)]), 4);
         annotate_new(&deployment, &mut new, 4);
         annotate_new(&deployment, &mut new, 4);
-        assert_eq!(new.annotation(REVISION), Some("4"));
-        assert_eq!(new.annotation(REVISION_HISTORY), Some("1"));
+        assert_eq!(new.annotation("deployment.kubernetes.io/revision"), Some("4"));
+        assert_eq!(new.annotation("deployment.kubernetes.io/revision-history"), Some("1"));
         annotate_new(&deployment, &mut new, 6);
-        assert_eq!(new.annotation(REVISION_HISTORY), Some("1,4"));
+        assert_eq!(new.annotation("deployment.kubernetes.io/revision-history"), Some("1,4"));
         annotate_new(&deployment, &mut new, 2);
-        assert_eq!(new.annotation(REVISION), Some("6"), "a revision never goes back");
+        assert_eq!(new.annotation("deployment.kubernetes.io/revision"), Some("6"), "a revision never goes back");
     }
 
     #[test]

@@ -33,12 +33,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use api::constants::annotation;
 use api::kubernetes::core::{Node, Pod};
 use apimachinery::Resource;
 use chrono::TimeDelta;
-use controller::{
-    Api, CLUSTER_ANNOTATION, Error, EventType, Index, ListOptions, ObjectKey, ObjectRef, Recorder, Reflector, Store,
-};
+use controller::{Api, Error, EventType, Index, ListOptions, ObjectKey, ObjectRef, Recorder, Reflector, Store};
 use futures::future;
 use process::Context;
 
@@ -113,7 +112,7 @@ fn place(cluster: &str, node: &str) -> String {
 
 /// The cluster that an object of the wildcard path is of.
 fn cluster_of<K: Resource>(object: &K) -> &str {
-    object.metadata().annotation(CLUSTER_ANNOTATION).unwrap_or_default()
+    object.metadata().annotation(annotation::CLUSTER).unwrap_or_default()
 }
 
 /// Whether a request was refused because its namespace is going away: then there is no point in asking again.
@@ -124,7 +123,7 @@ fn is_terminating(error: &Error) -> bool {
 
 /// An answer of a cluster's own path as the wildcard path would show it.
 fn placed<K: Resource>(mut object: K, cluster: &str) -> K {
-    object.metadata_mut().annotations.insert(CLUSTER_ANNOTATION.to_owned(), cluster.to_owned());
+    object.metadata_mut().annotations.insert(annotation::CLUSTER.to_owned(), cluster.to_owned());
     object
 }
 

@@ -31,9 +31,6 @@ pub(crate) trait Owner: Resource {
     }
 }
 
-/// Label with the revision of the template that a pod of a DaemonSet or StatefulSet was made of.
-pub(crate) const REVISION_LABEL: &str = "controller-revision-hash";
-
 /// What a new pod is to be.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Draft {

@@ -8,15 +8,13 @@
 //! | `terrarium.dev/pod-start` | a duration such as `30s`: how long it takes to become ready |
 //! | `terrarium.dev/pod-fault` | `Pending`: it never starts; `NotReady`: it runs and is not ready; any other text: the reason why its containers wait, such as `CrashLoopBackOff` or `ImagePullBackOff` |
 
+use api::constants::annotation;
 use api::kubernetes::core::{
     Container, ContainerState, ContainerStateRunning, ContainerStateWaiting, ContainerStatus, Pod, PodCondition, PodIP,
     PodSpec, PodStatus,
 };
 use apimachinery::meta::{Duration, ObjectMeta, Time};
 use chrono::{DateTime, TimeDelta, Utc};
-
-const START: &str = "terrarium.dev/pod-start";
-const FAULT: &str = "terrarium.dev/pod-fault";
 
 /// What a pod's annotations ask for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,8 +27,14 @@ pub(crate) struct Wanted {
 
 /// Reads the annotations; a duration that is none counts as absent.
 pub(crate) fn annotations(metadata: &ObjectMeta) -> Wanted {
-    let start = metadata.annotation(START).and_then(|text| text.parse::<Duration>().ok()).map(Duration::to_chrono);
-    Wanted { start, fault: metadata.annotation(FAULT).filter(|fault| !fault.is_empty()).map(str::to_owned) }
+    let start = metadata
+        .annotation(annotation::POD_START)
+        .and_then(|text| text.parse::<Duration>().ok())
+        .map(Duration::to_chrono);
+    Wanted {
+        start,
+        fault: metadata.annotation(annotation::POD_FAULT).filter(|fault| !fault.is_empty()).map(str::to_owned),
+    }
 }
 
 /// The images of a pod.
@@ -269,11 +273,11 @@ mod tests {
     fn annotations_are_read_or_left_alone() {
         let mut metadata = ObjectMeta::default();
         assert_eq!(annotations(&metadata), Wanted::default());
-        metadata.annotations.insert(START.to_owned(), "1m30s".to_owned());
-        metadata.annotations.insert(FAULT.to_owned(), "NotReady".to_owned());
+        metadata.annotations.insert("terrarium.dev/pod-start".to_owned(), "1m30s".to_owned());
+        metadata.annotations.insert("terrarium.dev/pod-fault".to_owned(), "NotReady".to_owned());
         let wanted = Wanted { start: Some(TimeDelta::seconds(90)), fault: Some("NotReady".to_owned()) };
         assert_eq!(annotations(&metadata), wanted);
-        metadata.annotations.insert(START.to_owned(), "soon".to_owned());
+        metadata.annotations.insert("terrarium.dev/pod-start".to_owned(), "soon".to_owned());
         assert_eq!(annotations(&metadata).start, None);
     }
 }

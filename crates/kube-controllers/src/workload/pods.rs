@@ -5,11 +5,10 @@
 
 use std::cmp::Ordering;
 
+use api::constants::annotation;
 use api::kubernetes::core::{Pod, PodCondition};
+use api::kubernetes::parsed_annotation;
 use chrono::{DateTime, TimeDelta, Utc};
-
-/// Annotation by which a user says which pods may go first; lower goes first.
-const DELETION_COST: &str = "controller.kubernetes.io/pod-deletion-cost";
 
 /// Whether the pod counts: it has not ended and is not being deleted.
 pub(crate) fn is_active(pod: &Pod) -> bool {
@@ -55,8 +54,7 @@ pub(crate) fn compare(a: &Ranked<'_>, b: &Ranked<'_>, now: DateTime<Utc>) -> Ord
         // As a missing key of upstream's table.
         _ => 0,
     };
-    let cost =
-        |pod: &Pod| pod.metadata.annotation(DELETION_COST).and_then(|cost| cost.parse::<i32>().ok()).unwrap_or(0);
+    let cost = |pod: &Pod| parsed_annotation::<i32>(&pod.metadata, annotation::POD_DELETION_COST).unwrap_or(0);
     let restarts = |pod: &Pod| {
         pod.status.container_statuses.iter().map(|container| container.restart_count).max().unwrap_or_default()
     };
@@ -138,7 +136,13 @@ mod tests {
             changed(|pod| pod.spec.node_name.clear()),
             changed(|pod| "Pending".clone_into(&mut pod.status.phase)),
             changed(|pod| pod.status.conditions.clear()),
-            changed(|pod| drop(pod.metadata.annotations.insert(DELETION_COST.to_owned(), "-1".to_owned()))),
+            changed(|pod| {
+                drop(
+                    pod.metadata
+                        .annotations
+                        .insert("controller.kubernetes.io/pod-deletion-cost".to_owned(), "-1".to_owned()),
+                )
+            }),
             changed(|pod| pod.status.conditions[0].last_transition_time = Time(instant(-60))),
             changed(|pod| pod.status.container_statuses[0].restart_count = 1),
             changed(|pod| pod.metadata.creation_timestamp = Time(instant(-60))),

@@ -9,6 +9,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use api::constants::label;
 use api::kubernetes::apps::StatefulSetStatus;
 use api::kubernetes::core::Pod;
 use apimachinery::meta::LabelSelector;
@@ -17,7 +18,7 @@ use controller::{Controller, Error, ObjectKey, Requeue};
 use serde_json::{Value, json};
 
 use super::objects::StatefulSet;
-use super::pod_control::{Draft, Owner, REVISION_LABEL, count, mismatch, next_available};
+use super::pod_control::{Draft, Owner, count, mismatch, next_available};
 use super::{Workload, claim, pods, template};
 
 const CONCURRENCY: usize = 5;
@@ -162,7 +163,7 @@ impl Workload {
         let replicas = set.spec.replicas.unwrap_or(1);
         let revision = format!("{name}-{}", template::hash(&set.spec.template, set.status.collision_count));
         let min_ready = TimeDelta::seconds(i64::from(set.spec.min_ready_seconds));
-        let has = |pod: &Pod, revision: &str| pod.metadata.label(REVISION_LABEL) == Some(revision);
+        let has = |pod: &Pod, revision: &str| pod.metadata.label(label::CONTROLLER_REVISION_HASH) == Some(revision);
         let is_available = |pod: &Pod| pods::available_at(pod, min_ready).is_some_and(|at| at <= now);
         let facts = pods.iter().filter_map(|pod| {
             let is_terminating = pod.metadata.is_being_deleted();
@@ -192,9 +193,9 @@ impl Workload {
             let draft = |ordinal: i32| {
                 let pod = format!("{name}-{ordinal}");
                 let labels = vec![
-                    (REVISION_LABEL, revision.clone()),
-                    ("apps.kubernetes.io/pod-index", ordinal.to_string()),
-                    ("statefulset.kubernetes.io/pod-name", pod.clone()),
+                    (label::CONTROLLER_REVISION_HASH, revision.clone()),
+                    (label::POD_INDEX, ordinal.to_string()),
+                    (label::STATEFUL_SET_POD_NAME, pod.clone()),
                 ];
                 let volumes = volumes_of_claims(&set.spec.volume_claim_templates, &pod);
                 Draft { name: Some(pod), labels, volumes, at_once, ..Draft::default() }

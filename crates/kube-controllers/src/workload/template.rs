@@ -5,10 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use api::constants::label;
 use serde_json::{Value, json};
-
-/// Label that a Deployment puts on its ReplicaSets and their pods.
-pub(crate) const HASH_LABEL: &str = "pod-template-hash";
 
 /// Characters of a hash: no vowels and nothing that looks like one.
 const ALPHABET: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
@@ -30,7 +28,7 @@ fn safe_encode(text: &str) -> String {
     text.bytes().map(|byte| char::from(ALPHABET[usize::from(byte) % ALPHABET.len()])).collect()
 }
 
-/// Whether two templates make the same pods but for [`HASH_LABEL`].
+/// Whether two templates make the same pods but for [`label::POD_TEMPLATE_HASH`].
 pub(crate) fn is_equal(a: &Value, b: &Value) -> bool {
     without_hash(a) == without_hash(b)
 }
@@ -41,7 +39,7 @@ fn without_hash(template: &Value) -> Value {
     if let Some(Value::Object(metadata)) = template.get_mut("metadata") {
         metadata.remove("creationTimestamp");
         if let Some(Value::Object(labels)) = metadata.get_mut("labels") {
-            labels.remove(HASH_LABEL);
+            labels.remove(label::POD_TEMPLATE_HASH);
             if labels.is_empty() {
                 metadata.remove("labels");
             }
@@ -67,7 +65,7 @@ pub(crate) fn with_hash(template: &Value, hash: &str) -> Value {
             parent[path] = json!({});
         }
     }
-    template["metadata"]["labels"][HASH_LABEL] = json!(hash);
+    template["metadata"]["labels"][label::POD_TEMPLATE_HASH] = json!(hash);
     template
 }
 

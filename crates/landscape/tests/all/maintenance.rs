@@ -5,8 +5,6 @@
 use api::core::{CloudProfile, Shoot};
 use apimachinery::meta::DeleteOptions;
 use controller::{Api, Patch};
-use domain::annotations::TASKS;
-use domain::maintenance::upcoming;
 use domain::profile::Profile;
 use domain::window::nominal_window;
 use landscape::{Component, Options, preset};
@@ -154,8 +152,8 @@ fn set_window(audited: &mut Audited, begin: &str, end: &str) {
 
 /// Whether a run has left its tasks; they are taken away, so that the next run can be told from this one.
 fn was_maintained(audited: &mut Audited) -> bool {
-    let found = audited.shoot("s").metadata.annotation(TASKS).is_some();
-    patch(audited, json!({ "metadata": { "annotations": { TASKS: null } } }));
+    let found = audited.shoot("s").metadata.annotation("shoot.gardener.cloud/tasks").is_some();
+    patch(audited, json!({ "metadata": { "annotations": { "shoot.gardener.cloud/tasks": null } } }));
     found
 }
 
@@ -193,7 +191,7 @@ fn a_confined_window_that_changes_waits_for_the_upcoming_maintenance() {
         let shoot = audited.shoot("s");
         assert_eq!(shoot.status.last_maintenance, None, "{away:?}");
         let kept = r#"{"begin":"090000+0000","end":"100000+0000","until":"2023-07-28T09:45:00Z"}"#;
-        assert_eq!(shoot.metadata.annotation(upcoming::KEY), Some(kept), "{away:?}");
+        assert_eq!(shoot.metadata.annotation("maintenance.terrarium.dev/upcoming-time-window"), Some(kept), "{away:?}");
         was_maintained(&mut audited);
         audited.until("2023-07-28T09:45:00Z");
         let last = audited.shoot("s").status.last_maintenance.expect("maintained");
@@ -202,7 +200,11 @@ fn a_confined_window_that_changes_waits_for_the_upcoming_maintenance() {
         // Once, and from then on in the new window.
         audited.until("2023-07-29T04:59:59Z");
         assert!(!was_maintained(&mut audited), "{away:?}");
-        assert_eq!(audited.shoot("s").metadata.annotation(upcoming::KEY), None, "{away:?}");
+        assert_eq!(
+            audited.shoot("s").metadata.annotation("maintenance.terrarium.dev/upcoming-time-window"),
+            None,
+            "{away:?}"
+        );
         audited.until("2023-07-29T05:45:00Z");
         assert!(was_maintained(&mut audited), "{away:?}");
     }
@@ -214,7 +216,7 @@ fn a_confined_window_that_changes_waits_for_the_upcoming_maintenance() {
 fn a_window_waits_only_while_roll_outs_are_confined() {
     let window = ("050000+0000", "060000+0000");
     let release = json!({ "spec": { "maintenance": { "confineSpecUpdateRollout": false } } });
-    let forge = json!({ "metadata": { "annotations": { upcoming::KEY: null } } });
+    let forge = json!({ "metadata": { "annotations": { "maintenance.terrarium.dev/upcoming-time-window": null } } });
     for (profile, and_then, expected) in [
         (Profile::Documents, None, "2023-07-28T09"),
         (Profile::Documents, Some(forge), "2023-07-28T09"),

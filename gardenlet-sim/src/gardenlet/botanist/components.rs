@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use api::constants::{annotation, label, role, task};
+use api::joined;
 use api::kubernetes::apps::{DaemonSet, Deployment, StatefulSet};
 use api::kubernetes::core::Pod;
 use apimachinery::Resource;
@@ -14,15 +16,8 @@ use domain::worker_pool::hash::digest;
 use serde_json::{Value, json};
 
 use super::super::flow::effect::Component;
-use super::super::readiness::{self, GARDENER_VERSION_ANNOTATION};
+use super::super::readiness;
 use super::{Botanist, Failure, delete, typed};
-
-/// Annotation of kube-apiserver's pods: they know the authorizer for node agents.
-pub(crate) const AUTHORIZER_ANNOTATION: &str = "terrarium.dev/node-agent-authorizer";
-/// Annotation of a simulated pod: how long it takes to become ready.
-const POD_START: &str = "terrarium.dev/pod-start";
-/// Annotation with which core addons are restarted.
-const RESTARTED_AT: &str = "gardener.cloud/restarted-at";
 
 /// Where a component's object lives, and as what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -194,14 +189,14 @@ impl Botanist {
         };
         let mut labels = BTreeMap::from([("app".to_owned(), name.to_owned())]);
         if matches!(kind, Kind::ControlPlane | Kind::Etcd) {
-            labels.insert("gardener.cloud/role".to_owned(), "controlplane".to_owned());
+            labels.insert(label::ROLE.to_owned(), role::CONTROL_PLANE.to_owned());
         } else {
-            labels.insert("gardener.cloud/role".to_owned(), "system-component".to_owned());
-            labels.insert("resources.gardener.cloud/managed-by".to_owned(), "gardener".to_owned());
+            labels.insert(label::ROLE.to_owned(), role::SYSTEM_COMPONENT.to_owned());
+            labels.insert(label::MANAGED_BY.to_owned(), "gardener".to_owned());
         }
         let mut pod_labels = labels.clone();
         if component.wants_restarts() {
-            pod_labels.insert("maintenance.gardener.cloud/restart".to_owned(), "true".to_owned());
+            pod_labels.insert(label::MAINTENANCE_RESTART.to_owned(), "true".to_owned());
         }
         let mut annotations = pods.clone();
         let configuration = self.configuration_of(component);
@@ -213,11 +208,11 @@ impl Botanist {
         let key = format!("{}/{name}", self.technical_id);
         let start = readiness::parameter(name).of(&self.gardenlet.context.random, &key, 0);
         let start = Duration { nanoseconds: start.num_milliseconds() * 1_000_000 };
-        annotations.insert(POD_START.to_owned(), start.to_string());
+        annotations.insert(annotation::POD_START.to_owned(), start.to_string());
         json!({
             "metadata": {
                 "name": name, "namespace": namespace, "labels": labels,
-                "annotations": { GARDENER_VERSION_ANNOTATION: self.gardenlet.context.identity.version },
+                "annotations": { annotation::GARDENER_VERSION: self.gardenlet.context.identity.version },
             },
             "spec": {
                 "selector": { "matchLabels": { "app": name } },
@@ -339,7 +334,7 @@ impl Botanist {
     pub(crate) async fn deploy_kube_apiserver(&self, with_authorizer: bool) -> Result<(), Failure> {
         let mut pods = BTreeMap::new();
         if with_authorizer && self.facts.node_agent_authorizer {
-            pods.insert(AUTHORIZER_ANNOTATION.to_owned(), "true".to_owned());
+            pods.insert(annotation::NODE_AGENT_AUTHORIZER.to_owned(), "true".to_owned());
         }
         let component = Component::KubeApiserver;
         self.write_component(component, self.hibernated_replicas(component), &pods).await?;
@@ -356,17 +351,17 @@ impl Botanist {
     }
 
     pub(crate) async fn deploy_core_dns(&self) -> Result<(), Failure> {
-        const TASK: &str = "restartCoreAddons";
         let key = controller::ObjectKey::new(&self.technical_id, "kube-system", "coredns");
         let present = self.gardenlet.stores.deployments.get(&key);
-        let restarted = if self.has_task(TASK) {
+        let restarted = if self.has_task(task::RESTART_CORE_ADDONS) {
             Some(self.gardenlet.context.clock.now().to_rfc3339_opts(SecondsFormat::Secs, true))
         } else {
-            present.and_then(|present| present.spec.template.metadata.annotations.get(RESTARTED_AT).cloned())
+            present
+                .and_then(|present| present.spec.template.metadata.annotations.get(annotation::RESTARTED_AT).cloned())
         };
-        let pods = restarted.map(|restarted| (RESTARTED_AT.to_owned(), restarted)).into_iter().collect();
+        let pods = restarted.map(|restarted| (annotation::RESTARTED_AT.to_owned(), restarted)).into_iter().collect();
         self.write_component(Component::CoreDns, None, &pods).await?;
-        self.finish_task(TASK);
+        self.finish_task(task::RESTART_CORE_ADDONS);
         Ok(())
     }
 
@@ -454,7 +449,7 @@ impl Botanist {
     /// Deletes the pods of the control plane that say that they want a restart.
     pub(crate) async fn restart_control_plane_pods(&self) -> Result<(), Failure> {
         let options = ListOptions {
-            label_selector: "maintenance.gardener.cloud/restart=true".to_owned(),
+            label_selector: joined!(label::MAINTENANCE_RESTART, "=true").to_owned(),
             ..ListOptions::default()
         };
         let api = self.gardenlet.seed::<Pod>(&self.technical_id);
@@ -464,7 +459,7 @@ impl Botanist {
                 _ => {}
             }
         }
-        self.finish_task("restartControlPlanePods");
+        self.finish_task(task::RESTART_CONTROL_PLANE_PODS);
         Ok(())
     }
 
@@ -488,8 +483,8 @@ impl Botanist {
             fields["spec"]["template"]["spec"]["containers"][0]["name"] = json!("kube-proxy");
             let pool = name.strip_prefix("kube-proxy-").and_then(|rest| rest.strip_suffix(&format!("-v{version}")));
             fields["spec"]["template"]["spec"]["nodeSelector"] = json!({
-                "worker.gardener.cloud/pool": pool.unwrap_or_default(),
-                "worker.gardener.cloud/kubernetes-version": version,
+                label::WORKER_POOL: pool.unwrap_or_default(),
+                label::WORKER_KUBERNETES_VERSION: version,
             });
             self.write(&api, &self.gardenlet.stores.daemon_sets, &typed::<DaemonSet>(fields)).await?;
         }

@@ -22,6 +22,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use api::constants::label;
 use api::core::{InternalSecret, ShootCredentialsRotation};
 use api::kubernetes::core::{ConfigMap, Secret};
 use apimachinery::meta::{ByteString, ObjectMeta, Time};
@@ -120,13 +121,13 @@ impl Botanist {
             }
             let mut metadata = self.project_metadata(suffix);
             let labels = [
-                ("shoot.gardener.cloud/name", self.shoot.metadata.name.as_str()),
-                ("shoot.gardener.cloud/uid", self.shoot.metadata.uid.as_str()),
-                ("gardener.cloud/update-restriction", "true"),
+                (label::SHOOT_NAME, self.shoot.metadata.name.as_str()),
+                (label::SHOOT_UID, self.shoot.metadata.uid.as_str()),
+                (label::UPDATE_RESTRICTION, "true"),
             ];
             metadata.labels.extend(labels.map(|(key, value)| (key.to_owned(), value.to_owned())));
             if *suffix == "ca-cluster" {
-                metadata.labels.insert("discovery.gardener.cloud/public".to_owned(), "shoot-ca".to_owned());
+                metadata.labels.insert(label::DISCOVERY_PUBLIC.to_owned(), "shoot-ca".to_owned());
             }
             let data = [("ca.crt".to_owned(), certificate.clone())].into();
             self.apply(&maps, &ConfigMap { metadata, data, ..ConfigMap::default() }).await?;
@@ -204,7 +205,7 @@ impl Botanist {
     fn project_metadata(&self, suffix: &str) -> ObjectMeta {
         let mut metadata = ObjectMeta::named(&self.shoot.metadata.namespace, &self.project_name(suffix));
         let role = suffix.trim_end_matches(".old").to_owned();
-        metadata.labels.insert("gardener.cloud/role".to_owned(), role);
+        metadata.labels.insert(label::ROLE.to_owned(), role);
         metadata.owner_references = vec![self.owner()];
         metadata
     }

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use api::constants::{annotation, label, role};
 use api::core::Shoot;
 use api::extensions::{DNSRecord, DNSRecordSpec};
 use api::kubernetes::core::{Secret, SecretReference};
@@ -39,16 +40,13 @@ pub(crate) struct Domains {
 impl Domains {
     /// Reads the landscape's domains and picks the Shoot's.
     pub(crate) async fn read(secrets: &Api<Secret>, shoot: &Shoot) -> Result<Self, Error> {
-        let selector = "gardener.cloud/role in (internal-domain,default-domain)".to_owned();
+        let selector = format!("{} in ({},{})", label::ROLE, role::INTERNAL_DOMAIN, role::DEFAULT_DOMAIN);
         let options = ListOptions { label_selector: selector, ..ListOptions::default() };
         let (secrets, _) = secrets.list(&options).await?;
         let of_role = |role: &'static str| {
-            secrets
-                .iter()
-                .filter(move |secret| secret.metadata.label("gardener.cloud/role") == Some(role))
-                .filter_map(domain)
+            secrets.iter().filter(move |secret| secret.metadata.label(label::ROLE) == Some(role)).filter_map(domain)
         };
-        let internal = of_role("internal-domain").next();
+        let internal = of_role(role::INTERNAL_DOMAIN).next();
         let dns = shoot.spec.dns.as_ref();
         let wanted = dns.and_then(|dns| dns.domain.as_deref());
         let external = wanted.and_then(|wanted| {
@@ -56,7 +54,7 @@ impl Domains {
             match own.and_then(|own| own.r#type.clone()) {
                 Some(provider) if provider == "unmanaged" => None,
                 Some(provider) => Some(Domain { provider, name: wanted.to_owned(), ..Domain::default() }),
-                None => of_role("default-domain")
+                None => of_role(role::DEFAULT_DOMAIN)
                     .find(|default| wanted.ends_with(&format!(".{}", default.name)))
                     .map(|default| Domain { name: wanted.to_owned(), ..default }),
             }
@@ -67,9 +65,9 @@ impl Domains {
 
 fn domain(secret: &Secret) -> Option<Domain> {
     Some(Domain {
-        provider: secret.metadata.annotation("dns.gardener.cloud/provider")?.to_owned(),
-        name: secret.metadata.annotation("dns.gardener.cloud/domain")?.to_owned(),
-        zone: secret.metadata.annotation("dns.gardener.cloud/zone").map(str::to_owned),
+        provider: secret.metadata.annotation(annotation::DNS_PROVIDER)?.to_owned(),
+        name: secret.metadata.annotation(annotation::DNS_DOMAIN)?.to_owned(),
+        zone: secret.metadata.annotation(annotation::DNS_ZONE).map(str::to_owned),
         data: secret.data.clone(),
     })
 }
@@ -147,7 +145,7 @@ impl Botanist {
             Dns::Internal => "internal",
         };
         let mut metadata = ObjectMeta::named(&self.technical_id, &name);
-        metadata.labels.insert("gardener.cloud/role".to_owned(), "controlplane".to_owned());
+        metadata.labels.insert(label::ROLE.to_owned(), role::CONTROL_PLANE.to_owned());
         metadata.labels.insert("role".to_owned(), format!("dnsrecord-{role}"));
         let secret_name = format!("dnsrecord-{name}");
         let key = self.gardenlet.seed_key(&self.technical_id, &name);

@@ -6,6 +6,7 @@
 //! whose inputs did not change is not touched.
 //! Source: pkg/extensions/customresources.go, docs/extensions/reconcile-trigger.md @ v1.120.0.
 
+use api::constants::{annotation, label, operation, operation_state, task};
 use api::core::{LastError, LastOperation};
 use api::extensions::{
     ContainerRuntime, ContainerRuntimeSpec, ContainerRuntimeWorkerPool, ControlPlane, ControlPlaneSpec, DNSRecord,
@@ -17,16 +18,11 @@ use apimachinery::meta::{LabelSelector, ObjectMeta, Time};
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use clock::TimerClass;
 use controller::Store;
-use domain::last_operation::{OperationType, SUCCEEDED};
+use domain::last_operation::OperationType;
 
 use super::super::flow::effect::{Lifecycle, Resource};
 use super::super::timing;
 use super::{Botanist, CONFLICTS, Failure, delete};
-
-/// Annotation that asks an extension to act.
-pub(crate) const OPERATION: &str = "gardener.cloud/operation";
-/// Annotation with the instant at which it was asked.
-pub(crate) const TIMESTAMP: &str = "gardener.cloud/timestamp";
 
 /// What the extension kinds have in common.
 pub(crate) trait ExtensionObject: Kind {
@@ -92,10 +88,10 @@ enum Standing {
 /// Whether the extension failed to act on what was asked, by what the object says itself.
 fn needs_another_try<K: ExtensionObject>(object: &K) -> bool {
     let Some(operation) = object.last_operation() else { return false };
-    if operation.state != SUCCEEDED {
+    if operation.state != operation_state::SUCCEEDED {
         return true;
     }
-    let Some(timestamp) = object.metadata().annotation(TIMESTAMP) else { return false };
+    let Some(timestamp) = object.metadata().annotation(annotation::TIMESTAMP) else { return false };
     match DateTime::parse_from_rfc3339(timestamp) {
         Ok(asked) => Time::from_instant(asked.with_timezone(&Utc)) > operation.last_update_time,
         Err(_) => true,
@@ -106,12 +102,15 @@ fn standing<K: ExtensionObject>(object: &K, written: Option<&Written>) -> Standi
     let metadata = object.metadata();
     if let Some(written) = written {
         let is_old = metadata.generation < written.generation
-            || written.timestamp.as_deref().is_some_and(|mine| metadata.annotation(TIMESTAMP) != Some(mine));
+            || written
+                .timestamp
+                .as_deref()
+                .is_some_and(|mine| metadata.annotation(annotation::TIMESTAMP) != Some(mine));
         if is_old {
             return Standing::Waiting;
         }
     }
-    if metadata.annotations.contains_key(OPERATION) {
+    if metadata.annotations.contains_key(annotation::OPERATION) {
         return Standing::Waiting;
     }
     if let Some(error) = object.last_error() {
@@ -119,7 +118,7 @@ fn standing<K: ExtensionObject>(object: &K, written: Option<&Written>) -> Standi
     }
     match object.last_operation() {
         Some(operation)
-            if operation.state == SUCCEEDED
+            if operation.state == operation_state::SUCCEEDED
                 && object.observed_generation() == metadata.generation
                 && !needs_another_try(object) =>
         {
@@ -157,11 +156,12 @@ impl Botanist {
             let mut object = wanted.clone();
             let mut timestamp = None;
             if acts {
-                let operation = if self.operation == OperationType::Restore { "restore" } else { "reconcile" };
+                let operation =
+                    if self.operation == OperationType::Restore { operation::RESTORE } else { operation::RECONCILE };
                 let now = self.gardenlet.context.clock.now().to_rfc3339_opts(SecondsFormat::AutoSi, true);
                 let annotations = &mut object.metadata_mut().annotations;
-                annotations.insert(OPERATION.to_owned(), operation.to_owned());
-                annotations.insert(TIMESTAMP.to_owned(), now.clone());
+                annotations.insert(annotation::OPERATION.to_owned(), operation.to_owned());
+                annotations.insert(annotation::TIMESTAMP.to_owned(), now.clone());
                 timestamp = Some(now);
             }
             let result = match &present {
@@ -256,8 +256,8 @@ impl Botanist {
         }
         let now = self.gardenlet.context.clock.now().to_rfc3339_opts(SecondsFormat::AutoSi, true);
         let patch = controller::Patch::Merge(serde_json::json!({ "metadata": { "annotations": {
-            "confirmation.gardener.cloud/deletion": "true",
-            TIMESTAMP: now,
+            annotation::CONFIRMATION_DELETION: "true",
+            annotation::TIMESTAMP: now,
         } } }));
         let api = self.gardenlet.seed::<K>(&self.technical_id);
         match api.patch(name, &patch).await {
@@ -346,7 +346,7 @@ impl Botanist {
         for pool in pools {
             for runtime in pool.cri.iter().flat_map(|cri| &cri.container_runtimes) {
                 let mut selector = LabelSelector::default();
-                selector.match_labels.insert("worker.gardener.cloud/pool".to_owned(), pool.name.clone());
+                selector.match_labels.insert(label::WORKER_POOL.to_owned(), pool.name.clone());
                 runtimes.push(ContainerRuntime {
                     metadata: self.metadata(&format!("{}-{}", runtime.r#type, pool.name)),
                     spec: ContainerRuntimeSpec {
@@ -472,7 +472,7 @@ impl Botanist {
                     },
                     ..Infrastructure::default()
                 };
-                let is_forced = self.has_task("deployInfrastructure");
+                let is_forced = self.has_task(task::DEPLOY_INFRASTRUCTURE);
                 self.write_extension(&wanted, &stores.infrastructures, is_forced, true).await?;
             }
             Resource::ControlPlane => {
@@ -529,7 +529,7 @@ impl Botanist {
                 if let Some(infrastructure) = stores.infrastructures.get(&key) {
                     self.update_networking(&infrastructure.status).await?;
                 }
-                self.finish_task("deployInfrastructure");
+                self.finish_task(task::DEPLOY_INFRASTRUCTURE);
                 Ok(())
             }
             Resource::ControlPlane => {

@@ -3,11 +3,13 @@
 
 use std::collections::BTreeMap;
 
+use api::constants::{annotation, label, role};
 use api::core::Worker as Pool;
 use api::extensions::{
     CRIConfig, File, FileContent, FileContentImageRef, FileContentInline, OperatingSystemConfig,
     OperatingSystemConfigSpec, Unit,
 };
+use api::joined;
 use api::kubernetes::core::Secret;
 use apimachinery::meta::{ByteString, ObjectMeta};
 use domain::worker_pool::hash::digest;
@@ -119,7 +121,7 @@ impl Botanist {
         let image = pool.machine.image.clone().unwrap_or_default();
         let kubernetes = worker_pool::kubernetes_version(&self.shoot, pool);
         let mut metadata = ObjectMeta::named(&self.technical_id, &self.configuration_name(pool, suffix));
-        metadata.labels.insert("worker.gardener.cloud/pool".to_owned(), pool.name.clone());
+        metadata.labels.insert(label::WORKER_POOL.to_owned(), pool.name.clone());
         let mut spec = OperatingSystemConfigSpec {
             r#type: image.name,
             provider_config: image.provider_config,
@@ -204,9 +206,9 @@ impl Botanist {
             let text =
                 serde_yaml_ng::to_string(&configuration.spec).map_err(|error| Failure::text(error.to_string()))?;
             let mut metadata = ObjectMeta::named("kube-system", &name);
-            metadata.labels.insert("gardener.cloud/role".to_owned(), "operating-system-config".to_owned());
-            metadata.labels.insert("worker.gardener.cloud/pool".to_owned(), pool.name.clone());
-            metadata.annotations.insert("checksum/data-script".to_owned(), digest(&[&text]));
+            metadata.labels.insert(label::ROLE.to_owned(), role::OPERATING_SYSTEM_CONFIG.to_owned());
+            metadata.labels.insert(label::WORKER_POOL.to_owned(), pool.name.clone());
+            metadata.annotations.insert(annotation::NODE_AGENT_SECRET_CHECKSUM.to_owned(), digest(&[&text]));
             let secret = Secret {
                 metadata,
                 data: BTreeMap::from([("osc.yaml".to_owned(), ByteString(text.into_bytes()))]),
@@ -217,7 +219,7 @@ impl Botanist {
             names.push(name);
         }
         let options = controller::ListOptions {
-            label_selector: "gardener.cloud/role=operating-system-config".to_owned(),
+            label_selector: joined!(label::ROLE, "=", role::OPERATING_SYSTEM_CONFIG).to_owned(),
             ..controller::ListOptions::default()
         };
         for secret in api.list(&options).await?.0 {

@@ -3,13 +3,14 @@
 
 use std::collections::BTreeMap;
 
+use api::constants::{annotation, label, operation_state, role};
 use api::core::{BackupEntry, BackupEntrySpec, SecretBinding, Shoot, ShootState};
 use api::kubernetes::core::{ConfigMap, Secret};
 use api::security::CredentialsBinding;
 use apimachinery::Resource as _;
 use apimachinery::meta::{ByteString, ObjectMeta, OwnerReference};
 use controller::Patch;
-use domain::last_operation::{OperationType, SUCCEEDED, last_operation};
+use domain::last_operation::{OperationType, last_operation};
 use serde_json::json;
 
 use super::{Botanist, Failure, delete};
@@ -38,7 +39,7 @@ impl Botanist {
             }
         }
         let mut metadata = ObjectMeta::named(&self.technical_id, "cloudprovider");
-        metadata.labels.insert("gardener.cloud/purpose".to_owned(), "cloudprovider".to_owned());
+        metadata.labels.insert(label::PURPOSE.to_owned(), "cloudprovider".to_owned());
         let secret = Secret { metadata, data, r#type: "Opaque".to_owned(), ..Secret::default() };
         self.apply(&self.gardenlet.seed(&self.technical_id), &secret).await?;
         Ok(())
@@ -66,8 +67,8 @@ impl Botanist {
     async fn deploy_observability_password(&self) -> Result<(), Failure> {
         let namespace = &self.shoot.metadata.namespace;
         let mut metadata = ObjectMeta::named(namespace, &format!("{}.monitoring", self.shoot.metadata.name));
-        let label = ("gardener.cloud/role".to_owned(), "monitoring".to_owned());
-        metadata.labels.extend([label, ("shoot.gardener.cloud/name".to_owned(), self.shoot.metadata.name.clone())]);
+        let label = (label::ROLE.to_owned(), role::MONITORING.to_owned());
+        metadata.labels.extend([label, (label::SHOOT_NAME.to_owned(), self.shoot.metadata.name.clone())]);
         metadata.owner_references = vec![self.owner()];
         let key = format!("garden/{namespace}/{}", self.shoot.metadata.name);
         let started = self
@@ -145,9 +146,9 @@ impl Botanist {
             ..BackupEntry::default()
         };
         let stored = self.apply(&api, &entry).await?;
-        if stored.status.last_operation.as_ref().is_none_or(|operation| operation.state != SUCCEEDED) {
+        if stored.status.last_operation.as_ref().is_none_or(|operation| operation.state != operation_state::SUCCEEDED) {
             let text = "Backup entry has been successfully reconciled.";
-            let operation = last_operation(OperationType::Create, SUCCEEDED, 100, text, self.started);
+            let operation = last_operation(OperationType::Create, operation_state::SUCCEEDED, 100, text, self.started);
             let status = json!({ "status": {
                 "lastOperation": operation,
                 "observedGeneration": stored.metadata.generation,
@@ -161,7 +162,8 @@ impl Botanist {
     pub(crate) async fn await_backup_entry(&self) -> Result<(), Failure> {
         let api = self.gardenlet.garden::<BackupEntry>(&self.shoot.metadata.namespace);
         let entry = api.get(&self.backup_entry_name()).await?;
-        let is_ready = entry.status.last_operation.is_some_and(|operation| operation.state == SUCCEEDED);
+        let is_ready =
+            entry.status.last_operation.is_some_and(|operation| operation.state == operation_state::SUCCEEDED);
         if is_ready { Ok(()) } else { Err(Failure::text("backup entry is not yet reconciled")) }
     }
 
@@ -171,7 +173,7 @@ impl Botanist {
         if api.get_opt(name).await?.is_none() {
             return Ok(());
         }
-        let confirm = json!({ "metadata": { "annotations": { "confirmation.gardener.cloud/deletion": "true" } } });
+        let confirm = json!({ "metadata": { "annotations": { annotation::CONFIRMATION_DELETION: "true" } } });
         api.patch(name, &Patch::Merge(confirm)).await?;
         delete(&api, name).await
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a run writes to the Shoot itself: identity, addresses, networks, finished tasks.
 
+use api::constants::annotation;
 use api::core::{NetworkingStatus, Shoot, ShootAdvertisedAddress};
 use controller::Patch;
 use serde_json::{Value, json};
@@ -121,8 +122,8 @@ impl Botanist {
             run.finished_tasks.len()
         };
         if present.is_none_or(|present| present.metadata.generation == self.shoot.metadata.generation) {
-            let value = annotations.remove(domain::annotations::TASKS).map_or(Value::Null, Value::String);
-            let patch = Patch::Merge(json!({ "metadata": { "annotations": { domain::annotations::TASKS: value } } }));
+            let value = annotations.remove(annotation::SHOOT_TASKS).map_or(Value::Null, Value::String);
+            let patch = Patch::Merge(json!({ "metadata": { "annotations": { annotation::SHOOT_TASKS: value } } }));
             let api = self.gardenlet.garden::<Shoot>(&self.shoot.metadata.namespace);
             api.patch(&self.shoot.metadata.name, &patch).await?;
         }

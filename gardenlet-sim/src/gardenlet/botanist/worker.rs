@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The Worker object, and the waits that concern nodes.
 
+use api::constants::{annotation, label, operation, taint};
 use api::core::{MachineType, Shoot, Worker as Pool};
 use api::extensions::{
     ClusterAutoscalerOptions, DataVolume, MachineImage, NodeTemplate, Volume, Worker, WorkerPool, WorkerSpec,
@@ -9,14 +10,12 @@ use api::kubernetes::core::{Node, SecretKeySelector, SecretReference};
 use apimachinery::meta::ObjectMeta;
 use chrono::TimeDelta;
 use domain::in_place::{self, Operation};
+use domain::rollout::node::max_delay_seconds;
+use domain::rotation;
 use domain::worker_pool::{self, HashVersion, UpdateStrategy};
-use domain::{annotations, rotation};
 
 use super::super::in_place::settle_operation;
 use super::{Botanist, Failure};
-
-/// Label of a Node with the key of its operating system configuration.
-pub(crate) const NODE_AGENT_SECRET_LABEL: &str = "worker.gardener.cloud/gardener-node-agent-secret-name";
 
 impl Botanist {
     pub(crate) async fn deploy_worker(&self) -> Result<(), Failure> {
@@ -129,8 +128,8 @@ impl Botanist {
     fn node_labels(&self, pool: &Pool, key: &str, architecture: &str) -> std::collections::BTreeMap<String, String> {
         let mut labels = pool.labels.clone();
         let mut label = |key: &str, value: &str| labels.insert(key.to_owned(), value.to_owned());
-        label("node.kubernetes.io/role", "node");
-        label("kubernetes.io/arch", architecture);
+        label(label::NODE_ROLE, "node");
+        label(label::ARCHITECTURE, architecture);
         let node_local_dns = self
             .shoot
             .spec
@@ -138,17 +137,17 @@ impl Botanist {
             .as_ref()
             .and_then(|components| components.node_local_dns.as_ref())
             .is_some_and(|dns| dns.enabled);
-        label("networking.gardener.cloud/node-local-dns-enabled", if node_local_dns { "true" } else { "false" });
+        label(label::NODE_LOCAL_DNS, if node_local_dns { "true" } else { "false" });
         if pool.system_components.as_ref().is_none_or(|components| components.allow) {
-            label("worker.gardener.cloud/system-components", "true");
+            label(label::WORKER_SYSTEM_COMPONENTS, "true");
         }
-        label("worker.gardener.cloud/pool", &pool.name);
-        label("worker.garden.sapcloud.io/group", &pool.name);
-        label(NODE_AGENT_SECRET_LABEL, key);
+        label(label::WORKER_POOL, &pool.name);
+        label(label::WORKER_POOL_DEPRECATED, &pool.name);
+        label(label::NODE_AGENT_SECRET_NAME, key);
         if let Some(cri) = &pool.cri {
-            label("worker.gardener.cloud/cri-name", &cri.name);
+            label(label::WORKER_CRI_NAME, &cri.name);
             for runtime in &cri.container_runtimes {
-                label(&format!("containerruntime.worker.gardener.cloud/{}", runtime.r#type), "true");
+                label(&format!("{}{}", label::CONTAINER_RUNTIME_PREFIX, runtime.r#type), "true");
             }
         }
         labels
@@ -164,14 +163,14 @@ impl Botanist {
         let listed = || {
             let worker = store.get(&key)?;
             if let Some(written) = &written
-                && worker.metadata.annotation(super::extensions::TIMESTAMP) != written.timestamp.as_deref()
+                && worker.metadata.annotation(annotation::TIMESTAMP) != written.timestamp.as_deref()
             {
                 return None;
             }
             let updated = worker.status.machine_deployments_last_update_time?;
             // Times have whole seconds: two deployments within one second are told apart by the one that follows.
             let is_ready = worker.status.observed_generation == worker.metadata.generation
-                && !worker.metadata.annotations.contains_key(super::extensions::OPERATION);
+                && !worker.metadata.annotations.contains_key(annotation::OPERATION);
             (updated > before || is_ready).then_some(())
         };
         match self.gardenlet.wait(&self.technical_id, TimeDelta::minutes(10), listed).await {
@@ -187,7 +186,7 @@ impl Botanist {
     /// The Worker is ready: pools that are updated in place by themselves are done; where nothing is pending any more,
     /// nothing needs to be forced.
     pub(crate) async fn finish_in_place_updates(&self) -> Result<(), Failure> {
-        let is_forced = self.shoot.metadata.annotation(annotations::OPERATION) == Some(in_place::FORCE_IN_PLACE_UPDATE);
+        let is_forced = self.shoot.metadata.annotation(annotation::OPERATION) == Some(operation::FORCE_IN_PLACE_UPDATE);
         if self.shoot.status.in_place_updates.is_none() && !is_forced {
             return Ok(());
         }
@@ -215,13 +214,7 @@ impl Botanist {
             let nodes = nodes.list_in_cluster(&self.technical_id);
             self.shoot.spec.provider.workers.iter().find_map(|pool| self.outdated_node(pool, &nodes))
         };
-        let delay = self
-            .shoot
-            .metadata
-            .annotation("shoot.gardener.cloud/cloud-config-execution-max-delay-seconds")
-            .and_then(|seconds| seconds.parse().ok())
-            .filter(|seconds| (0..=1800).contains(seconds))
-            .unwrap_or(300);
+        let delay = max_delay_seconds(&self.shoot.metadata.annotations);
         let timeout = TimeDelta::seconds(delay) + TimeDelta::minutes(2);
         let done = || outdated().is_none().then_some(());
         match self.gardenlet.wait(&self.technical_id, timeout, done).await {
@@ -243,10 +236,10 @@ impl Botanist {
         let key = inputs.osc_key(self.hash_version(&pool.name));
         nodes
             .iter()
-            .filter(|node| node.metadata.label("worker.gardener.cloud/pool") == Some(&pool.name))
-            .filter(|node| node.metadata.label(NODE_AGENT_SECRET_LABEL) == Some(&key))
+            .filter(|node| node.metadata.label(label::WORKER_POOL) == Some(&pool.name))
+            .filter(|node| node.metadata.label(label::NODE_AGENT_SECRET_NAME) == Some(&key))
             .filter(|node| {
-                let leaving = "deployment.machine.sapcloud.io/prefer-no-schedule";
+                let leaving = taint::PREFER_NO_SCHEDULE;
                 !node.spec.taints.iter().any(|taint| taint.key == leaving)
             })
             .find_map(|node| {

@@ -2,6 +2,8 @@
 //! What the tasks of a flow do.
 
 /// What a task does, or waits for.
+use api::constants::task;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
     /// Nothing that anybody could observe; why.
@@ -168,9 +170,9 @@ impl Dns {
     /// The task of `shoot.gardener.cloud/tasks` that asks for it.
     pub(crate) const fn task(self) -> &'static str {
         match self {
-            Self::External => "deployDNSRecordExternal",
-            Self::Ingress => "deployDNSRecordIngress",
-            Self::Internal => "deployDNSRecordInternal",
+            Self::External => task::DEPLOY_DNS_RECORD_EXTERNAL,
+            Self::Ingress => task::DEPLOY_DNS_RECORD_INGRESS,
+            Self::Internal => task::DEPLOY_DNS_RECORD_INTERNAL,
         }
     }
 }

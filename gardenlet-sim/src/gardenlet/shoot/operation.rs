@@ -3,6 +3,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use api::constants::{annotation, condition, finalizer, operation_state, operation_type, task};
 use api::core::{CloudProfileSpec, LastError, Project, Seed, Shoot};
 use api::extensions::{Cluster, ClusterSpec};
 use api::kubernetes::core::ConfigMap;
@@ -12,19 +13,18 @@ use controller::{Error, EventType, ObjectKey, ObjectRef, Patch, Requeue, merge_p
 use domain::annotations;
 use domain::care::conditions::set_progressing;
 use domain::last_operation::{
-    self, INITIALIZE_OPERATION, OperationType, PROCESSING, SUCCEEDED, TaskFailure, Verdict, flow_error,
-    initialization_error, last_operation, progress_description, verdict,
+    INITIALIZE_OPERATION, OperationType, TaskFailure, Verdict, flow_error, initialization_error, last_operation,
+    progress_description, verdict,
 };
 use domain::{in_place, reconcile as rules, rotation};
 use serde_json::{Map, Value, json};
 
-use super::super::botanist::components::AUTHORIZER_ANNOTATION;
 use super::super::botanist::dns::Domains;
 use super::super::botanist::{self, Botanist, status};
 use super::super::configuration::NODE_AGENT_AUTHORIZER;
 use super::super::flow::run::{Ended, Progress};
 use super::super::flow::{self, Facts, Plan, Task};
-use super::super::shared::{FINALIZER, GARDEN, Gardenlet, garden_key};
+use super::super::shared::{GARDEN, Gardenlet, garden_key};
 use super::{SEED_NOT_READY, ensure_finalizer, now, seed_problem};
 
 /// What a run reads besides the Shoot.
@@ -88,14 +88,12 @@ pub(crate) async fn reconcile(
 
 /// Deletes a Shoot.
 pub(crate) async fn delete(gardenlet: Arc<Gardenlet>, shoot: Arc<Shoot>, key: &ObjectKey) -> Result<Requeue, Error> {
-    if !shoot.metadata.has_finalizer(FINALIZER) {
+    if !shoot.metadata.has_finalizer(finalizer::GARDENER) {
         return Ok(Requeue::OnChange);
     }
-    let is_done = shoot
-        .status
-        .last_operation
-        .as_ref()
-        .is_some_and(|operation| operation.r#type == "Delete" && operation.state == SUCCEEDED);
+    let is_done = shoot.status.last_operation.as_ref().is_some_and(|operation| {
+        operation.r#type == operation_type::DELETE && operation.state == operation_state::SUCCEEDED
+    });
     if shoot.status.uid.is_empty() || is_done {
         return finalize(&gardenlet, &shoot).await;
     }
@@ -118,7 +116,7 @@ async fn finalize(gardenlet: &Gardenlet, shoot: &Shoot) -> Result<Requeue, Error
     let api = gardenlet.garden::<Shoot>(&shoot.metadata.namespace);
     let Some(present) = api.get_opt(&shoot.metadata.name).await? else { return Ok(Requeue::OnChange) };
     let mut new = present.clone();
-    new.metadata.finalizers.retain(|finalizer| finalizer != FINALIZER);
+    new.metadata.finalizers.retain(|finalizer| finalizer != finalizer::GARDENER);
     api.update(&present, &new).await?;
     Ok(Requeue::OnChange)
 }
@@ -200,7 +198,7 @@ async fn start(
     let mut patch = json!({
         "gardener": gardenlet.identity,
         "observedGeneration": shoot.metadata.generation,
-        "lastOperation": last_operation(operation, PROCESSING, progress, operation.started(), now),
+        "lastOperation": last_operation(operation, operation_state::PROCESSING, progress, operation.started(), now),
     });
     let mut set = |name: &str, value: Value| patch[name] = value;
     if errors != status.last_errors {
@@ -219,7 +217,7 @@ async fn start(
         let id = format!("shoot--{}--{}", surroundings.project.metadata.name, shoot.metadata.name);
         set("technicalID", json!(id));
     }
-    let asked = shoot.metadata.annotation(annotations::OPERATION).unwrap_or_default();
+    let asked = shoot.metadata.annotation(annotation::OPERATION).unwrap_or_default();
     let mut rotated = status.clone();
     rotation::begin(&mut rotated, &shoot.spec, asked, now);
     if rotated.credentials != status.credentials {
@@ -252,11 +250,11 @@ async fn remove_operation(gardenlet: &Gardenlet, shoot: Shoot, operation: &str) 
     let api = gardenlet.garden::<Shoot>(&shoot.metadata.namespace);
     let mut present = shoot;
     loop {
-        if present.metadata.annotation(annotations::OPERATION) != Some(operation) {
+        if present.metadata.annotation(annotation::OPERATION) != Some(operation) {
             return Ok(present);
         }
         let mut new = present.clone();
-        new.metadata.annotations.remove(annotations::OPERATION);
+        new.metadata.annotations.remove(annotation::OPERATION);
         match api.update(&present, &new).await {
             Err(error) if error.is_conflict() => present = api.get(&present.metadata.name).await?,
             result => return result,
@@ -326,13 +324,13 @@ fn facts(gardenlet: &Gardenlet, shoot: &Shoot, seed: &Seed, domains: &Domains) -
         shoot.status.networking.as_ref().is_some_and(|networking| !networking.nodes.is_empty()),
     );
     let authorizer = api_server.as_ref().is_some_and(|server| {
-        server.spec.template.metadata.annotations.contains_key(AUTHORIZER_ANNOTATION)
+        server.spec.template.metadata.annotations.contains_key(annotation::NODE_AGENT_AUTHORIZER)
             && server.status.available_replicas > 0
     });
     Facts {
         workerless,
         hibernated: rules::is_hibernation_enabled(spec),
-        skip_readiness: shoot.metadata.annotations.contains_key("shoot.gardener.cloud/skip-readiness"),
+        skip_readiness: shoot.metadata.annotations.contains_key(annotation::SHOOT_SKIP_READINESS),
         backup_copy: false,
         seed_backup: seed.spec.backup.is_some(),
         restoring: false,
@@ -352,8 +350,11 @@ fn facts(gardenlet: &Gardenlet, shoot: &Shoot, seed: &Seed, domains: &Domains) -
             .as_ref()
             .and_then(|addons| addons.nginx_ingress.as_ref())
             .is_some_and(|ingress| ingress.enabled),
-        managed_issuer: shoot.metadata.annotation("authentication.gardener.cloud/issuer") == Some("managed"),
-        restart_control_plane_pods: annotations::has_task(&shoot.metadata.annotations, "restartControlPlanePods"),
+        managed_issuer: shoot.metadata.annotation(annotation::AUTHENTICATION_ISSUER) == Some("managed"),
+        restart_control_plane_pods: annotations::has_task(
+            &shoot.metadata.annotations,
+            task::RESTART_CONTROL_PLANE_PODS,
+        ),
         nodes_network_known: networks.0.is_some() || networks.1,
         namespace_gone,
         no_cleanup: namespace_gone || api_server.is_none() || !has_infrastructure,
@@ -363,7 +364,7 @@ fn facts(gardenlet: &Gardenlet, shoot: &Shoot, seed: &Seed, domains: &Domains) -
             .deployments
             .get(&gardenlet.seed_key(technical_id, "kube-controller-manager"))
             .is_some(),
-        skip_cleanup: is_set("shoot.gardener.cloud/skip-cleanup"),
+        skip_cleanup: is_set(annotation::SHOOT_SKIP_CLEANUP),
     }
 }
 
@@ -381,7 +382,7 @@ async fn run_flow(
         let description =
             progress_description(operation.flow_name(), progress.percent, progress.running.iter().copied());
         let now = now(gardenlet);
-        let operation = last_operation(operation, PROCESSING, progress.percent, description, now);
+        let operation = last_operation(operation, operation_state::PROCESSING, progress.percent, description, now);
         let mut status = json!({ "lastOperation": operation });
         {
             let mut errors = errors.lock().unwrap_or_else(PoisonError::into_inner);
@@ -429,7 +430,8 @@ async fn succeed(
         let now = now(gardenlet);
         let mut new = present.clone();
         let status = &mut new.status;
-        status.last_operation = Some(last_operation(operation, SUCCEEDED, 100, operation.succeeded(), now));
+        status.last_operation =
+            Some(last_operation(operation, operation_state::SUCCEEDED, 100, operation.succeeded(), now));
         status.last_errors.clear();
         status.retry_cycle_start_time = None;
         rotation::succeed(status, &botanist.shoot.spec, now);
@@ -438,7 +440,10 @@ async fn succeed(
             status.hibernated = botanist.facts.hibernated;
             status.conditions.iter_mut().for_each(|condition| set_progressing(condition, now));
             for constraint in &mut status.constraints {
-                if matches!(constraint.r#type.as_str(), "HibernationPossible" | "MaintenancePreconditionsSatisfied") {
+                if matches!(
+                    constraint.r#type.as_str(),
+                    condition::HIBERNATION_POSSIBLE | condition::MAINTENANCE_PRECONDITIONS_SATISFIED
+                ) {
                     set_progressing(constraint, now);
                 }
             }
@@ -489,7 +494,7 @@ async fn fail(
         status["retryCycleStartTime"] = Value::Null;
     }
     write_status(gardenlet, shoot, status).await?;
-    if state == last_operation::FAILED {
+    if state == operation_state::FAILED {
         return Ok(Requeue::OnChange);
     }
     Err(Error::Failed(format!("{key}: {description}")))

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use api::constants::api_version;
 use api::extensions::{
     CloudConfig, DNSRecord, Infrastructure, InfrastructureStatusNetworking, Network, OperatingSystemConfig,
 };
@@ -24,7 +25,7 @@ pub(super) async fn infrastructure(infrastructure: &mut Infrastructure, provider
     let nodes = networking.and_then(|networking| networking.nodes.clone()).unwrap_or_else(|| NODES_CIDR.to_owned());
     let type_ = &infrastructure.spec.r#type;
     infrastructure.status.provider_status = Some(RawExtension::from(json!({
-        "apiVersion": format!("{type_}.provider.extensions.gardener.cloud/v1alpha1"),
+        "apiVersion": format!("{type_}{}", api_version::PROVIDER_SUFFIX),
         "kind": "InfrastructureStatus",
     })));
     infrastructure.status.networking = Some(InfrastructureStatusNetworking {

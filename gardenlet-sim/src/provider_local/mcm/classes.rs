@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
+use api::constants::finalizer;
 use api::machine::MachineClass;
 use controller::{Controller, Error, ObjectKey, Requeue};
-use domain::rollout::FINALIZER;
 
 use super::super::ledger::Draft;
 use super::super::provider::Provider;
@@ -38,11 +38,14 @@ pub(super) fn start(provider: &Arc<Provider>) {
 async fn reconcile(provider: &Provider, key: &ObjectKey) -> Result<Requeue, Error> {
     let Some(class) = provider.classes.get(key) else { return Ok(Requeue::OnChange) };
     let metadata = &class.metadata;
-    if !metadata.is_being_deleted() || !metadata.has_finalizer(FINALIZER) || is_used(provider, key) {
+    if !metadata.is_being_deleted()
+        || !metadata.has_finalizer(finalizer::MACHINE_CONTROLLER_MANAGER)
+        || is_used(provider, key)
+    {
         return Ok(Requeue::OnChange);
     }
     let mut draft = Draft::new(class);
-    draft.edit().metadata.finalizers.retain(|finalizer| finalizer != FINALIZER);
+    draft.edit().metadata.finalizers.retain(|finalizer| finalizer != finalizer::MACHINE_CONTROLLER_MANAGER);
     let api = provider.seed_api::<MachineClass>(&key.namespace);
     draft.save(&provider.classes, &api, &key.cluster).await?;
     Ok(Requeue::OnChange)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A MachineDeployment with its MachineSets, Machines and Nodes, in one pass.
 
+use api::constants::{annotation, finalizer, label, taint};
+use api::kubernetes::{deployment_revision, parsed_annotation};
 use api::machine::{MachineDeployment, MachineSet, MachineSummary};
 use apimachinery::Resource;
 use apimachinery::meta::{ObjectMeta, OwnerReference, Time};
@@ -10,10 +12,7 @@ use domain::rollout::conditions::{Observed, Progress};
 use domain::rollout::deployment::{self, Deployment, Set, Step, Strategy};
 use domain::rollout::machine_set::{self, Counts};
 use domain::rollout::names::{self, template_hash};
-use domain::rollout::{
-    DESIRED_REPLICAS_ANNOTATION, FINALIZER, Limits, MAX_REPLICAS_ANNOTATION, PREFER_NO_SCHEDULE_KEY,
-    REVISION_ANNOTATION, REVISION_HISTORY_ANNOTATION, TEMPLATE_HASH_LABEL, node,
-};
+use domain::rollout::{Limits, node};
 
 use super::super::ledger::Draft;
 use super::super::provider::Provider;
@@ -74,13 +73,18 @@ impl<'a> Family<'a> {
     /// One pass of the MachineDeployment. Says whether anything changed that a further pass has to look at.
     pub(super) async fn deployment_pass(&mut self) -> Result<bool, Error> {
         let metadata = &self.deployment.get().metadata;
-        let (is_deleting, is_held) = (metadata.is_being_deleted(), metadata.has_finalizer(FINALIZER));
+        let (is_deleting, is_held) =
+            (metadata.is_being_deleted(), metadata.has_finalizer(finalizer::MACHINE_CONTROLLER_MANAGER));
         if !is_deleting && !is_held {
-            self.deployment.edit().metadata.finalizers.push(FINALIZER.to_owned());
+            self.deployment.edit().metadata.finalizers.push(finalizer::MACHINE_CONTROLLER_MANAGER.to_owned());
         }
         if is_deleting && self.sets.is_empty() {
             if is_held {
-                self.deployment.edit().metadata.finalizers.retain(|finalizer| finalizer != FINALIZER);
+                self.deployment
+                    .edit()
+                    .metadata
+                    .finalizers
+                    .retain(|finalizer| finalizer != finalizer::MACHINE_CONTROLLER_MANAGER);
             }
             return Ok(false);
         }
@@ -102,12 +106,12 @@ impl<'a> Family<'a> {
             Step::CreateSet { replicas } => self.create_set(replicas, wish).await,
             Step::Scale { set, replicas } => self.scale(&set, replicas, wish).await,
             Step::TaintNodes { set } => {
-                let taint = node::taint(PREFER_NO_SCHEDULE_KEY, "True", "PreferNoSchedule");
+                let taint = node::taint(taint::PREFER_NO_SCHEDULE, "True", "PreferNoSchedule");
                 for individual in self.machines.iter_mut().filter(|individual| individual.set == set) {
                     individual.add_taint(&taint);
                 }
                 let annotations = &mut self.set(&set).edit().metadata.annotations;
-                annotations.insert(PREFER_NO_SCHEDULE_KEY.to_owned(), "True".to_owned());
+                annotations.insert(annotation::PREFER_NO_SCHEDULE.to_owned(), "True".to_owned());
                 Ok(true)
             }
             Step::DisableScaleDown => {
@@ -127,7 +131,7 @@ impl<'a> Family<'a> {
     fn refresh_new_set(&mut self) -> bool {
         let Some(index) = self.new_set() else { return false };
         let template = self.deployment.get().spec.template.clone();
-        let newest = self.sets.iter().map(|set| revision(&set.get().metadata)).max().unwrap_or_default();
+        let newest = self.sets.iter().map(|set| deployment_revision(&set.get().metadata)).max().unwrap_or_default();
         let set = &mut self.sets[index];
         let mut wanted = set.get().spec.template.spec.clone();
         wanted.node_template = template.spec.node_template;
@@ -142,19 +146,24 @@ impl<'a> Family<'a> {
         if set.get().spec.template.spec != wanted {
             set.edit().spec.template.spec = wanted;
         }
-        let own = revision(&set.get().metadata);
+        let own = deployment_revision(&set.get().metadata);
         let is_newest = own == newest;
         if !is_newest {
             let annotations = &mut set.edit().metadata.annotations;
-            let history = annotations.entry(REVISION_HISTORY_ANNOTATION.to_owned()).or_default();
+            let history = annotations.entry(annotation::DEPLOYMENT_REVISION_HISTORY.to_owned()).or_default();
             *history = if history.is_empty() { own.to_string() } else { format!("{history},{own}") };
-            annotations.insert(REVISION_ANNOTATION.to_owned(), (newest + 1).to_string());
+            annotations.insert(annotation::DEPLOYMENT_REVISION.to_owned(), (newest + 1).to_string());
             self.progress = Progress::Found(self.sets[index].get().metadata.name.clone());
         }
-        let revision =
-            self.sets[index].get().metadata.annotations.get(REVISION_ANNOTATION).cloned().unwrap_or_default();
-        if self.deployment.get().metadata.annotation(REVISION_ANNOTATION) != Some(&revision) {
-            self.deployment.edit().metadata.annotations.insert(REVISION_ANNOTATION.to_owned(), revision);
+        let revision = self.sets[index]
+            .get()
+            .metadata
+            .annotations
+            .get(annotation::DEPLOYMENT_REVISION)
+            .cloned()
+            .unwrap_or_default();
+        if self.deployment.get().metadata.annotation(annotation::DEPLOYMENT_REVISION) != Some(&revision) {
+            self.deployment.edit().metadata.annotations.insert(annotation::DEPLOYMENT_REVISION.to_owned(), revision);
         }
         !is_newest
     }
@@ -187,7 +196,7 @@ impl<'a> Family<'a> {
 
     fn observe_set(&self, set: &MachineSet) -> Set {
         let counts = self.counts(&set.metadata.name);
-        let number = |key: &str| set.metadata.annotation(key).and_then(|value| value.parse().ok());
+        let number = |key: &str| parsed_annotation(&set.metadata, key);
         Set {
             name: set.metadata.name.clone(),
             created: set.metadata.creation_timestamp,
@@ -195,9 +204,9 @@ impl<'a> Family<'a> {
             machines: counts.machines,
             available: counts.available,
             terminating: counts.terminating,
-            desired: number(DESIRED_REPLICAS_ANNOTATION),
-            max: number(MAX_REPLICAS_ANNOTATION),
-            tainted: set.metadata.annotation(PREFER_NO_SCHEDULE_KEY) == Some("True"),
+            desired: number(annotation::DEPLOYMENT_DESIRED_REPLICAS),
+            max: number(annotation::DEPLOYMENT_MAX_REPLICAS),
+            tainted: set.metadata.annotation(annotation::PREFER_NO_SCHEDULE) == Some("True"),
             deleting: set.metadata.is_being_deleted(),
         }
     }
@@ -218,7 +227,7 @@ impl<'a> Family<'a> {
         let mut collisions = deployment.status.collision_count.unwrap_or_default();
         let hash = template_hash(&deployment.spec.template, collisions);
         let name = names::machine_set_name(&deployment.metadata.name, &hash);
-        let newest = self.sets.iter().map(|set| revision(&set.get().metadata)).max().unwrap_or_default();
+        let newest = self.sets.iter().map(|set| deployment_revision(&set.get().metadata)).max().unwrap_or_default();
         let set = new_set(deployment, &name, &hash, replicas, newest + 1, wish);
         let api = self.provider.seed_api::<MachineSet>(&self.namespace);
         match self.provider.sets.create(&api, &self.provider.seed, &set).await {
@@ -375,14 +384,10 @@ fn is_owned_by(metadata: &ObjectMeta, uid: &str) -> bool {
     metadata.owner_references.iter().any(|owner| owner.uid == uid)
 }
 
-fn revision(metadata: &ObjectMeta) -> i64 {
-    metadata.annotation(REVISION_ANNOTATION).and_then(|value| value.parse().ok()).unwrap_or_default()
-}
-
 fn set_replica_annotations(metadata: &mut ObjectMeta, wish: &Deployment) {
     let max = wish.replicas + wish.surge_for_scaling();
-    metadata.annotations.insert(DESIRED_REPLICAS_ANNOTATION.to_owned(), wish.replicas.to_string());
-    metadata.annotations.insert(MAX_REPLICAS_ANNOTATION.to_owned(), max.to_string());
+    metadata.annotations.insert(annotation::DEPLOYMENT_DESIRED_REPLICAS.to_owned(), wish.replicas.to_string());
+    metadata.annotations.insert(annotation::DEPLOYMENT_MAX_REPLICAS.to_owned(), max.to_string());
 }
 
 /// A reference from an owned object to its controller.
@@ -408,17 +413,17 @@ fn new_set(
     let metadata = ObjectMeta::named(&deployment.metadata.namespace, name);
     let mut set = MachineSet { metadata, ..MachineSet::default() };
     set.metadata.labels.clone_from(&deployment.spec.template.metadata.labels);
-    set.metadata.labels.insert(TEMPLATE_HASH_LABEL.to_owned(), hash.to_owned());
-    set.metadata.annotations.insert(REVISION_ANNOTATION.to_owned(), revision.to_string());
+    set.metadata.labels.insert(label::MACHINE_TEMPLATE_HASH.to_owned(), hash.to_owned());
+    set.metadata.annotations.insert(annotation::DEPLOYMENT_REVISION.to_owned(), revision.to_string());
     set_replica_annotations(&mut set.metadata, wish);
     set.metadata.owner_references = vec![owner(deployment)];
-    set.metadata.finalizers = vec![FINALIZER.to_owned()];
+    set.metadata.finalizers = vec![finalizer::MACHINE_CONTROLLER_MANAGER.to_owned()];
     set.spec.replicas = replicas;
     set.spec.min_ready_seconds = deployment.spec.min_ready_seconds;
     set.spec.template = deployment.spec.template.clone();
-    set.spec.template.metadata.labels.insert(TEMPLATE_HASH_LABEL.to_owned(), hash.to_owned());
+    set.spec.template.metadata.labels.insert(label::MACHINE_TEMPLATE_HASH.to_owned(), hash.to_owned());
     let mut selector = deployment.spec.selector.clone().unwrap_or_default();
-    selector.match_labels.insert(TEMPLATE_HASH_LABEL.to_owned(), hash.to_owned());
+    selector.match_labels.insert(label::MACHINE_TEMPLATE_HASH.to_owned(), hash.to_owned());
     set.spec.selector = Some(selector);
     set
 }

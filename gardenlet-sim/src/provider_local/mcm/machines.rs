@@ -3,18 +3,16 @@
 
 use std::sync::Arc;
 
+use api::constants::{annotation, finalizer, label, taint};
 use api::kubernetes::core::{Node, Taint};
+use api::kubernetes::parsed_annotation;
 use api::machine::{ClassSpec, LastOperation, Machine, MachineClass, MachineSet, MachineSpec};
 use apimachinery::meta::Time;
 use chrono::{DateTime, Utc};
 use controller::{Api, Error};
 use domain::rollout::machine::{self, Action, Operation, Phase, Step};
 use domain::rollout::machine_set::{DEFAULT_PRIORITY, Member};
-use domain::rollout::node::{
-    self, CRITICAL_COMPONENTS_KEY, NOT_READY_KEY, SCALE_DOWN_DISABLED_ANNOTATION,
-    SCALE_DOWN_DISABLED_BY_MCM_ANNOTATION, UNINITIALIZED_KEY, UNSCHEDULABLE_KEY,
-};
-use domain::rollout::{FINALIZER, NODE_LABEL, PRIORITY_ANNOTATION};
+use domain::rollout::node;
 
 use super::super::ledger::Draft;
 use super::super::provider::Provider;
@@ -38,13 +36,13 @@ impl Individual {
     pub(super) fn member(&self) -> Member {
         let machine = self.machine.get();
         let phase = Phase::of(&machine.status.current_status.phase);
-        let priority = machine.metadata.annotation(PRIORITY_ANNOTATION).and_then(|value| value.parse().ok());
+        let priority = parsed_annotation(&machine.metadata, annotation::MACHINE_PRIORITY);
         Member {
             name: machine.metadata.name.clone(),
             phase: if machine.metadata.is_being_deleted() { Phase::Terminating } else { phase },
             created: machine.metadata.creation_timestamp,
             priority: priority.unwrap_or(DEFAULT_PRIORITY),
-            is_updated_in_place: machine.metadata.label("node.machine.sapcloud.io/update-result") == Some("successful"),
+            is_updated_in_place: machine.metadata.label(label::UPDATE_RESULT) == Some("successful"),
         }
     }
 
@@ -100,20 +98,20 @@ impl Individual {
 
     pub(super) fn disable_scale_down(&mut self) {
         let Some(draft) = &mut self.node else { return };
-        if draft.get().metadata.annotations.contains_key(SCALE_DOWN_DISABLED_ANNOTATION) {
+        if draft.get().metadata.annotations.contains_key(annotation::SCALE_DOWN_DISABLED) {
             return;
         }
         let annotations = &mut draft.edit().metadata.annotations;
-        annotations.insert(SCALE_DOWN_DISABLED_ANNOTATION.to_owned(), "true".to_owned());
-        annotations.insert(SCALE_DOWN_DISABLED_BY_MCM_ANNOTATION.to_owned(), "true".to_owned());
+        annotations.insert(annotation::SCALE_DOWN_DISABLED.to_owned(), "true".to_owned());
+        annotations.insert(annotation::SCALE_DOWN_DISABLED_BY_MCM.to_owned(), "true".to_owned());
     }
 
     pub(super) fn enable_scale_down(&mut self) {
         let Some(draft) = &mut self.node else { return };
-        if draft.get().metadata.annotations.contains_key(SCALE_DOWN_DISABLED_BY_MCM_ANNOTATION) {
+        if draft.get().metadata.annotations.contains_key(annotation::SCALE_DOWN_DISABLED_BY_MCM) {
             let annotations = &mut draft.edit().metadata.annotations;
-            annotations.remove(SCALE_DOWN_DISABLED_ANNOTATION);
-            annotations.remove(SCALE_DOWN_DISABLED_BY_MCM_ANNOTATION);
+            annotations.remove(annotation::SCALE_DOWN_DISABLED);
+            annotations.remove(annotation::SCALE_DOWN_DISABLED_BY_MCM);
         }
     }
 
@@ -141,7 +139,11 @@ impl Individual {
             machine::Node {
                 created: node.metadata.creation_timestamp.0,
                 ready_since: ready.filter(|ready| ready.status == "True").map(|ready| ready.last_transition_time.0),
-                critical_components_missing: node.spec.taints.iter().any(|taint| taint.key == CRITICAL_COMPONENTS_KEY),
+                critical_components_missing: node
+                    .spec
+                    .taints
+                    .iter()
+                    .any(|taint| taint.key == taint::CRITICAL_COMPONENTS_NOT_READY),
                 unschedulable: node.spec.unschedulable,
                 pods_left: 0,
             }
@@ -208,9 +210,9 @@ impl Family<'_> {
                 let provider_id = nodes::provider_id(individual.machine.get(), class.as_deref());
                 let machine = individual.machine.edit();
                 let name = machine.metadata.name.clone();
-                machine.metadata.labels.insert(NODE_LABEL.to_owned(), name);
+                machine.metadata.labels.insert(label::MACHINE_NODE.to_owned(), name);
                 let priority = DEFAULT_PRIORITY.to_string();
-                machine.metadata.annotations.insert(PRIORITY_ANNOTATION.to_owned(), priority);
+                machine.metadata.annotations.insert(annotation::MACHINE_PRIORITY.to_owned(), priority);
                 machine.spec.provider_id = provider_id;
             }
             Action::SetStatus { phase, operation, timeout_active } => {
@@ -222,19 +224,19 @@ impl Family<'_> {
                 if let Some(node) = &mut individual.node {
                     let node = node.edit();
                     node::become_ready(&mut node.status.conditions, now);
-                    node.spec.taints.retain(|taint| taint.key != NOT_READY_KEY && taint.key != UNINITIALIZED_KEY);
+                    node.spec.taints.retain(|taint| taint.key != taint::NOT_READY && taint.key != taint::UNINITIALIZED);
                 }
             }
             Action::RemoveCriticalTaint => {
                 if let Some(node) = &mut individual.node {
-                    node.edit().spec.taints.retain(|taint| taint.key != CRITICAL_COMPONENTS_KEY);
+                    node.edit().spec.taints.retain(|taint| taint.key != taint::CRITICAL_COMPONENTS_NOT_READY);
                 }
             }
             Action::Cordon => {
                 if let Some(node) = &mut individual.node {
                     let node = node.edit();
                     node.spec.unschedulable = true;
-                    node::add_taint(&mut node.spec.taints, node::taint(UNSCHEDULABLE_KEY, "", "NoSchedule"));
+                    node::add_taint(&mut node.spec.taints, node::taint(taint::UNSCHEDULABLE, "", "NoSchedule"));
                     if !node.status.conditions.iter().any(|condition| condition.r#type == "Terminating") {
                         node.status.conditions.push(node::terminating_condition(false, now));
                     }
@@ -250,7 +252,12 @@ impl Family<'_> {
                 if individual.node.is_none() && !individual.has_joined() {
                     tokens::delete(provider, &self.namespace, individual.machine.get()).await?;
                 }
-                individual.machine.edit().metadata.finalizers.retain(|finalizer| finalizer != FINALIZER);
+                individual
+                    .machine
+                    .edit()
+                    .metadata
+                    .finalizers
+                    .retain(|finalizer| finalizer != finalizer::MACHINE_CONTROLLER_MANAGER);
                 individual
                     .machine
                     .save(&provider.machines, &provider.seed_api(&self.namespace), &provider.seed)

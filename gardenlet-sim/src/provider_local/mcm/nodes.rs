@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::sync::{Mutex, PoisonError};
 
+use api::constants::{annotation, label};
 use api::kubernetes::core::{
     DaemonEndpoint, Node, NodeAddress, NodeDaemonEndpoints, NodeSpec, NodeStatus, NodeSystemInfo, Secret,
 };
@@ -13,18 +14,13 @@ use apimachinery::meta::{ObjectMeta, Time};
 use chrono::{DateTime, Utc};
 use controller::{Api, Error, EventType, ObjectKey, ObjectRef, Recorder};
 use domain::rollout::Parameter;
-use domain::rollout::node::{
-    self, CHECKSUM_ANNOTATION, KUBERNETES_VERSION_LABEL, Place, SECRET_NAME_LABEL, max_delay_seconds,
-    reconciliation_delay,
-};
+use domain::rollout::node::{self, Place, max_delay_seconds, reconciliation_delay};
 use domain::rollout::wanted::ClassFacts;
 use domain::worker_pool::major_minor;
 
 use super::super::ledger::Draft;
 use super::family::Family;
 
-/// Annotation of a Secret with an operating system configuration: the checksum of its content.
-const SECRET_CHECKSUM_ANNOTATION: &str = "checksum/data-script";
 /// Node network of a shoot that leaves it to the infrastructure.
 const NODES_CIDR: &str = "10.250.0.0/16";
 
@@ -89,11 +85,11 @@ impl Family<'_> {
         metadata.labels = place.labels();
         let mut taints = node::registration_taints(&machine.spec.node_template.spec.taints);
         node::synchronize(&mut metadata, &mut taints, &machine.spec.node_template);
-        let secret = metadata.label(SECRET_NAME_LABEL).and_then(|name| self.node_agent_secret(name));
+        let secret = metadata.label(label::NODE_AGENT_SECRET_NAME).and_then(|name| self.node_agent_secret(name));
         if let Some(checksum) =
-            secret.as_ref().and_then(|secret| secret.metadata.annotation(SECRET_CHECKSUM_ANNOTATION))
+            secret.as_ref().and_then(|secret| secret.metadata.annotation(annotation::NODE_AGENT_SECRET_CHECKSUM))
         {
-            metadata.annotations.insert(CHECKSUM_ANNOTATION.to_owned(), checksum.to_owned());
+            metadata.annotations.insert(annotation::NODE_CHECKSUM.to_owned(), checksum.to_owned());
         }
         let mut capacity = template.capacity;
         capacity.insert("pods".to_owned(), apimachinery::meta::Quantity::from_integer(110));
@@ -174,10 +170,11 @@ impl Family<'_> {
         let present = node.status.node_info.kubelet_version.trim_start_matches('v');
         // Another minor version comes with another class, or with an update in place.
         let is_restart = !version.is_empty() && present != version && major_minor(present) == major_minor(&version);
-        let secret = node.metadata.label(SECRET_NAME_LABEL).and_then(|name| self.node_agent_secret(name));
-        let checksum = secret.as_ref().and_then(|secret| secret.metadata.annotation(SECRET_CHECKSUM_ANNOTATION));
+        let secret = node.metadata.label(label::NODE_AGENT_SECRET_NAME).and_then(|name| self.node_agent_secret(name));
+        let checksum =
+            secret.as_ref().and_then(|secret| secret.metadata.annotation(annotation::NODE_AGENT_SECRET_CHECKSUM));
         let is_outdated =
-            checksum.is_some_and(|checksum| node.metadata.annotation(CHECKSUM_ANNOTATION) != Some(checksum));
+            checksum.is_some_and(|checksum| node.metadata.annotation(annotation::NODE_CHECKSUM) != Some(checksum));
         if machine.metadata.is_being_deleted() || !is_ready || !(is_restart || is_outdated) {
             self.agents.forget(&self.namespace, &name);
             return Ok(None);
@@ -200,10 +197,10 @@ impl Family<'_> {
         let Some(draft) = &mut individual.node else { return Ok(None) };
         let node = draft.edit();
         if let Some(checksum) = checksum {
-            node.metadata.annotations.insert(CHECKSUM_ANNOTATION.to_owned(), checksum);
+            node.metadata.annotations.insert(annotation::NODE_CHECKSUM.to_owned(), checksum);
         }
         if is_restart {
-            node.metadata.labels.insert(KUBERNETES_VERSION_LABEL.to_owned(), version.clone());
+            node.metadata.labels.insert(label::WORKER_KUBERNETES_VERSION.to_owned(), version.clone());
             node.status.node_info.kubelet_version = format!("v{version}");
             node.status.node_info.kube_proxy_version = format!("v{version}");
         }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The passes of a family's MachineSets.
 
+use api::constants::{finalizer, label};
 use api::machine::{Machine, MachineSet};
 use apimachinery::meta::{ObjectMeta, Time};
 use controller::{Error, EventType, ObjectRef};
-use domain::rollout::FINALIZER;
 use domain::rollout::machine::{Phase, deletion_requested};
 use domain::rollout::machine_set::{self, Wish};
 
@@ -40,7 +40,7 @@ impl Family<'_> {
         let wish = Wish {
             replicas: set.spec.replicas,
             frozen: set.metadata.label("freeze") == Some("True"),
-            scale_up_disabled: set.metadata.labels.contains_key("node.machine.sapcloud.io/scale-up-disabled"),
+            scale_up_disabled: set.metadata.labels.contains_key(label::SCALE_UP_DISABLED),
             deleting: set.metadata.is_being_deleted(),
         };
         let pass = machine_set::pass(wish, &members);
@@ -58,7 +58,7 @@ impl Family<'_> {
         let provider = self.provider;
         let api = provider.seed_api::<MachineSet>(&self.namespace);
         let set = self.set(name);
-        set.edit().metadata.finalizers.retain(|finalizer| finalizer != FINALIZER);
+        set.edit().metadata.finalizers.retain(|finalizer| finalizer != finalizer::MACHINE_CONTROLLER_MANAGER);
         set.save(&provider.sets, &api, &provider.seed).await?;
         self.sets.retain(|set| set.get().metadata.name != name);
         Ok(true)
@@ -78,7 +78,7 @@ impl Family<'_> {
         machine.metadata.labels.clone_from(&set.spec.template.metadata.labels);
         machine.metadata.annotations.clone_from(&set.spec.template.metadata.annotations);
         machine.metadata.owner_references = vec![owner(set)];
-        machine.metadata.finalizers = vec![FINALIZER.to_owned()];
+        machine.metadata.finalizers = vec![finalizer::MACHINE_CONTROLLER_MANAGER.to_owned()];
         machine.spec = set.spec.template.spec.clone();
         let created = self.provider.machines.create(&api, &self.provider.seed, &machine).await?;
         let message = format!("Created Machine: {}", created.metadata.name);

@@ -4,6 +4,7 @@
 use std::sync::mpsc::Sender;
 use std::sync::{Mutex, PoisonError};
 
+use api::constants::api_version;
 use api::core::{Project, Shoot};
 use api::kubernetes::core::Node;
 use apimachinery::Status;
@@ -107,7 +108,7 @@ impl Stage {
     /// Creates Shoots, and tells until all of them are there.
     pub(super) async fn create(&self, story: &Story, shoots: &[Shoot]) -> Result<(), Failure> {
         let manifests: Vec<Manifest> =
-            shoots.iter().map(|it| simulate::manifest_of(it, "Shoot", "core.gardener.cloud/v1beta1")).collect();
+            shoots.iter().map(|it| simulate::manifest_of(it, "Shoot", api_version::CORE)).collect();
         self.apply(&manifests).await?;
         let api = self.shoots();
         for shoot in shoots {

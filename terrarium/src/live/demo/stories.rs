@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What happens in each story.
 
+use api::constants::api_version;
 use api::core::{CloudProfile, Shoot};
 use apimachinery::patch::merge_patch;
 use chrono::{DateTime, Days, NaiveTime, TimeDelta, Utc};
@@ -11,9 +12,6 @@ use super::stage::{Stage, expect};
 use super::{Play, start};
 use crate::failure::Failure;
 use crate::simulate::{self, Story, apply};
-
-/// API version of Gardener's kinds.
-const CORE: &str = "core.gardener.cloud/v1beta1";
 
 /// Plays one.
 pub(super) async fn play(stage: &Stage, play: Play) -> Result<(), Failure> {
@@ -56,7 +54,7 @@ async fn expiry(stage: &Stage) -> Result<(), Failure> {
 }
 
 async fn refuse_a_late_shoot(stage: &Stage, story: &Story) {
-    let late = simulate::manifest_of(&preset::shoot("late"), "Shoot", CORE);
+    let late = simulate::manifest_of(&preset::shoot("late"), "Shoot", api_version::CORE);
     let object = format!("Shoot {}/late", preset::NAMESPACE);
     match apply::create(&stage.context, &late).await {
         Ok(()) => story.tell(&object, "create Shoot late (1.26.4)", "201 Created"),
@@ -130,7 +128,7 @@ async fn images(stage: &Stage) -> Result<(), Failure> {
         json!({ "name": name, "updateStrategy": strategy, "versions": versions })
     });
     profile.spec.machine_images = typed(json!(offered));
-    stage.apply(&[simulate::manifest_of::<CloudProfile>(&profile, "CloudProfile", CORE)]).await?;
+    stage.apply(&[simulate::manifest_of::<CloudProfile>(&profile, "CloudProfile", api_version::CORE)]).await?;
     stage.furnish().await?;
     let from = stage.now().await?;
     let pool = |(image, strategy, ..): (&str, &str, &[&str], &str)| {

@@ -11,6 +11,8 @@
 //! | status.credentials.rotation | `rotation of certificateAuthorities: Preparing` |
 //! | a container's state | `gardenlet v1.120.0 started`, `… ended with exit code 137: last words` |
 
+use api::constants::{annotation, label, task};
+use api::joined;
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 
@@ -18,8 +20,6 @@ use super::changes::{Change, cut, short};
 
 /// What a maintenance is said to have done that has changed nothing.
 pub(crate) const NOTHING_TO_DO: &str = "maintained: nothing to do";
-/// A task that only maintenance asks for while the specification stays as it is.
-const TASK_OF_MAINTENANCE: &str = "deployDNSRecordIngress";
 /// Characters of what a process said last.
 const LAST_WORDS: usize = 100;
 
@@ -103,12 +103,12 @@ const NODES: &[&str] = &["Node"];
 /// All of them; the order is that of the sentences.
 #[rustfmt::skip]
 const RULES: &[Rule] = &[
-    Rule { kinds: SHOOTS, field: ".metadata.annotations[shoot.gardener.cloud/tasks]", subject: "maintenance", says: Says::By(nothing_to_do), is_news: true,
+    Rule { kinds: SHOOTS, field: joined!(".metadata.annotations[", annotation::SHOOT_TASKS, "]"), subject: "maintenance", says: Says::By(nothing_to_do), is_news: true,
         covers: &[] },
-    Rule { kinds: &[], field: ".metadata.annotations[gardener.cloud/operation]", subject: "operation", says: Says::By(requested), is_news: true,
-        covers: &[".metadata.annotations[gardener.cloud/operation]"] },
-    Rule { kinds: &[], field: ".metadata.annotations[maintenance.gardener.cloud/operation]", subject: "operation", says: Says::By(requested_for_maintenance), is_news: true,
-        covers: &[".metadata.annotations[maintenance.gardener.cloud/operation]"] },
+    Rule { kinds: &[], field: joined!(".metadata.annotations[", annotation::OPERATION, "]"), subject: "operation", says: Says::By(requested), is_news: true,
+        covers: &[joined!(".metadata.annotations[", annotation::OPERATION, "]")] },
+    Rule { kinds: &[], field: joined!(".metadata.annotations[", annotation::MAINTENANCE_OPERATION, "]"), subject: "operation", says: Says::By(requested_for_maintenance), is_news: true,
+        covers: &[joined!(".metadata.annotations[", annotation::MAINTENANCE_OPERATION, "]")] },
     Rule { kinds: SHOOTS, field: ".status.lastMaintenance", subject: "maintenance", says: Says::By(maintained), is_news: false,
         covers: &[".status.lastMaintenance"] },
     Rule { kinds: SHOOTS, field: ".status.credentials.rotation.*", subject: "rotation", says: Says::By(rotation), is_news: true,
@@ -119,10 +119,10 @@ const RULES: &[Rule] = &[
         covers: &[".spec.seedName"] },
     Rule { kinds: &[], field: ".metadata.deletionTimestamp", subject: "deletion", says: Says::Set("asked to delete it"), is_news: false,
         covers: &[".metadata.deletionTimestamp", ".metadata.deletionGracePeriodSeconds"] },
-    Rule { kinds: &[], field: ".metadata.annotations[confirmation.gardener.cloud/deletion]", subject: "deletion", says: Says::Either("confirmed the deletion", "took back the confirmation"), is_news: false,
-        covers: &[".metadata.annotations[confirmation.gardener.cloud/deletion]"] },
-    Rule { kinds: &[], field: ".spec.template.metadata.annotations[kubectl.kubernetes.io/restartedAt]", subject: "restart", says: Says::Set("requested a restart"), is_news: false,
-        covers: &[".spec.template.metadata.annotations[kubectl.kubernetes.io/restartedAt]"] },
+    Rule { kinds: &[], field: joined!(".metadata.annotations[", annotation::CONFIRMATION_DELETION, "]"), subject: "deletion", says: Says::Either("confirmed the deletion", "took back the confirmation"), is_news: false,
+        covers: &[joined!(".metadata.annotations[", annotation::CONFIRMATION_DELETION, "]")] },
+    Rule { kinds: &[], field: joined!(".spec.template.metadata.annotations[", annotation::KUBECTL_RESTARTED_AT, "]"), subject: "restart", says: Says::Set("requested a restart"), is_news: false,
+        covers: &[joined!(".spec.template.metadata.annotations[", annotation::KUBECTL_RESTARTED_AT, "]")] },
     Rule { kinds: PODS, field: ".status.containerStatuses[*].lastState.terminated", subject: "process", says: Says::By(ended), is_news: false,
         covers: &[".status.containerStatuses[*]"] },
     Rule { kinds: PODS, field: ".status.containerStatuses[*].state.terminated", subject: "process", says: Says::By(ended), is_news: false,
@@ -131,10 +131,10 @@ const RULES: &[Rule] = &[
         covers: &[".status.containerStatuses[*]"] },
     Rule { kinds: NODES, field: ".spec.unschedulable", subject: "node", says: Says::Either("cordoned", "uncordoned"), is_news: false,
         covers: &[".spec.unschedulable", ".spec.taints"] },
-    Rule { kinds: NODES, field: ".metadata.labels[node.machine.sapcloud.io/candidate-for-update]", subject: "node", says: Says::Either("waits for an in-place update", "waits for no in-place update"), is_news: false,
-        covers: &[".metadata.labels[node.machine.sapcloud.io/candidate-for-update]"] },
-    Rule { kinds: NODES, field: ".metadata.labels[node.machine.sapcloud.io/selected-for-update]", subject: "node", says: Says::Either("selected for an in-place update", "no longer selected for an update"), is_news: false,
-        covers: &[".metadata.labels[node.machine.sapcloud.io/selected-for-update]"] },
+    Rule { kinds: NODES, field: joined!(".metadata.labels[", label::CANDIDATE_FOR_UPDATE, "]"), subject: "node", says: Says::Either("waits for an in-place update", "waits for no in-place update"), is_news: false,
+        covers: &[joined!(".metadata.labels[", label::CANDIDATE_FOR_UPDATE, "]")] },
+    Rule { kinds: NODES, field: joined!(".metadata.labels[", label::SELECTED_FOR_UPDATE, "]"), subject: "node", says: Says::Either("selected for an in-place update", "no longer selected for an update"), is_news: false,
+        covers: &[joined!(".metadata.labels[", label::SELECTED_FOR_UPDATE, "]")] },
 ];
 
 /// What was done to an object.
@@ -223,8 +223,9 @@ fn requested_for_maintenance(found: &Found<'_>) -> Option<String> {
 /// Maintenance asks for tasks in every run. One with findings changes the specification, or has written its result at the
 /// same instant.
 fn nothing_to_do(found: &Found<'_>) -> Option<String> {
-    let has_task =
-        |tasks: Option<String>| tasks.is_some_and(|tasks| tasks.split(',').any(|task| task == TASK_OF_MAINTENANCE));
+    let has_task = |tasks: Option<String>| {
+        tasks.is_some_and(|tasks| tasks.split(',').any(|task| task == task::DEPLOY_DNS_RECORD_INGRESS))
+    };
     let is_maintenance = !has_task(found.before("")) && has_task(found.after(""));
     let changes_spec = found.seen.changes.iter().any(|change| change.path.starts_with(".spec"));
     let triggered = found.seen.object["status"]["lastMaintenance"]["triggeredTime"].as_str();
@@ -296,7 +297,6 @@ fn ended(found: &Found<'_>) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use domain::annotations::{MAINTENANCE_OPERATION, OPERATION, TASKS};
     use serde_json::json;
 
     use super::*;
@@ -320,7 +320,9 @@ mod tests {
     #[test]
     fn the_fields_of_the_table_are_those_of_the_rules() {
         let fields: Vec<&str> = RULES.iter().map(|rule| rule.field).collect();
-        for annotation in [OPERATION, MAINTENANCE_OPERATION, TASKS] {
+        for annotation in
+            ["gardener.cloud/operation", "maintenance.gardener.cloud/operation", "shoot.gardener.cloud/tasks"]
+        {
             assert!(fields.contains(&format!(".metadata.annotations[{annotation}]").as_str()), "{annotation}");
         }
     }

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What of objects is never shown: the values of Secrets, and copies of them elsewhere.
 
+use api::constants::annotation;
 use serde_json::{Value, json};
 
 use super::changes::Change;
-
-/// Holds the object as it was applied, values of Secrets included.
-const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// Top-level fields that hold credentials, by kind.
 const FIELDS: [(&str, &[&str]); 4] = [
@@ -33,7 +31,8 @@ pub(crate) fn hide(object: &mut Value) {
         }
     }
     if !fields.is_empty()
-        && let Some(copy) = object.pointer_mut("/metadata/annotations").and_then(|all| all.get_mut(LAST_APPLIED))
+        && let Some(copy) =
+            object.pointer_mut("/metadata/annotations").and_then(|all| all.get_mut(annotation::KUBECTL_LAST_APPLIED))
     {
         *copy = json!(SHOWN);
     }
@@ -57,10 +56,15 @@ pub(crate) fn hide_change(kind: &str, change: &mut Change) {
     let annotations = change.path.starts_with(".metadata.annotations") && !fields.is_empty();
     if fields.iter().any(is_below) {
         change.before.iter_mut().chain(&mut change.after).for_each(hide_leaves);
-    } else if annotations && (change.path.ends_with(']') && change.path.contains(LAST_APPLIED)) {
+    } else if annotations && (change.path.ends_with(']') && change.path.contains(annotation::KUBECTL_LAST_APPLIED)) {
         change.before.iter_mut().chain(&mut change.after).for_each(|value| *value = json!(SHOWN));
     } else if annotations {
-        for copy in change.before.iter_mut().chain(&mut change.after).filter_map(|all| all.get_mut(LAST_APPLIED)) {
+        for copy in change
+            .before
+            .iter_mut()
+            .chain(&mut change.after)
+            .filter_map(|all| all.get_mut(annotation::KUBECTL_LAST_APPLIED))
+        {
             *copy = json!(SHOWN);
         }
     }
@@ -76,7 +80,7 @@ mod tests {
         let secret = |value: &str| {
             json!({
                 "kind": "Secret", "type": "Opaque", "data": { "password": value, "user": "same" },
-                "metadata": { "name": "s", "annotations": { LAST_APPLIED: format!("password: {value}"), "a": "b" } },
+                "metadata": { "name": "s", "annotations": { "kubectl.kubernetes.io/last-applied-configuration": format!("password: {value}"), "a": "b" } },
             })
         };
         let mut hidden = secret("cGFzc3dvcmQ=");

@@ -4,6 +4,8 @@
 //! The log knows the component, as upstream's managed fields do. Its controllers are told apart by what each of them
 //! writes: a kind, and fields of it. An Event names its reporter itself.
 
+use api::constants::{annotation, label};
+use api::joined;
 use controller_manager::{
     binding, cloud_profile, controller_installation, project, protection, seed_checks, seed_lifecycle, seed_secrets,
     shoot_hibernation, shoot_maintenance, shoot_quota, shoot_retry, shoot_status_label,
@@ -38,10 +40,10 @@ const MCM: &[&str] = &["MachineDeployment", "MachineSet", "Machine", "Node"];
 #[rustfmt::skip]
 const WRITERS: &[Writer] = &[
     writer(MANAGER, shoot_hibernation::NAME, &["Shoot"], &[".spec.hibernation", ".status.lastHibernationTriggerTime"]),
-    writer(MANAGER, shoot_maintenance::NAME, &["Shoot"], &[".status.lastMaintenance", "[shoot.gardener.cloud/tasks]", ".spec"]),
-    writer(MANAGER, shoot_retry::NAME, &["Shoot"], &["[gardener.cloud/operation]"]),
-    writer(MANAGER, shoot_quota::NAME, &["Shoot"], &["[shoot.gardener.cloud/expiration-timestamp]", ".metadata.deletionTimestamp"]),
-    writer(MANAGER, shoot_status_label::NAME, &["Shoot"], &["[shoot.gardener.cloud/status]"]),
+    writer(MANAGER, shoot_maintenance::NAME, &["Shoot"], &[".status.lastMaintenance", joined!("[", annotation::SHOOT_TASKS, "]"), ".spec"]),
+    writer(MANAGER, shoot_retry::NAME, &["Shoot"], &[joined!("[", annotation::OPERATION, "]")]),
+    writer(MANAGER, shoot_quota::NAME, &["Shoot"], &[joined!("[", annotation::SHOOT_EXPIRATION_TIMESTAMP, "]"), ".metadata.deletionTimestamp"]),
+    writer(MANAGER, shoot_status_label::NAME, &["Shoot"], &[joined!("[", label::SHOOT_STATUS, "]")]),
     writer(MANAGER, seed_checks::EXTENSIONS, &["Seed"], &[".status.conditions[ExtensionsReady]"]),
     writer(MANAGER, seed_checks::BACKUP_BUCKETS, &["Seed"], &[".status.conditions[BackupBucketsReady]"]),
     writer(MANAGER, seed_lifecycle::NAME, &["Seed", "Shoot"], &[".status.conditions", ".status.constraints"]),
@@ -110,7 +112,6 @@ pub(crate) fn is_meant(wanted: &str, name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use domain::annotations::{OPERATION, TASKS};
     use serde_json::json;
 
     use super::*;
@@ -123,11 +124,11 @@ mod tests {
             of(component, kind, &Value::Null, &changes).map(str::to_owned)
         };
         let (tasks, operation) =
-            (format!(".metadata.annotations[{TASKS}]"), format!(".metadata.annotations[{OPERATION}]"));
+            (".metadata.annotations[shoot.gardener.cloud/tasks]", ".metadata.annotations[gardener.cloud/operation]");
         for (component, kind, paths, expected) in [
             (MANAGER, "Shoot", vec![".status.lastMaintenance.state"], Some("shoot-maintenance")),
-            (MANAGER, "Shoot", vec![&operation, &tasks], Some("shoot-maintenance")),
-            (MANAGER, "Shoot", vec![&operation], Some("shoot-retry")),
+            (MANAGER, "Shoot", vec![operation, tasks], Some("shoot-maintenance")),
+            (MANAGER, "Shoot", vec![operation], Some("shoot-retry")),
             (MANAGER, "Shoot", vec![".spec.hibernation.enabled"], Some("shoot-hibernation")),
             (MANAGER, "Shoot", vec![".metadata.labels[shoot.gardener.cloud/status]"], Some("shoot-statuslabel")),
             (MANAGER, "Project", vec![], Some("project")),

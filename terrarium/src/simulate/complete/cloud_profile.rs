@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use api::constants::api_version;
 use serde_json::{Value, json};
 
 use super::{list, string};
@@ -126,7 +127,7 @@ impl Wanted {
             json!({"name": name, "zones": zones})
         };
         json!({
-            "apiVersion": "core.gardener.cloud/v1beta1",
+            "apiVersion": api_version::CORE,
             "kind": "CloudProfile",
             "metadata": {"name": name},
             "spec": {

@@ -14,14 +14,14 @@ pub use self::machines::{check_image, default_image};
 pub use self::scheduling::taints_are_tolerated;
 pub use self::versions::{check_kubernetes_version, default_kubernetes_version};
 
+use api::constants::{annotation, condition, operation, operation_state, operation_type, task};
 use api::core::*;
 use api::security::CredentialsBinding;
 use apimachinery::field::{FieldError, Path};
 use chrono::{DateTime, Utc};
 
 use super::{Operation, Refusal};
-use crate::annotations::{self, OPERATION};
-use crate::last_operation::FAILED;
+use crate::annotations;
 use crate::reconcile::{is_confined, is_hibernation_enabled};
 
 /// Errors of one part of the rules.
@@ -79,7 +79,7 @@ pub fn precheck(
             Ok(old.spec == shoot.spec && old.metadata == shoot.metadata)
         }
         (Operation::Create, _) => {
-            shoot.metadata.annotations.insert("gardener.cloud/created-by".to_owned(), user.to_owned());
+            shoot.metadata.annotations.insert(annotation::CREATED_BY.to_owned(), user.to_owned());
             let named = shoot.spec.cloud_profile_name.as_deref().is_some_and(|name| !name.is_empty());
             if named && shoot.spec.cloud_profile.is_some() {
                 let text = "new shoot can only specify either cloudProfileName or cloudProfile reference";
@@ -168,7 +168,8 @@ fn deletion(shoot: &Shoot) -> Result<(), Refusal> {
 /// The last operation, if it is a migration or an unfinished restoration.
 fn moving(shoot: &Shoot) -> Option<&LastOperation> {
     shoot.status.last_operation.as_ref().filter(|operation| {
-        operation.r#type == "Migrate" || (operation.r#type == "Restore" && operation.state != "Succeeded")
+        operation.r#type == operation_type::MIGRATE
+            || (operation.r#type == operation_type::RESTORE && operation.state != operation_state::SUCCEEDED)
     })
 }
 
@@ -217,7 +218,7 @@ fn hibernation(shoot: &mut Shoot, context: &Context<'_>) -> Result<(), Refusal> 
     let after = is_hibernation_enabled(&shoot.spec);
     if !before && after {
         let mut constraints = shoot.status.constraints.iter();
-        let constraint = constraints.find(|constraint| constraint.r#type == "HibernationPossible");
+        let constraint = constraints.find(|constraint| constraint.r#type == condition::HIBERNATION_POSSIBLE);
         if let Some(constraint) = constraint.filter(|constraint| constraint.status != "True") {
             return Err(forbidden(format!(
                 "'HibernationPossible' constraint is '{}': {}",
@@ -226,7 +227,7 @@ fn hibernation(shoot: &mut Shoot, context: &Context<'_>) -> Result<(), Refusal> 
         }
     }
     if before && !after {
-        annotations::add_tasks(&mut shoot.metadata.annotations, &[INFRASTRUCTURE]);
+        annotations::add_tasks(&mut shoot.metadata.annotations, &[task::DEPLOY_INFRASTRUCTURE]);
         annotations::add_tasks(&mut shoot.metadata.annotations, &DNS_RECORDS);
     }
     Ok(())
@@ -255,8 +256,8 @@ fn binding_migration(shoot: &Shoot, context: &Context<'_>) -> Result<(), Refusal
     Err(forbidden(text))
 }
 
-const INFRASTRUCTURE: &str = "deployInfrastructure";
-const DNS_RECORDS: [&str; 3] = ["deployDNSRecordInternal", "deployDNSRecordExternal", "deployDNSRecordIngress"];
+const DNS_RECORDS: [&str; 3] =
+    [task::DEPLOY_DNS_RECORD_INTERNAL, task::DEPLOY_DNS_RECORD_EXTERNAL, task::DEPLOY_DNS_RECORD_INGRESS];
 
 /// What the next reconciliation must not leave out.
 fn tasks(shoot: &mut Shoot, context: &Context<'_>) {
@@ -269,25 +270,30 @@ fn tasks(shoot: &mut Shoot, context: &Context<'_>) {
         access.map(|access| access.enabled)
     };
     let is_new = context.operation == Operation::Create;
-    let operation = shoot.metadata.annotation(OPERATION).unwrap_or_default();
+    let operation = shoot.metadata.annotation(annotation::OPERATION).unwrap_or_default();
     let infrastructure = is_new
         || old.provider.infrastructure_config != new.provider.infrastructure_config
         || old_families.is_some_and(|before| families(new).as_ref() != Some(&before))
         || ssh(old).is_some_and(|before| ssh(new).is_some_and(|after| after != before))
-        || ["rotate-ssh-keypair", "rotate-credentials-start", "rotate-credentials-start-without-workers-rollout"]
-            .contains(&operation);
+        || [
+            operation::ROTATE_SSH_KEYPAIR,
+            operation::ROTATE_CREDENTIALS_START,
+            operation::ROTATE_CREDENTIALS_START_WITHOUT_WORKERS,
+        ]
+        .contains(&operation);
     let dns = is_new || old.dns != new.dns;
-    let failed = shoot.status.last_operation.as_ref().is_some_and(|operation| operation.state == FAILED);
+    let failed =
+        shoot.status.last_operation.as_ref().is_some_and(|operation| operation.state == operation_state::FAILED);
     let needs_retry = is_confined(new) && old != new && failed;
     let annotations = &mut shoot.metadata.annotations;
     if infrastructure {
-        annotations::add_tasks(annotations, &[INFRASTRUCTURE]);
+        annotations::add_tasks(annotations, &[task::DEPLOY_INFRASTRUCTURE]);
     }
     if dns {
         annotations::add_tasks(annotations, &DNS_RECORDS);
     }
     if needs_retry {
-        annotations.insert(annotations::NEEDS_RETRY_OPERATION.to_owned(), "true".to_owned());
+        annotations.insert(annotation::NEEDS_RETRY_OPERATION.to_owned(), "true".to_owned());
     }
 }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Where a Shoot's control plane may run, and who may say so.
 
+use api::constants::{annotation, operation_type};
 use api::core::*;
 use apimachinery::selector::Labels;
 
 use super::super::{Operation, Refusal};
 use super::{Context, forbidden, moving};
-use crate::annotations::CONFIRM_DELETION;
 
 pub(super) fn scheduling(shoot: &Shoot, context: &Context<'_>) -> Result<(), Refusal> {
     let empty = Shoot::default();
@@ -125,7 +125,8 @@ pub fn taints_are_tolerated(taints: &[SeedTaint], tolerations: &[Toleration]) ->
 
 /// Whether the Shoot waits for its move to another seed.
 fn was_rescheduled(shoot: &Shoot) -> bool {
-    let migrates = shoot.status.last_operation.as_ref().is_some_and(|operation| operation.r#type == "Migrate");
+    let migrates =
+        shoot.status.last_operation.as_ref().is_some_and(|operation| operation.r#type == operation_type::MIGRATE);
     shoot.status.seed_name.is_some()
         && shoot.spec.seed_name.is_some()
         && shoot.spec.seed_name != shoot.status.seed_name
@@ -148,13 +149,14 @@ fn present_seed(shoot: &Shoot, old: &Shoot, seed: &Seed) -> Result<(), Refusal> 
         return Ok(());
     }
     let mut allowed = old.metadata.annotations.clone();
-    if let Some(confirmation) = shoot.metadata.annotation(CONFIRM_DELETION) {
-        allowed.insert(CONFIRM_DELETION.to_owned(), confirmation.to_owned());
+    if let Some(confirmation) = shoot.metadata.annotation(annotation::CONFIRMATION_DELETION) {
+        allowed.insert(annotation::CONFIRMATION_DELETION.to_owned(), confirmation.to_owned());
     }
     if shoot.metadata.annotations != old.metadata.annotations && shoot.metadata.annotations != allowed {
         return Err(forbidden(format!(
             "cannot update annotations of shoot '{shoot_name}' on seed '{seed_name}' already marked for deletion: only \
-             the '{CONFIRM_DELETION}' annotation can be changed"
+             the '{}' annotation can be changed",
+            annotation::CONFIRMATION_DELETION
         )));
     }
     if shoot.spec != old.spec {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Kubernetes versions of a Shoot against its CloudProfile.
 
+use api::constants::classification;
 use api::core::*;
 use apimachinery::field::{FieldError, Path};
 use chrono::{DateTime, Utc};
@@ -97,7 +98,7 @@ pub fn check_kubernetes_version(
     }
     let shown: Vec<String> = usable()
         .map(|one| {
-            let preview = one.classification.as_deref() == Some("preview");
+            let preview = one.classification.as_deref() == Some(classification::PREVIEW);
             format!("{}{}", one.version, if preview { " (preview)" } else { "" })
         })
         .collect();

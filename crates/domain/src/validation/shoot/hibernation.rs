@@ -3,21 +3,24 @@
 
 use std::collections::BTreeSet;
 
+use api::constants::annotation;
 use api::core::*;
 use apimachinery::field::{FieldError, Path};
 
 use super::Errors;
 use super::operation::FORBIDDEN_WHEN_HIBERNATED;
 use super::update::{encrypted_resources, rotation_phases};
-use crate::annotations::MAINTENANCE_OPERATION;
 use crate::hibernation::cron::Schedule;
 use crate::reconcile::is_hibernation_enabled;
 
 pub(super) fn hibernation(errors: &mut Errors, shoot: &Shoot, path: &Path) {
     let Some(hibernation) = &shoot.spec.hibernation else { return };
-    let operation = shoot.metadata.annotation(MAINTENANCE_OPERATION).unwrap_or_default();
+    let operation = shoot.metadata.annotation(annotation::MAINTENANCE_OPERATION).unwrap_or_default();
     if hibernation.enabled == Some(true) && FORBIDDEN_WHEN_HIBERNATED.contains(&operation) {
-        let text = format!("shoot cannot be hibernated when {MAINTENANCE_OPERATION}={operation} annotation is set");
+        let text = format!(
+            "shoot cannot be hibernated when {}={operation} annotation is set",
+            annotation::MAINTENANCE_OPERATION
+        );
         errors.push(FieldError::forbidden(&path.child("enabled"), &text));
     }
     let mut seen = BTreeSet::new();

@@ -15,6 +15,7 @@ mod workers;
 pub use self::operation::operation_context;
 pub use self::status::shoot_status_update;
 
+use api::constants::{annotation, finalizer, update_strategy};
 use api::core::*;
 use apimachinery::field::{FieldError, Path};
 use serde::Serialize;
@@ -23,7 +24,7 @@ use serde_json::Value;
 use super::Errors;
 use super::common::{consecutive_hyphens, one_of};
 use super::meta::{NameRule, immutable, object_meta, object_meta_update};
-use crate::annotations::{FORCE_DELETION, is_true};
+use crate::annotations::is_true;
 
 const WORKERLESS: &str = "this field should not be set for workerless Shoot clusters";
 
@@ -41,7 +42,7 @@ pub fn shoot(shoot: &Shoot, gates: Gates) -> Errors {
     let mut errors = every_shoot(shoot, gates);
     force_deletion(&mut errors, shoot, None);
     for (index, finalizer) in shoot.metadata.finalizers.iter().enumerate() {
-        if finalizer == "gardener" || finalizer == "gardener.cloud/reference-protection" {
+        if finalizer == finalizer::GARDENER || finalizer == finalizer::REFERENCE_PROTECTION {
             let path = Path::new("metadata").child("finalizers").index(index);
             let text = format!("finalizer {finalizer:?} cannot be added on creation");
             errors.push(FieldError::forbidden(&path, &text));
@@ -93,7 +94,7 @@ fn in_place_gate(errors: &mut Errors, worker: &Worker, gates: Gates, path: &Path
 
 /// Whether a worker pool is updated in place.
 pub fn is_in_place(worker: &Worker) -> bool {
-    matches!(worker.update_strategy.as_deref(), Some("AutoInPlaceUpdate" | "ManualInPlaceUpdate"))
+    matches!(worker.update_strategy.as_deref(), Some(update_strategy::AUTO_IN_PLACE | update_strategy::MANUAL_IN_PLACE))
 }
 
 /// Whether a Shoot is hibernated, is about to be, or is waking up.
@@ -109,8 +110,8 @@ fn force_deletion(errors: &mut Errors, new: &Shoot, old: Option<&Shoot>) {
         "ERR_INFRA_UNAUTHENTICATED",
         "ERR_INFRA_UNAUTHORIZED",
     ];
-    let path = Path::new("metadata").child("annotations").key(FORCE_DELETION);
-    let confirmed = |shoot: &Shoot| is_true(&shoot.metadata.annotations, FORCE_DELETION);
+    let path = Path::new("metadata").child("annotations").key(annotation::CONFIRMATION_FORCE_DELETION);
+    let confirmed = |shoot: &Shoot| is_true(&shoot.metadata.annotations, annotation::CONFIRMATION_FORCE_DELETION);
     let before = old.is_some_and(confirmed);
     if before && !confirmed(new) {
         errors.push(FieldError::forbidden(&path, "force-deletion annotation cannot be removed once set"));

@@ -3,62 +3,61 @@
 
 use std::collections::BTreeSet;
 
+use api::constants::{annotation, operation, operation_state, operation_type};
 use api::core::*;
 use apimachinery::field::{FieldError, Path};
 
 use super::super::common::one_of;
 use super::update::{encrypted_resources, rotation_phases};
 use super::{Errors, Gates, is_in_hibernation};
-use crate::annotations::{MAINTENANCE_OPERATION, OPERATION};
-
-const ROTATE_ROLLOUT_WORKERS: &str = "rotate-rollout-workers";
 
 /// Operations that a hibernated Shoot refuses, beside `rotate-rollout-workers`.
 pub(super) const FORBIDDEN_WHEN_HIBERNATED: [&str; 8] = [
-    "rotate-credentials-start",
-    "rotate-credentials-start-without-workers-rollout",
-    "rotate-credentials-complete",
-    "rotate-etcd-encryption-key-start",
-    "rotate-etcd-encryption-key-complete",
-    "rotate-serviceaccount-key-start",
-    "rotate-serviceaccount-key-start-without-workers-rollout",
-    "rotate-serviceaccount-key-complete",
+    operation::ROTATE_CREDENTIALS_START,
+    operation::ROTATE_CREDENTIALS_START_WITHOUT_WORKERS,
+    operation::ROTATE_CREDENTIALS_COMPLETE,
+    operation::ROTATE_ETCD_ENCRYPTION_KEY_START,
+    operation::ROTATE_ETCD_ENCRYPTION_KEY_COMPLETE,
+    operation::ROTATE_SERVICE_ACCOUNT_KEY_START,
+    operation::ROTATE_SERVICE_ACCOUNT_KEY_START_WITHOUT_WORKERS,
+    operation::ROTATE_SERVICE_ACCOUNT_KEY_COMPLETE,
 ];
 
 /// Operations behind the gate `CredentialsRotationWithoutWorkersRollout`, beside `rotate-rollout-workers`.
 const WITHOUT_WORKERS_ROLLOUT: [&str; 3] = [
-    "rotate-credentials-start-without-workers-rollout",
-    "rotate-ca-start-without-workers-rollout",
-    "rotate-serviceaccount-key-start-without-workers-rollout",
+    operation::ROTATE_CREDENTIALS_START_WITHOUT_WORKERS,
+    operation::ROTATE_CA_START_WITHOUT_WORKERS,
+    operation::ROTATE_SERVICE_ACCOUNT_KEY_START_WITHOUT_WORKERS,
 ];
 
 /// Operations of the maintenance annotation, sorted.
 const MAINTENANCE: [&str; 15] = [
-    "reconcile",
-    "rotate-ca-complete",
-    "rotate-ca-start",
-    "rotate-ca-start-without-workers-rollout",
-    "rotate-credentials-complete",
-    "rotate-credentials-start",
-    "rotate-credentials-start-without-workers-rollout",
-    "rotate-etcd-encryption-key-complete",
-    "rotate-etcd-encryption-key-start",
-    "rotate-observability-credentials",
-    "rotate-rollout-workers",
-    "rotate-serviceaccount-key-complete",
-    "rotate-serviceaccount-key-start",
-    "rotate-serviceaccount-key-start-without-workers-rollout",
-    "rotate-ssh-keypair",
+    operation::RECONCILE,
+    operation::ROTATE_CA_COMPLETE,
+    operation::ROTATE_CA_START,
+    operation::ROTATE_CA_START_WITHOUT_WORKERS,
+    operation::ROTATE_CREDENTIALS_COMPLETE,
+    operation::ROTATE_CREDENTIALS_START,
+    operation::ROTATE_CREDENTIALS_START_WITHOUT_WORKERS,
+    operation::ROTATE_ETCD_ENCRYPTION_KEY_COMPLETE,
+    operation::ROTATE_ETCD_ENCRYPTION_KEY_START,
+    operation::ROTATE_OBSERVABILITY_CREDENTIALS,
+    operation::ROTATE_ROLLOUT_WORKERS,
+    operation::ROTATE_SERVICE_ACCOUNT_KEY_COMPLETE,
+    operation::ROTATE_SERVICE_ACCOUNT_KEY_START,
+    operation::ROTATE_SERVICE_ACCOUNT_KEY_START_WITHOUT_WORKERS,
+    operation::ROTATE_SSH_KEYPAIR,
 ];
 
 pub(super) fn operations(errors: &mut Errors, shoot: &Shoot, gates: Gates) {
     let value = |key: &str| shoot.metadata.annotation(key).unwrap_or_default();
-    let (operation, maintenance) = (value(OPERATION), value(MAINTENANCE_OPERATION));
+    let (operation, maintenance) = (value(annotation::OPERATION), value(annotation::MAINTENANCE_OPERATION));
     if operation.is_empty() && maintenance.is_empty() {
         return;
     }
     let path = Path::new("metadata").child("annotations");
-    let (operation_path, maintenance_path) = (path.key(OPERATION), path.key(MAINTENANCE_OPERATION));
+    let (operation_path, maintenance_path) =
+        (path.key(annotation::OPERATION), path.key(annotation::MAINTENANCE_OPERATION));
     let both = [(operation, &operation_path), (maintenance, &maintenance_path)];
     if operation == maintenance {
         let text = format!("annotations {operation_path} and {maintenance_path} must not be equal");
@@ -66,7 +65,8 @@ pub(super) fn operations(errors: &mut Errors, shoot: &Shoot, gates: Gates) {
     }
     if !gates.credentials_rotation_without_workers_rollout {
         for (operation, path) in both {
-            if WITHOUT_WORKERS_ROLLOUT.contains(&operation) || operation.starts_with(ROTATE_ROLLOUT_WORKERS) {
+            if WITHOUT_WORKERS_ROLLOUT.contains(&operation) || operation.starts_with(operation::ROTATE_ROLLOUT_WORKERS)
+            {
                 let text = format!(
                     "the {operation} operation can only be used when the CredentialsRotationWithoutWorkersRollout \
                      feature gate is enabled"
@@ -76,7 +76,7 @@ pub(super) fn operations(errors: &mut Errors, shoot: &Shoot, gates: Gates) {
         }
     }
     let mut immediate: Vec<&str> = MAINTENANCE.to_vec();
-    immediate.extend(["maintain", "retry", "force-in-place-update"]);
+    immediate.extend([operation::MAINTAIN, operation::RETRY, operation::FORCE_IN_PLACE_UPDATE]);
     immediate.sort_unstable();
     let stored: BTreeSet<&str> = shoot.status.encrypted_resources.iter().map(String::as_str).collect();
     let encryption_changes = encrypted_resources(&shoot.spec) != stored;
@@ -84,7 +84,7 @@ pub(super) fn operations(errors: &mut Errors, shoot: &Shoot, gates: Gates) {
         if operation.is_empty() {
             continue;
         }
-        let rolls_workers = operation.starts_with(ROTATE_ROLLOUT_WORKERS);
+        let rolls_workers = operation.starts_with(operation::ROTATE_ROLLOUT_WORKERS);
         if !rolls_workers {
             one_of(errors, operation, supported, path);
         }
@@ -92,7 +92,7 @@ pub(super) fn operations(errors: &mut Errors, shoot: &Shoot, gates: Gates) {
             let text = "operation is not permitted when shoot is hibernated or is waking up";
             errors.push(FieldError::forbidden(path, text));
         }
-        let waits = ["rotate-credentials-start", "rotate-etcd-encryption-key-start"];
+        let waits = [operation::ROTATE_CREDENTIALS_START, operation::ROTATE_ETCD_ENCRYPTION_KEY_START];
         if encryption_changes && waits.contains(&operation) {
             let text = "operation is not permitted because a previous encryption configuration change is currently \
                         being rolled out";
@@ -116,18 +116,20 @@ pub(super) fn operations(errors: &mut Errors, shoot: &Shoot, gates: Gates) {
 /// Whether a rotation of all credentials includes another operation.
 fn covers(all: &str, one: &str) -> bool {
     match all {
-        "rotate-credentials-start" | "rotate-credentials-start-without-workers-rollout" => [
-            "rotate-ca-start",
-            "rotate-ca-start-without-workers-rollout",
-            "rotate-serviceaccount-key-start",
-            "rotate-serviceaccount-key-start-without-workers-rollout",
-            "rotate-etcd-encryption-key-start",
+        operation::ROTATE_CREDENTIALS_START | operation::ROTATE_CREDENTIALS_START_WITHOUT_WORKERS => [
+            operation::ROTATE_CA_START,
+            operation::ROTATE_CA_START_WITHOUT_WORKERS,
+            operation::ROTATE_SERVICE_ACCOUNT_KEY_START,
+            operation::ROTATE_SERVICE_ACCOUNT_KEY_START_WITHOUT_WORKERS,
+            operation::ROTATE_ETCD_ENCRYPTION_KEY_START,
         ]
         .contains(&one),
-        "rotate-credentials-complete" => {
-            ["rotate-ca-complete", "rotate-serviceaccount-key-complete", "rotate-etcd-encryption-key-complete"]
-                .contains(&one)
-        }
+        operation::ROTATE_CREDENTIALS_COMPLETE => [
+            operation::ROTATE_CA_COMPLETE,
+            operation::ROTATE_SERVICE_ACCOUNT_KEY_COMPLETE,
+            operation::ROTATE_ETCD_ENCRYPTION_KEY_COMPLETE,
+        ]
+        .contains(&one),
         _ => false,
     }
 }
@@ -140,16 +142,18 @@ pub fn operation_context(errors: &mut Errors, shoot: &Shoot, operation: &str, pa
     let etcd = ("etcdEncryptionKey", phases.etcd_encryption_key);
     let base = operation.strip_suffix("-without-workers-rollout").unwrap_or(operation);
     let (what, credentials): (&str, &[(&str, &str)]) = match base {
-        "rotate-credentials-start" | "rotate-credentials-complete" => ("rotation of all credentials", &[ca, key, etcd]),
-        "rotate-ca-start" | "rotate-ca-complete" => ("CA rotation", &[ca]),
-        "rotate-serviceaccount-key-start" | "rotate-serviceaccount-key-complete" => {
+        operation::ROTATE_CREDENTIALS_START | operation::ROTATE_CREDENTIALS_COMPLETE => {
+            ("rotation of all credentials", &[ca, key, etcd])
+        }
+        operation::ROTATE_CA_START | operation::ROTATE_CA_COMPLETE => ("CA rotation", &[ca]),
+        operation::ROTATE_SERVICE_ACCOUNT_KEY_START | operation::ROTATE_SERVICE_ACCOUNT_KEY_COMPLETE => {
             ("service account key rotation", &[key])
         }
-        "rotate-etcd-encryption-key-start" | "rotate-etcd-encryption-key-complete" => {
+        operation::ROTATE_ETCD_ENCRYPTION_KEY_START | operation::ROTATE_ETCD_ENCRYPTION_KEY_COMPLETE => {
             ("ETCD encryption key rotation", &[etcd])
         }
         _ => {
-            if operation.starts_with(ROTATE_ROLLOUT_WORKERS) {
+            if operation.starts_with(operation::ROTATE_ROLLOUT_WORKERS) {
                 rollout_workers(errors, shoot, operation, path);
             }
             return;
@@ -173,7 +177,7 @@ pub fn operation_context(errors: &mut Errors, shoot: &Shoot, operation: &str, pa
         forbidden(&format!("cannot start {what} if .status.credentials.rotation.{name}.phase is not 'Completed'"));
     }
     let updates = shoot.status.in_place_updates.as_ref().and_then(|updates| updates.pending_worker_updates.as_ref());
-    if base != "rotate-etcd-encryption-key-start"
+    if base != operation::ROTATE_ETCD_ENCRYPTION_KEY_START
         && let Some(pending) = updates
     {
         let lists = [
@@ -191,7 +195,7 @@ pub fn operation_context(errors: &mut Errors, shoot: &Shoot, operation: &str, pa
 fn is_ready_for_rotation(last_operation: Option<&LastOperation>) -> bool {
     last_operation.is_some_and(|operation| match operation.r#type.as_str() {
         "Reconcile" => true,
-        "Create" | "Restore" => operation.state == "Succeeded",
+        operation_type::CREATE | operation_type::RESTORE => operation.state == operation_state::SUCCEEDED,
         _ => false,
     })
 }

@@ -3,13 +3,13 @@
 
 use std::collections::BTreeSet;
 
+use api::constants::{annotation, operation};
 use api::core::*;
 use apimachinery::field::{FieldError, Path};
 
 use super::super::meta::immutable;
 use super::spec::{cloud_profile_reference, primary_provider};
 use super::{Errors, Gates, differences, in_place_gate, is_in_hibernation, is_in_place, keep};
-use crate::annotations::OPERATION;
 use crate::reconcile::is_hibernation_enabled;
 use crate::versions::{Operator, Version, compare_versions};
 
@@ -286,7 +286,7 @@ pub(super) fn node_local_dns(errors: &mut Errors, new: &ShootSpec, old: &ShootSp
 
 /// A pool whose in-place update is pending stays as it is, unless the update is forced.
 pub(super) fn pending_in_place_updates(errors: &mut Errors, new: &Shoot, old: &Shoot) {
-    if new.metadata.annotation(OPERATION) == Some("force-in-place-update") {
+    if new.metadata.annotation(annotation::OPERATION) == Some(operation::FORCE_IN_PLACE_UPDATE) {
         return;
     }
     let updates = new.status.in_place_updates.as_ref().and_then(|updates| updates.pending_worker_updates.as_ref());

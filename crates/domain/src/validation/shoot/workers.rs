@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
+use api::constants::{taint, update_strategy};
 use api::core::*;
 use api::kubernetes::core::Taint;
 use apimachinery::field::{FieldError, Path};
@@ -17,7 +18,6 @@ use crate::versions::{Operator, Version, compare_versions, meets_constraint};
 
 const MAX_NAME_LENGTH: usize = 15;
 const VOLUME_SIZE: &str = r"^(\d)+Gi$";
-const RESERVED_TAINT: &str = "node.gardener.cloud/critical-components-not-ready";
 
 static VOLUME_SIZE_REGEX: LazyLock<Regex> =
     LazyLock::new(|| Regex::new("^[0-9]+Gi$").expect("the pattern is a literal of this file"));
@@ -61,7 +61,7 @@ pub(super) fn worker(errors: &mut Errors, worker: &Worker, kubernetes: &Kubernet
         errors.push(FieldError::forbidden(&path, text));
     }
     if let Some(strategy) = &worker.update_strategy {
-        let supported = ["AutoInPlaceUpdate", "AutoRollingUpdate", "ManualInPlaceUpdate"];
+        let supported = [update_strategy::AUTO_IN_PLACE, update_strategy::ROLLING, update_strategy::MANUAL_IN_PLACE];
         one_of(errors, strategy, &supported, &path.child("updateStrategy"));
     }
 }
@@ -99,7 +99,7 @@ fn counts(errors: &mut Errors, worker: &Worker, path: &Path) {
     if unavailable.and_then(percentage).is_some_and(|percent| percent > 100) {
         errors.push(invalid_int_or_percent(&unavailable_path, unavailable, "must not be greater than 100%"));
     }
-    let is_manual = worker.update_strategy.as_deref() == Some("ManualInPlaceUpdate");
+    let is_manual = worker.update_strategy.as_deref() == Some(update_strategy::MANUAL_IN_PLACE);
     if is_manual && surge.is_some_and(|surge| int_or_percent(surge) != 0) {
         let text = "must be 0 when `updateStrategy` is `ManualInPlaceUpdate`";
         errors.push(invalid_int_or_percent(&surge_path, surge, text));
@@ -256,7 +256,7 @@ fn taints(errors: &mut Errors, taints: &[Taint], path: &Path) {
 /// The key of a taint: a label's key, and not the one that Gardener uses itself.
 pub(super) fn taint_key(errors: &mut Errors, key: &str, path: &Path) {
     meta::invalid_each(errors, path, key, meta::qualified_name(key));
-    if key == RESERVED_TAINT {
+    if key == taint::CRITICAL_COMPONENTS_NOT_READY {
         errors.push(FieldError::forbidden(path, "taint key is reserved by gardener"));
     }
 }

@@ -8,7 +8,7 @@ use domain::last_operation::OperationType;
 use domain::maintenance::{self, Outcome, Plan, Restarters, Severity};
 use domain::reconcile::{Enqueue, GardenletSettings, NextSync};
 use domain::versions::Version;
-use domain::{annotations, reconcile, versions, window};
+use domain::{reconcile, versions, window};
 use serde_json::{Map, Value, json};
 
 use super::Verdict;
@@ -135,14 +135,14 @@ fn generation(input: &Value) -> Value {
             .get("hibernated")
             .map(|hibernated| Hibernation { enabled: hibernated.as_bool(), ..Hibernation::default() });
         if let Some(operation) = operation.as_str() {
-            shoot.metadata.annotations.insert(annotations::OPERATION.to_owned(), operation.to_owned());
+            shoot.metadata.annotations.insert("gardener.cloud/operation".to_owned(), operation.to_owned());
         }
         shoot.status.last_operation = last_operation(&input["lastOperationState"]);
         shoot
     };
     let new = shoot(&input["new"], &input["operation"]);
     let change = reconcile::generation_on_update(&shoot(&input["old"], &Value::Null), &new);
-    let stored = new.metadata.annotation(annotations::OPERATION).filter(|_| !change.remove_operation);
+    let stored = new.metadata.annotation("gardener.cloud/operation").filter(|_| !change.remove_operation);
     json!({ "increase": change.increase, "operation": stored })
 }
 
@@ -155,7 +155,7 @@ fn gardenlet_infos(input: &Value, now: DateTime<Utc>) -> Value {
     let version = if input["sameGardenletVersion"] == false { "v1.119.0" } else { "v1.120.0" };
     version.clone_into(&mut shoot.status.gardener.version);
     if input["ignored"] == true {
-        shoot.metadata.annotations.insert(annotations::IGNORE.to_owned(), "true".to_owned());
+        shoot.metadata.annotations.insert("shoot.gardener.cloud/ignore".to_owned(), "true".to_owned());
     }
     let last = &input["lastOperation"];
     let type_ = input["operationType"].as_str().unwrap_or("Reconcile");

@@ -6,7 +6,7 @@ use apimachinery::field::FieldError;
 use chrono::{DateTime, Utc};
 use domain::profile::Profile;
 use domain::validation::shoot::Gates;
-use domain::{annotations, defaulting, validation};
+use domain::{defaulting, validation};
 use serde_json::{Value, json};
 
 use super::Verdict;
@@ -173,7 +173,7 @@ fn shoot_update(input: &Value, expected: &Value) -> Result<(), String> {
         new.status.clone_from(&old.status);
     }
     if let Some((key, value)) = input["annotation"].as_str().and_then(|annotation| annotation.split_once('=')) {
-        assert_eq!(key, annotations::OPERATION);
+        assert_eq!(key, "gardener.cloud/operation");
         new.metadata.annotations.insert(key.to_owned(), value.to_owned());
     }
     for (key, limit) in [("maxSurge", &mut new.spec.provider.workers[0].max_surge)] {

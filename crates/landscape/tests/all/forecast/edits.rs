@@ -3,7 +3,6 @@
 
 use api::core::{CloudProfileSpec, Shoot};
 use chrono::{DateTime, Utc};
-use domain::annotations::{MAINTENANCE_OPERATION, OPERATION};
 use domain::cloud_profile::NAMESPACED_CLOUD_PROFILE;
 use domain::reconcile::{is_confined, is_hibernation_enabled};
 use domain::rotation::{PREPARED, WAITING_FOR_WORKERS_ROLLOUT};
@@ -59,10 +58,10 @@ pub(super) fn edited(
         }
         8 | 9 => {
             let operation = operation(world, ordinal, shoot);
-            edited.metadata.annotations.insert(MAINTENANCE_OPERATION.to_owned(), operation);
+            edited.metadata.annotations.insert("maintenance.gardener.cloud/operation".to_owned(), operation);
         }
         _ => {
-            edited.metadata.annotations.insert(OPERATION.to_owned(), "maintain".to_owned());
+            edited.metadata.annotations.insert("gardener.cloud/operation".to_owned(), "maintain".to_owned());
         }
     }
     edited

@@ -7,10 +7,8 @@ use api::core::{CloudProfile, NamespacedCloudProfile, Shoot};
 use chrono::{DateTime, Utc};
 use clock::Random;
 use controller::{Api, Patch};
-use domain::annotations::{MAINTENANCE_OPERATION, OPERATION};
 use domain::cloud_profile::{self, NAMESPACED_CLOUD_PROFILE};
 use domain::forecast::Offer;
-use domain::maintenance::upcoming;
 use domain::reconcile::is_hibernation_enabled;
 use domain::validation::shoot::Gates;
 use eventlog::Entry;
@@ -40,7 +38,7 @@ pub(crate) struct Stretch {
 impl Stretch {
     /// Whether the Shoot's window was changed and counts after the upcoming maintenance.
     pub(crate) fn has_waiting_window(&self) -> bool {
-        self.given.metadata.annotation(upcoming::KEY).is_some()
+        self.given.metadata.annotation("maintenance.terrarium.dev/upcoming-time-window").is_some()
     }
 }
 
@@ -148,7 +146,7 @@ impl<'a> Game<'a> {
         let created = wait::for_object(&self.shoots, &name, |shoot| is(shoot, "Create", "Succeeded"));
         let mut given = self.audited.until_done(FROM, created);
         if let Some(operation) = self.world.operation(index) {
-            let annotations = json!({ "annotations": { MAINTENANCE_OPERATION: operation } });
+            let annotations = json!({ "annotations": { "maintenance.gardener.cloud/operation": operation } });
             let patch = Patch::Merge(json!({ "metadata": annotations }));
             let annotated = self.audited.run(self.shoots.patch(&name, &patch));
             given = annotated.unwrap_or_else(|error| panic!("{name} {operation}: {error}"));
@@ -202,7 +200,7 @@ impl<'a> Game<'a> {
         }
         let Ok(mut given) = self.audited.run(self.shoots.replace(&wanted)) else { return };
         self.edits += 1;
-        let is_run_at_once = given.metadata.annotation(OPERATION) == Some("maintain");
+        let is_run_at_once = given.metadata.annotation("gardener.cloud/operation") == Some("maintain");
         if !is_run_at_once {
             let limit = (at + chrono::TimeDelta::hours(2)).to_rfc3339();
             given = self.audited.until_done(&limit, wait::for_object(&self.shoots, &name, is_settled));
@@ -225,5 +223,5 @@ fn is_settled(shoot: &Shoot) -> bool {
     is_done
         && shoot.status.observed_generation == shoot.metadata.generation
         && shoot.status.hibernated == is_hibernation_enabled(&shoot.spec)
-        && shoot.metadata.annotation(OPERATION).is_none()
+        && shoot.metadata.annotation("gardener.cloud/operation").is_none()
 }

@@ -9,7 +9,6 @@ use api::kubernetes::core::Node;
 use api::machine::MachineDeployment;
 use apimachinery::meta::Time;
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::annotations::MAINTENANCE_OPERATION;
 use domain::forecast::{Change, Subject};
 use domain::reconcile::has_ssh_access;
 use domain::worker_pool::Effect;
@@ -186,7 +185,8 @@ impl Own {
             self.descriptions.insert(at, last.description.clone());
             self.failures.extend(last.failure_reason.clone().map(|reason| (at, reason)));
         }
-        let waiting = |shoot: &Shoot| shoot.metadata.annotation(MAINTENANCE_OPERATION).map(str::to_owned);
+        let waiting =
+            |shoot: &Shoot| shoot.metadata.annotation("maintenance.gardener.cloud/operation").map(str::to_owned);
         if let (Some(operation), None) = (waiting(before), waiting(after)) {
             self.operations.push((at, operation));
         }

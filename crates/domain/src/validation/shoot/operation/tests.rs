@@ -48,7 +48,7 @@ fn shoot(words: &str) -> Shoot {
 /// What is said of a Shoot with these two annotations; an empty one is not there.
 fn said(words: &str, now: &str, later: &str, gate: bool) -> Vec<String> {
     let mut shoot = shoot(words);
-    for (key, value) in [(OPERATION, now), (MAINTENANCE_OPERATION, later)] {
+    for (key, value) in [("gardener.cloud/operation", now), ("maintenance.gardener.cloud/operation", later)] {
         if !value.is_empty() {
             shoot.metadata.annotations.insert(key.to_owned(), value.to_owned());
         }

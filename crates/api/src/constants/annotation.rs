@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Keys of annotations, and prefixes that names are appended to.
+//!
+//! Source: pkg/apis/core/v1beta1/constants/types_constants.go, pkg/apis/core/v1beta1/types_*.go,
+//! pkg/apis/resources/v1alpha1/types.go, pkg/utils/gardener/dns.go, pkg/gardenlet/operation/botanist/coredns.go @
+//! v1.120.0; machine-controller-manager pkg/apis/machine/v1alpha1, pkg/util/{provider,nodeops} @ v0.58; Gardener's
+//! cluster-autoscaler, cloudprovider/mcm; kubernetes pkg/controller/deployment/util/deployment_util.go and
+//! staging/src/k8s.io/{api,kubectl} @ v1.32. Those of Terrarium are its own.
+
+// Of Gardener.
+
+/// What is to be done now; see [`super::operation`].
+pub const OPERATION: &str = "gardener.cloud/operation";
+/// What is to be done in the next maintenance time window.
+pub const MAINTENANCE_OPERATION: &str = "maintenance.gardener.cloud/operation";
+/// When an extension object was last asked to be reconciled.
+pub const TIMESTAMP: &str = "gardener.cloud/timestamp";
+/// When the core addons were last restarted, on the template of their Pods.
+pub const RESTARTED_AT: &str = "gardener.cloud/restarted-at";
+/// Who created the object.
+pub const CREATED_BY: &str = "gardener.cloud/created-by";
+/// `true` allows the deletion of a Shoot, Project or ShootState.
+pub const CONFIRMATION_DELETION: &str = "confirmation.gardener.cloud/deletion";
+/// `true` asks for a deletion that leaves resources behind.
+pub const CONFIRMATION_FORCE_DELETION: &str = "confirmation.gardener.cloud/force-deletion";
+/// `true` asks for the deletion of a BackupEntry that leaves the backups behind.
+pub const BACKUP_ENTRY_FORCE_DELETION: &str = "backupentry.core.gardener.cloud/force-deletion";
+/// Who confirmed the deletion.
+pub const DELETION_CONFIRMED_BY: &str = "deletion.gardener.cloud/confirmed-by";
+/// Comma-separated tasks of the next reconciliation; see [`super::task`].
+pub const SHOOT_TASKS: &str = "shoot.gardener.cloud/tasks";
+/// `true`: gardenlet leaves the Shoot alone, where it respects that.
+pub const SHOOT_IGNORE: &str = "shoot.gardener.cloud/ignore";
+/// A Go duration: how often gardenlet reconciles the Shoot, where it respects that.
+pub const SHOOT_SYNC_PERIOD: &str = "shoot.gardener.cloud/sync-period";
+/// When the Shoot expires by a Quota.
+pub const SHOOT_EXPIRATION_TIMESTAMP: &str = "shoot.gardener.cloud/expiration-timestamp";
+/// Whether objects in the Shoot are left when it is deleted.
+pub const SHOOT_SKIP_CLEANUP: &str = "shoot.gardener.cloud/skip-cleanup";
+/// Whether readiness of the Shoot's components is not waited for.
+pub const SHOOT_SKIP_READINESS: &str = "shoot.gardener.cloud/skip-readiness";
+/// Upper bound in seconds of the delay with which nodes apply a new OperatingSystemConfig.
+pub const SHOOT_CLOUD_CONFIG_MAX_DELAY: &str = "shoot.gardener.cloud/cloud-config-execution-max-delay-seconds";
+/// Uid of the Shoot that a control plane's namespace belongs to.
+pub const SHOOT_UID: &str = "shoot.gardener.cloud/uid";
+/// Set while a Shoot failed with its roll-out confined to the maintenance time window.
+pub const NEEDS_RETRY_OPERATION: &str = "maintenance.shoot.gardener.cloud/needs-retry-operation";
+/// Overrides whether the VPN of a Shoot is highly available; otherwise it is if the control plane is.
+pub const HIGH_AVAILABILITY_VPN: &str = "alpha.control-plane.shoot.gardener.cloud/high-availability-vpn";
+/// Failure tolerance of the control plane in a namespace: `node`, `zone` or empty.
+pub const FAILURE_TOLERANCE_TYPE: &str = "high-availability-config.resources.gardener.cloud/failure-tolerance-type";
+/// `managed` for a service account issuer that Gardener serves.
+pub const AUTHENTICATION_ISSUER: &str = "authentication.gardener.cloud/issuer";
+/// Whether the namespace outlives its Project.
+pub const NAMESPACE_KEEP: &str = "namespace.gardener.cloud/keep-after-project-deletion";
+/// `true` on a namespace that the Project controller made.
+pub const NAMESPACE_CREATED_BY_PROJECT_CONTROLLER: &str = "namespace.gardener.cloud/created-by-project-controller";
+/// Uid of the Project on its namespace.
+pub const NAMESPACE_PROJECT: &str = "namespace.gardener.cloud/project";
+/// Provider type of a Secret with a domain.
+pub const DNS_PROVIDER: &str = "dns.gardener.cloud/provider";
+/// Domain of a Secret with a domain.
+pub const DNS_DOMAIN: &str = "dns.gardener.cloud/domain";
+/// Zone of a Secret with a domain.
+pub const DNS_ZONE: &str = "dns.gardener.cloud/zone";
+/// Rank of a Secret with a default domain; the highest goes first.
+pub const DNS_DEFAULT_DOMAIN_PRIORITY: &str = "dns.gardener.cloud/domain-default-priority";
+/// Comma-separated CloudProfiles that a ConfigMap with distances of regions is for.
+pub const SCHEDULING_CLOUD_PROFILES: &str = "scheduling.gardener.cloud/cloudprofiles";
+/// Prefix, followed by an option of the cluster-autoscaler, on a MachineDeployment: the pool's own value.
+pub const AUTOSCALER_PREFIX: &str = "autoscaler.gardener.cloud/";
+
+// Of machine-controller-manager, and of gardener-node-agent.
+
+/// A Machine's rank when machines are deleted; `1` goes first.
+pub const MACHINE_PRIORITY: &str = "machinepriority.machine.sapcloud.io";
+/// `True` on a MachineSet whose nodes carry [`super::taint::PREFER_NO_SCHEDULE`].
+pub const PREFER_NO_SCHEDULE: &str = "deployment.machine.sapcloud.io/prefer-no-schedule";
+/// Annotations, labels and taints of a Node's machine template when they were applied last, as JSON.
+pub const NODE_LAST_APPLIED: &str = "node.machine.sapcloud.io/last-applied-anno-labels-taints";
+/// Checksum of the OperatingSystemConfig that a Node applied last.
+pub const NODE_CHECKSUM: &str = "checksum/cloud-config-data";
+/// Checksum of the OperatingSystemConfig in a Secret for nodes.
+pub const NODE_AGENT_SECRET_CHECKSUM: &str = "checksum/data-script";
+
+// Of Kubernetes, and of the cluster-autoscaler.
+
+/// Counter of the templates of a Deployment or MachineDeployment; on a set, that of its template.
+pub const DEPLOYMENT_REVISION: &str = "deployment.kubernetes.io/revision";
+/// Comma-separated revisions that a set had before it became the newest again.
+pub const DEPLOYMENT_REVISION_HISTORY: &str = "deployment.kubernetes.io/revision-history";
+/// Replicas of the Deployment or MachineDeployment when it scaled the set last.
+pub const DEPLOYMENT_DESIRED_REPLICAS: &str = "deployment.kubernetes.io/desired-replicas";
+/// The same plus the surge.
+pub const DEPLOYMENT_MAX_REPLICAS: &str = "deployment.kubernetes.io/max-replicas";
+/// Revision that a Deployment of `extensions/v1beta1` was asked to go back to.
+pub const DEPLOYMENT_ROLLBACK_TO: &str = "deprecated.deployment.rollback.to";
+/// A Pod's rank when a set shrinks; the cheapest goes first.
+pub const POD_DELETION_COST: &str = "controller.kubernetes.io/pod-deletion-cost";
+/// The object as `kubectl apply` sent it last.
+pub const KUBECTL_LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+/// When `kubectl rollout restart` was asked for, on the template of the Pods.
+pub const KUBECTL_RESTARTED_AT: &str = "kubectl.kubernetes.io/restartedAt";
+/// `true` keeps the cluster-autoscaler from removing a Node.
+pub const SCALE_DOWN_DISABLED: &str = "cluster-autoscaler.kubernetes.io/scale-down-disabled";
+/// `true`: machine-controller-manager set [`SCALE_DOWN_DISABLED`].
+pub const SCALE_DOWN_DISABLED_BY_MCM: &str = "cluster-autoscaler.kubernetes.io/scale-down-disabled-by-mcm";
+
+// Of Terrarium.
+
+/// Cluster of an object that was read from all clusters at once.
+pub const CLUSTER: &str = "terrarium.dev/cluster";
+/// Emulated version of a component, on its Lease.
+pub const COMPONENT_VERSION: &str = "terrarium.dev/version";
+/// Where an API server serves, on its Lease.
+pub const COMPONENT_ENDPOINT: &str = "terrarium.dev/endpoint";
+/// Id, name and version of a component as JSON, on its Lease.
+pub const COMPONENT_IDENTITY: &str = "terrarium.dev/identity";
+/// Set on a Lease whose owner has gone.
+pub const OWNER_HAS_GONE: &str = "terrarium.dev/owner-has-gone";
+/// Gardener version that wrote an object which stands for a component.
+pub const GARDENER_VERSION: &str = "terrarium.dev/gardener-version";
+/// `true` on kube-apiserver's Pods that know the authorizer for node agents.
+pub const NODE_AGENT_AUTHORIZER: &str = "terrarium.dev/node-agent-authorizer";
+/// How long a simulated Pod takes to become ready.
+pub const POD_START: &str = "terrarium.dev/pod-start";
+/// What is to go wrong with a simulated Pod.
+pub const POD_FAULT: &str = "terrarium.dev/pod-fault";
+/// On a Shoot whose window was changed while roll-outs are confined: the window of before, and until when it counts,
+/// `{"begin":"220000+0000","end":"230000+0000","until":"2025-06-15T22:45:00Z"}`.
+pub const UPCOMING_TIME_WINDOW: &str = "maintenance.terrarium.dev/upcoming-time-window";

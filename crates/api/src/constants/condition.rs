@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Types of conditions and constraints, and their statuses.
+//!
+//! Source: pkg/apis/core/v1beta1/types_{shoot,seed,controllerinstallation}.go, pkg/apis/core/v1beta1/constants @
+//! v1.120.0.
+
+/// Shoot: the API server answers.
+pub const API_SERVER_AVAILABLE: &str = "APIServerAvailable";
+/// Shoot: the control plane's components run.
+pub const CONTROL_PLANE_HEALTHY: &str = "ControlPlaneHealthy";
+/// Shoot: monitoring and logging run.
+pub const OBSERVABILITY_COMPONENTS_HEALTHY: &str = "ObservabilityComponentsHealthy";
+/// Shoot: all nodes are ready.
+pub const EVERY_NODE_READY: &str = "EveryNodeReady";
+/// Shoot: the components in the cluster run.
+pub const SYSTEM_COMPONENTS_HEALTHY: &str = "SystemComponentsHealthy";
+/// Shoot, constraint.
+pub const HIBERNATION_POSSIBLE: &str = "HibernationPossible";
+/// Shoot, constraint.
+pub const MAINTENANCE_PRECONDITIONS_SATISFIED: &str = "MaintenancePreconditionsSatisfied";
+/// Shoot, constraint.
+pub const CA_CERTIFICATE_VALIDITIES_ACCEPTABLE: &str = "CACertificateValiditiesAcceptable";
+/// Shoot, constraint.
+pub const CRDS_WITH_PROBLEMATIC_CONVERSION_WEBHOOKS: &str = "CRDsWithProblematicConversionWebhooks";
+/// Shoot, constraint.
+pub const MANUAL_IN_PLACE_WORKERS_UPDATED: &str = "ManualInPlaceWorkersUpdated";
+/// Seed: gardenlet sends heartbeats.
+pub const SEED_GARDENLET_READY: &str = "GardenletReady";
+/// Seed: the system components run.
+pub const SEED_SYSTEM_COMPONENTS_HEALTHY: &str = "SeedSystemComponentsHealthy";
+/// Seed: the BackupBuckets are reconciled.
+pub const SEED_BACKUP_BUCKETS_READY: &str = "BackupBucketsReady";
+/// Seed: the extensions are installed.
+pub const SEED_EXTENSIONS_READY: &str = "ExtensionsReady";
+/// ControllerInstallation: the registration is valid.
+pub const INSTALLATION_VALID: &str = "Valid";
+/// ControllerInstallation: everything is deployed.
+pub const INSTALLATION_INSTALLED: &str = "Installed";
+/// ControllerInstallation: everything runs.
+pub const INSTALLATION_HEALTHY: &str = "Healthy";
+/// ControllerInstallation: something is rolled out.
+pub const INSTALLATION_PROGRESSING: &str = "Progressing";
+/// ControllerInstallation: something on the seed needs it.
+pub const INSTALLATION_REQUIRED: &str = "Required";
+/// Status of a condition.
+pub const TRUE: &str = "True";
+/// Status of a condition.
+pub const FALSE: &str = "False";
+/// Status of a condition: not well, and within its threshold.
+pub const PROGRESSING: &str = "Progressing";

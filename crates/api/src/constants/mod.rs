@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The vocabulary: keys and values of finalizers, annotations, labels, taints, conditions and operations, names of
+//! namespaces and versions of groups, as clients see them.
+//!
+//! **Invariant.** No other crate's product code writes such a key by hand; `cargo xtask tidy` refuses it. Tests do, or
+//! a wrong constant would pass.
+//!
+//! Source: pkg/apis/core/v1beta1/constants/types_constants.go, pkg/apis/core/v1beta1/types_*.go,
+//! pkg/apis/security, pkg/apis/authentication @ v1.120.0; machine-controller-manager pkg/apis/machine/v1alpha1,
+//! pkg/util/provider @ v0.58; kubernetes staging/src/k8s.io/api/core/v1/well_known_taints.go @ v1.32.
+
+pub mod annotation;
+pub mod condition;
+pub mod label;
+pub mod operation;
+
+/// Versions of groups, as `apiVersion` names them.
+pub mod api_version {
+    /// Most of Gardener's kinds.
+    pub const CORE: &str = "core.gardener.cloud/v1beta1";
+    /// Kinds of credentials.
+    pub const SECURITY: &str = "security.gardener.cloud/v1alpha1";
+    /// Requests for credentials.
+    pub const AUTHENTICATION: &str = "authentication.gardener.cloud/v1alpha1";
+    /// Configuration of gardener-controller-manager.
+    pub const CONTROLLER_MANAGER_CONFIG: &str = "controllermanager.config.gardener.cloud/v1alpha1";
+    /// Configuration of gardener-scheduler.
+    pub const SCHEDULER_CONFIG: &str = "scheduler.config.gardener.cloud/v1alpha1";
+    /// Configuration of gardener-admission-controller.
+    pub const ADMISSION_CONTROLLER_CONFIG: &str = "admissioncontroller.config.gardener.cloud/v1alpha1";
+    /// Configuration of gardenlet.
+    pub const GARDENLET_CONFIG: &str = "gardenlet.config.gardener.cloud/v1alpha1";
+    /// Configuration of provider-local, and of what it is given.
+    pub const PROVIDER_LOCAL: &str = "local.provider.extensions.gardener.cloud/v1alpha1";
+    /// Suffix, behind a provider type: configuration of that provider.
+    pub const PROVIDER_SUFFIX: &str = ".provider.extensions.gardener.cloud/v1alpha1";
+}
+
+/// Finalizers.
+pub mod finalizer {
+    /// On Gardener's own kinds.
+    pub const GARDENER: &str = "gardener";
+    /// On objects of others that Gardener uses: referenced Secrets, Secrets of a Seed.
+    pub const EXTERNAL_GARDENER: &str = "gardener.cloud/gardener";
+    /// On a Shoot and on the Secrets and ConfigMaps it refers to.
+    pub const REFERENCE_PROTECTION: &str = "gardener.cloud/reference-protection";
+    /// On ControllerRegistrations, and on Seeds while anything is installed there.
+    pub const CONTROLLER_REGISTRATION: &str = "core.gardener.cloud/controllerregistration";
+    /// On ControllerDeployments.
+    pub const CONTROLLER_DEPLOYMENT: &str = "core.gardener.cloud/controllerdeployment";
+    /// On ControllerInstallations.
+    pub const CONTROLLER_INSTALLATION: &str = "core.gardener.cloud/controllerinstallation";
+    /// Prefix, followed by a controller's name, on objects that an extension looks after.
+    pub const EXTENSION_PREFIX: &str = "extensions.gardener.cloud/";
+    /// On MachineDeployments, MachineSets, Machines, and MachineClasses in use.
+    pub const MACHINE_CONTROLLER_MANAGER: &str = "machine.sapcloud.io/machine-controller-manager";
+}
+
+/// Keys of taints.
+pub mod taint {
+    /// On a fresh Node until its critical components run.
+    pub const CRITICAL_COMPONENTS_NOT_READY: &str = "node.gardener.cloud/critical-components-not-ready";
+    /// On a Seed that takes only Shoots that tolerate it.
+    pub const SEED_PROTECTED: &str = "seed.gardener.cloud/protected";
+    /// On nodes of MachineSets that a roll-out leaves behind.
+    pub const PREFER_NO_SCHEDULE: &str = "deployment.machine.sapcloud.io/prefer-no-schedule";
+    /// On a Node that is not ready.
+    pub const NOT_READY: &str = "node.kubernetes.io/not-ready";
+    /// On a Node that the cloud provider has not seen.
+    pub const UNINITIALIZED: &str = "node.cloudprovider.kubernetes.io/uninitialized";
+    /// On a cordoned Node.
+    pub const UNSCHEDULABLE: &str = "node.kubernetes.io/unschedulable";
+}
+
+/// Values of [`label::ROLE`].
+pub mod role {
+    /// Namespace of a Project.
+    pub const PROJECT: &str = "project";
+    /// Namespace of a Shoot's control plane.
+    pub const SHOOT: &str = "shoot";
+    /// Object of a Seed: its namespace, and what is copied there.
+    pub const SEED: &str = "seed";
+    /// Secret with a domain for Shoots that name none.
+    pub const DEFAULT_DOMAIN: &str = "default-domain";
+    /// Secret with the domain of the landscape's own names.
+    pub const INTERNAL_DOMAIN: &str = "internal-domain";
+    /// Component of a control plane.
+    pub const CONTROL_PLANE: &str = "controlplane";
+    /// Component in a Shoot.
+    pub const SYSTEM_COMPONENT: &str = "system-component";
+    /// Credentials of observability.
+    pub const MONITORING: &str = "monitoring";
+    /// Secret with an OperatingSystemConfig for nodes.
+    pub const OPERATING_SYSTEM_CONFIG: &str = "operating-system-config";
+}
+
+/// Names of users and groups, and prefixes that names are appended to.
+pub mod user {
+    /// gardener-apiserver.
+    pub const APISERVER: &str = "gardener.cloud:system:apiserver";
+    /// gardener-controller-manager.
+    pub const CONTROLLER_MANAGER: &str = "gardener.cloud:system:controller-manager";
+    /// gardener-scheduler.
+    pub const SCHEDULER: &str = "gardener.cloud:system:scheduler";
+    /// gardener-admission-controller.
+    pub const ADMISSION_CONTROLLER: &str = "gardener.cloud:system:admission-controller";
+    /// Prefix, followed by a Seed's name: its gardenlet.
+    pub const SEED_PREFIX: &str = "gardener.cloud:system:seed:";
+    /// Group of all gardenlets.
+    pub const SEEDS: &str = "gardener.cloud:system:seeds";
+    /// Prefix, followed by a Seed's name: provider-local there; of Terrarium.
+    pub const PROVIDER_LOCAL_PREFIX: &str = "gardener.cloud:system:extension:provider-local:";
+    /// Group of those who may only read a Shoot.
+    pub const VIEWERS: &str = "gardener.cloud:system:viewers";
+}
+
+/// Names of namespaces, and prefixes that names are appended to.
+pub mod namespace {
+    /// Namespace of the garden cluster and of seeds with the landscape's own objects.
+    pub const GARDEN: &str = "garden";
+    /// Prefix, followed by a Project's name: its namespace, unless it names one.
+    pub const PROJECT_PREFIX: &str = "garden-";
+    /// Prefix, followed by a Seed's name: its namespace of the garden cluster.
+    pub const SEED_PREFIX: &str = "seed-";
+    /// Leases that gardenlets renew.
+    pub const SEED_LEASE: &str = "gardener-system-seed-lease";
+    /// Secrets of service account issuers that Gardener serves.
+    pub const SHOOT_ISSUER: &str = "gardener-system-shoot-issuer";
+    /// What everybody may read.
+    pub const PUBLIC: &str = "gardener-system-public";
+    /// Leases of the components that run; of Terrarium.
+    pub const INSTANCES: &str = "gardener-system-instances";
+}
+
+/// Tasks of [`annotation::SHOOT_TASKS`], in the order in which they are appended.
+pub mod task {
+    /// Deploy the Infrastructure object anew.
+    pub const DEPLOY_INFRASTRUCTURE: &str = "deployInfrastructure";
+    /// Deploy the internal DNSRecord anew.
+    pub const DEPLOY_DNS_RECORD_INTERNAL: &str = "deployDNSRecordInternal";
+    /// Deploy the external DNSRecord anew.
+    pub const DEPLOY_DNS_RECORD_EXTERNAL: &str = "deployDNSRecordExternal";
+    /// Deploy the DNSRecord of the ingress anew.
+    pub const DEPLOY_DNS_RECORD_INGRESS: &str = "deployDNSRecordIngress";
+    /// Restart the Pods of the control plane.
+    pub const RESTART_CONTROL_PLANE_PODS: &str = "restartControlPlanePods";
+    /// Restart the core addons.
+    pub const RESTART_CORE_ADDONS: &str = "restartCoreAddons";
+}
+
+/// Types of last operations.
+pub mod operation_type {
+    /// The object is new.
+    pub const CREATE: &str = "Create";
+    /// The object exists.
+    pub const RECONCILE: &str = "Reconcile";
+    /// The object goes.
+    pub const DELETE: &str = "Delete";
+    /// The object leaves a seed for another one.
+    pub const MIGRATE: &str = "Migrate";
+    /// The object arrives on another seed.
+    pub const RESTORE: &str = "Restore";
+}
+
+/// States of last operations.
+pub mod operation_state {
+    /// Has not begun.
+    pub const PENDING: &str = "Pending";
+    /// Has begun.
+    pub const PROCESSING: &str = "Processing";
+    /// Has ended well.
+    pub const SUCCEEDED: &str = "Succeeded";
+    /// Will be tried again.
+    pub const ERROR: &str = "Error";
+    /// Will not be tried again by itself.
+    pub const FAILED: &str = "Failed";
+    /// Was given up.
+    pub const ABORTED: &str = "Aborted";
+}
+
+/// Values of `spec.provider.workers[].updateStrategy`.
+pub mod update_strategy {
+    /// New nodes replace old ones.
+    pub const ROLLING: &str = "AutoRollingUpdate";
+    /// Nodes are updated in place, one after the other.
+    pub const AUTO_IN_PLACE: &str = "AutoInPlaceUpdate";
+    /// Nodes are updated in place once they are selected.
+    pub const MANUAL_IN_PLACE: &str = "ManualInPlaceUpdate";
+}
+
+/// Classifications of versions.
+pub mod classification {
+    /// Not yet for production.
+    pub const PREVIEW: &str = "preview";
+    /// For production.
+    pub const SUPPORTED: &str = "supported";
+    /// To be left behind.
+    pub const DEPRECATED: &str = "deprecated";
+    /// No longer to be used; computed from the expiration date.
+    pub const EXPIRED: &str = "expired";
+}
+
+#[cfg(test)]
+mod tests {
+    use apimachinery::Resource;
+
+    use super::*;
+
+    #[test]
+    fn versions_are_those_of_the_kinds() {
+        assert_eq!(api_version::CORE, crate::core::Shoot::api_version());
+        assert_eq!(api_version::SECURITY, crate::security::WorkloadIdentity::api_version());
+        assert_eq!(api_version::AUTHENTICATION, crate::authentication::AdminKubeconfigRequest::api_version());
+    }
+
+    #[test]
+    fn strings_are_joined_at_compile_time() {
+        const PATH: &str = crate::joined!(".metadata.labels[", label::ROLE, "]=", "…");
+        assert_eq!(PATH, ".metadata.labels[gardener.cloud/role]=…");
+        assert_eq!(crate::joined!("a"), "a");
+    }
+}
