@@ -8,6 +8,7 @@ mod object_meta;
 mod quantity;
 mod raw;
 mod scalars;
+mod text_map;
 mod time;
 
 pub use self::duration::*;
@@ -16,4 +17,5 @@ pub use self::quantity::*;
 pub use self::raw::{Raw, RawExtension};
 pub(crate) use self::raw::{mark, marked};
 pub use self::scalars::*;
+pub use self::text_map::TextMap;
 pub use self::time::*;

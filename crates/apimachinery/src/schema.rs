@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::LazyLock;
 
-use crate::meta::{ByteString, Duration, IntOrString, MicroTime, Quantity, RawExtension, Time};
+use crate::meta::{ByteString, Duration, IntOrString, MicroTime, Quantity, RawExtension, TextMap, Time};
 
 /// A type with a schema tree.
 pub trait Schema {
@@ -246,6 +246,12 @@ impl<T: Schema> Schema for Vec<T> {
 impl<T: Schema> Schema for BTreeMap<String, T> {
     fn node() -> Node {
         Node::Map(Box::new(T::node()))
+    }
+}
+
+impl Schema for TextMap {
+    fn node() -> Node {
+        Node::Map(Box::new(Node::String))
     }
 }
 

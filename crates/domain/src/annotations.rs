@@ -3,7 +3,7 @@
 //!
 //! Source: pkg/apis/core/v1beta1/constants/types_constants.go @ v1.120.0.
 
-use std::collections::BTreeMap;
+use apimachinery::meta::TextMap;
 
 use api::constants::annotation;
 
@@ -17,24 +17,24 @@ pub fn parse_bool(text: &str) -> Option<bool> {
 }
 
 /// Whether an annotation parses as true.
-pub fn is_true(annotations: &BTreeMap<String, String>, key: &str) -> bool {
+pub fn is_true(annotations: &TextMap, key: &str) -> bool {
     annotations.get(key).and_then(|value| parse_bool(value)) == Some(true)
 }
 
 /// The tasks in the annotation, in their order.
-pub fn tasks(annotations: &BTreeMap<String, String>) -> Vec<&str> {
+pub fn tasks(annotations: &TextMap) -> Vec<&str> {
     annotations
         .get(annotation::SHOOT_TASKS)
         .map_or_else(Vec::new, |value| value.split(',').filter(|task| !task.is_empty()).collect())
 }
 
 /// Whether the annotation has a task.
-pub fn has_task(annotations: &BTreeMap<String, String>, task: &str) -> bool {
+pub fn has_task(annotations: &TextMap, task: &str) -> bool {
     tasks(annotations).contains(&task)
 }
 
 /// Adds tasks behind those that are present; none twice.
-pub fn add_tasks(annotations: &mut BTreeMap<String, String>, new: &[&str]) {
+pub fn add_tasks(annotations: &mut TextMap, new: &[&str]) {
     let mut tasks = tasks(annotations);
     for task in new {
         if !tasks.contains(task) {
@@ -46,14 +46,14 @@ pub fn add_tasks(annotations: &mut BTreeMap<String, String>, new: &[&str]) {
 }
 
 /// Removes tasks, and the annotation with the last one.
-pub fn remove_tasks(annotations: &mut BTreeMap<String, String>, done: &[&str]) {
+pub fn remove_tasks(annotations: &mut TextMap, done: &[&str]) {
     let mut tasks = tasks(annotations);
     tasks.retain(|task| !done.contains(task));
     let value = tasks.join(",");
     set_tasks(annotations, value);
 }
 
-fn set_tasks(annotations: &mut BTreeMap<String, String>, value: String) {
+fn set_tasks(annotations: &mut TextMap, value: String) {
     if value.is_empty() {
         annotations.remove(annotation::SHOOT_TASKS);
     } else {
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn tasks_are_appended_once_and_removed_with_the_annotation() {
-        let mut annotations = BTreeMap::from([("shoot.gardener.cloud/tasks".to_owned(), "b,a".to_owned())]);
+        let mut annotations = TextMap::from([("shoot.gardener.cloud/tasks".to_owned(), "b,a".to_owned())]);
         add_tasks(&mut annotations, &["a", "c"]);
         assert_eq!(annotations["shoot.gardener.cloud/tasks"], "b,a,c");
         remove_tasks(&mut annotations, &["a", "b"]);

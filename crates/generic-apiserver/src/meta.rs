@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Validation of metadata, the same for every kind (`k8s.io/apimachinery/pkg/api/validation/objectmeta.go`).
 
-use std::collections::BTreeMap;
+use apimachinery::meta::TextMap;
 
 use apimachinery::field::{FieldError, Path};
 use apimachinery::meta::{ObjectMeta, OwnerReference};
@@ -101,7 +101,7 @@ fn common(meta: &ObjectMeta, names: &Names, errors: &mut Vec<FieldError>) {
     finalizers(&meta.finalizers, &path.child("finalizers"), names, errors);
 }
 
-fn labels(labels: &BTreeMap<String, String>, path: &Path, errors: &mut Vec<FieldError>) {
+fn labels(labels: &TextMap, path: &Path, errors: &mut Vec<FieldError>) {
     for (key, value) in labels {
         for reason in validation::qualified_name(key) {
             errors.push(FieldError::invalid(path, key, &reason));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Which objects of a collection a request is about: scope, label selector, field selector.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use apimachinery::meta::TextMap;
 use apimachinery::selector::{Fields, Labels};
 
 use crate::kind::{Kind, Names};
@@ -98,7 +98,7 @@ impl Selection {
         let Some(labels) = &self.labels else { return true };
         match object.decoded(kind) {
             Some(decoded) => labels.matches(&kind.metadata(&**decoded).labels),
-            None => labels.matches(&BTreeMap::new()),
+            None => labels.matches(&TextMap::new()),
         }
     }
 }

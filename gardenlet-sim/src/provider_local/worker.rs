@@ -9,6 +9,7 @@ use api::core::Shoot;
 use api::extensions::{InPlaceUpdatesWorkerStatus, Worker};
 use api::kubernetes::core::Secret;
 use api::machine::{Machine, MachineClass, MachineDeployment, MachineSet};
+use apimachinery::meta::TextMap;
 use apimachinery::meta::{ByteString, DeleteOptions, ObjectMeta, Time};
 use chrono::{DateTime, TimeDelta, Utc};
 use controller::{Controller, Error, ListOptions, ObjectKey, Requeue, Store};
@@ -297,7 +298,7 @@ fn record_in_place_hashes(provider: &Provider, draft: &mut Draft<Worker>, shoot:
     let worker = draft.get();
     let old = worker.status.in_place_updates.clone().unwrap_or_default().worker_pool_to_hash_map;
     let deployments = provider.deployments.list_in(&provider.seed, &worker.metadata.namespace);
-    let mut hashes = BTreeMap::new();
+    let mut hashes = TextMap::new();
     for pool in &worker.spec.pools {
         let strategy = UpdateStrategy::of(pool.update_strategy.as_deref());
         if !strategy.is_in_place() {

@@ -4,7 +4,7 @@
 //! A fault is an object (`faults.terrarium.dev` in cluster `runtime`): the command only checks what it names, creates,
 //! lists and deletes. Whoever suffers a fault looks for it.
 
-use std::collections::BTreeMap;
+use apimachinery::meta::TextMap;
 
 use api::terrarium::{Fault, FaultShoot, FaultSpec};
 use apimachinery::meta::{DeleteOptions, ObjectMeta, Time};
@@ -195,9 +195,9 @@ impl Injection {
     }
 
     /// The settings, each known and with a value that means something.
-    fn settings(&self) -> Result<BTreeMap<String, String>, Failure> {
+    fn settings(&self) -> Result<TextMap, Failure> {
         let kind = self.kind()?;
-        let mut settings = BTreeMap::new();
+        let mut settings = TextMap::new();
         for text in &self.settings {
             let (name, value) = text
                 .split_once('=')

@@ -4,7 +4,7 @@
 //! Read through `pods/log` of the clusters where the components run; the host's own lines are in a file of the
 //! landscape's directory.
 
-use std::collections::BTreeMap;
+use apimachinery::meta::TextMap;
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::pin::Pin;
@@ -171,7 +171,7 @@ impl Arguments {
 async fn instances(client: &Client) -> Result<Vec<Instance>, Failure> {
     let pods = Api::<Pod>::all(&client.context(), "*").list(&ListOptions::labelled("app=gardener")).await;
     let (pods, _) = pods.map_err(|error| Failure::Failed(error.to_string()))?;
-    let label = |name: &str, map: &BTreeMap<String, String>| map.get(name).cloned().unwrap_or_default();
+    let label = |name: &str, map: &TextMap| map.get(name).cloned().unwrap_or_default();
     let instance = |pod: Pod| Instance {
         component: label("role", &pod.metadata.labels),
         cluster: label(annotation::CLUSTER, &pod.metadata.annotations),

@@ -90,7 +90,9 @@ fn emit(type_: &Type, required: bool) -> Emit {
     let name = path.path.segments.last().map(|segment| segment.ident.to_string()).unwrap_or_default();
     match name.as_str() {
         "Option" => Emit::Pointer,
-        "String" | "Vec" | "BTreeMap" | "bool" | "u16" | "u32" | "i32" | "i64" | "f64" | "ByteString" if !required => {
+        "String" | "Vec" | "BTreeMap" | "TextMap" | "bool" | "u16" | "u32" | "i32" | "i64" | "f64" | "ByteString"
+            if !required =>
+        {
             Emit::OmitEmpty
         }
         _ => Emit::Always,

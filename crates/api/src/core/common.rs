@@ -372,7 +372,7 @@ pub struct Region {
     #[schema(merge_key = "name", patch_strategy = "merge")]
     pub zones: Vec<AvailabilityZone>,
     /// Labels of the region; they count when a Seed is chosen by distance.
-    pub labels: BTreeMap<String, String>,
+    pub labels: TextMap,
     /// Access restrictions that are offered in the region.
     pub access_restrictions: Vec<AccessRestriction>,
 }
@@ -381,7 +381,7 @@ pub struct Region {
 #[api_type]
 pub struct SeedSelector {
     /// Exact values of labels.
-    pub match_labels: BTreeMap<String, String>,
+    pub match_labels: TextMap,
     /// Requirements on labels; all must hold.
     pub match_expressions: Vec<LabelSelectorRequirement>,
     /// Providers whose Seeds are eligible; `*` for all.

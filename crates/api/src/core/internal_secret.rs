@@ -20,7 +20,7 @@ pub struct InternalSecret {
     /// Data by key.
     pub data: BTreeMap<String, ByteString>,
     /// Data by key as plain text; goes into data and is never served.
-    pub string_data: BTreeMap<String, String>,
+    pub string_data: TextMap,
     /// Type of the data, for programs.
     pub r#type: String,
 }

@@ -145,7 +145,7 @@ pub struct SeedSettingExcessCapacityReservationConfig {
     #[schema(required)]
     pub resources: BTreeMap<String, Quantity>,
     /// Labels of the nodes.
-    pub node_selector: BTreeMap<String, String>,
+    pub node_selector: TextMap,
     /// Taints of the nodes that are tolerated.
     pub tolerations: Vec<crate::kubernetes::core::Toleration>,
 }
@@ -154,7 +154,7 @@ pub struct SeedSettingExcessCapacityReservationConfig {
 #[api_type]
 pub struct SeedSettingLoadBalancerServices {
     /// Annotations of the Services.
-    pub annotations: BTreeMap<String, String>,
+    pub annotations: TextMap,
     /// Where the load balancers send traffic: Cluster or Local.
     pub external_traffic_policy: Option<String>,
     /// Settings for single zones.
@@ -170,7 +170,7 @@ pub struct SeedSettingLoadBalancerServicesZones {
     #[schema(required)]
     pub name: String,
     /// Annotations of the Services.
-    pub annotations: BTreeMap<String, String>,
+    pub annotations: TextMap,
     /// Where the load balancers send traffic: Cluster or Local.
     pub external_traffic_policy: Option<String>,
     /// Whether the PROXY protocol is accepted.

@@ -3,8 +3,6 @@
 //!
 //! Source: pkg/apis/core/v1beta1 @ v1.120.0; names, types and order of the fields are the public API's.
 
-use std::collections::BTreeMap;
-
 use api_derive::api_type;
 use apimachinery::meta::*;
 
@@ -29,7 +27,7 @@ pub struct AccessRestrictionWithOptions {
     #[schema(required)]
     pub name: String,
     /// Settings of the restriction; their meaning is the provider's.
-    pub options: BTreeMap<String, String>,
+    pub options: TextMap,
 }
 
 /// An add-on that can be switched on or off.
@@ -238,7 +236,7 @@ pub struct NginxIngress {
     /// Networks from which the load balancer may be reached, in CIDR form.
     pub load_balancer_source_ranges: Vec<String>,
     /// Entries of the controller's ConfigMap.
-    pub config: BTreeMap<String, String>,
+    pub config: TextMap,
     /// Where the load balancer sends traffic: `Cluster` or `Local`.
     pub external_traffic_policy: Option<String>,
 }

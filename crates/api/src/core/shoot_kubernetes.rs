@@ -293,7 +293,7 @@ pub struct OIDCConfig {
     #[schema(rename = "issuerURL")]
     pub issuer_url: Option<String>,
     /// Claims that a token must have, with their values.
-    pub required_claims: BTreeMap<String, String>,
+    pub required_claims: TextMap,
     /// Algorithms with which tokens may be signed. Default: RS256.
     pub signing_algs: Vec<String>,
     /// Claim with the name of the user. Default: sub.
@@ -306,7 +306,7 @@ pub struct OIDCConfig {
 #[api_type]
 pub struct OpenIDConnectClientAuthentication {
     /// More settings for the client.
-    pub extra_config: BTreeMap<String, String>,
+    pub extra_config: TextMap,
     /// The client's secret.
     pub secret: Option<String>,
 }

@@ -3,8 +3,6 @@
 //!
 //! Source: pkg/apis/core/v1beta1 @ v1.120.0; names, types and order of the fields are the public API's.
 
-use std::collections::BTreeMap;
-
 use api_derive::api_type;
 use apimachinery::meta::*;
 
@@ -49,7 +47,7 @@ pub struct GardenerResourceData {
     #[schema(required)]
     pub data: RawExtension,
     /// Labels by which it is found.
-    pub labels: BTreeMap<String, String>,
+    pub labels: TextMap,
 }
 
 /// An object that the state of an extension refers to.

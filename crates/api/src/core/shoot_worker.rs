@@ -3,8 +3,6 @@
 //!
 //! Source: pkg/apis/core/v1beta1 @ v1.120.0; names, types and order of the fields are the public API's.
 
-use std::collections::BTreeMap;
-
 use api_derive::api_type;
 use apimachinery::meta::*;
 
@@ -126,7 +124,7 @@ pub struct Volume {
 #[api_type]
 pub struct Worker {
     /// Annotations of the pool's nodes.
-    pub annotations: BTreeMap<String, String>,
+    pub annotations: TextMap,
     /// Certificates that the nodes trust, in PEM.
     pub ca_bundle: Option<String>,
     /// Container runtime. Default: containerd.
@@ -134,7 +132,7 @@ pub struct Worker {
     /// Version of Kubernetes and settings of the kubelet, where the pool has its own.
     pub kubernetes: Option<WorkerKubernetes>,
     /// Labels of the pool's nodes.
-    pub labels: BTreeMap<String, String>,
+    pub labels: TextMap,
     /// Name of the pool, unique in the Shoot; at most 15 characters.
     #[schema(required)]
     pub name: String,
@@ -168,7 +166,7 @@ pub struct Worker {
     /// How the pool's machines are looked after.
     pub machine_controller_manager: Option<MachineControllerManagerSettings>,
     /// Kernel parameters of the nodes.
-    pub sysctls: BTreeMap<String, String>,
+    pub sysctls: TextMap,
     /// Settings of the cluster autoscaler for this pool.
     pub cluster_autoscaler: Option<ClusterAutoscalerOptions>,
     /// Which pool grows first under expander `priority`: the highest.

@@ -56,7 +56,7 @@ pub struct DataVolume {
 #[api_type]
 pub struct InPlaceUpdatesWorkerStatus {
     /// Hash of the configuration that each pool's nodes have.
-    pub worker_pool_to_hash_map: BTreeMap<String, String>,
+    pub worker_pool_to_hash_map: TextMap,
 }
 
 /// A number of like Machines, and how changes are rolled out.
@@ -126,9 +126,9 @@ pub struct WorkerPool {
     #[schema(required)]
     pub max_unavailable: IntOrString,
     /// Annotations of the nodes.
-    pub annotations: BTreeMap<String, String>,
+    pub annotations: TextMap,
     /// Labels of the nodes.
-    pub labels: BTreeMap<String, String>,
+    pub labels: TextMap,
     /// Taints of the nodes.
     pub taints: Vec<crate::kubernetes::core::Taint>,
     /// Image of the machines.

@@ -3,8 +3,6 @@
 //!
 //! Source: pkg/apis/operator/v1alpha1 @ v1.120.0; names, types and order of the fields are the public API's.
 
-use std::collections::BTreeMap;
-
 use api_derive::api_type;
 use apimachinery::meta::*;
 
@@ -258,7 +256,7 @@ pub struct RuntimeNetworking {
 #[api_type]
 pub struct SettingLoadBalancerServices {
     /// Annotations of the Services.
-    pub annotations: BTreeMap<String, String>,
+    pub annotations: TextMap,
 }
 
 /// Routing that stays within a zone.

@@ -3,8 +3,6 @@
 //!
 //! Source: pkg/apis/resources/v1alpha1 @ v1.120.0; names, types and order of the fields are the public API's.
 
-use std::collections::BTreeMap;
-
 use api_derive::api_type;
 use apimachinery::meta::*;
 
@@ -31,7 +29,7 @@ pub struct ManagedResourceSpec {
     #[schema(required)]
     pub secret_refs: Vec<LocalObjectReference>,
     /// Labels that every object gets.
-    pub inject_labels: BTreeMap<String, String>,
+    pub inject_labels: TextMap,
     /// Whether labels that somebody else set are removed. Default: false.
     pub force_overwrite_labels: Option<bool>,
     /// Whether annotations that somebody else set are removed. Default: false.
@@ -86,9 +84,9 @@ pub struct ObjectReference {
     /// Part of the object.
     pub field_path: String,
     /// Labels that the object was given.
-    pub labels: BTreeMap<String, String>,
+    pub labels: TextMap,
     /// Annotations that the object was given.
-    pub annotations: BTreeMap<String, String>,
+    pub annotations: TextMap,
 }
 
 impl_resource!(ManagedResource, "resources.gardener.cloud", "v1alpha1", "ManagedResource", "managedresources", true);

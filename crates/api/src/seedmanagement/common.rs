@@ -3,8 +3,6 @@
 //!
 //! Source: pkg/apis/seedmanagement/v1alpha1 @ v1.120.0; names, types and order of the fields are the public API's.
 
-use std::collections::BTreeMap;
-
 use api_derive::api_type;
 use apimachinery::meta::*;
 
@@ -35,9 +33,9 @@ pub struct GardenletDeployment {
     /// Requests and limits.
     pub resources: Option<crate::kubernetes::core::ResourceRequirements>,
     /// Labels of the pods.
-    pub pod_labels: BTreeMap<String, String>,
+    pub pod_labels: TextMap,
     /// Annotations of the pods.
-    pub pod_annotations: BTreeMap<String, String>,
+    pub pod_annotations: TextMap,
     /// Further volumes of the pods.
     pub additional_volumes: Vec<crate::kubernetes::core::Volume>,
     /// Further mounts of the container.

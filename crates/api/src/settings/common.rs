@@ -3,8 +3,6 @@
 //!
 //! Source: pkg/apis/settings/v1alpha1 @ v1.120.0; names, types and order of the fields are the public API's.
 
-use std::collections::BTreeMap;
-
 use api_derive::api_type;
 use apimachinery::meta::*;
 
@@ -24,7 +22,7 @@ pub struct KubeAPIServerOpenIDConnect {
     #[schema(rename = "issuerURL", required)]
     pub issuer_url: String,
     /// Claims that a token must have, with their values.
-    pub required_claims: BTreeMap<String, String>,
+    pub required_claims: TextMap,
     /// Algorithms with which tokens may be signed. Default: RS256.
     pub signing_algs: Vec<String>,
     /// Claim with the name of the user. Default: sub.
@@ -39,7 +37,7 @@ pub struct OpenIDConnectClientAuthentication {
     /// The client's secret.
     pub secret: Option<String>,
     /// More settings for the client.
-    pub extra_config: BTreeMap<String, String>,
+    pub extra_config: TextMap,
 }
 
 /// What an OpenIDConnectPreset is to be.

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Types of kind `Fault` (`terrarium.dev/v1alpha1`).
 
-use std::collections::BTreeMap;
-
 use api_derive::api_type;
 use apimachinery::meta::*;
 
@@ -38,7 +36,7 @@ pub struct FaultSpec {
     /// First instant at which it hits no more. Without it there is none.
     pub until: Option<Time>,
     /// What the kind of fault wants to know.
-    pub settings: BTreeMap<String, String>,
+    pub settings: TextMap,
 }
 
 /// A Shoot.

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Metadata of objects and lists, selectors, conditions.
 
-use std::collections::BTreeMap;
-
 use api_derive::api_type;
 
-use super::{RawExtension, Time};
+use super::{RawExtension, TextMap, Time};
 
 /// Metadata of an object.
 ///
@@ -34,9 +32,9 @@ pub struct ObjectMeta {
     /// Seconds the object may take to go away.
     pub deletion_grace_period_seconds: Option<i64>,
     /// Labels.
-    pub labels: BTreeMap<String, String>,
+    pub labels: TextMap,
     /// Annotations.
-    pub annotations: BTreeMap<String, String>,
+    pub annotations: TextMap,
     /// Objects this one depends on.
     pub owner_references: Vec<OwnerReference>,
     /// Who must agree before the object is removed.
@@ -133,7 +131,7 @@ pub struct ManagedFieldsEntry {
 #[derive(Eq)]
 pub struct LabelSelector {
     /// Exact values.
-    pub match_labels: BTreeMap<String, String>,
+    pub match_labels: TextMap,
     /// Requirements; all must hold.
     pub match_expressions: Vec<LabelSelectorRequirement>,
 }

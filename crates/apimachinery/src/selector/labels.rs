@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Label selectors.
 
-use std::collections::{BTreeMap, BTreeSet};
+use crate::meta::TextMap;
+use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::field::{FieldError, Path};
@@ -100,7 +101,7 @@ impl Labels {
     }
 
     /// Whether labels satisfy every requirement.
-    pub fn matches(&self, labels: &BTreeMap<String, String>) -> bool {
+    pub fn matches(&self, labels: &TextMap) -> bool {
         self.requirements.iter().all(|requirement| {
             let value = labels.get(&requirement.key);
             let number = || value.and_then(|value| value.parse::<i64>().ok());
@@ -379,7 +380,7 @@ mod tests {
 
     #[test]
     fn absence_satisfies_the_negative_operators() {
-        let labels: BTreeMap<String, String> = [("a".to_owned(), "1".to_owned())].into();
+        let labels: TextMap = [("a".to_owned(), "1".to_owned())].into();
         let matches = |text: &str| Labels::parse(text).expect("parses").matches(&labels);
         assert!(matches("a=1") && matches("b!=1") && matches("b notin (1)") && matches("!b") && matches("a"));
         assert!(matches("a>0") && matches("a<2") && !matches("a>1") && !matches("b>0"));

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::{Dictionary, List, Optional, Slot, View, Wire};
+use crate::meta::TextMap;
 
 impl<T: Wire + Default> Wire for Option<T> {
     fn view(&self) -> View<'_> {
@@ -103,6 +104,38 @@ impl<T: Wire + Default> Dictionary for BTreeMap<String, T> {
     fn set(&mut self, key: String) -> &mut dyn Wire {
         let value = self.entry(key).or_default();
         *value = T::default();
+        value
+    }
+}
+
+impl Wire for TextMap {
+    fn view(&self) -> View<'_> {
+        View::Map(self)
+    }
+
+    fn slot(&mut self) -> Slot<'_> {
+        Slot::Map(self)
+    }
+
+    fn is_zero(&self) -> bool {
+        self.is_empty()
+    }
+}
+
+impl Dictionary for TextMap {
+    fn each(&self, visit: &mut dyn FnMut(&str, &dyn Wire)) {
+        for (key, value) in self {
+            visit(key, value);
+        }
+    }
+
+    fn clear(&mut self) {
+        self.clear();
+    }
+
+    fn set(&mut self, key: String) -> &mut dyn Wire {
+        let value = self.get_or_insert(&key, String::new);
+        value.clear();
         value
     }
 }

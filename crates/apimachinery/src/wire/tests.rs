@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::meta::{ByteString, Duration, IntOrString, MicroTime, Quantity, RawExtension, Time};
+use crate::meta::{ByteString, Duration, IntOrString, MicroTime, Quantity, RawExtension, TextMap, Time};
 
 #[api_type(no_schema)]
 struct Inner {
@@ -34,7 +34,7 @@ struct Sample {
     boxed: Option<Box<Inner>>,
     inners: Vec<Inner>,
     by_name: BTreeMap<String, Inner>,
-    labels: BTreeMap<String, String>,
+    labels: TextMap,
     #[schema(omit_empty)]
     omitted: Inner,
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Extensions that objects need: are they registered (ExtensionValidator), which do they use (ExtensionLabels).
 
-use std::collections::{BTreeMap, BTreeSet};
+use apimachinery::meta::TextMap;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use api::constants::label;
@@ -178,7 +179,7 @@ pub fn check_primary(
 
 /// Labels that say which extensions an object uses.
 #[derive(Debug, Default)]
-pub struct Labels(BTreeMap<String, String>);
+pub struct Labels(TextMap);
 
 impl Labels {
     const PREFIXES: [&str; 6] =

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a Node says of itself, and what machine-controller-manager writes on it.
 
-use std::collections::BTreeMap;
+use apimachinery::meta::TextMap;
 
 use api::constants::{annotation, label, taint};
 use api::kubernetes::core::{NodeCondition, Taint};
@@ -61,8 +61,8 @@ pub struct Place {
 
 impl Place {
     /// Labels that kubelet and cloud provider set, without those of the pool.
-    pub fn labels(&self) -> BTreeMap<String, String> {
-        let mut labels = BTreeMap::new();
+    pub fn labels(&self) -> TextMap {
+        let mut labels = TextMap::new();
         let mut set = |keys: &[&str], value: &str| {
             for key in keys.iter().filter(|_| !value.is_empty()) {
                 labels.insert((*key).to_owned(), value.to_owned());
@@ -165,9 +165,7 @@ pub fn terminating_condition(failed: bool, now: Time) -> NodeCondition {
 pub fn synchronize(metadata: &mut ObjectMeta, taints: &mut Vec<Taint>, template: &NodeTemplateSpec) -> bool {
     let wanted_text = serde_json::to_string(template).unwrap_or_default();
     let applied_text = metadata.annotations.get(annotation::NODE_LAST_APPLIED).map_or("{}", String::as_str);
-    let holds = |wanted: &BTreeMap<String, String>, present: &BTreeMap<String, String>| {
-        wanted.iter().all(|(key, value)| present.get(key) == Some(value))
-    };
+    let holds = |wanted: &TextMap, present: &TextMap| wanted.iter().all(|(key, value)| present.get(key) == Some(value));
     if applied_text == wanted_text
         && holds(&template.metadata.labels, &metadata.labels)
         && holds(&template.metadata.annotations, &metadata.annotations)
@@ -191,11 +189,7 @@ pub fn synchronize(metadata: &mut ObjectMeta, taints: &mut Vec<Taint>, template:
     true
 }
 
-fn apply(
-    present: &mut BTreeMap<String, String>,
-    applied: &BTreeMap<String, String>,
-    wanted: &BTreeMap<String, String>,
-) {
+fn apply(present: &mut TextMap, applied: &TextMap, wanted: &TextMap) {
     present.retain(|key, _| !applied.contains_key(key) || wanted.contains_key(key));
     present.extend(wanted.clone());
 }
@@ -211,7 +205,7 @@ pub fn reconciliation_delay(index: usize, nodes: usize, max_seconds: i64) -> chr
 
 /// The greatest delay, from a Shoot's annotations: `shoot.gardener.cloud/cloud-config-execution-max-delay-seconds`, at
 /// most 1800; everything else is ignored.
-pub fn max_delay_seconds(annotations: &BTreeMap<String, String>) -> i64 {
+pub fn max_delay_seconds(annotations: &TextMap) -> i64 {
     annotations
         .get(annotation::SHOOT_CLOUD_CONFIG_MAX_DELAY)
         .and_then(|value| value.parse().ok())
@@ -265,7 +259,7 @@ mod tests {
         assert_eq!(delays, [0, 100, 200]);
         let annotated = |value: &str| {
             let key = "shoot.gardener.cloud/cloud-config-execution-max-delay-seconds".to_owned();
-            max_delay_seconds(&BTreeMap::from([(key, value.to_owned())]))
+            max_delay_seconds(&TextMap::from([(key, value.to_owned())]))
         };
         assert_eq!((annotated("1800"), annotated("1801"), annotated("x")), (1800, 300, 300));
     }

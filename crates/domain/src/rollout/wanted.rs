@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The MachineDeployments and MachineClasses that a Worker wants.
 
-use std::collections::BTreeMap;
+use apimachinery::meta::TextMap;
 
 use api::constants::{annotation, api_version, finalizer, label};
 use api::core::{MachineControllerManagerSettings, Shoot};
@@ -83,7 +83,7 @@ impl Wanted<'_> {
 
     /// The MachineDeployment. Of an `existing` one everything is kept that others own.
     pub fn machine_deployment(&self, existing: Option<&MachineDeployment>, replicas: i32) -> MachineDeployment {
-        let selector = BTreeMap::from([("name".to_owned(), self.name.clone())]);
+        let selector = TextMap::from([("name".to_owned(), self.name.clone())]);
         let strategy = UpdateStrategy::of(self.pool.update_strategy.as_deref());
         let mut labels = selector.clone();
         if strategy.is_in_place() {
@@ -215,7 +215,7 @@ impl ClassFacts {
     }
 }
 
-fn set_autoscaler_annotations(annotations: &mut BTreeMap<String, String>, pool: &WorkerPool) {
+fn set_autoscaler_annotations(annotations: &mut TextMap, pool: &WorkerPool) {
     let options = pool.cluster_autoscaler.clone().unwrap_or_default();
     let values = [
         ("scale-down-utilization-threshold", options.scale_down_utilization_threshold),

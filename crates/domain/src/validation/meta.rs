@@ -2,7 +2,7 @@
 //! Rules of Kubernetes for metadata, names, labels and quantities (k8s.io/apimachinery/pkg/util/validation,
 //! k8s.io/apimachinery/pkg/api/validation @ v0.32).
 
-use std::collections::BTreeMap;
+use apimachinery::meta::TextMap;
 use std::sync::LazyLock;
 
 use apimachinery::field::{ErrorType, FieldError, Path};
@@ -209,7 +209,7 @@ pub fn object_meta_update(errors: &mut Errors, meta: &ObjectMeta, old: &ObjectMe
 }
 
 /// Rules for labels: qualified keys, values of at most 63 characters.
-pub fn labels(errors: &mut Errors, labels: &BTreeMap<String, String>, path: &Path) {
+pub fn labels(errors: &mut Errors, labels: &TextMap, path: &Path) {
     for (key, value) in labels {
         invalid_each(errors, path, key, qualified_name(key));
         invalid_each(errors, path, value, label_value(value));
@@ -217,7 +217,7 @@ pub fn labels(errors: &mut Errors, labels: &BTreeMap<String, String>, path: &Pat
 }
 
 /// Rules for annotations: qualified keys in any case, 256 KiB in all.
-pub fn annotations(errors: &mut Errors, annotations: &BTreeMap<String, String>, path: &Path) {
+pub fn annotations(errors: &mut Errors, annotations: &TextMap, path: &Path) {
     for key in annotations.keys() {
         invalid_each(errors, path, key, qualified_name(&key.to_lowercase()));
     }
@@ -270,7 +270,7 @@ pub fn label_selector(errors: &mut Errors, selector: &LabelSelector, path: &Path
 /// [`label_selector`], for selectors with further fields.
 pub fn label_selector_parts(
     errors: &mut Errors,
-    match_labels: &BTreeMap<String, String>,
+    match_labels: &TextMap,
     match_expressions: &[LabelSelectorRequirement],
     path: &Path,
 ) {

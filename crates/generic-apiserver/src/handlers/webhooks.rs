@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Webhooks in the chain of a write.
 
-use std::collections::BTreeMap;
+use apimachinery::meta::TextMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -203,7 +203,7 @@ impl Scope {
     }
 
     /// Labels of a namespace; `None` for no namespace.
-    fn namespace_labels(&self, namespace: &str) -> Option<BTreeMap<String, String>> {
+    fn namespace_labels(&self, namespace: &str) -> Option<TextMap> {
         let id = self.server.namespaces.filter(|_| !namespace.is_empty())?;
         let kind = self.server.store.kind(id);
         let path = stored::path(&self.call.route.cluster, "", namespace);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Which webhook is asked about which request.
 
-use std::collections::BTreeMap;
+use apimachinery::meta::TextMap;
 
 use apimachinery::meta::LabelSelector;
 use apimachinery::selector::Labels;
@@ -76,9 +76,9 @@ pub(crate) struct Asked<'a> {
     pub(crate) subresource: &'a str,
     pub(crate) namespace: &'a str,
     /// Labels of the namespace; `None` for what has none.
-    pub(crate) namespace_labels: Option<&'a BTreeMap<String, String>>,
+    pub(crate) namespace_labels: Option<&'a TextMap>,
     /// Labels of the new and of the stored object.
-    pub(crate) labels: [Option<&'a BTreeMap<String, String>>; 2],
+    pub(crate) labels: [Option<&'a TextMap>; 2],
 }
 
 impl Webhook {
@@ -88,7 +88,7 @@ impl Webhook {
             return false;
         }
         // A selector that cannot be read selects everything: rather ask too often.
-        let selects = |selector: &LabelSelector, labels: &BTreeMap<String, String>| {
+        let selects = |selector: &LabelSelector, labels: &TextMap| {
             Labels::from_selector(selector).map_or(true, |selector| selector.matches(labels))
         };
         if asked.namespace_labels.is_some_and(|labels| !selects(&self.namespace_selector, labels)) {
@@ -158,7 +158,7 @@ mod tests {
 
     use super::*;
 
-    fn labels(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+    fn labels(pairs: &[(&str, &str)]) -> TextMap {
         pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
     }
 
@@ -204,7 +204,7 @@ mod tests {
             for (key, value) in change.as_object().expect("a map") {
                 rule[key] = value.clone();
             }
-            let empty = BTreeMap::new();
+            let empty = TextMap::new();
             let asked = Asked { labels: [Some(&empty), None], ..GIZMO };
             assert_eq!(webhook(json!({ "rules": [rule] })).concerns(&asked), expected, "{change}");
         }
@@ -219,7 +219,7 @@ mod tests {
             });
             webhook(json!({ "rules": [rule] }))
         };
-        let empty = BTreeMap::new();
+        let empty = TextMap::new();
         let status = Asked { subresource: "status", labels: [Some(&empty), None], ..GIZMO };
         for (resources, expected) in
             [("gizmos", false), ("*", false), ("gizmos/*", true), ("*/status", true), ("*/*", true)]

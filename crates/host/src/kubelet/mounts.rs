@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a container's specification gives to its process: arguments, environment, mounted files.
 
-use std::collections::BTreeMap;
+use apimachinery::meta::TextMap;
 
 use api::kubernetes::core::{ConfigMap, Pod, Secret};
 use controller::{Api, Error, ObjectKey};
@@ -50,28 +50,18 @@ fn missing(kind: &str, name: &str, error: &Error) -> String {
     if error.is_not_found() { format!("{kind} {name:?} not found") } else { error.to_string() }
 }
 
-async fn config_map(
-    context: &Context,
-    key: &ObjectKey,
-    name: &str,
-    optional: bool,
-) -> Result<BTreeMap<String, String>, Error> {
+async fn config_map(context: &Context, key: &ObjectKey, name: &str, optional: bool) -> Result<TextMap, Error> {
     match Api::<ConfigMap>::namespaced(context, &key.cluster, &key.namespace).get(name).await {
         Ok(map) => Ok(map.data),
-        Err(error) if optional && error.is_not_found() => Ok(BTreeMap::new()),
+        Err(error) if optional && error.is_not_found() => Ok(TextMap::new()),
         Err(error) => Err(error),
     }
 }
 
-async fn secret(
-    context: &Context,
-    key: &ObjectKey,
-    name: &str,
-    optional: bool,
-) -> Result<BTreeMap<String, String>, Error> {
+async fn secret(context: &Context, key: &ObjectKey, name: &str, optional: bool) -> Result<TextMap, Error> {
     let secret = match Api::<Secret>::namespaced(context, &key.cluster, &key.namespace).get(name).await {
         Ok(secret) => secret,
-        Err(error) if optional && error.is_not_found() => return Ok(BTreeMap::new()),
+        Err(error) if optional && error.is_not_found() => return Ok(TextMap::new()),
         Err(error) => return Err(error),
     };
     let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();

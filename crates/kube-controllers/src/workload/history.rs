@@ -45,7 +45,7 @@ pub(crate) fn annotate_new(deployment: &ObjectMeta, set: &mut ObjectMeta, next: 
     }
     set.annotations.insert(annotation::DEPLOYMENT_REVISION.to_owned(), next.to_string());
     if let Some(old) = old {
-        let history = set.annotations.entry(annotation::DEPLOYMENT_REVISION_HISTORY.to_owned()).or_default();
+        let history = set.annotations.get_or_insert(annotation::DEPLOYMENT_REVISION_HISTORY, String::new);
         if !history.split(',').any(|known| known == old) {
             if !history.is_empty() {
                 history.push(',');

@@ -29,6 +29,7 @@ mod stateful_set;
 mod template;
 mod wall_waits;
 
+use apimachinery::meta::TextMap;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -195,12 +196,7 @@ impl Workload {
 
     /// Where a new pod runs: the fitting node with the fewest pods, or what stands for nodes in a cluster that has
     /// none. `None`: nowhere yet. `more`: how many pods each node has beside those that are seen.
-    fn choose_node(
-        &self,
-        cluster: &str,
-        selector: &BTreeMap<String, String>,
-        more: &BTreeMap<String, usize>,
-    ) -> Option<String> {
+    fn choose_node(&self, cluster: &str, selector: &TextMap, more: &BTreeMap<String, usize>) -> Option<String> {
         let nodes = self.nodes.list_in_cluster(cluster);
         if nodes.is_empty() {
             return (self.options.node_of)(cluster);

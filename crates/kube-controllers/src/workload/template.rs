@@ -3,7 +3,7 @@
 //!
 //! Source: k8s.io/kubernetes pkg/controller/controller_utils.go (ComputeHash), deployment/util (EqualIgnoreHash).
 
-use std::collections::BTreeMap;
+use apimachinery::meta::TextMap;
 
 use api::constants::label;
 use serde_json::{Value, json};
@@ -70,7 +70,7 @@ pub(crate) fn with_hash(template: &Value, hash: &str) -> Value {
 }
 
 /// Texts of `metadata.<field>` of a template.
-pub(crate) fn texts(template: &Value, field: &str) -> BTreeMap<String, String> {
+pub(crate) fn texts(template: &Value, field: &str) -> TextMap {
     let map = template["metadata"][field].as_object();
     let texts = map.into_iter().flatten().filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())));
     texts.collect()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What goes wrong on purpose, and what becomes of it: Shoots in state Error, Failed Shoots, and their retries.
 
+use apimachinery::meta::TextMap;
 use std::collections::BTreeMap;
 
 use api::core::{LastOperation, Shoot};
@@ -274,7 +275,7 @@ fn a_fault_hits_nobody_else_and_nonsense_is_refused() {
     let mut fault = Fault { metadata: ObjectMeta::named("", "other"), ..Fault::default() };
     "task-fails".clone_into(&mut fault.spec.kind);
     fault.spec.shoot = Some(FaultShoot { namespace: preset::NAMESPACE.to_owned(), name: "other".to_owned() });
-    fault.spec.settings = BTreeMap::from([("task".to_owned(), TASK.to_owned())]);
+    fault.spec.settings = TextMap::from([("task".to_owned(), TASK.to_owned())]);
     let mut late = fault.clone();
     (late.metadata.name, late.spec.shoot, late.spec.until) =
         ("late".to_owned(), None, Some(Time(instant("2023-07-27T20:30:00Z"))));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The Deployments, StatefulSets and DaemonSets that stand for components.
 
-use std::collections::BTreeMap;
+use apimachinery::meta::TextMap;
 
 use api::constants::{annotation, label, role, task};
 use api::joined;
@@ -181,13 +181,13 @@ impl Botanist {
     }
 
     /// Metadata, selector and pod template of a component's object.
-    fn workload(&self, component: Component, name: &str, image: &str, pods: &BTreeMap<String, String>) -> Value {
+    fn workload(&self, component: Component, name: &str, image: &str, pods: &TextMap) -> Value {
         let kind = component.kind();
         let namespace = match kind {
             Kind::ControlPlane | Kind::Etcd => self.technical_id.as_str(),
             Kind::System | Kind::EveryNode => "kube-system",
         };
-        let mut labels = BTreeMap::from([("app".to_owned(), name.to_owned())]);
+        let mut labels = TextMap::from([("app".to_owned(), name.to_owned())]);
         if matches!(kind, Kind::ControlPlane | Kind::Etcd) {
             labels.insert(label::ROLE.to_owned(), role::CONTROL_PLANE.to_owned());
         } else {
@@ -229,7 +229,7 @@ impl Botanist {
         &self,
         component: Component,
         replicas: Option<i32>,
-        pods: &BTreeMap<String, String>,
+        pods: &TextMap,
     ) -> Result<(), Failure> {
         let name = self.name_of(component);
         let mut fields = self.workload(component, &name, &self.image_of(component, &name), pods);
@@ -319,7 +319,7 @@ impl Botanist {
                 continue;
             }
             if self.is_wanted(*component) {
-                self.write_component(*component, self.hibernated_replicas(*component), &BTreeMap::new()).await?;
+                self.write_component(*component, self.hibernated_replicas(*component), &TextMap::new()).await?;
             } else {
                 self.destroy_components(&[*component]).await?;
             }
@@ -332,7 +332,7 @@ impl Botanist {
     }
 
     pub(crate) async fn deploy_kube_apiserver(&self, with_authorizer: bool) -> Result<(), Failure> {
-        let mut pods = BTreeMap::new();
+        let mut pods = TextMap::new();
         if with_authorizer && self.facts.node_agent_authorizer {
             pods.insert(annotation::NODE_AGENT_AUTHORIZER.to_owned(), "true".to_owned());
         }
@@ -478,7 +478,7 @@ impl Botanist {
         let api = self.gardenlet.shoot(&self.technical_id, "kube-system");
         for (name, version) in self.kube_proxy_names() {
             let image = format!("kube-proxy:v{version}");
-            let mut fields = self.workload(Component::NodeExporter, &name, &image, &BTreeMap::new());
+            let mut fields = self.workload(Component::NodeExporter, &name, &image, &TextMap::new());
             // The object names pool and version, the container does not: its name has no dots.
             fields["spec"]["template"]["spec"]["containers"][0]["name"] = json!("kube-proxy");
             let pool = name.strip_prefix("kube-proxy-").and_then(|rest| rest.strip_suffix(&format!("-v{version}")));
@@ -522,9 +522,7 @@ trait Workload: Resource {
 
 /// Whether labels and annotations of `wanted` are there.
 fn has_metadata<K: Resource>(present: &K, wanted: &K) -> bool {
-    let has = |present: &BTreeMap<String, String>, wanted: &BTreeMap<String, String>| {
-        wanted.iter().all(|(key, value)| present.get(key) == Some(value))
-    };
+    let has = |present: &TextMap, wanted: &TextMap| wanted.iter().all(|(key, value)| present.get(key) == Some(value));
     has(&present.metadata().labels, &wanted.metadata().labels)
         && has(&present.metadata().annotations, &wanted.metadata().annotations)
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The logical cluster that the Shoot's API server serves, and what lies in it besides components.
 
-use std::collections::BTreeMap;
+use apimachinery::meta::TextMap;
 
 use api::kubernetes::core::{ConfigMap, Namespace};
 use api::terrarium::{Cluster, ClusterSpec};
@@ -104,7 +104,7 @@ impl Botanist {
     }
 
     async fn deploy_config_map<const N: usize>(&self, name: &str, data: [(&str, String); N]) -> Result<(), Failure> {
-        let data: BTreeMap<String, String> = data
+        let data: TextMap = data
             .into_iter()
             .filter(|(_, value)| !value.is_empty())
             .map(|(key, value)| (key.to_owned(), value))

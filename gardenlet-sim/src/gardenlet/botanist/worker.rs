@@ -8,6 +8,7 @@ use api::extensions::{
 };
 use api::kubernetes::core::{Node, SecretKeySelector, SecretReference};
 use apimachinery::meta::ObjectMeta;
+use apimachinery::meta::TextMap;
 use chrono::TimeDelta;
 use domain::in_place::{self, Operation};
 use domain::rollout::node::max_delay_seconds;
@@ -125,7 +126,7 @@ impl Botanist {
     }
 
     /// Labels of a pool's Nodes: the user's, overridden by Gardener's own.
-    fn node_labels(&self, pool: &Pool, key: &str, architecture: &str) -> std::collections::BTreeMap<String, String> {
+    fn node_labels(&self, pool: &Pool, key: &str, architecture: &str) -> TextMap {
         let mut labels = pool.labels.clone();
         let mut label = |key: &str, value: &str| labels.insert(key.to_owned(), value.to_owned());
         label(label::NODE_ROLE, "node");

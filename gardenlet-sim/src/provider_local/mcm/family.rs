@@ -150,7 +150,7 @@ impl<'a> Family<'a> {
         let is_newest = own == newest;
         if !is_newest {
             let annotations = &mut set.edit().metadata.annotations;
-            let history = annotations.entry(annotation::DEPLOYMENT_REVISION_HISTORY.to_owned()).or_default();
+            let history = annotations.get_or_insert(annotation::DEPLOYMENT_REVISION_HISTORY, String::new);
             *history = if history.is_empty() { own.to_string() } else { format!("{history},{own}") };
             annotations.insert(annotation::DEPLOYMENT_REVISION.to_owned(), (newest + 1).to_string());
             self.progress = Progress::Found(self.sets[index].get().metadata.name.clone());

@@ -21,7 +21,7 @@ pub struct ConfigMap {
     pub immutable: Option<bool>,
     /// Texts by key.
     #[schema(protobuf = 2)]
-    pub data: BTreeMap<String, String>,
+    pub data: TextMap,
     /// Data by key, in base64.
     #[schema(protobuf = 3)]
     pub binary_data: BTreeMap<String, ByteString>,

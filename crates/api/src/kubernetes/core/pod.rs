@@ -3,8 +3,6 @@
 //!
 //! Source: k8s.io/api/core/v1 (1.32); names, types and order of the fields are the public API's.
 
-use std::collections::BTreeMap;
-
 use api_derive::api_type;
 use apimachinery::meta::*;
 
@@ -89,7 +87,7 @@ pub struct PodSpec {
     pub termination_grace_period_seconds: Option<i64>,
     /// Labels that the node must have.
     #[schema(atomic, protobuf = 7)]
-    pub node_selector: BTreeMap<String, String>,
+    pub node_selector: TextMap,
     /// ServiceAccount that the pod runs as.
     #[schema(protobuf = 8)]
     pub service_account_name: String,

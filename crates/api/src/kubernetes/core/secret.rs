@@ -24,7 +24,7 @@ pub struct Secret {
     pub data: BTreeMap<String, ByteString>,
     /// Data by key as plain text; goes into data and is never served.
     #[schema(protobuf = 4)]
-    pub string_data: BTreeMap<String, String>,
+    pub string_data: TextMap,
     /// Type of the data, for programs. Default: Opaque.
     #[schema(protobuf = 3)]
     pub r#type: String,

@@ -3,8 +3,6 @@
 //!
 //! Source: k8s.io/api/core/v1 (1.32); names, types and order of the fields are the public API's.
 
-use std::collections::BTreeMap;
-
 use api_derive::api_type;
 use apimachinery::meta::*;
 
@@ -71,7 +69,7 @@ pub struct ServiceSpec {
     pub ports: Vec<ServicePort>,
     /// Labels of the pods.
     #[schema(atomic, protobuf = 2)]
-    pub selector: BTreeMap<String, String>,
+    pub selector: TextMap,
     /// Address within the cluster; None for a Service without one.
     #[schema(rename = "clusterIP", protobuf = 3)]
     pub cluster_ip: String,

@@ -21,7 +21,7 @@ pub struct CSIVolumeSource {
     /// Type of the file system.
     pub fs_type: Option<String>,
     /// Settings for the driver.
-    pub volume_attributes: BTreeMap<String, String>,
+    pub volume_attributes: TextMap,
     /// Secret for the driver.
     pub node_publish_secret_ref: Option<LocalObjectReference>,
 }

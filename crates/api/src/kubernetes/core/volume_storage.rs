@@ -3,7 +3,7 @@
 //!
 //! Source: k8s.io/api/core/v1 (1.32); names, types and order of the fields are the public API's.
 
-use std::collections::BTreeMap;
+use apimachinery::meta::TextMap;
 
 use api_derive::api_type;
 
@@ -92,7 +92,7 @@ pub struct FlexVolumeSource {
     pub secret_ref: Option<LocalObjectReference>,
     /// Whether it is mounted for reading only.
     pub read_only: bool,
-    pub options: BTreeMap<String, String>,
+    pub options: TextMap,
 }
 
 #[api_type]

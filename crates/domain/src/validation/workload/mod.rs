@@ -17,7 +17,7 @@ mod tests;
 mod tree;
 mod volumes;
 
-use std::collections::BTreeMap;
+use apimachinery::meta::TextMap;
 
 use apimachinery::field::{FieldError, Path};
 use apimachinery::meta::LabelSelector;
@@ -353,7 +353,7 @@ fn is_empty_selector(selector: &Value) -> bool {
 /// That the pods of a template would not belong to the object.
 fn mismatch(errors: &mut Errors, selector: Option<&Labels>, template: &Value, path: &Path) {
     let metadata = template.get("metadata").unwrap_or(&Value::Null);
-    let labels: BTreeMap<String, String> = texts(metadata, "labels");
+    let labels: TextMap = texts(metadata, "labels");
     if !selector.is_some_and(|selector| selector.matches(&labels)) {
         let value = go::string_map(set(metadata, "labels"));
         errors.push(go::invalid(&path.child("metadata").child("labels"), &value, MISMATCH));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Reading a tree that its schema has pruned: what is missing, null or of another type is empty.
 
-use std::collections::BTreeMap;
+use apimachinery::meta::TextMap;
 
 use apimachinery::field::{FieldError, Path};
 use serde_json::{Map, Value};
@@ -25,7 +25,7 @@ pub(super) fn items<'a>(value: &'a Value, name: &str) -> &'a [Value] {
     value.get(name).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-pub(super) fn texts(value: &Value, name: &str) -> BTreeMap<String, String> {
+pub(super) fn texts(value: &Value, name: &str) -> TextMap {
     let map = value.get(name).and_then(Value::as_object);
     let pairs = map.into_iter().flatten();
     pairs.map(|(key, value)| (key.clone(), value.as_str().unwrap_or_default().to_owned())).collect()

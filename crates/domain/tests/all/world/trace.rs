@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Traces of roll-outs: a vector's story is played in the world, state by state.
 
+use apimachinery::meta::TextMap;
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
@@ -155,7 +156,7 @@ impl Kubelets {
         let names: Vec<String> = before.as_object()?.keys().cloned().collect();
         let timing = |key: &str, default: i64| vector["timing"][key].as_i64().unwrap_or(default);
         let restart = timing("kubeletPatchRestart", Parameter::KubeletPatchRestart.default_base().num_seconds());
-        let most = timing("nodeAgentMaxDelay", max_delay_seconds(&BTreeMap::new()));
+        let most = timing("nodeAgentMaxDelay", max_delay_seconds(&TextMap::new()));
         let delay = |index| reconciliation_delay(index, names.len(), most).num_seconds();
         let done = names.iter().enumerate().map(|(index, name)| (delay(index) + restart, name.clone())).collect();
         let class = |versions: &Value| {
