@@ -84,7 +84,7 @@ impl Strategy<DynamicObject> for CoreStrategy {
     }
 
     fn prepare_for_create(&self, object: &mut DynamicObject, request: &RequestContext) {
-        // Unlike upstream: a simulated pod may be born running, to save a write.
+        // Unlike upstream: a simulated pod may be running when it is created, to save a write.
         let runs = is_kube_controllers(request) && object.fields.contains_key("status");
         if self.pod && !runs {
             object.fields.insert("status".to_owned(), json!({ "phase": "Pending" }));

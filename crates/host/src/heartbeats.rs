@@ -7,7 +7,7 @@
 //! ```
 //!
 //! So a day in which a gardenlet lives costs no entry, and its end costs one. Who starts and ends processes says when an
-//! owner comes ([`crate::Host::heart_begins`]) and when it has gone ([`crate::Host::heart_ends`]); several processes may
+//! owner comes ([`crate::Host::start_renewing`]) and when it has gone ([`crate::Host::stop_renewing`]); several processes may
 //! be owners of one Lease while one of them replaces another.
 //!
 //! Components are given what is stored, and so hear of an end by their watches; everybody else reads the renewal.
@@ -135,12 +135,12 @@ mod tests {
 
     #[test]
     fn a_lease_lives_as_long_as_one_of_its_owners() {
-        let hearts = Heartbeats::default();
-        hearts.begin("local", "old");
-        hearts.begin("local", "new");
-        assert!(!hearts.end("local", "old"));
-        assert!(hearts.end("local", "new"));
-        assert!(hearts.end("other", "nobody"));
+        let heartbeats = Heartbeats::default();
+        heartbeats.begin("local", "old");
+        heartbeats.begin("local", "new");
+        assert!(!heartbeats.end("local", "old"));
+        assert!(heartbeats.end("local", "new"));
+        assert!(heartbeats.end("other", "nobody"));
     }
 
     #[test]

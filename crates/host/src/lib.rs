@@ -4,7 +4,7 @@
 //! The host serves the core kinds and the kinds of CustomResourceDefinitions of every logical cluster itself, and hands
 //! the groups of an aggregated API of one cluster to that API's server.
 //!
-//! A cluster exists as long as its Cluster object exists in cluster `runtime`. It is born with the namespaces that
+//! A cluster exists as long as its Cluster object exists in cluster `runtime`. It begins with the namespaces that
 //! every Kubernetes cluster has, and what is left in it goes with it.
 //!
 //! **Invariants.** No rules of Gardener. An aggregated group is never served from the host's own fold: while nobody
@@ -66,7 +66,7 @@ pub const RUNTIME_CLUSTER: &str = "runtime";
 /// Cluster whose Gardener groups are aggregated.
 pub const GARDEN_CLUSTER: &str = "garden";
 
-/// Namespaces that every cluster is born with.
+/// Namespaces that every cluster begins with.
 const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
 /// Version that cluster `runtime` reports.
 const RUNTIME_VERSION: &str = "1.32.0";
@@ -106,7 +106,7 @@ struct Inner {
     time: clock::Clock,
     heartbeats: heartbeats::Heartbeats,
     /// Whether cluster `runtime` has its namespaces.
-    born: AtomicBool,
+    has_runtime: AtomicBool,
 }
 
 impl Host {
@@ -159,7 +159,7 @@ impl Host {
                 log: OnceLock::new(),
                 time,
                 heartbeats: heartbeats::Heartbeats::default(),
-                born: AtomicBool::new(false),
+                has_runtime: AtomicBool::new(false),
             }),
         }
     }
@@ -204,7 +204,7 @@ impl Host {
     ///
     /// # Errors
     /// The log cannot be reached.
-    pub fn wind<'a>(&'a self, clock: &'a ClockService) -> BoxFuture<'a, Result<(), TransportError>> {
+    pub fn set_clock<'a>(&'a self, clock: &'a ClockService) -> BoxFuture<'a, Result<(), TransportError>> {
         Box::pin(async move {
             let state = clock.state();
             let spec = clock_object::spec(state.mode, state.paused);
@@ -225,23 +225,23 @@ impl Host {
         }
     }
 
-    /// `owner` lives, and renews the Lease `lease` of [`SEED_LEASE`](api::constants::namespace::SEED_LEASE) all the
+    /// `owner` runs, and renews the Lease `lease` of [`SEED_LEASE`](api::constants::namespace::SEED_LEASE) all the
     /// time.
     ///
     /// # Errors
     /// The log cannot be reached.
-    pub fn heart_begins<'a>(&'a self, lease: &'a str, owner: &'a str) -> BoxFuture<'a, Result<(), TransportError>> {
+    pub fn start_renewing<'a>(&'a self, lease: &'a str, owner: &'a str) -> BoxFuture<'a, Result<(), TransportError>> {
         Box::pin(async move {
             self.inner.heartbeats.begin(lease, owner);
             heartbeats::fix(&self.own_transport(), Some(lease), None).await
         })
     }
 
-    /// `owner` has gone: what it renewed last is stored, unless another owner lives.
+    /// `owner` has gone: what it renewed last is stored, unless another owner runs.
     ///
     /// # Errors
     /// The log cannot be reached.
-    pub fn heart_ends<'a>(&'a self, lease: &'a str, owner: &'a str) -> BoxFuture<'a, Result<(), TransportError>> {
+    pub fn stop_renewing<'a>(&'a self, lease: &'a str, owner: &'a str) -> BoxFuture<'a, Result<(), TransportError>> {
         Box::pin(async move {
             if !self.inner.heartbeats.end(lease, owner) {
                 return Ok(());
@@ -250,11 +250,11 @@ impl Host {
         })
     }
 
-    /// Nobody lives yet: what an earlier start of the host left behind was renewed until now.
+    /// No process runs yet: what an earlier start of the host left behind was renewed until now.
     ///
     /// # Errors
     /// The log cannot be reached.
-    pub fn hearts_stand_still(&self) -> BoxFuture<'_, Result<(), TransportError>> {
+    pub fn stop_all_renewals(&self) -> BoxFuture<'_, Result<(), TransportError>> {
         Box::pin(async move { heartbeats::fix(&self.own_transport(), None, Some(self.inner.time.now())).await })
     }
 
@@ -293,7 +293,7 @@ impl Host {
     }
 
     async fn answer(&self, mut request: Request) -> Result<Response, TransportError> {
-        if !self.inner.born.swap(true, Ordering::Relaxed) {
+        if !self.inner.has_runtime.swap(true, Ordering::Relaxed) {
             self.furnish(RUNTIME_CLUSTER).await?;
         }
         let is_participant = request.headers().contains_key(PARTICIPANT_HEADER);

@@ -153,7 +153,7 @@ impl Live {
             let host = Host::with(foundation, &tasks, parts);
             host.serve_clock(clock.clone());
             host.serve_log(log.clone());
-            host.wind(&clock).await.map_err(io::Error::other)?;
+            host.set_clock(&clock).await.map_err(io::Error::other)?;
             let _ = door.set(host.clone());
             let told = clock.clone();
             let patience = Patience {
@@ -217,11 +217,12 @@ impl Live {
             let (serves, door) = (launch.clone(), live.transport("kubelet"));
             // Nobody of an earlier start is alive.
             registry::remove(&door, None).await.map_err(io::Error::other)?;
-            live.host.hearts_stand_still().await.map_err(io::Error::other)?;
-            let hearts: Hearts = Arc::default();
-            let (of_hosts, time, known) = (live.host.clone(), live.clock.clone(), hearts.clone());
-            live.tasks
-                .restarting("heartbeats", move || stop_silent_hearts(of_hosts.clone(), time.clone(), known.clone()));
+            live.host.stop_all_renewals().await.map_err(io::Error::other)?;
+            let renewals: Renewals = Arc::default();
+            let (of_hosts, time, known) = (live.host.clone(), live.clock.clone(), renewals.clone());
+            live.tasks.restarting("heartbeats", move || {
+                stop_renewals_of_silent(of_hosts.clone(), time.clone(), known.clone())
+            });
             let host = live.host.clone();
             let kubelet = kubelet::Options {
                 launch,
@@ -230,7 +231,7 @@ impl Live {
                         let name = child::participant(&pod.cluster, &pod.name);
                         services.note(pod, object, ready);
                         let (host, heartbeat) = (host.clone(), serves.heartbeat(&pod.cluster, object));
-                        let mut all = hearts.lock().unwrap_or_else(PoisonError::into_inner);
+                        let mut all = renewals.lock().unwrap_or_else(PoisonError::into_inner);
                         match heartbeat.as_ref().filter(|_| ready.is_some()) {
                             Some(heartbeat) => all.insert(name.clone(), heartbeat.clone()),
                             None => all.remove(&name),
@@ -242,9 +243,9 @@ impl Live {
                             let (transport, lease) = (door.clone(), serves.lease(&pod.cluster, object));
                             return Box::pin(async move {
                                 if let Some(heartbeat) = heartbeat
-                                    && let Err(error) = host.heart_ends(&heartbeat, &name).await
+                                    && let Err(error) = host.stop_renewing(&heartbeat, &name).await
                                 {
-                                    tracing::warn!(%error, heartbeat, "cannot note when a process showed last that it lives");
+                                    tracing::warn!(%error, heartbeat, "cannot store when a process renewed its Lease last");
                                 }
                                 if let Some(lease) = lease
                                     && let Err(error) = registry::remove(&transport, Some(&lease)).await
@@ -262,7 +263,7 @@ impl Live {
                         }
                         Box::pin(async move {
                             if let Some(heartbeat) = heartbeat
-                                && let Err(error) = host.heart_begins(&heartbeat, &name).await
+                                && let Err(error) = host.start_renewing(&heartbeat, &name).await
                             {
                                 tracing::warn!(%error, heartbeat, "cannot note that a process lives");
                             }
@@ -490,21 +491,21 @@ async fn tell_availability(transport: Transport, clock: Clock, instances: Instan
     }
 }
 
-/// Participants that show in a Lease that they live, and its name.
-type Hearts = Arc<Mutex<BTreeMap<String, String>>>;
+/// Participants that renew a Lease, and its name.
+type Renewals = Arc<Mutex<BTreeMap<String, String>>>;
 
-/// Who was dropped for his silence shows nothing any more.
-async fn stop_silent_hearts(host: Host, clock: ClockService, hearts: Hearts) {
+/// Who was dropped because it did not report does not renew its Lease any more.
+async fn stop_renewals_of_silent(host: Host, clock: ClockService, renewals: Renewals) {
     let mut known = BTreeSet::new();
     loop {
         known = clock.dropped_after(&known).await;
         let silent: Vec<(String, String)> = {
-            let hearts = hearts.lock().unwrap_or_else(PoisonError::into_inner);
-            known.iter().filter_map(|name| Some((name.clone(), hearts.get(name)?.clone()))).collect()
+            let renewals = renewals.lock().unwrap_or_else(PoisonError::into_inner);
+            known.iter().filter_map(|name| Some((name.clone(), renewals.get(name)?.clone()))).collect()
         };
         for (name, heartbeat) in silent {
-            if let Err(error) = host.heart_ends(&heartbeat, &name).await {
-                tracing::warn!(%error, heartbeat, "cannot note when a process showed last that it lives");
+            if let Err(error) = host.stop_renewing(&heartbeat, &name).await {
+                tracing::warn!(%error, heartbeat, "cannot store when a process renewed its Lease last");
             }
         }
     }

@@ -205,7 +205,7 @@ impl Landscape {
             if let Component::Gardenlet(seed) = &component {
                 let (host, seed, owner) = (self.host.clone(), seed.clone(), component.to_string());
                 // The log of a simulation can always be reached.
-                self.clients.spawn(async move { drop(host.heart_begins(&seed, &owner).await) });
+                self.clients.spawn(async move { drop(host.start_renewing(&seed, &owner).await) });
             }
             self.components.insert(component, running);
         }
@@ -237,7 +237,7 @@ impl Landscape {
         let Component::Gardenlet(seed) = component else { return Ok(()) };
         let (host, seed, owner) = (self.host.clone(), seed.clone(), component.to_string());
         // The log of a simulation can always be reached.
-        self.run(async move { drop(host.heart_ends(&seed, &owner).await) })
+        self.run(async move { drop(host.stop_renewing(&seed, &owner).await) })
     }
 
     fn detach(&self, component: &Component) {

@@ -126,7 +126,7 @@ impl Botanist {
             Effect::Unseen(_) if faults.is_empty() => Box::pin(async { Ok(()) }),
             effect => Box::pin(async move {
                 for fault in faults {
-                    self.suffer(&fault, task).await?;
+                    self.apply_fault(&fault, task).await?;
                 }
                 self.effect(effect).await.map_err(|failure| TaskFailure::new(name, failure.to_string()))
             }),
@@ -146,7 +146,7 @@ impl Botanist {
     }
 
     /// Counts a hit of a fault, and fails as it says; nothing if it hits no more.
-    async fn suffer(&self, name: &str, task: &Task) -> Result<(), TaskFailure> {
+    async fn apply_fault(&self, name: &str, task: &Task) -> Result<(), TaskFailure> {
         let task_name = task.name(&self.facts);
         let failed = |error: Error| TaskFailure::new(task_name, format!("fault {name}: {error}"));
         let api = Api::<Fault>::all(&self.gardenlet.context, RUNTIME);

@@ -2,7 +2,7 @@
 //! `terrarium fault`: what goes wrong on purpose.
 //!
 //! A fault is an object (`faults.terrarium.dev` in cluster `runtime`): the command only checks what it names, creates,
-//! lists and deletes. Whoever suffers a fault looks for it.
+//! lists and deletes. The component that a fault acts on looks for it.
 
 use apimachinery::meta::TextMap;
 

@@ -85,7 +85,7 @@ leaf! {
     Quantity: value => View::Text(value.to_string().into()), *value == Self::default(), token => match token {
         Token::Text(text) | Token::Number(text) => parsed(text.trim()),
         Token::Null => Ok(Self::default()),
-        other => Err(mismatch(&other, "a quantity")),
+        other @ Token::Boolean(_) => Err(mismatch(&other, "a quantity")),
     };
     Duration: value => View::Text(value.to_string().into()), *value == Self::default(), token => match token {
         Token::Text(text) => parsed(&text),

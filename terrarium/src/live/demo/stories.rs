@@ -92,7 +92,7 @@ async fn hibernation(stage: &Stage) -> Result<(), Failure> {
     stage.end(&story, "4/4", from, &[&first, &["terrarium clock advance 24h", "terrarium down --purge"]]).await
 }
 
-/// Tells whether a Shoot sleeps, and ends the story if it is not as it should be.
+/// Tells whether a Shoot is hibernated, and ends the story if it is not as it should be.
 async fn awake(stage: &Stage, story: &Story, name: &str, expected: &str) -> Result<(), Failure> {
     let shoot = stage.shoot(name).await?;
     let wanted = shoot.spec.hibernation.and_then(|hibernation| hibernation.enabled).unwrap_or_default();
