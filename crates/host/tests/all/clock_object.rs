@@ -36,7 +36,7 @@ async fn patch(world: &World, query: &str, spec: Value) -> (u16, Value) {
 
 async fn world(mode: Mode) -> World {
     let world = World::new(mode);
-    world.host.wind(&world.clock).await.expect("the log is open");
+    world.host.set_clock(&world.clock).await.expect("the log is open");
     world
 }
 

@@ -137,11 +137,8 @@ mod tests {
             changed(|pod| "Pending".clone_into(&mut pod.status.phase)),
             changed(|pod| pod.status.conditions.clear()),
             changed(|pod| {
-                drop(
-                    pod.metadata
-                        .annotations
-                        .insert("controller.kubernetes.io/pod-deletion-cost".to_owned(), "-1".to_owned()),
-                )
+                let cost = "controller.kubernetes.io/pod-deletion-cost".to_owned();
+                pod.metadata.annotations.insert(cost, "-1".to_owned());
             }),
             changed(|pod| pod.status.conditions[0].last_transition_time = Time(instant(-60))),
             changed(|pod| pod.status.container_statuses[0].restart_count = 1),
