@@ -97,7 +97,7 @@ impl Selection {
         }
         let Some(labels) = &self.labels else { return true };
         match object.decoded(kind) {
-            Some(decoded) => labels.matches(&kind.metadata(&**decoded).labels),
+            Some(decoded) => labels.matches(&kind.metadata(&*decoded).labels),
             None => labels.matches(&TextMap::new()),
         }
     }

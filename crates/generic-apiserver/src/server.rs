@@ -370,7 +370,7 @@ impl Server {
             let id = store.collection(group, plural)?;
             let kind = store.kind(id);
             let stored = store.get(id, &stored::path(cluster, namespace, name))?;
-            stored.decoded(&*kind).map(|object| kind.metadata(&**object).clone())
+            stored.decoded(&*kind).map(|object| kind.metadata(&*object).clone())
         })
     }
 

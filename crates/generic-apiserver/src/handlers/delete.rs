@@ -41,8 +41,8 @@ impl Scope {
         match self.delete_one(&name, &options).await? {
             Deleted::Gone(last) if self.kind.returns_deleted_object() => Ok(json_response(200, last.bytes())),
             Deleted::Gone(last) => {
-                let uid = &self.kind.metadata(&**self.decoded(&last)?).uid;
-                Ok(deleted(&self.names().group_resource, &name, uid))
+                let last = self.decoded(&last)?;
+                Ok(deleted(&self.names().group_resource, &name, &self.kind.metadata(&*last).uid))
             }
             Deleted::Marked(stored) => {
                 let code = if options.orphan_dependents == Some(false) { 202 } else { 200 };
@@ -113,7 +113,7 @@ impl Scope {
         let mut tries = Tries::default();
         while tries.go_on() {
             let stored = self.stored(name)?;
-            let old = self.decoded(&stored)?.clone();
+            let old = self.decoded(&stored)?;
             self.check_preconditions(&*old, options)?;
             let mut view = View::new(&self.server.store, &self.call.route.cluster);
             let mut seen = self.kind.copy(&*old);

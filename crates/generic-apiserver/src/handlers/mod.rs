@@ -189,7 +189,7 @@ impl Scope {
         found.ok_or_else(|| Failure::NotFound(self.names().group_resource.clone(), name.to_owned()))
     }
 
-    pub(crate) fn decoded<'a>(&self, stored: &'a Stored) -> Result<&'a Arc<AnyObject>> {
+    pub(crate) fn decoded(&self, stored: &Stored) -> Result<Arc<AnyObject>> {
         stored.decoded(&*self.kind).ok_or_else(|| Failure::Internal("the stored object cannot be read".to_owned()))
     }
 
@@ -226,7 +226,7 @@ impl Scope {
             return Err(Failure::NotFound(kind.names().group_resource.clone(), namespace.clone()));
         };
         if let Some(object) = stored.decoded(&*kind)
-            && kind.metadata(&**object).is_being_deleted()
+            && kind.metadata(&*object).is_being_deleted()
         {
             let resource = self.names().group_resource.clone();
             return Err(Failure::NamespaceTerminating(resource, name.to_owned(), namespace.clone()));

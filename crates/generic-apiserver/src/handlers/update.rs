@@ -103,7 +103,7 @@ impl Scope {
         let mut tries = Tries::default();
         while tries.go_on() {
             let stored = self.stored(name)?;
-            let old = self.decoded(&stored)?.clone();
+            let old = self.decoded(&stored)?;
             let Made { mut object, mut warnings } = self.make(&mut source, &stored, &*old)?;
             let whole = matches!(source, Source::Body(_));
             self.keep_identity(&mut *object, &stored, &*old, whole)?;
@@ -430,7 +430,7 @@ impl Scope {
         stored: &Arc<Stored>,
         guards: Vec<eventlog::Guard>,
     ) -> Result<Option<Arc<Stored>>> {
-        let last = self.kind.copy(&**self.decoded(stored)?);
+        let last = self.kind.copy(&*self.decoded(stored)?);
         let write = Write {
             key: stored.key(&self.names().log_resource),
             expect: Expect::Revision(stored.revision),

@@ -211,7 +211,7 @@ impl Scope {
             .server
             .store
             .get(id, &path)
-            .and_then(|stored| stored.decoded(&*kind).map(|object| kind.metadata(&**object).labels.clone()));
+            .and_then(|stored| stored.decoded(&*kind).map(|object| kind.metadata(&*object).labels.clone()));
         Some(labels.unwrap_or_default())
     }
 

@@ -31,8 +31,9 @@ use self::stored::{Event, Stored};
 use self::watcher::{Passed, Watcher};
 use crate::kind::{AnyObject, Kind};
 
-/// Changes that a collection remembers.
+/// Changes that a collection remembers, and bytes that their objects take: the log has what is older.
 const RING: usize = 1024;
+const RING_BYTES: usize = 8 << 20;
 
 pub(crate) type Map = RedBlackTreeMapSync<Arc<str>, Arc<Stored>>;
 
@@ -45,6 +46,8 @@ pub(crate) struct Collection {
     kind: Arc<dyn Kind>,
     map: Map,
     ring: VecDeque<Arc<Event>>,
+    /// What the objects of the ring take, in bytes.
+    ring_bytes: usize,
     /// Revision of the last change that is not in the ring any more: watches start there or later.
     floor: Revision,
     watchers: Vec<Arc<Watcher>>,
@@ -117,6 +120,7 @@ impl Store {
                 kind,
                 map: Map::new_sync(),
                 ring: VecDeque::new(),
+                ring_bytes: 0,
                 floor: Revision(0),
                 watchers: Vec::new(),
             })
@@ -361,9 +365,6 @@ impl Store {
         let collection = &mut state.collections[index];
         let path = stored::path(&entry.key.cluster, &entry.key.namespace, &entry.key.name);
         let known = collection.map.get(path.as_str()).cloned();
-        if let Some(known) = &known {
-            known.supersede();
-        }
         let mut object = Stored::new(&entry.key, entry.revision, entry.object.clone());
         let own = decoded.is_some();
         if let Some(mut decoded) = decoded {
@@ -374,6 +375,7 @@ impl Store {
         if own {
             state.finished.insert(entry.writer.1, object.clone());
         }
+        let superseded = known.clone();
         let event = if entry.verb == Verb::Delete {
             let path: Arc<str> = path.into();
             collection.map.remove_mut(&path);
@@ -387,6 +389,9 @@ impl Store {
             Event::new(entry.revision, path, known, Some(object))
         };
         state.told_others |= collection.fan_out(Arc::new(event));
+        if let Some(superseded) = superseded {
+            superseded.supersede();
+        }
     }
 
     /// Whether, since this was last asked, a watch of somebody who takes no part in landscape time was given a change.
@@ -403,6 +408,7 @@ impl Store {
         for collection in &mut state.collections {
             collection.map = Map::new_sync();
             collection.ring.clear();
+            collection.ring_bytes = 0;
             collection.floor = revision;
             for watcher in std::mem::take(&mut collection.watchers) {
                 watcher.cut();
@@ -431,10 +437,11 @@ impl Collection {
         if closed {
             self.watchers.retain(|watcher| !watcher.is_closed());
         }
+        self.ring_bytes += event.size();
         self.ring.push_back(event);
-        if self.ring.len() > RING
-            && let Some(oldest) = self.ring.pop_front()
-        {
+        while self.ring.len() > RING || self.ring_bytes > RING_BYTES && self.ring.len() > 1 {
+            let Some(oldest) = self.ring.pop_front() else { break };
+            self.ring_bytes -= oldest.size();
             self.floor = oldest.revision;
         }
         told_others

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One version of an object, and one change.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use bytes::Bytes;
 use eventlog::{Revision, Sections};
@@ -9,7 +9,7 @@ use process::transport::Decoded;
 use serde_json::Value;
 
 use crate::kind::{AnyObject, Kind};
-use crate::storage::splice;
+use crate::storage::{lock, splice};
 
 /// Where an object lives, as one text whose order is the order of lists: `cluster/namespace/name`, the namespace empty
 /// for cluster-scoped objects.
@@ -30,9 +30,16 @@ pub(crate) struct Stored {
     pub(crate) name: Arc<str>,
     pub(crate) revision: Revision,
     pub(crate) sections: Sections,
-    decoded: OnceLock<Option<Arc<AnyObject>>>,
+    decoded: Mutex<Known>,
     shared: OnceLock<Decoded>,
     fields: OnceLock<Vec<String>>,
+}
+
+/// What is known of a version beside its bytes.
+enum Known {
+    NotYet,
+    Object(Arc<AnyObject>),
+    Unreadable,
 }
 
 impl Stored {
@@ -43,42 +50,55 @@ impl Stored {
             name: key.name.clone(),
             revision,
             sections,
-            decoded: OnceLock::new(),
+            decoded: Mutex::new(Known::NotYet),
             shared: OnceLock::new(),
             fields: OnceLock::new(),
         }
     }
 
     pub(crate) fn with_decoded(self, decoded: Arc<AnyObject>) -> Self {
-        let _ = self.decoded.set(Some(decoded));
-        self
+        Self { decoded: Mutex::new(Known::Object(decoded)), ..self }
     }
 
     /// The typed object, its resource version filled in; `None` if the stored bytes are not of the kind.
-    pub(crate) fn decoded(&self, kind: &dyn Kind) -> Option<&Arc<AnyObject>> {
-        let decode = || match kind.read_served(&self.bytes()) {
-            Ok(object) => Some(Arc::from(object)),
+    pub(crate) fn decoded(&self, kind: &dyn Kind) -> Option<Arc<AnyObject>> {
+        let mut known = lock(&self.decoded);
+        match &*known {
+            Known::Object(object) => return Some(object.clone()),
+            Known::Unreadable => return None,
+            Known::NotYet => {}
+        }
+        match kind.read_served(&self.bytes()) {
+            Ok(object) => {
+                let object: Arc<AnyObject> = Arc::from(object);
+                *known = Known::Object(object.clone());
+                Some(object)
+            }
             Err(error) => {
                 let resource = &kind.names().log_resource;
                 tracing::error!(%resource, name = %self.name, error, "cannot read a stored object");
+                *known = Known::Unreadable;
                 None
             }
-        };
-        self.decoded.get_or_init(decode).as_ref()
+        }
     }
 
     /// What clients of this process share of this version.
     pub(crate) fn shared(&self) -> &Decoded {
-        self.shared.get_or_init(|| match self.decoded.get() {
-            Some(Some(object)) => Decoded::new(object.clone()),
-            _ => Decoded::default(),
+        self.shared.get_or_init(|| match &*lock(&self.decoded) {
+            Known::Object(object) => Decoded::new(object.clone()),
+            Known::NotYet | Known::Unreadable => Decoded::default(),
         })
     }
 
-    /// There is a newer version: watches may still want this one, but few clients.
+    /// There is a newer version, which all watches were told of: who still wants this one decodes it again.
     pub(crate) fn supersede(&self) {
         if let Some(shared) = self.shared.get() {
             shared.release();
+        }
+        let mut known = lock(&self.decoded);
+        if let Known::Object(_) = &*known {
+            *known = Known::NotYet;
         }
     }
 
@@ -220,6 +240,11 @@ impl Event {
     pub(crate) fn with_gone(self, gone: Arc<Stored>) -> Self {
         let _ = self.gone.set(gone);
         self
+    }
+
+    /// How much memory its objects take, in bytes.
+    pub(crate) fn size(&self) -> usize {
+        [&self.old, &self.new].into_iter().flatten().map(|object| object.size()).sum()
     }
 
     fn own_type(&self) -> EventType {
