@@ -109,14 +109,11 @@ impl ApiResource {
 /// Requests for one kind. Cheap to clone.
 ///
 /// `cluster` is a logical cluster, or `*` for all of them (list and watch; objects carry their cluster in the
-/// annotation [`CLUSTER_ANNOTATION`]). Methods that take an object find its namespace, and for `*` its cluster, in it.
+/// annotation [`CLUSTER`](::api::constants::annotation::CLUSTER)). Methods that take an object find its namespace, and for `*` its cluster, in it.
 pub struct Api<K> {
     pub(crate) endpoint: Endpoint,
     kind: PhantomData<fn() -> K>,
 }
-
-/// Annotation in which an object listed through the wildcard cluster carries its cluster.
-pub const CLUSTER_ANNOTATION: &str = api::constants::annotation::CLUSTER;
 
 /// How many objects a page of a list holds.
 const PAGE: u32 = 500;

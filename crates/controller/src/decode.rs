@@ -7,6 +7,7 @@ use std::io::BufRead;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
+use api::constants::annotation;
 use apimachinery::Resource;
 use apimachinery::meta::ObjectMeta;
 use apimachinery::resource::read_into;
@@ -18,7 +19,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-use crate::api::{CLUSTER_ANNOTATION, Error};
+use crate::api::Error;
 use crate::erased::{Reader, Shared};
 use crate::request::Answer;
 
@@ -245,7 +246,7 @@ fn identity(bytes: &[u8]) -> Option<Identity> {
 
 /// The cluster that an object read through the wildcard cluster carries as an annotation.
 fn cluster(bytes: &[u8]) -> Option<&str> {
-    let key = format!("\"{CLUSTER_ANNOTATION}\":\"");
+    let key = format!("\"{}\":\"", annotation::CLUSTER);
     let (cluster, _) = until_quote(&bytes[memmem::find(bytes, key.as_bytes())? + key.len()..])?;
     // Names of clusters need no escapes.
     std::str::from_utf8(cluster).ok().filter(|cluster| !cluster.contains('\\'))

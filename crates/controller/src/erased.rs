@@ -12,9 +12,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use api::constants::annotation;
 use apimachinery::meta::ObjectMeta;
 
-use crate::api::{CLUSTER_ANNOTATION, Error};
+use crate::api::Error;
 use crate::decode::Readable;
 
 /// An object that can be read from an API server.
@@ -35,7 +36,7 @@ impl<K: Readable> Object for K {
 
     fn of_cluster(&self, cluster: &str) -> Shared {
         let mut copy = self.clone();
-        copy.object_meta_mut().annotations.insert(CLUSTER_ANNOTATION.to_owned(), cluster.to_owned());
+        copy.object_meta_mut().annotations.insert(annotation::CLUSTER.to_owned(), cluster.to_owned());
         Arc::new(copy)
     }
 }

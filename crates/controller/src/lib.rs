@@ -24,7 +24,7 @@ mod request;
 pub mod runner;
 mod store;
 
-pub use self::api::{Api, ApiResource, CLUSTER_ANNOTATION, Error, ListOptions, Patch, WatchEvent, WatchStream};
+pub use self::api::{Api, ApiResource, Error, ListOptions, Patch, WatchEvent, WatchStream};
 pub use self::decode::{DecodeCache, PartialObject, Readable};
 pub use self::difference::merge_patch;
 pub use self::queue::{ObjectKey, QueueHandle, Requeue};

@@ -11,11 +11,10 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use api::constants::annotation;
 use apimachinery::Resource;
 use chrono::{DateTime, TimeDelta, Utc};
 use futures::task::AtomicWaker;
-
-use crate::api::CLUSTER_ANNOTATION;
 
 /// Which object a pass is for. Ordered: cluster, namespace, name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -37,7 +36,7 @@ impl ObjectKey {
     /// The key of an object of `cluster`; for `*` the object says its cluster itself.
     pub fn of<K: Resource>(cluster: &str, object: &K) -> Self {
         let metadata = object.metadata();
-        let own = metadata.annotation(CLUSTER_ANNOTATION).filter(|_| cluster == "*");
+        let own = metadata.annotation(annotation::CLUSTER).filter(|_| cluster == "*");
         Self::new(own.unwrap_or(cluster), &metadata.namespace, &metadata.name)
     }
 

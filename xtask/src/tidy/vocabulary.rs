@@ -20,7 +20,9 @@ pub(super) fn check(name: &str, source: &str, findings: &mut Findings) {
     }
     for (line, literal) in literals(without_tests(source)) {
         if is_key(literal) {
-            findings.error(format!("{name}:{line}: \"{literal}\" has or wants a constant in `api::constants`"));
+            findings.error(format!(
+                "{name}:{line}: \"{literal}\" is written out: use its constant of `api::constants`, or add one"
+            ));
         }
     }
 }
@@ -136,7 +138,9 @@ mod tests {
             {
                 assert_eq!(
                     refused("scheduler/src/lib.rs", &source),
-                    [format!("scheduler/src/lib.rs:1: \"{literal}\" has or wants a constant in `api::constants`")],
+                    [format!(
+                        "scheduler/src/lib.rs:1: \"{literal}\" is written out: use its constant of `api::constants`, or add one"
+                    )],
                     "{source}"
                 );
             }
@@ -185,8 +189,7 @@ mod tests {
     fn a_helper_or_file_of_tests_does_not_end_the_search() {
         for above in ["#[cfg(test)]\nmod tests;\n", "#[cfg(test)]\nfn helper() {}\n"] {
             let source = format!("{above}f(\"gardener.cloud/operation\");\n");
-            let expected =
-                "scheduler/src/lib.rs:3: \"gardener.cloud/operation\" has or wants a constant in `api::constants`";
+            let expected = "scheduler/src/lib.rs:3: \"gardener.cloud/operation\" is written out: use its constant of `api::constants`, or add one";
             assert_eq!(refused("scheduler/src/lib.rs", &source), [expected]);
         }
     }

@@ -4,6 +4,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use api::constants::annotation;
 use apimachinery::meta::{DeleteOptions, ListMeta, ObjectMeta, Preconditions};
 use apimachinery::wire::{self, Fields as _};
 use bytes::Bytes;
@@ -14,7 +15,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use super::{ApiResource, CLUSTER_ANNOTATION, Error, JSON, ListOptions, PAGE, Patch};
+use super::{ApiResource, Error, JSON, ListOptions, PAGE, Patch};
 use crate::decode::{self, DecodeCache, Lines, PartialObject, Readable as _};
 use crate::erased::{Answering, Reader, Shared};
 use crate::queue::ObjectKey;
@@ -86,7 +87,7 @@ impl Endpoint {
     }
 
     fn cluster_of<'a>(&'a self, metadata: &'a ObjectMeta) -> &'a str {
-        metadata.annotation(CLUSTER_ANNOTATION).filter(|_| self.is_wildcard()).unwrap_or(&self.cluster)
+        metadata.annotation(annotation::CLUSTER).filter(|_| self.is_wildcard()).unwrap_or(&self.cluster)
     }
 
     fn collection_path(&self) -> String {

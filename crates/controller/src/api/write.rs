@@ -4,12 +4,13 @@
 use std::future::Future;
 use std::sync::Arc;
 
+use api::constants::annotation;
 use apimachinery::meta::ObjectMeta;
 use apimachinery::{Resource, encode};
 use http::Method;
 use serde_json::{Map, Value};
 
-use super::{Api, CLUSTER_ANNOTATION, Error, JSON};
+use super::{Api, Error, JSON};
 use crate::difference;
 use crate::erased::{Shared, TypedAnswer};
 
@@ -109,10 +110,10 @@ fn merged_metadata(stored: &ObjectMeta, wanted: &ObjectMeta) -> ObjectMeta {
 }
 
 fn body<K: Resource>(object: &K) -> Vec<u8> {
-    if object.metadata().annotations.contains_key(CLUSTER_ANNOTATION) {
+    if object.metadata().annotations.contains_key(annotation::CLUSTER) {
         // Where an object was read is no part of it.
         let mut own = object.clone();
-        own.metadata_mut().annotations.remove(CLUSTER_ANNOTATION);
+        own.metadata_mut().annotations.remove(annotation::CLUSTER);
         return encode::to_bytes(&own);
     }
     encode::to_bytes(object)
