@@ -14,6 +14,7 @@ pub mod configuration;
 mod flow;
 mod in_place;
 mod installations;
+mod kept;
 mod readiness;
 mod seed;
 mod shared;
@@ -84,6 +85,7 @@ pub fn run(context: Context, options: Options) -> BoxFuture<'static, Exit> {
         context.tasks.spawn(care::run(gardenlet.clone(), care, by_technical_id));
         gardenlet.stores.shoots.synced().await;
         gardenlet.stores.faults.synced().await;
+        gardenlet.stores.what_users_write_is_synced().await;
         let mut patience = Patience::of(&gardenlet.context);
         while let Err(error) = shoot::abort_stuck_operations(&gardenlet).await {
             if !error.is_passing() || !patience.again().await {

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::future::Future;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use api::constants::condition;
@@ -38,6 +39,7 @@ pub struct Landscape {
     lines: Arc<Mutex<Vec<Line>>>,
     options: Options,
     writers: u64,
+    requests: Arc<AtomicU64>,
     runtime: Runtime,
 }
 
@@ -63,6 +65,8 @@ pub struct Counts {
     pub timers: u64,
     /// Objects that exist.
     pub objects: u64,
+    /// Requests that components and clients made.
+    pub requests: u64,
 }
 
 /// How long before its start a landscape is set up, so that everything is ready when it begins.
@@ -137,6 +141,7 @@ impl Landscape {
             lines: Arc::default(),
             options,
             writers: 1,
+            requests: Arc::default(),
             runtime,
         }
     }
@@ -187,7 +192,12 @@ impl Landscape {
     }
 
     fn transport(&self, user: User) -> Transport {
-        self.host.transport(user).sharing(&self.shared)
+        let (host, requests) = (self.host.transport(user), self.requests.clone());
+        let counted = Transport::new(move |request| {
+            requests.fetch_add(1, Ordering::Relaxed);
+            host.send(request)
+        });
+        counted.sharing(&self.shared)
     }
 
     /// A context for requests as `user`, a member of `system:masters`.
@@ -351,6 +361,7 @@ impl Landscape {
             revision: self.log.head().0,
             timers: self.runtime.clock().fired(),
             objects: self.log.objects() as u64,
+            requests: self.requests.load(Ordering::Relaxed),
         }
     }
 

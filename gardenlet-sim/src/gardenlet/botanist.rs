@@ -32,11 +32,9 @@ use futures::future::BoxFuture;
 
 use super::flow::effect::Effect;
 use super::flow::{Facts, Task};
+use super::kept::Kept;
 use super::shared::{Gardenlet, RUNTIME};
 use dns::Domains;
-
-/// How often a write is tried again when somebody else wrote the object meanwhile.
-const CONFLICTS: usize = 5;
 
 /// One run over one Shoot.
 #[derive(Debug)]
@@ -53,6 +51,8 @@ pub(crate) struct Botanist {
     pub(crate) garden_identity: String,
     pub(crate) technical_id: String,
     pub(crate) facts: Facts,
+    /// Whether somebody has changed the Shoot a moment ago, and perhaps what it refers to: local copies may lag behind.
+    pub(crate) follows_change: bool,
     /// When the run began.
     pub(crate) started: Time,
     run: Mutex<Run>,
@@ -89,12 +89,14 @@ pub(crate) struct Inputs {
     pub(crate) domains: Domains,
     pub(crate) garden_identity: String,
     pub(crate) facts: Facts,
+    pub(crate) follows_change: bool,
 }
 
 impl Botanist {
     /// A run.
     pub(crate) fn new(gardenlet: Arc<Gardenlet>, inputs: Inputs) -> Self {
-        let Inputs { operation, shoot, project, cloud_profile, seed, domains, garden_identity, facts } = inputs;
+        let Inputs { operation, shoot, project, cloud_profile, seed, domains, garden_identity, facts, follows_change } =
+            inputs;
         let started = Time::from_instant(gardenlet.context.clock.now());
         Self {
             operation,
@@ -108,6 +110,7 @@ impl Botanist {
             domains,
             garden_identity,
             facts,
+            follows_change,
             started,
             run: Mutex::default(),
         }
@@ -248,7 +251,10 @@ impl Botanist {
         metadata
             .annotations
             .insert(annotation::FAILURE_TOLERANCE_TYPE.to_owned(), failure_tolerance.unwrap_or_default());
-        let namespace = Namespace { metadata, ..Namespace::default() };
+        let known = self.gardenlet.known::<Namespace>(&self.gardenlet.seed_cluster, "", &self.technical_id);
+        // Who must agree before the namespace goes is the server's business.
+        let spec = known.map(|known| known.spec.clone()).unwrap_or_default();
+        let namespace = Namespace { metadata, spec, ..Namespace::default() };
         self.apply(&self.gardenlet.seed(""), &namespace).await?;
         Ok(())
     }
@@ -266,15 +272,14 @@ impl Botanist {
         }
     }
 
-    /// Creates or updates an object; tries again when somebody else writes it meanwhile.
-    pub(crate) async fn apply<K: apimachinery::Resource>(&self, api: &Api<K>, object: &K) -> Result<K, Failure> {
-        let mut tries = 0;
-        loop {
-            match api.create_or_update(object).await {
-                Err(error) if (error.is_conflict() || error.is_already_exists()) && tries < CONFLICTS => tries += 1,
-                result => return Ok(result?),
-            }
-        }
+    /// Creates or updates an object, unless it says already what it should.
+    pub(crate) async fn apply<K: Kept>(&self, api: &Api<K>, object: &K) -> Result<Arc<K>, Failure> {
+        Ok(self.gardenlet.apply(api, object).await?)
+    }
+
+    /// An object of the garden that users write.
+    pub(crate) async fn read<K: Kept>(&self, namespace: &str, name: &str) -> Result<Option<Arc<K>>, Failure> {
+        Ok(self.gardenlet.read(namespace, name, self.follows_change).await?)
     }
 
     /// Whether the Shoot carries a task in `shoot.gardener.cloud/tasks`.

@@ -4,18 +4,20 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use api::constants::label;
+use api::constants::{label, role};
 use api::core::{
-    CloudProfile, ControllerInstallation, ControllerRegistration, Gardener, NamespacedCloudProfile, Project, Seed,
-    Shoot,
+    BackupEntry, CloudProfile, ControllerInstallation, ControllerRegistration, Gardener, InternalSecret,
+    NamespacedCloudProfile, Project, SecretBinding, Seed, Shoot,
 };
 use api::extensions::{
-    ContainerRuntime, ControlPlane, DNSRecord, Extension, Infrastructure, Network, OperatingSystemConfig, Worker,
+    Cluster, ContainerRuntime, ControlPlane, DNSRecord, Extension, Infrastructure, Network, OperatingSystemConfig,
+    Worker,
 };
 use api::kubernetes::apps::{DaemonSet, Deployment, StatefulSet};
-use api::kubernetes::core::{Namespace, Node};
+use api::kubernetes::core::{ConfigMap, Namespace, Node, Secret};
 use api::machine::{Machine, MachineDeployment};
-use api::terrarium::Fault;
+use api::security::CredentialsBinding;
+use api::terrarium::{self, Fault};
 use apimachinery::Resource;
 use chrono::TimeDelta;
 use clock::TimerClass;
@@ -24,6 +26,7 @@ use process::{Context, watch};
 
 use super::Options;
 use super::botanist::credentials::Credentials;
+use crate::ledger::Ledger;
 
 /// Name of the virtual garden's cluster.
 pub(crate) const GARDEN: &str = "garden";
@@ -174,6 +177,18 @@ pub(crate) struct Stores {
     pub(crate) nodes: Store<Node>,
     /// What goes wrong on purpose.
     pub(crate) faults: Store<Fault>,
+    /// Copies of Shoots and what they refer to, for extensions.
+    pub(crate) clusters: Ledger<Cluster>,
+    /// The logical clusters of Shoots.
+    pub(crate) shoot_clusters: Ledger<terrarium::Cluster>,
+    pub(crate) config_maps: Ledger<ConfigMap>,
+    pub(crate) secrets: Ledger<Secret>,
+    /// The landscape's own domains.
+    pub(crate) domain_secrets: Store<Secret>,
+    pub(crate) internal_secrets: Ledger<InternalSecret>,
+    pub(crate) backup_entries: Ledger<BackupEntry>,
+    pub(crate) secret_bindings: Store<SecretBinding>,
+    pub(crate) credentials_bindings: Store<CredentialsBinding>,
 }
 
 /// The Shoot that an object of a seed or of a shoot belongs to, as its technical ID.
@@ -256,6 +271,30 @@ impl Stores {
             daemon_sets: owned(care, signals, Api::all(context, "*"), true),
             nodes: owned(care, signals, Api::all(context, "*"), true),
             faults: care.store(Api::all(context, RUNTIME), ListOptions::default()),
+            clusters: Ledger::new(care.store(Api::all(context, seed), ListOptions::default())),
+            shoot_clusters: Ledger::new(care.store(Api::all(context, RUNTIME), ListOptions::default())),
+            config_maps: Ledger::new(care.store(Api::all(context, "*"), ListOptions::default())),
+            secrets: Ledger::new(care.store(Api::all(context, "*"), ListOptions::default())),
+            domain_secrets: care.store(Api::namespaced(context, GARDEN, "garden"), domain_secrets()),
+            internal_secrets: Ledger::new(care.store(Api::all(context, GARDEN), ListOptions::default())),
+            backup_entries: Ledger::new(care.store(Api::all(context, GARDEN), ListOptions::default())),
+            secret_bindings: care.store(Api::all(context, GARDEN), ListOptions::default()),
+            credentials_bindings: care.store(Api::all(context, GARDEN), ListOptions::default()),
         }
     }
+
+    /// Resolves when a missing object means that nobody has written it.
+    pub(crate) async fn what_users_write_is_synced(&self) {
+        self.config_maps.store().synced().await;
+        self.secrets.store().synced().await;
+        self.domain_secrets.synced().await;
+        self.secret_bindings.synced().await;
+        self.credentials_bindings.synced().await;
+    }
+}
+
+/// Selects the Secrets that hold the landscape's domains.
+pub(crate) fn domain_secrets() -> ListOptions {
+    let label_selector = format!("{} in ({},{})", label::ROLE, role::INTERNAL_DOMAIN, role::DEFAULT_DOMAIN);
+    ListOptions { label_selector, ..ListOptions::default() }
 }

@@ -18,8 +18,8 @@ use chrono::{DateTime, Utc};
 use controller::{Api, Controller, Error, ListOptions, ObjectKey, Requeue};
 use domain::rollout::Parameter;
 
-use super::ledger::{Draft, Ledger};
 use super::provider::Provider;
+use crate::ledger::{Draft, Ledger};
 
 /// What the extension kinds have in common.
 pub(super) trait Extension: Resource {

@@ -15,7 +15,6 @@
 //! that follows from recorded times, so a restarted controller goes on where the last one stopped.
 
 mod extensions;
-mod ledger;
 mod mcm;
 mod provider;
 mod worker;

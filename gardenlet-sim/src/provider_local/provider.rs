@@ -17,7 +17,7 @@ use domain::rollout::Parameter;
 use process::Context;
 
 use super::Options;
-use super::ledger::Ledger;
+use crate::ledger::Ledger;
 
 /// Label of the Secrets that hold operating system configurations, in `kube-system` of a shoot.
 const OPERATING_SYSTEM_CONFIGS: &str = api::joined!(label::ROLE, "=", role::OPERATING_SYSTEM_CONFIG);

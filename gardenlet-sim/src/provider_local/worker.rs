@@ -19,8 +19,8 @@ use domain::rollout::worker_wait::{self, Awaited, Wait};
 use domain::worker_pool::{HashInputs, UpdateStrategy};
 
 use super::extensions::{self, Extension, has_work};
-use super::ledger::{Draft, Ledger};
 use super::provider::Provider;
+use crate::ledger::{Draft, Ledger};
 
 /// What a Worker controller remembers between passes.
 #[derive(Debug, Default)]

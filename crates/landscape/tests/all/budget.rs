@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a landscape may cost when nobody asks anything of it.
 
-use landscape::Options;
+use landscape::{Options, Sync};
 
 use crate::support::{Audited, evening};
 
@@ -23,6 +23,23 @@ fn a_healthy_unchanged_shoot_costs_at_most_50_entries_and_10_timers_a_day() {
     assert!(entries <= 50, "{entries} entries a day\n{tail}");
     assert!(timers <= 10, "{timers} timers a day\n{tail}");
     assert!(entries > 0, "it is reconciled once a day");
+}
+
+/// What a reconcile asks and tells: start, result, the copy for extensions twice, two Events, the first request to the
+/// cluster, conditions and the label that follows them twice.
+#[test]
+fn a_reconcile_that_changes_nothing_makes_at_most_12_requests() {
+    let mut audited = Audited::start(Options { sync: Sync::Hourly, ..Options::new(1, evening()) });
+    audited.create_shoot("local");
+    audited.until("2023-07-29T12:00:00Z");
+    let before = audited.landscape.counts();
+    let hours = 6;
+    audited.until("2023-07-29T18:00:00Z");
+    let after = audited.landscape.counts();
+    let requests = (after.requests - before.requests) / hours;
+    let tail = audited.tail(after.revision - before.revision);
+    assert!(requests <= 12, "{requests} requests an hour\n{tail}");
+    assert!(requests >= 6, "it is reconciled every hour: {requests} requests an hour\n{tail}");
 }
 
 #[test]

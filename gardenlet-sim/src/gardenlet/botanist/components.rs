@@ -16,6 +16,7 @@ use domain::worker_pool::hash::digest;
 use serde_json::{Value, json};
 
 use super::super::flow::effect::Component;
+use super::super::kept::Kept;
 use super::super::readiness;
 use super::{Botanist, Failure, delete, typed};
 
@@ -513,7 +514,7 @@ impl Botanist {
 }
 
 /// What is compared and awaited of Deployments, StatefulSets and DaemonSets.
-trait Workload: Resource {
+trait Workload: Kept {
     /// Whether the stored object says what `wanted` says.
     fn says(&self, wanted: &Self) -> bool;
     /// How far it is.

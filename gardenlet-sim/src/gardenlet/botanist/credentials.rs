@@ -115,7 +115,7 @@ impl Botanist {
                 continue;
             }
             if self.rotated().is_some() {
-                let stored = maps.get_opt(&self.project_name(suffix)).await?;
+                let stored = self.read::<ConfigMap>(namespace, &self.project_name(suffix)).await?;
                 let stored = stored.and_then(|map| map.data.get("ca.crt").cloned()).unwrap_or_default();
                 *certificate = bundle(&stored, certificate, self.old_is_dropped());
             }
@@ -169,9 +169,9 @@ impl Botanist {
         let credentials = self.credentials()?;
         let data = data([("id_rsa", &credentials.ssh.private), ("id_rsa.pub", &credentials.ssh.public)]);
         if self.ssh_rotated().is_some() {
-            let stored = api.get_opt(&self.project_name("ssh-keypair")).await?;
+            let stored = self.read::<Secret>(&self.shoot.metadata.namespace, &self.project_name("ssh-keypair")).await?;
             if let Some(stored) = stored.filter(|stored| stored.data != data) {
-                self.write_ssh_key_pair("ssh-keypair.old", stored.data).await?;
+                self.write_ssh_key_pair("ssh-keypair.old", stored.data.clone()).await?;
             }
         }
         self.write_ssh_key_pair("ssh-keypair", data).await

@@ -2,6 +2,7 @@
 //! Domains and DNSRecords.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use api::constants::{annotation, label, role};
 use api::core::Shoot;
@@ -9,10 +10,10 @@ use api::extensions::{DNSRecord, DNSRecordSpec};
 use api::kubernetes::core::{Secret, SecretReference};
 use apimachinery::meta::{ByteString, ObjectMeta};
 use chrono::TimeDelta;
-use controller::{Api, Error, ListOptions};
+use controller::Error;
 
 use super::super::flow::effect::Dns;
-use super::super::shared::GARDEN;
+use super::super::shared::{GARDEN, Gardenlet, domain_secrets};
 use super::{Botanist, Failure, delete};
 
 /// A domain of the landscape, from a Secret in namespace `garden`.
@@ -39,12 +40,16 @@ pub(crate) struct Domains {
 
 impl Domains {
     /// Reads the landscape's domains and picks the Shoot's.
-    pub(crate) async fn read(secrets: &Api<Secret>, shoot: &Shoot) -> Result<Self, Error> {
-        let selector = format!("{} in ({},{})", label::ROLE, role::INTERNAL_DOMAIN, role::DEFAULT_DOMAIN);
-        let options = ListOptions { label_selector: selector, ..ListOptions::default() };
-        let (secrets, _) = secrets.list(&options).await?;
+    pub(crate) async fn read(gardenlet: &Gardenlet, shoot: &Shoot, is_fresh: bool) -> Result<Self, Error> {
+        let secrets: Vec<Arc<Secret>> = if is_fresh {
+            let (secrets, _) = gardenlet.garden::<Secret>("garden").list(&domain_secrets()).await?;
+            secrets.into_iter().map(Arc::new).collect()
+        } else {
+            gardenlet.stores.domain_secrets.list()
+        };
         let of_role = |role: &'static str| {
-            secrets.iter().filter(move |secret| secret.metadata.label(label::ROLE) == Some(role)).filter_map(domain)
+            let has_role = move |secret: &&Arc<Secret>| secret.metadata.label(label::ROLE) == Some(role);
+            secrets.iter().filter(has_role).filter_map(|secret| domain(secret))
         };
         let internal = of_role(role::INTERNAL_DOMAIN).next();
         let dns = shoot.spec.dns.as_ref();

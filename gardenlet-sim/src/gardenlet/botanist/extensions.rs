@@ -21,8 +21,9 @@ use controller::Store;
 use domain::last_operation::OperationType;
 
 use super::super::flow::effect::{Lifecycle, Resource};
+use super::super::kept::CONFLICTS;
 use super::super::timing;
-use super::{Botanist, CONFLICTS, Failure, delete};
+use super::{Botanist, Failure, delete};
 
 /// What the extension kinds have in common.
 pub(crate) trait ExtensionObject: Kind {

@@ -9,7 +9,6 @@ use api::extensions::{
     CRIConfig, File, FileContent, FileContentImageRef, FileContentInline, OperatingSystemConfig,
     OperatingSystemConfigSpec, Unit,
 };
-use api::joined;
 use api::kubernetes::core::Secret;
 use apimachinery::meta::{ByteString, ObjectMeta};
 use domain::worker_pool::hash::digest;
@@ -54,7 +53,7 @@ impl Botanist {
     /// Reads the remembered forms, moves them where a key changed, and remembers them.
     async fn settle_hash_versions(&self) -> Result<(), Failure> {
         let api = self.gardenlet.seed::<Secret>(&self.technical_id);
-        let stored = api.get_opt(HASHES).await?;
+        let stored = self.gardenlet.known::<Secret>(&self.gardenlet.seed_cluster, &self.technical_id, HASHES);
         let remembered: Vec<PoolHash> = stored
             .as_ref()
             .and_then(|secret| secret.data.get("pools"))
@@ -218,12 +217,9 @@ impl Botanist {
             self.apply(&api, &secret).await?;
             names.push(name);
         }
-        let options = controller::ListOptions {
-            label_selector: joined!(label::ROLE, "=", role::OPERATING_SYSTEM_CONFIG).to_owned(),
-            ..controller::ListOptions::default()
-        };
-        for secret in api.list(&options).await?.0 {
-            if !names.contains(&secret.metadata.name) {
+        for secret in self.gardenlet.stores.secrets.list_in(&self.technical_id, "kube-system") {
+            let is_configuration = secret.metadata.label(label::ROLE) == Some(role::OPERATING_SYSTEM_CONFIG);
+            if is_configuration && !names.contains(&secret.metadata.name) {
                 delete(&api, &secret.metadata.name).await?;
             }
         }

@@ -2,6 +2,7 @@
 //! Credentials: of the provider, of monitoring, of what the spec refers to; and backups.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use api::constants::{annotation, label, operation_state, role};
 use api::core::{BackupEntry, BackupEntrySpec, SecretBinding, Shoot, ShootState};
@@ -13,6 +14,8 @@ use controller::Patch;
 use domain::last_operation::{OperationType, last_operation};
 use serde_json::json;
 
+use super::super::kept::Kept;
+use super::super::shared::GARDEN;
 use super::{Botanist, Failure, delete};
 
 impl Botanist {
@@ -21,21 +24,21 @@ impl Botanist {
         let spec = &self.shoot.spec;
         let own = &self.shoot.metadata.namespace;
         let place = if let Some(name) = &spec.secret_binding_name {
-            let binding = self.gardenlet.garden::<SecretBinding>(own).get_opt(name).await?;
-            binding.map(|binding| (binding.secret_ref.namespace, binding.secret_ref.name))
+            let binding = self.read::<SecretBinding>(own, name).await?;
+            binding.map(|binding| (binding.secret_ref.namespace.clone(), binding.secret_ref.name.clone()))
         } else if let Some(name) = &spec.credentials_binding_name {
-            let binding = self.gardenlet.garden::<CredentialsBinding>(own).get_opt(name).await?;
+            let binding = self.read::<CredentialsBinding>(own, name).await?;
             binding
                 .filter(|binding| binding.credentials_ref.kind == "Secret")
-                .map(|binding| (binding.credentials_ref.namespace, binding.credentials_ref.name))
+                .map(|binding| (binding.credentials_ref.namespace.clone(), binding.credentials_ref.name.clone()))
         } else {
             None
         };
         let mut data = BTreeMap::new();
         if let Some((namespace, name)) = place {
             let namespace = if namespace.is_empty() { own } else { &namespace };
-            if let Some(secret) = self.gardenlet.garden::<Secret>(namespace).get_opt(&name).await? {
-                data = secret.data;
+            if let Some(secret) = self.read::<Secret>(namespace, &name).await? {
+                data.clone_from(&secret.data);
             }
         }
         let mut metadata = ObjectMeta::named(&self.technical_id, "cloudprovider");
@@ -90,30 +93,36 @@ impl Botanist {
 
     /// Copies of the Secrets and ConfigMaps that `spec.resources` names, as `ref-<name>`.
     pub(crate) async fn deploy_referenced_resources(&self) -> Result<(), Failure> {
-        let namespace = &self.shoot.metadata.namespace;
         for resource in &self.shoot.spec.resources {
             let reference = &resource.resource_ref;
             let metadata = ObjectMeta::named(&self.technical_id, &format!("ref-{}", reference.name));
             match reference.kind.as_str() {
                 "Secret" => {
-                    let source = self.gardenlet.garden::<Secret>(namespace).get(&reference.name).await?;
-                    let copy = Secret { metadata, data: source.data, r#type: source.r#type, ..Secret::default() };
+                    let source = self.referenced::<Secret>(&reference.name).await?;
+                    let (data, r#type) = (source.data.clone(), source.r#type.clone());
+                    let copy = Secret { metadata, data, r#type, ..Secret::default() };
                     self.apply(&self.gardenlet.seed(&self.technical_id), &copy).await?;
                 }
                 "ConfigMap" => {
-                    let source = self.gardenlet.garden::<ConfigMap>(namespace).get(&reference.name).await?;
-                    let copy = ConfigMap {
-                        metadata,
-                        data: source.data,
-                        binary_data: source.binary_data,
-                        ..ConfigMap::default()
-                    };
+                    let source = self.referenced::<ConfigMap>(&reference.name).await?;
+                    let (data, binary_data) = (source.data.clone(), source.binary_data.clone());
+                    let copy = ConfigMap { metadata, data, binary_data, ..ConfigMap::default() };
                     self.apply(&self.gardenlet.seed(&self.technical_id), &copy).await?;
                 }
                 _ => {}
             }
         }
         Ok(())
+    }
+
+    /// What `spec.resources` names; an error if it is not there.
+    async fn referenced<K: Kept>(&self, name: &str) -> Result<Arc<K>, Failure> {
+        let namespace = &self.shoot.metadata.namespace;
+        match self.read(namespace, name).await? {
+            Some(object) => Ok(object),
+            // The server says that it is missing.
+            None => Ok(Arc::new(self.gardenlet.garden::<K>(namespace).get(name).await?)),
+        }
     }
 
     pub(crate) async fn destroy_referenced_resources(&self) -> Result<(), Failure> {
@@ -146,7 +155,7 @@ impl Botanist {
             ..BackupEntry::default()
         };
         let stored = self.apply(&api, &entry).await?;
-        if stored.status.last_operation.as_ref().is_none_or(|operation| operation.state != operation_state::SUCCEEDED) {
+        if !is_reconciled(&stored) {
             let text = "Backup entry has been successfully reconciled.";
             let operation = last_operation(OperationType::Create, operation_state::SUCCEEDED, 100, text, self.started);
             let status = json!({ "status": {
@@ -154,16 +163,16 @@ impl Botanist {
                 "observedGeneration": stored.metadata.generation,
                 "seedName": self.seed.metadata.name,
             } });
-            api.patch_subresource(&stored.metadata.name, "status", &Patch::Merge(status)).await?;
+            let written = api.patch_subresource(&stored.metadata.name, "status", &Patch::Merge(status)).await?;
+            BackupEntry::remember(&self.gardenlet.stores, GARDEN, &Arc::new(written));
         }
         Ok(())
     }
 
     pub(crate) async fn await_backup_entry(&self) -> Result<(), Failure> {
-        let api = self.gardenlet.garden::<BackupEntry>(&self.shoot.metadata.namespace);
-        let entry = api.get(&self.backup_entry_name()).await?;
-        let is_ready =
-            entry.status.last_operation.is_some_and(|operation| operation.state == operation_state::SUCCEEDED);
+        let (namespace, name) = (&self.shoot.metadata.namespace, self.backup_entry_name());
+        let entry = self.gardenlet.known::<BackupEntry>(GARDEN, namespace, &name);
+        let is_ready = entry.is_some_and(|entry| is_reconciled(&entry));
         if is_ready { Ok(()) } else { Err(Failure::text("backup entry is not yet reconciled")) }
     }
 
@@ -186,4 +195,8 @@ impl Botanist {
         self.destroy_credentials().await?;
         delete(&self.gardenlet.garden::<BackupEntry>(namespace), &self.backup_entry_name()).await
     }
+}
+
+fn is_reconciled(entry: &BackupEntry) -> bool {
+    entry.status.last_operation.as_ref().is_some_and(|operation| operation.state == operation_state::SUCCEEDED)
 }

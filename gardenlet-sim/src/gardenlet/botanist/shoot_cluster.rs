@@ -23,7 +23,7 @@ impl Botanist {
 
     /// The cluster exists from here on, with the version of its API server and the authorities of its users.
     pub(crate) async fn ensure_cluster(&self) -> Result<(), Failure> {
-        let stored = self.clusters().get_opt(&self.technical_id).await?;
+        let stored = self.gardenlet.known::<Cluster>(RUNTIME, "", &self.technical_id);
         let client_ca = self.client_bundle(stored.as_ref().map_or("", |cluster| &cluster.spec.client_ca))?;
         let wanted = Cluster {
             metadata: ObjectMeta::named("", &self.technical_id),
@@ -35,7 +35,7 @@ impl Botanist {
 
     /// The API server must answer before anything can be deployed into the cluster.
     pub(crate) async fn connect_to_shoot(&self) -> Result<(), Failure> {
-        if self.facts.hibernated && self.clusters().get_opt(&self.technical_id).await?.is_none() {
+        if self.facts.hibernated && self.gardenlet.known::<Cluster>(RUNTIME, "", &self.technical_id).is_none() {
             return Ok(());
         }
         self.discover_version().await?;

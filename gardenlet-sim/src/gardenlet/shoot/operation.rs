@@ -24,6 +24,7 @@ use super::super::botanist::{self, Botanist, status};
 use super::super::configuration::NODE_AGENT_AUTHORIZER;
 use super::super::flow::run::{Ended, Progress};
 use super::super::flow::{self, Facts, Plan, Task};
+use super::super::kept::Kept;
 use super::super::shared::{GARDEN, Gardenlet, garden_key};
 use super::{SEED_NOT_READY, ensure_finalizer, now, seed_problem};
 
@@ -129,8 +130,11 @@ async fn run(
     tasks: &'static [Task],
 ) -> Result<Requeue, Error> {
     let surroundings = Surroundings::read(gardenlet, shoot)?;
+    let follows_change = operation != OperationType::Reconcile
+        || shoot.metadata.generation != shoot.status.observed_generation
+        || shoot.metadata.annotations.contains_key(annotation::OPERATION);
     let shoot = Arc::new(start(gardenlet, shoot, operation, &surroundings).await?);
-    let botanist = match prepare(gardenlet, &shoot, operation, &surroundings).await {
+    let botanist = match prepare(gardenlet, &shoot, operation, &surroundings, follows_change).await {
         Ok(botanist) => botanist,
         Err(error) => {
             let failure = TaskFailure::new(INITIALIZE_OPERATION, error.to_string());
@@ -282,10 +286,11 @@ async fn prepare(
     shoot: &Arc<Shoot>,
     operation: OperationType,
     surroundings: &Surroundings,
+    follows_change: bool,
 ) -> Result<Botanist, Error> {
     write_cluster(gardenlet, shoot, surroundings).await?;
-    let domains = Domains::read(&gardenlet.garden("garden"), shoot).await?;
-    let identity = gardenlet.garden::<ConfigMap>("kube-system").get_opt("cluster-identity").await?;
+    let domains = Domains::read(gardenlet, shoot, follows_change).await?;
+    let identity = gardenlet.read::<ConfigMap>("kube-system", "cluster-identity", follows_change).await?;
     let identity = identity.and_then(|map| map.data.get("cluster-identity").cloned());
     let facts = facts(gardenlet, shoot, &surroundings.seed, &domains);
     Ok(Botanist::new(
@@ -299,6 +304,7 @@ async fn prepare(
             domains,
             garden_identity: identity.unwrap_or_else(|| GARDEN.to_owned()),
             facts,
+            follows_change,
         },
     ))
 }
@@ -425,8 +431,13 @@ async fn succeed(
     botanist: &Botanist,
 ) -> Result<Shoot, Error> {
     let api = gardenlet.garden::<Shoot>(&shoot.metadata.namespace);
+    let mut known = gardenlet.stores.shoots.get(&garden_key(&shoot.metadata.namespace, &shoot.metadata.name));
     loop {
-        let present = api.get(&shoot.metadata.name).await?;
+        // The local copy may lag behind the run's own writes: then its version is refused.
+        let present = match known.take() {
+            Some(known) => (*known).clone(),
+            None => api.get(&shoot.metadata.name).await?,
+        };
         let now = now(gardenlet);
         let mut new = present.clone();
         let status = &mut new.status;
@@ -521,40 +532,61 @@ async fn write_cluster(gardenlet: &Gardenlet, shoot: &Shoot, surroundings: &Surr
     let clusters = gardenlet.seed::<Cluster>("");
     let cloud_profile = strip(surroundings.cloud_profile_object.clone());
     let (seed, shoot) = (strip(to_tree(&*surroundings.seed)), strip(to_tree(shoot)));
-    let Some(stored) = clusters.get_shared(name).await? else {
-        let spec = ClusterSpec {
-            cloud_profile: RawExtension::from(cloud_profile),
-            seed: Some(RawExtension::from(seed)),
-            shoot: RawExtension::from(shoot),
+    let mut known = gardenlet.known::<Cluster>(&gardenlet.seed_cluster, "", name);
+    loop {
+        let stored = match known.take() {
+            Some(known) => Some(known),
+            None => clusters.get_shared(name).await?,
         };
-        clusters.create(&Cluster { metadata: ObjectMeta::named("", name), spec }).await?;
+        let written = match stored {
+            None => {
+                let spec = ClusterSpec {
+                    cloud_profile: RawExtension::from(cloud_profile.clone()),
+                    seed: Some(RawExtension::from(seed.clone())),
+                    shoot: RawExtension::from(shoot.clone()),
+                };
+                clusters.create(&Cluster { metadata: ObjectMeta::named("", name), spec }).await?
+            }
+            Some(stored) => {
+                let spec = cluster_patch(&stored.spec, &cloud_profile, &seed, &shoot);
+                if spec.is_empty() {
+                    return Ok(());
+                }
+                let mut patch = json!({ "metadata": { "resourceVersion": stored.metadata.resource_version } });
+                patch["spec"] = Value::Object(spec);
+                match clusters.patch(name, &Patch::Merge(patch)).await {
+                    // The local copy lagged behind.
+                    Err(error) if error.is_conflict() || error.is_not_found() => continue,
+                    result => result?,
+                }
+            }
+        };
+        Cluster::remember(&gardenlet.stores, &gardenlet.seed_cluster, &Arc::new(written));
         return Ok(());
-    };
-    // By hand, since all three are large, and mostly a few lines of one differ.
-    let ClusterSpec { cloud_profile: stored_profile, seed: stored_seed, shoot: stored_shoot } = &stored.spec;
+    }
+}
+
+/// What of a Cluster differs from these objects, as a merge patch of its specification. Made by hand, since all three are
+/// large, and mostly a few lines of one differ.
+fn cluster_patch(stored: &ClusterSpec, cloud_profile: &Value, seed: &Value, shoot: &Value) -> Map<String, Value> {
     let copies = [
-        ("cloudProfile", Some(stored_profile), cloud_profile),
-        ("seed", stored_seed.as_ref(), seed),
-        ("shoot", Some(stored_shoot), shoot),
+        ("cloudProfile", Some(&stored.cloud_profile), cloud_profile),
+        ("seed", stored.seed.as_ref(), seed),
+        ("shoot", Some(&stored.shoot), shoot),
     ];
     let mut spec = Map::new();
     for (field, stored, wanted) in copies {
         match (stored.map(RawExtension::value), wanted) {
-            (Some(stored), wanted) if stored == wanted => {}
+            (Some(stored), wanted) if stored == *wanted => {}
             (Some(Value::Object(stored)), Value::Object(wanted)) => {
-                spec.insert(field.to_owned(), Value::Object(merge_patch(&stored, &wanted)));
+                spec.insert(field.to_owned(), Value::Object(merge_patch(&stored, wanted)));
             }
             (_, wanted) => {
-                spec.insert(field.to_owned(), wanted);
+                spec.insert(field.to_owned(), wanted.clone());
             }
         }
     }
-    if !spec.is_empty() {
-        let mut patch = json!({ "metadata": { "resourceVersion": stored.metadata.resource_version } });
-        patch["spec"] = Value::Object(spec);
-        clusters.patch(name, &Patch::Merge(patch)).await?;
-    }
-    Ok(())
+    spec
 }
 
 #[cfg(test)]

@@ -7,8 +7,8 @@ use api::constants::finalizer;
 use api::machine::MachineClass;
 use controller::{Controller, Error, ObjectKey, Requeue};
 
-use super::super::ledger::Draft;
 use super::super::provider::Provider;
+use crate::ledger::Draft;
 
 pub(super) fn start(provider: &Arc<Provider>) {
     let mut controller = Controller::new("machine-class", &provider.context);

@@ -14,10 +14,10 @@ use domain::rollout::machine_set::{self, Counts};
 use domain::rollout::names::{self, template_hash};
 use domain::rollout::{Limits, node};
 
-use super::super::ledger::Draft;
 use super::super::provider::Provider;
 use super::machines::Individual;
 use super::nodes::Agents;
+use crate::ledger::Draft;
 
 /// The objects of one pass.
 pub(super) struct Family<'a> {

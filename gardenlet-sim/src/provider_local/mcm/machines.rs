@@ -14,10 +14,10 @@ use domain::rollout::machine::{self, Action, Operation, Phase, Step};
 use domain::rollout::machine_set::{DEFAULT_PRIORITY, Member};
 use domain::rollout::node;
 
-use super::super::ledger::Draft;
 use super::super::provider::Provider;
 use super::family::Family;
 use super::{nodes, tokens};
+use crate::ledger::Draft;
 
 /// One Machine of a family, with its Node.
 pub(super) struct Individual {

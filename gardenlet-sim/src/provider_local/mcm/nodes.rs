@@ -18,8 +18,8 @@ use domain::rollout::node::{self, Place, max_delay_seconds, reconciliation_delay
 use domain::rollout::wanted::ClassFacts;
 use domain::worker_pool::major_minor;
 
-use super::super::ledger::Draft;
 use super::family::Family;
+use crate::ledger::Draft;
 
 /// Node network of a shoot that leaves it to the infrastructure.
 const NODES_CIDR: &str = "10.250.0.0/16";

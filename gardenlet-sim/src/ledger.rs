@@ -5,13 +5,14 @@
 //! what it created a moment ago once more. The ledger remembers what was written until the store has caught up.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use apimachinery::Resource;
 use controller::{Api, Error, ObjectKey, Store};
 
 /// A store and what was written since.
-pub(super) struct Ledger<K> {
+pub(crate) struct Ledger<K> {
     store: Store<K>,
     written: Arc<Mutex<BTreeMap<ObjectKey, Written<K>>>>,
 }
@@ -28,9 +29,16 @@ impl<K> Clone for Ledger<K> {
     }
 }
 
+/// Without the objects: Secrets are among them.
+impl<K> fmt::Debug for Ledger<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ledger").finish_non_exhaustive()
+    }
+}
+
 impl<K: Resource> Ledger<K> {
     /// A ledger over a store. Nobody but the one who writes into it may create objects and take them away at once.
-    pub(super) fn new(store: Store<K>) -> Self {
+    pub(crate) fn new(store: Store<K>) -> Self {
         let written: Arc<Mutex<BTreeMap<ObjectKey, Written<K>>>> = Arc::default();
         let ledger = Self { store: store.clone(), written: written.clone() };
         store.subscribe(move |change| {
@@ -48,8 +56,13 @@ impl<K: Resource> Ledger<K> {
         ledger
     }
 
+    /// What the watch has told.
+    pub(crate) fn store(&self) -> &Store<K> {
+        &self.store
+    }
+
     /// An object, as it is after the last write.
-    pub(super) fn get(&self, key: &ObjectKey) -> Option<Arc<K>> {
+    pub(crate) fn get(&self, key: &ObjectKey) -> Option<Arc<K>> {
         let stored = self.store.get(key);
         match lock(&self.written).get(key) {
             None => stored,
@@ -58,7 +71,7 @@ impl<K: Resource> Ledger<K> {
     }
 
     /// The objects of one cluster and namespace, in key order.
-    pub(super) fn list_in(&self, cluster: &str, namespace: &str) -> Vec<Arc<K>> {
+    pub(crate) fn list_in(&self, cluster: &str, namespace: &str) -> Vec<Arc<K>> {
         let stored = self.store.list_in(cluster, namespace);
         let written = lock(&self.written);
         let mut entries = written
@@ -78,7 +91,7 @@ impl<K: Resource> Ledger<K> {
     }
 
     /// Creates an object and remembers it.
-    pub(super) async fn create(&self, api: &Api<K>, cluster: &str, object: &K) -> Result<Arc<K>, Error> {
+    pub(crate) async fn create(&self, api: &Api<K>, cluster: &str, object: &K) -> Result<Arc<K>, Error> {
         let created = Arc::new(api.create(object).await?);
         self.remember(cluster, &created);
         Ok(created)
@@ -87,7 +100,7 @@ impl<K: Resource> Ledger<K> {
     /// Writes what differs between `stored` and `new`, status last, and remembers the result.
     ///
     /// An object that is being deleted and loses its last finalizer is gone; its status is not written any more.
-    pub(super) async fn save(&self, api: &Api<K>, cluster: &str, stored: &Arc<K>, new: &K) -> Result<Arc<K>, Error> {
+    pub(crate) async fn save(&self, api: &Api<K>, cluster: &str, stored: &Arc<K>, new: &K) -> Result<Arc<K>, Error> {
         let written = api.update(stored, new).await?;
         let mut present = if is_same(&written, &**stored) { stored.clone() } else { Arc::new(written) };
         let metadata = new.metadata();
@@ -109,7 +122,7 @@ impl<K: Resource> Ledger<K> {
     }
 
     /// Deletes an object. One with finalizers stays and is read again; one without is gone.
-    pub(super) async fn delete(&self, api: &Api<K>, cluster: &str, object: &K) -> Result<Option<Arc<K>>, Error> {
+    pub(crate) async fn delete(&self, api: &Api<K>, cluster: &str, object: &K) -> Result<Option<Arc<K>>, Error> {
         api.delete_object(object, false, None).await?;
         if object.metadata().finalizers.is_empty() {
             self.forget(cluster, object);
@@ -124,7 +137,8 @@ impl<K: Resource> Ledger<K> {
         Ok(Some(left))
     }
 
-    fn remember(&self, cluster: &str, object: &Arc<K>) {
+    /// Takes over what a write was answered with.
+    pub(crate) fn remember(&self, cluster: &str, object: &Arc<K>) {
         let key = key(cluster, &**object);
         if self.store.get(&key).is_some_and(|stored| version(&stored) >= version(object)) {
             return;
@@ -171,35 +185,35 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// An object under change: what is stored, and what it is to become.
 #[derive(Debug)]
-pub(super) struct Draft<K> {
+pub(crate) struct Draft<K> {
     stored: Arc<K>,
     changed: Option<Box<K>>,
 }
 
 impl<K: Resource> Draft<K> {
     /// A draft of a stored object.
-    pub(super) fn new(stored: Arc<K>) -> Self {
+    pub(crate) fn new(stored: Arc<K>) -> Self {
         Self { stored, changed: None }
     }
 
     /// The object as it is to become.
-    pub(super) fn get(&self) -> &K {
+    pub(crate) fn get(&self) -> &K {
         self.changed.as_deref().unwrap_or(&self.stored)
     }
 
     /// The object, to change.
-    pub(super) fn edit(&mut self) -> &mut K {
+    pub(crate) fn edit(&mut self) -> &mut K {
         self.changed.get_or_insert_with(|| Box::new((*self.stored).clone()))
     }
 
     /// Takes over what is stored now; drops what was not saved.
-    pub(super) fn reset(&mut self, stored: Arc<K>) {
+    pub(crate) fn reset(&mut self, stored: Arc<K>) {
         self.stored = stored;
         self.changed = None;
     }
 
     /// Writes what was changed.
-    pub(super) async fn save(&mut self, ledger: &Ledger<K>, api: &Api<K>, cluster: &str) -> Result<(), Error> {
+    pub(crate) async fn save(&mut self, ledger: &Ledger<K>, api: &Api<K>, cluster: &str) -> Result<(), Error> {
         if let Some(changed) = self.changed.take() {
             self.stored = ledger.save(api, cluster, &self.stored, &changed).await?;
         }
