@@ -97,7 +97,7 @@ impl View {
         let (mut parts, body) = response.into_parts();
         parts.extensions.remove::<Decoded>();
         if watch && parts.status.is_success() {
-            let body = body.map_frame(move |frame| frame.map_data(|line| self.frame(&line)));
+            let body = body.map_frame(move |frame| frame.map_data(|lines| self.frames(&lines)));
             return Response::from_parts(parts, body.boxed_unsync());
         }
         let Ok(body) = body.collect().await else {
@@ -114,11 +114,15 @@ impl View {
         }
     }
 
-    fn frame(&self, line: &Bytes) -> Bytes {
-        let Ok(mut tree) = serde_json::from_slice::<Value>(line) else { return line.clone() };
+    fn frames(&self, lines: &Bytes) -> Bytes {
+        lines.split_inclusive(|byte| *byte == b'\n').flat_map(|line| self.frame(line)).collect()
+    }
+
+    fn frame(&self, line: &[u8]) -> Vec<u8> {
+        let Ok(mut tree) = serde_json::from_slice::<Value>(line) else { return line.to_vec() };
         self.show(&mut tree["object"]);
         // The type comes first, as everywhere: barriers are recognized by how a line begins.
-        format!("{{\"type\":{},\"object\":{}}}\n", tree["type"], tree["object"]).into()
+        format!("{{\"type\":{},\"object\":{}}}\n", tree["type"], tree["object"]).into_bytes()
     }
 
     /// Renames whatever a server answers with.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use apimachinery::field::{FieldError, Path};
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use chrono::TimeDelta;
 use clock::{Clock, Sleep, TimerClass};
 use eventlog::Revision;
@@ -30,6 +30,8 @@ use crate::storage::{Store, StoreError, WatchStart};
 const BOOKMARKS: TimeDelta = TimeDelta::seconds(60);
 /// How long before its end a watch sends a last bookmark.
 const LAST_BOOKMARK: TimeDelta = TimeDelta::seconds(2);
+/// Bytes from which on no more frames are put together.
+const BATCH: usize = 64 << 10;
 
 impl Scope {
     pub(super) async fn watch(self) -> Result<Response> {
@@ -159,6 +161,19 @@ impl Stream {
         }
     }
 
+    /// A frame of the body: a frame of the watch and, if more wait, those too, so that a connection that is behind is
+    /// written to once and not for each.
+    fn with_what_waits(&mut self, first: Bytes) -> Bytes {
+        let Some(second) = self.watcher.waiting() else { return first };
+        let mut body = BytesMut::from(&first[..]);
+        let mut next = Some(second);
+        while let Some(item) = next {
+            body.extend_from_slice(&self.frame(&item));
+            next = if body.len() < BATCH { self.watcher.waiting() } else { None };
+        }
+        body.freeze()
+    }
+
     /// Passes wall time: bookmarks that are due, and the end, which comes behind what is queued.
     fn tick(&mut self, cx: &mut Context<'_>) {
         if let Some(sleep) = &mut self.last_bookmark
@@ -220,7 +235,10 @@ impl http_body::Body for Stream {
             }
             this.tick(cx);
             match this.watcher.poll(cx) {
-                Poll::Ready(Some(item)) => return Poll::Ready(Some(Ok(Frame::data(this.frame(&item))))),
+                Poll::Ready(Some(item)) => {
+                    let first = this.frame(&item);
+                    return Poll::Ready(Some(Ok(Frame::data(this.with_what_waits(first)))));
+                }
                 Poll::Ready(None) => return Poll::Ready(None),
                 Poll::Pending if this.read_on(cx) => {}
                 Poll::Pending => return Poll::Pending,

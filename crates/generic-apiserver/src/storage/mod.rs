@@ -48,6 +48,8 @@ pub(crate) struct Collection {
     ring: VecDeque<Arc<Event>>,
     /// What the objects of the ring take, in bytes.
     ring_bytes: usize,
+    /// How many changes at the ring's end may have frames.
+    framed: usize,
     /// Revision of the last change that is not in the ring any more: watches start there or later.
     floor: Revision,
     watchers: Vec<Arc<Watcher>>,
@@ -121,6 +123,7 @@ impl Store {
                 map: Map::new_sync(),
                 ring: VecDeque::new(),
                 ring_bytes: 0,
+                framed: 0,
                 floor: Revision(0),
                 watchers: Vec::new(),
             })
@@ -408,7 +411,7 @@ impl Store {
         for collection in &mut state.collections {
             collection.map = Map::new_sync();
             collection.ring.clear();
-            collection.ring_bytes = 0;
+            (collection.ring_bytes, collection.framed) = (0, 0);
             collection.floor = revision;
             for watcher in std::mem::take(&mut collection.watchers) {
                 watcher.cut();
@@ -444,7 +447,22 @@ impl Collection {
             self.ring_bytes -= oldest.size();
             self.floor = oldest.revision;
         }
+        self.framed += 1;
+        self.forget_frames();
         told_others
+    }
+
+    /// Forgets the frames of changes that wait in no watcher's queue any more; the newest may still be asked for.
+    fn forget_frames(&mut self) {
+        self.framed = self.framed.min(self.ring.len());
+        while self.framed > 1 {
+            let oldest = &self.ring[self.ring.len() - self.framed];
+            if Arc::strong_count(oldest) > 1 {
+                return;
+            }
+            oldest.forget_frames();
+            self.framed -= 1;
+        }
     }
 }
 

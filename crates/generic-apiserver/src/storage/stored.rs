@@ -219,21 +219,20 @@ pub(crate) struct Event {
     pub(crate) new: Option<Arc<Stored>>,
     /// The last state at the revision of this change: what a `DELETED` frame shows.
     gone: OnceLock<Arc<Stored>>,
-    frame: OnceLock<Bytes>,
-    annotated_frame: OnceLock<Bytes>,
+    frames: Mutex<Frames>,
+}
+
+/// Frames of an event's own type, once somebody was sent them.
+#[derive(Default)]
+struct Frames {
+    plain: Option<Bytes>,
+    /// With the annotation that names the cluster.
+    annotated: Option<Bytes>,
 }
 
 impl Event {
     pub(crate) fn new(revision: Revision, path: Arc<str>, old: Option<Arc<Stored>>, new: Option<Arc<Stored>>) -> Self {
-        Self {
-            revision,
-            path,
-            old,
-            new,
-            gone: OnceLock::new(),
-            frame: OnceLock::new(),
-            annotated_frame: OnceLock::new(),
-        }
+        Self { revision, path, old, new, gone: OnceLock::new(), frames: Mutex::default() }
     }
 
     /// For a deletion whose entry tells the last state.
@@ -269,14 +268,21 @@ impl Event {
         })
     }
 
-    /// The frame of a watch in plain JSON, with its line feed; made once for the event's own type.
+    /// The frame of a watch in plain JSON, with its line feed; made once for the event's own type, and kept for others
+    /// until [`Event::forget_frames`].
     pub(crate) fn frame(&self, type_: EventType, annotation: Option<&str>) -> Bytes {
         let make = || frame(type_, self.shown(type_), annotation);
         if type_ != self.own_type() {
             return make();
         }
-        let shared = if annotation.is_some() { &self.annotated_frame } else { &self.frame };
-        shared.get_or_init(make).clone()
+        let mut frames = lock(&self.frames);
+        let shared = if annotation.is_some() { &mut frames.annotated } else { &mut frames.plain };
+        shared.get_or_insert_with(make).clone()
+    }
+
+    /// Everybody who watches was sent it: a frame says what the object's bytes say, and can be made again.
+    pub(crate) fn forget_frames(&self) {
+        *lock(&self.frames) = Frames::default();
     }
 }
 

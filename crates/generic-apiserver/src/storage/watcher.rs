@@ -203,6 +203,11 @@ impl Watcher {
         }
     }
 
+    /// The next item, if one waits.
+    pub(crate) fn waiting(&self) -> Option<Item> {
+        lock(&self.queue).items.pop_front()
+    }
+
     /// The next item; `None` at the end of the stream.
     pub(crate) fn poll(&self, cx: &mut Context<'_>) -> Poll<Option<Item>> {
         let mut queue = lock(&self.queue);

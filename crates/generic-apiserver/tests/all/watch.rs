@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 use crate::support::{World, gadgets, widgets};
 
 const WIDGETS: &str = "/clusters/a/apis/example.com/v1/namespaces/n/widgets";
+const WATCHED: &str = "/clusters/a/apis/example.com/v1/namespaces/n/widgets?watch=1";
 const GADGETS: &str = "/clusters/a/apis/custom.example.com/v1alpha1/namespaces/n/gadgets";
 
 /// Frames that are there now; whether the stream has ended.
@@ -29,7 +30,8 @@ fn drain(body: &mut Body) -> (Vec<Value>, bool) {
             Poll::Ready(Some(frame)) => {
                 let data = frame.expect("a frame").into_data().expect("data");
                 assert_eq!(data.last(), Some(&b'\n'));
-                frames.push(serde_json::from_slice(&data).expect("JSON"));
+                let lines = data.split_inclusive(|byte| *byte == b'\n');
+                frames.extend(lines.map(|line| serde_json::from_slice::<Value>(line).expect("JSON")));
             }
             Poll::Ready(None) => return (frames, true),
             Poll::Pending => return (frames, false),
@@ -95,6 +97,28 @@ async fn a_watch_starts_with_the_state_and_its_end() {
     };
     assert_eq!(version(&frames[2]), version(&frames[1]) + 1);
     assert_eq!(frames[2]["object"]["spec"], json!({"size": 2, "color": "grey"}));
+}
+
+/// Two who watch: one reads at once, one when much is waiting, which is then one piece of the body. The frames of changes
+/// that the first has read are made again for the second, and say the same.
+#[tokio::test]
+async fn what_waits_is_sent_together() {
+    let world = World::new().await;
+    let (mut prompt, mut late) = (world.watch(WATCHED).await, world.watch(WATCHED).await);
+    let mut read = Vec::new();
+    for number in 0..100 {
+        world.create(WIDGETS, &format!("w{number:03}"), json!({})).await;
+        read.extend(drain(&mut prompt).0);
+    }
+    let mut cx = Context::from_waker(Waker::noop());
+    let Poll::Ready(Some(Ok(piece))) = Pin::new(&mut late).poll_frame(&mut cx) else { panic!("nothing waits") };
+    let piece = piece.into_data().expect("data");
+    let lines: Vec<Value> = piece
+        .split_inclusive(|byte| *byte == b'\n')
+        .map(|line| serde_json::from_slice(line).expect("a line is a frame"))
+        .collect();
+    assert_eq!(lines, read);
+    assert!(Pin::new(&mut late).poll_frame(&mut cx).is_pending());
 }
 
 #[tokio::test]
@@ -393,17 +417,20 @@ async fn a_watch_from_long_ago_is_told_everything_at_its_own_pace() {
 
     let mut validator = WatchValidator::after(start, &[]);
     let mut watch = world.participant_watch(&path(start)).await;
-    let mut count = 0;
+    let (mut count, mut others) = (0, 500);
     while count < CHANGES + 10 {
-        let frame = match Pin::new(&mut watch).poll_frame(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(Some(frame)) => frame.expect("a frame").into_data().expect("data"),
+        let piece = match Pin::new(&mut watch).poll_frame(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(Some(piece)) => piece.expect("a piece").into_data().expect("data"),
             Poll::Ready(None) => panic!("it ended after {count}"),
             Poll::Pending => continue,
         };
-        validator.push(&frame).unwrap_or_else(|violation| panic!("{violation}"));
-        count += 1;
-        if count % 1_700 == 500 {
+        for frame in piece.split_inclusive(|byte| *byte == b'\n') {
+            validator.push(frame).unwrap_or_else(|violation| panic!("{violation}"));
+            count += 1;
+        }
+        if count >= others {
             // Others go on meanwhile, and no barrier passes who still has so much to read.
+            others += 1_700;
             write(&world.server, "PATCH", &format!("{GADGETS}/g"), &json!({"spec": {"count": count}})).await;
             let (_, vouched) = world.server.barrier(count, 0).await.expect("the log is open");
             assert_eq!(vouched == Vouched::default(), count < CHANGES - 1_500, "at {count}");
