@@ -32,6 +32,7 @@
 //! - [`seed_checks`] conditions of a Seed that follow from its extensions and backup buckets.
 //! - [`seed_lifecycle`] Seeds and Shoots whose gardenlet does not show that it lives.
 //! - [`skew`] which versions of Gardener may run beside each other, and what a release knows.
+//! - [`upgrade`] the order in which a landscape gets to another version of Gardener, and what that changes.
 //! - [`validation`] static validation per kind.
 //! - [`versions`] semantic versions, expiry, selections.
 //! - [`warnings`] what the API server says beside its answer.
@@ -63,6 +64,7 @@ pub mod rotation;
 pub mod seed_checks;
 pub mod seed_lifecycle;
 pub mod skew;
+pub mod upgrade;
 pub mod validation;
 pub mod versions;
 pub mod warnings;

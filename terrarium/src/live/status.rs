@@ -11,13 +11,13 @@ use api::kubernetes::coordination::Lease;
 use api::kubernetes::core::{ContainerStateTerminated, Pod};
 use api::machine::MachineDeployment;
 use apimachinery::meta::ObjectMeta;
-use chrono::SecondsFormat;
+use chrono::{DateTime, SecondsFormat, Utc};
 use clap::{Args, ValueEnum};
 use controller::{Api, ListOptions};
 use domain::profile::Profile;
-use domain::skew::releases::{kubernetes_minors, supports_kubernetes};
+use domain::skew::notes::{self, ShootVersions};
 use domain::skew::start_up::violation_text;
-use domain::skew::{GardenerVersion, violations};
+use domain::skew::{Component, GardenerVersion, Landscape, violations};
 use futures::StreamExt;
 use futures::stream;
 use host::kubelet::HEALTHY;
@@ -35,8 +35,6 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::spelling;
 
-/// How many clusters are named in a warning.
-const NAMED: usize = 3;
 /// Kinds whose objects are counted in the text.
 const COUNTED: usize = 6;
 /// Requests that are under way at once.
@@ -113,7 +111,11 @@ struct Found {
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
     let directory = arguments.which.directory()?;
     let client = Client::of(&directory)?;
-    let (clock, found) = block_on(async { Ok((client.clock().await?, look(&client, arguments.rollouts).await?)) })?;
+    let (clock, found) = block_on(async {
+        let clock = client.clock().await?;
+        let found = look(&client, arguments.rollouts, clock.now).await?;
+        Ok((clock, found))
+    })?;
     let bytes = bytes_in(&directory.join("log"));
     if arguments.output != Form::Text {
         let mut object = up::object(&client, &clock);
@@ -161,7 +163,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     found.warnings.iter().try_for_each(|warning| output.line(&format!("warning {warning}")))
 }
 
-async fn look(client: &Client, with_rollouts: bool) -> Result<Found, Failure> {
+async fn look(client: &Client, with_rollouts: bool, now: DateTime<Utc>) -> Result<Found, Failure> {
     let context = client.context();
     let pods = Api::<Pod>::all(&context, "*").list(&ListOptions::labelled("app=gardener")).await;
     let (pods, _) = pods.map_err(|error| Failure::Failed(error.to_string()))?;
@@ -171,8 +173,10 @@ async fn look(client: &Client, with_rollouts: bool) -> Result<Found, Failure> {
     let leases = Api::<Lease>::namespaced(&context, GARDEN_CLUSTER, namespace::INSTANCES);
     let leases = leases.list(&ListOptions::default()).await;
     let (leases, _) = leases.map_err(|error| Failure::Failed(error.to_string()))?;
-    let mut warnings = skew(&leases, bootstrap::profile(&client.facts)?);
-    warnings.extend(dropped_versions(&client.facts.gardener_version, &shoots));
+    let landscape = registry::landscape(leases.iter().map(|lease| &lease.metadata), "");
+    let profile = bootstrap::profile(&client.facts)?;
+    let mut warnings = skew(&landscape, profile);
+    warnings.extend(unwise(&landscape, &client.facts.gardener_version, &shoots, profile, now));
     Ok(Found {
         processes: pods.iter().map(process).collect(),
         rollouts: if with_rollouts { rollouts(&context).await? } else { Vec::new() },
@@ -278,34 +282,41 @@ fn counted(objects: &BTreeMap<String, u64>) -> String {
 }
 
 /// Rules about versions that those who run violate.
-fn skew(leases: &[Lease], profile: Profile) -> Vec<String> {
-    let landscape = registry::landscape(leases.iter().map(|lease| &lease.metadata), "");
-    let found = violations(&landscape, profile);
-    found.iter().map(|violation| format!("{}: {}", violation.rule, violation_text(violation, profile))).collect()
+fn skew(landscape: &Landscape, profile: Profile) -> Vec<String> {
+    let found = violations(landscape, profile);
+    let text = |violation| violation_text(landscape, violation, profile);
+    found.iter().map(|violation| format!("{}: {}", violation.rule, text(violation))).collect()
 }
 
-/// `W3 KubernetesVersionDropped`: Shoots on a Kubernetes version that the emulated Gardener does not support. They go on
-/// in profile `documents`, and fail in profile `upstream`.
-fn dropped_versions(gardener: &str, shoots: &[Shoot]) -> Option<String> {
-    let gardener = GardenerVersion::parse(gardener)?;
-    let is_outside = |shoot: &&Shoot| !supports_kubernetes(&gardener, &shoot.spec.kubernetes.version);
-    let outside: Vec<&Shoot> = shoots.iter().filter(is_outside).collect();
-    if outside.is_empty() {
-        return None;
+/// What is legal and unwise: notes W1 to W6, as far as they are about what runs. W3 is about the version that is emulated:
+/// Shoots outside of its list go on in profile `documents`, and fail in profile `upstream`.
+fn unwise(
+    landscape: &Landscape,
+    gardener: &str,
+    shoots: &[Shoot],
+    profile: Profile,
+    now: DateTime<Utc>,
+) -> Vec<String> {
+    let shoots: Vec<ShootVersions> = shoots.iter().map(versions_of).collect();
+    let apiservers = landscape.instances.iter().filter(|instance| instance.component == Component::Apiserver);
+    let newest = apiservers.filter_map(|instance| GardenerVersion::parse(&instance.version)).max();
+    let clusters: Vec<(String, String)> =
+        shoots.iter().map(|shoot| (shoot.name.clone(), shoot.kubernetes.clone())).collect();
+    let dropped = GardenerVersion::parse(gardener).and_then(|it| notes::kubernetes_dropped(&it, &clusters));
+    let laggards = newest.map(|newest| notes::laggards(landscape, &newest, profile)).unwrap_or_default();
+    let found = notes::shoots_not_reconciled(landscape, &shoots).into_iter().chain(dropped).chain(laggards);
+    found.chain(notes::out_of_maintenance(landscape, now)).map(|note| note.to_string()).collect()
+}
+
+/// What notes need to know of a Shoot.
+pub(crate) fn versions_of(shoot: &Shoot) -> ShootVersions {
+    let seed = shoot.status.seed_name.as_ref().or(shoot.spec.seed_name.as_ref());
+    ShootVersions {
+        name: format!("{}/{}", shoot.metadata.namespace, shoot.metadata.name),
+        seed: seed.cloned(),
+        gardener: shoot.status.gardener.version.clone(),
+        kubernetes: shoot.spec.kubernetes.version.clone(),
     }
-    let (oldest, newest) = kubernetes_minors(&gardener);
-    let name = |shoot: &&Shoot| {
-        let meta = &shoot.metadata;
-        format!("{}/{} ({})", meta.namespace, meta.name, shoot.spec.kubernetes.version)
-    };
-    let mut names: Vec<String> = outside.iter().take(NAMED).map(name).collect();
-    if outside.len() > NAMED {
-        names.push(format!("and {} more", outside.len() - NAMED));
-    }
-    Some(format!(
-        "W3 KubernetesVersionDropped: Gardener v{gardener} supports Kubernetes 1.{oldest} to 1.{newest}; outside of it: {}",
-        names.join(", ")
-    ))
 }
 
 #[cfg(test)]
@@ -320,20 +331,32 @@ mod tests {
         assert_eq!(counted(&many), "36 objects: 8 h, 7 g, 6 f, 5 e, 4 d, 3 c, 3 others");
     }
 
-    #[test]
-    fn who_is_out_of_skew_is_named() {
-        let now = "2023-07-27T20:00:00Z".parse().expect("an instant");
-        let lease = |component, version| {
+    const NOW: &str = "2023-07-27T20:00:00Z";
+
+    fn landscape(all: &[(&str, &str)]) -> Landscape {
+        let now = NOW.parse().expect("an instant");
+        let lease = |(component, version): &(&str, &str)| {
             registry::Registered { cluster: "runtime", pod: component, component, version, address: "" }.lease(now)
         };
-        let fits = [lease("gardener-apiserver", "v1.120.0"), lease("gardener-scheduler", "v1.119.2")];
+        let leases: Vec<Lease> = all.iter().map(lease).collect();
+        registry::landscape(leases.iter().map(|lease| &lease.metadata), "")
+    }
+
+    #[test]
+    fn who_is_out_of_skew_is_named() {
+        let fits = landscape(&[("gardener-apiserver", "v1.120.0"), ("gardener-scheduler", "v1.119.2")]);
         assert_eq!(skew(&fits, Profile::Documents), Vec::<String>::new());
-        let newer = [lease("gardener-apiserver", "v1.120.0"), lease("gardener-scheduler", "v1.121.0")];
+        let newer = landscape(&[("gardener-apiserver", "v1.120.0"), ("gardener-scheduler", "v1.121.0")]);
         assert_eq!(
             skew(&newer, Profile::Documents),
             ["C1: gardener-scheduler version must not be newer than gardener-apiserver version (gardener-apiserver \
               version: 1.120.0, gardener-scheduler version: 1.121.0)"]
         );
+    }
+
+    /// Notes that a landscape of v1.120.0 shows, some time, with some Shoots.
+    fn noted(all: &[(&str, &str)], now: &str, shoots: &[Shoot]) -> Vec<String> {
+        unwise(&landscape(all), "v1.120.0", shoots, Profile::Documents, now.parse().expect("an instant"))
     }
 
     #[test]
@@ -345,14 +368,33 @@ mod tests {
             shoot.spec.kubernetes.version = version.to_owned();
             shoot
         };
-        assert_eq!(dropped_versions("v1.120.0", &[shoot("a", "1.27.1"), shoot("b", "1.32.9")]), None);
+        assert_eq!(noted(&[], NOW, &[shoot("a", "1.27.1"), shoot("b", "1.32.9")]), Vec::<String>::new());
         let some = ["a", "b", "c", "d", "e"].map(|name| shoot(name, "1.26.4"));
         assert_eq!(
-            dropped_versions("v1.120.0", &some).as_deref(),
-            Some(
-                "W3 KubernetesVersionDropped: Gardener v1.120.0 supports Kubernetes 1.27 to 1.32; outside of it: \
-                 garden-demo/a (1.26.4), garden-demo/b (1.26.4), garden-demo/c (1.26.4), and 2 more"
-            )
+            noted(&[], NOW, &some),
+            ["W3 KubernetesVersionDropped: Gardener v1.120.0 supports Kubernetes 1.27 to 1.32; outside of it: \
+              garden-demo/a (1.26.4), garden-demo/b (1.26.4), garden-demo/c (1.26.4), and 2 more"]
+        );
+    }
+
+    #[test]
+    fn what_the_next_upgrade_waits_for_is_told() {
+        let mut shoot = Shoot::default();
+        shoot.metadata.namespace = "garden-demo".to_owned();
+        shoot.metadata.name = "a".to_owned();
+        shoot.spec.kubernetes.version = "1.31.1".to_owned();
+        shoot.spec.seed_name = Some("local".to_owned());
+        shoot.status.gardener.version = "v1.119.0".to_owned();
+        let all = [("gardener-apiserver", "v1.120.0"), ("gardener-scheduler", "v1.119.2")];
+        assert_eq!(
+            noted(&all, "2025-07-01T00:00:00Z", &[shoot]),
+            [
+                "W1 ShootsNotReconciled: 1 Shoot is not reconciled by the running gardenlet, for which the next minor \
+                 should wait: garden-demo/a (v1.119.0, gardenlet 1.120.0)",
+                "W5 LaggardBlocksNext: gardener-scheduler 1.119.2 would be too old (C2) for gardener-apiserver 1.121",
+                "W6 OutOfMaintenance: 1.119 gets no fixes any more, since 1.122 was released on 2025-06-27: \
+                 gardener-scheduler",
+            ]
         );
     }
 }

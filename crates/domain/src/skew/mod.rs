@@ -2,9 +2,10 @@
 //! Which versions of Gardener's components may run beside each other.
 //!
 //! A [`Landscape`] is the versions that run; [`violations`] judges it as it is, [`transition::check`] judges one step,
-//! [`start_up`] what a component that starts is told, [`releases`] what a release of Gardener knows: Kubernetes versions
-//! and its own feature gates. Nothing here knows a process, an address or a Lease, and nobody is refused for what was
-//! wrong before: a landscape that is out of skew can be healed step by step.
+//! [`start_up`] what a component that starts is told, [`allowed`] who may run beside some gardener-apiservers,
+//! [`high_water`] remembers what ran, [`notes`] says what is legal and still unwise, [`releases`] what a release of Gardener
+//! knows: Kubernetes versions, its own feature gates, its date. Nothing here knows a process, an address or a Lease, and
+//! nobody is refused for what was wrong before: a landscape that is out of skew can be healed step by step.
 //!
 //! ```text
 //! newest gardener-apiserver   ─ A1 ─  oldest gardener-apiserver       one minor
@@ -18,6 +19,9 @@
 //!
 //! Source: docs/deployment/version_skew_policy.md @ v1.80.0 and v1.120.0.
 
+pub mod allowed;
+pub mod high_water;
+pub mod notes;
 pub mod releases;
 pub mod start_up;
 pub mod transition;
@@ -54,6 +58,11 @@ impl GardenerVersion {
     /// Major and minor, by which distance is counted.
     pub const fn minor(&self) -> (u64, u64) {
         (self.major, self.minor)
+    }
+
+    /// A release.
+    pub fn release(major: u64, minor: u64, patch: u64) -> Self {
+        Self { major, minor, patch, text: format!("{major}.{minor}.{patch}") }
     }
 
     /// All three numbers, by which downgrades are told.
@@ -165,8 +174,13 @@ impl Component {
         }
     }
 
+    /// The component with a name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|component| component.name() == name)
+    }
+
     /// Whether it is one of those that rules C1 and C2 are about.
-    const fn is_control_plane(self) -> bool {
+    pub(crate) const fn is_control_plane(self) -> bool {
         matches!(self, Self::ControllerManager | Self::Scheduler | Self::AdmissionController)
     }
 }
@@ -214,6 +228,8 @@ pub struct Landscape {
     pub garden: Option<String>,
     /// What ran before.
     pub high_water_marks: Vec<HighWaterMark>,
+    /// Whether an administrator lets components go back to older versions, for an exercise: T1 and O3a refuse nothing.
+    pub allows_downgrades: bool,
 }
 
 impl Landscape {
@@ -221,6 +237,18 @@ impl Landscape {
     fn versions(&self, component: Component) -> impl Iterator<Item = GardenerVersion> {
         let own = self.instances.iter().filter(move |instance| instance.component == component);
         own.filter_map(|instance| GardenerVersion::parse(&instance.version))
+    }
+
+    /// Whether a rule counts here.
+    const fn heeds(&self, rule: Rule) -> bool {
+        !(self.allows_downgrades && matches!(rule, Rule::T1 | Rule::O3a))
+    }
+
+    /// What ran before where an instance runs.
+    fn marks_of(&self, instance: &Instance) -> impl Iterator<Item = &HighWaterMark> {
+        self.high_water_marks.iter().filter(|mark| {
+            mark.component == instance.component && mark.owner.as_ref().is_none_or(|owner| *owner == instance.owner)
+        })
     }
 }
 
@@ -298,9 +326,15 @@ pub fn violations(landscape: &Landscape, profile: Profile) -> Vec<Violation> {
     if !unparsable.is_empty() {
         return unparsable;
     }
+    // Each version is read once: a landscape may have thousands of instances.
+    let read: Vec<(&Instance, GardenerVersion)> = landscape
+        .instances
+        .iter()
+        .filter_map(|instance| Some((instance, GardenerVersion::parse(&instance.version)?)))
+        .collect();
     let extremes = |component| {
-        let versions: Vec<GardenerVersion> = landscape.versions(component).collect();
-        Some((versions.iter().min()?.clone(), versions.iter().max()?.clone()))
+        let own = || read.iter().filter(|(instance, _)| instance.component == component).map(|(_, version)| version);
+        Some((own().min()?.clone(), own().max()?.clone()))
     };
     let apiservers = extremes(Component::Apiserver);
     let mut found = Vec::new();
@@ -313,14 +347,13 @@ pub fn violations(landscape: &Landscape, profile: Profile) -> Vec<Violation> {
 
     if let Some((oldest, newest)) = &apiservers {
         add(Rule::A1, None, Distance::between(newest, oldest).above(1), &[oldest, newest]);
-        for instance in &landscape.instances {
-            let Some(version) = GardenerVersion::parse(&instance.version) else { continue };
-            let (newer, older) = (Distance::between(&version, oldest), Distance::between(newest, &version));
+        for (instance, version) in &read {
+            let (newer, older) = (Distance::between(version, oldest), Distance::between(newest, version));
             if instance.component.is_control_plane() {
                 add(Rule::C1, Some(instance), newer.above(0), &[oldest]);
                 add(Rule::C2, Some(instance), older.above(1), &[newest]);
             } else if instance.component == Component::Gardenlet {
-                let by_patch = (profile.gardenlet_newness_counts_patches() && version > *oldest).then_some(newer);
+                let by_patch = (profile.gardenlet_newness_counts_patches() && version > oldest).then_some(newer);
                 add(Rule::G1, Some(instance), newer.above(0).or(by_patch), &[oldest]);
                 add(Rule::G2, Some(instance), older.above(profile.gardenlet_minors_behind()), &[newest]);
             }
@@ -333,18 +366,20 @@ pub fn violations(landscape: &Landscape, profile: Profile) -> Vec<Violation> {
         add(Rule::O2, None, Distance::between(&newest, &oldest).above(1), &[&oldest, &newest]);
     }
     if let Some((oldest, _)) = extremes(Component::Gardenlet) {
-        for instance in landscape.instances.iter().filter(|instance| instance.component == Component::Extension) {
-            let Some(version) = GardenerVersion::parse(&instance.version) else { continue };
-            add(Rule::E1, Some(instance), Distance::between(&version, &oldest).above(0), &[&oldest]);
+        for (instance, version) in read.iter().filter(|(instance, _)| instance.component == Component::Extension) {
+            add(Rule::E1, Some(instance), Distance::between(version, &oldest).above(0), &[&oldest]);
         }
     }
     found.sort_by_key(|violation| violation.rule);
     found
 }
 
+/// Who the offender is if it is the Garden's version that does not parse: its operator wrote it.
+const GARDEN: &str = "Garden";
+
 /// Versions that do not parse, the Garden's included.
 fn unparsable(landscape: &Landscape) -> Vec<Violation> {
-    let garden = landscape.garden.as_ref().map(|version| Instance::owned(Component::Operator, "Garden", version));
+    let garden = landscape.garden.as_ref().map(|version| Instance::owned(Component::Operator, GARDEN, version));
     let instances = landscape.instances.iter().cloned().chain(garden);
     instances
         .filter(|instance| GardenerVersion::parse(&instance.version).is_none())

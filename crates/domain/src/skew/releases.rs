@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a release of Gardener knows: Kubernetes versions and its own feature gates.
+//! What a release of Gardener knows: Kubernetes versions and its own feature gates; and when it was released.
 //!
-//! Source: pkg/utils/validation/kubernetesversion/version.go and pkg/features at v1.106.0 to v1.149.0.
+//! Source: pkg/utils/validation/kubernetesversion/version.go and pkg/features at v1.106.0 to v1.149.0; dates of the tags.
+
+use chrono::{DateTime, NaiveDate, Utc};
 
 use super::GardenerVersion;
 use crate::profile::Profile;
@@ -53,6 +55,35 @@ pub fn judge_cluster(rules: Profile, gardener: &GardenerVersion, kubernetes: &st
     Ok(Some(format!(
         "Kubernetes {kubernetes} is outside of 1.{oldest} to 1.{newest}, which Gardener v{gardener} supports"
     )))
+}
+
+/// Minors of 1.x whose first release has a known date, and that date.
+const RELEASED: [(u64, &str); 12] = [
+    (110, "2024-12-11"),
+    (113, "2025-02-24"),
+    (114, "2025-03-07"),
+    (120, "2025-05-30"),
+    (122, "2025-06-27"),
+    (127, "2025-09-05"),
+    (132, "2025-11-13"),
+    (133, "2025-11-28"),
+    (136, "2026-02-14"),
+    (141, "2026-04-24"),
+    (142, "2026-05-08"),
+    (145, "2026-06-19"),
+];
+
+/// How many minors get fixes, the newest one included.
+///
+/// Source: docs/deployment/version_skew_policy.md.
+pub const MAINTAINED_MINORS: u64 = 3;
+
+/// The newest minor of 1.x that is known to be released at an instant, and on which day it was; `None` before the first
+/// one whose date is known.
+pub fn newest_release(now: DateTime<Utc>) -> Option<(u64, NaiveDate)> {
+    let today = now.date_naive();
+    let dated = RELEASED.iter().rev().filter_map(|(minor, date)| Some((*minor, date.parse::<NaiveDate>().ok()?)));
+    dated.into_iter().find(|(_, date)| *date <= today)
 }
 
 /// What a release makes of a feature gate of its own.
@@ -117,6 +148,32 @@ fn has_gone(gardener: &GardenerVersion, name: &str) -> bool {
     let line = include_str!("gates.txt").lines().find(|line| line.split(' ').next() == Some(name));
     let removed = line.and_then(|line| line.split_whitespace().nth(5)?.parse::<u64>().ok());
     removed.is_some_and(|minor| gardener.minor() >= (1, minor))
+}
+
+/// What becomes of a feature gate in a release.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum GateEvent {
+    /// It comes, and is off.
+    Comes,
+    /// It is on where nothing is said.
+    TurnsOn,
+    /// It is on and cannot be turned off.
+    IsLocked,
+    /// It is no gate any more: what it guarded happens.
+    Goes,
+}
+
+/// What becomes of feature gates in minor `1.minor`: name, components ([`Gate::components`]), event; by name.
+pub fn gate_events(minor: u64) -> Vec<(&'static str, &'static str, GateEvent)> {
+    let lines = include_str!("gates.txt").lines().filter(|line| !line.starts_with('#'));
+    let events = lines.filter_map(|line| {
+        let mut words = line.split_whitespace();
+        let (name, components) = (words.next()?, words.next()?);
+        let all = [GateEvent::Comes, GateEvent::TurnsOn, GateEvent::IsLocked, GateEvent::Goes];
+        let event = words.zip(all).find(|(word, _)| word.parse() == Ok(minor)).map(|(_, event)| event)?;
+        Some((name, components, event))
+    });
+    events.collect()
 }
 
 /// Names of the feature gates that a component knows in some release; see [`Gate::components`].
@@ -212,6 +269,28 @@ mod tests {
             assert_eq!(gate_is_on(&version(gardener), "NewWorkerPoolHash", set), expected, "{gardener} {set:?}");
         }
         assert!(!gate_is_on(&version("v1.120.0"), "Nonsense", Some(true)));
+    }
+
+    #[test]
+    fn the_newest_release_is_that_of_the_day() {
+        let at = |day: &str| {
+            let instant = format!("{day}T12:00:00Z").parse().expect("an instant");
+            newest_release(instant).map(|(minor, date)| format!("{minor} {date}"))
+        };
+        assert_eq!(at("2023-07-27"), None);
+        assert_eq!(at("2025-05-29").as_deref(), Some("114 2025-03-07"));
+        assert_eq!(at("2025-05-30").as_deref(), Some("120 2025-05-30"));
+        assert_eq!(at("2030-01-01").as_deref(), Some("145 2026-06-19"));
+    }
+
+    #[test]
+    fn releases_tell_what_becomes_of_gates() {
+        use GateEvent::{Comes, Goes, IsLocked, TurnsOn};
+        assert_eq!(gate_events(126), [("NewWorkerPoolHash", "gardenlet", TurnsOn)]);
+        assert_eq!(gate_events(141), [("NewWorkerPoolHash", "gardenlet", IsLocked)]);
+        assert_eq!(gate_events(143), [("NewWorkerPoolHash", "gardenlet", Goes)]);
+        assert_eq!(gate_events(118), [("CloudProfileCapabilities", "apiserver", Comes)]);
+        assert_eq!(gate_events(150), []);
     }
 
     #[test]

@@ -12,7 +12,7 @@
 //! @ v1.127.0.
 
 use super::transition::{Step, against_garden, against_previous, below_high_water_mark, check};
-use super::{Component, GardenerVersion, Instance, Landscape, Rule, Violation, violations};
+use super::{Component, GARDEN, GardenerVersion, Instance, Landscape, Rule, Violation, violations};
 use crate::profile::Profile;
 use crate::versions::{self, ParseError, Version};
 
@@ -88,11 +88,14 @@ pub fn decide(landscape: &Landscape, candidate: &Candidate, profile: Profile) ->
         return Decision::Waits;
     }
     if let Some(previous) = candidate.previous.as_deref().and_then(GardenerVersion::parse) {
-        if let Some(rule) = against_previous(component, &version, &previous, profile) {
+        let rule = against_previous(component, &version, &previous, profile);
+        if let Some(rule) = rule.filter(|rule| landscape.heeds(*rule)) {
             return refuse(rule, &[previous]);
         }
     } else if let Some(mark) = below_high_water_mark(landscape, instance, &version) {
         return refuse(Rule::T1, &[mark]);
+    } else if let Some(mark) = skips_since_mark(landscape, instance, &version, profile) {
+        return refuse(Rule::T2, &[mark]);
     }
     let found = match component {
         // What is wrong without this instance is not its fault.
@@ -114,6 +117,21 @@ pub fn decide(landscape: &Landscape, candidate: &Candidate, profile: Profile) ->
     }
 }
 
+/// The mark from which a component that starts skips a minor. An instance of gardener-apiserver may always join others:
+/// rule A1 says how far from them.
+fn skips_since_mark(
+    landscape: &Landscape,
+    instance: &Instance,
+    version: &GardenerVersion,
+    profile: Profile,
+) -> Option<GardenerVersion> {
+    if instance.component == Component::Apiserver {
+        return None;
+    }
+    let mark = landscape.marks_of(instance).filter_map(|mark| GardenerVersion::parse(&mark.version)).max()?;
+    (against_previous(instance.component, version, &mark, profile) == Some(Rule::T2)).then_some(mark)
+}
+
 /// The first of some rules that the instance itself violates once it runs.
 fn violated(landscape: &Landscape, instance: &Instance, rules: &[Rule], profile: Profile) -> Option<Violation> {
     // What does not parse elsewhere hides nothing here: somebody else is told about it.
@@ -133,7 +151,9 @@ fn decide_operator(
     profile: Profile,
 ) -> Decision {
     let instance = &candidate.instance;
-    if let Err(error) = operator(landscape.garden.as_deref(), &instance.version) {
+    if let Err(error) = operator(landscape.garden.as_deref(), &instance.version)
+        && landscape.heeds(error.rule())
+    {
         let against = landscape.garden.iter().cloned().collect();
         return Decision::Refused(Refused { rule: error.rule(), text: error.to_string(), against });
     }
@@ -168,18 +188,23 @@ fn decide_operator(
 
 fn extension_refused(landscape: &Landscape, instance: &Instance, violation: &Violation) -> Decision {
     let oldest = violation.against.first();
+    let text = extension_text(landscape, instance, oldest);
+    let against: Vec<String> = oldest.iter().map(ToString::to_string).collect();
+    Decision::Refused(Refused { rule: Rule::E1, text, against })
+}
+
+/// Rule E1 in words: `oldest` is the version of the gardenlet that decides.
+fn extension_text(landscape: &Landscape, instance: &Instance, oldest: Option<&GardenerVersion>) -> String {
     let seed = landscape.instances.iter().find(|known| {
         known.component == Component::Gardenlet && GardenerVersion::parse(&known.version).as_ref() == oldest
     });
-    let against: Vec<String> = oldest.iter().map(ToString::to_string).collect();
-    let text = format!(
+    format!(
         "extension {:?} depends on extensions library {}, which is newer than gardenlet {} on seed {:?}",
         instance.owner,
         instance.version.trim_start_matches('v'),
-        against.concat(),
+        oldest.map(ToString::to_string).unwrap_or_default(),
         seed.map(|seed| seed.owner.as_str()).unwrap_or_default()
-    );
-    Decision::Refused(Refused { rule: Rule::E1, text, against })
+    )
 }
 
 /// Where the policy is explained, as the operator's texts say.
@@ -235,14 +260,20 @@ fn refused(
     Refused { rule, text, against: shown }
 }
 
-/// A rule that a landscape violates, in the words of a component that would not start for it.
-pub fn violation_text(violation: &Violation, profile: Profile) -> String {
+/// A rule that a landscape violates, or that a step in it would, in the words of a component that would not start for it.
+pub fn violation_text(landscape: &Landscape, violation: &Violation, profile: Profile) -> String {
     let nobody = Instance::new(Component::Apiserver, "");
     let offender = violation.offender.as_ref().unwrap_or(&nobody);
+    if violation.rule == Rule::E1 {
+        return extension_text(landscape, offender, violation.against.first());
+    }
     let version = GardenerVersion::parse(&offender.version).or_else(|| violation.against.last().cloned());
     let Some(version) = version else {
-        let (name, raw) = (offender.component.name(), &offender.version);
-        return format!("failed parsing version of {name} {raw:?}: {}", ParseError::Invalid);
+        let (name, raw, error) = (offender.component.name(), &offender.version, ParseError::Invalid);
+        return match offender.owner.as_str() {
+            GARDEN => OperatorError::ParseOld { raw: raw.clone(), error }.to_string(),
+            _ => format!("failed parsing version of {name} {raw:?}: {error}"),
+        };
     };
     refused(violation.rule, offender, &version, &violation.against, profile).text
 }
@@ -411,6 +442,7 @@ pub fn gardenlet(gardener_info: Option<&str>, own: &str) -> Result<(), Gardenlet
 
 #[cfg(test)]
 mod tests {
+    use super::super::HighWaterMark;
     use super::*;
 
     /// Short names of who runs, who starts, the version before it; what it is told in profile `documents`.
@@ -453,7 +485,8 @@ api 1.37.0 gcm odd                 | sch 1.37.0 | -      => starts
             let instances = all.iter().map(|(name, version)| instance(name, version)).collect();
             let landscape = Landscape { instances, ..Landscape::default() };
             let found = violations(&landscape, Profile::Documents);
-            found.iter().map(|it| format!("{} {}", it.rule, violation_text(it, Profile::Documents))).collect()
+            let text = |it| violation_text(&landscape, it, Profile::Documents);
+            found.iter().map(|it| format!("{} {}", it.rule, text(it))).collect()
         };
         assert_eq!(texts(&[("api", "v1.120.0"), ("let", "v1.119.3")]), Vec::<String>::new());
         assert_eq!(
@@ -469,6 +502,48 @@ api 1.37.0 gcm odd                 | sch 1.37.0 | -      => starts
             texts(&[("gcm", "latest"), ("api", "v1.120.0")]),
             ["V0 failed parsing version of gardener-controller-manager \"latest\": Invalid Semantic Version"]
         );
+        assert_eq!(
+            texts(&[("let", "1.37.0"), ("let", "1.36.2"), ("ext", "v1.37.0")]),
+            [
+                "E1 extension \"ext\" depends on extensions library 1.37.0, which is newer than gardenlet 1.36.2 on seed \
+              \"let\""
+            ]
+        );
+    }
+
+    /// What ran before, who starts, what it is told; once more where downgrades are allowed.
+    #[test]
+    fn who_starts_again_is_compared_with_what_ran_before() {
+        for (mark, owner, starts, expected, where_allowed) in [
+            ("1.38.0", None, ("gcm", "1.37.9"), "T1", "-"),
+            ("1.36.2", None, ("gcm", "1.38.0"), "T2", "T2"),
+            ("1.37.2", None, ("gcm", "1.38.0"), "-", "-"),
+            ("1.37.2", Some("let"), ("let", "1.37.1"), "T1", "-"),
+            ("1.37.2", Some("other"), ("let", "1.37.1"), "-", "-"),
+            ("1.36.2", None, ("api", "1.38.0"), "-", "-"),
+        ] {
+            let (name, version) = starts;
+            let candidate = instance(name, version);
+            let mark = HighWaterMark {
+                component: candidate.component,
+                owner: owner.map(str::to_owned),
+                version: mark.to_owned(),
+            };
+            for (allows_downgrades, expected) in [(false, expected), (true, where_allowed)] {
+                let landscape = Landscape {
+                    instances: vec![instance("api", "1.38.0")],
+                    high_water_marks: vec![mark.clone()],
+                    allows_downgrades,
+                    garden: None,
+                };
+                let candidate = Candidate { instance: candidate.clone(), previous: None, looks_ahead: false };
+                let rule = match decide(&landscape, &candidate, Profile::Documents) {
+                    Decision::Refused(refused) => refused.rule.to_string(),
+                    _ => "-".to_owned(),
+                };
+                assert_eq!(rule, expected, "{version} after {mark:?}, downgrades allowed: {allows_downgrades}");
+            }
+        }
     }
 
     #[test]

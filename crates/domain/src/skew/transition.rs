@@ -31,11 +31,39 @@ pub struct Refusal {
 ///
 /// Order: a version that does not parse, then downgrade and skipped minor (for an operator of a Garden: what the Garden
 /// says), then the rules about the landscape as it is after the step. What was violated as badly before refuses nothing,
-/// and neither does a removal or a plain restart.
+/// and neither does a removal or a plain restart. Where downgrades are allowed, T1 and O3a refuse nothing.
 ///
 /// # Errors
 /// When the step is refused.
 pub fn check(landscape: &Landscape, step: &Step, profile: Profile) -> Result<Landscape, Refusal> {
+    let (after, new) = judge(landscape, step, profile)?;
+    if new.is_empty() { Ok(after) } else { Err(Refusal { violations: new }) }
+}
+
+/// As [`check`], for somebody who mends a landscape: the instance that is replaced may still violate a rule which the one
+/// in its place violates as badly.
+///
+/// [`check`] takes an offender of another version for another offender, so it refuses a gardenlet that is three minors too
+/// old to come one minor nearer; two at once would be a skipped minor. From a legal landscape both say the same.
+///
+/// # Errors
+/// When the step is refused.
+pub fn check_on_the_way_back(landscape: &Landscape, step: &Step, profile: Profile) -> Result<Landscape, Refusal> {
+    let (after, mut new) = judge(landscape, step, profile)?;
+    if let (Step::Replace { from, to }, false) = (step, new.is_empty()) {
+        let replaced = Instance { version: to.clone(), ..from.clone() };
+        let before = violations(landscape, profile);
+        let was_as_bad = |violation: &Violation| {
+            let same = |known: &&Violation| known.rule == violation.rule && known.offender.as_ref() == Some(from);
+            before.iter().find(same).is_some_and(|known| known.severity >= violation.severity)
+        };
+        new.retain(|violation| violation.offender.as_ref() != Some(&replaced) || !was_as_bad(violation));
+    }
+    if new.is_empty() { Ok(after) } else { Err(Refusal { violations: new }) }
+}
+
+/// The landscape after a step, and the violations that are new in it.
+fn judge(landscape: &Landscape, step: &Step, profile: Profile) -> Result<(Landscape, Vec<Violation>), Refusal> {
     let mut after = landscape.clone();
     let alone = |rule, offender: &Instance, against: Option<&GardenerVersion>| {
         let offender = Some(offender.clone());
@@ -45,14 +73,14 @@ pub fn check(landscape: &Landscape, step: &Step, profile: Profile) -> Result<Lan
     match step {
         Step::Remove(instance) => {
             remove(&mut after, instance);
-            return Ok(after);
+            return Ok((after, Vec::new()));
         }
         Step::Add(instance) => {
             let Some(version) = GardenerVersion::parse(&instance.version) else {
                 return alone(Rule::V0, instance, None);
             };
             if let Some(garden) = operated(landscape, instance.component) {
-                if let Some(rule) = against_garden(&version, &garden) {
+                if let Some(rule) = against_garden(&version, &garden).filter(|rule| landscape.heeds(*rule)) {
                     return alone(rule, instance, Some(&garden));
                 }
             } else if let Some(mark) = below_high_water_mark(landscape, instance, &version) {
@@ -65,13 +93,13 @@ pub fn check(landscape: &Landscape, step: &Step, profile: Profile) -> Result<Lan
             let Some(version) = GardenerVersion::parse(to) else { return alone(Rule::V0, &instance, None) };
             if let Some(old) = GardenerVersion::parse(&from.version) {
                 if version == old {
-                    return Ok(after);
+                    return Ok((after, Vec::new()));
                 }
                 let (rule, against) = match operated(landscape, from.component) {
                     Some(garden) => (against_garden(&version, &garden), garden),
                     None => (against_previous(from.component, &version, &old, profile), old),
                 };
-                if let Some(rule) = rule {
+                if let Some(rule) = rule.filter(|rule| landscape.heeds(*rule)) {
                     return alone(rule, &instance, Some(&against));
                 }
             }
@@ -83,9 +111,8 @@ pub fn check(landscape: &Landscape, step: &Step, profile: Profile) -> Result<Lan
     let was_as_bad = |violation: &Violation| {
         before.iter().any(|known| known.is_about_the_same(violation) && known.severity >= violation.severity)
     };
-    let new: Vec<Violation> =
-        violations(&after, profile).into_iter().filter(|violation| !was_as_bad(violation)).collect();
-    if new.is_empty() { Ok(after) } else { Err(Refusal { violations: new }) }
+    let new = violations(&after, profile).into_iter().filter(|violation| !was_as_bad(violation)).collect();
+    Ok((after, new))
 }
 
 fn remove(landscape: &mut Landscape, instance: &Instance) {
@@ -100,7 +127,7 @@ fn operated(landscape: &Landscape, component: Component) -> Option<GardenerVersi
 }
 
 /// What an operator is refused for by the version that last operated the Garden.
-pub(super) fn against_garden(version: &GardenerVersion, garden: &GardenerVersion) -> Option<Rule> {
+pub(crate) fn against_garden(version: &GardenerVersion, garden: &GardenerVersion) -> Option<Rule> {
     if version < garden {
         return Some(Rule::O3a);
     }
@@ -133,10 +160,11 @@ pub(super) fn below_high_water_mark(
     instance: &Instance,
     version: &GardenerVersion,
 ) -> Option<GardenerVersion> {
-    let marks = landscape.high_water_marks.iter().filter(|mark| {
-        mark.component == instance.component && mark.owner.as_ref().is_none_or(|owner| *owner == instance.owner)
-    });
-    marks
+    if !landscape.heeds(Rule::T1) {
+        return None;
+    }
+    landscape
+        .marks_of(instance)
         .filter_map(|mark| {
             let highest = GardenerVersion::parse(&mark.version)?;
             let runs_as_old = landscape.instances.iter().any(|known| {

@@ -4,5 +4,6 @@
 mod odd_values;
 mod properties;
 mod rollout;
+mod skew;
 mod vectors;
 mod world;

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Whether a given order of steps is legal.
+
+use std::collections::BTreeMap;
+
+use crate::profile::Profile;
+use crate::skew::transition::{self, Refusal, Step, against_garden};
+use crate::skew::{Component, GardenerVersion, Instance, Landscape};
+
+/// One instance is replaced by one of another version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replacement {
+    /// The instance that ends.
+    pub from: Instance,
+    /// The version of the one that takes its place.
+    pub to: String,
+}
+
+/// The first step of an order that is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Illegal {
+    /// Its place in the order, from 0.
+    pub index: usize,
+    /// Why.
+    pub refusal: Refusal,
+    /// The landscape before it, each version of a component once.
+    pub before: Landscape,
+}
+
+/// The version that the Garden says once operators of some versions run: the newest that may start against it. The version
+/// is written at the beginning of a reconcile, so a step may count on it.
+pub(super) fn stamped<'a>(
+    garden: GardenerVersion,
+    operators: impl DoubleEndedIterator<Item = &'a GardenerVersion>,
+) -> GardenerVersion {
+    let newest = operators.rev().find(|version| against_garden(version, &garden).is_none()).cloned();
+    newest.unwrap_or(garden)
+}
+
+/// Instances counted by what rules look at.
+struct Tally {
+    /// How many, and one of them.
+    counts: BTreeMap<(Component, String, String), (usize, Instance)>,
+    garden: Option<GardenerVersion>,
+    allows_downgrades: bool,
+}
+
+impl Tally {
+    fn of(landscape: &Landscape) -> Self {
+        let mut tally = Self {
+            counts: BTreeMap::new(),
+            garden: landscape.garden.as_deref().and_then(GardenerVersion::parse),
+            allows_downgrades: landscape.allows_downgrades,
+        };
+        landscape.instances.iter().for_each(|instance| tally.add(instance.clone()));
+        tally
+    }
+
+    /// Rules tell extensions apart by name; gardenlets of different seeds are alike.
+    fn key(instance: &Instance) -> (Component, String, String) {
+        let is_extension = instance.component == Component::Extension;
+        let owner = if is_extension { instance.owner.clone() } else { String::new() };
+        (instance.component, owner, instance.version.clone())
+    }
+
+    fn add(&mut self, instance: Instance) {
+        self.counts.entry(Self::key(&instance)).or_insert_with(|| (0, instance)).0 += 1;
+    }
+
+    fn remove(&mut self, instance: &Instance) {
+        let key = Self::key(instance);
+        if let Some((count, _)) = self.counts.get_mut(&key) {
+            *count -= 1;
+            if *count == 0 {
+                self.counts.remove(&key);
+            }
+        }
+    }
+
+    /// The Garden, once the operators that run have reconciled it.
+    fn stamp(&mut self) {
+        let operators = self.counts.keys().filter(|(component, ..)| *component == Component::Operator);
+        let mut versions: Vec<GardenerVersion> =
+            operators.filter_map(|(_, _, version)| GardenerVersion::parse(version)).collect();
+        versions.sort();
+        self.garden = self.garden.take().map(|garden| stamped(garden, versions.iter()));
+    }
+
+    /// Every version of a component once, and who moves beside others of the same version.
+    fn landscape(&self, moving: &Instance) -> Landscape {
+        let key_of_moving = Self::key(moving);
+        let mut instances = Vec::with_capacity(self.counts.len() + 1);
+        for (key, (count, instance)) in &self.counts {
+            if *key == key_of_moving {
+                instances.push(moving.clone());
+            }
+            if *key != key_of_moving || *count > 1 {
+                instances.push(instance.clone());
+            }
+        }
+        Landscape {
+            instances,
+            garden: self.garden.as_ref().map(ToString::to_string),
+            high_water_marks: Vec::new(),
+            allows_downgrades: self.allows_downgrades,
+        }
+    }
+}
+
+/// Replaces instances of a landscape one after the other, each judged as it is then
+/// ([`transition::check_on_the_way_back`]). Between two steps the operators that
+/// run reconcile the Garden, if it has been reconciled before.
+///
+/// # Errors
+/// The first step that is refused.
+pub fn check(landscape: &Landscape, steps: &[Replacement], profile: Profile) -> Result<(), Illegal> {
+    let mut tally = Tally::of(landscape);
+    for (index, Replacement { from, to }) in steps.iter().enumerate() {
+        tally.stamp();
+        let before = tally.landscape(from);
+        let step = Step::Replace { from: from.clone(), to: to.clone() };
+        if let Err(refusal) = transition::check_on_the_way_back(&before, &step, profile) {
+            return Err(Illegal { index, refusal, before });
+        }
+        tally.remove(from);
+        tally.add(Instance { version: to.clone(), ..from.clone() });
+    }
+    Ok(())
+}

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+
+use super::*;
+use crate::skew::Instance;
+
+const API: Component = Component::Apiserver;
+const GCM: Component = Component::ControllerManager;
+const SCH: Component = Component::Scheduler;
+const ADM: Component = Component::AdmissionController;
+const LET: Component = Component::Gardenlet;
+const OP: Component = Component::Operator;
+const EXT: Component = Component::Extension;
+
+fn version(text: &str) -> GardenerVersion {
+    GardenerVersion::parse(text).expect("a version of Gardener")
+}
+
+fn landscape(all: &[(Component, &str, &str)], garden: Option<&str>) -> Landscape {
+    let instances = all.iter().map(|(component, owner, version)| Instance::owned(*component, owner, version)).collect();
+    Landscape { instances, garden: garden.map(str::to_owned), ..Landscape::default() }
+}
+
+fn replacements(landscape: &Landscape, plan: &Plan) -> Vec<Replacement> {
+    let mut instances = landscape.instances.clone();
+    let replace = |step: &Step| {
+        let from = instances[step.index].clone();
+        step.to.to_string().clone_into(&mut instances[step.index].version);
+        Replacement { from, to: step.to.to_string() }
+    };
+    plan.steps.iter().map(replace).collect()
+}
+
+/// The steps of a plan in short, once it is seen to be legal.
+#[track_caller]
+fn steps(landscape: &Landscape, to: &str, profile: Profile) -> String {
+    let plan = match plan(landscape, &version(to), profile) {
+        Ok(plan) => plan,
+        Err(error) => return error.to_string(),
+    };
+    assert_eq!(check(landscape, &replacements(landscape, &plan), profile), Ok(()), "the plan is legal");
+    let short = |step: &Step| {
+        let name = step.component.name().trim_start_matches("gardener-");
+        let owner = if step.owner.is_empty() { String::new() } else { format!(" {}", step.owner) };
+        format!("{name}{owner} {}", step.to)
+    };
+    let mut words: Vec<String> = plan.steps.iter().map(short).collect();
+    if plan.steps_back > 0 {
+        words.insert(plan.steps_back, "|".to_owned());
+    }
+    words.join(", ")
+}
+
+/// docs/deployment/version_skew_policy.md, from 1.37 to 1.38, with each of the components that it names.
+#[test]
+fn the_documents_order_is_kept() {
+    let start = landscape(
+        &[
+            (API, "", "1.37.2"),
+            (API, "", "1.37.2"),
+            (GCM, "", "1.37.2"),
+            (SCH, "", "1.37.2"),
+            (ADM, "", "1.37.2"),
+            (LET, "a", "1.37.2"),
+            (LET, "b", "1.36.9"),
+            (OP, "", "1.37.2"),
+            (EXT, "local", "1.36.0"),
+        ],
+        Some("1.37.2"),
+    );
+    assert_eq!(
+        steps(&start, "1.38.0", Profile::Documents),
+        "gardenlet b 1.37.2, operator 1.38.0, apiserver 1.38.0, apiserver 1.38.0, admission-controller 1.38.0, \
+         controller-manager 1.38.0, scheduler 1.38.0, gardenlet a 1.38.0, gardenlet b 1.38.0, extension local 1.38.0"
+    );
+    assert_eq!(
+        steps(&start, "1.38.0", Profile::Upstream),
+        "operator 1.38.0, apiserver 1.38.0, apiserver 1.38.0, admission-controller 1.38.0, controller-manager 1.38.0, \
+         scheduler 1.38.0, gardenlet b 1.38.0, gardenlet a 1.38.0, extension local 1.38.0",
+        "gardenlet b may skip a minor there"
+    );
+    assert_eq!(steps(&start, "1.37.2", Profile::Documents), "gardenlet b 1.37.2, extension local 1.37.2");
+}
+
+#[test]
+fn over_several_minors_gardenlets_go_as_seldom_as_they_may() {
+    let start = landscape(&[(API, "", "1.37.0"), (GCM, "", "1.36.3"), (LET, "a", "1.37.0")], None);
+    assert_eq!(
+        steps(&start, "1.39.4", Profile::Documents),
+        "controller-manager 1.37.0, apiserver 1.38.0, controller-manager 1.38.0, gardenlet a 1.38.0, apiserver 1.39.4, \
+         controller-manager 1.39.4, gardenlet a 1.39.4"
+    );
+    assert_eq!(
+        steps(&start, "1.39.4", Profile::Upstream),
+        "controller-manager 1.37.0, apiserver 1.38.0, controller-manager 1.38.0, apiserver 1.39.4, \
+         controller-manager 1.39.4, gardenlet a 1.39.4"
+    );
+}
+
+/// What leads back to a legal landscape stands before the bar.
+#[test]
+fn the_way_back_to_a_legal_landscape_comes_first() {
+    for (start, expected) in [
+        // A1: the oldest gardener-apiserver is raised.
+        (
+            landscape(&[(API, "", "1.36.0"), (API, "", "1.38.0"), (LET, "a", "1.36.0")], None),
+            "apiserver 1.37.0, gardenlet a 1.37.0, |, apiserver 1.38.0, gardenlet a 1.38.0",
+        ),
+        // C1: a component that came too early waits for gardener-apiserver, which waits for gardenlet.
+        (
+            landscape(&[(API, "", "1.37.0"), (GCM, "", "1.38.0"), (LET, "a", "1.36.0")], None),
+            "gardenlet a 1.37.0, apiserver 1.38.0, |, gardenlet a 1.38.0",
+        ),
+        // C2, G2: who was left behind goes minor by minor.
+        (
+            landscape(&[(API, "", "1.38.0"), (GCM, "", "1.36.0"), (LET, "a", "1.35.0")], None),
+            "controller-manager 1.37.0, gardenlet a 1.36.0, gardenlet a 1.37.0, |, controller-manager 1.38.0, gardenlet \
+             a 1.38.0",
+        ),
+        // E1: gardenlets go to where the extension is.
+        (landscape(&[(API, "", "1.38.0"), (LET, "a", "1.37.0"), (EXT, "e", "1.38.0")], None), "gardenlet a 1.38.0, |"),
+        // O2: gardener-apiserver follows its operator.
+        (
+            landscape(&[(API, "", "1.36.0"), (OP, "", "1.38.0")], Some("1.38.0")),
+            "apiserver 1.37.0, |, apiserver 1.38.0",
+        ),
+        // O1: the other operator is raised, to the Garden's version at once.
+        (landscape(&[(OP, "", "1.35.0"), (OP, "", "1.38.0")], Some("1.38.0")), "operator 1.38.0, |"),
+        (landscape(&[(OP, "", "1.36.0"), (OP, "", "1.38.0")], None), "operator 1.37.0, |, operator 1.38.0"),
+    ] {
+        assert_eq!(steps(&start, "1.38.0", Profile::Documents), expected, "{start:?}");
+    }
+}
+
+#[test]
+fn a_mixed_landscape_in_the_middle_of_an_upgrade_goes_on() {
+    let start = landscape(
+        &[(OP, "", "1.38.0"), (API, "", "1.37.2"), (API, "", "1.38.0"), (GCM, "", "1.37.2"), (LET, "a", "1.37.0-dev")],
+        Some("v1.37.2"),
+    );
+    assert_eq!(
+        steps(&start, "1.39.0", Profile::Documents),
+        "apiserver 1.38.0, controller-manager 1.38.0, gardenlet a 1.38.0, operator 1.39.0, apiserver 1.39.0, apiserver \
+         1.39.0, controller-manager 1.39.0, gardenlet a 1.39.0",
+        "the operator that runs has written its version into the Garden by then"
+    );
+    assert_eq!(steps(&landscape(&[], None), "1.39.0", Profile::Documents), "");
+}
+
+#[test]
+fn versions_in_between_are_those_that_are_seen() {
+    let start = landscape(&[(API, "", "1.37.1"), (API, "", "1.38.2"), (SCH, "", "1.37.1"), (LET, "a", "1.37.4")], None);
+    assert_eq!(
+        steps(&start, "1.38.5", Profile::Documents),
+        "apiserver 1.38.5, apiserver 1.38.5, scheduler 1.38.5, gardenlet a 1.38.5"
+    );
+    assert_eq!(
+        steps(&start, "1.39.0", Profile::Documents),
+        "apiserver 1.38.2, scheduler 1.38.2, gardenlet a 1.38.2, apiserver 1.39.0, apiserver 1.39.0, scheduler 1.39.0, \
+         gardenlet a 1.39.0"
+    );
+}
+
+#[test]
+fn what_cannot_be_planned_is_said() {
+    let one = |component, version| landscape(&[(component, "x", version)], None);
+    for (start, to, expected) in [
+        (
+            one(LET, "1.39.0"),
+            "1.38.0",
+            "gardenlet of seed x is at 1.39.0 already, above 1.38.0, and downgrades are not supported (T1)",
+        ),
+        (
+            one(GCM, "0.39.0"),
+            "1.38.0",
+            "gardener-controller-manager is at 0.39.0: no rule allows a step from there to another major version, such as 1.38.0",
+        ),
+        (
+            one(API, "latest"),
+            "1.38.0",
+            "failed parsing version of gardener-apiserver \"latest\": Invalid Semantic Version",
+        ),
+        (
+            one(API, "1.37.0"),
+            "1.18446744073709551615",
+            "1.18446744073709551615 is 18446744073709551578 minors ahead: plans end at 1000",
+        ),
+        (
+            landscape(&[(API, "", "1.38.0"), (OP, "", "1.37.0")], Some("1.40.0")),
+            "1.40.0",
+            "no legal order leads on: gardener-operator cannot go from 1.37.0 to 1.40.0: O2: gardener-operator and \
+             gardener-apiserver instances must be within one minor version (oldest: 1.38.0, newest: 1.40.0)",
+        ),
+        (
+            landscape(&[(OP, "", "1.37.0")], Some("1.38.1")),
+            "1.38.0",
+            "the Garden is at 1.38.1 already, above 1.38.0, and downgrades are not supported (T1)",
+        ),
+        // An extension bounds nobody.
+        (
+            landscape(&[(EXT, "a", "0.9.0"), (EXT, "b", "1.39.0"), (EXT, "c", "1.30.0")], None),
+            "1.38.0",
+            "extension c 1.38.0",
+        ),
+    ] {
+        assert_eq!(steps(&start, to, Profile::Documents), expected);
+    }
+}
+
+#[test]
+fn steps_say_what_must_hold_before_them() {
+    let start = landscape(
+        &[
+            (OP, "", "1.37.0"),
+            (API, "", "1.37.0"),
+            (API, "", "1.37.0"),
+            (SCH, "", "1.37.0"),
+            (LET, "a", "1.37.0"),
+            (EXT, "e", "1.37.0"),
+        ],
+        Some("1.37.0"),
+    );
+    let plan = plan(&start, &version("1.38.0"), Profile::Documents).expect("a plan");
+    let waits: Vec<Vec<String>> = plan
+        .steps
+        .iter()
+        .map(|step| step.waits_for.iter().map(|text| text.split(": ").next().unwrap_or_default().to_owned()).collect())
+        .collect();
+    assert_eq!(
+        waits,
+        [
+            vec![
+                "every gardener-apiserver is at 1.37 or newer (O2)",
+                "gardener-scheduler is at 1.37 or newer (C2)",
+                "every gardenlet is at 1.37 or newer (G2)",
+                "gardener-operator 1.37.0 has reconciled the Garden (O3b)",
+                "recommended",
+            ],
+            vec![
+                "every gardener-apiserver is at 1.37 or 1.38 (A1)",
+                "gardener-scheduler is at 1.37 or newer (C2)",
+                "every gardenlet is at 1.37 or newer (G2)",
+                "gardener-operator, which rolls it out, is at 1.38",
+            ],
+            vec![
+                "every gardener-apiserver is at 1.37 or 1.38 (A1)",
+                "gardener-scheduler is at 1.37 or newer (C2)",
+                "every gardenlet is at 1.37 or newer (G2)",
+                "gardener-operator, which rolls it out, is at 1.38",
+                "the instance before it is ready",
+            ],
+            vec!["every gardener-apiserver is at 1.38 or newer (C1)"],
+            vec!["every gardener-apiserver is at 1.38 or newer (G1)"],
+            vec!["every gardenlet is at 1.38 or newer (E1)"],
+        ]
+    );
+}
+
+#[test]
+fn the_first_illegal_step_is_found() {
+    let start =
+        landscape(&[(API, "", "1.37.0"), (API, "", "1.37.0"), (GCM, "", "1.37.0"), (OP, "", "1.37.0")], Some("1.37.0"));
+    let step =
+        |component, from: &str, to: &str| Replacement { from: Instance::new(component, from), to: to.to_owned() };
+    let first = |steps: &[Replacement]| {
+        check(&start, steps, Profile::Documents).err().map(|illegal| {
+            let violation = &illegal.refusal.violations[0];
+            let text = violation_text(&illegal.before, violation, Profile::Documents);
+            (illegal.index, format!("{} {text}", violation.rule))
+        })
+    };
+    assert_eq!(first(&[]), None);
+    assert_eq!(
+        first(&[step(OP, "1.37.0", "1.38.0"), step(API, "1.37.0", "1.38.0"), step(API, "1.37.0", "1.38.0")]),
+        None
+    );
+    assert_eq!(
+        first(&[step(API, "1.37.0", "1.38.0"), step(GCM, "1.37.0", "1.38.0")]),
+        Some((
+            1,
+            "C1 gardener-controller-manager version must not be newer than gardener-apiserver version \
+             (gardener-apiserver version: 1.37.0, gardener-controller-manager version: 1.38.0)"
+                .to_owned()
+        ))
+    );
+    let (index, text) = first(&[step(OP, "1.37.0", "1.38.0"), step(OP, "1.38.0", "1.37.0")]).expect("a downgrade");
+    assert_eq!(index, 1);
+    assert!(text.starts_with("O3a downgrading Gardener is not supported (old version was 1.38.0"), "{text}");
+}
+
+/// 30,000 steps: what is planned for all gardenlets of a version is planned once.
+#[test]
+fn a_thousand_seeds_and_thirty_minors_are_planned() {
+    let mut all = vec![(OP, String::new()), (API, String::new()), (API, String::new()), (GCM, String::new())];
+    all.extend((0..1000).map(|seed| (LET, format!("seed-{seed}"))));
+    let instances = all.iter().map(|(component, owner)| Instance::owned(*component, owner, "1.119.3")).collect();
+    let start = Landscape { instances, garden: Some("v1.119.3".to_owned()), ..Landscape::default() };
+    let plan = plan(&start, &version("1.149.0"), Profile::Documents).expect("a plan");
+    assert_eq!(plan.steps.len(), 30 * all.len());
+    assert_eq!(check(&start, &replacements(&start, &plan), Profile::Documents), Ok(()));
+}
