@@ -70,6 +70,8 @@ impl Configuration {
 pub(crate) const NEW_WORKER_POOL_HASH: &str = "NewWorkerPoolHash";
 /// Node agents are authorized by a webhook of gardener-resource-manager.
 pub(crate) const NODE_AGENT_AUTHORIZER: &str = "NodeAgentAuthorizer";
+/// Logs and metrics of a control plane go through a collector of its own.
+pub(crate) const OPEN_TELEMETRY_COLLECTOR: &str = "OpenTelemetryCollector";
 
 #[cfg(test)]
 mod tests {

@@ -106,8 +106,8 @@ pub(crate) struct Facts {
     pub(crate) etcd_key_completing: bool,
     /// The list of encrypted resources differs from what is encrypted.
     pub(crate) encryption_changed: bool,
-    /// The API server is published by DNS record.
-    pub(crate) dns_used: bool,
+    /// No DNS record publishes the API server, but an extension object.
+    pub(crate) exposure: bool,
     /// `spec.provider.workersSettings.sshAccess.enabled`.
     pub(crate) ssh_access: bool,
     /// kube-proxy is wanted.
@@ -253,7 +253,7 @@ mod tests {
     fn ordinary() -> Facts {
         Facts {
             node_agent_authorizer: true,
-            dns_used: true,
+            exposure: false,
             ssh_access: true,
             kube_proxy: true,
             kube_controller_manager: true,

@@ -22,6 +22,8 @@ use apimachinery::Resource;
 use chrono::TimeDelta;
 use clock::TimerClass;
 use controller::{Api, Change, Controller, ListOptions, ObjectKey, Recorder, Store};
+use domain::skew::GardenerVersion;
+use domain::upgrade::changes::has_component;
 use process::{Context, watch};
 
 use super::Options;
@@ -51,6 +53,16 @@ pub(crate) struct Gardenlet {
 }
 
 impl Gardenlet {
+    /// Its own version; `None` if it is none of Gardener's.
+    pub(crate) fn version(&self) -> Option<GardenerVersion> {
+        GardenerVersion::parse(&self.identity.version)
+    }
+
+    /// Whether its version deploys something that came or went with a release.
+    pub(crate) fn has_component(&self, what: &str) -> bool {
+        self.version().is_none_or(|version| has_component(what, &version))
+    }
+
     /// Objects of the garden; `namespace` empty for all.
     pub(crate) fn garden<K: Resource>(&self, namespace: &str) -> Api<K> {
         scoped(&self.context, GARDEN, namespace)

@@ -100,9 +100,12 @@ const fn image(since: u64, what: &'static str, tag: &'static str) -> ComponentCh
     row(since, Kind::Image, what, tag, Scope::All)
 }
 
+/// The extension object that publishes the API server of a Shoot without a DNS record.
+pub const EXPOSURE: &str = "ControlPlane of purpose exposure";
+
 /// Every change with a known release, by minor.
 const COMPONENTS: &[ComponentChange] = &[
-    row(121, Kind::Removed, "ControlPlane of purpose exposure", "and its two tasks of the flow", Scope::WithoutDns),
+    row(121, Kind::Removed, EXPOSURE, "and its two tasks of the flow", Scope::WithoutDns),
     ComponentChange {
         restarts_kube_apiserver: true,
         ..row(
@@ -125,8 +128,8 @@ const COMPONENTS: &[ComponentChange] = &[
     row(
         136,
         Kind::Added,
-        "OpenTelemetry collector",
-        "in the control plane, by gate OpenTelemetryCollector",
+        "opentelemetry-collector",
+        "a Deployment in the control plane, by gate OpenTelemetryCollector",
         Scope::All,
     ),
     image(139, "coredns", "v1.14.2"),
@@ -142,6 +145,37 @@ const COMPONENTS: &[ComponentChange] = &[
     image(147, "metrics-server", "v0.9.0"),
     image(148, "coredns", "v1.14.6"),
 ];
+
+/// Images before the first change of the table.
+const FIRST_IMAGES: [(&str, &str); 2] = [("coredns", "v1.12.1"), ("metrics-server", "v0.7.2")];
+
+fn is_in(change: &ComponentChange, gardener: &GardenerVersion) -> bool {
+    gardener.minor() >= (1, change.since)
+}
+
+/// Tag of a component's image as a release of Gardener deploys it; `None` if it is not known.
+pub fn image_tag(component: &str, gardener: &GardenerVersion) -> Option<&'static str> {
+    let first = FIRST_IMAGES.iter().find(|(name, _)| *name == component).map(|(_, tag)| *tag);
+    let is_image = |change: &&ComponentChange| change.kind == Kind::Image && change.what == component;
+    let changed = COMPONENTS.iter().filter(is_image).rev().find(|change| is_in(change, gardener));
+    changed.map(|change| change.how).or(first)
+}
+
+/// Whether a release of Gardener has what [`Kind::Added`] rows of this name bring; what no row brings was always there.
+pub fn has_component(component: &str, gardener: &GardenerVersion) -> bool {
+    let mut rows = COMPONENTS.iter().filter(|change| change.what == component);
+    let last = rows.rfind(|change| matches!(change.kind, Kind::Added | Kind::Removed) && is_in(change, gardener));
+    let is_news = COMPONENTS.iter().any(|change| change.what == component && change.kind == Kind::Added);
+    last.map_or(!is_news, |change| change.kind == Kind::Added)
+}
+
+/// Whether a release of Gardener configures a component of a Shoot on a Kubernetes version in the way that a
+/// [`Kind::Configured`] row brings.
+pub fn is_reconfigured(component: &str, gardener: &GardenerVersion, kubernetes: &str) -> bool {
+    let shoot = ShootVersions { kubernetes: kubernetes.to_owned(), ..ShootVersions::default() };
+    let is_meant = |change: &&ComponentChange| change.kind == Kind::Configured && change.what == component;
+    COMPONENTS.iter().filter(is_meant).any(|change| is_in(change, gardener) && change.scope.may_hit(&shoot))
+}
 
 /// What a minor changes, seen from the one before.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -205,6 +239,37 @@ mod tests {
         assert!(restart.scope.may_hit(&on("1.32.4")) && !restart.scope.may_hit(&on("1.31.9")));
         assert!(!restart.scope.may_hit(&on("newest")));
         assert!(Scope::WithoutDns.may_hit(&on("1.31.9")) && !Scope::Created.may_hit(&on("1.31.9")));
+    }
+
+    #[test]
+    fn a_release_has_the_images_and_components_of_the_last_row_before_it() {
+        let release = |minor| GardenerVersion::release(1, minor, 0);
+        for (component, minor, expected) in [
+            ("coredns", 119, Some("v1.12.1")),
+            ("coredns", 122, Some("v1.12.2")),
+            ("coredns", 126, Some("v1.12.2")),
+            ("coredns", 149, Some("v1.14.6")),
+            ("metrics-server", 122, Some("v0.7.2")),
+            ("metrics-server", 123, Some("v0.8.0")),
+            ("etcd-main", 123, None),
+        ] {
+            assert_eq!(image_tag(component, &release(minor)), expected, "{component} in 1.{minor}");
+        }
+        for (component, minor, expected) in [
+            (EXPOSURE, 120, true),
+            (EXPOSURE, 121, false),
+            (EXPOSURE, 149, false),
+            ("istio-basic-auth-server", 140, false),
+            ("istio-basic-auth-server", 141, true),
+            ("etcd-main", 120, true),
+        ] {
+            assert_eq!(has_component(component, &release(minor)), expected, "{component} in 1.{minor}");
+        }
+        for (minor, kubernetes, expected) in
+            [(120, "1.32.0", false), (121, "1.31.9", false), (121, "1.32.0", true), (140, "1.33.1", true)]
+        {
+            assert_eq!(is_reconfigured("kube-apiserver", &release(minor), kubernetes), expected, "1.{minor}");
+        }
     }
 
     #[test]

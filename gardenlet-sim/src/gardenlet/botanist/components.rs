@@ -12,9 +12,12 @@ use apimachinery::meta::{DeleteOptions, Duration};
 use chrono::{SecondsFormat, TimeDelta};
 use controller::{ListOptions, Patch};
 use domain::last_operation::OperationType;
+use domain::skew::GardenerVersion;
+use domain::upgrade::changes::{image_tag, is_reconfigured};
 use domain::worker_pool::hash::digest;
 use serde_json::{Value, json};
 
+use super::super::configuration::OPEN_TELEMETRY_COLLECTOR;
 use super::super::flow::effect::Component;
 use super::super::kept::Kept;
 use super::super::readiness;
@@ -43,6 +46,7 @@ impl Component {
             Self::EtcdEvents => "etcd-events",
             Self::EtcdMain => "etcd-main",
             Self::GardenerResourceManager => "gardener-resource-manager",
+            Self::IstioBasicAuthServer => "istio-basic-auth-server",
             Self::KubeApiserver => "kube-apiserver",
             Self::KubeControllerManager => "kube-controller-manager",
             Self::KubeScheduler => "kube-scheduler",
@@ -52,6 +56,7 @@ impl Component {
             Self::NodeExporter => "node-exporter",
             Self::NodeLocalDns => "node-local-dns",
             Self::NodeProblemDetector => "node-problem-detector",
+            Self::OpenTelemetryCollector => "opentelemetry-collector",
             Self::VpaAdmissionController => "vpa-admission-controller",
             Self::VpaRecommender => "vpa-recommender",
             Self::VpaUpdater => "vpa-updater",
@@ -123,6 +128,10 @@ impl Botanist {
             Component::VpaAdmissionController | Component::VpaRecommender | Component::VpaUpdater => {
                 has_vertical_pod_autoscaler(&self.shoot)
             }
+            Component::IstioBasicAuthServer => self.gardenlet.has_component(component.name()),
+            Component::OpenTelemetryCollector => {
+                self.gardenlet.options.config.gate(OPEN_TELEMETRY_COLLECTOR, &self.gardenlet.identity.version)
+            }
             Component::NodeLocalDns => spec
                 .system_components
                 .as_ref()
@@ -136,7 +145,15 @@ impl Botanist {
     fn configuration_of(&self, component: Component) -> Value {
         let kubernetes = &self.shoot.spec.kubernetes;
         match component {
-            Component::KubeApiserver => json!(kubernetes.kube_api_server),
+            Component::KubeApiserver => {
+                let is_reconfigured =
+                    |version: GardenerVersion| is_reconfigured(component.name(), &version, &kubernetes.version);
+                if self.gardenlet.version().is_some_and(is_reconfigured) {
+                    json!([kubernetes.kube_api_server, "anonymous access by the authentication configuration"])
+                } else {
+                    json!(kubernetes.kube_api_server)
+                }
+            }
             Component::KubeControllerManager => json!(kubernetes.kube_controller_manager),
             Component::KubeScheduler => json!(kubernetes.kube_scheduler),
             Component::ClusterAutoscaler => json!(kubernetes.cluster_autoscaler),
@@ -173,9 +190,10 @@ impl Botanist {
         } else {
             match component {
                 Component::GardenerResourceManager => self.gardenlet.context.identity.version.to_string(),
-                Component::CoreDns => "v1.12.1".to_owned(),
-                Component::MetricsServer => "v0.7.2".to_owned(),
-                _ => "stable".to_owned(),
+                _ => {
+                    let tag = self.gardenlet.version().and_then(|version| image_tag(component.name(), &version));
+                    tag.unwrap_or("stable").to_owned()
+                }
             }
         };
         format!("{name}:{version}")

@@ -16,6 +16,7 @@ use domain::last_operation::{
     INITIALIZE_OPERATION, OperationType, TaskFailure, Verdict, flow_error, initialization_error, last_operation,
     progress_description, verdict,
 };
+use domain::upgrade::changes::EXPOSURE;
 use domain::{in_place, reconcile as rules, rotation};
 use serde_json::{Map, Value, json};
 
@@ -348,7 +349,7 @@ fn facts(gardenlet: &Gardenlet, shoot: &Shoot, seed: &Seed, domains: &Domains) -
         etcd_key_preparing: etcd_phase == Some("Preparing"),
         etcd_key_completing: etcd_phase == Some("Completing"),
         encryption_changed: status::wanted_encrypted_resources(shoot) != shoot.status.encrypted_resources,
-        dns_used: domains.internal.is_some() || domains.external.is_some(),
+        exposure: domains.internal.is_none() && domains.external.is_none() && gardenlet.has_component(EXPOSURE),
         ssh_access: rules::has_ssh_access(spec),
         kube_proxy: spec.kubernetes.kube_proxy.as_ref().is_none_or(|proxy| proxy.enabled != Some(false)),
         nginx_ingress: spec
