@@ -31,9 +31,17 @@ fn the_key() -> ObjectKey {
     ObjectKey { cluster: RUNTIME.into(), namespace: "".into(), name: GARDEN.into() }
 }
 
-/// Runs the controller until the component stops. Nothing is written before it `leads`.
-pub(crate) async fn run(context: Context, settings: Settings, identity: Gardener, leads: watch::Receiver<bool>) {
-    let mut controller = Controller::new("garden", &context);
+/// Starts the controller, which ends with the component. Nothing is written before it `leads`; when the Garden is reconciled
+/// for the first time, that is `told`. The local copy of Gardens is returned.
+pub(crate) fn start(
+    context: &Context,
+    settings: Settings,
+    identity: Gardener,
+    leads: watch::Receiver<bool>,
+    told: watch::Sender<bool>,
+) -> Store<Garden> {
+    let mut controller = Controller::new("garden", context);
+    let context = context.clone();
     let asked = Arc::new(AtomicBool::new(false));
     let always = |_: &Change<Garden>| vec![the_key()];
     let gardens = controller.watch(Api::all(&context, RUNTIME), ListOptions::default(), always);
@@ -63,7 +71,9 @@ pub(crate) async fn run(context: Context, settings: Settings, identity: Gardener
     let namespaces =
         controller.watch(Api::<Namespace>::all(&context, GARDEN), named(namespace::PUBLIC), |_| vec![the_key()]);
     let clusters = controller.watch(Api::<Cluster>::all(&context, RUNTIME), named(GARDEN), |_| vec![the_key()]);
+    let returned = gardens.clone();
     let operator = Arc::new(Operator {
+        told,
         gardens,
         deployments,
         pods,
@@ -84,12 +94,11 @@ pub(crate) async fn run(context: Context, settings: Settings, identity: Gardener
             queue.add(the_key());
         }
     });
-    controller
-        .run(1, move |_| {
-            let (operator, leads) = (operator.clone(), *leads.borrow());
-            async move { if leads { operator.pass().await } else { Ok(Requeue::OnChange) } }
-        })
-        .await;
+    context.tasks.spawn(controller.run(1, move |_| {
+        let (operator, leads) = (operator.clone(), *leads.borrow());
+        async move { if leads { operator.pass().await } else { Ok(Requeue::OnChange) } }
+    }));
+    returned
 }
 
 struct Operator {
@@ -107,6 +116,8 @@ struct Operator {
     /// Whether settings beside the Garden have changed since the last operation began.
     asked: Arc<AtomicBool>,
     latest: Mutex<Latest>,
+    /// Hears when the Garden is reconciled.
+    told: watch::Sender<bool>,
 }
 
 /// What this process wrote last of the Garden: the local copy may be behind it.
@@ -200,7 +211,8 @@ impl Operator {
         let since = garden.status.last_operation.as_ref().map(|operation| operation.last_update_time.0);
         let is_waiting = progress.failures.is_empty();
         Ok(match since.filter(|_| is_waiting) {
-            Some(since) => Requeue::WorkAt(since + status::TASK_TIMEOUT),
+            // No work: the clock must not jump to where a task is late.
+            Some(since) => Requeue::At(since + status::TASK_TIMEOUT),
             None => Requeue::OnChange,
         })
     }
@@ -251,6 +263,7 @@ impl Operator {
         let (health, changes_at) = self.health(&Garden { status: status.clone(), ..garden.clone() });
         conditions::merge(&mut status.conditions, health);
         self.write_status(&garden, status).await?;
+        self.told.send_replace(true);
         tracing::info!(garden = garden.metadata.name, "Garden cluster has been successfully reconciled");
         Ok(changes_at.map_or(Requeue::OnChange, Requeue::At))
     }
@@ -345,6 +358,11 @@ impl Operator {
         let pods = self.pods_of(component);
         let pods: Vec<&Pod> = pods.iter().map(|pod| &**pod).collect();
         let rollout = rollout::of(&deployment, &pods);
+        // A process ends in wall time: landscape time that passes meanwhile does not make it late.
+        let is_ending = pods.iter().any(|pod| pod.metadata.is_being_deleted());
+        if is_ending && rollout == Rollout::Progresses {
+            return State::Runs;
+        }
         match status::in_time(garden, component.name(), rollout, self.now()) {
             Rollout::Done => State::Done,
             Rollout::Progresses => State::Runs,

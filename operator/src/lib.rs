@@ -22,11 +22,13 @@
 //! tasks are done at once. A clock that reconciles: nothing is looked at again until something changes, so a Deployment of
 //! the control plane that was changed by hand stays so until the next operation.
 //!
-//! **Tour.** [`garden`] the reconciler, [`apply`] what it writes, [`gardenlets`] the Gardenlets that follow its version.
+//! **Tour.** [`garden`] the reconciler, [`apply`] what it writes, [`gardenlets`] the Gardenlets that follow its version, [`extension`] operator
+//! Extensions.
 //!
 //! Source: pkg/operator @ v1.120.0.
 
 mod apply;
+mod extension;
 mod garden;
 mod gardenlets;
 mod leadership;
@@ -56,7 +58,9 @@ pub fn run(context: Context, options: Options) -> BoxFuture<'static, Exit> {
         let shutdown = context.tasks.shutdown();
         let (lead, leads) = watch::channel(false);
         // It looks before it leads, so that whoever takes over begins at once.
-        context.tasks.spawn(garden::run(context.clone(), options.settings, identity(&context), leads));
+        let (told, reconciled) = watch::channel(false);
+        let gardens = garden::start(&context, options.settings, identity(&context), leads, told);
+        context.tasks.spawn(extension::run(context.clone(), gardens, reconciled));
         let leadership = tokio::select! {
             biased;
             () = shutdown.requested() => return Exit::default(),

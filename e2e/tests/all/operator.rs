@@ -67,7 +67,7 @@ impl Operated<'_> {
 #[test]
 fn a_landscape_is_updated_in_the_legal_order() {
     let sandbox = sandbox("operator-update");
-    sandbox.terrarium(&["up", "--start-time", "2023-07-27T20:00:00Z", "--preset", "demo"]);
+    sandbox.terrarium(&["up", "--start-time", "2023-07-27T20:00:00Z"]);
     let it = Operated(&sandbox);
     it.reconciled("v1.120.0");
     let shown = it.runtime(&["get", "garden"]);
@@ -87,6 +87,8 @@ fn a_landscape_is_updated_in_the_legal_order() {
         "jsonpath={.data.gardenerAPIServer}",
     ];
     in_order(&it.garden(&info), &["version: v1.120.0\n", "workloadIdentityIssuerURL: https://discovery."]);
+    it.garden(&["apply", "-f", &manifest("garden")]);
+    it.garden(&["wait", "--for=jsonpath={.status.phase}=Ready", "project/demo", "--timeout=30s"]);
     it.garden(&["-n", "garden-demo", "apply", "-f", &manifest("shoot")]);
     sandbox.terrarium(&["clock", "until", "shoot/demo/local=Succeeded"]);
 
@@ -108,11 +110,9 @@ fn a_landscape_is_updated_in_the_legal_order() {
     let expected = "gardener/extensions/provider-local:v1.121.0\ngardener/gardenlet:v1.121.0\n";
     it.until(expected, || it.images("seed-local"));
     in_order(&it.garden(&["-n", "garden", "get", "gardenlets"]), &["gardener/charts/gardenlet:v1.121.0", "True"]);
-    // Its window is next: this gardenlet reconciles in windows only.
-    sandbox.terrarium(&["clock", "until", "window", "shoot/demo/local"]);
-    sandbox.terrarium(&["clock", "advance", "1h"]);
-    let shoot = ["-n", "garden-demo", "get", "shoot", "local", "-o", "jsonpath={.status.gardener.version}"];
-    assert_eq!(it.garden(&shoot), "v1.121.0");
+    // A gardenlet that starts reconciles its Shoots at once.
+    let path = "jsonpath={.status.gardener.version} {.status.lastOperation.state}";
+    it.until("v1.121.0 Succeeded", || it.garden(&["-n", "garden-demo", "get", "shoot", "local", "-o", path]));
 
     // Who registered and left, in the order of the log.
     let history = sandbox.terrarium(&["log"]);
@@ -231,6 +231,26 @@ fn a_roll_out_that_fails_says_why_and_goes_on_when_it_is_mended() {
         version["gitVersion"].as_str().unwrap_or_default().to_owned()
     });
     it.reconciled("v1.120.0");
+}
+
+#[test]
+fn an_extension_is_registered_in_the_garden() {
+    let sandbox = sandbox("operator-extension");
+    sandbox.terrarium(&["up", "--start-time", "2023-07-27T20:00:00Z"]);
+    let it = Operated(&sandbox);
+    let extension = "apiVersion: operator.gardener.cloud/v1alpha1\nkind: Extension\nmetadata: {name: extension-foo}\nspec:\n  \
+                     resources:\n  - {kind: Extension, type: foo, clusterCompatibility: [shoot, garden]}\n  deployment:\n    \
+                     extension:\n      helm: {ociRepository: {ref: 'registry.example/foo:v1.0.0'}}\n      policy: Always\n";
+    it.runtime(&["apply", "-f", &sandbox.file("extension.yaml", extension)]);
+    it.runtime(&["wait", "--for=condition=Installed", "extop/extension-foo", "--timeout=30s"]);
+    let path = "jsonpath={.spec.resources[0].clusterCompatibility} {.spec.deployment.policy}";
+    let registration = ["get", "controllerregistration", "extension-foo", "-o", path];
+    assert_eq!(it.garden(&registration), r#"["shoot"] Always"#);
+    // A seed has it, by its policy; so it is required, and stays.
+    it.runtime(&["wait", "--for=condition=RequiredVirtual=false", "extop/extension-foo", "--timeout=30s"]);
+    it.runtime(&["delete", "extop", "extension-foo", "--timeout=30s"]);
+    let gone = ["get", "controllerregistration", "extension-foo"];
+    in_order(&sandbox.kubectl_refused(Kubectl::Newest, "garden", &gone), &["not found"]);
 }
 
 #[test]

@@ -10,6 +10,7 @@ use api::kubernetes::apps::Deployment;
 use api::kubernetes::coordination::Lease;
 use api::kubernetes::core::{ContainerStateTerminated, Pod};
 use api::machine::MachineDeployment;
+use api::operator::Garden;
 use apimachinery::meta::ObjectMeta;
 use chrono::SecondsFormat;
 use clap::{Args, ValueEnum};
@@ -21,7 +22,7 @@ use domain::skew::{GardenerVersion, violations};
 use futures::StreamExt;
 use futures::stream;
 use host::kubelet::HEALTHY;
-use host::{GARDEN_CLUSTER, registry};
+use host::{GARDEN_CLUSTER, RUNTIME_CLUSTER, registry};
 use process::Context;
 use serde::Serialize;
 use serde_json::json;
@@ -101,6 +102,8 @@ struct Rollout {
 
 /// What there is.
 struct Found {
+    /// The emulated version: that of gardener-operator, or that which the landscape was created with.
+    gardener_version: String,
     processes: Vec<Process>,
     rollouts: Vec<Rollout>,
     head: u64,
@@ -117,6 +120,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     let bytes = bytes_in(&directory.join("log"));
     if arguments.output != Form::Text {
         let mut object = up::object(&client, &clock);
+        object["gardenerVersion"] = json!(found.gardener_version);
         object["head"] = json!(found.head);
         object["bytes"] = json!(bytes);
         object["objects"] = json!(found.objects);
@@ -132,7 +136,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     }
     output.line(&format!(
         "landscape {} · Gardener {} (emulated) · https://{} · process {}",
-        client.facts.name, client.facts.gardener_version, client.host.address, client.host.pid
+        client.facts.name, found.gardener_version, client.host.address, client.host.pid
     ))?;
     output.line(&format!("clock {}", super::clock::summary(&clock)))?;
     for line in super::clock::waits(&clock) {
@@ -172,8 +176,13 @@ async fn look(client: &Client, with_rollouts: bool) -> Result<Found, Failure> {
     let leases = leases.list(&ListOptions::default()).await;
     let (leases, _) = leases.map_err(|error| Failure::Failed(error.to_string()))?;
     let mut warnings = skew(&leases, bootstrap::profile(&client.facts)?);
-    warnings.extend(dropped_versions(&client.facts.gardener_version, &shoots));
+    let gardens = Api::<Garden>::all(&context, RUNTIME_CLUSTER).list(&ListOptions::default()).await;
+    let (gardens, _) = gardens.map_err(|error| Failure::Failed(error.to_string()))?;
+    let operated = gardens.into_iter().find_map(|garden| Some(garden.status.gardener?.version));
+    let gardener_version = operated.unwrap_or_else(|| client.facts.gardener_version.clone());
+    warnings.extend(dropped_versions(&gardener_version, &shoots));
     Ok(Found {
+        gardener_version,
         processes: pods.iter().map(process).collect(),
         rollouts: if with_rollouts { rollouts(&context).await? } else { Vec::new() },
         head: client.head().await?,

@@ -8,11 +8,13 @@
 //! | [`rollout`] | whether a Deployment is rolled out, or why it will not be |
 //! | [`status`] | when an operation begins, what `status.lastOperation` and the conditions say |
 //! | [`rotation`] | what an operation on the credentials does to `status.credentials` |
+//! | [`extension`] | whether the garden needs an operator Extension, and what one becomes in the virtual garden |
 //! | [`gardenlet`] | which version a Gardenlet names, and which one it is given with the operator's |
 //!
 //! **Deliberately absent**: durations. A task that waits ends when what it waits for is there.
 
 pub mod control_plane;
+pub mod extension;
 pub mod flow;
 pub mod gardenlet;
 pub mod rollout;
