@@ -22,6 +22,7 @@ use api::constants::annotation;
 use api::core::*;
 use api::core_v1;
 use api::security::CredentialsBinding;
+use api::seedmanagement::{Gardenlet, ManagedSeed};
 use chrono::TimeDelta;
 use clock::Random;
 use domain::profile::Profile;
@@ -123,6 +124,8 @@ pub fn register(builder: Builder, options: &Options, random: Random) -> Builder 
             catalogue::of::<core_v1::ControllerDeployment>(),
             strategy::controller_deployment(),
         )
+        .resource::<Gardenlet>(catalogue::of::<Gardenlet>(), strategy::gardenlet())
+        .resource::<ManagedSeed>(catalogue::of::<ManagedSeed>(), strategy::managed_seed())
         .resource::<ControllerInstallation>(
             catalogue::of::<ControllerInstallation>(),
             strategy::controller_installation(),

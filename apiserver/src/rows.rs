@@ -25,8 +25,6 @@ fn plain<K: Resource>(builder: Builder) -> Builder {
 pub(crate) fn others(builder: Builder) -> Builder {
     let builder = plain::<operations::Bastion>(builder);
     let builder = plain::<security::WorkloadIdentity>(builder);
-    let builder = plain::<seedmanagement::Gardenlet>(builder);
-    let builder = plain::<seedmanagement::ManagedSeed>(builder);
     let builder = plain::<seedmanagement::ManagedSeedSet>(builder);
     let builder = plain::<settings::OpenIDConnectPreset>(builder);
     plain::<settings::ClusterOpenIDConnectPreset>(builder)

@@ -17,6 +17,7 @@ mod installations;
 mod kept;
 mod readiness;
 mod seed;
+mod self_deployment;
 mod shared;
 mod shoot;
 mod timing;
@@ -95,7 +96,9 @@ pub fn run(context: Context, options: Options) -> BoxFuture<'static, Exit> {
         context.tasks.spawn(seed::run(gardenlet.clone()));
         context.tasks.spawn(installations::run(gardenlet.clone()));
         context.tasks.spawn(shoot::run(gardenlet.clone()));
-        if !gardenlet.options.has_pods {
+        if gardenlet.options.has_pods {
+            context.tasks.spawn(self_deployment::run(gardenlet.clone()));
+        } else {
             play_readiness(&gardenlet);
         }
         context.tasks.shutdown().requested().await;

@@ -12,7 +12,10 @@ pub use self::shoot::ShootStrategy;
 use api::core::*;
 use api::core_v1;
 use api::security::CredentialsBinding;
-use domain::validation::{bindings, extensibility, objects, project as projects, seed as seeds};
+use api::seedmanagement::{Gardenlet, ManagedSeed};
+use domain::validation::{
+    bindings, extensibility, gardenlet as gardenlets, objects, project as projects, seed as seeds,
+};
 use domain::{defaulting, generation};
 use generic_apiserver::registry::Generation;
 
@@ -103,6 +106,20 @@ pub fn controller_deployment() -> Rules<core_v1::ControllerDeployment> {
     Rules::new(extensibility::controller_deployment_v1, |deployment, _| {
         extensibility::controller_deployment_v1(deployment)
     })
+}
+
+/// Gardenlets.
+pub fn gardenlet() -> Rules<Gardenlet> {
+    Rules::new(gardenlets::gardenlet, gardenlets::gardenlet_update)
+        .default(gardenlets::default_gardenlet)
+        .raises(generation::gardenlet_update)
+}
+
+/// ManagedSeeds.
+pub fn managed_seed() -> Rules<ManagedSeed> {
+    Rules::new(gardenlets::managed_seed, gardenlets::managed_seed_update)
+        .default(gardenlets::default_managed_seed)
+        .raises(generation::managed_seed_update)
 }
 
 /// ControllerInstallations.

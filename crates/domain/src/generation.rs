@@ -6,6 +6,7 @@
 
 use api::constants::{annotation, operation, operation_state, operation_type};
 use api::core::{BackupBucket, BackupEntry, LastOperation, Seed, Shoot};
+use api::seedmanagement::{Gardenlet, ManagedSeed};
 use apimachinery::meta::ObjectMeta;
 
 use crate::annotations::is_true;
@@ -69,6 +70,29 @@ pub fn backup_entry_update(entry: &mut BackupEntry, old: &BackupEntry) -> bool {
     }
 }
 
+/// A Gardenlet: a changed spec, a deletion, the operation `reconcile`, or as long as another operation stands there.
+pub fn gardenlet_update(gardenlet: &mut Gardenlet, old: &Gardenlet) -> bool {
+    asked(&mut gardenlet.metadata, &old.metadata) || gardenlet.spec != old.spec
+}
+
+/// A ManagedSeed: as a [Gardenlet](gardenlet_update).
+pub fn managed_seed_update(seed: &mut ManagedSeed, old: &ManagedSeed) -> bool {
+    asked(&mut seed.metadata, &old.metadata) || seed.spec != old.spec
+}
+
+/// Whether metadata alone raises the generation; `reconcile` is consumed.
+fn asked(new: &mut ObjectMeta, old: &ObjectMeta) -> bool {
+    let is_deleted = newly_marked(new, old);
+    match new.annotation(annotation::OPERATION) {
+        Some(operation::RECONCILE) => {
+            new.annotations.remove(annotation::OPERATION);
+            true
+        }
+        Some(operation::RENEW_KUBECONFIG | operation::FORCE_REDEPLOY) => true,
+        _ => is_deleted,
+    }
+}
+
 fn newly_marked(new: &ObjectMeta, old: &ObjectMeta) -> bool {
     new.is_being_deleted() && !old.is_being_deleted()
 }
@@ -96,6 +120,25 @@ mod tests {
         new.spec.seed_name = Some("seed".to_owned());
         assert!(shoot_binding(&mut new, &old));
         assert_eq!(new.status.last_operation, operation("Create", "Processing"));
+    }
+
+    #[test]
+    fn an_operation_on_a_gardenlet_counts_as_long_as_it_stands_there() {
+        for (operation, raises, stays) in [
+            ("reconcile", true, false),
+            ("force-redeploy", true, true),
+            ("renew-kubeconfig", true, true),
+            ("", false, true),
+        ] {
+            let mut old = Gardenlet::default();
+            old.metadata.annotations.insert("gardener.cloud/operation".to_owned(), operation.to_owned());
+            let mut new = old.clone();
+            assert_eq!(gardenlet_update(&mut new, &old), raises, "{operation}");
+            assert_eq!(new.metadata.annotations.contains_key("gardener.cloud/operation"), stays, "{operation}");
+        }
+        let mut new = Gardenlet::default();
+        new.spec.deployment.replica_count = Some(3);
+        assert!(gardenlet_update(&mut new, &Gardenlet::default()));
     }
 
     #[test]

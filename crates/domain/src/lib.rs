@@ -16,6 +16,7 @@
 //! - [`fault`] what goes wrong on purpose.
 //! - [`features`] feature gates and admission plugins of Kubernetes versions.
 //! - [`forecast`] the maintenance of a Shoot over a stretch of time, and why a version is chosen or not.
+//! - [`garden`] what gardener-operator makes of a Garden.
 //! - [`generation`] when the generation of other kinds than the Shoot rises.
 //! - [`hibernation`] schedules by which Shoots are hibernated and woken up.
 //! - [`in_place`] pools that are updated in place, in the status of a Shoot.
@@ -48,6 +49,7 @@ pub mod defaulting;
 pub mod fault;
 pub mod features;
 pub mod forecast;
+pub mod garden;
 pub mod generation;
 pub mod hibernation;
 pub mod in_place;

@@ -21,6 +21,14 @@ impl Profile {
         }
     }
 
+    /// As [`Profile::named`] reads it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Documents => "documents",
+            Self::Upstream => "upstream",
+        }
+    }
+
     /// Row 1: how many minors a gardenlet may be behind the newest gardener-apiserver.
     pub const fn gardenlet_minors_behind(self) -> i128 {
         match self {

@@ -11,7 +11,7 @@
 //! serves it, requests for it are answered with 503.
 //!
 //! **Tour.** [`Host`] the front door; [`live`] a host that lives; [`aggregation`] who serves the aggregated groups; [`clock_service`] landscape time, [`timekeeper`] when it
-//! moves, [`clock_object`] how clients see it; `fault_object` what goes wrong on purpose; [`kubelet`] pods as processes; [`registry`] which components run; [`identity`] who asks, [`tokens`] as which ServiceAccount; `evictions` when a pod may go; `log_service` who may read the log; [`catalogue::AGGREGATED_GROUPS`] what is handed on.
+//! moves, [`clock_object`] how clients see it; `fault_object` what goes wrong on purpose; `garden_object` what a Garden may say; [`kubelet`] pods as processes; [`registry`] which components run; [`identity`] who asks, [`tokens`] as which ServiceAccount; `evictions` when a pod may go; `log_service` who may read the log; [`catalogue::AGGREGATED_GROUPS`] what is handed on.
 
 pub mod aggregation;
 pub mod clock_object;
@@ -20,6 +20,7 @@ mod clusters;
 mod core_kinds;
 mod evictions;
 mod fault_object;
+mod garden_object;
 pub mod heartbeats;
 pub mod identity;
 pub mod kubelet;
@@ -49,6 +50,7 @@ use api::terrarium::Clock;
 use apimachinery::catalogue::ResourceInfo;
 use bytes::Bytes;
 use domain::profile::Profile;
+use domain::validation::garden;
 use eventlog::EventLog;
 use futures::future::BoxFuture;
 use generic_apiserver::http::Metrics;
@@ -84,6 +86,8 @@ pub struct Parts<'a> {
     pub webhooks: Option<Arc<dyn WebhookCaller>>,
     /// By whose rules instances of components are registered; `None`: by none.
     pub profile: Option<Profile>,
+    /// The emulated version at the beginning; empty: unknown.
+    pub version: String,
     /// What `/metrics` of every cluster shows; without it that path does not exist.
     pub metrics: Option<Metrics>,
     /// Issues and judges tokens of ServiceAccounts; without it there are none.
@@ -125,7 +129,8 @@ impl Host {
             .cluster_annotation(annotation::CLUSTER)
             .authorizer(Authenticated)
             .admission(namespaces::PermanentNamespaces)
-            .admission(clock_object::PermanentClock);
+            .admission(clock_object::PermanentClock)
+            .admission(garden_object::GardenAdmission);
         let builder = match parts.profile {
             Some(profile) => builder.admission(registry::Gate(profile)),
             None => builder,
@@ -134,7 +139,8 @@ impl Host {
         let aggregated = catalogue::all().iter().chain([catalogue::controller_deployments_view()]);
         let aggregated = aggregated.filter(|row| catalogue::is_aggregated(row));
         let builder = aggregated.fold(builder, Builder::described);
-        let server = rows::unstored(rows::register(builder, own.chain(parts.rows)));
+        let gardens = garden::Rules { profile: parts.profile.unwrap_or_default(), version: parts.version };
+        let server = rows::unstored(rows::register(builder, own.chain(parts.rows), &gardens));
         let server = rows::logs(server, parts.logs);
         let server = match parts.webhooks {
             Some(caller) => server.webhooks(caller),

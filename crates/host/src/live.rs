@@ -146,6 +146,7 @@ impl Live {
                 logs: Some(logs.clone()),
                 webhooks: Some(Arc::new(webhooks)),
                 profile: Some(options.profile),
+                version: version.clone(),
                 metrics: Some(metrics.clone()),
                 tokens: Some(tokens.clone()),
                 ..Parts::default()

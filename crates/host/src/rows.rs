@@ -3,15 +3,17 @@
 
 use std::sync::Arc;
 
-use api::{catalogue, terrarium};
+use api::{catalogue, operator, terrarium};
 use apimachinery::DynamicObject;
 use apimachinery::catalogue::ResourceInfo;
+use domain::validation::garden;
 use generic_apiserver::{Builder, Generic, views};
 
 use crate::clock_object::ClockStrategy;
 use crate::core_kinds::CoreStrategy;
 use crate::evictions::Evictions;
 use crate::fault_object::FaultStrategy;
+use crate::garden_object::GardenStrategy;
 use crate::kubelet::{LogHook, Logs};
 use crate::namespaces::NamespaceStrategy;
 use crate::tokens::Tokens;
@@ -20,8 +22,13 @@ use crate::webhook_kinds::WebhookStrategy;
 /// Registers every row.
 ///
 /// Kinds are kept as trees pruned by their schema, since nobody here reads them; but for Cluster objects, which say
-/// which clusters exist, the Clock, which says how time goes, and Faults.
-pub(crate) fn register<'a>(mut builder: Builder, rows: impl IntoIterator<Item = &'a ResourceInfo>) -> Builder {
+/// which clusters exist, the Clock, which says how time goes, Faults, and the kinds of gardener-operator, whose webhooks
+/// judge them upstream.
+pub(crate) fn register<'a>(
+    mut builder: Builder,
+    rows: impl IntoIterator<Item = &'a ResourceInfo>,
+    gardens: &garden::Rules,
+) -> Builder {
     for row in rows {
         builder = if row.describes::<terrarium::Cluster>() {
             builder.resource::<terrarium::Cluster>(row, Generic)
@@ -29,6 +36,10 @@ pub(crate) fn register<'a>(mut builder: Builder, rows: impl IntoIterator<Item = 
             builder.resource::<terrarium::Clock>(row, ClockStrategy)
         } else if row.describes::<terrarium::Fault>() {
             builder.resource::<terrarium::Fault>(row, FaultStrategy)
+        } else if row.describes::<operator::Garden>() {
+            builder.resource::<operator::Garden>(row, GardenStrategy(gardens.clone()))
+        } else if row.describes::<operator::Extension>() {
+            builder.resource::<operator::Extension>(row, Generic)
         } else if row.group.is_empty() && row.plural == "namespaces" {
             builder.resource::<DynamicObject>(row, NamespaceStrategy)
         } else if row.custom {

@@ -75,7 +75,7 @@ fn status_says_what_there_is() {
     );
     let processes = status["processes"].as_array().expect("a list");
     let ready = processes.iter().filter(|process| process["ready"] == true && process["version"] == "v1.120.0");
-    assert_eq!((processes.len(), ready.count()), (7, 7), "{status}");
+    assert_eq!((processes.len(), ready.count()), (8, 8), "{status}");
     assert_eq!(of(&[])["rollouts"], Value::Null);
 
     // A roll-out that cannot end: the new process refuses its flag.

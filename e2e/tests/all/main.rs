@@ -12,6 +12,7 @@ mod kills;
 mod landscape;
 mod lives;
 mod malformed;
+mod operator;
 mod scripts;
 mod support;
 mod time;

@@ -26,6 +26,9 @@ use process::{Context, Exit};
 
 use self::provider::Provider;
 
+/// Name of its Deployment, and of its process.
+pub const DEPLOYMENT: &str = "gardener-extension-provider-local";
+
 /// How a simulated provider is run.
 #[derive(Clone, Debug, Default)]
 pub struct Options {

@@ -33,6 +33,8 @@ pub(super) const fn word(
 const SHOOT: &str = "condition of a Shoot";
 const CONSTRAINT: &str = "constraint of a Shoot";
 const SEED: &str = "condition of a Seed";
+const GARDEN: &str = "condition of a Garden";
+const OPERATOR: &str = "by gardener-operator, in .status.conditions of the Garden";
 const REASON: &str = "reason of an Event";
 const CODE: &str = "error code";
 const ANNOTATION: &str = "annotation";
@@ -169,20 +171,27 @@ pub(super) const WORDS: &[Word] = &[
     word(&[classification::PREVIEW], "classification of a version", "offered, and never chosen by automatic updates or defaults", "in the CloudProfile", "name it in the Shoot to try it"),
     word(&[classification::DEPRECATED], "classification of a version", "offered until it expires, and left by automatic updates", "in the CloudProfile", "update before its expirationDate"),
     word(&[classification::EXPIRED], "classification of a version", "its expirationDate has passed: no new Shoot or pool may use it, and maintenance forces those off it that do", "computed from the expirationDate", "`terrarium forecast` shows who moves when"),
+    word(&[condition::VIRTUAL_GARDEN_API_SERVER_AVAILABLE], GARDEN, "kube-apiserver of the virtual garden answers", OPERATOR, "`terrarium status`"),
+    word(&[condition::RUNTIME_COMPONENTS_HEALTHY], GARDEN, "the components of the runtime cluster are healthy", OPERATOR, "nothing: none of them is simulated"),
+    word(&[condition::VIRTUAL_COMPONENTS_HEALTHY], GARDEN, "gardener-apiserver, gardener-controller-manager, gardener-scheduler and gardener-admission-controller are available", OPERATOR,
+        "the message names the Deployment: `kubectl --context …-runtime -n garden get pods`"),
+    word(&[condition::GARDENLET_RECONCILED], "condition of a Gardenlet", "gardenlet has deployed itself as the object says", "by gardenlet, in .status.conditions of the Gardenlet", "the message says what is wrong with the object"),
+    word(&[label::AUTO_UPDATE_GARDENLET], "label of a Gardenlet", "gardener-operator gives the Gardenlet the chart of its own version when it has reconciled the Garden", "by `up`, or by whoever wants it", "take it away to raise this gardenlet by hand"),
+    word(&["gardener-info"], "ConfigMap", "version of gardener-apiserver, for everybody", "by gardener-operator, in namespace gardener-system-public of the garden", "nothing"),
     word(&["V0"], RULE, "a version cannot be read", "by whoever checks versions", "write it as v1.120.0"),
     word(&["A1"], RULE, "instances of gardener-apiserver may be at most one minor apart", "at start-up of an instance, and by `terrarium status`", "raise the oldest first"),
     word(&["C1"], RULE, "gardener-controller-manager, gardener-scheduler and gardener-admission-controller may not be newer than the oldest gardener-apiserver", "at start-up of the component, and by `terrarium status`", "raise gardener-apiserver first"),
     word(&["C2"], RULE, "gardener-controller-manager, gardener-scheduler and gardener-admission-controller may be at most one minor older than the newest gardener-apiserver", "at start-up, and by `terrarium status`", "raise these before gardener-apiserver goes on"),
     word(&["G1"], RULE, "gardenlet may not be newer than the oldest gardener-apiserver", "at start-up of gardenlet, and by `terrarium status`", "raise gardener-apiserver first"),
     word(&["G2"], RULE, "gardenlet may be only so many minors older than the newest gardener-apiserver (which depends on the profile)", "at start-up, and by `terrarium status`", "raise gardenlets before gardener-apiserver goes on"),
-    word(&["O1"], RULE, "instances of gardener-operator may be at most one minor apart", "at start-up of gardener-operator, which a landscape does not run", "raise the oldest first"),
-    word(&["O2"], RULE, "gardener-operator and gardener-apiserver may be at most one minor apart", "at start-up of gardener-operator, which a landscape does not run", "raise them in turns"),
+    word(&["O1"], RULE, "instances of gardener-operator may be at most one minor apart", "at start-up of gardener-operator", "raise the oldest first"),
+    word(&["O2"], RULE, "gardener-operator and gardener-apiserver may be at most one minor apart", "at start-up of gardener-operator", "raise them in turns"),
     word(&["O3a"], RULE, "gardener-operator may not be older than the one that operated the Garden last", "at start-up of gardener-operator", "go back to the newer one: downgrades are not supported"),
     word(&["O3b"], RULE, "gardener-operator may not skip a minor since the one that operated the Garden last", "at start-up of gardener-operator", "raise it minor by minor"),
     word(&["E1"], RULE, "an extension's library may not be newer than the oldest gardenlet", "at start-up of the extension, and by `terrarium status`", "raise gardenlets first"),
     word(&["T1"], RULE, "a downgrade is not supported", "at start-up of a component", "restore the landscape as it was before the upgrade"),
     word(&["T2"], RULE, "a minor may not be skipped", "at start-up of a component that ran with another version before", "raise minor by minor"),
-    word(&["P1"], RULE, "the gardener-apiserver that a gardener-operator brings along may leave nobody behind", "at start-up of gardener-operator, which a landscape does not run", "raise those first whom the message names"),
+    word(&["P1"], RULE, "the gardener-apiserver that a gardener-operator brings along may leave nobody behind", "at start-up of gardener-operator", "raise those first whom the message names"),
     word(&["CrashLoopBackOff"], "state of a pod", "its process ended again and again; it is started after a pause that doubles up to five minutes", "by the process kubelet, in the pod's status", "`terrarium logs COMPONENT --previous` has its last lines"),
     word(&["eager"], "mode of the clock", "while work is due within an hour the clock jumps to it; otherwise time passes as on the wall", "by `up`, or `terrarium clock mode eager`", "nothing"),
     word(&["stepped"], "mode of the clock", "time stands, unless somebody advances it", "by `terrarium clock mode stepped`", "`terrarium clock advance 1h`"),

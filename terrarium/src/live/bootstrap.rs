@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a landscape has from its beginning: what an operator gives it, and the Deployments of its components.
 
-use api::constants::namespace;
+use api::constants::{api_version, namespace};
 use api::core::Seed;
+use api::kubernetes::apps::Deployment;
 use api::kubernetes::core::{ConfigMap, Namespace};
+use api::operator::Garden;
+use api::seedmanagement::Gardenlet;
 use apimachinery::Resource;
 use apimachinery::meta::ObjectMeta;
-use controller::{Api, Error};
+use controller::{Api, Error, ListOptions};
+use domain::garden::control_plane::CONFIGURATION_KEY;
 use domain::profile::Profile;
 use host::live::Live;
 use host::{GARDEN_CLUSTER, RUNTIME_CLUSTER};
@@ -17,8 +21,11 @@ use serde_json::{Value, json};
 
 use super::components::{NAMESPACE, Program};
 use super::directory::Facts;
-use super::{admission_controller, apiserver, ask};
+use super::{admission_controller, apiserver, ask, operator};
 use crate::failure::Failure;
+
+/// Kind of gardenlet's configuration.
+const GARDENLET_KIND: &str = "GardenletConfiguration";
 
 /// The landscape that was asked for.
 fn options(facts: &Facts) -> Options {
@@ -42,26 +49,110 @@ pub(crate) async fn run(live: &Live, facts: &Facts, authorities: &str) -> Result
     let (context, options) = (live.context("terrarium"), options(facts));
     let failed = |failure: landscape::Failure| Failure::Failed(failure.to_string());
     landscape::prepare_clusters(&context, &options).await.map_err(failed)?;
-    live.register().await.map_err(|error| Failure::Failed(format!("cannot create the APIServices: {error}")))?;
     namespace(&context, GARDEN_CLUSTER, namespace::INSTANCES).await?;
     namespace(&context, RUNTIME_CLUSTER, NAMESPACE).await?;
-    component(&context, RUNTIME_CLUSTER, Program::Apiserver, facts, &options, None).await?;
-    live.aggregated().await;
-    landscape::prepare_extensions(&context, &options).await.map_err(failed)?;
-    let of_seed = |of_seed| Program::ALL.into_iter().filter(move |program| program.is_of_seed() == of_seed);
-    for program in of_seed(false).filter(|program| *program != Program::Apiserver) {
-        component(&context, RUNTIME_CLUSTER, program, facts, &options, None).await?;
+    let has_operator = facts.operator == Some(true);
+    if has_operator {
+        operated(&context, facts, &options).await?;
+    } else {
+        component(&context, RUNTIME_CLUSTER, Program::Apiserver, facts, &options, None).await?;
     }
-    create_tree(&context, admission_controller::CONFIGURATIONS, &admission_controller::configuration(authorities))
-        .await?;
+    live.register().await.map_err(|error| Failure::Failed(format!("cannot create the APIServices: {error}")))?;
+    // What runs in seeds waits for a gardener-apiserver: it starts meanwhile.
     for seed in &options.seeds {
         let cluster = format!("seed--{}", seed.metadata.name);
         namespace(&context, &cluster, NAMESPACE).await?;
-        for program in of_seed(true) {
-            component(&context, &cluster, program, facts, &options, Some(seed)).await?;
+        if has_operator {
+            gardenlet(&context, &cluster, facts, seed).await?;
+        } else {
+            component(&context, &cluster, Program::Gardenlet, facts, &options, Some(seed)).await?;
+        }
+        component(&context, &cluster, Program::ProviderLocal, facts, &options, Some(seed)).await?;
+    }
+    live.aggregated().await;
+    if has_operator {
+        for seed in &options.seeds {
+            let made = made_gardenlet(&context, &format!("seed--{}", seed.metadata.name), facts, seed).await?;
+            create(&Api::namespaced(&context, GARDEN_CLUSTER, NAMESPACE), made).await?;
         }
     }
-    Ok(())
+    landscape::prepare_extensions(&context, &options).await.map_err(failed)?;
+    if !has_operator {
+        for program in [Program::AdmissionController, Program::ControllerManager, Program::Scheduler] {
+            component(&context, RUNTIME_CLUSTER, program, facts, &options, None).await?;
+        }
+    }
+    create_tree(&context, admission_controller::CONFIGURATIONS, &admission_controller::configuration(authorities)).await
+}
+
+/// Creates a Garden and the operator that makes its control plane. What a landscape was set to that has been without them
+/// is kept.
+async fn operated(context: &Context, facts: &Facts, options: &Options) -> Result<(), Failure> {
+    let gardens = Api::<Garden>::all(context, RUNTIME_CLUSTER);
+    let (known, _) = gardens.list(&ListOptions::default()).await.map_err(|error| unread("Gardens", &error))?;
+    let version = match known.first() {
+        Some(garden) => garden.status.gardener.as_ref().map(|gardener| gardener.version.clone()),
+        None => {
+            let deployments = Api::<Deployment>::namespaced(context, RUNTIME_CLUSTER, NAMESPACE);
+            let maps = Api::<ConfigMap>::namespaced(context, RUNTIME_CLUSTER, NAMESPACE);
+            let all = ListOptions::default();
+            let (deployments, _) = deployments.list(&all).await.map_err(|error| unread("Deployments", &error))?;
+            let (found, _) = maps.list(&all).await.map_err(|error| unread("ConfigMaps", &error))?;
+            let mut garden = operator::garden(&options.kubernetes_version);
+            let adopted = operator::adopt(&mut garden, &deployments, &found);
+            for overrides in adopted.overrides {
+                create(&maps, overrides).await?;
+            }
+            create(&gardens, garden).await?;
+            adopted.version
+        }
+    };
+    let version = version.unwrap_or_else(|| facts.gardener_version.clone());
+    create(&Api::namespaced(context, RUNTIME_CLUSTER, NAMESPACE), operator::operator(facts, &version)).await
+}
+
+/// The Gardenlet of a seed that has none: with the version and the configuration of the Deployment that is there.
+async fn made_gardenlet(context: &Context, cluster: &str, facts: &Facts, seed: &Seed) -> Result<Gardenlet, Failure> {
+    let deployments = Api::<Deployment>::namespaced(context, cluster, NAMESPACE);
+    let maps = Api::<ConfigMap>::namespaced(context, cluster, NAMESPACE);
+    let held = deployments.get_opt(Program::Gardenlet.name()).await;
+    let held = held.map_err(|error| unread("Deployments", &error))?;
+    let template = held.map(|held| held.spec.template.spec);
+    let volumes = template.iter().flat_map(|template| &template.volumes);
+    let map = volumes.filter_map(|volume| volume.config_map.as_ref()).map(|map| map.name.clone()).next();
+    let text = match map {
+        Some(name) => {
+            let map = maps.get_opt(&name).await.map_err(|error| unread("ConfigMaps", &error))?;
+            map.and_then(|map| map.data.get(CONFIGURATION_KEY).cloned())
+        }
+        None => None,
+    };
+    let kind = (api_version::GARDENLET_CONFIG, GARDENLET_KIND);
+    let configuration = text
+        .and_then(|text| serde_yaml_ng::from_str(&text).ok())
+        .unwrap_or_else(|| configuration(Program::Gardenlet, kind, facts, Some(seed)));
+    let image = template.as_ref().and_then(|template| template.containers.first());
+    let version = image.and_then(|container| container.image.rsplit_once(':')).map(|(_, tag)| tag.to_owned());
+    let version = version.unwrap_or_else(|| facts.gardener_version.clone());
+    Ok(operator::gardenlet(seed, &version, configuration))
+}
+
+/// Creates the Deployment of a seed's gardenlet, as gardenlet itself would have it.
+async fn gardenlet(context: &Context, cluster: &str, facts: &Facts, seed: &Seed) -> Result<(), Failure> {
+    let deployments = Api::<Deployment>::namespaced(context, cluster, NAMESPACE);
+    let held = deployments.get_opt(Program::Gardenlet.name()).await;
+    if held.map_err(|error| unread("Deployments", &error))?.is_some() {
+        return Ok(());
+    }
+    let made = made_gardenlet(context, cluster, facts, seed).await?;
+    let (map, deployment) = operator::gardenlet_deployment(&made, &facts.profile)
+        .map_err(|reason| Failure::Failed(format!("Gardenlet {}: {reason}", seed.metadata.name)))?;
+    create(&Api::namespaced(context, cluster, NAMESPACE), map).await?;
+    create(&deployments, deployment).await
+}
+
+fn unread(what: &str, error: &Error) -> Failure {
+    Failure::Failed(format!("cannot read {what}: {error}"))
 }
 
 /// The landscape's profile.
@@ -104,12 +195,8 @@ async fn component(
     create(&Api::namespaced(context, cluster, NAMESPACE), deployment).await
 }
 
-fn config_map(
-    program: Program,
-    (api_version, kind): (&str, &str),
-    facts: &Facts,
-    seed: Option<&Seed>,
-) -> Result<ConfigMap, Failure> {
+/// The configuration that a component begins with.
+fn configuration(program: Program, (api_version, kind): (&str, &str), facts: &Facts, seed: Option<&Seed>) -> Value {
     let mut tree = json!({ "apiVersion": api_version, "kind": kind });
     if let (Program::Gardenlet, Some(seed)) = (program, seed) {
         if facts.demo {
@@ -117,6 +204,16 @@ fn config_map(
         }
         tree["seedConfig"] = json!({ "metadata": { "name": seed.metadata.name }, "spec": seed.spec });
     }
+    tree
+}
+
+fn config_map(
+    program: Program,
+    (api_version, kind): (&str, &str),
+    facts: &Facts,
+    seed: Option<&Seed>,
+) -> Result<ConfigMap, Failure> {
+    let tree = configuration(program, (api_version, kind), facts, seed);
     let text = serde_yaml_ng::to_string(&tree).map_err(|error| Failure::Failed(error.to_string()))?;
     let metadata = named(NAMESPACE, &format!("{}-config", program.name()));
     Ok(ConfigMap { metadata, data: [("config.yaml".to_owned(), text)].into(), ..ConfigMap::default() })

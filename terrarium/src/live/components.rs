@@ -8,6 +8,7 @@ use api::kubernetes::apps::Deployment;
 use api::kubernetes::tables;
 use apimachinery::schema::Node;
 use clock::Clock;
+use domain::garden::control_plane;
 use domain::profile::Profile;
 use futures::future::BoxFuture;
 use gardenlet_sim::{gardenlet, provider_local};
@@ -16,9 +17,9 @@ use landscape::Component;
 use process::child::{self, Assignment};
 use process::logging::{self, Format};
 use process::{Context, Exit, User};
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::{admission_controller, apiserver, configuration, registration};
+use super::{admission_controller, apiserver, configuration, operator, registration};
 
 /// Namespace of the components' Deployments, in `runtime` and in the clusters of seeds.
 pub(crate) const NAMESPACE: &str = "garden";
@@ -26,6 +27,7 @@ pub(crate) const NAMESPACE: &str = "garden";
 /// A component that is a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Program {
+    Operator,
     Apiserver,
     ControllerManager,
     Scheduler,
@@ -36,7 +38,8 @@ pub(crate) enum Program {
 
 impl Program {
     /// All of them.
-    pub(crate) const ALL: [Self; 6] = [
+    pub(crate) const ALL: [Self; 7] = [
+        Self::Operator,
         Self::Apiserver,
         Self::AdmissionController,
         Self::ControllerManager,
@@ -48,6 +51,7 @@ impl Program {
     /// Name in the field, and of its Deployment.
     pub(crate) const fn name(self) -> &'static str {
         match self {
+            Self::Operator => "gardener-operator",
             Self::Apiserver => "gardener-apiserver",
             Self::ControllerManager => "gardener-controller-manager",
             Self::Scheduler => "gardener-scheduler",
@@ -60,6 +64,7 @@ impl Program {
     /// Its image, without tag.
     pub(crate) const fn image(self) -> &'static str {
         match self {
+            Self::Operator => "gardener/operator",
             Self::Apiserver => "gardener/apiserver",
             Self::ControllerManager => "gardener/controller-manager",
             Self::Scheduler => "gardener/scheduler",
@@ -98,6 +103,11 @@ impl Program {
             Self::Scheduler => Component::Scheduler,
             Self::Gardenlet => Component::Gardenlet(seed()),
             Self::ProviderLocal => Component::ProviderLocal(seed()),
+            Self::Operator => {
+                let groups = ["system:masters", "system:authenticated"].map(Into::into).to_vec();
+                let component = Some((self.name().into(), version.into()));
+                return User { name: user::OPERATOR.into(), groups, component };
+            }
             Self::AdmissionController => {
                 let name = user::ADMISSION_CONTROLLER.into();
                 return User { name, groups: vec!["system:authenticated".into()], component: None };
@@ -120,41 +130,16 @@ impl Program {
     /// Its Deployment, with these arguments; where the component has a configuration file, the flag that names it comes
     /// first.
     pub(crate) fn deployment(self, version: &str, replicas: u32, args: &[String]) -> Deployment {
-        let name = self.name();
-        let labels = json!({ "app": "gardener", "role": name });
-        let folder = format!("/etc/{name}/config");
-        let mut container = json!({
-            "name": name,
-            "image": format!("{}:{version}", self.image()),
-            "args": args,
-        });
-        let mut volumes = json!([]);
-        if self.configuration().is_some() {
-            let config = std::iter::once(format!("--config={folder}/config.yaml"));
-            container["args"] = config.chain(args.iter().cloned()).collect();
-            container["volumeMounts"] = json!([{ "name": "config", "mountPath": folder }]);
-            volumes = json!([{ "name": "config", "configMap": { "name": format!("{name}-config") } }]);
-        }
-        let tree = json!({
-            "apiVersion": "apps/v1",
-            "kind": "Deployment",
-            "metadata": { "name": name, "namespace": NAMESPACE, "labels": labels },
-            "spec": {
-                "replicas": replicas,
-                "revisionHistoryLimit": 2,
-                "selector": { "matchLabels": labels },
-                "template": {
-                    "metadata": { "labels": labels },
-                    "spec": { "containers": [container], "volumes": volumes },
-                },
-            },
-        });
-        serde_json::from_value(tree).expect("it is a Deployment")
+        let config_map = self.configuration().map(|_| format!("{}-config", self.name()));
+        let image = format!("{}:{version}", self.image());
+        let replicas = i32::try_from(replicas).unwrap_or(i32::MAX);
+        control_plane::deployment(self.name(), &image, replicas, args, config_map.as_deref())
     }
 
     /// Its name in the tables of feature gates and configuration kinds.
     pub(crate) const fn short(self) -> &'static str {
         match self {
+            Self::Operator => "operator",
             Self::Apiserver => "apiserver",
             Self::ControllerManager => "controllermanager",
             Self::Scheduler => "scheduler",
@@ -173,7 +158,7 @@ impl Program {
     /// Version and kind of its configuration file; `None`: it has flags only.
     pub(crate) const fn configuration(self) -> Option<(&'static str, &'static str)> {
         Some(match self {
-            Self::Apiserver => return None,
+            Self::Operator | Self::Apiserver => return None,
             Self::ControllerManager => (api_version::CONTROLLER_MANAGER_CONFIG, "ControllerManagerConfiguration"),
             Self::Scheduler => (api_version::SCHEDULER_CONFIG, "SchedulerConfiguration"),
             Self::AdmissionController => (api_version::ADMISSION_CONTROLLER_CONFIG, "AdmissionControllerConfiguration"),
@@ -193,6 +178,7 @@ pub(crate) fn run(program: Program) -> ExitCode {
     match program {
         Program::Apiserver => return apiserver::run(),
         Program::AdmissionController => return admission_controller::run(),
+        Program::Operator => return run_operator(),
         _ => {}
     }
     let register = |context: Context, assignment: Assignment| async move {
@@ -202,6 +188,21 @@ pub(crate) fn run(program: Program) -> ExitCode {
     };
     let version = env!("CARGO_PKG_VERSION");
     child::run(version, register, move |context, assignment| start(program, context, assignment))
+}
+
+fn run_operator() -> ExitCode {
+    let register = |context: Context, assignment: Assignment| async move {
+        let flags = operator::Flags::read(&assignment).map_err(|last_line| Exit { code: 1, last_line })?;
+        let now = context.clock.now();
+        let me = registered(&assignment, "");
+        registration::register_operator(&context, &me, flags.profile, flags.looks_ahead, now).await
+    };
+    child::run(env!("CARGO_PKG_VERSION"), register, |context, assignment| {
+        let flags = operator::Flags::read(assignment)?;
+        logging::start(context.clock.clone(), Format::default(), tracing::Level::INFO);
+        tracing::info!(version = assignment.version.as_str(), "Starting gardener-operator");
+        Ok(::operator::run(context, ::operator::Options { settings: flags.settings }))
+    })
 }
 
 /// As what a process is registered.
@@ -223,8 +224,8 @@ fn start(program: Program, context: Context, assignment: &Assignment) -> Result<
     let profile = flags.profile;
     let seed_name = seed_of(&assignment.cluster).to_owned();
     Ok(match program {
-        Program::Apiserver | Program::AdmissionController => {
-            return Err("it takes no part in landscape time".to_owned());
+        Program::Operator | Program::Apiserver | Program::AdmissionController => {
+            return Err("it is started in another way".to_owned());
         }
         Program::ControllerManager => {
             let config = configuration::controller_manager(&flags.config);

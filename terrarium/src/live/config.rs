@@ -6,7 +6,9 @@
 //! | gardener-apiserver | arguments of its Deployment | `featureGates.NAME`, flags by name without dashes in front |
 //! | all others | ConfigMap `NAME-config`, key `config.yaml`, in the namespace of the Deployment | paths of its kind |
 //!
-//! A landscape with gardener-operator has these settings elsewhere; there is none yet.
+//! A landscape with gardener-operator has these settings in the Garden, in `NAME-overrides` and in Gardenlets ([`owned`]).
+
+mod owned;
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -23,6 +25,7 @@ use domain::skew::releases::gate_names;
 use process::Context;
 use serde_json::{Map, Value, json};
 
+use self::owned::Owner;
 use super::ask::clusters::ClusterName;
 use super::client::Client;
 use super::components::{NAMESPACE, Program};
@@ -148,11 +151,13 @@ struct Target {
     program: Program,
     cluster: String,
     deployment: Deployment,
+    owner: Owner,
 }
 
 impl Target {
     async fn find(client: &Client, component: &Component) -> Result<Self, Failure> {
-        let all = || Program::ALL.into_iter().filter(|program| *program != Program::ProviderLocal);
+        let is_configured = |program: &Program| !matches!(program, Program::Operator | Program::ProviderLocal);
+        let all = || Program::ALL.into_iter().filter(is_configured);
         let is_it = |program: &Program| {
             let name = program.name();
             component.name == name || name.strip_prefix("gardener-") == Some(component.name.as_str())
@@ -180,7 +185,8 @@ impl Target {
         let context = client.context();
         let deployment = Api::<Deployment>::namespaced(&context, &cluster, NAMESPACE).get(program.name()).await;
         let deployment = deployment.map_err(|error| failed(&error))?;
-        Ok(Self { context, program, cluster, deployment })
+        let owner = Owner::find(&context, program, &cluster).await?;
+        Ok(Self { context, program, cluster, deployment, owner })
     }
 
     fn args(&self) -> Vec<String> {
@@ -199,14 +205,20 @@ impl Target {
         Api::namespaced(&self.context, &self.cluster, NAMESPACE)
     }
 
+    /// Name of the ConfigMap that its Deployment mounts.
     fn map_name(&self) -> String {
-        format!("{}-config", self.program.name())
+        let volumes = &self.deployment.spec.template.spec.volumes;
+        let name = volumes.iter().find_map(|volume| Some(volume.config_map.as_ref()?.name.clone()));
+        name.unwrap_or_else(|| format!("{}-config", self.program.name()))
     }
 
     /// The present configuration.
     async fn tree(&self) -> Result<Value, Failure> {
         if self.program == Program::Apiserver {
             return Ok(flags_to_tree(&self.args()));
+        }
+        if let Owner::Gardenlet(gardenlet) = &self.owner {
+            return serde_json::to_value(&gardenlet.spec.config).map_err(|error| Failure::Failed(error.to_string()));
         }
         let map = self.maps().get(&self.map_name()).await.map_err(|error| failed(&error))?;
         let text = map.data.get(FILE).cloned().unwrap_or_default();
@@ -288,6 +300,9 @@ impl Target {
         if self.program == Program::Apiserver {
             let args = tree_to_flags(tree).map_err(wrong)?;
             apiserver::options(&args, &version).map_err(wrong)?;
+            if let Owner::Garden(..) = self.owner {
+                return self.hand_over(tree, output).await;
+            }
             let name = self.program.name();
             template["spec"] = json!({ "containers": [{ "name": name, "args": args }] });
         } else {
@@ -295,6 +310,9 @@ impl Target {
             let read = configuration::read(self.program, &text, &version).map_err(wrong)?;
             if self.program == Program::Scheduler {
                 configuration::scheduler(&read).map_err(wrong)?;
+            }
+            if !matches!(self.owner, Owner::Nobody) {
+                return self.hand_over(tree, output).await;
             }
             let data = json!({ "data": { FILE: text } });
             let patched = self.maps().patch(&self.map_name(), &Patch::Merge(data)).await;
@@ -305,6 +323,16 @@ impl Target {
         deployments.patch(self.program.name(), &patch).await.map_err(|error| failed(&error))?;
         self.rolled_out(&deployments).await?;
         output.line(&format!("{} runs with the new configuration", self.program.name()))
+    }
+
+    /// Has the owner of the component's settings say so, and roll it out.
+    async fn hand_over(&self, tree: &Value, output: &mut Output) -> Result<(), Failure> {
+        let places = match &self.owner {
+            Owner::Garden(garden, component) => owned::set_garden(&self.context, garden, *component, tree).await?,
+            Owner::Gardenlet(gardenlet) => owned::set_gardenlet(&self.context, gardenlet, tree).await?,
+            Owner::Nobody => return Ok(()),
+        };
+        output.line(&format!("{} runs with the new configuration ({places})", self.program.name()))
     }
 
     async fn rolled_out(&self, deployments: &Api<Deployment>) -> Result<(), Failure> {
@@ -374,7 +402,7 @@ fn put(tree: &mut Value, key: &str, value: Value) {
 }
 
 /// `--a=b` as `a: b`, gates as a map.
-fn flags_to_tree(args: &[String]) -> Value {
+pub(super) fn flags_to_tree(args: &[String]) -> Value {
     let mut tree = Map::new();
     for arg in args {
         let (name, value) = arg.trim_start_matches('-').split_once('=').unwrap_or((arg, ""));

@@ -22,7 +22,7 @@ pub(super) fn of(program: Program, version: &str) -> Value {
         Program::ControllerManager => controller_manager(),
         Program::Scheduler => scheduler(),
         Program::Gardenlet => gardenlet(),
-        Program::AdmissionController | Program::ProviderLocal => json!({}),
+        Program::Operator | Program::AdmissionController | Program::ProviderLocal => json!({}),
     };
     let gates = gates(program, version);
     if !gates.is_empty() {

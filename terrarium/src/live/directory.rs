@@ -43,6 +43,9 @@ pub(crate) struct Facts {
     /// Number of gardener-apiservers at the beginning.
     #[serde(default = "two")]
     pub(crate) apiservers: u32,
+    /// Whether gardener-operator makes the control plane; `None`: it was made before that could be chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) operator: Option<bool>,
     /// Landscape time at the beginning.
     pub(crate) start_time: DateTime<Utc>,
     /// `sled` or `memory`.

@@ -129,12 +129,13 @@ fn pretty(tree: &serde_json::Value) -> Vec<u8> {
 
 fn readme(facts: &Facts) -> String {
     let Facts { name, gardener_version, profile, seed, seeds, apiservers, log, .. } = facts;
+    let operator = if facts.operator == Some(true) { "" } else { " --operator=false" };
     let start = facts.start_time.to_rfc3339_opts(SecondsFormat::AutoSi, true);
     format!(
         "Landscape {name} of Terrarium {}: history, objects, outputs. Values of Secrets are left out.\n\n\
          A landscape like it, whose controllers draw the same random numbers, is made by\n\n  \
          terrarium up --landscape {name} --gardener-version {gardener_version} --profile {profile} --seed {seed} \
-         --seeds {seeds} --apiservers {apiservers} --log {log} --start-time {start}\n\n\
+         --seeds {seeds} --apiservers {apiservers} --log {log} --start-time {start}{operator}\n\n\
          and then doing what `log.jsonl` says that users did (entries without a version).\n",
         env!("CARGO_PKG_VERSION")
     )

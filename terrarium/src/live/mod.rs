@@ -35,6 +35,7 @@ pub(crate) mod kubectl;
 pub(crate) mod landscapes;
 pub(crate) mod log;
 pub(crate) mod logs;
+mod operator;
 mod owner;
 mod registration;
 pub(crate) mod replay;

@@ -13,15 +13,16 @@
 use api::constants::namespace;
 use api::kubernetes::coordination::Lease;
 use api::kubernetes::core::{Event, EventSource, ObjectReference};
+use api::operator::Garden;
 use apimachinery::meta::{MicroTime, ObjectMeta, Time};
 use chrono::{DateTime, TimeDelta, Utc};
 use clock::TimerClass;
 use controller::{Api, Error, ListOptions};
 use domain::profile::Profile;
 use domain::skew::Instance;
-use domain::skew::start_up::{Decision, Refused, refusal_line};
-use host::GARDEN_CLUSTER;
+use domain::skew::start_up::{Candidate, Decision, Refused, decide, refusal_line};
 use host::registry::{self, Registered};
+use host::{GARDEN_CLUSTER, RUNTIME_CLUSTER};
 use process::patience::Patience;
 use process::{Context, Exit};
 
@@ -39,6 +40,42 @@ pub(super) async fn register(
     profile: Profile,
     now: DateTime<Utc>,
 ) -> Result<(), Exit> {
+    enter(context, me, profile, None, now).await
+}
+
+/// As [`register`], of gardener-operator: its version is compared with the one that last operated the Garden, on every
+/// replica, before any of them leads. `looks_ahead`: also with those whom its gardener-apiserver would leave behind.
+pub(super) async fn register_operator(
+    context: &Context,
+    me: &Registered<'_>,
+    profile: Profile,
+    looks_ahead: bool,
+    now: DateTime<Utc>,
+) -> Result<(), Exit> {
+    enter(context, me, profile, Some(looks_ahead), now).await
+}
+
+/// The version that last operated the Garden.
+async fn operated(context: &Context) -> Result<Option<String>, Exit> {
+    let gardens = Api::<Garden>::all(context, RUNTIME_CLUSTER).list(&ListOptions::default()).await;
+    let failed = |text: String| Exit { code: 1, last_line: format!("failed verifying Gardener version: {text}") };
+    match gardens {
+        Err(error) => Err(failed(format!("failed listing Gardens: {error}"))),
+        Ok((gardens, _)) if gardens.len() > 1 => {
+            Err(failed(format!("expected at most one Garden but got {}", gardens.len())))
+        }
+        Ok((gardens, _)) => Ok(gardens.into_iter().next().and_then(|garden| Some(garden.status.gardener?.version))),
+    }
+}
+
+/// `operator`: whether an operator looks ahead; `None`: it is another component.
+async fn enter(
+    context: &Context,
+    me: &Registered<'_>,
+    profile: Profile,
+    operator: Option<bool>,
+    now: DateTime<Utc>,
+) -> Result<(), Exit> {
     let leases = Api::<Lease>::namespaced(context, GARDEN_CLUSTER, namespace::INSTANCES);
     let limit = context.wall.now() + PATIENCE;
     let mut patience = Patience::on(context.wall.clone());
@@ -50,14 +87,24 @@ pub(super) async fn register(
             Err(error) => return Err(failed(&error)),
         };
         if let Some(instance) = me.instance() {
-            let landscape = registry::landscape(all.iter().map(|lease| &lease.metadata), &me.name());
-            match registry::judge(&landscape, &instance, profile) {
+            let mut landscape = registry::landscape(all.iter().map(|lease| &lease.metadata), &me.name());
+            if operator.is_some() {
+                landscape.garden = operated(context).await?;
+            }
+            let looks_ahead = operator.unwrap_or_default();
+            let candidate = Candidate { instance: instance.clone(), previous: None, looks_ahead };
+            match decide(&landscape, &candidate, profile) {
                 Decision::Starts => {}
                 Decision::Waits => {
                     change(context, &leases, &version, limit, &mut patience).await?;
                     continue;
                 }
-                Decision::Refused(refused) => return Err(refuse(context, me, &instance, &refused, now).await),
+                Decision::Refused(refused) => {
+                    let exit = refuse(context, me, &instance, &refused, now).await;
+                    // Upstream's operator ends as with any other error.
+                    let code = if profile.checks_every_start() { exit.code } else { 1 };
+                    return Err(Exit { code, ..exit });
+                }
             }
         }
         match create(&leases, me.lease(now)).await {

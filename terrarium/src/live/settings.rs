@@ -27,6 +27,7 @@ pub(crate) struct Settings {
     pub(crate) gardener_version: Option<String>,
     pub(crate) seeds: Option<u32>,
     pub(crate) apiservers: Option<u32>,
+    pub(crate) operator: Option<bool>,
     #[serde(deserialize_with = "start_time")]
     pub(crate) start_time: Option<When>,
     pub(crate) seed: Option<u64>,

@@ -10,6 +10,7 @@ use api::kubernetes::apps::Deployment;
 use api::kubernetes::coordination::Lease;
 use api::kubernetes::core::{ContainerStateTerminated, Pod};
 use api::machine::MachineDeployment;
+use api::operator::Garden;
 use apimachinery::meta::ObjectMeta;
 use chrono::{DateTime, SecondsFormat, Utc};
 use clap::{Args, ValueEnum};
@@ -21,7 +22,7 @@ use domain::skew::{Component, GardenerVersion, Landscape, violations};
 use futures::StreamExt;
 use futures::stream;
 use host::kubelet::HEALTHY;
-use host::{GARDEN_CLUSTER, registry};
+use host::{GARDEN_CLUSTER, RUNTIME_CLUSTER, registry};
 use process::Context;
 use serde::Serialize;
 use serde_json::json;
@@ -99,6 +100,8 @@ struct Rollout {
 
 /// What there is.
 struct Found {
+    /// The emulated version: that of gardener-operator, or that which the landscape was created with.
+    gardener_version: String,
     processes: Vec<Process>,
     rollouts: Vec<Rollout>,
     head: u64,
@@ -119,6 +122,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     let bytes = bytes_in(&directory.join("log"));
     if arguments.output != Form::Text {
         let mut object = up::object(&client, &clock);
+        object["gardenerVersion"] = json!(found.gardener_version);
         object["head"] = json!(found.head);
         object["bytes"] = json!(bytes);
         object["objects"] = json!(found.objects);
@@ -134,7 +138,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     }
     output.line(&format!(
         "landscape {} · Gardener {} (emulated) · https://{} · process {}",
-        client.facts.name, client.facts.gardener_version, client.host.address, client.host.pid
+        client.facts.name, found.gardener_version, client.host.address, client.host.pid
     ))?;
     output.line(&format!("clock {}", super::clock::summary(&clock)))?;
     for line in super::clock::waits(&clock) {
@@ -175,9 +179,14 @@ async fn look(client: &Client, with_rollouts: bool, now: DateTime<Utc>) -> Resul
     let (leases, _) = leases.map_err(|error| Failure::Failed(error.to_string()))?;
     let landscape = registry::landscape(leases.iter().map(|lease| &lease.metadata), "");
     let profile = bootstrap::profile(&client.facts)?;
+    let gardens = Api::<Garden>::all(&context, RUNTIME_CLUSTER).list(&ListOptions::default()).await;
+    let (gardens, _) = gardens.map_err(|error| Failure::Failed(error.to_string()))?;
+    let operated = gardens.into_iter().find_map(|garden| Some(garden.status.gardener?.version));
+    let gardener_version = operated.unwrap_or_else(|| client.facts.gardener_version.clone());
     let mut warnings = skew(&landscape, profile);
-    warnings.extend(unwise(&landscape, &client.facts.gardener_version, &shoots, profile, now));
+    warnings.extend(unwise(&landscape, &gardener_version, &shoots, profile, now));
     Ok(Found {
+        gardener_version,
         processes: pods.iter().map(process).collect(),
         rollouts: if with_rollouts { rollouts(&context).await? } else { Vec::new() },
         head: client.head().await?,

@@ -11,6 +11,7 @@ use api::constants::condition;
 use api::core::Seed;
 use api::kubernetes::apps::Deployment;
 use api::kubernetes::core::Pod;
+use api::operator::Garden;
 use chrono::{DateTime, TimeDelta, Utc};
 use clap::Args;
 use clock::{Clock, Random};
@@ -71,6 +72,10 @@ pub(crate) struct Arguments {
     /// Number of gardener-apiservers [default: 2]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=9))]
     apiservers: Option<u32>,
+    /// Whether gardener-operator makes gardener-apiserver and the rest of the control plane from an object Garden, and
+    /// updates them with itself; otherwise they are Deployments without an owner [default: true]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    operator: Option<bool>,
     /// Landscape time at the beginning: an instant, `now`, or so long from now (90d) [default: now]
     #[arg(long, value_name = "T")]
     start_time: Option<When>,
@@ -204,6 +209,7 @@ impl Arguments {
             gardener_version: self.gardener_version.clone().or(settings.gardener_version),
             seeds: self.seeds.or(settings.seeds),
             apiservers: self.apiservers.or(settings.apiservers),
+            operator: self.operator.or(settings.operator),
             start_time: self.start_time.or(settings.start_time),
             seed: self.seed.or(settings.seed),
             profile: self.profile.clone().or(settings.profile),
@@ -239,6 +245,22 @@ impl Arguments {
         Ok(found)
     }
 
+    /// Whether a landscape of which it is not known yet gets a gardener-operator.
+    fn has_operator(&self) -> bool {
+        self.operator.unwrap_or(true)
+    }
+
+    /// A landscape that was made before there was an operator gets one, unless it is not to.
+    fn adopt(&self, directory: &Directory) -> Result<(), Failure> {
+        match directory.facts()? {
+            Some(mut facts) if facts.operator.is_none() => {
+                facts.operator = Some(self.has_operator());
+                directory.write_facts(&facts)
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// What a new landscape is to be.
     fn new_facts(&self) -> Facts {
         let is_demo = self.demo.is_some() || self.preset.as_deref() == Some("demo");
@@ -252,6 +274,7 @@ impl Arguments {
             seed: self.seed.unwrap_or(1),
             seeds: self.seeds.unwrap_or(1),
             apiservers: self.apiservers.unwrap_or(2),
+            operator: Some(self.has_operator()),
             start_time,
             log: self.log.clone().unwrap_or_else(|| if self.ephemeral { "memory" } else { "sled" }.to_owned()),
             durable: self.durability.as_deref() != Some("fast"),
@@ -296,6 +319,7 @@ impl Arguments {
             ("--profile", self.profile.as_ref().is_some_and(|it| *it != facts.profile)),
             ("--seed", self.seed.is_some_and(|it| it != facts.seed)),
             ("--apiservers", self.apiservers.is_some_and(|it| it != facts.apiservers)),
+            ("--operator", self.operator.is_some_and(|it| facts.operator.is_some_and(|was| it != was))),
             ("--seeds", self.seeds.is_some_and(|it| it != facts.seeds)),
             ("--start-time", self.start_time.is_some_and(|it| matches!(it, When::At(at) if at != facts.start_time))),
             ("--log", self.log.as_ref().is_some_and(|it| *it != facts.log)),
@@ -338,6 +362,8 @@ async fn look(client: &Client, context: &process::Context) -> Result<Option<Miss
     let yet = |what: String| Ok(Some(Missing::Yet(what)));
     let (deployments, _) = Api::<Deployment>::all(context, "*").list(&ListOptions::labelled("app=gardener")).await?;
     let wanted = components::Program::ALL.into_iter();
+    let has_operator = client.facts.operator == Some(true);
+    let wanted = wanted.filter(|program| has_operator || *program != components::Program::Operator);
     let wanted = wanted.map(|program| if program.is_of_seed() { client.facts.seeds as usize } else { 1 });
     let is_complete = deployments.len() >= wanted.sum::<usize>();
     for deployment in deployments {
@@ -361,6 +387,9 @@ async fn look(client: &Client, context: &process::Context) -> Result<Option<Miss
             return yet(words.map_or_else(|| name.clone(), |words| format!("{name}:\n{words}")));
         }
     }
+    if has_operator && let Some(what) = garden_lacks(context).await? {
+        return yet(what);
+    }
     if !is_complete {
         return yet("the landscape is not complete yet".to_owned());
     }
@@ -381,6 +410,18 @@ async fn look(client: &Client, context: &process::Context) -> Result<Option<Miss
     let ready = seeds.iter().filter(|seed| is_ready(seed)).count();
     let wanted = client.facts.seeds as usize;
     if ready < wanted { yet(format!("{ready} of {wanted} Seeds")) } else { Ok(None) }
+}
+
+/// What the Garden lacks; `None`: it is reconciled.
+async fn garden_lacks(context: &process::Context) -> Result<Option<String>, controller::Error> {
+    let (gardens, _) = Api::<Garden>::all(context, "runtime").list(&ListOptions::default()).await?;
+    let Some(garden) = gardens.first() else { return Ok(Some("there is no Garden".to_owned())) };
+    let name = &garden.metadata.name;
+    Ok(match &garden.status.last_operation {
+        Some(operation) if operation.state == "Succeeded" => None,
+        Some(operation) => Some(format!("Garden {name}: {}", operation.description)),
+        None => Some(format!("Garden {name}: nobody works on it")),
+    })
 }
 
 /// What there is, and what to do next; `seconds` until it was ready, unless it ran already.

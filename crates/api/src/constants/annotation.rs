@@ -120,6 +120,8 @@ pub const COMPONENT_IDENTITY: &str = "terrarium.dev/identity";
 pub const OWNER_HAS_GONE: &str = "terrarium.dev/owner-has-gone";
 /// Gardener version that wrote an object which stands for a component.
 pub const GARDENER_VERSION: &str = "terrarium.dev/gardener-version";
+/// Version of the extensions library that an extension is built with, on its ControllerDeployment or operator Extension.
+pub const EXTENSIONS_LIBRARY_VERSION: &str = "terrarium.dev/extensions-library-version";
 /// `true` on kube-apiserver's Pods that know the authorizer for node agents.
 pub const NODE_AGENT_AUTHORIZER: &str = "terrarium.dev/node-agent-authorizer";
 /// How long a simulated Pod takes to become ready.

@@ -42,6 +42,18 @@ pub const INSTALLATION_HEALTHY: &str = "Healthy";
 pub const INSTALLATION_PROGRESSING: &str = "Progressing";
 /// ControllerInstallation: something on the seed needs it.
 pub const INSTALLATION_REQUIRED: &str = "Required";
+/// Garden: kube-apiserver of the virtual garden answers.
+pub const VIRTUAL_GARDEN_API_SERVER_AVAILABLE: &str = "VirtualGardenAPIServerAvailable";
+/// Garden: the components of the runtime cluster run.
+pub const RUNTIME_COMPONENTS_HEALTHY: &str = "RuntimeComponentsHealthy";
+/// Garden: Gardener's control plane runs.
+pub const VIRTUAL_COMPONENTS_HEALTHY: &str = "VirtualComponentsHealthy";
+/// Gardenlet: the chart is deployed.
+pub const GARDENLET_RECONCILED: &str = "GardenletReconciled";
+/// Gardenlet and ManagedSeed: the Seed exists.
+pub const SEED_REGISTERED: &str = "SeedRegistered";
+/// ManagedSeed: its Shoot is reconciled.
+pub const SHOOT_RECONCILED: &str = "ShootReconciled";
 /// Status of a condition.
 pub const TRUE: &str = "True";
 /// Status of a condition.

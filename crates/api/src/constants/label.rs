@@ -40,7 +40,9 @@ pub const SEED_NAME_PREFIX: &str = "name.seed.gardener.cloud/";
 pub const EXTENSION_CLASS_INFIX: &str = ".extensions.gardener.cloud/";
 /// Whether gardener-resource-manager looks after the high availability of what is in a namespace.
 pub const HIGH_AVAILABILITY_CONSIDER: &str = "high-availability-config.resources.gardener.cloud/consider";
-/// Who manages an object in a Shoot: `gardener`.
+/// `true` on a Gardenlet whose chart follows the version of gardener-operator.
+pub const AUTO_UPDATE_GARDENLET: &str = "operator.gardener.cloud/auto-update-gardenlet-helm-chart-ref";
+/// Who manages an object in a Shoot or in `runtime`: `gardener`.
 pub const MANAGED_BY: &str = "resources.gardener.cloud/managed-by";
 /// `true` on Pods that maintenance restarts.
 pub const MAINTENANCE_RESTART: &str = "maintenance.gardener.cloud/restart";

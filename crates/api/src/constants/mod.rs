@@ -44,6 +44,8 @@ pub mod finalizer {
     pub const EXTERNAL_GARDENER: &str = "gardener.cloud/gardener";
     /// On a Shoot and on the Secrets and ConfigMaps it refers to.
     pub const REFERENCE_PROTECTION: &str = "gardener.cloud/reference-protection";
+    /// On a Garden.
+    pub const OPERATOR: &str = "gardener.cloud/operator";
     /// On ControllerRegistrations, and on Seeds while anything is installed there.
     pub const CONTROLLER_REGISTRATION: &str = "core.gardener.cloud/controllerregistration";
     /// On ControllerDeployments.
@@ -104,6 +106,8 @@ pub mod user {
     pub const SCHEDULER: &str = "gardener.cloud:system:scheduler";
     /// gardener-admission-controller.
     pub const ADMISSION_CONTROLLER: &str = "gardener.cloud:system:admission-controller";
+    /// gardener-operator.
+    pub const OPERATOR: &str = "system:serviceaccount:garden:gardener-operator";
     /// Prefix, followed by a Seed's name: its gardenlet.
     pub const SEED_PREFIX: &str = "gardener.cloud:system:seed:";
     /// Group of all gardenlets.

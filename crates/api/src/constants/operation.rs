@@ -40,6 +40,12 @@ pub const ROTATE_SERVICE_ACCOUNT_KEY_COMPLETE: &str = "rotate-serviceaccount-key
 pub const ROTATE_ETCD_ENCRYPTION_KEY_START: &str = "rotate-etcd-encryption-key-start";
 /// Complete the rotation of etcd's encryption key.
 pub const ROTATE_ETCD_ENCRYPTION_KEY_COMPLETE: &str = "rotate-etcd-encryption-key-complete";
+/// Start the rotation of the key that signs tokens of workload identities.
+pub const ROTATE_WORKLOAD_IDENTITY_KEY_START: &str = "rotate-workload-identity-key-start";
+/// Complete the rotation of the key that signs tokens of workload identities.
+pub const ROTATE_WORKLOAD_IDENTITY_KEY_COMPLETE: &str = "rotate-workload-identity-key-complete";
+/// Deploy a gardenlet anew.
+pub const FORCE_REDEPLOY: &str = "force-redeploy";
 /// Rotate the credentials of observability.
 pub const ROTATE_OBSERVABILITY_CREDENTIALS: &str = "rotate-observability-credentials";
 /// Rotate the SSH key pair.

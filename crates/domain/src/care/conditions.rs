@@ -93,7 +93,7 @@ impl Default for Thresholds {
 }
 
 /// The status of a failed check, and the instant at which time alone would change it.
-fn failed_status(
+pub(crate) fn failed_status(
     condition: &Condition,
     reason: &str,
     last_operation: Option<&LastOperation>,

@@ -7,6 +7,8 @@ pub mod bindings;
 pub mod cloud_profile;
 pub mod common;
 pub mod extensibility;
+pub mod garden;
+pub mod gardenlet;
 mod images;
 pub mod kubeconfig;
 pub mod meta;

@@ -86,6 +86,7 @@ pub(super) async fn bring_up(
                     if facts.log != "memory" {
                         arguments.must_have_log(directory)?;
                     }
+                    arguments.adopt(directory)?;
                     ours = Some(start(directory, arguments, is_new)?);
                 }
                 _ => {}

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Gardenlet objects: which version they name, and which one they are given when gardener-operator has a new one.
+//!
+//! Unlike upstream: a chart has no content here, so its tag is gardenlet's version, unless an image tag or, for a chart
+//! named by digest alone, an annotation says another one.
+//!
+//! Source: pkg/operator/controller/garden/garden/reconciler_reconcile.go, pkg/gardenlet/controller/gardenlet @ v1.120.0.
+
+use api::constants::{annotation, condition, label};
+use api::core::Condition;
+use api::core_v1::OCIRepository;
+use api::kubernetes::apps::Deployment;
+use api::seedmanagement::Gardenlet;
+use apimachinery::meta::Time;
+use serde_json::Value;
+
+use super::control_plane::{self, checksum};
+use crate::conditions;
+
+/// Repository of gardenlet's chart. Upstream's has a registry in front.
+pub const CHART_REPOSITORY: &str = "gardener/charts/gardenlet";
+
+/// Name of gardenlet's Deployment.
+pub const NAME: &str = "gardenlet";
+/// Gardenlet's image, without tag.
+const IMAGE: &str = "gardener/gardenlet";
+
+/// The reference of gardenlet's chart for a version.
+pub fn chart_reference(version: &str) -> String {
+    format!("{CHART_REPOSITORY}:{version}")
+}
+
+/// The Gardenlet with the chart of the operator's version; `None`: it has it already, or does not ask for it.
+///
+/// The whole reference is replaced, and with it what names a Secret for the registry.
+pub fn updated(gardenlet: &Gardenlet, version: &str) -> Option<Gardenlet> {
+    let follows = gardenlet.metadata.labels.get(label::AUTO_UPDATE_GARDENLET).is_some_and(|value| value == "true");
+    let repository = &gardenlet.spec.deployment.helm.oci_repository;
+    let reference = chart_reference(version);
+    if !follows || repository.r#ref.as_deref() == Some(&reference) {
+        return None;
+    }
+    let mut new = gardenlet.clone();
+    new.spec.deployment.helm.oci_repository = OCIRepository { r#ref: Some(reference), ..OCIRepository::default() };
+    Some(new)
+}
+
+/// Where the chart comes from, as conditions name it.
+pub fn chart_url(repository: &OCIRepository) -> String {
+    let text = |field: &Option<String>| field.clone().filter(|text| !text.is_empty());
+    let base = text(&repository.repository).unwrap_or_default();
+    let url = match (text(&repository.r#ref), text(&repository.digest), text(&repository.tag)) {
+        (Some(reference), ..) => reference,
+        (None, Some(digest), _) => format!("{base}@{digest}"),
+        (None, None, Some(tag)) => format!("{base}:{tag}"),
+        (None, None, None) => base,
+    };
+    url.strip_prefix("oci://").unwrap_or(&url).to_owned()
+}
+
+/// The version that a Gardenlet names: its image's tag, else the chart's tag, else the annotation.
+///
+/// # Errors
+/// It names none.
+pub fn version(gardenlet: &Gardenlet) -> Result<String, String> {
+    let image = gardenlet.spec.deployment.image.as_ref().and_then(|image| image.tag.clone());
+    if let Some(tag) = image.filter(|tag| !tag.is_empty()) {
+        return Ok(tag);
+    }
+    let url = chart_url(&gardenlet.spec.deployment.helm.oci_repository);
+    let named = url.split_once('@').map_or(url.as_str(), |(before, _)| before);
+    // A colon before the last slash is that of a port.
+    let tag = named.rsplit('/').next().and_then(|last| last.split_once(':')).map(|(_, tag)| tag);
+    if let Some(tag) = tag.filter(|tag| !tag.is_empty()) {
+        return Ok(tag.to_owned());
+    }
+    let annotated = gardenlet.metadata.annotation(annotation::COMPONENT_VERSION).filter(|version| !version.is_empty());
+    annotated.map(str::to_owned).ok_or_else(|| {
+        format!(
+            "cannot tell the version of the chart {url:?}: it has no tag, and there is no annotation {:?}",
+            annotation::COMPONENT_VERSION
+        )
+    })
+}
+
+/// What a gardenlet is to be.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Wanted {
+    /// Name of the ConfigMap with its configuration.
+    pub config_map: String,
+    /// The configuration.
+    pub configuration: Value,
+    /// Its Deployment.
+    pub deployment: Deployment,
+}
+
+/// What the gardenlet of a Gardenlet is to be, in its own cluster; `profile` is handed on.
+///
+/// # Errors
+/// The Gardenlet names no version.
+pub fn wanted(gardenlet: &Gardenlet, profile: &str) -> Result<Wanted, String> {
+    let version = version(gardenlet)?;
+    let spec = &gardenlet.spec.deployment;
+    let configuration = serde_json::to_value(&gardenlet.spec.config).unwrap_or_default();
+    let config_map = format!("{NAME}-config-{}", checksum(&configuration));
+    let args = [format!("--profile={profile}")];
+    let repository = spec.image.as_ref().and_then(|image| image.repository.clone()).unwrap_or_else(|| IMAGE.to_owned());
+    let replicas = spec.replica_count.unwrap_or(2);
+    let image = format!("{repository}:{version}");
+    let mut deployment = control_plane::deployment(NAME, &image, replicas, &args, Some(&config_map));
+    deployment.metadata.labels.insert(label::MANAGED_BY.to_owned(), "gardener".to_owned());
+    deployment.spec.revision_history_limit = spec.revision_history_limit;
+    let template = &mut deployment.spec.template;
+    template.metadata.labels.extend(spec.pod_labels.clone());
+    template.metadata.annotations.extend(spec.pod_annotations.clone());
+    template.spec.volumes.extend(spec.additional_volumes.clone());
+    if let Some(container) = template.spec.containers.first_mut() {
+        container.volume_mounts.extend(spec.additional_volume_mounts.clone());
+        container.env.extend(spec.env.clone());
+        if let Some(resources) = &spec.resources {
+            container.resources = resources.clone();
+        }
+    }
+    Ok(Wanted { config_map, configuration, deployment })
+}
+
+/// The image of an extension's Deployment that follows its seed's gardenlet, in that one's version; `None`: it has it
+/// already, or an annotation gives it a version of its own.
+pub fn followed(extension: &Deployment, version: &str) -> Option<String> {
+    if extension.metadata.annotation(annotation::COMPONENT_VERSION).is_some() {
+        return None;
+    }
+    let image = &extension.spec.template.spec.containers.first()?.image;
+    let (name, tag) = image.rsplit_once(':')?;
+    (tag != version).then(|| format!("{name}:{version}"))
+}
+
+/// Condition `GardenletReconciled` of a Gardenlet whose chart was deployed, or why it was not.
+pub fn reconciled(gardenlet: &Gardenlet, outcome: Result<(), &str>, now: Time) -> Condition {
+    let old = conditions::get_or_initial(&gardenlet.status.conditions, condition::GARDENLET_RECONCILED, now);
+    let url = chart_url(&gardenlet.spec.deployment.helm.oci_repository);
+    match outcome {
+        Ok(()) => {
+            let text = format!("Gardenlet with chart from {url} has been deployed");
+            conditions::updated(&old, condition::TRUE, "Reconciled", &text, &[], now)
+        }
+        Err(error) => conditions::updated(&old, condition::FALSE, "ReconcileError", error, &[], now),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn gardenlet(repository: Value) -> Gardenlet {
+        let mut gardenlet = Gardenlet::default();
+        gardenlet.spec.deployment.helm.oci_repository = serde_json::from_value(repository).expect("a repository");
+        gardenlet
+    }
+
+    /// The chart, its address, and the version it names.
+    #[test]
+    fn the_tag_of_the_chart_is_the_version() {
+        for (repository, url, expected) in [
+            (
+                json!({ "ref": "oci://r.example:5000/a/gardenlet:v1.121.0" }),
+                "r.example:5000/a/gardenlet:v1.121.0",
+                Some("v1.121.0"),
+            ),
+            (
+                json!({ "repository": "r.example/gardenlet", "tag": "v1.120.0" }),
+                "r.example/gardenlet:v1.120.0",
+                Some("v1.120.0"),
+            ),
+            (json!({ "ref": "a/gardenlet:v1.120.1@sha256:0" }), "a/gardenlet:v1.120.1@sha256:0", Some("v1.120.1")),
+            (
+                json!({ "repository": "r.example:5000/gardenlet", "digest": "sha256:0", "tag": "v1" }),
+                "r.example:5000/gardenlet@sha256:0",
+                None,
+            ),
+            (json!({}), "", None),
+        ] {
+            let gardenlet = gardenlet(repository);
+            assert_eq!(chart_url(&gardenlet.spec.deployment.helm.oci_repository), url);
+            assert_eq!(version(&gardenlet).ok().as_deref(), expected, "{url}");
+        }
+    }
+
+    #[test]
+    fn an_image_tag_wins_and_an_annotation_helps_a_digest() {
+        let mut by_digest = gardenlet(json!({ "repository": "a", "digest": "sha256:0" }));
+        by_digest.metadata.annotations.insert("terrarium.dev/version".to_owned(), "v1.119.0".to_owned());
+        assert_eq!(version(&by_digest).as_deref(), Ok("v1.119.0"));
+        by_digest.spec.deployment.image = serde_json::from_value(json!({ "tag": "v1.118.0" })).expect("an image");
+        assert_eq!(version(&by_digest).as_deref(), Ok("v1.118.0"));
+    }
+
+    #[test]
+    fn an_extension_follows_unless_it_has_a_version_of_its_own() {
+        let mut extension =
+            control_plane::deployment("provider-local", "gardener/provider-local:v1.120.0", 1, &[], None);
+        assert_eq!(followed(&extension, "v1.121.0").as_deref(), Some("gardener/provider-local:v1.121.0"));
+        assert_eq!(followed(&extension, "v1.120.0"), None);
+        extension.metadata.annotations.insert("terrarium.dev/version".to_owned(), "v1.120.0".to_owned());
+        assert_eq!(followed(&extension, "v1.121.0"), None);
+    }
+
+    #[test]
+    fn a_gardenlet_becomes_a_deployment() {
+        let mut named = gardenlet(json!({ "ref": "a:v1.121.0" }));
+        named.spec.deployment.pod_labels.insert("foo".to_owned(), "bar".to_owned());
+        named.spec.deployment.replica_count = Some(1);
+        let wanted = wanted(&named, "documents").expect("it names a version");
+        let tree = serde_json::to_value(&wanted.deployment).expect("JSON");
+        let template = &tree["spec"]["template"];
+        assert_eq!(template["spec"]["containers"][0]["image"], "gardener/gardenlet:v1.121.0");
+        assert_eq!(template["metadata"]["labels"], json!({ "app": "gardener", "role": "gardenlet", "foo": "bar" }));
+        assert_eq!(template["spec"]["volumes"][0]["configMap"]["name"], wanted.config_map.as_str());
+        assert_eq!(tree["spec"]["replicas"], 1);
+        let condition = reconciled(&named, Ok(()), Time::default());
+        assert_eq!(condition.message, "Gardenlet with chart from a:v1.121.0 has been deployed");
+        assert_eq!((condition.status.as_str(), condition.reason.as_str()), ("True", "Reconciled"));
+    }
+
+    #[test]
+    fn a_gardenlet_with_the_label_follows_the_operator() {
+        let mut followed = gardenlet(json!({ "ref": "x:v1.120.0", "pullSecretRef": { "name": "s" } }));
+        assert_eq!(updated(&followed, "v1.121.0"), None);
+        let key = "operator.gardener.cloud/auto-update-gardenlet-helm-chart-ref".to_owned();
+        followed.metadata.labels.insert(key, "true".to_owned());
+        let new = updated(&followed, "v1.121.0").expect("it follows");
+        let repository = serde_json::to_value(&new.spec.deployment.helm.oci_repository).expect("JSON");
+        assert_eq!(repository, json!({ "ref": "gardener/charts/gardenlet:v1.121.0" }));
+        assert_eq!(updated(&new, "v1.121.0"), None);
+    }
+}

@@ -1,0 +1,463 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Gardens.
+//!
+//! Unlike upstream: settings of kube-apiserver, kube-controller-manager, the dashboard and etcd's autoscaling, on which
+//! nothing here depends, are not judged.
+//!
+//! Source: pkg/apis/operator/v1alpha1/validation/garden.go, pkg/operator/webhook/validation/garden @ v1.120.0.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use api::constants::{annotation, condition, finalizer, operation};
+use api::core::Condition;
+use api::operator::*;
+use apimachinery::field::{FieldError, Path};
+use apimachinery::meta::ObjectMeta;
+
+use super::meta::immutable;
+use super::network::{Cidr, Network};
+use super::{Errors, meta};
+use crate::annotations::is_true;
+use crate::conditions;
+use crate::garden::rotation::{Credential, Step, phased};
+use crate::profile::Profile;
+use crate::rotation::{COMPLETED, PREPARED};
+use crate::skew::GardenerVersion;
+use crate::skew::releases::{feature_gate, gate_names, kubernetes_minors, supports_kubernetes};
+use crate::versions::{Version, normalize};
+
+/// What a Garden can be asked for, sorted.
+const OPERATIONS: [&str; 12] = [
+    operation::RECONCILE,
+    operation::ROTATE_CA_COMPLETE,
+    operation::ROTATE_CA_START,
+    operation::ROTATE_CREDENTIALS_COMPLETE,
+    operation::ROTATE_CREDENTIALS_START,
+    operation::ROTATE_ETCD_ENCRYPTION_KEY_COMPLETE,
+    operation::ROTATE_ETCD_ENCRYPTION_KEY_START,
+    operation::ROTATE_OBSERVABILITY_CREDENTIALS,
+    operation::ROTATE_SERVICE_ACCOUNT_KEY_COMPLETE,
+    operation::ROTATE_SERVICE_ACCOUNT_KEY_START,
+    operation::ROTATE_WORKLOAD_IDENTITY_KEY_COMPLETE,
+    operation::ROTATE_WORKLOAD_IDENTITY_KEY_START,
+];
+
+/// Levels of logs, sorted as the schema lists them.
+const LOG_LEVELS: [&str; 3] = ["info", "debug", "error"];
+/// The largest share of requests after which a connection is closed.
+const LARGEST_GO_AWAY_CHANCE: f64 = 0.02;
+const HOUR: i64 = 3_600_000_000_000;
+/// 2^32 seconds.
+const LONGEST_EXPIRATION: i64 = (1 << 32) * 1_000_000_000;
+
+/// By whose rules a Garden is judged.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rules {
+    /// Documents or upstream.
+    pub profile: Profile,
+    /// The version of gardener-operator, of a Garden that no operator has worked on yet.
+    pub version: String,
+}
+
+impl Rules {
+    /// The release that knows which feature gates and Kubernetes versions there are: the operator's.
+    fn release(&self, garden: &Garden) -> Option<GardenerVersion> {
+        let version = garden.status.gardener.as_ref().map_or(&self.version, |gardener| &gardener.version);
+        GardenerVersion::parse(version)
+    }
+}
+
+/// A new Garden.
+pub fn garden(garden: &Garden, rules: &Rules) -> Errors {
+    let mut errors = Errors::new();
+    operations(&mut errors, garden);
+    let (spec, path) = (&garden.spec, Path::new("spec"));
+    dns(&mut errors, spec.dns.as_ref(), &path.child("dns"));
+    extensions(&mut errors, &spec.extensions, &path.child("extensions"));
+    let is_available = spec.virtual_cluster.control_plane.as_ref().is_some_and(|it| it.high_availability.is_some());
+    let runtime = path.child("runtimeCluster");
+    domains(
+        &mut errors,
+        spec.dns.as_ref(),
+        &spec.runtime_cluster.ingress.domains,
+        &runtime.child("ingress").child("domains"),
+    );
+    runtime_networks(&mut errors, &spec.runtime_cluster.networking, &runtime.child("networking"));
+    let settings = spec.runtime_cluster.settings.as_ref();
+    if settings.and_then(|settings| settings.topology_aware_routing.as_ref()).is_some_and(|routing| routing.enabled) {
+        let path = runtime.child("settings").child("topologyAwareRouting").child("enabled");
+        if spec.runtime_cluster.provider.zones.len() <= 1 {
+            let text = "topology-aware routing can only be enabled on multi-zone garden runtime cluster (with at least \
+                        two zones in spec.provider.zones)";
+            errors.push(FieldError::forbidden(&path, text));
+        }
+        if !is_available {
+            let text = "topology-aware routing can only be enabled when virtual cluster's high-availability is enabled";
+            errors.push(FieldError::forbidden(&path, text));
+        }
+    }
+    virtual_cluster(&mut errors, garden, rules, &path.child("virtualCluster"));
+    errors
+}
+
+/// A changed Garden.
+pub fn garden_update(new: &Garden, old: &Garden, rules: &Rules) -> Errors {
+    let mut errors = Errors::new();
+    meta::object_meta_update(&mut errors, &new.metadata, &old.metadata, &Path::new("metadata"));
+    let (runtime, was) = (&new.spec.runtime_cluster, &old.spec.runtime_cluster);
+    let path = Path::new("spec").child("runtimeCluster");
+    if let (Some(new), Some(old)) = (runtime.ingress.domains.first(), was.ingress.domains.first()) {
+        immutable(&mut errors, &new.name, &old.name, &path.child("ingress").child("domains").index(0));
+    }
+    let path = path.child("networking");
+    for (new, old, name) in [
+        (&runtime.networking.nodes, &was.networking.nodes, "nodes"),
+        (&runtime.networking.pods, &was.networking.pods, "pods"),
+        (&runtime.networking.services, &was.networking.services, "services"),
+    ] {
+        only_longer(&mut errors, new, old, name, &path.child(name));
+    }
+    virtual_cluster_update(&mut errors, &new.spec.virtual_cluster, &old.spec.virtual_cluster);
+    errors.extend(garden(new, rules));
+    errors
+}
+
+/// Whether a Garden may be deleted.
+///
+/// # Errors
+/// The sentence of the refusal.
+pub fn deletion(metadata: &ObjectMeta) -> Result<(), String> {
+    if is_true(&metadata.annotations, annotation::CONFIRMATION_DELETION) {
+        return Ok(());
+    }
+    Err(format!("must have a {:?} annotation to delete", annotation::CONFIRMATION_DELETION))
+}
+
+/// Whether a Garden may be created beside `others` that are there.
+///
+/// # Errors
+/// The sentence of the refusal.
+pub fn creation(metadata: &ObjectMeta, others: usize) -> Result<(), String> {
+    if others > 0 {
+        return Err(
+            "there can be only one operator.gardener.cloud/v1alpha1.Garden resource in the system at a time".to_owned()
+        );
+    }
+    let reserved = [finalizer::OPERATOR, finalizer::REFERENCE_PROTECTION];
+    match reserved.into_iter().find(|name| metadata.has_finalizer(name)) {
+        Some(name) => Err(format!("finalizer {name:?} cannot be added on creation")),
+        None => Ok(()),
+    }
+}
+
+/// Whether an operator Extension may be deleted.
+///
+/// # Errors
+/// The sentence of the refusal.
+pub fn extension_deletion(extension: &Extension) -> Result<(), String> {
+    let required = |type_: &str| {
+        let found: Option<&Condition> = conditions::get(&extension.status.conditions, type_);
+        found.filter(|found| found.status == condition::TRUE)
+    };
+    match ["RequiredRuntime", "RequiredVirtual"].into_iter().find_map(required) {
+        Some(found) => Err(format!("extension is still being required: {:?}", found.message)),
+        None => Ok(()),
+    }
+}
+
+fn operations(errors: &mut Errors, garden: &Garden) {
+    let Some(operation) = garden.metadata.annotation(annotation::OPERATION).filter(|value| !value.is_empty()) else {
+        return;
+    };
+    let path = Path::new("metadata").child("annotations").key(annotation::OPERATION);
+    if !OPERATIONS.contains(&operation) {
+        errors.push(FieldError::not_supported(&path, operation, &OPERATIONS));
+    }
+    let is_all = matches!(operation, operation::ROTATE_CREDENTIALS_START | operation::ROTATE_CREDENTIALS_COMPLETE);
+    let what = |credentials: &[Credential]| match credentials.first() {
+        Some(credential) if !is_all => credential.what(),
+        _ => "rotation of all credentials",
+    };
+    if let Some((step, credentials)) = phased(operation) {
+        let (verb, expected) = match step {
+            Step::Start => ("start", COMPLETED),
+            Step::Complete => ("complete", PREPARED),
+        };
+        let what = what(&credentials);
+        if garden.metadata.is_being_deleted() {
+            let text = format!("cannot {verb} {what} if garden has deletion timestamp");
+            errors.push(FieldError::forbidden(&path, &text));
+        }
+        for credential in credentials {
+            let phase = credential.phase(&garden.status);
+            let is_right = phase == expected || (step == Step::Start && phase.is_empty());
+            if !is_right {
+                let field = credential.field();
+                let text =
+                    format!("cannot {verb} {what} if .status.credentials.rotation.{field}.phase is not '{expected}'");
+                errors.push(FieldError::forbidden(&path, &text));
+            }
+        }
+    } else if operation == operation::ROTATE_OBSERVABILITY_CREDENTIALS && garden.metadata.is_being_deleted() {
+        let text = "cannot start Observability credentials rotation if garden has deletion timestamp";
+        errors.push(FieldError::forbidden(&path, text));
+    }
+}
+
+fn dns(errors: &mut Errors, dns: Option<&DNSManagement>, path: &Path) {
+    let mut names = BTreeSet::new();
+    for (index, provider) in dns.map(|dns| dns.providers.as_slice()).unwrap_or_default().iter().enumerate() {
+        if !names.insert(&provider.name) {
+            errors.push(FieldError::duplicate(&path.child("providers").index(index), &provider.name));
+        }
+    }
+}
+
+fn extensions(errors: &mut Errors, extensions: &[GardenExtension], path: &Path) {
+    let mut types = BTreeSet::new();
+    for (index, extension) in extensions.iter().enumerate() {
+        let path = path.index(index).child("type");
+        if extension.r#type.is_empty() {
+            errors.push(FieldError::required(&path, "field must not be empty"));
+        } else if !types.insert(&extension.r#type) {
+            errors.push(FieldError::duplicate(&path, &extension.r#type));
+        }
+    }
+}
+
+fn domains(errors: &mut Errors, dns: Option<&DNSManagement>, domains: &[DNSDomain], path: &Path) {
+    let mut names = BTreeSet::new();
+    for (index, domain) in domains.iter().enumerate() {
+        let path = path.index(index);
+        meta::invalid_each(errors, &path.child("name"), &domain.name, meta::dns_subdomain(&domain.name));
+        if !names.insert(&domain.name) {
+            errors.push(FieldError::duplicate(&path.child("name"), &domain.name));
+        }
+        let Some(dns) = dns else { continue };
+        let path = path.child("provider");
+        match &domain.provider {
+            Some(provider) if dns.providers.iter().any(|known| known.name == *provider) => {}
+            Some(provider) => {
+                let text = "provider name not found in .spec.dns.providers";
+                errors.push(FieldError::invalid(&path, provider, text));
+            }
+            None => {
+                errors.push(FieldError::required(&path, "provider name must be set if `.spec.dns` is set"));
+            }
+        }
+    }
+}
+
+/// The networks of a list that parse, each with its text.
+fn networks<'a>(all: &'a [String]) -> impl Iterator<Item = (usize, &'a String, Network)> + 'a {
+    let parsed = |(index, text): (usize, &'a String)| Some((index, text, Network::parse(text)?));
+    all.iter().enumerate().filter_map(parsed)
+}
+
+fn unparsable(errors: &mut Errors, all: &[String], what: &str, path: &Path) {
+    for (index, text) in all.iter().enumerate().filter(|(_, text)| Network::parse(text).is_none()) {
+        let text_of = format!("cannot parse {what}: invalid CIDR address: {text}");
+        errors.push(FieldError::invalid(&path.index(index), text, &text_of));
+    }
+}
+
+fn intersections(errors: &mut Errors, these: &[String], those: &[String], text: &str, path: &Path) {
+    for (index, name, one) in networks(these) {
+        for _ in networks(those).filter(|(_, _, other)| one.overlaps(*other)) {
+            errors.push(FieldError::invalid(&path.index(index), name, text));
+        }
+    }
+}
+
+fn runtime_networks(errors: &mut Errors, networking: &RuntimeNetworking, path: &Path) {
+    let before = errors.len();
+    unparsable(errors, &networking.nodes, "node network cidr of runtime cluster", &path.child("nodes"));
+    unparsable(errors, &networking.pods, "pod network cidr of runtime cluster", &path.child("pods"));
+    unparsable(errors, &networking.services, "service network cidr of runtime cluster", &path.child("services"));
+    if errors.len() > before {
+        return;
+    }
+    let RuntimeNetworking { nodes, pods, services, .. } = networking;
+    let text = |this: &str, that: &str| {
+        format!("{this} network of runtime cluster intersects with {that} network of runtime cluster")
+    };
+    intersections(errors, nodes, services, &text("node", "service"), &path.child("nodes"));
+    intersections(errors, nodes, pods, &text("node", "pod"), &path.child("nodes"));
+    intersections(errors, pods, services, &text("pod", "service"), &path.child("pods"));
+}
+
+fn virtual_cluster(errors: &mut Errors, garden: &Garden, rules: &Rules, path: &Path) {
+    let (cluster, runtime) = (&garden.spec.virtual_cluster, &garden.spec.runtime_cluster.networking);
+    domains(errors, garden.spec.dns.as_ref(), &cluster.dns.domains, &path.child("dns").child("domains"));
+    kubernetes_version(errors, garden, rules, &path.child("kubernetes").child("version"));
+    gardener(errors, garden, rules, &path.child("gardener"));
+    let (services, path) = (&cluster.networking.services, path.child("networking").child("services"));
+    unparsable(errors, services, "service network cidr", &path);
+    for (what, others) in [("pod", &runtime.pods), ("service", &runtime.services), ("node", &runtime.nodes)] {
+        let text = format!("{what} network of runtime cluster intersects with service network of virtual cluster");
+        intersections(errors, services, others, &text, &path);
+    }
+    let list = format!("[{}]", services.join(" "));
+    if services.len() > 2 {
+        errors.push(FieldError::forbidden(&path, &format!("at most two service ranges allowed: {list}")));
+    } else if let [first, second] = services.as_slice() {
+        let family = |text: &str| Cidr::new(text, Path::default()).network().map(Network::is_ipv4);
+        if family(first).is_some() && family(first) == family(second) {
+            let text = format!("service ranges must be of different IP families: {list}");
+            errors.push(FieldError::forbidden(&path, &text));
+        }
+    }
+}
+
+fn kubernetes_version(errors: &mut Errors, garden: &Garden, rules: &Rules, path: &Path) {
+    let version = &garden.spec.virtual_cluster.kubernetes.version;
+    let Some(release) = rules.release(garden) else { return };
+    let is_readable = Version::parse(&normalize(version)).is_ok();
+    let is_tolerated = rules.profile.tolerates_unknown_kubernetes_versions() && is_readable;
+    if is_tolerated || supports_kubernetes(&release, version) {
+        return;
+    }
+    let (oldest, newest) = kubernetes_minors(&release);
+    let supported: Vec<String> = (oldest..=newest).map(|minor| format!("1.{minor}")).collect();
+    errors.push(FieldError::not_supported(path, version, &supported));
+}
+
+fn gardener(errors: &mut Errors, garden: &Garden, rules: &Rules, path: &Path) {
+    let gardener = &garden.spec.virtual_cluster.gardener;
+    let release = rules.release(garden);
+    let gates = |errors: &mut Errors, gates: &BTreeMap<String, bool>, path: &Path| {
+        feature_gates(errors, gates, release.as_ref(), &path.child("featureGates"));
+    };
+    let level = |errors: &mut Errors, level: &Option<String>, path: &Path| {
+        if let Some(level) = level.as_ref().filter(|level| !LOG_LEVELS.contains(&level.as_str())) {
+            errors.push(FieldError::not_supported(&path.child("logLevel"), level, &LOG_LEVELS));
+        }
+    };
+    if let Some(config) = &gardener.gardener_api_server {
+        let path = path.child("gardenerAPIServer");
+        gates(errors, &config.feature_gates, &path);
+        for (index, plugin) in config.admission_plugins.iter().enumerate().filter(|(_, it)| it.name.is_empty()) {
+            let _ = plugin;
+            let path = path.child("admissionPlugins").index(index).child("name");
+            errors.push(FieldError::required(&path, "must provide a name"));
+        }
+        if let Some(chance) = config.go_away_chance.filter(|chance| !(0.0..=LARGEST_GO_AWAY_CHANCE).contains(chance)) {
+            let bound = if chance < 0.0 { "greater than or equal to 0" } else { "less than or equal to 0.02" };
+            let text = format!("{} in body should be {bound}", path.child("goAwayChance"));
+            errors.push(FieldError::invalid(&path.child("goAwayChance"), chance, &text));
+        }
+        if let Some(expiration) = config.shoot_admin_kubeconfig_max_expiration
+            && !(HOUR..=LONGEST_EXPIRATION).contains(&expiration.nanoseconds)
+        {
+            let path = path.child("shootAdminKubeconfigMaxExpiration");
+            let text = "must be between 1h and 2^32 seconds";
+            errors.push(super::common::invalid_duration(&path, expiration, text));
+        }
+    }
+    if let Some(config) = &gardener.gardener_admission_controller {
+        level(errors, &config.log_level, &path.child("gardenerAdmissionController"));
+    }
+    if let Some(config) = &gardener.gardener_controller_manager {
+        let path = path.child("gardenerControllerManager");
+        gates(errors, &config.feature_gates, &path);
+        level(errors, &config.log_level, &path);
+    }
+    if let Some(config) = &gardener.gardener_scheduler {
+        let path = path.child("gardenerScheduler");
+        gates(errors, &config.feature_gates, &path);
+        level(errors, &config.log_level, &path);
+    }
+}
+
+/// Gates that some component of the operator's release knows, and that are not locked to the other value.
+fn feature_gates(errors: &mut Errors, gates: &BTreeMap<String, bool>, release: Option<&GardenerVersion>, path: &Path) {
+    for (name, on) in gates {
+        let path = path.child(name);
+        let known = match release {
+            Some(release) => feature_gate(release, name),
+            // A version that does not parse is refused for that, not for its gates.
+            None if ["apiserver", "gardenlet", "operator"]
+                .iter()
+                .any(|it| gate_names(it).any(|known| known == name)) =>
+            {
+                continue;
+            }
+            None => None,
+        };
+        match known {
+            None => errors.push(FieldError::forbidden(&path, "not supported by Gardener")),
+            Some(gate) if gate.is_locked && *on != gate.default => {
+                let text = format!("cannot set feature gate to {on}, feature is locked to {}", gate.default);
+                errors.push(FieldError::forbidden(&path, &text));
+            }
+            Some(_) => {}
+        }
+    }
+}
+
+fn virtual_cluster_update(errors: &mut Errors, new: &VirtualCluster, old: &VirtualCluster) {
+    let path = Path::new("spec").child("virtualCluster");
+    if let (Some(new), Some(old)) = (new.dns.domains.first(), old.dns.domains.first()) {
+        immutable(errors, &new.name, &old.name, &path.child("dns").child("domains").index(0).child("name"));
+    }
+    let main = |cluster: &VirtualCluster| cluster.etcd.as_ref().and_then(|etcd| etcd.main.clone());
+    let backup = |cluster: &VirtualCluster| main(cluster).and_then(|main| main.backup);
+    if let Some(was) = backup(old) {
+        let path = path.child("etcd").child("main").child("backup");
+        match backup(new) {
+            Some(is) => {
+                immutable(errors, &is.provider, &was.provider, &path.child("provider"));
+                immutable(errors, &is.bucket_name, &was.bucket_name, &path.child("bucketName"));
+                immutable(errors, &is.region, &was.region, &path.child("region"));
+            }
+            None => {
+                errors.push(FieldError::forbidden(&path, "backup must not be deactivated if it was set before"));
+            }
+        }
+    }
+    let is_available = |cluster: &VirtualCluster| {
+        cluster.control_plane.as_ref().is_some_and(|control_plane| control_plane.high_availability.is_some())
+    };
+    if is_available(old) && !is_available(new) {
+        let path = path.child("controlPlane").child("highAvailability");
+        immutable(errors, &new.control_plane, &old.control_plane, &path);
+    }
+    let (is, was) = (&new.gardener.cluster_identity, &old.gardener.cluster_identity);
+    if is != was {
+        let path = path.child("gardener").child("clusterIdentity");
+        errors.push(FieldError::invalid(&path, is, "Value is immutable"));
+    }
+    let version = path.child("kubernetes").child("version");
+    kubernetes_version_update(errors, &new.kubernetes.version, &old.kubernetes.version, &version);
+    let services = path.child("networking").child("services");
+    only_longer(errors, &new.networking.services, &old.networking.services, "services", &services);
+}
+
+fn kubernetes_version_update(errors: &mut Errors, new: &str, old: &str, path: &Path) {
+    if new.is_empty() {
+        let text = "cannot validate kubernetes version upgrade because it is unset";
+        errors.push(FieldError::invalid(path, new, text));
+        return;
+    }
+    let release = |text: &str| Version::parse(&normalize(text)).ok().map(|it| (it.major, it.minor, it.patch));
+    let (Some(new), Some(old)) = (release(new), release(old)) else { return };
+    if new < old {
+        errors.push(FieldError::forbidden(path, "kubernetes version downgrade is not supported"));
+    } else if new >= (old.0, old.1 + 2, 0) {
+        errors.push(FieldError::forbidden(path, "kubernetes version upgrade cannot skip a minor version"));
+    }
+}
+
+/// A list whose entries stay; others may follow.
+fn only_longer(errors: &mut Errors, new: &[String], old: &[String], name: &str, path: &Path) {
+    if new.len() < old.len() {
+        errors.push(FieldError::forbidden(path, &format!("{name} cannot be removed")));
+    }
+    // From the end, as upstream lists them.
+    for (index, (new, old)) in new.iter().zip(old).enumerate().rev() {
+        immutable(errors, new, old, &path.index(index));
+    }
+}
+
+#[cfg(test)]
+mod tests;

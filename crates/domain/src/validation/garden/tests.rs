@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+use serde_json::{Value, json};
+
+use super::*;
+
+fn tree() -> Value {
+    json!({
+        "metadata": { "name": "local" },
+        "spec": {
+            "dns": { "providers": [{ "name": "primary", "type": "local", "secretRef": { "name": "s" } }] },
+            "runtimeCluster": {
+                "ingress": {
+                    "domains": [{ "name": "ingress.example", "provider": "primary" }], "controller": { "kind": "nginx" },
+                },
+                "networking": { "nodes": ["172.18.0.0/16"], "pods": ["10.1.0.0/16"], "services": ["10.2.0.0/16"] },
+                "provider": { "zones": ["0"] },
+            },
+            "virtualCluster": {
+                "dns": { "domains": [{ "name": "virtual.example", "provider": "primary" }] },
+                "gardener": { "clusterIdentity": "local" },
+                "kubernetes": { "version": "1.31.1" },
+                "maintenance": { "timeWindow": { "begin": "220000+0100", "end": "230000+0100" } },
+                "networking": { "services": ["100.64.0.0/13"] },
+            },
+        },
+    })
+}
+
+fn read(tree: Value) -> Garden {
+    serde_json::from_value(tree).expect("a Garden")
+}
+
+fn set(mut tree: Value, pointer: &str, value: Value) -> Value {
+    let (parent, name) = pointer.rsplit_once('/').expect("a pointer");
+    match tree.pointer_mut(parent).expect("it is there") {
+        Value::Object(fields) => {
+            fields.insert(name.to_owned(), value);
+        }
+        Value::Array(items) => items.push(value),
+        other => panic!("{other}"),
+    }
+    tree
+}
+
+fn rules(profile: Profile) -> Rules {
+    Rules { profile, version: "v1.120.0".to_owned() }
+}
+
+fn texts(errors: &Errors) -> Vec<String> {
+    errors.iter().map(ToString::to_string).collect()
+}
+
+#[track_caller]
+fn check(pointer: &str, value: Value, profile: Profile, expected: &[&str]) {
+    let found = garden(&read(set(tree(), pointer, value)), &rules(profile));
+    assert_eq!(texts(&found), expected, "{pointer}");
+}
+
+#[track_caller]
+fn check_update(pointer: &str, value: Value, expected: &[&str]) {
+    let (old, new) = (read(tree()), read(set(tree(), pointer, value)));
+    assert_eq!(texts(&garden_update(&new, &old, &rules(Profile::Documents))), expected, "{pointer}");
+}
+
+#[test]
+fn a_new_garden_is_judged_field_by_field() {
+    let documents = Profile::Documents;
+    check("/spec/extensions", json!([]), documents, &[]);
+    check(
+        "/spec/extensions",
+        json!([{ "type": "a" }, { "type": "a" }]),
+        documents,
+        &["spec.extensions[1].type: Duplicate value: \"a\""],
+    );
+    check(
+        "/spec/virtualCluster/dns/domains/-",
+        json!({ "name": "other.example", "provider": "other" }),
+        documents,
+        &["spec.virtualCluster.dns.domains[1].provider: Invalid value: \"other\": provider name not found in \
+             .spec.dns.providers"],
+    );
+    check(
+        "/spec/virtualCluster/dns/domains/-",
+        json!({ "name": "other.example" }),
+        documents,
+        &["spec.virtualCluster.dns.domains[1].provider: Required value: provider name must be set if `.spec.dns` is \
+             set"],
+    );
+    check(
+        "/spec/runtimeCluster/networking/pods/-",
+        json!("10.2.1.0/24"),
+        documents,
+        &["spec.runtimeCluster.networking.pods[1]: Invalid value: \"10.2.1.0/24\": pod network of runtime cluster \
+             intersects with service network of runtime cluster"],
+    );
+    check(
+        "/spec/runtimeCluster/networking/pods/-",
+        json!("10.2"),
+        documents,
+        &["spec.runtimeCluster.networking.pods[1]: Invalid value: \"10.2\": cannot parse pod network cidr of runtime \
+             cluster: invalid CIDR address: 10.2"],
+    );
+    check(
+        "/spec/virtualCluster/networking/services/-",
+        json!("100.80.0.0/13"),
+        documents,
+        &["spec.virtualCluster.networking.services: Forbidden: service ranges must be of different IP families: \
+             [100.64.0.0/13 100.80.0.0/13]"],
+    );
+    check(
+        "/spec/runtimeCluster/settings",
+        json!({ "topologyAwareRouting": { "enabled": true } }),
+        documents,
+        &[
+            "spec.runtimeCluster.settings.topologyAwareRouting.enabled: Forbidden: topology-aware routing can only be \
+             enabled on multi-zone garden runtime cluster (with at least two zones in spec.provider.zones)",
+            "spec.runtimeCluster.settings.topologyAwareRouting.enabled: Forbidden: topology-aware routing can only be \
+             enabled when virtual cluster's high-availability is enabled",
+        ],
+    );
+    let config = json!({
+        "featureGates": { "InPlaceNodeUpdates": true, "Nonsense": true },
+        "shootAdminKubeconfigMaxExpiration": "30m",
+    });
+    check(
+        "/spec/virtualCluster/gardener/gardenerAPIServer",
+        config,
+        documents,
+        &[
+            "spec.virtualCluster.gardener.gardenerAPIServer.featureGates.Nonsense: Forbidden: not supported by Gardener",
+            "spec.virtualCluster.gardener.gardenerAPIServer.shootAdminKubeconfigMaxExpiration: Invalid value: 30m0s: \
+             must be between 1h and 2^32 seconds",
+        ],
+    );
+    check(
+        "/spec/virtualCluster/gardener/gardenerScheduler",
+        json!({ "logLevel": "loud" }),
+        documents,
+        &["spec.virtualCluster.gardener.gardenerScheduler.logLevel: Unsupported value: \"loud\": supported values: \
+             \"info\", \"debug\", \"error\""],
+    );
+}
+
+#[test]
+fn kubernetes_versions_are_those_of_the_release_in_profile_upstream() {
+    let path = "/spec/virtualCluster/kubernetes/version";
+    check(path, json!("1.26.4"), Profile::Documents, &[]);
+    check(
+        path,
+        json!("1.26.4"),
+        Profile::Upstream,
+        &["spec.virtualCluster.kubernetes.version: Unsupported value: \"1.26.4\": supported values: \"1.27\", \
+             \"1.28\", \"1.29\", \"1.30\", \"1.31\", \"1.32\""],
+    );
+    check(path, json!("1.32.0"), Profile::Upstream, &[]);
+}
+
+#[test]
+fn kubernetes_goes_up_by_one_minor() {
+    let path = "/spec/virtualCluster/kubernetes/version";
+    let field = "spec.virtualCluster.kubernetes.version";
+    check_update(path, json!("1.31.4"), &[]);
+    check_update(path, json!("1.32.0"), &[]);
+    check_update(
+        path,
+        json!("1.31.0"),
+        &[&format!("{field}: Forbidden: kubernetes version downgrade is not supported")],
+    );
+    check_update(
+        path,
+        json!("1.33.0"),
+        &[&format!("{field}: Forbidden: kubernetes version upgrade cannot skip a minor version")],
+    );
+}
+
+#[test]
+fn what_others_depend_on_stays() {
+    check_update(
+        "/spec/virtualCluster/gardener/clusterIdentity",
+        json!("other"),
+        &["spec.virtualCluster.gardener.clusterIdentity: Invalid value: \"other\": Value is immutable"],
+    );
+    check_update(
+        "/spec/virtualCluster/dns/domains",
+        json!([{ "name": "other.example", "provider": "primary" }]),
+        &["spec.virtualCluster.dns.domains[0].name: Invalid value: \"other.example\": field is immutable"],
+    );
+    check_update(
+        "/spec/runtimeCluster/networking/nodes",
+        json!([]),
+        &["spec.runtimeCluster.networking.nodes: Forbidden: nodes cannot be removed"],
+    );
+    check_update("/spec/runtimeCluster/networking/nodes/-", json!("172.20.0.0/16"), &[]);
+}
+
+/// The operation, the phase of every credential, and what is said.
+#[test]
+fn operations_need_the_phase_before_them() {
+    let check = |operation: &str, phase: &str, expected: &[&str]| {
+        let mut tree = set(tree(), "/metadata/annotations", json!({ "gardener.cloud/operation": operation }));
+        if !phase.is_empty() {
+            let one = json!({ "phase": phase });
+            tree["status"] = json!({ "credentials": { "rotation": {
+                "certificateAuthorities": one, "serviceAccountKey": one, "etcdEncryptionKey": one,
+                "workloadIdentityKey": one,
+            } } });
+        }
+        let found = garden(&read(tree), &rules(Profile::Documents));
+        let field = "metadata.annotations[gardener.cloud/operation]: ";
+        let expected: Vec<String> = expected.iter().map(|text| format!("{field}{text}")).collect();
+        assert_eq!(texts(&found), expected, "{operation} {phase}");
+    };
+    check("reconcile", "", &[]);
+    check("rotate-credentials-start", "", &[]);
+    check("rotate-ca-start", "Completed", &[]);
+    check("rotate-ca-complete", "Prepared", &[]);
+    check(
+        "rotate-ca-start",
+        "Prepared",
+        &[
+            "Forbidden: cannot start CA rotation if .status.credentials.rotation.certificateAuthorities.phase is not 'Completed'",
+        ],
+    );
+    check(
+        "rotate-workload-identity-key-complete",
+        "",
+        &["Forbidden: cannot complete workload identity key rotation if \
+             .status.credentials.rotation.workloadIdentityKey.phase is not 'Prepared'"],
+    );
+    check(
+        "restart",
+        "",
+        &["Unsupported value: \"restart\": supported values: \"reconcile\", \"rotate-ca-complete\", \
+             \"rotate-ca-start\", \"rotate-credentials-complete\", \"rotate-credentials-start\", \
+             \"rotate-etcd-encryption-key-complete\", \"rotate-etcd-encryption-key-start\", \
+             \"rotate-observability-credentials\", \"rotate-serviceaccount-key-complete\", \
+             \"rotate-serviceaccount-key-start\", \"rotate-workload-identity-key-complete\", \
+             \"rotate-workload-identity-key-start\""],
+    );
+}
+
+#[test]
+fn there_is_one_garden_and_its_deletion_is_confirmed() {
+    let mut garden = read(tree());
+    assert_eq!(creation(&garden.metadata, 0), Ok(()));
+    assert_eq!(
+        creation(&garden.metadata, 1).unwrap_err(),
+        "there can be only one operator.gardener.cloud/v1alpha1.Garden resource in the system at a time"
+    );
+    assert_eq!(
+        deletion(&garden.metadata).unwrap_err(),
+        "must have a \"confirmation.gardener.cloud/deletion\" annotation to delete"
+    );
+    garden.metadata.annotations.insert("confirmation.gardener.cloud/deletion".to_owned(), "true".to_owned());
+    assert_eq!(deletion(&garden.metadata), Ok(()));
+    garden.metadata.finalizers.push("gardener.cloud/operator".to_owned());
+    assert_eq!(
+        creation(&garden.metadata, 0).unwrap_err(),
+        "finalizer \"gardener.cloud/operator\" cannot be added on creation"
+    );
+}

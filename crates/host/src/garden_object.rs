@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Gardens and operator Extensions: what upstream's webhooks of gardener-operator refuse, refused by the host, so that it
+//! holds without an operator that runs, too.
+//!
+//! The rules are [`domain::validation::garden`]'s.
+
+use api::constants::annotation;
+use api::operator::{Extension, Garden, GardenStatus};
+use apimachinery::field::FieldError;
+use apimachinery::{GroupResource, Resource, Status};
+use domain::validation::garden;
+use generic_apiserver::admission::{Attributes, Operation, Plugin, Reads};
+use generic_apiserver::registry::Generation;
+use generic_apiserver::{RequestContext, Strategy};
+
+/// Validation of Gardens.
+#[derive(Clone, Debug)]
+pub(crate) struct GardenStrategy(pub(crate) garden::Rules);
+
+impl Strategy<Garden> for GardenStrategy {
+    fn prepare_for_create(&self, object: &mut Garden, _: &RequestContext) {
+        object.status = GardenStatus::default();
+    }
+
+    fn validate_create(&self, object: &Garden, _: &RequestContext) -> Vec<FieldError> {
+        garden::garden(object, &self.0)
+    }
+
+    fn validate_update(&self, object: &Garden, old: &Garden, request: &RequestContext) -> Vec<FieldError> {
+        // What stands there must stay changeable by who works on it: finalizers, status, annotations that are consumed.
+        let is_kept = object.spec == old.spec
+            && object.metadata.annotation(annotation::OPERATION) == old.metadata.annotation(annotation::OPERATION);
+        let consumes = object.spec == old.spec && object.metadata.annotation(annotation::OPERATION).is_none();
+        if &*request.subresource == "status" || is_kept || consumes {
+            return Vec::new();
+        }
+        garden::garden_update(object, old, &self.0)
+    }
+
+    fn generation(&self) -> Generation {
+        Generation::Standard
+    }
+}
+
+/// Refusals that need more than the object, or none of its new state.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct GardenAdmission;
+
+impl Plugin for GardenAdmission {
+    fn name(&self) -> &'static str {
+        "GardenOperator"
+    }
+
+    fn validate(&self, attributes: &mut Attributes<'_>, reads: &mut Reads<'_>) -> Result<(), Status> {
+        match attributes.operation {
+            Operation::Create if attributes.is_main::<Garden>() => {
+                let others = reads.list_decisive::<Garden>().len();
+                let Some(new) = attributes.object::<Garden>() else { return Ok(()) };
+                garden::creation(&new.metadata, others).map_err(Status::bad_request)
+            }
+            Operation::Delete if attributes.is_main::<Garden>() => {
+                let verdict = attributes.old::<Garden>().map(|old| garden::deletion(&old.metadata));
+                verdict.unwrap_or(Ok(())).map_err(|text| forbidden::<Garden>(attributes.name, &text))
+            }
+            Operation::Delete if attributes.is_main::<Extension>() => {
+                let verdict = attributes.old::<Extension>().map(garden::extension_deletion);
+                verdict.unwrap_or(Ok(())).map_err(|text| forbidden::<Extension>(attributes.name, &text))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn forbidden<K: Resource>(name: &str, text: &str) -> Status {
+    let resource = GroupResource { group: K::GROUP.to_owned(), resource: K::PLURAL.to_owned() };
+    Status::forbidden(&resource, name, text)
+}

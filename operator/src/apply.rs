@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the operator writes beside the Garden's status.
+
+use api::constants::{label, namespace};
+use api::kubernetes::apps::Deployment;
+use api::kubernetes::core::{ConfigMap, Namespace};
+use api::operator::Garden;
+use api::terrarium::Cluster;
+use apimachinery::meta::{DeleteOptions, ObjectMeta};
+use controller::{Api, Error, Patch};
+use domain::garden::control_plane::{self, CONFIGURATION_KEY, Component, Wanted};
+use process::Context;
+use serde_json::{Value, json};
+
+use crate::{GARDEN, RUNTIME};
+
+/// ConfigMap with what everybody may know of Gardener.
+pub(crate) const GARDENER_INFO: &str = "gardener-info";
+/// Its key about gardener-apiserver.
+const GARDENER_INFO_KEY: &str = "gardenerAPIServer";
+
+/// Writes a component's configuration and Deployment, as far as they are not there.
+pub(crate) async fn component(
+    context: &Context,
+    component: Component,
+    wanted: &Wanted,
+    stored: Option<&Deployment>,
+) -> Result<(), Error> {
+    if let Some((name, tree)) = &wanted.configuration {
+        let text = serde_yaml_ng::to_string(tree).map_err(|error| Error::Failed(error.to_string()))?;
+        let mut metadata = ObjectMeta::named(namespace::GARDEN, name);
+        metadata.labels.insert(label::MANAGED_BY.to_owned(), "gardener".to_owned());
+        let data = [(CONFIGURATION_KEY.to_owned(), text)].into();
+        let map = ConfigMap { metadata, data, immutable: Some(true), ..ConfigMap::default() };
+        unless_there(Api::namespaced(context, RUNTIME, namespace::GARDEN).create(&map).await.map(drop))?;
+    }
+    let api = Api::<Deployment>::namespaced(context, RUNTIME, namespace::GARDEN);
+    match stored {
+        None => unless_there(api.create(&wanted.deployment).await.map(drop)),
+        Some(stored) => match control_plane::component_lacks(component, stored, &wanted.deployment) {
+            Some(patch) => api.patch(component.name(), &Patch::Merge(patch)).await.map(drop),
+            None => Ok(()),
+        },
+    }
+}
+
+/// Removes a component's Deployment and configurations.
+pub(crate) async fn destroy(context: &Context, component: Component, configurations: &[String]) -> Result<(), Error> {
+    let api = Api::<Deployment>::namespaced(context, RUNTIME, namespace::GARDEN);
+    let options = DeleteOptions::default();
+    unless_gone(api.delete(component.name(), &options).await)?;
+    let maps = Api::<ConfigMap>::namespaced(context, RUNTIME, namespace::GARDEN);
+    for name in configurations {
+        unless_gone(maps.delete(name, &options).await)?;
+    }
+    Ok(())
+}
+
+/// Gives the virtual garden the Garden's Kubernetes version.
+pub(crate) async fn kubernetes_version(context: &Context, garden: &Garden) -> Result<(), Error> {
+    let version = &garden.spec.virtual_cluster.kubernetes.version;
+    let patch = Patch::Merge(json!({ "spec": { "kubernetesVersion": version } }));
+    Api::<Cluster>::all(context, RUNTIME).patch(GARDEN, &patch).await.map(drop)
+}
+
+/// Creates the namespace for what everybody may know.
+pub(crate) async fn system_resources(context: &Context) -> Result<(), Error> {
+    let namespace = Namespace { metadata: ObjectMeta::named("", namespace::PUBLIC), ..Namespace::default() };
+    unless_there(Api::<Namespace>::all(context, GARDEN).create(&namespace).await.map(drop))
+}
+
+/// What ConfigMap `gardener-info` says of gardener-apiserver.
+pub(crate) fn gardener_info(garden: &Garden, version: &str) -> String {
+    let domain = garden.spec.runtime_cluster.ingress.domains.first().map_or("", |domain| domain.name.as_str());
+    format!(
+        "version: {version}\nworkloadIdentityIssuerURL: https://discovery.{domain}/garden/workload-identity/issuer\n"
+    )
+}
+
+/// Whether the ConfigMap says so.
+pub(crate) fn says(map: Option<&ConfigMap>, info: &str) -> bool {
+    map.is_some_and(|map| map.data.get(GARDENER_INFO_KEY).is_some_and(|held| held == info))
+}
+
+/// Writes ConfigMap `gardener-info`; its other keys stay.
+pub(crate) async fn write_gardener_info(context: &Context, is_there: bool, info: &str) -> Result<(), Error> {
+    let api = Api::<ConfigMap>::namespaced(context, GARDEN, namespace::PUBLIC);
+    if is_there {
+        let patch = Patch::Merge(json!({ "data": { GARDENER_INFO_KEY: info } }));
+        return api.patch(GARDENER_INFO, &patch).await.map(drop);
+    }
+    let metadata = ObjectMeta::named(namespace::PUBLIC, GARDENER_INFO);
+    let data = [(GARDENER_INFO_KEY.to_owned(), info.to_owned())].into();
+    api.create(&ConfigMap { metadata, data, ..ConfigMap::default() }).await.map(drop)
+}
+
+/// What the overrides of a component say; null if there are none.
+///
+/// # Errors
+/// They are no YAML mapping.
+pub(crate) fn overrides(map: Option<&ConfigMap>) -> Result<Value, String> {
+    let Some(map) = map else { return Ok(Value::Null) };
+    let text = map.data.get(CONFIGURATION_KEY).cloned().unwrap_or_default();
+    if text.trim().is_empty() {
+        return Ok(Value::Null);
+    }
+    let name = &map.metadata.name;
+    let tree: Value = serde_yaml_ng::from_str(&text)
+        .map_err(|error| format!("ConfigMap {name}, key {CONFIGURATION_KEY}: {error}"))?;
+    if tree.is_object() || tree.is_null() {
+        Ok(tree)
+    } else {
+        Err(format!("ConfigMap {name}, key {CONFIGURATION_KEY}: it is no mapping"))
+    }
+}
+
+fn unless_there(result: Result<(), Error>) -> Result<(), Error> {
+    match result {
+        Err(error) if error.is_already_exists() => Ok(()),
+        other => other,
+    }
+}
+
+fn unless_gone(result: Result<(), Error>) -> Result<(), Error> {
+    match result {
+        Err(error) if error.is_not_found() => Ok(()),
+        other => other,
+    }
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Operator Extensions: a ControllerDeployment and a ControllerRegistration of their name in the virtual garden, once that
+//! is reconciled.
+//!
+//! Source: pkg/operator/controller/extension @ v1.120.0.
+
+use std::sync::Arc;
+
+use api::constants::finalizer;
+use api::core::{ControllerInstallation, ControllerRegistration};
+use api::core_v1::ControllerDeployment;
+use api::operator::{Extension, Garden};
+use apimachinery::Resource;
+use apimachinery::meta::{DeleteOptions, Time};
+use controller::{Api, Controller, Error, ListOptions, ObjectKey, Requeue, Store};
+use domain::garden::extension::{self, Installation};
+use domain::{conditions, garden};
+use process::{Context, watch};
+
+use crate::{GARDEN, RUNTIME};
+
+const CONCURRENCY: usize = 5;
+
+/// Runs the controller until the component stops. It begins when the Garden is reconciled for the first time: before,
+/// nobody may answer for the kinds that it looks at.
+pub(crate) async fn run(context: Context, gardens: Store<Garden>, mut reconciled: watch::Receiver<bool>) {
+    if reconciled.wait_for(|reconciled| *reconciled).await.is_err() {
+        return;
+    }
+    let mut controller = Controller::new("extension", &context);
+    let extensions = Api::<Extension>::all(&context, RUNTIME);
+    let extensions = controller.watch(extensions, ListOptions::default(), |change| vec![change.key.clone()]);
+    let known = extensions.clone();
+    controller.watch_store(&gardens, move |change| {
+        let is_news = change.differs(|garden| (garden::status::is_over(garden), garden.spec.clone()));
+        if is_news { known.keys() } else { Vec::new() }
+    });
+    let installations = Api::<ControllerInstallation>::all(&context, GARDEN);
+    let installations = controller.watch(installations, ListOptions::default(), |change| {
+        let names = [&change.old, &change.new].into_iter().flatten();
+        let names = names.map(|installation| installation.spec.registration_ref.name.as_str());
+        names.map(|name| ObjectKey { cluster: RUNTIME.into(), namespace: "".into(), name: name.into() }).collect()
+    });
+    let extensions = Arc::new(Extensions { context, gardens, extensions, installations });
+    controller
+        .run(CONCURRENCY, move |key| {
+            let extensions = extensions.clone();
+            async move { extensions.pass(&key).await }
+        })
+        .await;
+}
+
+struct Extensions {
+    context: Context,
+    gardens: Store<Garden>,
+    extensions: Store<Extension>,
+    installations: Store<ControllerInstallation>,
+}
+
+impl Extensions {
+    async fn pass(&self, key: &ObjectKey) -> Result<Requeue, Error> {
+        let Some(extension) = self.extensions.get(key) else { return Ok(Requeue::OnChange) };
+        let api = Api::<Extension>::all(&self.context, RUNTIME);
+        let mut extension = Extension::clone(&extension);
+        let gardens = self.gardens.list();
+        let garden = gardens.first().map(|garden| &**garden);
+        let installation = if extension.metadata.is_being_deleted() {
+            if !extension.metadata.has_finalizer(finalizer::OPERATOR) {
+                return Ok(Requeue::OnChange);
+            }
+            self.remove(&extension.metadata.name).await?;
+            Installation::Deleted
+        } else {
+            if !extension.metadata.has_finalizer(finalizer::OPERATOR) {
+                let mut new = extension.clone();
+                new.metadata.finalizers.push(finalizer::OPERATOR.to_owned());
+                extension = api.update(&extension, &new).await?;
+            }
+            match extension::obstacle(garden) {
+                Some(obstacle) => obstacle,
+                None => match self.register(&extension).await {
+                    Ok(()) => Installation::Done,
+                    Err(error) => Installation::Failed(error.to_string()),
+                },
+            }
+        };
+        let name = &extension.metadata.name;
+        let all = self.installations.list();
+        let own: Vec<&ControllerInstallation> =
+            all.iter().map(|one| &**one).filter(|one| one.spec.registration_ref.name == *name).collect();
+        let kinds = extension::required_kinds(&extension, garden);
+        let mut new = extension.clone();
+        let now = Time::from_instant(self.context.clock.now());
+        let judged = extension::conditions(&extension, &installation, &kinds, &own, now);
+        conditions::merge(&mut new.status.conditions, judged);
+        new.status.observed_generation = extension.metadata.generation;
+        let written = api.update_status(&extension, &new).await?;
+        if installation == Installation::Deleted {
+            let mut new = written.clone();
+            new.metadata.finalizers.retain(|name| name != finalizer::OPERATOR);
+            api.update(&written, &new).await?;
+        }
+        Ok(Requeue::OnChange)
+    }
+
+    async fn register(&self, extension: &Extension) -> Result<(), Error> {
+        let Some((deployment, registration)) = extension::registration(extension) else {
+            return self.remove(&extension.metadata.name).await;
+        };
+        Api::<ControllerDeployment>::all(&self.context, GARDEN).create_or_update(&deployment).await?;
+        Api::<ControllerRegistration>::all(&self.context, GARDEN).create_or_update(&registration).await?;
+        Ok(())
+    }
+
+    async fn remove(&self, name: &str) -> Result<(), Error> {
+        self.gone::<ControllerRegistration>(name).await?;
+        self.gone::<ControllerDeployment>(name).await
+    }
+
+    async fn gone<K: Resource>(&self, name: &str) -> Result<(), Error> {
+        match Api::<K>::all(&self.context, GARDEN).delete(name, &DeleteOptions::default()).await {
+            Err(error) if !error.is_not_found() => Err(error),
+            _ => Ok(()),
+        }
+    }
+}

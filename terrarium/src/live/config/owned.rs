@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Settings in a landscape with gardener-operator: the Garden says what it has a field for, a ConfigMap `NAME-overrides` the
+//! rest; a gardenlet's are in its Gardenlet. Whoever owns the Deployment rolls it out.
+
+use api::kubernetes::apps::Deployment;
+use api::kubernetes::core::{ConfigMap, Pod};
+use api::operator::Garden;
+use api::seedmanagement::Gardenlet;
+use apimachinery::meta::DeleteOptions;
+use clock::{Clock, TimerClass};
+use controller::{Api, ListOptions};
+use domain::garden::control_plane::{self, Component, Settings, component_lacks, overrides_name};
+use domain::garden::rollout::{self, Rollout};
+use process::Context;
+use process::child::Assignment;
+use serde_json::{Map, Value, json};
+
+use super::{LOOK, PATIENCE, failed, flags_to_tree};
+use crate::failure::Failure;
+use crate::live::components::{NAMESPACE, Program};
+use crate::live::operator;
+
+/// Who says what a component is set to.
+#[derive(Clone, Debug)]
+pub(super) enum Owner {
+    /// Nobody: its ConfigMap or the arguments of its Deployment are the user's.
+    Nobody,
+    /// The Garden.
+    Garden(Box<Garden>, Component),
+    /// A Gardenlet.
+    Gardenlet(Box<Gardenlet>),
+}
+
+impl Owner {
+    /// Who it is, for a component in a cluster.
+    pub(super) async fn find(context: &Context, program: Program, cluster: &str) -> Result<Self, Failure> {
+        if let Some(seed) = cluster.strip_prefix("seed--") {
+            let api = Api::<Gardenlet>::namespaced(context, "garden", NAMESPACE);
+            let found = api.get_opt(seed).await.map_err(|error| failed(&error))?;
+            return Ok(found.map_or(Self::Nobody, |gardenlet| Self::Gardenlet(Box::new(gardenlet))));
+        }
+        let Some(component) = Component::named(program.name()) else { return Ok(Self::Nobody) };
+        let listed = Api::<Garden>::all(context, "runtime").list(&ListOptions::default()).await;
+        let (gardens, _) = listed.map_err(|error| failed(&error))?;
+        let found = gardens.into_iter().next();
+        Ok(found.map_or(Self::Nobody, |garden| Self::Garden(Box::new(garden), component)))
+    }
+}
+
+/// Writes a component's configuration into the Garden and its overrides, and waits until it runs with it. What was
+/// written is named.
+pub(super) async fn set_garden(
+    context: &Context,
+    garden: &Garden,
+    component: Component,
+    tree: &Value,
+) -> Result<String, Failure> {
+    let settings = settings(context).await?;
+    let new = with(garden, component, tree)?;
+    let mut places = Vec::new();
+    if new != *garden {
+        let written = Api::<Garden>::all(context, "runtime").update(garden, &new).await;
+        written.map_err(|error| failed(&error))?;
+        places.push(format!("Garden {}", garden.metadata.name));
+    }
+    let overrides = rest(&new, component, &settings, tree);
+    if write_overrides(context, component, &overrides).await? {
+        places.push(format!("ConfigMap {}", overrides_name(component)));
+    }
+    let wanted = control_plane::wanted(component, &new, &settings, &overrides);
+    let is_right = |held: &Deployment| component_lacks(component, held, &wanted.deployment).is_none();
+    rolled_out(context, "runtime", component.name(), is_right).await?;
+    Ok(places.join(", "))
+}
+
+/// Writes a gardenlet's configuration into its Gardenlet, and waits until it runs with it.
+pub(super) async fn set_gardenlet(context: &Context, gardenlet: &Gardenlet, tree: &Value) -> Result<String, Failure> {
+    let mut new = gardenlet.clone();
+    let unreadable = |error: serde_json::Error| Failure::Failed(error.to_string());
+    new.spec.config = serde_json::from_value(tree.clone()).map_err(unreadable)?;
+    let name = &gardenlet.metadata.name;
+    let api = Api::<Gardenlet>::namespaced(context, "garden", NAMESPACE);
+    api.update(gardenlet, &new).await.map_err(|error| failed(&error))?;
+    let wanted = domain::garden::gardenlet::wanted(&new, "").map_err(Failure::Failed)?;
+    let is_right = |held: &Deployment| {
+        let volumes = &held.spec.template.spec.volumes;
+        let names = volumes.iter().filter_map(|volume| volume.config_map.as_ref()).map(|map| map.name.as_str());
+        names.into_iter().any(|name| name == wanted.config_map)
+    };
+    rolled_out(context, &format!("seed--{name}"), Program::Gardenlet.name(), is_right).await?;
+    Ok(format!("Gardenlet {name}"))
+}
+
+/// What the operator hands on.
+async fn settings(context: &Context) -> Result<Settings, Failure> {
+    let api = Api::<Deployment>::namespaced(context, "runtime", NAMESPACE);
+    let deployment = api.get(Program::Operator.name()).await.map_err(|error| failed(&error))?;
+    let container = deployment.spec.template.spec.containers.first().cloned().unwrap_or_default();
+    let version = container.image.rsplit_once(':').map(|(_, tag)| tag.to_owned()).unwrap_or_default();
+    let assignment = Assignment { version, args: container.args, ..Assignment::default() };
+    operator::Flags::read(&assignment).map(|flags| flags.settings).map_err(Failure::Failed)
+}
+
+/// The Garden with what it has fields for.
+fn with(garden: &Garden, component: Component, tree: &Value) -> Result<Garden, Failure> {
+    let unreadable = |error: serde_json::Error| Failure::Failed(error.to_string());
+    let mut gardener = serde_json::to_value(&garden.spec.virtual_cluster.gardener).map_err(unreadable)?;
+    let field = operator::field(component);
+    let patch = json!({ field: operator::owned(component, tree) });
+    control_plane::merge(&mut gardener, &patch);
+    if gardener[field].as_object().is_some_and(Map::is_empty)
+        && let Value::Object(fields) = &mut gardener
+    {
+        fields.remove(field);
+    }
+    let mut new = garden.clone();
+    new.spec.virtual_cluster.gardener = serde_json::from_value(gardener).map_err(unreadable)?;
+    Ok(new)
+}
+
+/// What a configuration says beyond what the Garden makes of it, as a JSON merge patch.
+fn rest(garden: &Garden, component: Component, settings: &Settings, tree: &Value) -> Value {
+    let base = control_plane::wanted(component, garden, settings, &Value::Null);
+    let base = match base.configuration {
+        Some((_, tree)) => tree,
+        None => {
+            let containers = &base.deployment.spec.template.spec.containers;
+            flags_to_tree(&containers.first().map(|container| container.args.clone()).unwrap_or_default())
+        }
+    };
+    let empty = Map::new();
+    let fields = |tree: &Value| tree.as_object().unwrap_or(&empty).clone();
+    let mut patch = controller::merge_patch(&fields(&base), &fields(tree));
+    if component == Component::Apiserver {
+        // A flag can be set to something else, and not be taken away.
+        patch.retain(|_, value| !value.is_null());
+    }
+    Value::Object(patch)
+}
+
+/// Whether anything was written.
+async fn write_overrides(context: &Context, component: Component, overrides: &Value) -> Result<bool, Failure> {
+    let maps = Api::<ConfigMap>::namespaced(context, "runtime", NAMESPACE);
+    let name = overrides_name(component);
+    let held = maps.get_opt(&name).await.map_err(|error| failed(&error))?;
+    let is_empty = overrides.as_object().is_none_or(Map::is_empty);
+    let wanted = operator::overrides(component, overrides).filter(|_| !is_empty);
+    let written = match (held, wanted) {
+        (None, None) => return Ok(false),
+        (Some(held), Some(wanted)) if held.data == wanted.data => return Ok(false),
+        (Some(held), Some(wanted)) => {
+            let new = ConfigMap { data: wanted.data, ..held.clone() };
+            maps.update(&held, &new).await.map(drop)
+        }
+        (None, Some(wanted)) => maps.create(&wanted).await.map(drop),
+        (Some(_), None) => maps.delete(&name, &DeleteOptions::default()).await,
+    };
+    written.map(|()| true).map_err(|error| failed(&error))
+}
+
+/// Waits until a Deployment is right and rolled out.
+async fn rolled_out(
+    context: &Context,
+    cluster: &str,
+    name: &str,
+    is_right: impl Fn(&Deployment) -> bool,
+) -> Result<(), Failure> {
+    let wall = Clock::wall();
+    let end = wall.now() + PATIENCE;
+    let deployments = Api::<Deployment>::namespaced(context, cluster, NAMESPACE);
+    let pods = Api::<Pod>::namespaced(context, cluster, NAMESPACE);
+    let selection = ListOptions::labelled(&format!("role={name}"));
+    loop {
+        let deployment = deployments.get(name).await.map_err(|error| failed(&error))?;
+        let is_old = !is_right(&deployment);
+        let (found, _) = pods.list(&selection).await.map_err(|error| failed(&error))?;
+        let reason = match rollout::of(&deployment, &found.iter().collect::<Vec<_>>()) {
+            Rollout::Done if !is_old => return Ok(()),
+            Rollout::Failed(reason) if !is_old => Some(reason),
+            _ if wall.now() >= end => Some("it takes too long".to_owned()),
+            _ => None,
+        };
+        if let Some(reason) = reason {
+            return Err(Failure::Failed(format!(
+                "{name} does not become ready with the new configuration; the old instances go on\n{reason}"
+            )));
+        }
+        wall.sleep(LOOK, TimerClass::Work).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings() -> Settings {
+        Settings {
+            version: "v1.120.0".to_owned(),
+            profile: "documents".to_owned(),
+            default_domain: "a.example".to_owned(),
+            apiservers: 2,
+        }
+    }
+
+    #[test]
+    fn the_garden_says_what_it_has_fields_for_and_overrides_the_rest() {
+        let garden = operator::garden("1.31.1");
+        let flags = json!({
+            "profile": "documents", "default-domain": "a.example", "kubernetes-version": "1.31.1",
+            "featureGates": { "InPlaceNodeUpdates": true }, "shoot-credentials-rotation-interval": "24h",
+        });
+        let new = with(&garden, Component::Apiserver, &flags).expect("a Garden");
+        let gates = new.spec.virtual_cluster.gardener.gardener_api_server.clone().expect("settings").feature_gates;
+        assert_eq!(gates.into_iter().collect::<Vec<_>>(), [("InPlaceNodeUpdates".to_owned(), true)]);
+        let expected = json!({ "shoot-credentials-rotation-interval": "24h" });
+        assert_eq!(rest(&new, Component::Apiserver, &settings(), &flags), expected);
+        let gone = with(&new, Component::Apiserver, &json!({})).expect("a Garden");
+        assert_eq!(gone, garden);
+
+        let file = json!({
+            "apiVersion": "scheduler.config.gardener.cloud/v1alpha1", "kind": "SchedulerConfiguration",
+            "logLevel": "debug", "schedulers": { "shoot": { "concurrentSyncs": 7 } },
+        });
+        let new = with(&garden, Component::Scheduler, &file).expect("a Garden");
+        let scheduler = new.spec.virtual_cluster.gardener.gardener_scheduler.clone().expect("settings");
+        assert_eq!(scheduler.log_level.as_deref(), Some("debug"));
+        let expected = json!({ "schedulers": { "shoot": { "concurrentSyncs": 7 } } });
+        assert_eq!(rest(&new, Component::Scheduler, &settings(), &file), expected);
+    }
+}
