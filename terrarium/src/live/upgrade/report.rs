@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What was done, for other programs and people.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use domain::skew::GardenerVersion;
+use serde_json::{Value, json};
+
+use super::moves::Move;
+use crate::failure::Failure;
+
+/// A move that was made, or tried.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Taken {
+    pub(super) step: Move,
+    /// Wall time.
+    pub(super) seconds: f64,
+    /// Why it did not end well.
+    pub(super) problem: Option<String>,
+}
+
+/// An upgrade as it went.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Report {
+    landscape: String,
+    to: String,
+    pub(super) taken: Vec<Taken>,
+}
+
+impl Report {
+    pub(super) fn new(landscape: &str, to: &GardenerVersion) -> Self {
+        Self { landscape: landscape.to_owned(), to: format!("v{to}"), taken: Vec::new() }
+    }
+
+    /// In the form that the file's name asks for; `rest` was not begun.
+    pub(super) fn text(&self, file: &Path, rest: &[Move], failure: Option<&Failure>) -> String {
+        let why = failure.map(ToString::to_string);
+        match file.extension().and_then(|extension| extension.to_str()) {
+            Some("json") => format!("{:#}\n", self.json(rest, why.as_deref())),
+            Some("xml") => self.junit(rest, why.as_deref()),
+            _ => self.plain(rest, why.as_deref()),
+        }
+    }
+
+    fn json(&self, rest: &[Move], why: Option<&str>) -> Value {
+        let entry = |step: &Move, state: &str| {
+            json!({
+                "component": step.component.name(), "instance": step.owner, "instances": step.instances,
+                "from": step.from.to_string(), "to": step.to.to_string(), "state": state,
+            })
+        };
+        let taken = self.taken.iter().map(|taken| {
+            let mut entry = entry(&taken.step, if taken.problem.is_some() { "failed" } else { "done" });
+            entry["seconds"] = json!(taken.seconds);
+            if let Some(problem) = &taken.problem {
+                entry["message"] = json!(problem);
+            }
+            entry
+        });
+        let steps: Vec<Value> = taken.chain(rest.iter().map(|step| entry(step, "not begun"))).collect();
+        json!({ "landscape": self.landscape, "to": self.to, "succeeded": why.is_none(), "message": why, "steps": steps })
+    }
+
+    fn junit(&self, rest: &[Move], why: Option<&str>) -> String {
+        let failures = self.taken.iter().filter(|taken| taken.problem.is_some()).count();
+        let seconds: f64 = self.taken.iter().map(|taken| taken.seconds).sum();
+        let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+        let name = escaped(&format!("upgrade of {} to {}", self.landscape, self.to));
+        let (tests, skipped) = (self.taken.len() + rest.len(), rest.len());
+        // A text is written into memory: that cannot fail.
+        let _ = writeln!(
+            xml,
+            "<testsuite name=\"{name}\" tests=\"{tests}\" failures=\"{failures}\" skipped=\"{skipped}\" \
+             time=\"{seconds:.3}\">"
+        );
+        for taken in &self.taken {
+            let name = escaped(&taken.step.to_string());
+            let _ = write!(xml, "  <testcase classname=\"upgrade\" name=\"{name}\" time=\"{:.3}\"", taken.seconds);
+            let _ = match &taken.problem {
+                None => writeln!(xml, "/>"),
+                Some(problem) => writeln!(xml, "><failure message=\"{}\"/></testcase>", escaped(problem)),
+            };
+        }
+        for step in rest {
+            let (name, why) = (escaped(&step.to_string()), escaped(why.unwrap_or_default()));
+            let _ = writeln!(
+                xml,
+                "  <testcase classname=\"upgrade\" name=\"{name}\"><skipped message=\"{why}\"/></testcase>"
+            );
+        }
+        xml.push_str("</testsuite>\n");
+        xml
+    }
+
+    fn plain(&self, rest: &[Move], why: Option<&str>) -> String {
+        let mut text = format!("upgrade of {} to {}\n", self.landscape, self.to);
+        for taken in &self.taken {
+            let state = taken.problem.as_deref().unwrap_or("done");
+            let _ = writeln!(text, "{}: {state}, {:.1} s", taken.step, taken.seconds);
+        }
+        for step in rest {
+            let _ = writeln!(text, "{step}: not begun");
+        }
+        let _ = writeln!(text, "{}", why.unwrap_or("succeeded"));
+        text
+    }
+}
+
+/// A text between the quotes of an attribute.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            c if c.is_control() => out.push(' '),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::skew::Component;
+
+    use super::*;
+
+    fn step(component: Component) -> Move {
+        let version = |text: &str| GardenerVersion::parse(text).expect("a version");
+        Move { component, owner: String::new(), from: version("1.120.0"), to: version("1.121.0"), instances: 1 }
+    }
+
+    #[test]
+    fn a_report_has_three_forms() {
+        let mut report = Report::new("default", &GardenerVersion::release(1, 121, 0));
+        report.taken.push(Taken { step: step(Component::Operator), seconds: 1.25, problem: None });
+        report.taken.push(Taken {
+            step: step(Component::Apiserver),
+            seconds: 0.5,
+            problem: Some("refused <A1> & \"more\"".to_owned()),
+        });
+        let rest = [step(Component::Scheduler)];
+        let failure = Failure::Failed("refused".to_owned());
+        let text = |name: &str| report.text(Path::new(name), &rest, Some(&failure));
+        assert_eq!(
+            text("r.xml"),
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"upgrade of default to v1.121.0\" tests=\"3\" \
+             failures=\"1\" skipped=\"1\" time=\"1.750\">\n  <testcase classname=\"upgrade\" name=\"gardener-operator \
+             v1.120.0 -&gt; v1.121.0\" time=\"1.250\"/>\n  <testcase classname=\"upgrade\" name=\"gardener-apiserver \
+             v1.120.0 -&gt; v1.121.0\" time=\"0.500\"><failure message=\"refused &lt;A1&gt; &amp; \
+             &quot;more&quot;\"/></testcase>\n  <testcase classname=\"upgrade\" name=\"gardener-scheduler v1.120.0 -&gt; \
+             v1.121.0\"><skipped message=\"refused\"/></testcase>\n</testsuite>\n"
+        );
+        let json: Value = serde_json::from_str(&text("r.json")).expect("JSON");
+        assert_eq!(json["succeeded"], json!(false));
+        let states: Vec<&str> =
+            json["steps"].as_array().expect("steps").iter().filter_map(|step| step["state"].as_str()).collect();
+        assert_eq!(states, ["done", "failed", "not begun"]);
+        assert_eq!(
+            text("r.txt"),
+            "upgrade of default to v1.121.0\ngardener-operator v1.120.0 -> v1.121.0: done, 1.2 s\ngardener-apiserver \
+             v1.120.0 -> v1.121.0: refused <A1> & \"more\", 0.5 s\ngardener-scheduler v1.120.0 -> v1.121.0: not \
+             begun\nrefused\n"
+        );
+    }
+}

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What an upgrade watches of a landscape, what it asks for, and how far a move is.
+
+use std::sync::Arc;
+
+use api::constants::{annotation, label, namespace, operation_state};
+use api::core::{ControllerDeployment, Seed};
+use api::kubernetes::apps::Deployment;
+use api::kubernetes::coordination::Lease;
+use api::kubernetes::core::Pod;
+use api::operator::Garden;
+use api::seedmanagement::Gardenlet;
+use chrono::TimeDelta;
+use clock::Clock;
+use controller::{Api, Error, ListOptions, Patch, Readable, Reflector, Store};
+use domain::garden::gardenlet::chart_reference;
+use domain::skew::{Component, GardenerVersion};
+use host::{GARDEN_CLUSTER, RUNTIME_CLUSTER, registry};
+use process::Context;
+use serde_json::json;
+use tokio::sync::watch;
+
+use super::moves::Move;
+use super::pass;
+use crate::failure::Failure;
+use crate::live::client::Client;
+
+/// How often the whole wait for a component may be as long as what is waited for a change.
+const PATIENCE: i32 = 20;
+
+/// How far a move is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// Nobody runs another version, and the new one is ready.
+    Done,
+    /// For what it waits.
+    Waits(String),
+    /// A process refused to start because of its version.
+    Refused(String),
+    /// It will not get there by itself.
+    Failed(String),
+}
+
+/// Local copies of what tells how far an upgrade is.
+pub(super) struct Sight {
+    context: Context,
+    deployments: Store<Deployment>,
+    pods: Store<Pod>,
+    leases: Store<Lease>,
+    gardens: Store<Garden>,
+    gardenlets: Store<Gardenlet>,
+    seeds: Store<Seed>,
+    changes: watch::Receiver<u64>,
+}
+
+impl Sight {
+    /// Reads everything once, and keeps it up to date.
+    pub(super) async fn open(client: &Client) -> Self {
+        let context = client.context();
+        let (told, changes) = watch::channel(0);
+        let told = Arc::new(told);
+        fn keep<K: Readable>(told: &Arc<watch::Sender<u64>>, api: Api<K>, options: ListOptions) -> Store<K> {
+            let told = told.clone();
+            Reflector::new(api, options).on_change(move |_| told.send_modify(|count| *count += 1)).start()
+        }
+        let ours = || ListOptions::labelled("app=gardener");
+        let all = ListOptions::default;
+        let sight = Self {
+            deployments: keep(&told, Api::all(&context, "*"), ours()),
+            pods: keep(&told, Api::all(&context, "*"), ours()),
+            leases: keep(&told, Api::namespaced(&context, GARDEN_CLUSTER, namespace::INSTANCES), all()),
+            gardens: keep(&told, Api::all(&context, RUNTIME_CLUSTER), all()),
+            gardenlets: keep(&told, Api::namespaced(&context, GARDEN_CLUSTER, namespace::GARDEN), all()),
+            seeds: keep(&told, Api::all(&context, GARDEN_CLUSTER), all()),
+            context,
+            changes,
+        };
+        sight.deployments.synced().await;
+        sight.pods.synced().await;
+        sight.leases.synced().await;
+        sight.gardens.synced().await;
+        sight.gardenlets.synced().await;
+        sight.seeds.synced().await;
+        sight
+    }
+
+    fn has_operator(&self) -> bool {
+        self.deployments.list().iter().any(|deployment| deployment.metadata.name == Component::Operator.name())
+    }
+
+    /// The Deployments that a move is about: one, but for an extension, which each seed has.
+    fn deployments_of(&self, next: &Move) -> Vec<Arc<Deployment>> {
+        let (name, cluster) = match next.component {
+            Component::Extension => (next.owner.as_str(), None),
+            Component::Gardenlet => (next.component.name(), Some(format!("seed--{}", next.owner))),
+            component => (component.name(), Some(RUNTIME_CLUSTER.to_owned())),
+        };
+        let is_meant = |deployment: &Arc<Deployment>| {
+            let at = deployment.metadata.annotation(annotation::CLUSTER).unwrap_or_default();
+            deployment.metadata.name == name && cluster.as_deref().is_none_or(|cluster| cluster == at)
+        };
+        self.deployments.list().into_iter().filter(is_meant).collect()
+    }
+
+    /// Asks for the version, unless somebody else will.
+    ///
+    /// # Errors
+    /// What has to be changed is not there, or the landscape refuses the change.
+    pub(super) async fn ask_for(&self, next: &Move) -> Result<(), Failure> {
+        let version = format!("v{}", next.to);
+        let has_operator = self.has_operator();
+        let gardenlet = self.gardenlets.find(namespace::GARDEN, &next.owner);
+        match next.component {
+            Component::Apiserver
+            | Component::ControllerManager
+            | Component::Scheduler
+            | Component::AdmissionController
+                if has_operator =>
+            {
+                return Ok(());
+            }
+            Component::Gardenlet => {
+                if let Some(gardenlet) = gardenlet {
+                    let is_updated = gardenlet.metadata.label(label::AUTO_UPDATE_GARDENLET) == Some("true");
+                    if is_updated && has_operator {
+                        return Ok(());
+                    }
+                    // The whole reference, as gardener-operator replaces it.
+                    let reference = json!({ "ref": chart_reference(&version) });
+                    let helm = json!({ "helm": { "ociRepository": reference } });
+                    let patch = json!({ "spec": { "deployment": helm } });
+                    let api = Api::<Gardenlet>::namespaced(&self.context, GARDEN_CLUSTER, namespace::GARDEN);
+                    let done = api.patch(&next.owner, &Patch::Merge(patch)).await;
+                    return done.map(drop).map_err(|error| failed(next, &error));
+                }
+            }
+            Component::Extension if self.follows_gardenlet(next) => return Ok(()),
+            _ => {}
+        }
+        let deployments = self.deployments_of(next);
+        if deployments.is_empty() && next.component == Component::Extension {
+            return self.declare_library(next, &version).await;
+        }
+        if deployments.is_empty() {
+            return Err(Failure::Failed(format!("{next}: there is no Deployment of it")));
+        }
+        for deployment in deployments {
+            self.set_image(next, &deployment, &version).await?;
+        }
+        Ok(())
+    }
+
+    /// Whether the gardenlet of each seed gives an extension its version.
+    fn follows_gardenlet(&self, next: &Move) -> bool {
+        next.owner == gardenlet_sim::provider_local::DEPLOYMENT && !self.gardenlets.is_empty()
+    }
+
+    async fn declare_library(&self, next: &Move, version: &str) -> Result<(), Failure> {
+        let patch = json!({ "metadata": { "annotations": { annotation::EXTENSIONS_LIBRARY_VERSION: version } } });
+        let api = Api::<ControllerDeployment>::all(&self.context, GARDEN_CLUSTER);
+        let done = api.patch(&next.owner, &Patch::Merge(patch)).await;
+        done.map(drop).map_err(|error| failed(next, &error))
+    }
+
+    async fn set_image(&self, next: &Move, deployment: &Deployment, version: &str) -> Result<(), Failure> {
+        let Some(container) = deployment.spec.template.spec.containers.first() else {
+            return Err(Failure::Failed(format!("{next}: its Deployment has no container")));
+        };
+        let repository = container.image.rsplit_once(':').map_or(container.image.as_str(), |(repository, _)| repository);
+        let containers = json!([{ "name": container.name, "image": format!("{repository}:{version}") }]);
+        let patch = json!({ "spec": { "template": { "spec": { "containers": containers } } } });
+        let cluster = deployment.metadata.annotation(annotation::CLUSTER).unwrap_or(RUNTIME_CLUSTER);
+        let api = Api::<Deployment>::namespaced(&self.context, cluster, &deployment.metadata.namespace);
+        let done = api.patch(&deployment.metadata.name, &Patch::Strategic(patch)).await;
+        done.map(drop).map_err(|error| failed(next, &error))
+    }
+
+    /// Waits until a move is done, or cannot be, or nothing has changed for `silence`.
+    pub(super) async fn wait(&self, next: &Move, silence: TimeDelta) -> State {
+        self.until(silence, || self.state(next)).await
+    }
+
+    /// Waits until nobody works on the Garden.
+    pub(super) async fn garden_is_reconciled(&self, silence: TimeDelta) -> State {
+        self.until(silence, || self.garden_state()).await
+    }
+
+    async fn until(&self, silence: TimeDelta, look: impl Fn() -> State) -> State {
+        let mut changes = self.changes.clone();
+        let end = Clock::wall().now() + silence * PATIENCE;
+        loop {
+            changes.mark_unchanged();
+            let state = look();
+            let State::Waits(_) = &state else { return state };
+            let has_changed = tokio::select! {
+                biased;
+                changed = changes.changed() => changed.is_ok(),
+                () = pass(silence) => false,
+            };
+            if !has_changed || Clock::wall().now() > end {
+                return look();
+            }
+        }
+    }
+
+    fn garden_state(&self) -> State {
+        let gardens = self.gardens.list();
+        let Some(garden) = gardens.first() else { return State::Done };
+        let Some(operation) = &garden.status.last_operation else {
+            return State::Waits("gardener-operator has not begun to reconcile the Garden".to_owned());
+        };
+        let is_observed = garden.status.observed_generation >= garden.metadata.generation;
+        match operation.state.as_str() {
+            operation_state::SUCCEEDED if is_observed => State::Done,
+            operation_state::ERROR | operation_state::FAILED => {
+                State::Failed(format!("the Garden is not reconciled: {}", operation.description))
+            }
+            _ => State::Waits(format!("the Garden: {}", operation.description)),
+        }
+    }
+
+    /// How far a move is.
+    pub(super) fn state(&self, next: &Move) -> State {
+        let deployments = self.deployments_of(next);
+        for deployment in &deployments {
+            if let Some(problem) = self.problem(deployment, &next.to) {
+                return problem;
+            }
+        }
+        if self.has_operator()
+            && let State::Failed(why) = self.garden_state()
+        {
+            return State::Failed(why);
+        }
+        if let Some(waits) = deployments.iter().find_map(|deployment| self.rolls(deployment, &next.to)) {
+            return State::Waits(waits);
+        }
+        let leases = self.leases.list();
+        let landscape = registry::landscape(leases.iter().map(|lease| &lease.metadata), "");
+        let is_old = |text: &str| GardenerVersion::parse(text).is_none_or(|version| version != next.to);
+        let mut of_move = landscape
+            .instances
+            .iter()
+            .filter(|instance| instance.component == next.component && instance.owner == next.owner);
+        if let Some(old) = of_move.find(|instance| is_old(&instance.version)) {
+            return State::Waits(format!("an instance at {} is still registered", old.version));
+        }
+        match next.component {
+            Component::Operator => match self.gardens.list().first() {
+                Some(garden) if garden.status.gardener.as_ref().is_none_or(|operator| is_old(&operator.version)) => {
+                    State::Waits("gardener-operator has not begun to reconcile the Garden".to_owned())
+                }
+                _ => State::Done,
+            },
+            Component::Gardenlet => match self.seeds.find("", &next.owner) {
+                Some(seed) if seed.status.gardener.as_ref().is_none_or(|gardenlet| is_old(&gardenlet.version)) => {
+                    State::Waits(format!("gardenlet has not reconciled Seed {}", next.owner))
+                }
+                _ => State::Done,
+            },
+            _ => State::Done,
+        }
+    }
+
+    /// Pods of a Deployment.
+    fn pods_of(&self, deployment: &Deployment) -> Vec<Arc<Pod>> {
+        let selector = &deployment.spec.selector.match_labels;
+        let cluster = deployment.metadata.annotation(annotation::CLUSTER);
+        let is_its = |pod: &Arc<Pod>| {
+            pod.metadata.annotation(annotation::CLUSTER) == cluster
+                && selector.iter().all(|(key, value)| pod.metadata.labels.get(key) == Some(value))
+        };
+        self.pods.list().into_iter().filter(is_its).collect()
+    }
+
+    /// A process of the new version that ended and will end again.
+    fn problem(&self, deployment: &Deployment, to: &GardenerVersion) -> Option<State> {
+        /// Ends of a process after which it is not waited for any longer.
+        const ENDS: i32 = 3;
+        self.pods_of(deployment).iter().find_map(|pod| {
+            let container = pod.status.container_statuses.first()?;
+            let is_new = version_of(&pod.spec.containers.first()?.image).is_some_and(|version| version == *to);
+            let waits = container.state.waiting.as_ref().is_some_and(|waiting| waiting.reason == "CrashLoopBackOff");
+            let end = container.last_state.terminated.as_ref().filter(|_| is_new && waits)?;
+            let why = end.message.lines().last().unwrap_or_default().to_owned();
+            match end.exit_code {
+                3 => Some(State::Refused(why)),
+                _ if container.restart_count >= ENDS => Some(State::Failed(why)),
+                _ => None,
+            }
+        })
+    }
+
+    /// Why a Deployment is not rolled out; `None`: it is.
+    fn rolls(&self, deployment: &Deployment, to: &GardenerVersion) -> Option<String> {
+        let name = &deployment.metadata.name;
+        let image = deployment.spec.template.spec.containers.first().map_or("", |container| &container.image);
+        if version_of(image).is_none_or(|version| version != *to) {
+            return Some(format!("Deployment {name} has image {image}"));
+        }
+        let (wanted, status) = (deployment.spec.replicas.unwrap_or(1), &deployment.status);
+        let is_rolled_out = status.observed_generation >= deployment.metadata.generation
+            && [status.updated_replicas, status.available_replicas, status.replicas] == [wanted; 3];
+        if !is_rolled_out {
+            return Some(format!(
+                "Deployment {name}: {} of {wanted} updated, {} available",
+                status.updated_replicas, status.available_replicas
+            ));
+        }
+        let is_old = |pod: &&Arc<Pod>| {
+            let image = pod.spec.containers.first().map_or("", |container| &container.image);
+            version_of(image).is_none_or(|version| version != *to)
+        };
+        let pods = self.pods_of(deployment);
+        pods.iter().find(is_old).map(|pod| format!("pod {} of the old version has not ended", pod.metadata.name))
+    }
+}
+
+fn failed(next: &Move, error: &Error) -> Failure {
+    Failure::Failed(format!("{next}: {error}"))
+}
+
+/// The version that an image's tag says.
+fn version_of(image: &str) -> Option<GardenerVersion> {
+    GardenerVersion::parse(image.rsplit_once(':')?.1)
+}
