@@ -68,6 +68,8 @@ enum Command {
     Forecast(questions::forecast::Arguments),
     Versions(questions::versions::Arguments),
     Why(questions::why::Arguments),
+    Skew(questions::skew::Arguments),
+    Upgrade(questions::upgrade::Arguments),
     /// Be a process of a landscape: started by `up` and by the process kubelet
     #[command(hide = true)]
     Component {
@@ -137,6 +139,8 @@ fn main() -> ExitCode {
         Command::Forecast(arguments) => questions::forecast::run(arguments, &mut output),
         Command::Versions(arguments) => questions::versions::run(arguments, &mut output),
         Command::Why(arguments) => questions::why::run(arguments, &mut output),
+        Command::Skew(arguments) => questions::skew::run(arguments, &mut output),
+        Command::Upgrade(arguments) => questions::upgrade::run(arguments, &mut output),
         Command::Version => output.line(&format!(
             "terrarium {} (emulates Gardener {})",
             env!("CARGO_PKG_VERSION"),

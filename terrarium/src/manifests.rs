@@ -145,15 +145,26 @@ fn folder(path: &Path) -> Result<Vec<PathBuf>, ManifestError> {
     Ok(files)
 }
 
-fn read_file(path: &Path, wanted: &mut Wanted, each: &mut Each<'_>) -> Result<(), ManifestError> {
-    let mut bytes = Vec::new();
+/// The text of a file; `-` for standard input.
+///
+/// # Errors
+/// It cannot be read, or is no text.
+pub(crate) fn text_of(path: &Path) -> Result<String, ManifestError> {
+    String::from_utf8(bytes_of(path)?).map_err(|_| ManifestError::file(path, "the file is not UTF-8 text"))
+}
+
+fn bytes_of(path: &Path) -> Result<Vec<u8>, ManifestError> {
     let read = if path == Path::new("-") {
-        std::io::stdin().read_to_end(&mut bytes).map(drop)
+        let mut bytes = Vec::new();
+        std::io::stdin().read_to_end(&mut bytes).map(|_| bytes)
     } else {
-        std::fs::read(path).map(|content| bytes = content)
+        std::fs::read(path)
     };
-    read.map_err(|error| ManifestError::file(path, format!("cannot read the file: {error}")))?;
-    match String::from_utf8(bytes) {
+    read.map_err(|error| ManifestError::file(path, format!("cannot read the file: {error}")))
+}
+
+fn read_file(path: &Path, wanted: &mut Wanted, each: &mut Each<'_>) -> Result<(), ManifestError> {
+    match String::from_utf8(bytes_of(path)?) {
         Ok(text) => parse_each(&path.display().to_string(), &text, wanted, each),
         Err(error) => {
             let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
@@ -179,7 +190,16 @@ pub(crate) fn parse(file: &str, text: &str) -> Result<Vec<Manifest>, ManifestErr
     Ok(manifests)
 }
 
-fn parse_each(file: &str, text: &str, wanted: &mut Wanted, each: &mut Each<'_>) -> Result<(), ManifestError> {
+/// As [`read_each`], the documents of a text that has been read.
+///
+/// # Errors
+/// As [`read_each`].
+pub(crate) fn parse_each(
+    file: &str,
+    text: &str,
+    wanted: &mut Wanted,
+    each: &mut Each<'_>,
+) -> Result<(), ManifestError> {
     let mut is_empty = true;
     let mut told = |found: Result<Manifest, Unread>, source: &Source<'_>| {
         is_empty = false;

@@ -21,7 +21,8 @@ const NOTE: &str = "note about versions, never a refusal";
 const COMPONENT: &str = "component";
 const OWNER: &str = "by the Shoot's owner";
 const OPERATOR: &str = "by the operator, in the CloudProfile";
-const NOTED: &str = "by `terrarium status`, where it applies to a landscape";
+const NOTED: &str =
+    "by `terrarium status`, `terrarium upgrade plan` and `terrarium upgrade check`, where it applies to a landscape";
 const TASK: &str = "value of shoot.gardener.cloud/tasks";
 const MANAGER: &str = "by gardener-controller-manager in each maintenance; taken away when it is done";
 
@@ -100,6 +101,7 @@ pub(super) const FIELDS: &[Word] = &[
     word(&["W4", "FeatureGateGone"], NOTE, "a feature gate that is set does not exist, or is locked to the other value, in the version that is to come: the process would not start", NOTED, "`terrarium config set COMPONENT featureGates.NAME=` takes it away"),
     word(&["W5", "LaggardBlocksNext"], NOTE, "a step is allowed, but somebody would be too old at the minor after it", NOTED, "raise whom the note names before going on"),
     word(&["W6", "OutOfMaintenance"], NOTE, "a component's minor is three or more behind the newest release, and gets no fixes any more", NOTED, "raise it minor by minor"),
+    word(&["upgrade order", "upgrade"], "order of steps", "in which Gardener's components get to another version, so that no rule about versions is violated on the way: gardener-operator, gardener-apiserver, the rest of the control plane, gardenlets, extensions", "docs/deployment/version_skew_policy.md", "`terrarium upgrade plan --to V` prints it, `terrarium upgrade check -f PLAN.yaml` judges one"),
     word(&["skew"], "distance of versions", "how many minors two components may be apart", "docs/deployment/version_skew_policy.md", "`terrarium skew check` says whether it is kept, `terrarium skew table` what may run beside a version; rules are A1, C1, C2, G1, G2, O1, O2, E1"),
     word(&["CloudProfile"], "kind", "what a landscape offers: Kubernetes versions, machine images and types, regions", "by the operator", "`terrarium versions` reads it with states, targets and users"),
     word(&["NamespacedCloudProfile"], "kind", "a CloudProfile of one Project: its parent's, with changes", "by a Project's member", "`terrarium versions NAMESPACE/NAME`"),

@@ -44,6 +44,7 @@ mod running;
 mod settings;
 pub(crate) mod status;
 pub(crate) mod up;
+pub(crate) mod upgrade;
 mod writes;
 
 use std::ffi::OsString;

@@ -26,7 +26,7 @@ enum Form {
 
 impl<'a> Source<'a> {
     /// A text of YAML that begins at a line, counted from 1.
-    pub(super) const fn yaml(text: &'a str, line: usize) -> Self {
+    pub(crate) const fn yaml(text: &'a str, line: usize) -> Self {
         Self { text, line, form: Form::Yaml, item: None }
     }
 

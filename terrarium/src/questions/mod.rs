@@ -6,13 +6,17 @@
 //!
 //! **Tour.** [`forecast`] what maintenance will do, [`rows`] how it is told, [`summary`] counted; [`versions`] what is
 //! offered and who uses it; [`why`] what one Shoot waits for; [`world`] profiles and Shoots, [`given`] those of manifests,
-//! [`what_if`] other dates and classifications; [`explain`] why a version is chosen or left.
+//! [`what_if`] other dates and classifications; [`explain`] why a version is chosen or left. [`skew`] and [`upgrade`] are
+//! about the versions of Gardener's components, which [`fleet`] reads.
 
 pub(crate) mod explain;
+mod fleet;
 pub(crate) mod forecast;
 mod given;
 mod rows;
+pub(crate) mod skew;
 mod summary;
+pub(crate) mod upgrade;
 pub(crate) mod versions;
 mod what_if;
 pub(crate) mod why;

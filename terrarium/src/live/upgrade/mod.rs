@@ -23,16 +23,19 @@ use clap::Args;
 use clock::{Clock, TimerClass};
 use domain::skew::{Component, GardenerVersion};
 use domain::upgrade::Plan;
+use serde_json::{Value, json};
 use tokio::signal::unix::{SignalKind, signal};
 
 use self::moves::Move;
 use self::report::{Report, Taken};
-use self::sight::{Sight, State};
+use self::sight::{Row, Sight, State};
 use super::ask::instant::duration;
+use super::ask::table::Table;
 use super::client::Client;
 use super::{Which, block_on};
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::questions::skew::Form;
 use crate::spelling::counted;
 
 /// How `upgrade apply` is done.
@@ -76,9 +79,8 @@ pub(crate) fn apply(
     let rest = moves.get(report.taken.len()..).unwrap_or_default();
     if let Some(file) = &manners.report {
         let text = report.text(file, rest, done.as_ref().err());
-        std::fs::write(file, text).map_err(|error| {
-            Failure::Failed(format!("the report cannot be written to {}: {error}", file.display()))
-        })?;
+        std::fs::write(file, text)
+            .map_err(|error| Failure::Failed(format!("the report cannot be written to {}: {error}", file.display())))?;
     }
     done?;
     let seconds = report.taken.iter().map(|taken| taken.seconds).sum::<f64>();
@@ -156,4 +158,21 @@ async fn interrupted() {
 /// Waits on wall time.
 async fn pass(time: TimeDelta) {
     Clock::wall().sleep(time, TimerClass::Work).await;
+}
+
+/// Shows which version each component runs and which it is to run.
+///
+/// # Errors
+/// The landscape does not run.
+pub(crate) fn status(which: &Which, form: Form, output: &mut Output) -> Result<(), Failure> {
+    let client = Client::of(&which.directory()?)?;
+    let rows = block_on(async { Ok(Sight::open(&client).await.rows()) })?;
+    let object = json!({ "components": rows.iter().map(Row::object).collect::<Vec<Value>>() });
+    form.print(&object, output, |output| {
+        let mut table = Table::new(&["COMPONENT", "CLUSTER", "RUNS", "WANTED", "READY", "STATE"]);
+        for row in &rows {
+            table.push(row.cells());
+        }
+        table.print(output)
+    })
 }

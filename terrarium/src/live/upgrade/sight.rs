@@ -17,7 +17,7 @@ use domain::garden::gardenlet::chart_reference;
 use domain::skew::{Component, GardenerVersion};
 use host::{GARDEN_CLUSTER, RUNTIME_CLUSTER, registry};
 use process::Context;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use super::moves::Move;
@@ -166,7 +166,8 @@ impl Sight {
         let Some(container) = deployment.spec.template.spec.containers.first() else {
             return Err(Failure::Failed(format!("{next}: its Deployment has no container")));
         };
-        let repository = container.image.rsplit_once(':').map_or(container.image.as_str(), |(repository, _)| repository);
+        let repository =
+            container.image.rsplit_once(':').map_or(container.image.as_str(), |(repository, _)| repository);
         let containers = json!([{ "name": container.name, "image": format!("{repository}:{version}") }]);
         let patch = json!({ "spec": { "template": { "spec": { "containers": containers } } } });
         let cluster = deployment.metadata.annotation(annotation::CLUSTER).unwrap_or(RUNTIME_CLUSTER);
@@ -313,6 +314,62 @@ impl Sight {
         };
         let pods = self.pods_of(deployment);
         pods.iter().find(is_old).map(|pod| format!("pod {} of the old version has not ended", pod.metadata.name))
+    }
+}
+
+/// A component as `upgrade status` shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Row {
+    component: String,
+    cluster: String,
+    /// Versions of its processes, each once.
+    runs: Vec<String>,
+    wanted: String,
+    ready: String,
+    state: String,
+}
+
+impl Row {
+    pub(super) fn cells(&self) -> [String; 6] {
+        let Self { component, cluster, runs, wanted, ready, state } = self.clone();
+        [component, cluster, runs.join(","), wanted, ready, state]
+    }
+
+    pub(super) fn object(&self) -> Value {
+        let Self { component, cluster, runs, wanted, ready, state } = self;
+        json!({
+            "component": component, "cluster": cluster, "runs": runs, "wanted": wanted, "ready": ready, "state": state,
+        })
+    }
+}
+
+impl Sight {
+    /// Every Deployment of Gardener's components, in the order of clusters and names.
+    pub(super) fn rows(&self) -> Vec<Row> {
+        let tag = |image: &str| image.rsplit_once(':').map_or("", |(_, tag)| tag).to_owned();
+        let of_pod = |pod: &Arc<Pod>| tag(pod.spec.containers.first().map_or("", |container| &container.image));
+        let row = |deployment: &Arc<Deployment>| {
+            let wanted = tag(deployment.spec.template.spec.containers.first().map_or("", |container| &container.image));
+            let mut runs: Vec<String> = self.pods_of(deployment).iter().map(of_pod).collect();
+            runs.sort_unstable();
+            runs.dedup();
+            let state = match GardenerVersion::parse(&wanted) {
+                None => "its image has no version of Gardener".to_owned(),
+                Some(version) => match self.problem(deployment, &version) {
+                    Some(State::Refused(why) | State::Failed(why) | State::Waits(why)) => why,
+                    Some(State::Done) | None => self.rolls(deployment, &version).unwrap_or_else(|| "ready".to_owned()),
+                },
+            };
+            Row {
+                component: deployment.metadata.name.clone(),
+                cluster: deployment.metadata.annotation(annotation::CLUSTER).unwrap_or_default().to_owned(),
+                runs,
+                wanted,
+                ready: format!("{}/{}", deployment.status.ready_replicas, deployment.spec.replicas.unwrap_or(1)),
+                state,
+            }
+        };
+        self.deployments.list().iter().map(row).collect()
     }
 }
 

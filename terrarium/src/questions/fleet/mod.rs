@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The versions of a landscape, and what notes need to know of it: as a file, manifests or a landscape that runs say it.
+//!
+//! **Tour.** [`file`] LANDSCAPE.yaml, [`plan`] PLAN.yaml, over [`texts`], YAML whose numbers stay texts; [`objects`] what
+//! kubectl prints; [`running`] the landscape.
+
+mod file;
+mod objects;
+pub(crate) mod plan;
+mod running;
+mod texts;
+
+use std::path::{Path, PathBuf};
+
+use chrono::{DateTime, Utc};
+use domain::profile::Profile;
+use domain::skew::notes::{GateSetting, ShootVersions};
+use domain::skew::{Component, GardenerVersion, Instance, Landscape};
+
+use crate::failure::Failure;
+use crate::live::Which;
+use crate::manifests::{self, Origin};
+
+pub(crate) use file::key;
+use running::of_landscape;
+
+/// What is known of a landscape.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Fleet {
+    /// Who runs.
+    pub(crate) landscape: Landscape,
+    /// Where each of them is written, in the same order; empty for a landscape that runs.
+    pub(crate) origins: Vec<Origin>,
+    /// Where the Garden's version is written.
+    pub(crate) garden_origin: Option<Origin>,
+    pub(crate) shoots: Vec<ShootVersions>,
+    /// Garden and Seeds by name, with their Kubernetes versions.
+    pub(crate) clusters: Vec<(String, String)>,
+    pub(crate) gates: Vec<GateSetting>,
+    /// Gardenlets in the cluster of gardener-operator.
+    pub(crate) gardenlets_of_runtime: Vec<Instance>,
+    /// What was left out, and why.
+    pub(crate) notes: Vec<String>,
+}
+
+impl Fleet {
+    fn add(&mut self, instance: Instance, origin: Origin) {
+        self.landscape.instances.push(instance);
+        self.origins.push(origin);
+    }
+
+    /// How an instance is told from the others of its component: the seed of a gardenlet, the name of an extension, else
+    /// its position, if there are several.
+    pub(crate) fn name_of(&self, index: usize) -> Option<String> {
+        name_of(&self.landscape.instances, index)
+    }
+
+    /// All clusters with their Kubernetes versions, those of Shoots included.
+    pub(crate) fn all_clusters(&self) -> Vec<(String, String)> {
+        let shoots = self.shoots.iter().map(|shoot| (shoot.name.clone(), shoot.kubernetes.clone()));
+        self.clusters.iter().cloned().chain(shoots).collect()
+    }
+
+    /// The highest version of a minor that somebody has.
+    pub(crate) fn highest_of(&self, minor: (u64, u64)) -> Option<GardenerVersion> {
+        let own = self.landscape.instances.iter().filter(|instance| instance.component != Component::Extension);
+        let texts = own.map(|instance| &instance.version).chain(&self.landscape.garden);
+        texts.filter_map(|text| GardenerVersion::parse(text)).filter(|version| version.minor() == minor).max()
+    }
+
+    /// An instance whose version does not parse.
+    ///
+    /// # Errors
+    /// There is one: where.
+    pub(crate) fn parsable(&self) -> Result<(), Failure> {
+        let refuse = |what: String, version: &str, origin: Option<&Origin>| {
+            let place = origin.map_or_else(String::new, |origin| format!("{origin}: "));
+            Err(Failure::input(format!("{place}{what} has version {version:?}, which is none"), "write it as 1.120.0"))
+        };
+        for (index, instance) in self.landscape.instances.iter().enumerate() {
+            if GardenerVersion::parse(&instance.version).is_none() {
+                return refuse(shown(instance), &instance.version, self.origins.get(index));
+            }
+        }
+        match &self.landscape.garden {
+            Some(version) if GardenerVersion::parse(version).is_none() => {
+                refuse("the Garden".to_owned(), version, self.garden_origin.as_ref())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+pub(crate) fn shown(instance: &Instance) -> String {
+    domain::upgrade::shown(instance.component, &instance.owner)
+}
+
+fn name_of(instances: &[Instance], index: usize) -> Option<String> {
+    let instance = instances.get(index)?;
+    if !instance.owner.is_empty() {
+        return Some(instance.owner.clone());
+    }
+    let of_component = |one: &&Instance| one.component == instance.component;
+    let count = instances.iter().filter(of_component).count();
+    (count > 1).then(|| instances[..index].iter().filter(of_component).count().to_string())
+}
+
+/// A landscape, the profile that it follows if it says one, and the instant that it is.
+pub(crate) struct Given {
+    pub(crate) fleet: Fleet,
+    pub(crate) profile: Profile,
+    pub(crate) now: DateTime<Utc>,
+}
+
+/// Reads files, or asks the landscape where there are none.
+///
+/// # Errors
+/// They cannot be read, or the landscape does not run.
+pub(crate) fn given(which: &Which, files: &[PathBuf], profile: Option<&str>) -> Result<Given, Failure> {
+    let wanted = profile.and_then(Profile::named);
+    if files.is_empty() {
+        let (fleet, own, now) = of_landscape(which)?;
+        return Ok(Given { fleet, profile: wanted.unwrap_or(own), now });
+    }
+    let now = clock::Clock::wall().now();
+    Ok(Given { fleet: of_files(files)?, profile: wanted.unwrap_or_default(), now })
+}
+
+/// Files of either form: LANDSCAPE.yaml, or what kubectl prints.
+fn of_files(paths: &[PathBuf]) -> Result<Fleet, Failure> {
+    let mut fleet = Fleet::default();
+    let mut objects = objects::Objects::default();
+    for path in paths {
+        if path.is_dir() {
+            objects.read_folder(path)?;
+            continue;
+        }
+        let text = manifests::text_of(path)?;
+        let name = path.display().to_string();
+        if has_objects(&text) {
+            objects.read(&name, &text)?;
+        } else {
+            file::read(&name, &text, &mut fleet)?;
+        }
+    }
+    objects.complete(&mut fleet);
+    if fleet.landscape.instances.is_empty() && fleet.landscape.garden.is_none() {
+        let names: Vec<String> = paths.iter().map(|path: &PathBuf| path.display().to_string()).collect();
+        return Err(Failure::input(
+            format!("{}: there is no component of Gardener", names.join(", ")),
+            "give a LANDSCAPE.yaml, or Deployments, Seeds and the Garden as kubectl prints them",
+        ));
+    }
+    Ok(fleet)
+}
+
+/// Whether a text holds objects of Kubernetes.
+fn has_objects(text: &str) -> bool {
+    let is_key = |line: &str| {
+        let line = line.trim_start_matches(|c: char| c.is_whitespace() || "-{,".contains(c));
+        line.starts_with("apiVersion:") || line.starts_with("\"apiVersion\"")
+    };
+    text.lines().any(is_key)
+}
+
+/// The only file of a command that takes one.
+pub(crate) fn text_of(path: &Path) -> Result<(String, String), Failure> {
+    Ok((path.display().to_string(), manifests::text_of(path)?))
+}

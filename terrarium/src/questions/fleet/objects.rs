@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The versions of a landscape as its objects say them, as kubectl prints them.
+//!
+//! | kind | what it says |
+//! | --- | --- |
+//! | Deployment of a component | its version (tag of its image) and how many there are; its feature gates |
+//! | Seed | the version of its gardenlet, `status.gardener.version`; its Kubernetes version |
+//! | Gardenlet | the version that a gardenlet shall have, for a Seed that says none; its feature gates |
+//! | Garden | the version that last operated it; its Kubernetes version; feature gates of the control plane |
+//! | ControllerDeployment, Extension | the library of an extension, by annotation |
+//! | Shoot | its Kubernetes version, and the gardenlet that reconciled it |
+//!
+//! Everything else is left out and counted.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use api::constants::annotation;
+use domain::skew::notes::{GateSetting, ShootVersions};
+use domain::skew::{Component, Instance};
+use serde_json::Value;
+
+use super::Fleet;
+use crate::failure::Failure;
+use crate::manifests::{self, Manifest, ManifestError, Origin, Source, Wanted};
+
+/// Annotation with the version of the library that an extension is built with.
+const LIBRARY: &str = "terrarium.dev/extensions-library-version";
+/// Kinds that say something about versions.
+const KINDS: &[&str] = &["Deployment", "Seed", "Gardenlet", "Garden", "ControllerDeployment", "Extension", "Shoot"];
+/// Nobody runs more instances of a component.
+const REPLICAS: u64 = 1000;
+
+/// A gardenlet that something says.
+#[derive(Clone, Debug)]
+struct Said {
+    owner: String,
+    version: Option<String>,
+    origin: Origin,
+}
+
+/// What has been read.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Objects {
+    instances: Vec<(Instance, Origin)>,
+    garden: Option<(String, Origin)>,
+    /// By Seeds, with what they report.
+    seeds: Vec<Said>,
+    /// By Gardenlets, with what is wanted.
+    gardenlets: Vec<Said>,
+    /// By Deployments, of which most do not say the Seed.
+    deployed: Vec<Said>,
+    shoots: Vec<ShootVersions>,
+    clusters: Vec<(String, String)>,
+    gates: Vec<GateSetting>,
+    /// How many objects of other kinds there are.
+    others: BTreeMap<String, usize>,
+    notes: Vec<String>,
+}
+
+fn text(tree: &Value, path: &str) -> Option<String> {
+    tree.pointer(path).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
+}
+
+/// The tag of an image, `v1.120.0`.
+fn tag(image: &str) -> Option<&str> {
+    let name = image.split('@').next().unwrap_or_default();
+    let (_, last) = name.rsplit_once('/').unwrap_or(("", name));
+    last.rsplit_once(':').map(|(_, tag)| tag).filter(|tag| !tag.is_empty())
+}
+
+/// Feature gates of a map.
+pub(super) fn gates_of(tree: &Value, component: Component, owner: &str) -> Vec<GateSetting> {
+    let entries = tree.as_object().into_iter().flatten();
+    let setting = |(name, on): (&String, &Value)| {
+        let on = on.as_bool().or_else(|| on.as_str()?.parse().ok())?;
+        Some(GateSetting { component, owner: owner.to_owned(), name: name.clone(), on })
+    };
+    entries.filter_map(setting).collect()
+}
+
+/// Feature gates of the arguments of a container: `--feature-gates=A=true,B=false`.
+pub(super) fn gates_of_arguments(container: &Value, component: Component) -> Vec<GateSetting> {
+    let words = ["args", "command"].into_iter().filter_map(|key| container[key].as_array()).flatten();
+    let flags = words.filter_map(|word| word.as_str()?.strip_prefix("--feature-gates="));
+    let settings = flags.flat_map(|flag| flag.split(',')).filter_map(|setting| {
+        let (name, on) = setting.split_once('=')?;
+        let on = on.trim().to_ascii_lowercase().parse().ok()?;
+        Some(GateSetting { component, owner: String::new(), name: name.trim().to_owned(), on })
+    });
+    settings.collect()
+}
+
+impl Objects {
+    pub(super) fn read_folder(&mut self, path: &Path) -> Result<(), Failure> {
+        let mut wanted = Wanted::only(KINDS);
+        manifests::read_each(&[path.to_owned()], &mut wanted, &mut |manifest, source| self.take(&manifest, source))?;
+        self.notes.append(&mut wanted.notes);
+        Ok(())
+    }
+
+    pub(super) fn read(&mut self, file: &str, text: &str) -> Result<(), Failure> {
+        let mut wanted = Wanted::only(KINDS);
+        manifests::parse_each(file, text, &mut wanted, &mut |manifest, source| self.take(&manifest, source))?;
+        self.notes.append(&mut wanted.notes);
+        Ok(())
+    }
+
+    fn take(&mut self, manifest: &Manifest, source: &Source<'_>) -> Result<(), ManifestError> {
+        let at = |field: &str| Origin {
+            file: manifest.origin.file.clone(),
+            line: source.line_of(field).unwrap_or(manifest.origin.line),
+        };
+        let (tree, name) = (&manifest.object, manifest.name().to_owned());
+        let group = manifest.api_version().split_once('/').map_or("", |(group, _)| group);
+        match manifest.kind() {
+            "Deployment" => return self.take_deployment(manifest, &at),
+            "Seed" if is_gardeners(group) => {
+                let version = text(tree, "/status/gardener/version");
+                if let Some(kubernetes) = text(tree, "/status/kubernetesVersion") {
+                    self.clusters.push((format!("Seed {name}"), kubernetes));
+                }
+                self.seeds.push(Said { owner: name, version, origin: at("status.gardener.version") });
+            }
+            "Gardenlet" if is_gardeners(group) => {
+                let own = text(tree, "/spec/deployment/image/tag");
+                let chart = text(tree, "/spec/deployment/helm/ociRepository/tag").or_else(|| {
+                    let reference = text(tree, "/spec/deployment/helm/ociRepository/ref")?;
+                    tag(&reference).map(str::to_owned)
+                });
+                let version = own.or(chart).or_else(|| annotated(tree, annotation::COMPONENT_VERSION));
+                self.gates.extend(gates_of(&tree["spec"]["config"]["featureGates"], Component::Gardenlet, &name));
+                self.gardenlets.push(Said { owner: name, version, origin: at("spec.deployment") });
+            }
+            "Garden" if is_gardeners(group) => {
+                if let Some(kubernetes) = text(tree, "/spec/virtualCluster/kubernetes/version") {
+                    self.clusters.push(("the Garden".to_owned(), kubernetes));
+                }
+                let gardener = &tree["spec"]["virtualCluster"]["gardener"];
+                for (key, component) in [
+                    ("gardenerAPIServer", Component::Apiserver),
+                    ("gardenerControllerManager", Component::ControllerManager),
+                    ("gardenerScheduler", Component::Scheduler),
+                ] {
+                    self.gates.extend(gates_of(&gardener[key]["featureGates"], component, ""));
+                }
+                if let Some(version) = text(tree, "/status/gardener/version") {
+                    self.garden = Some((version, at("status.gardener.version")));
+                }
+            }
+            "ControllerDeployment" | "Extension" if is_gardeners(group) => {
+                if let Some(library) = library(tree) {
+                    let origin = at(&format!("metadata.annotations[{LIBRARY}]"));
+                    self.instances.push((Instance::owned(Component::Extension, &name, &library), origin));
+                }
+            }
+            "Shoot" if is_gardeners(group) => self.shoots.push(ShootVersions {
+                name: format!("{}/{name}", manifest.namespace()),
+                seed: text(tree, "/status/seedName").or_else(|| text(tree, "/spec/seedName")),
+                gardener: text(tree, "/status/gardener/version").unwrap_or_default(),
+                kubernetes: text(tree, "/spec/kubernetes/version").unwrap_or_default(),
+            }),
+            kind => *self.others.entry(kind.to_owned()).or_default() += 1,
+        }
+        Ok(())
+    }
+
+    fn take_deployment(&mut self, manifest: &Manifest, at: &dyn Fn(&str) -> Origin) -> Result<(), ManifestError> {
+        let (tree, name) = (&manifest.object, manifest.name());
+        let component = Component::named(name).filter(|component| *component != Component::Extension);
+        let Some(component) = component else {
+            *self.others.entry("Deployment".to_owned()).or_default() += 1;
+            return Ok(());
+        };
+        let containers = tree["spec"]["template"]["spec"]["containers"].as_array().map_or(&[][..], Vec::as_slice);
+        let own = containers.iter().position(|container| container["name"] == name).unwrap_or(0);
+        let container = containers.get(own).unwrap_or(&Value::Null);
+        let image = container["image"].as_str().unwrap_or_default();
+        let field = format!("spec.template.spec.containers[{own}].image");
+        let version = tag(image).map(str::to_owned).or_else(|| annotated(tree, annotation::COMPONENT_VERSION));
+        let Some(version) = version else {
+            let what = format!("the image {image:?} of Deployment {name} has no tag, which is its version");
+            return Err(ManifestError::at(&at(&field), what));
+        };
+        let replicas = tree["spec"]["replicas"].as_u64().unwrap_or(1);
+        let updated = tree["status"]["updatedReplicas"].as_u64();
+        if tree["status"].is_object() && updated.unwrap_or(0) < replicas {
+            self.notes.push(format!(
+                "Deployment {name} is being rolled out: its pods that have another version still are not in it"
+            ));
+        }
+        self.gates.extend(gates_of_arguments(container, component));
+        if component == Component::Gardenlet {
+            let seed = tree.pointer("/metadata/labels/terrarium.dev~1seed").and_then(Value::as_str);
+            let owner = seed.map_or_else(|| format!("{}/{name}", manifest.namespace()), str::to_owned);
+            self.deployed.push(Said { owner, version: Some(version), origin: at(&field) });
+            return Ok(());
+        }
+        for _ in 0..replicas.min(REPLICAS) {
+            self.instances.push((Instance::new(component, &version), at(&field)));
+        }
+        Ok(())
+    }
+
+    /// Puts together what was read: a gardenlet is what its Seed says, else what its Gardenlet or its Deployment says.
+    pub(super) fn complete(mut self, fleet: &mut Fleet) {
+        self.find_gardenlets_of_runtime(fleet);
+        for seed in &self.seeds {
+            let wanted = self.gardenlets.iter().find(|gardenlet| gardenlet.owner == seed.owner);
+            let wanted = wanted.and_then(|gardenlet| gardenlet.version.clone());
+            match (&seed.version, wanted) {
+                (None, _) => self.notes.push(format!(
+                    "Seed {}: its gardenlet has not written status.gardener.version: it is left out",
+                    seed.owner
+                )),
+                (Some(is), Some(wanted)) if is.trim_start_matches('v') != wanted.trim_start_matches('v') => {
+                    self.notes
+                        .push(format!("Seed {}: its gardenlet is at {is}, its Gardenlet wants {wanted}", seed.owner));
+                }
+                _ => {}
+            }
+        }
+        let is_seed = |said: &Said| self.seeds.iter().any(|seed| seed.owner == said.owner);
+        let unseen: Vec<Said> = self.gardenlets.iter().filter(|said| !is_seed(said)).cloned().collect();
+        let mut said: Vec<Said> = self.seeds.iter().cloned().chain(unseen).collect();
+        if said.is_empty() {
+            said.append(&mut self.deployed);
+        }
+        for gardenlet in said {
+            let Some(version) = gardenlet.version else { continue };
+            self.instances.push((Instance::owned(Component::Gardenlet, &gardenlet.owner, &version), gardenlet.origin));
+        }
+        for (instance, origin) in self.instances {
+            fleet.add(instance, origin);
+        }
+        if let Some((version, origin)) = self.garden {
+            fleet.landscape.garden = Some(version);
+            fleet.garden_origin = Some(origin);
+        }
+        fleet.shoots.append(&mut self.shoots);
+        fleet.clusters.append(&mut self.clusters);
+        fleet.gates.append(&mut self.gates);
+        fleet.notes.append(&mut self.notes);
+        if !self.others.is_empty() {
+            let kinds: Vec<String> = self.others.iter().map(|(kind, count)| format!("{kind} ({count})")).collect();
+            fleet.notes.push(format!("objects that say nothing about versions are left out: {}", kinds.join(", ")));
+        }
+    }
+
+    /// A gardenlet that is deployed where gardener-operator is: both are in what one command printed.
+    fn find_gardenlets_of_runtime(&self, fleet: &mut Fleet) {
+        let is_operator = |(instance, _): &&(Instance, Origin)| instance.component == Component::Operator;
+        let files: Vec<&str> =
+            self.instances.iter().filter(is_operator).map(|(_, origin)| origin.file.as_str()).collect();
+        for gardenlet in self.deployed.iter().filter(|said| files.contains(&said.origin.file.as_str())) {
+            let version = gardenlet.version.clone().unwrap_or_default();
+            fleet.gardenlets_of_runtime.push(Instance::new(Component::Gardenlet, &version));
+        }
+    }
+}
+
+/// The library that an extension says it is built with.
+pub(super) fn library(tree: &Value) -> Option<String> {
+    annotated(tree, LIBRARY)
+}
+
+fn annotated(tree: &Value, key: &str) -> Option<String> {
+    tree["metadata"]["annotations"][key].as_str().filter(|text| !text.is_empty()).map(str::to_owned)
+}
+
+/// Whether a group of the API is one of Gardener's.
+fn is_gardeners(group: &str) -> bool {
+    group.ends_with(".gardener.cloud")
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::skew::GardenerVersion;
+
+    use super::*;
+
+    fn fleet(text: &str) -> Result<Fleet, Failure> {
+        let (mut objects, mut fleet) = (Objects::default(), Fleet::default());
+        objects.read("f.yaml", text)?;
+        objects.complete(&mut fleet);
+        Ok(fleet)
+    }
+
+    fn deployment(name: &str, image: &str, rest: &str) -> String {
+        format!(
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: {name}, namespace: garden}}\nspec:\n  replicas: 2\n  \
+             template:\n    spec:\n      containers:\n      - name: {name}\n        image: {image}\n        args: \
+             [--feature-gates=InPlaceNodeUpdates=true]\n{rest}---\n"
+        )
+    }
+
+    #[test]
+    fn a_landscape_is_what_its_objects_say() {
+        let text = [
+            deployment("gardener-apiserver", "registry:5000/gardener/apiserver:v1.120.0", ""),
+            deployment("gardener-operator", "gardener/operator:v1.121.0@sha256:00", ""),
+            deployment("gardenlet", "gardener/gardenlet:v1.120.0", ""),
+            deployment("other", "nginx", ""),
+            "apiVersion: core.gardener.cloud/v1beta1\nkind: Seed\nmetadata: {name: a}\nstatus: {kubernetesVersion: v1.31.1, \
+             gardener: {version: v1.119.0}}\n---\n"
+                .to_owned(),
+            "apiVersion: core.gardener.cloud/v1beta1\nkind: Seed\nmetadata: {name: new}\n---\n".to_owned(),
+            "apiVersion: seedmanagement.gardener.cloud/v1alpha1\nkind: Gardenlet\nmetadata: {name: a, namespace: garden}\n\
+             spec: {deployment: {helm: {ociRepository: {ref: 'oci://x/gardenlet:v1.120.0'}}}, config: {featureGates: \
+             {NewWorkerPoolHash: true}}}\n---\n"
+                .to_owned(),
+            "apiVersion: operator.gardener.cloud/v1alpha1\nkind: Garden\nmetadata: {name: g}\nspec: {virtualCluster: \
+             {kubernetes: {version: 1.32.0}}}\nstatus: {gardener: {version: v1.120.0}}\n---\n"
+                .to_owned(),
+            "apiVersion: core.gardener.cloud/v1\nkind: ControllerDeployment\nmetadata:\n  name: local\n  annotations:\n    \
+             terrarium.dev/extensions-library-version: v1.118.0\n---\n"
+                .to_owned(),
+            "apiVersion: core.gardener.cloud/v1beta1\nkind: Shoot\nmetadata: {name: s, namespace: garden-p}\nspec: {seedName: \
+             a, kubernetes: {version: 1.30.1}}\nstatus: {gardener: {version: v1.118.0}}\n---\n"
+                .to_owned(),
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n".to_owned(),
+        ]
+        .concat();
+        let fleet = fleet(&text).expect("objects");
+        let instances: Vec<String> = (0..fleet.landscape.instances.len())
+            .map(|index| {
+                let one = &fleet.landscape.instances[index];
+                let name = fleet.name_of(index).unwrap_or_else(|| "-".to_owned());
+                format!("{} {name} {} {}", one.component.name(), one.version, fleet.origins[index].line)
+            })
+            .collect();
+        assert_eq!(
+            instances,
+            [
+                "gardener-apiserver 0 v1.120.0 10",
+                "gardener-apiserver 1 v1.120.0 10",
+                "gardener-operator 0 v1.121.0 22",
+                "gardener-operator 1 v1.121.0 22",
+                "extension local v1.118.0 74",
+                "gardenlet a v1.119.0 52",
+            ]
+        );
+        assert_eq!(fleet.landscape.garden.as_deref(), Some("v1.120.0"));
+        assert_eq!(fleet.gardenlets_of_runtime, [Instance::new(Component::Gardenlet, "v1.120.0")]);
+        assert_eq!(
+            fleet.all_clusters().iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(),
+            ["Seed a", "the Garden", "garden-p/s"]
+        );
+        let gates: Vec<String> =
+            fleet.gates.iter().map(|gate| format!("{} {} {}", gate.component.name(), gate.owner, gate.name)).collect();
+        assert!(gates.contains(&"gardenlet a NewWorkerPoolHash".to_owned()), "{gates:?}");
+        assert!(gates.contains(&"gardener-apiserver  InPlaceNodeUpdates".to_owned()), "{gates:?}");
+        assert_eq!(
+            fleet.notes,
+            [
+                "Seed a: its gardenlet is at v1.119.0, its Gardenlet wants v1.120.0",
+                "Seed new: its gardenlet has not written status.gardener.version: it is left out",
+                "objects that say nothing about versions are left out: ConfigMap (1), Deployment (1)",
+            ]
+        );
+    }
+
+    #[test]
+    fn images_without_a_version_are_told_with_their_line() {
+        let error =
+            fleet(&deployment("gardener-apiserver", "registry:5000/gardener/apiserver", "")).expect_err("no tag");
+        assert_eq!(
+            error.to_string(),
+            "f.yaml:10: the image \"registry:5000/gardener/apiserver\" of Deployment gardener-apiserver has no tag, which is \
+             its version"
+        );
+        let rolling = "status: {replicas: 3, updatedReplicas: 1}\n";
+        let fleet = fleet(&deployment("gardener-apiserver", "a:v1.1.0", rolling)).expect("objects");
+        assert_eq!(
+            fleet.notes,
+            [
+                "Deployment gardener-apiserver is being rolled out: its pods that have another version still are not in it"
+            ]
+        );
+        assert!(GardenerVersion::parse(&fleet.landscape.instances[0].version).is_some());
+    }
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The versions of a landscape that runs: Leases of its instances, and what its objects say beside them.
+
+use api::constants::namespace;
+use api::core::Shoot;
+use api::kubernetes::apps::Deployment;
+use api::kubernetes::coordination::Lease;
+use api::kubernetes::core::ConfigMap;
+use chrono::{DateTime, Utc};
+use controller::{Api, ListOptions};
+use domain::profile::Profile;
+use domain::skew::notes::GateSetting;
+use domain::skew::{Component, Instance};
+use host::{GARDEN_CLUSTER, registry};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::Fleet;
+use super::objects::{self, gates_of, gates_of_arguments};
+use crate::failure::Failure;
+use crate::live::ask;
+use crate::live::client::Client;
+use crate::live::status::versions_of;
+use crate::live::{Which, block_on};
+
+/// Cluster of the control plane's processes.
+const RUNTIME: &str = "runtime";
+const JSON: &str = "application/json";
+
+/// The landscape, its profile and its time.
+///
+/// # Errors
+/// It does not run.
+pub(super) fn of_landscape(which: &Which) -> Result<(Fleet, Profile, DateTime<Utc>), Failure> {
+    let client = Client::of(&which.directory()?)?;
+    let profile = Profile::named(&client.facts.profile).unwrap_or_default();
+    block_on(async {
+        let now = client.clock().await?.now;
+        Ok((read(&client).await?, profile, now))
+    })
+}
+
+async fn read(client: &Client) -> Result<Fleet, Failure> {
+    let context = client.context();
+    let failed = |error: controller::Error| Failure::Failed(error.to_string());
+    let all = ListOptions::default();
+    let leases = Api::<Lease>::namespaced(&context, GARDEN_CLUSTER, namespace::INSTANCES).list(&all).await;
+    let (leases, _) = leases.map_err(failed)?;
+    let mut fleet =
+        Fleet { landscape: registry::landscape(leases.iter().map(|lease| &lease.metadata), ""), ..Fleet::default() };
+    // What cannot be asked for is not there: without a gardener-apiserver nobody serves Shoots and Seeds.
+    let tree = async |path: &str| ask::tree(&client.transport(), path, JSON).await.unwrap_or_default();
+    let shoots = Api::<Shoot>::all(&context, GARDEN_CLUSTER).list(&all).await.map(|(shoots, _)| shoots);
+    fleet.shoots = shoots.unwrap_or_default().iter().map(versions_of).collect();
+    let seeds = tree("/clusters/garden/apis/core.gardener.cloud/v1beta1/seeds").await;
+    for seed in seeds["items"].as_array().into_iter().flatten() {
+        if let (Some(name), Some(version)) = (seed["metadata"]["name"].as_str(), kubernetes_of(seed)) {
+            fleet.clusters.push((format!("Seed {name}"), version.to_owned()));
+        }
+    }
+    for path in [
+        "/clusters/garden/apis/core.gardener.cloud/v1/controllerdeployments",
+        "/clusters/runtime/apis/operator.gardener.cloud/v1alpha1/extensions",
+    ] {
+        for extension in tree(path).await["items"].as_array().into_iter().flatten() {
+            let name = extension["metadata"]["name"].as_str().unwrap_or_default();
+            let is_known = |one: &Instance| one.component == Component::Extension && one.owner == name;
+            if let Some(library) = objects::library(extension)
+                && !fleet.landscape.instances.iter().any(is_known)
+            {
+                fleet.landscape.instances.push(Instance::owned(Component::Extension, name, &library));
+            }
+        }
+    }
+    let gardens = tree("/clusters/runtime/apis/operator.gardener.cloud/v1alpha1/gardens").await;
+    let garden = gardens["items"].get(0).cloned().unwrap_or_default();
+    fleet.landscape.garden = garden["status"]["gardener"]["version"].as_str().map(str::to_owned);
+    if let Some(version) = garden["spec"]["virtualCluster"]["kubernetes"]["version"].as_str() {
+        fleet.clusters.push(("the Garden".to_owned(), version.to_owned()));
+    }
+    fleet.gates = gates(&context).await;
+    Ok(fleet)
+}
+
+fn kubernetes_of(seed: &Value) -> Option<&str> {
+    seed["status"]["kubernetesVersion"].as_str().filter(|version| !version.is_empty())
+}
+
+/// Feature gates in the configuration of the components: files in ConfigMaps `NAME-config`, arguments of
+/// gardener-apiserver.
+async fn gates(context: &process::Context) -> Vec<GateSetting> {
+    let all = ListOptions::default();
+    let mut gates = Vec::new();
+    let deployments = Api::<Deployment>::all(context, RUNTIME).list(&all).await.map(|(list, _)| list);
+    for deployment in deployments.unwrap_or_default() {
+        if deployment.metadata.name == Component::Apiserver.name()
+            && let Some(container) = deployment.spec.template.spec.containers.first()
+        {
+            let tree = json!({ "args": container.args, "command": container.command });
+            gates.extend(gates_of_arguments(&tree, Component::Apiserver));
+        }
+    }
+    let maps = Api::<ConfigMap>::all(context, "*").list(&all).await.map(|(list, _)| list).unwrap_or_default();
+    for map in maps {
+        let name = map.metadata.name.strip_suffix("-config").unwrap_or_default();
+        let Some(component) = Component::named(name) else { continue };
+        let file = map.data.iter().find(|(key, _)| key.as_str() == "config.yaml").map(|(_, text)| text.as_str());
+        let read = file.and_then(|text| Value::deserialize(serde_yaml_ng::Deserializer::from_str(text)).ok());
+        let cluster = map.metadata.annotations.get(api::constants::annotation::CLUSTER);
+        let seed = cluster.and_then(|cluster| cluster.strip_prefix("seed-")).unwrap_or_default();
+        gates.extend(gates_of(&read.unwrap_or_default()["featureGates"], component, seed));
+    }
+    gates
+}

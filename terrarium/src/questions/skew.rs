@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `terrarium skew`: whether the versions of a landscape may run beside each other, and which may.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+use domain::profile::Profile;
+use domain::skew::allowed::beside;
+use domain::skew::start_up::violation_text;
+use domain::skew::{Component, GardenerVersion, Instance, Landscape, Rule, Violation, violations};
+use serde_json::{Value, json};
+
+use super::fleet::{self, Fleet, Given};
+use crate::failure::Failure;
+use crate::live::Which;
+use crate::live::ask::query::{Format, print_tree};
+use crate::live::ask::table::Table;
+use crate::output::Output;
+use crate::spelling::{counted, plural};
+
+/// Form of the output.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Form {
+    /// Columns, for a person
+    #[default]
+    Table,
+    /// One JSON object
+    Json,
+    /// YAML
+    Yaml,
+}
+
+impl Form {
+    /// Prints an object; a table is printed by `table`.
+    pub(crate) fn print(
+        self,
+        object: &Value,
+        output: &mut Output,
+        table: impl FnOnce(&mut Output) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        match self {
+            Self::Table => table(output),
+            Self::Json => output.line(&object.to_string()),
+            Self::Yaml => print_tree(object, Format::Yaml, output),
+        }
+    }
+}
+
+/// Check the versions of Gardener's components, and show which may run beside each other
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    which: Which,
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Say whether the versions of a landscape may run beside each other, and which rules are violated by whom
+    ///
+    /// Exit code 0 if they may, 1 if they may not.
+    Check {
+        /// LANDSCAPE.yaml, or objects as kubectl prints them; `-` for standard input [default: the landscape that runs]
+        #[arg(short = 'f', long = "filename", value_name = "FILE")]
+        files: Vec<PathBuf>,
+        #[command(flatten)]
+        shared: Shared,
+    },
+    /// Show who may run beside gardener-apiservers of some versions (needs no landscape)
+    Table {
+        /// Their versions
+        #[arg(long, value_name = "V[,V]", required = true, value_delimiter = ',', value_parser = version)]
+        apiserver: Vec<GardenerVersion>,
+        #[command(flatten)]
+        shared: Shared,
+    },
+}
+
+/// What several commands about versions have.
+#[derive(Debug, Args)]
+pub(super) struct Shared {
+    /// Where the requirements documents and upstream's code differ: which of them holds [default: the landscape's, else
+    /// documents]
+    #[arg(long, value_parser = ["documents", "upstream"])]
+    pub(super) profile: Option<String>,
+    /// Form of the output
+    #[arg(short = 'o', long = "output", value_enum, default_value_t = Form::Table)]
+    pub(super) output: Form,
+}
+
+/// A version of Gardener on the command line.
+pub(super) fn version(text: &str) -> Result<GardenerVersion, String> {
+    GardenerVersion::parse(text).ok_or_else(|| format!("`{text}` is no version of Gardener as 1.120.0 or v1.120"))
+}
+
+/// A profile by its name.
+pub(super) const fn name_of(profile: Profile) -> &'static str {
+    match profile {
+        Profile::Documents => "documents",
+        Profile::Upstream => "upstream",
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
+    match &arguments.verb {
+        Verb::Check { files, shared } => {
+            let given = fleet::given(&arguments.which, files, shared.profile.as_deref())?;
+            check(&given, shared.output, output)
+        }
+        Verb::Table { apiserver, shared } => {
+            let profile = shared.profile.as_deref().and_then(Profile::named).unwrap_or_default();
+            table(apiserver, profile, shared.output, output)
+        }
+    }
+}
+
+/// A violated rule with whom it is about.
+struct Row {
+    rule: Rule,
+    component: &'static str,
+    instance: Option<String>,
+    version: Option<String>,
+    place: Option<String>,
+    message: String,
+}
+
+impl Row {
+    fn of(violation: &Violation, fleet: &Fleet, seen: &mut Vec<usize>, profile: Profile) -> Self {
+        let landscape = &fleet.landscape;
+        // Instances of the same component and version are told one by one, each with its own name.
+        let index = violation.offender.as_ref().and_then(|offender| {
+            let all = landscape.instances.iter().enumerate();
+            let mut own = all.filter(|(index, one)| *one == offender && !seen.contains(index));
+            own.next().map(|(index, _)| index)
+        });
+        if violation.rule == Rule::V0 || violation.offender.is_some() {
+            seen.extend(index);
+        }
+        let component = match (violation.rule, &violation.offender) {
+            (_, Some(offender)) => offender.component.name(),
+            (Rule::O1 | Rule::O2, None) => Component::Operator.name(),
+            _ => Component::Apiserver.name(),
+        };
+        Self {
+            rule: violation.rule,
+            component,
+            instance: index.and_then(|index| fleet.name_of(index)),
+            version: violation.offender.as_ref().map(|offender| offender.version.clone()),
+            place: index.and_then(|index| fleet.origins.get(index)).map(ToString::to_string),
+            message: violation_text(landscape, violation, profile),
+        }
+    }
+
+    fn object(&self) -> Value {
+        json!({
+            "rule": self.rule.to_string(),
+            "component": self.component,
+            "instance": self.instance,
+            "version": self.version,
+            "message": self.message,
+        })
+    }
+}
+
+fn check(given: &Given, form: Form, output: &mut Output) -> Result<(), Failure> {
+    let Given { fleet, profile, .. } = given;
+    for note in &fleet.notes {
+        output.note(&format!("note: {note}"));
+    }
+    let rows = rows(fleet, *profile);
+    let object = json!({
+        "allowed": rows.is_empty(),
+        "profile": name_of(*profile),
+        "violations": rows.iter().map(Row::object).collect::<Vec<Value>>(),
+    });
+    form.print(&object, output, |output| {
+        if rows.is_empty() {
+            let count = plural(fleet.landscape.instances.len(), "instance");
+            return output.line(&format!("allowed: {count} may run beside each other (profile {})", name_of(*profile)));
+        }
+        let has_places = rows.iter().any(|row| row.place.is_some());
+        let mut headers = vec!["rule", "component", "instance", "version", "message"];
+        if has_places {
+            headers.insert(4, "where");
+        }
+        let mut table = Table::new(&headers);
+        for row in &rows {
+            let or_dash = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
+            let mut cells = vec![
+                row.rule.to_string(),
+                row.component.to_owned(),
+                or_dash(&row.instance),
+                or_dash(&row.version),
+                row.message.clone(),
+            ];
+            if has_places {
+                cells.insert(4, or_dash(&row.place));
+            }
+            table.push(cells);
+        }
+        table.print(output)
+    })?;
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let violated = counted(rows.len(), "violation", "violations");
+    Err(Failure::Failed(format!("{violated} of the rules about versions (profile {})", name_of(*profile))))
+}
+
+fn rows(fleet: &Fleet, profile: Profile) -> Vec<Row> {
+    let mut found = Vec::new();
+    let (mut rule, mut seen) = (None, Vec::new());
+    for violation in violations(&fleet.landscape, profile) {
+        if rule != Some(violation.rule) {
+            rule = Some(violation.rule);
+            seen.clear();
+        }
+        found.push(Row::of(&violation, fleet, &mut seen, profile));
+    }
+    found
+}
+
+fn table(apiservers: &[GardenerVersion], profile: Profile, form: Form, output: &mut Output) -> Result<(), Failure> {
+    let allowed = beside(apiservers, profile);
+    if allowed.is_empty() {
+        let instances = apiservers.iter().map(|one| Instance::new(Component::Apiserver, &one.to_string()));
+        let landscape = Landscape { instances: instances.collect(), ..Landscape::default() };
+        let found = violations(&landscape, profile);
+        let text = found.first().map(|first| format!("{}: {}", first.rule, violation_text(&landscape, first, profile)));
+        return Err(Failure::Failed(text.unwrap_or_default()));
+    }
+    let rules = |rules: &[Rule]| rules.iter().map(ToString::to_string).collect::<Vec<String>>();
+    let component = |component: Component| component.name();
+    let rows: Vec<Value> = allowed
+        .iter()
+        .map(|row| {
+            json!({
+                "component": component(row.component), "oldest": row.oldest, "newest": row.newest, "rules": rules(row.rules),
+            })
+        })
+        .collect();
+    let versions: Vec<String> = apiservers.iter().map(ToString::to_string).collect();
+    let object = json!({ "apiservers": versions, "profile": name_of(profile), "allowed": rows });
+    form.print(&object, output, |output| {
+        let mut table = Table::new(&["component", "oldest", "newest", "rules"]);
+        for row in &allowed {
+            table.push([
+                component(row.component).to_owned(),
+                row.oldest.clone().unwrap_or_else(|| "any".to_owned()),
+                row.newest.clone().unwrap_or_else(|| "that of the oldest gardenlet".to_owned()),
+                rules(row.rules).join(" "),
+            ]);
+        }
+        table.print(output)
+    })
+}

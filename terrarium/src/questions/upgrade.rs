@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `terrarium upgrade`: the legal order to another version of Gardener, whether a given order is legal, and carrying it out
+//! (`live::upgrade`).
+//!
+//! **Tour.** [`minors`] what each minor changes and whom that hits.
+
+mod minors;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use domain::profile::Profile;
+use domain::skew::notes::{self, Noted};
+use domain::skew::start_up::violation_text;
+use domain::skew::{Component, GardenerVersion, Instance, Landscape, violations};
+use domain::upgrade::{self, NoPlan, Plan, Step};
+use serde_json::{Map, Value, json};
+
+use super::fleet::{self, Fleet, Given};
+use super::skew::{Form, Shared, name_of, version};
+use crate::failure::Failure;
+use crate::live::ask::table::Table;
+use crate::live::upgrade::Manners;
+use crate::live::{self, Which};
+use crate::output::Output;
+use crate::spelling::{first_of, plural};
+
+/// Instances that are named in a row of the table.
+const NAMED: usize = 3;
+
+/// Plan and check upgrades of Gardener's components
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    which: Which,
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Print the shortest legal order in which every component gets to a version, and what each step waits for
+    ///
+    /// From a landscape that is out of skew, the steps back to a legal one come first. `-o yaml` prints what `upgrade check`
+    /// reads.
+    Plan {
+        /// The version to get to; without a patch the highest of its minor that is there already, else .0
+        #[arg(long, value_name = "V", value_parser = version)]
+        to: GardenerVersion,
+        /// LANDSCAPE.yaml, or objects as kubectl prints them; `-` for standard input [default: the landscape that runs]
+        #[arg(short = 'f', long = "filename", value_name = "FILE")]
+        files: Vec<PathBuf>,
+        /// Also what each minor on the way changes: feature gates, Kubernetes versions, components of Shoots
+        #[arg(long)]
+        notes: bool,
+        #[command(flatten)]
+        shared: Shared,
+    },
+    /// Say whether an order of steps is legal, and which is the first that is not
+    ///
+    /// Exit code 0 if it is, 1 if it is not.
+    Check {
+        /// PLAN.yaml: `start`, a landscape, and `steps` with component, instance and `to`; `-` for standard input
+        #[arg(short = 'f', long = "filename", value_name = "FILE")]
+        file: PathBuf,
+        #[command(flatten)]
+        shared: Shared,
+    },
+    /// Carry the legal order out on the landscape that runs, component by component
+    ///
+    /// Where gardener-operator or a Gardenlet replaces a component, it waits for that. A process that refuses to start because
+    /// of its version ends it with exit code 3. Whoever interrupts it goes on by calling it again.
+    Apply {
+        /// The version to get to; without a patch the highest of its minor that is there already, else .0
+        #[arg(long, value_name = "V", value_parser = version)]
+        to: GardenerVersion,
+        #[command(flatten)]
+        manners: Manners,
+    },
+    /// Show which version each component runs and which it is to run
+    Status {
+        #[command(flatten)]
+        shared: Shared,
+    },
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
+    match &arguments.verb {
+        Verb::Plan { to, files, notes, shared } => {
+            let given = fleet::given(&arguments.which, files, shared.profile.as_deref())?;
+            plan(&given, to, *notes, shared.output, output)
+        }
+        Verb::Check { file, shared } => {
+            let profile = shared.profile.as_deref().and_then(Profile::named).unwrap_or_default();
+            let (name, text) = fleet::text_of(file)?;
+            check(&fleet::plan::read(&name, &text)?, profile, shared.output, output)
+        }
+        Verb::Apply { to, manners } if manners.dry_run => {
+            plan(&fleet::given(&arguments.which, &[], None)?, to, false, Form::default(), output)
+        }
+        Verb::Apply { to, manners } => {
+            let Given { fleet, profile, .. } = fleet::given(&arguments.which, &[], None)?;
+            let target = target(to, &fleet);
+            let plan = order(&fleet, &target, profile)?;
+            live::upgrade::apply(&arguments.which, manners, &plan, &target, output)
+        }
+        Verb::Status { shared } => live::upgrade::status(&arguments.which, shared.output, output),
+    }
+}
+
+/// The target with a patch.
+fn target(to: &GardenerVersion, fleet: &Fleet) -> GardenerVersion {
+    let (major, minor, patch) = to.full();
+    let says_patch = to.to_string().split(['-', '+', '~']).next().is_some_and(|text| text.split('.').count() == 3);
+    if says_patch {
+        return to.clone();
+    }
+    fleet.highest_of((major, minor)).unwrap_or_else(|| GardenerVersion::release(major, minor, patch))
+}
+
+/// The legal order.
+fn order(fleet: &Fleet, target: &GardenerVersion, profile: Profile) -> Result<Plan, Failure> {
+    upgrade::plan(&fleet.landscape, target, profile).map_err(|error| match error {
+        NoPlan::Stuck { .. } => Failure::Failed(error.to_string()),
+        NoPlan::AboveTarget { .. } => {
+            Failure::input(error.to_string(), "give a version with --to that nobody is above")
+        }
+        _ => Failure::input(error.to_string(), ""),
+    })
+}
+
+fn plan(
+    given: &Given,
+    to: &GardenerVersion,
+    with_minors: bool,
+    form: Form,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let Given { fleet, profile, now } = given;
+    fleet.parsable()?;
+    let target = target(to, fleet);
+    let plan = order(fleet, &target, *profile)?;
+    for note in &fleet.notes {
+        output.note(&format!("note: {note}"));
+    }
+    for violation in violations(&fleet.landscape, *profile) {
+        let text = violation_text(&fleet.landscape, &violation, *profile);
+        output.note(&format!("note: {}: {text}", violation.rule));
+    }
+    if plan.steps_back > 0 {
+        output.note(&format!(
+            "note: the landscape is out of skew; {} back to a legal one",
+            crate::spelling::counted(plan.steps_back, "step leads", "steps lead")
+        ));
+    }
+    let end = after(&fleet.landscape, &plan);
+    let mut noted: Vec<Noted> = Vec::new();
+    noted.extend(notes::shoots_not_reconciled(&fleet.landscape, &fleet.shoots));
+    let is_operator = |one: &&Instance| one.component == Component::Operator;
+    let operators: Vec<Instance> = fleet.landscape.instances.iter().filter(is_operator).cloned().collect();
+    noted.extend(notes::lock_step(&operators, &fleet.gardenlets_of_runtime));
+    noted.extend(notes::kubernetes_dropped(&target, &fleet.all_clusters()));
+    noted.extend(notes::gates_gone(&target, &fleet.gates));
+    noted.extend(notes::laggards(&end, &target, *profile));
+    noted.extend(notes::out_of_maintenance(&end, *now));
+    let mut object = json!({
+        "start": start(fleet),
+        "steps": plan.steps.iter().map(|step| of_step(step, fleet)).collect::<Vec<Value>>(),
+        "stepsBack": plan.steps_back,
+        "notes": noted.iter().map(ToString::to_string).collect::<Vec<String>>(),
+    });
+    let minors = if with_minors { minors::on_the_way(fleet, &target) } else { Vec::new() };
+    if with_minors {
+        object["minors"] = minors.iter().map(minors::object).collect();
+    }
+    form.print(&object, output, |output| {
+        if plan.steps.is_empty() {
+            output.line(&format!("nothing to do: every component is at {target}"))?;
+        } else {
+            rows(&plan.steps, fleet).print(output)?;
+        }
+        for minor in &minors {
+            output.line("")?;
+            minors::lines(minor, fleet).iter().try_for_each(|line| output.line(line))?;
+        }
+        Ok(())
+    })?;
+    for note in noted {
+        output.note(&format!("note: {note}"));
+    }
+    if plan.steps.iter().any(|step| step.component == Component::Extension) {
+        output.note("note: extensions are released on their own: they may also stay at an older library");
+    }
+    Ok(())
+}
+
+/// The landscape once all steps are taken.
+fn after(landscape: &Landscape, plan: &Plan) -> Landscape {
+    let mut end = landscape.clone();
+    for step in &plan.steps {
+        end.instances[step.index].version = step.to.to_string();
+    }
+    end
+}
+
+/// A landscape as LANDSCAPE.yaml has it.
+fn start(fleet: &Fleet) -> Value {
+    let mut components: BTreeMap<Component, Value> = BTreeMap::new();
+    for instance in &fleet.landscape.instances {
+        let version = json!(instance.version);
+        let owned = matches!(instance.component, Component::Gardenlet | Component::Extension);
+        let entry = components.entry(instance.component).or_insert_with(|| if owned { json!({}) } else { json!([]) });
+        let list = if owned { &mut entry[&instance.owner] } else { entry };
+        match list {
+            Value::Array(versions) => versions.push(version),
+            // A seed with several gardenlets has a list of versions.
+            Value::String(first) => *list = json!([first, version]),
+            _ => *list = version,
+        }
+    }
+    let keyed = components.into_iter().map(|(component, versions)| (fleet::key(component).to_owned(), versions));
+    let mut tree: Map<String, Value> = keyed.collect();
+    if let Some(garden) = &fleet.landscape.garden {
+        tree.insert("garden".to_owned(), json!(garden));
+    }
+    Value::Object(tree)
+}
+
+fn of_step(step: &Step, fleet: &Fleet) -> Value {
+    let mut object = json!({ "component": step.component.name() });
+    if let Some(instance) = fleet.name_of(step.index) {
+        object["instance"] = json!(instance);
+    }
+    object["from"] = json!(step.from.to_string());
+    object["to"] = json!(step.to.to_string());
+    object["waitFor"] = json!(step.waits_for);
+    object
+}
+
+/// A row for each step; those that follow each other and differ in the instance only share one.
+fn rows(steps: &[Step], fleet: &Fleet) -> Table {
+    let is_alike = |one: &Step, other: &Step| {
+        one.component == other.component
+            && one.to == other.to
+            && one.from == other.from
+            && one.waits_for == other.waits_for
+    };
+    let mut table = Table::new(&["step", "component", "instance", "from", "to", "waits for"]);
+    let mut number = 1;
+    for alike in steps.chunk_by(is_alike) {
+        let Some(step) = alike.first() else { continue };
+        let names: Vec<String> = alike.iter().filter_map(|step| fleet.name_of(step.index)).collect();
+        let named = match names.is_empty() {
+            true => "-".to_owned(),
+            false => first_of(names.iter().map(String::as_str), NAMED),
+        };
+        let last = number + alike.len() - 1;
+        let numbers = if alike.len() == 1 { number.to_string() } else { format!("{number}-{last}") };
+        number = last + 1;
+        let mut waits = step.waits_for.iter();
+        let first = waits.next().cloned().unwrap_or_default();
+        let (from, to) = (step.from.to_string(), step.to.to_string());
+        table.push([numbers, step.component.name().to_owned(), named, from, to, first]);
+        for wait in waits {
+            let blank = String::new;
+            table.push([blank(), blank(), blank(), blank(), blank(), wait.clone()]);
+        }
+    }
+    table
+}
+
+fn check(plan: &fleet::plan::Plan, profile: Profile, form: Form, output: &mut Output) -> Result<(), Failure> {
+    plan.start.parsable()?;
+    for violation in violations(&plan.start.landscape, profile) {
+        let text = violation_text(&plan.start.landscape, &violation, profile);
+        output.note(&format!("note: the landscape to begin with is out of skew: {}: {text}", violation.rule));
+    }
+    let Err(illegal) = upgrade::check(&plan.start.landscape, &plan.steps, profile) else {
+        let object = json!({ "allowed": true, "firstIllegalStep": null, "rule": null, "message": null });
+        let (steps, name) = (plural(plan.steps.len(), "step"), name_of(profile));
+        form.print(&object, output, |output| output.line(&format!("allowed: {steps} (profile {name})")))?;
+        let end = Landscape { instances: plan.end.clone(), ..Landscape::default() };
+        let apiservers = end.instances.iter().filter(|one| one.component == Component::Apiserver);
+        let newest = apiservers.filter_map(|one| GardenerVersion::parse(&one.version)).max();
+        for note in newest.map(|newest| notes::laggards(&end, &newest, profile)).unwrap_or_default() {
+            output.note(&format!("note: {note}"));
+        }
+        return Ok(());
+    };
+    let text = |violation| violation_text(&illegal.before, violation, profile);
+    let found: Vec<(String, String)> =
+        illegal.refusal.violations.iter().map(|violation| (violation.rule.to_string(), text(violation))).collect();
+    let first = found.first().cloned().unwrap_or_default();
+    let number = illegal.index + 1;
+    let object = json!({ "allowed": false, "firstIllegalStep": number, "rule": first.0, "message": first.1 });
+    let place = plan.origins.get(illegal.index).map(|origin| format!("{origin}: ")).unwrap_or_default();
+    form.print(&object, output, |output| {
+        found.iter().try_for_each(|(rule, text)| output.line(&format!("{place}step {number}: {rule}: {text}")))
+    })?;
+    let step = &plan.steps[illegal.index];
+    Err(Failure::Failed(format!(
+        "step {number} of {} is not legal: {} from {} to {} (profile {})",
+        plan.steps.len(),
+        fleet::shown(&step.from),
+        step.from.version,
+        step.to,
+        name_of(profile)
+    )))
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What each minor on the way changes, and whom that hits.
+
+use domain::skew::notes::{ShootVersions, gates_gone};
+use domain::skew::releases::GateEvent;
+use domain::skew::{Component, GardenerVersion};
+use domain::upgrade::changes::{ALWAYS, Changes, ComponentChange, of_minor};
+use domain::versions::{Version, normalize};
+use serde_json::{Value, json};
+
+use crate::questions::fleet::Fleet;
+use crate::spelling::first_of;
+
+/// Shoots that are named.
+const NAMED: usize = 3;
+
+/// A minor with what it changes.
+pub(super) struct Minor {
+    minor: u64,
+    changes: Changes,
+    /// Clusters on Kubernetes versions that are dropped.
+    dropped: Vec<String>,
+    /// Settings with which components do not start any more: each with the component and upstream's words.
+    gone: Vec<String>,
+    /// Shoots that a change of a component may hit, of each.
+    hit: Vec<(ComponentChange, Vec<String>)>,
+}
+
+/// The minors above the oldest component, up to the target. Nothing is known of other majors.
+pub(super) fn on_the_way(fleet: &Fleet, target: &GardenerVersion) -> Vec<Minor> {
+    let own = fleet.landscape.instances.iter().filter(|one| one.component != Component::Extension);
+    let oldest = own.filter_map(|one| GardenerVersion::parse(&one.version)).min();
+    let (Some(oldest), (1, last)) = (oldest, target.minor()) else { return Vec::new() };
+    let clusters = fleet.all_clusters();
+    (oldest.minor().1.saturating_add(1)..=last).map(|minor| of(minor, fleet, &clusters)).collect()
+}
+
+fn of(minor: u64, fleet: &Fleet, clusters: &[(String, String)]) -> Minor {
+    let changes = of_minor(minor);
+    let is_dropped = |version: &str| {
+        Version::parse(&normalize(version))
+            .is_ok_and(|version| version.major == 1 && changes.kubernetes_dropped.contains(&version.minor))
+    };
+    let dropped = clusters.iter().filter(|(_, version)| is_dropped(version));
+    let dropped = dropped.map(|(name, version)| format!("{name} ({version})")).collect();
+    // What is gone already one minor before is told there.
+    let release = |minor| GardenerVersion::release(1, minor, 0);
+    let before = gates_gone(&release(minor - 1), &fleet.gates);
+    let settings = |noted: &str| noted.split(", with which").next().unwrap_or_default().to_owned();
+    let known: Vec<String> = before.iter().map(|note| settings(&note.text)).collect();
+    let gone = gates_gone(&release(minor), &fleet.gates).into_iter().map(|note| note.text);
+    let gone = gone.filter(|text| !known.contains(&settings(text))).collect();
+    let hit = |change: &ComponentChange| {
+        let is_hit = |shoot: &&ShootVersions| change.scope.may_hit(shoot);
+        (*change, fleet.shoots.iter().filter(is_hit).map(|shoot| shoot.name.clone()).collect())
+    };
+    let hit = changes.components.iter().map(hit).collect();
+    Minor { minor, dropped, gone, hit, changes }
+}
+
+const fn becomes(event: GateEvent) -> &'static str {
+    match event {
+        GateEvent::Comes => "comes, off by default",
+        GateEvent::TurnsOn => "is on by default",
+        GateEvent::IsLocked => "is on and locked",
+        GateEvent::Goes => "is gone; what it guarded happens",
+    }
+}
+
+/// As scripts read it.
+pub(super) fn object(minor: &Minor) -> Value {
+    let Minor { minor, changes, dropped, gone, hit } = minor;
+    let version = |minor: &u64| format!("1.{minor}");
+    let gates = changes.gates.iter().map(|(name, components, event)| {
+        json!({ "name": name, "components": components.split(',').collect::<Vec<_>>(), "change": becomes(*event) })
+    });
+    let components = hit.iter().map(|(change, shoots)| {
+        json!({
+            "component": change.what,
+            "kind": change.kind.as_str(),
+            "how": change.how,
+            "scope": change.scope.words(),
+            "restartsKubeApiserver": change.restarts_kube_apiserver,
+            "shoots": shoots,
+        })
+    });
+    json!({
+        "minor": version(minor),
+        "gates": gates.collect::<Vec<Value>>(),
+        "gatesGone": gone,
+        "kubernetes": {
+            "supported": changes.kubernetes_gained.iter().map(version).collect::<Vec<_>>(),
+            "dropped": changes.kubernetes_dropped.iter().map(version).collect::<Vec<_>>(),
+            "clusters": dropped,
+        },
+        "components": components.collect::<Vec<Value>>(),
+    })
+}
+
+/// For a person.
+pub(super) fn lines(minor: &Minor, fleet: &Fleet) -> Vec<String> {
+    let Minor { minor, changes, dropped, gone, hit } = minor;
+    let names = |names: &[String]| first_of(names.iter().map(String::as_str), NAMED);
+    let versions = |minors: &[u64]| minors.iter().map(|minor| format!("1.{minor}")).collect::<Vec<_>>().join(", ");
+    let mut lines = vec![format!("1.{minor}")];
+    for (name, components, event) in &changes.gates {
+        lines.push(format!("  gate {name} ({}): {}", components.replace(',', ", "), becomes(*event)));
+    }
+    lines.extend(gone.iter().map(|text| format!("  hits: {text}")));
+    if !changes.kubernetes_gained.is_empty() {
+        lines.push(format!("  Kubernetes {} is supported from here on", versions(&changes.kubernetes_gained)));
+    }
+    if !changes.kubernetes_dropped.is_empty() {
+        let whom = if dropped.is_empty() { "no cluster that is given".to_owned() } else { names(dropped) };
+        lines.push(format!(
+            "  Kubernetes {} is not supported any more; hits: {whom}",
+            versions(&changes.kubernetes_dropped)
+        ));
+    }
+    for (change, shoots) in hit {
+        let restarts = if change.restarts_kube_apiserver { "; kube-apiserver restarts" } else { "" };
+        let whom = match (shoots.len(), fleet.shoots.len()) {
+            (0, _) | (_, 0) => change.scope.words(),
+            (some, all) => format!("{}: {some} of {all} given, {}", change.scope.words(), names(shoots)),
+        };
+        lines.push(format!("  {} {}: {}{restarts}; hits {whom}", change.kind.as_str(), change.what, change.how));
+    }
+    lines.push(format!("  always: {ALWAYS}"));
+    lines
+}
