@@ -265,7 +265,8 @@ impl Sight {
 
     /// Pods of a Deployment.
     fn pods_of(&self, deployment: &Deployment) -> Vec<Arc<Pod>> {
-        let selector = &deployment.spec.selector.match_labels;
+        let selector =
+            deployment.spec.selector.as_ref().map(|selector| selector.match_labels.clone()).unwrap_or_default();
         let cluster = deployment.metadata.annotation(annotation::CLUSTER);
         let is_its = |pod: &Arc<Pod>| {
             pod.metadata.annotation(annotation::CLUSTER) == cluster
