@@ -68,6 +68,9 @@ pub(crate) fn apply(
 ) -> Result<(), Failure> {
     let client = Client::of(&which.directory()?)?;
     let moves = moves::of(plan);
+    if moves.is_empty() {
+        return output.line(&format!("nothing to do: every component is at v{to}"));
+    }
     let mut report = Report::new(&client.facts.name, to);
     let done = block_on(async {
         tokio::select! {

@@ -13,7 +13,7 @@ use api::seedmanagement::Gardenlet;
 use chrono::TimeDelta;
 use clock::Clock;
 use controller::{Api, Error, ListOptions, Patch, Readable, Reflector, Store};
-use domain::garden::gardenlet::chart_reference;
+use domain::garden::gardenlet::{chart_reference, followed};
 use domain::skew::{Component, GardenerVersion};
 use host::{GARDEN_CLUSTER, RUNTIME_CLUSTER, registry};
 use process::Context;
@@ -147,7 +147,23 @@ impl Sight {
         for deployment in deployments {
             self.set_image(next, &deployment, &version).await?;
         }
-        Ok(())
+        match next.component {
+            Component::Gardenlet => self.take_provider_along(next, &version).await,
+            _ => Ok(()),
+        }
+    }
+
+    /// provider-local has no releases of its own: where no Gardenlet object says so, it gets the gardenlet's version here.
+    async fn take_provider_along(&self, next: &Move, version: &str) -> Result<(), Failure> {
+        let cluster = format!("seed--{}", next.owner);
+        let is_meant = |deployment: &&Arc<Deployment>| {
+            deployment.metadata.name == gardenlet_sim::provider_local::DEPLOYMENT
+                && deployment.metadata.annotation(annotation::CLUSTER) == Some(&cluster)
+        };
+        match self.deployments.list().iter().find(is_meant) {
+            Some(provider) if followed(provider, version).is_some() => self.set_image(next, provider, version).await,
+            _ => Ok(()),
+        }
     }
 
     /// Whether the gardenlet of each seed gives an extension its version.
