@@ -41,23 +41,23 @@ pub(crate) async fn run(context: Context, gardens: Store<Garden>, mut reconciled
         let names = names.map(|installation| installation.spec.registration_ref.name.as_str());
         names.map(|name| ObjectKey { cluster: RUNTIME.into(), namespace: "".into(), name: name.into() }).collect()
     });
-    let extensions = Arc::new(Extensions { context, gardens, extensions, installations });
+    let installer = Arc::new(Installer { context, gardens, extensions, installations });
     controller
         .run(CONCURRENCY, move |key| {
-            let extensions = extensions.clone();
-            async move { extensions.pass(&key).await }
+            let installer = installer.clone();
+            async move { installer.pass(&key).await }
         })
         .await;
 }
 
-struct Extensions {
+struct Installer {
     context: Context,
     gardens: Store<Garden>,
     extensions: Store<Extension>,
     installations: Store<ControllerInstallation>,
 }
 
-impl Extensions {
+impl Installer {
     async fn pass(&self, key: &ObjectKey) -> Result<Requeue, Error> {
         let Some(extension) = self.extensions.get(key) else { return Ok(Requeue::OnChange) };
         let api = Api::<Extension>::all(&self.context, RUNTIME);

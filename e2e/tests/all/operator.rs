@@ -246,9 +246,9 @@ fn an_extension_is_registered_in_the_garden() {
     let path = "jsonpath={.spec.resources[0].clusterCompatibility} {.spec.deployment.policy}";
     let registration = ["get", "controllerregistration", "extension-foo", "-o", path];
     assert_eq!(it.garden(&registration), r#"["shoot"] Always"#);
-    // A seed has it, by its policy; so it is required, and stays.
+    // A seed has it, by its policy, and needs it for nothing: it may go.
     it.runtime(&["wait", "--for=condition=RequiredVirtual=false", "extop/extension-foo", "--timeout=30s"]);
-    it.runtime(&["delete", "extop", "extension-foo", "--timeout=30s"]);
+    sandbox.kubectl(Kubectl::Newest, "runtime", &["delete", "extop", "extension-foo", "--timeout=30s"]);
     let gone = ["get", "controllerregistration", "extension-foo"];
     in_order(&sandbox.kubectl_refused(Kubectl::Newest, "garden", &gone), &["not found"]);
 }

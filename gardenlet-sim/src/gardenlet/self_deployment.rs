@@ -77,7 +77,7 @@ async fn pass(
     }
     let now = Time::from_instant(gardenlet.context.clock.now());
     let mut new = GardenletObject::clone(&object);
-    let condition = rules::reconciled(&object, outcome.as_ref().map(|()| ()).map_err(String::as_str), now);
+    let condition = rules::reconciled(&object, outcome.as_ref().err().map(String::as_str), now);
     conditions::merge(&mut new.status.conditions, [condition]);
     new.status.observed_generation = generation;
     gardenlet.garden::<GardenletObject>(namespace::GARDEN).update_status(&object, &new).await?;

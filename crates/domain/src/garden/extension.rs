@@ -88,7 +88,7 @@ pub fn conditions(
         let found = conditions::get(&installation.status.conditions, condition::INSTALLATION_REQUIRED);
         found.is_some_and(|found| found.status == condition::TRUE)
     };
-    let of_seeds = if installations.iter().any(|it| is_required(it)) {
+    let of_seeds = if installations.iter().any(is_required) {
         let text = "Extension has required ControllerInstallations for seed clusters";
         set(REQUIRED_VIRTUAL, true, "RequiredControllerInstallation", text)
     } else {

@@ -135,16 +135,16 @@ pub fn followed(extension: &Deployment, version: &str) -> Option<String> {
     (tag != version).then(|| format!("{name}:{version}"))
 }
 
-/// Condition `GardenletReconciled` of a Gardenlet whose chart was deployed, or why it was not.
-pub fn reconciled(gardenlet: &Gardenlet, outcome: Result<(), &str>, now: Time) -> Condition {
+/// Condition `GardenletReconciled` of a Gardenlet whose chart was deployed, or not, with this error.
+pub fn reconciled(gardenlet: &Gardenlet, error: Option<&str>, now: Time) -> Condition {
     let old = conditions::get_or_initial(&gardenlet.status.conditions, condition::GARDENLET_RECONCILED, now);
     let url = chart_url(&gardenlet.spec.deployment.helm.oci_repository);
-    match outcome {
-        Ok(()) => {
+    match error {
+        None => {
             let text = format!("Gardenlet with chart from {url} has been deployed");
             conditions::updated(&old, condition::TRUE, "Reconciled", &text, &[], now)
         }
-        Err(error) => conditions::updated(&old, condition::FALSE, "ReconcileError", error, &[], now),
+        Some(error) => conditions::updated(&old, condition::FALSE, "ReconcileError", error, &[], now),
     }
 }
 
@@ -219,7 +219,7 @@ mod tests {
         assert_eq!(template["metadata"]["labels"], json!({ "app": "gardener", "role": "gardenlet", "foo": "bar" }));
         assert_eq!(template["spec"]["volumes"][0]["configMap"]["name"], wanted.config_map.as_str());
         assert_eq!(tree["spec"]["replicas"], 1);
-        let condition = reconciled(&named, Ok(()), Time::default());
+        let condition = reconciled(&named, None, Time::default());
         assert_eq!(condition.message, "Gardenlet with chart from a:v1.121.0 has been deployed");
         assert_eq!((condition.status.as_str(), condition.reason.as_str()), ("True", "Reconciled"));
     }
