@@ -126,12 +126,13 @@ impl Sandbox {
         (output.status.code().expect("it ends by itself"), error)
     }
 
-    /// Starts `terrarium` and leaves it running.
+    /// Starts `terrarium`, without input, and leaves it running.
     ///
     /// # Panics
     /// It cannot be run.
     pub fn start_terrarium(&self, words: &[&str]) -> Running {
-        let child = self.command("terrarium", words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        let mut command = self.command("terrarium", words);
+        let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
         Running(child.expect("our own program"))
     }
 

@@ -17,3 +17,4 @@ mod scripts;
 mod support;
 mod time;
 mod trouble;
+mod upgrade;

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `terrarium upgrade apply`: the planned order, carried out on a landscape, stopped and gone on with, with an operator and
+//! without, under writes.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde_json::Value;
+use terrarium_e2e::sandbox::{Kubectl, Sandbox};
+
+use crate::support::{in_order, manifest, sandbox};
+
+/// Names and images of the Deployments in the control plane namespace of Shoot `local`.
+fn control_plane(sandbox: &Sandbox) -> String {
+    let path = "jsonpath={range .items[*]}{.spec.template.spec.containers[0].image}{\"\\n\"}{end}";
+    let words = ["-n", "shoot--demo--local", "get", "deployments", "-o", path];
+    sandbox.kubectl(Kubectl::Newest, "seed-local", &words)
+}
+
+/// What `upgrade status` says of each component: cluster, name, what runs.
+fn versions(sandbox: &Sandbox) -> Vec<String> {
+    let status: Value = serde_json::from_str(&sandbox.terrarium(&["upgrade", "status", "-o", "json"])).expect("JSON");
+    let rows = status["components"].as_array().expect("rows").iter();
+    rows.map(|row| row["runs"].as_array().expect("versions").iter().map(Value::to_string).collect()).collect()
+}
+
+#[test]
+fn an_upgrade_over_several_minors_reaches_the_shoots() {
+    let sandbox = sandbox("upgrade-apply");
+    sandbox.terrarium(&["up", "--start-time", "2023-07-27T20:00:00Z", "--seeds", "2"]);
+    let garden = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "garden", words);
+    garden(&["apply", "-f", &manifest("garden")]);
+    garden(&["wait", "--for=jsonpath={.status.phase}=Ready", "project/demo", "--timeout=30s"]);
+    garden(&["-n", "garden-demo", "apply", "-f", &manifest("shoot")]);
+    sandbox.terrarium(&["clock", "until", "shoot/demo/local=Succeeded"]);
+    let seed = garden(&["-n", "garden-demo", "get", "shoot", "local", "-o", "jsonpath={.spec.seedName}"]);
+    assert_eq!(seed, "local", "the control plane is looked at in its seed");
+    let before = control_plane(&sandbox);
+    in_order(&before, &["gardener-resource-manager:v1.120.0"]);
+
+    let dry = sandbox.terrarium(&["upgrade", "apply", "--to", "1.122", "--dry-run"]);
+    in_order(&dry, &["gardener-operator", "1.121.0", "gardener-apiserver", "gardenlet"]);
+    assert_eq!(versions(&sandbox)[0], "\"v1.120.0\"", "a dry run changes nothing");
+
+    // Somebody writes all the time, as an ordinary client: a write that fails is made again.
+    let is_over = AtomicBool::new(false);
+    let (report, file) = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut number = 0;
+            while !is_over.load(Ordering::Relaxed) {
+                number += 1;
+                let value = format!("number={number}");
+                let words = ["-n", "garden-demo", "annotate", "shoot", "local", "--overwrite", &value];
+                let write = || sandbox.run_kubectl(Kubectl::Newest, "garden", &words).status.success();
+                assert!((0..3).any(|_| write()), "write {number} fails again and again");
+            }
+        });
+        let file = sandbox.folder().join("report.json");
+        let words = ["upgrade", "apply", "--to", "1.122", "--report", file.to_str().expect("a path")];
+        let told = sandbox.try_terrarium(&words);
+        is_over.store(true, Ordering::Relaxed);
+        (told.expect("it goes through"), file)
+    });
+    in_order(
+        &report,
+        &[
+            "gardener-operator v1.120.0 -> v1.121.0",
+            "gardener-apiserver v1.120.0 -> v1.121.0 (2 instances)",
+            "gardenlet of seed local",
+            "gardener-operator v1.121.0 -> v1.122.0",
+            "gardenlet of seed local",
+            "every component is at v1.122.0",
+        ],
+    );
+    let written: Value = serde_json::from_slice(&std::fs::read(&file).expect("a report")).expect("JSON");
+    assert_eq!(written["succeeded"], true);
+    assert!(versions(&sandbox).iter().all(|runs| runs == "\"v1.122.0\""), "{:?}", versions(&sandbox));
+    in_order(&sandbox.terrarium(&["skew", "check"]), &["allowed"]);
+    let again = sandbox.terrarium(&["upgrade", "apply", "--to", "1.122"]);
+    in_order(&again, &["nothing to do: every component is at v1.122.0"]);
+
+    // gardenlets that start reconcile their Shoots: what a release changes in a control plane is there.
+    sandbox.terrarium(&["clock", "advance", "2h", "--quiet"]);
+    let path = "jsonpath={.status.gardener.version} {.status.lastOperation.state}";
+    assert_eq!(garden(&["-n", "garden-demo", "get", "shoot", "local", "-o", path]), "v1.122.0 Succeeded");
+    let after = control_plane(&sandbox);
+    in_order(&after, &["gardener-resource-manager:v1.122.0"]);
+    let path = "jsonpath={.spec.template.spec.containers[0].image}";
+    let words = ["-n", "kube-system", "get", "deployment", "coredns", "-o", path];
+    let kubeconfig = sandbox.folder().join("shoot.kubeconfig");
+    let kubeconfig = kubeconfig.to_str().expect("a path");
+    sandbox.terrarium(&["kubeconfig", "shoot/demo/local", "--out", kubeconfig]);
+    let image = sandbox.kubectl_with(Kubectl::Newest, kubeconfig, &words).expect("the Shoot answers");
+    assert_eq!(image, "coredns:v1.12.2");
+    let (code, text) = sandbox.terrarium_refused(&["upgrade", "apply", "--to", "1.120"]);
+    assert_eq!(code, 2);
+    in_order(&text, &["is at 1.122.0 already, above 1.120.0, and downgrades are not supported (T1)"]);
+    sandbox.terrarium(&["replay", "--verify"]);
+}
+
+#[test]
+fn an_upgrade_that_is_stopped_goes_on_where_it_was() {
+    let sandbox = sandbox("upgrade-stopped");
+    sandbox.terrarium(&["up", "--start-time", "2023-07-27T20:00:00Z", "--operator=false"]);
+    // There is no input: it stops before the first component.
+    let (code, text) = sandbox.start_terrarium(&["upgrade", "apply", "--to", "1.121", "--pause-between"]).wait();
+    assert_eq!(code, Some(130), "{text}");
+    in_order(&text, &["stopped before gardener-apiserver v1.120.0 -> v1.121.0 (2 instances)"]);
+    // Somebody goes ahead by hand, and is refused; the order is planned from what runs.
+    let image = "*=gardener/scheduler:v1.121.0";
+    sandbox.kubectl(
+        Kubectl::Newest,
+        "runtime",
+        &["-n", "garden", "set", "image", "deployment/gardener-scheduler", image],
+    );
+    let told = sandbox.terrarium(&["upgrade", "apply", "--to", "1.121"]);
+    in_order(
+        &told,
+        &["1/5  gardener-apiserver", "gardener-scheduler", "gardenlet of seed local", "every component is at v1.121.0"],
+    );
+    assert!(versions(&sandbox).iter().all(|runs| runs == "\"v1.121.0\""), "{:?}", versions(&sandbox));
+    // Whoever carries it out is killed on the way.
+    let running = sandbox.start_terrarium(&["upgrade", "apply", "--to", "1.123"]);
+    running.kill();
+    sandbox.terrarium(&["upgrade", "apply", "--to", "1.123"]);
+    assert!(versions(&sandbox).iter().all(|runs| runs == "\"v1.123.0\""), "{:?}", versions(&sandbox));
+}
+
+#[test]
+fn a_wrong_order_ends_with_the_rule_that_forbids_it() {
+    let sandbox = sandbox("upgrade-check");
+    let plan = sandbox.file(
+        "plan.yaml",
+        "start:\n  gardener-apiserver: 1.37.2\n  gardenlet: {a: 1.37.2}\nsteps:\n- {component: gardenlet, instance: a, to: \
+         1.38.0}\n- {component: gardener-apiserver, to: 1.38.0}\n",
+    );
+    let (code, text) = sandbox.start_terrarium(&["upgrade", "check", "-f", &plan]).wait();
+    assert_eq!(code, Some(1), "{text}");
+    in_order(&text, &["G1"]);
+    let landscape = sandbox.file("landscape.yaml", "gardener-apiserver: [1.37.2]\ngardenlet: {a: 1.37.2, b: 1.36.9}\n");
+    in_order(&sandbox.terrarium(&["skew", "check", "-f", &landscape]), &["allowed"]);
+    in_order(
+        &sandbox.terrarium(&["upgrade", "plan", "--to", "1.38", "-f", &landscape]),
+        &["gardenlet", "b", "1.36.9", "1.37.2", "gardener-apiserver", "1.37.2", "1.38.0", "gardenlet", "1.38.0"],
+    );
+}
