@@ -58,31 +58,29 @@ pub(crate) async fn run(live: &Live, facts: &Facts, authorities: &str) -> Result
         component(&context, RUNTIME_CLUSTER, Program::Apiserver, facts, &options, None).await?;
     }
     live.register().await.map_err(|error| Failure::Failed(format!("cannot create the APIServices: {error}")))?;
-    // What runs in seeds waits for a gardener-apiserver: it starts meanwhile.
-    for seed in &options.seeds {
-        let cluster = format!("seed--{}", seed.metadata.name);
-        namespace(&context, &cluster, NAMESPACE).await?;
-        if has_operator {
-            gardenlet(&context, &cluster, facts, seed).await?;
-        } else {
-            component(&context, &cluster, Program::Gardenlet, facts, &options, Some(seed)).await?;
-        }
-        component(&context, &cluster, Program::ProviderLocal, facts, &options, Some(seed)).await?;
-    }
     live.aggregated().await;
-    if has_operator {
-        for seed in &options.seeds {
-            let made = made_gardenlet(&context, &format!("seed--{}", seed.metadata.name), facts, seed).await?;
-            create(&Api::namespaced(&context, GARDEN_CLUSTER, NAMESPACE), made).await?;
-        }
-    }
     landscape::prepare_extensions(&context, &options).await.map_err(failed)?;
     if !has_operator {
         for program in [Program::AdmissionController, Program::ControllerManager, Program::Scheduler] {
             component(&context, RUNTIME_CLUSTER, program, facts, &options, None).await?;
         }
     }
-    create_tree(&context, admission_controller::CONFIGURATIONS, &admission_controller::configuration(authorities)).await
+    create_tree(&context, admission_controller::CONFIGURATIONS, &admission_controller::configuration(authorities))
+        .await?;
+    // Not before somebody answers for Gardener's groups: a process that waits for that is one that starts, and holds time.
+    for seed in &options.seeds {
+        let cluster = format!("seed--{}", seed.metadata.name);
+        namespace(&context, &cluster, NAMESPACE).await?;
+        if has_operator {
+            let made = made_gardenlet(&context, &cluster, facts, seed).await?;
+            create(&Api::namespaced(&context, GARDEN_CLUSTER, NAMESPACE), made).await?;
+            gardenlet(&context, &cluster, facts, seed).await?;
+        } else {
+            component(&context, &cluster, Program::Gardenlet, facts, &options, Some(seed)).await?;
+        }
+        component(&context, &cluster, Program::ProviderLocal, facts, &options, Some(seed)).await?;
+    }
+    Ok(())
 }
 
 /// Creates a Garden and the operator that makes its control plane. What a landscape was set to that has been without them
