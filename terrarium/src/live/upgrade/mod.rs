@@ -112,7 +112,7 @@ async fn all(
         }
         let begun = Clock::wall().now();
         output.line(&format!("{:>3}/{}  {next}", number + 1, moves.len()))?;
-        sight.ask_for(next).await?;
+        sight.ask_for(next, manners.wait).await?;
         let done = ended(sight.wait(next, manners.wait).await, next, manners);
         let seconds = (Clock::wall().now() - begun).as_seconds_f64();
         report.taken.push(Taken { step: next.clone(), seconds, problem: done.as_ref().err().map(ToString::to_string) });

@@ -7,13 +7,14 @@ use api::constants::{annotation, label, namespace, operation_state};
 use api::core::{ControllerDeployment, Seed};
 use api::kubernetes::apps::Deployment;
 use api::kubernetes::coordination::Lease;
-use api::kubernetes::core::Pod;
+use api::kubernetes::core::{ContainerStateTerminated, Pod};
 use api::operator::Garden;
 use api::seedmanagement::Gardenlet;
+use apimachinery::meta::DeleteOptions;
 use chrono::TimeDelta;
 use clock::Clock;
 use controller::{Api, Error, ListOptions, Patch, Readable, Reflector, Store};
-use domain::garden::gardenlet::{chart_reference, followed};
+use domain::garden::gardenlet::chart_reference;
 use domain::skew::{Component, GardenerVersion};
 use host::{GARDEN_CLUSTER, RUNTIME_CLUSTER, registry};
 use process::Context;
@@ -102,11 +103,31 @@ impl Sight {
         self.deployments.list().into_iter().filter(is_meant).collect()
     }
 
-    /// Asks for the version, unless somebody else will.
+    /// Asks for the version, unless somebody else will. A process that was refused before its turn came is started anew.
     ///
     /// # Errors
     /// What has to be changed is not there, or the landscape refuses the change.
-    pub(super) async fn ask_for(&self, next: &Move) -> Result<(), Failure> {
+    pub(super) async fn ask_for(&self, next: &Move, silence: TimeDelta) -> Result<(), Failure> {
+        self.set(next).await?;
+        let refused = || {
+            let deployments = self.deployments_of(next);
+            let pods = deployments.iter().flat_map(|deployment| self.pods_of(deployment));
+            pods.filter(|pod| Self::end_of(pod, &next.to).is_some()).collect::<Vec<Arc<Pod>>>()
+        };
+        for pod in refused() {
+            let cluster = pod.metadata.annotation(annotation::CLUSTER).unwrap_or(RUNTIME_CLUSTER);
+            let api = Api::<Pod>::namespaced(&self.context, cluster, &pod.metadata.namespace);
+            match api.delete(&pod.metadata.name, &DeleteOptions::default()).await {
+                Err(error) if !error.is_not_found() => return Err(failed(next, &error)),
+                _ => {}
+            }
+        }
+        let gone = || if refused().is_empty() { State::Done } else { State::Waits(String::new()) };
+        self.until(silence, gone).await;
+        Ok(())
+    }
+
+    async fn set(&self, next: &Move) -> Result<(), Failure> {
         let version = format!("v{}", next.to);
         let has_operator = self.has_operator();
         let gardenlet = self.gardenlets.find(namespace::GARDEN, &next.owner);
@@ -147,23 +168,23 @@ impl Sight {
         for deployment in deployments {
             self.set_image(next, &deployment, &version).await?;
         }
-        match next.component {
-            Component::Gardenlet => self.take_provider_along(next, &version).await,
-            _ => Ok(()),
+        match self.provider_of(next) {
+            // Where no Gardenlet object says so, nobody else gives it the version.
+            Some(provider) => self.set_image(next, &provider, &version).await,
+            None => Ok(()),
         }
     }
 
-    /// provider-local has no releases of its own: where no Gardenlet object says so, it gets the gardenlet's version here.
-    async fn take_provider_along(&self, next: &Move, version: &str) -> Result<(), Failure> {
+    /// provider-local of the seed whose gardenlet moves: it has no releases of its own, unless it says so.
+    fn provider_of(&self, next: &Move) -> Option<Arc<Deployment>> {
         let cluster = format!("seed--{}", next.owner);
-        let is_meant = |deployment: &&Arc<Deployment>| {
+        let is_meant = |deployment: &Arc<Deployment>| {
             deployment.metadata.name == gardenlet_sim::provider_local::DEPLOYMENT
                 && deployment.metadata.annotation(annotation::CLUSTER) == Some(&cluster)
+                && deployment.metadata.annotation(annotation::COMPONENT_VERSION).is_none()
         };
-        match self.deployments.list().iter().find(is_meant) {
-            Some(provider) if followed(provider, version).is_some() => self.set_image(next, provider, version).await,
-            _ => Ok(()),
-        }
+        let is_gardenlet = next.component == Component::Gardenlet;
+        is_gardenlet.then(|| self.deployments.list().into_iter().find(is_meant)).flatten()
     }
 
     /// Whether the gardenlet of each seed gives an extension its version.
@@ -238,7 +259,8 @@ impl Sight {
 
     /// How far a move is.
     pub(super) fn state(&self, next: &Move) -> State {
-        let deployments = self.deployments_of(next);
+        let mut deployments = self.deployments_of(next);
+        deployments.extend(self.provider_of(next));
         for deployment in &deployments {
             if let Some(problem) = self.problem(deployment, &next.to) {
                 return problem;
@@ -296,17 +318,25 @@ impl Sight {
         /// Ends of a process after which it is not waited for any longer.
         const ENDS: i32 = 3;
         self.pods_of(deployment).iter().find_map(|pod| {
-            let container = pod.status.container_statuses.first()?;
-            let is_new = version_of(&pod.spec.containers.first()?.image).is_some_and(|version| version == *to);
-            let waits = container.state.waiting.as_ref().is_some_and(|waiting| waiting.reason == "CrashLoopBackOff");
-            let end = container.last_state.terminated.as_ref().filter(|_| is_new && waits)?;
+            let (end, restarts) = Self::end_of(pod, to)?;
             let why = end.message.lines().last().unwrap_or_default().to_owned();
             match end.exit_code {
                 3 => Some(State::Refused(why)),
-                _ if container.restart_count >= ENDS => Some(State::Failed(why)),
+                _ if restarts >= ENDS => Some(State::Failed(why)),
                 _ => None,
             }
         })
+    }
+
+    /// How the process of a pod of this version ended that waits to be started again, and how often it was.
+    fn end_of(pod: &Pod, to: &GardenerVersion) -> Option<(ContainerStateTerminated, i32)> {
+        let container = pod.status.container_statuses.first()?;
+        let is_new = version_of(&pod.spec.containers.first()?.image).is_some_and(|version| version == *to);
+        let waits = container.state.waiting.as_ref().is_some_and(|waiting| waiting.reason == "CrashLoopBackOff");
+        if !is_new || !waits || pod.metadata.is_being_deleted() {
+            return None;
+        }
+        Some((container.last_state.terminated.clone()?, container.restart_count))
     }
 
     /// Why a Deployment is not rolled out; `None`: it is.
