@@ -262,7 +262,7 @@ fn check(plan: &fleet::plan::Plan, profile: Profile, form: Form, output: &mut Ou
     let first = found.first().cloned().unwrap_or_default();
     let number = illegal.index + 1;
     let object = json!({ "allowed": false, "firstIllegalStep": number, "rule": first.0, "message": first.1 });
-    let place = plan.origins.get(illegal.index).map(|origin| format!("{origin}: ")).unwrap_or_default();
+    let place = plan.origin(illegal.index).map(|origin| format!("{origin}: ")).unwrap_or_default();
     form.print(&object, output, |output| {
         found.iter().try_for_each(|(rule, text)| output.line(&format!("{place}step {number}: {rule}: {text}")))
     })?;
