@@ -108,12 +108,12 @@ pub(super) fn lines(minor: &Minor, fleet: &Fleet) -> Vec<String> {
     }
     lines.extend(gone.iter().map(|text| format!("  hits: {text}")));
     if !changes.kubernetes_gained.is_empty() {
-        lines.push(format!("  Kubernetes {} is supported from here on", versions(&changes.kubernetes_gained)));
+        lines.push(format!("  Kubernetes: support for {} from here on", versions(&changes.kubernetes_gained)));
     }
     if !changes.kubernetes_dropped.is_empty() {
         let whom = if dropped.is_empty() { "no cluster that is given".to_owned() } else { names(dropped) };
         lines.push(format!(
-            "  Kubernetes {} is not supported any more; hits: {whom}",
+            "  Kubernetes: no support any more for {}; hits: {whom}",
             versions(&changes.kubernetes_dropped)
         ));
     }
