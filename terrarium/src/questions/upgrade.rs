@@ -219,10 +219,7 @@ fn rows(steps: &[Step], fleet: &Fleet) -> Table {
     for alike in steps.chunk_by(is_alike) {
         let Some(step) = alike.first() else { continue };
         let names: Vec<String> = alike.iter().filter_map(|step| fleet.name_of(step.index)).collect();
-        let named = match names.is_empty() {
-            true => "-".to_owned(),
-            false => first_of(names.iter().map(String::as_str), NAMED),
-        };
+        let named = if names.is_empty() { "-".to_owned() } else { first_of(names.iter().map(String::as_str), NAMED) };
         let last = number + alike.len() - 1;
         let numbers = if alike.len() == 1 { number.to_string() } else { format!("{number}-{last}") };
         number = last + 1;

@@ -151,9 +151,10 @@ impl Step<'_> {
         oldest.ok_or_else(|| {
             own.dedup();
             let names: Vec<String> = own.iter().filter_map(|index| name_of(instances, *index)).collect();
-            let hint = match names.is_empty() {
-                true => String::new(),
-                false => format!("there are {}", crate::spelling::first_of(names.iter().map(String::as_str), 5)),
+            let hint = if names.is_empty() {
+                String::new()
+            } else {
+                format!("there are {}", crate::spelling::first_of(names.iter().map(String::as_str), 5))
             };
             self.error("instance", format!("there is no {name} {wanted:?} in `start`"), hint)
         })
