@@ -62,7 +62,8 @@ scripts! {
         questions_offline
         simulate_bad_input
         simulate_demo
-        simulate_manifests;
+        simulate_manifests
+        upgrade_order;
     with_kubectl:
         maintenance_confined
         maintenance_consecutive_minors

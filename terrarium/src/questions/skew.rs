@@ -148,7 +148,7 @@ impl Row {
             component,
             instance: index.and_then(|index| fleet.name_of(index)),
             version: violation.offender.as_ref().map(|offender| offender.version.clone()),
-            place: index.and_then(|index| fleet.origins.get(index)).map(ToString::to_string),
+            place: index.and_then(|index| fleet.origin(index)).map(|origin| origin.to_string()),
             message: violation_text(landscape, violation, profile),
         }
     }

@@ -252,10 +252,7 @@ fn rows(steps: &[Step], fleet: &Fleet) -> Table {
     for alike in steps.chunk_by(is_alike) {
         let Some(step) = alike.first() else { continue };
         let names: Vec<String> = alike.iter().filter_map(|step| fleet.name_of(step.index)).collect();
-        let named = match names.is_empty() {
-            true => "-".to_owned(),
-            false => first_of(names.iter().map(String::as_str), NAMED),
-        };
+        let named = if names.is_empty() { "-".to_owned() } else { first_of(names.iter().map(String::as_str), NAMED) };
         let last = number + alike.len() - 1;
         let numbers = if alike.len() == 1 { number.to_string() } else { format!("{number}-{last}") };
         number = last + 1;
@@ -295,7 +292,7 @@ fn check(plan: &fleet::plan::Plan, profile: Profile, form: Form, output: &mut Ou
     let first = found.first().cloned().unwrap_or_default();
     let number = illegal.index + 1;
     let object = json!({ "allowed": false, "firstIllegalStep": number, "rule": first.0, "message": first.1 });
-    let place = plan.origins.get(illegal.index).map(|origin| format!("{origin}: ")).unwrap_or_default();
+    let place = plan.origin(illegal.index).map(|origin| format!("{origin}: ")).unwrap_or_default();
     form.print(&object, output, |output| {
         found.iter().try_for_each(|(rule, text)| output.line(&format!("{place}step {number}: {rule}: {text}")))
     })?;

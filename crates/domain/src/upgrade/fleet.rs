@@ -157,7 +157,9 @@ impl Fleet {
     pub(super) fn take(&mut self, next: &Move) -> Vec<usize> {
         let versions = self.groups.entry(next.component).or_default();
         let moved = versions.remove(&next.from).unwrap_or_default();
-        versions.entry(next.to.clone()).or_default().extend(moved.iter().copied());
+        let there = versions.entry(next.to.clone()).or_default();
+        there.extend(moved.iter().copied());
+        there.sort_unstable();
         if next.component == Component::Operator {
             self.stamp();
         }

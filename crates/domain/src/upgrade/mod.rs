@@ -142,10 +142,13 @@ pub fn plan(landscape: &Landscape, target: &GardenerVersion, profile: Profile) -
     while let Some(next) = if is_legal { order::onward(&fleet) } else { order::back(&fleet) } {
         fleet.permit(&next)?;
         let waits = wait::before(&next, &fleet);
+        let advice = wait::advice(&next, &fleet);
         for (nth, index) in fleet.take(&next).into_iter().enumerate() {
             let instance = &landscape.instances[index];
             let mut waits_for = waits.clone();
-            if nth > 0 && next.component == Component::Apiserver {
+            if nth == 0 {
+                waits_for.extend(advice.clone());
+            } else if next.component == Component::Apiserver {
                 waits_for.push(wait::instance_before());
             }
             plan.steps.push(Step {

@@ -62,19 +62,22 @@ pub(super) fn before(next: &Move, fleet: &Fleet) -> Vec<String> {
     if next.component == Component::Extension && has(Component::Gardenlet) {
         waits.push(format!("every gardenlet is at {major}.{minor} or newer (E1): {SEE_SEEDS}"));
     }
+    waits
+}
+
+/// What is wise before the first step to another minor, and no rule.
+pub(super) fn advice(next: &Move, fleet: &Fleet) -> Option<String> {
     let begins_minor = match next.component {
         Component::Operator => true,
-        Component::Apiserver => !has(Component::Operator),
+        Component::Apiserver => fleet.count(Component::Operator) == 0,
         _ => false,
     };
-    if begins_minor && !is_patch && has(Component::Gardenlet) {
-        waits.push(
-            "recommended: gardenlets have reconciled every Shoot since the last minor (W1): `kubectl get shoots -A -o \
-             wide`, column GARDENER VERSION"
-                .to_owned(),
-        );
-    }
-    waits
+    let is_patch = next.from.minor() == next.to.minor();
+    (begins_minor && !is_patch && fleet.count(Component::Gardenlet) > 0).then(|| {
+        "recommended: gardenlets have reconciled every Shoot since the last minor (W1): `kubectl get shoots -A -o wide`, \
+         column GARDENER VERSION"
+            .to_owned()
+    })
 }
 
 /// What one gardener-apiserver after the other waits for.

@@ -3,8 +3,9 @@
 
 use domain::skew::{Component, Instance};
 
-use super::Fleet;
+use super::plan::KEYS;
 use super::texts::{Document, Node};
+use super::{Fleet, Place};
 use crate::failure::Failure;
 use crate::spelling::nearest;
 
@@ -33,16 +34,20 @@ pub(crate) const fn key(component: Component) -> &'static str {
 ///
 /// # Errors
 /// It cannot be read; with file and line.
-pub(super) fn read(file: &str, text: &str, fleet: &mut Fleet) -> Result<(), Failure> {
-    let document = Document::read(file, text)?;
-    read_node(&document, &document.root, "", fleet)
+pub(super) fn read(file: &str, text: String, fleet: &mut Fleet) -> Result<(), Failure> {
+    let document = Document::read(file, &text)?;
+    read_node(&document, &document.root, "", fleet)?;
+    fleet.texts.push((file.to_owned(), text));
+    Ok(())
 }
 
-/// Reads a landscape that is below a path, `start`.
+/// Reads a landscape that is below a path, `start`. The text is the next one of the fleet's.
 pub(super) fn read_node(document: &Document<'_>, node: &Node, below: &str, fleet: &mut Fleet) -> Result<(), Failure> {
     let Some(entries) = node.entries() else {
         return Err(document.error(below, "expected components of Gardener, each with its version").into());
     };
+    let text = fleet.texts.len();
+    let place = |path| Place::In { text, path };
     for (name, node) in entries {
         let path = if below.is_empty() { name.clone() } else { format!("{below}.{name}") };
         if name == GARDEN {
@@ -52,7 +57,7 @@ pub(super) fn read_node(document: &Document<'_>, node: &Node, below: &str, fleet
             }
             if let Some((version, path)) = versions.pop() {
                 fleet.landscape.garden = Some(version);
-                fleet.garden_origin = Some(document.origin(&path));
+                fleet.garden_place = Some(place(path));
             }
             continue;
         }
@@ -60,14 +65,16 @@ pub(super) fn read_node(document: &Document<'_>, node: &Node, below: &str, fleet
             let what = document.error(&path, format!("`{name}` is no component of Gardener"));
             let known = Component::ALL.map(key).into_iter().chain([GARDEN]);
             let hint = match name.as_str() {
-                "start" | "steps" => "that is a plan: `terrarium upgrade check -f` reads it".to_owned(),
+                _ if KEYS.contains(&name.as_str()) => {
+                    "that is a plan: `terrarium upgrade check -f` reads it".to_owned()
+                }
                 _ => nearest(name, known),
             };
             return Err(Failure::input(what.to_string(), hint));
         };
         if !matches!(component, Component::Gardenlet | Component::Extension) {
             for (version, path) in versions(document, node, &path)? {
-                fleet.add(Instance::new(component, &version), document.origin(&path));
+                fleet.add(Instance::new(component, &version), place(path));
             }
             continue;
         }
@@ -81,7 +88,7 @@ pub(super) fn read_node(document: &Document<'_>, node: &Node, below: &str, fleet
         };
         for (owner, node) in owners {
             for (version, path) in versions(document, node, &format!("{path}[{owner}]"))? {
-                fleet.add(Instance::owned(component, owner, &version), document.origin(&path));
+                fleet.add(Instance::owned(component, owner, &version), place(path));
             }
         }
     }
@@ -112,13 +119,14 @@ mod tests {
     #[track_caller]
     fn check(text: &str, expected: &str) {
         let mut fleet = Fleet::default();
-        let actual = match read("f.yaml", text, &mut fleet) {
+        let actual = match read("f.yaml", text.to_owned(), &mut fleet) {
             Err(failure) => format!("error {failure}, hint {}", failure.hint()),
             Ok(()) => {
-                let lines: Vec<String> = (fleet.landscape.instances.iter().zip(&fleet.origins).enumerate())
-                    .map(|(index, (one, origin))| {
+                let lines: Vec<String> = (fleet.landscape.instances.iter().enumerate())
+                    .map(|(index, one)| {
                         let name = fleet.name_of(index).unwrap_or_else(|| "-".to_owned());
-                        format!("{} {name} {} {}", one.component.name(), one.version, origin.line)
+                        let line = fleet.origin(index).expect("it is written").line;
+                        format!("{} {name} {} {line}", one.component.name(), one.version)
                     })
                     .chain(fleet.landscape.garden.iter().map(|garden| format!("garden {garden}")))
                     .collect();

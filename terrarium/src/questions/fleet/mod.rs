@@ -30,9 +30,11 @@ pub(crate) struct Fleet {
     /// Who runs.
     pub(crate) landscape: Landscape,
     /// Where each of them is written, in the same order; empty for a landscape that runs.
-    pub(crate) origins: Vec<Origin>,
+    places: Vec<Place>,
     /// Where the Garden's version is written.
-    pub(crate) garden_origin: Option<Origin>,
+    garden_place: Option<Place>,
+    /// Texts that were read, with their names.
+    texts: Vec<(String, String)>,
     pub(crate) shoots: Vec<ShootVersions>,
     /// Garden and Seeds by name, with their Kubernetes versions.
     pub(crate) clusters: Vec<(String, String)>,
@@ -43,10 +45,36 @@ pub(crate) struct Fleet {
     pub(crate) notes: Vec<String>,
 }
 
+/// Where something is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Place {
+    At(Origin),
+    /// A path in one of the texts. Its line is looked for when it is shown: to look for each is to read the text as often.
+    In {
+        text: usize,
+        path: String,
+    },
+}
+
 impl Fleet {
-    fn add(&mut self, instance: Instance, origin: Origin) {
+    fn add(&mut self, instance: Instance, place: Place) {
         self.landscape.instances.push(instance);
-        self.origins.push(origin);
+        self.places.push(place);
+    }
+
+    /// Where an instance is written.
+    pub(crate) fn origin(&self, index: usize) -> Option<Origin> {
+        self.resolve(self.places.get(index)?)
+    }
+
+    fn resolve(&self, place: &Place) -> Option<Origin> {
+        match place {
+            Place::At(origin) => Some(origin.clone()),
+            Place::In { text, path } => {
+                let (file, text) = self.texts.get(*text)?;
+                Some(texts::origin(file, text, path))
+            }
+        }
     }
 
     /// How an instance is told from the others of its component: the seed of a gardenlet, the name of an extension, else
@@ -73,18 +101,19 @@ impl Fleet {
     /// # Errors
     /// There is one: where.
     pub(crate) fn parsable(&self) -> Result<(), Failure> {
-        let refuse = |what: String, version: &str, origin: Option<&Origin>| {
+        let refuse = |what: String, version: &str, origin: Option<Origin>| {
             let place = origin.map_or_else(String::new, |origin| format!("{origin}: "));
             Err(Failure::input(format!("{place}{what} has version {version:?}, which is none"), "write it as 1.120.0"))
         };
         for (index, instance) in self.landscape.instances.iter().enumerate() {
             if GardenerVersion::parse(&instance.version).is_none() {
-                return refuse(shown(instance), &instance.version, self.origins.get(index));
+                return refuse(shown(instance), &instance.version, self.origin(index));
             }
         }
         match &self.landscape.garden {
             Some(version) if GardenerVersion::parse(version).is_none() => {
-                refuse("the Garden".to_owned(), version, self.garden_origin.as_ref())
+                let origin = self.garden_place.as_ref().and_then(|place| self.resolve(place));
+                refuse("the Garden".to_owned(), version, origin)
             }
             _ => Ok(()),
         }
@@ -140,7 +169,7 @@ fn of_files(paths: &[PathBuf]) -> Result<Fleet, Failure> {
         if has_objects(&text) {
             objects.read(&name, &text)?;
         } else {
-            file::read(&name, &text, &mut fleet)?;
+            file::read(&name, text, &mut fleet)?;
         }
     }
     objects.complete(&mut fleet);

@@ -20,7 +20,7 @@ use domain::skew::notes::{GateSetting, ShootVersions};
 use domain::skew::{Component, Instance};
 use serde_json::Value;
 
-use super::Fleet;
+use super::{Fleet, Place};
 use crate::failure::Failure;
 use crate::manifests::{self, Manifest, ManifestError, Origin, Source, Wanted};
 
@@ -120,7 +120,7 @@ impl Objects {
                 if let Some(kubernetes) = text(tree, "/status/kubernetesVersion") {
                     self.clusters.push((format!("Seed {name}"), kubernetes));
                 }
-                self.seeds.push(Said { owner: name, version, origin: at("status.gardener.version") });
+                self.seeds.push(Said { owner: name, version, origin: manifest.origin.clone() });
             }
             "Gardenlet" if is_gardeners(group) => {
                 let own = text(tree, "/spec/deployment/image/tag");
@@ -130,7 +130,7 @@ impl Objects {
                 });
                 let version = own.or(chart).or_else(|| annotated(tree, annotation::COMPONENT_VERSION));
                 self.gates.extend(gates_of(&tree["spec"]["config"]["featureGates"], Component::Gardenlet, &name));
-                self.gardenlets.push(Said { owner: name, version, origin: at("spec.deployment") });
+                self.gardenlets.push(Said { owner: name, version, origin: manifest.origin.clone() });
             }
             "Garden" if is_gardeners(group) => {
                 if let Some(kubernetes) = text(tree, "/spec/virtualCluster/kubernetes/version") {
@@ -150,7 +150,7 @@ impl Objects {
             }
             "ControllerDeployment" | "Extension" if is_gardeners(group) => {
                 if let Some(library) = library(tree) {
-                    let origin = at(&format!("metadata.annotations[{LIBRARY}]"));
+                    let origin = manifest.origin.clone();
                     self.instances.push((Instance::owned(Component::Extension, &name, &library), origin));
                 }
             }
@@ -231,11 +231,11 @@ impl Objects {
             self.instances.push((Instance::owned(Component::Gardenlet, &gardenlet.owner, &version), gardenlet.origin));
         }
         for (instance, origin) in self.instances {
-            fleet.add(instance, origin);
+            fleet.add(instance, Place::At(origin));
         }
         if let Some((version, origin)) = self.garden {
             fleet.landscape.garden = Some(version);
-            fleet.garden_origin = Some(origin);
+            fleet.garden_place = Some(Place::At(origin));
         }
         fleet.shoots.append(&mut self.shoots);
         fleet.clusters.append(&mut self.clusters);
@@ -326,7 +326,12 @@ mod tests {
             .map(|index| {
                 let one = &fleet.landscape.instances[index];
                 let name = fleet.name_of(index).unwrap_or_else(|| "-".to_owned());
-                format!("{} {name} {} {}", one.component.name(), one.version, fleet.origins[index].line)
+                format!(
+                    "{} {name} {} {}",
+                    one.component.name(),
+                    one.version,
+                    fleet.origin(index).expect("it is written").line
+                )
             })
             .collect();
         assert_eq!(
@@ -336,8 +341,8 @@ mod tests {
                 "gardener-apiserver 1 v1.120.0 10",
                 "gardener-operator 0 v1.121.0 22",
                 "gardener-operator 1 v1.121.0 22",
-                "extension local v1.118.0 74",
-                "gardenlet a v1.119.0 52",
+                "extension local v1.118.0 69",
+                "gardenlet a v1.119.0 49",
             ]
         );
         assert_eq!(fleet.landscape.garden.as_deref(), Some("v1.120.0"));

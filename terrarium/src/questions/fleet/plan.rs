@@ -6,13 +6,13 @@ use domain::upgrade::Replacement;
 
 use super::file::{self, component};
 use super::texts::{Document, Node};
-use super::{Fleet, name_of, shown};
+use super::{Fleet, Place, name_of, shown};
 use crate::failure::Failure;
 use crate::manifests::Origin;
 use crate::spelling::nearest;
 
 /// Keys of a plan; beside the first two it has what `upgrade plan` tells of itself.
-const KEYS: [&str; 5] = ["start", "steps", "notes", "minors", "stepsBack"];
+pub(super) const KEYS: [&str; 5] = ["start", "steps", "notes", "minors", "stepsBack"];
 /// Keys of a step.
 const STEP_KEYS: [&str; 5] = ["component", "instance", "from", "to", "waitFor"];
 
@@ -21,10 +21,15 @@ const STEP_KEYS: [&str; 5] = ["component", "instance", "from", "to", "waitFor"];
 pub(crate) struct Plan {
     pub(crate) start: Fleet,
     pub(crate) steps: Vec<Replacement>,
-    /// Where each step is written.
-    pub(crate) origins: Vec<Origin>,
     /// The instances after all steps.
     pub(crate) end: Vec<Instance>,
+}
+
+impl Plan {
+    /// Where a step is written, counted from 0.
+    pub(crate) fn origin(&self, index: usize) -> Option<Origin> {
+        self.start.resolve(&Place::In { text: 0, path: format!("steps[{index}]") })
+    }
 }
 
 /// Reads a plan.
@@ -57,15 +62,15 @@ pub(crate) fn read(name: &str, text: &str) -> Result<Plan, Failure> {
         Some(_) => return Err(Failure::input(document.error("steps", "`steps` is a list").to_string(), "")),
         None => return Err(Failure::input(document.error("", "`steps` is missing").to_string(), "")),
     };
-    let mut plan = Plan { end: start.landscape.instances.clone(), start, steps: Vec::new(), origins: Vec::new() };
+    let mut plan = Plan { end: start.landscape.instances.clone(), start, steps: Vec::new() };
     for (index, step) in steps.iter().enumerate() {
         let at = Step { document: &document, path: format!("steps[{index}]"), node: step };
         let (place, to) = at.read(&plan.end)?;
         let from = plan.end[place].clone();
         plan.end[place].version.clone_from(&to);
         plan.steps.push(Replacement { from, to });
-        plan.origins.push(document.origin(&at.path));
     }
+    plan.start.texts.push((name.to_owned(), text.to_owned()));
     Ok(plan)
 }
 
@@ -136,18 +141,20 @@ impl Step<'_> {
             };
         };
         let is_meant = |index: &usize| {
+            let owner = &instances[*index].owner;
             // A single instance has position 0, too.
             let position = || own.iter().position(|other| other == index).map(|position| position.to_string());
-            name_of(instances, *index).or_else(position).is_some_and(|name| name == wanted)
+            if owner.is_empty() { position().as_deref() == Some(wanted) } else { owner == wanted }
         };
         let meant: Vec<usize> = own.iter().copied().filter(|index| is_meant(index)).collect();
         let oldest = meant.into_iter().min_by_key(|index| GardenerVersion::parse(&instances[*index].version));
         oldest.ok_or_else(|| {
             own.dedup();
             let names: Vec<String> = own.iter().filter_map(|index| name_of(instances, *index)).collect();
-            let hint = match names.is_empty() {
-                true => String::new(),
-                false => format!("there are {}", crate::spelling::first_of(names.iter().map(String::as_str), 5)),
+            let hint = if names.is_empty() {
+                String::new()
+            } else {
+                format!("there are {}", crate::spelling::first_of(names.iter().map(String::as_str), 5))
             };
             self.error("instance", format!("there is no {name} {wanted:?} in `start`"), hint)
         })
@@ -163,12 +170,11 @@ mod tests {
         let actual = match read("p.yaml", text) {
             Err(failure) => format!("error {failure}, hint {}", failure.hint()),
             Ok(plan) => {
-                let steps = plan.steps.iter().zip(&plan.origins);
-                let steps: Vec<String> = steps
-                    .map(|(step, origin)| {
-                        format!("{} {} {} {}", shown(&step.from), step.from.version, step.to, origin.line)
-                    })
-                    .collect();
+                let line = |index| plan.origin(index).expect("it is written").line;
+                let shown = |(index, step): (usize, &Replacement)| {
+                    format!("{} {} {} {}", shown(&step.from), step.from.version, step.to, line(index))
+                };
+                let steps: Vec<String> = plan.steps.iter().enumerate().map(shown).collect();
                 steps.join("; ")
             }
         };

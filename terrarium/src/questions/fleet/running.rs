@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The versions of a landscape that runs: Leases of its instances, and what its objects say beside them.
 
+use api::catalogue;
 use api::constants::namespace;
 use api::core::Shoot;
 use api::kubernetes::apps::Deployment;
@@ -18,13 +19,16 @@ use serde_json::{Value, json};
 use super::Fleet;
 use super::objects::{self, gates_of, gates_of_arguments};
 use crate::failure::Failure;
-use crate::live::ask;
+use crate::live::ask::{self, kinds};
 use crate::live::client::Client;
 use crate::live::status::versions_of;
 use crate::live::{Which, block_on};
 
 /// Cluster of the control plane's processes.
 const RUNTIME: &str = "runtime";
+/// Groups of the API.
+const CORE: &str = "core.gardener.cloud";
+const OPERATOR: &str = "operator.gardener.cloud";
 const JSON: &str = "application/json";
 
 /// The landscape, its profile and its time.
@@ -49,20 +53,22 @@ async fn read(client: &Client) -> Result<Fleet, Failure> {
     let mut fleet =
         Fleet { landscape: registry::landscape(leases.iter().map(|lease| &lease.metadata), ""), ..Fleet::default() };
     // What cannot be asked for is not there: without a gardener-apiserver nobody serves Shoots and Seeds.
-    let tree = async |path: &str| ask::tree(&client.transport(), path, JSON).await.unwrap_or_default();
+    let tree = async |cluster: &str, group: &str, plural: &str| {
+        let row = catalogue::all().iter().find(|row| (row.group, row.plural) == (group, plural));
+        let path = row.map(|row| kinds::path(cluster, row, None, None)).unwrap_or_default();
+        ask::tree(&client.transport(), &path, JSON).await.unwrap_or_default()
+    };
     let shoots = Api::<Shoot>::all(&context, GARDEN_CLUSTER).list(&all).await.map(|(shoots, _)| shoots);
     fleet.shoots = shoots.unwrap_or_default().iter().map(versions_of).collect();
-    let seeds = tree("/clusters/garden/apis/core.gardener.cloud/v1beta1/seeds").await;
+    let seeds = tree(GARDEN_CLUSTER, CORE, "seeds").await;
     for seed in seeds["items"].as_array().into_iter().flatten() {
         if let (Some(name), Some(version)) = (seed["metadata"]["name"].as_str(), kubernetes_of(seed)) {
             fleet.clusters.push((format!("Seed {name}"), version.to_owned()));
         }
     }
-    for path in [
-        "/clusters/garden/apis/core.gardener.cloud/v1/controllerdeployments",
-        "/clusters/runtime/apis/operator.gardener.cloud/v1alpha1/extensions",
-    ] {
-        for extension in tree(path).await["items"].as_array().into_iter().flatten() {
+    for (cluster, group, plural) in [(GARDEN_CLUSTER, CORE, "controllerdeployments"), (RUNTIME, OPERATOR, "extensions")]
+    {
+        for extension in tree(cluster, group, plural).await["items"].as_array().into_iter().flatten() {
             let name = extension["metadata"]["name"].as_str().unwrap_or_default();
             let is_known = |one: &Instance| one.component == Component::Extension && one.owner == name;
             if let Some(library) = objects::library(extension)
@@ -72,7 +78,7 @@ async fn read(client: &Client) -> Result<Fleet, Failure> {
             }
         }
     }
-    let gardens = tree("/clusters/runtime/apis/operator.gardener.cloud/v1alpha1/gardens").await;
+    let gardens = tree(RUNTIME, OPERATOR, "gardens").await;
     let garden = gardens["items"].get(0).cloned().unwrap_or_default();
     fleet.landscape.garden = garden["status"]["gardener"]["version"].as_str().map(str::to_owned);
     if let Some(version) = garden["spec"]["virtualCluster"]["kubernetes"]["version"].as_str() {

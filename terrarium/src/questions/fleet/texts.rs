@@ -37,7 +37,7 @@ impl Node {
 /// A text with its name, to say where something in it is.
 pub(super) struct Document<'a> {
     file: &'a str,
-    source: Source<'a>,
+    text: &'a str,
     pub(super) root: Node,
 }
 
@@ -55,18 +55,18 @@ impl<'a> Document<'a> {
         };
         let shape = Value::deserialize(serde_yaml_ng::Deserializer::from_str(text)).map_err(failed)?;
         let root = Shape(&shape).deserialize(serde_yaml_ng::Deserializer::from_str(text)).map_err(failed)?;
-        Ok(Self { file, source: Source::yaml(text, 1), root })
-    }
-
-    /// Where a field is.
-    pub(super) fn origin(&self, path: &str) -> Origin {
-        Origin { file: self.file.to_owned(), line: self.source.line_of(path).unwrap_or(1) }
+        Ok(Self { file, text, root })
     }
 
     /// Something is wrong with a field.
     pub(super) fn error(&self, path: &str, what: impl Into<String>) -> ManifestError {
-        ManifestError::at(&self.origin(path), what)
+        ManifestError::at(&origin(self.file, self.text, path), what)
     }
+}
+
+/// Where a field of a text is.
+pub(super) fn origin(file: &str, text: &str, path: &str) -> Origin {
+    Origin { file: file.to_owned(), line: Source::yaml(text, 1).line_of(path).unwrap_or(1) }
 }
 
 /// Reads a tree of texts by a tree of values, which says what is a list and what a map.
@@ -126,7 +126,7 @@ mod tests {
         assert_eq!(document.root.get("c"), Some(&Node::Empty));
         let below = vec![("e".to_owned(), word("true")), ("1.30".to_owned(), word("x"))];
         assert_eq!(document.root.get("d"), Some(&Node::Map(below)));
-        assert_eq!(document.origin("d.e").to_string(), "f:4");
+        assert_eq!(origin("f", text, "d.e").to_string(), "f:4");
     }
 
     #[test]

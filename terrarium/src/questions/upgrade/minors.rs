@@ -16,7 +16,7 @@ const NAMED: usize = 3;
 
 /// A minor with what it changes.
 pub(super) struct Minor {
-    minor: u64,
+    number: u64,
     changes: Changes,
     /// Clusters on Kubernetes versions that are dropped.
     dropped: Vec<String>,
@@ -55,7 +55,7 @@ fn of(minor: u64, fleet: &Fleet, clusters: &[(String, String)]) -> Minor {
         (*change, fleet.shoots.iter().filter(is_hit).map(|shoot| shoot.name.clone()).collect())
     };
     let hit = changes.components.iter().map(hit).collect();
-    Minor { minor, dropped, gone, hit, changes }
+    Minor { number: minor, changes, dropped, gone, hit }
 }
 
 const fn becomes(event: GateEvent) -> &'static str {
@@ -69,7 +69,7 @@ const fn becomes(event: GateEvent) -> &'static str {
 
 /// As scripts read it.
 pub(super) fn object(minor: &Minor) -> Value {
-    let Minor { minor, changes, dropped, gone, hit } = minor;
+    let Minor { number, changes, dropped, gone, hit } = minor;
     let version = |minor: &u64| format!("1.{minor}");
     let gates = changes.gates.iter().map(|(name, components, event)| {
         json!({ "name": name, "components": components.split(',').collect::<Vec<_>>(), "change": becomes(*event) })
@@ -85,7 +85,7 @@ pub(super) fn object(minor: &Minor) -> Value {
         })
     });
     json!({
-        "minor": version(minor),
+        "minor": version(number),
         "gates": gates.collect::<Vec<Value>>(),
         "gatesGone": gone,
         "kubernetes": {
@@ -99,21 +99,21 @@ pub(super) fn object(minor: &Minor) -> Value {
 
 /// For a person.
 pub(super) fn lines(minor: &Minor, fleet: &Fleet) -> Vec<String> {
-    let Minor { minor, changes, dropped, gone, hit } = minor;
+    let Minor { number, changes, dropped, gone, hit } = minor;
     let names = |names: &[String]| first_of(names.iter().map(String::as_str), NAMED);
     let versions = |minors: &[u64]| minors.iter().map(|minor| format!("1.{minor}")).collect::<Vec<_>>().join(", ");
-    let mut lines = vec![format!("1.{minor}")];
+    let mut lines = vec![format!("1.{number}")];
     for (name, components, event) in &changes.gates {
         lines.push(format!("  gate {name} ({}): {}", components.replace(',', ", "), becomes(*event)));
     }
     lines.extend(gone.iter().map(|text| format!("  hits: {text}")));
     if !changes.kubernetes_gained.is_empty() {
-        lines.push(format!("  Kubernetes {} is supported from here on", versions(&changes.kubernetes_gained)));
+        lines.push(format!("  Kubernetes: support for {} from here on", versions(&changes.kubernetes_gained)));
     }
     if !changes.kubernetes_dropped.is_empty() {
         let whom = if dropped.is_empty() { "no cluster that is given".to_owned() } else { names(dropped) };
         lines.push(format!(
-            "  Kubernetes {} is not supported any more; hits: {whom}",
+            "  Kubernetes: no support any more for {}; hits: {whom}",
             versions(&changes.kubernetes_dropped)
         ));
     }
