@@ -13,7 +13,6 @@
 //!
 //! **Invariants.** No state of its own. If the log cannot be reached, nothing old is answered: 503.
 
-use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 
 use api::kubernetes::coordination::Lease;
@@ -78,7 +77,7 @@ pub async fn run<F>(
     options: &Options,
     paths: Paths,
     end: oneshot::Receiver<()>,
-    announce: impl FnOnce(SocketAddr, DateTime<Utc>) -> F,
+    announce: impl FnOnce(String, DateTime<Utc>) -> F,
 ) -> Result<Exit, String>
 where
     F: Future<Output = Result<(), Exit>>,
@@ -124,6 +123,7 @@ where
     let authenticator = authenticator(serving, &assignment.authorities)?;
     let clock = Clock::new(time.clone());
     let mut serve = server_http::Options::new(serving.certificate.clone(), authenticator, clock, wall.clone());
+    serve.listen = serving.listen.unwrap_or(serve.listen);
     serve.limits.grace = GRACE;
     serve.limits.head_bytes = HEAD_BYTES;
     serve.limits.fields = FIELDS;
@@ -141,15 +141,17 @@ where
         let door = door.clone();
         Box::pin(async move { door.answer(request).await })
     };
+    let known = serving;
     let serving = server_http::serve(&tasks, handler, serve).await.map_err(|error| format!("cannot serve: {error}"))?;
+    let address = known.address(serving.address());
     if !server.reach(head).await {
         return Err("the event log is closed".to_owned());
     }
-    if let Err(refused) = announce(serving.address(), time.now()).await {
+    if let Err(refused) = announce(address.clone(), time.now()).await {
         return Ok(refused);
     }
-    tracing::info!(address = %serving.address(), "Serving securely");
-    ready(&Ready { program: program.to_owned(), address: serving.address().to_string() });
+    tracing::info!(address, "Serving securely");
+    ready(&Ready { program: program.to_owned(), address });
     Ok(serving.until(end, &tasks).await)
 }
 
@@ -227,8 +229,16 @@ impl Door {
         self.server.call(request).await
     }
 
-    /// Log and clock, for who comes without the host.
+    /// Log and clock, for who comes without the host. A line that is cut may say nothing at all, so that is not waited for.
     async fn stamp(&self) -> Result<Stamp, TransportError> {
+        let asked = std::pin::pin!(self.ask_for_stamp());
+        match select(asked, self.wall.sleep(PATIENCE, TimerClass::Calendar)).await {
+            Either::Left((stamp, _)) => stamp,
+            Either::Right(_) => Err(unreachable("it does not answer")),
+        }
+    }
+
+    async fn ask_for_stamp(&self) -> Result<Stamp, TransportError> {
         let head = self.log.fetch_head().await.map_err(|error| unreachable(&error.to_string()))?;
         let now = now(&self.transport, self.paths.clock).await.map_err(|error| unreachable(&error))?;
         Ok(Stamp { head: Some(head), now: Some(now) })

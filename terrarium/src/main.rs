@@ -84,6 +84,9 @@ enum Command {
         /// Whether the host may begin without the log that it had
         #[arg(long)]
         start_empty: bool,
+        /// How it joins a landscape that did not start it
+        #[command(flatten)]
+        joining: Box<live::joining::Arguments>,
     },
     Explain(explain::Arguments),
     /// Print a script that completes commands in a shell
@@ -132,8 +135,8 @@ fn main() -> ExitCode {
         Command::Replay(arguments) => live::replay::run(arguments, &mut output),
         Command::Doctor(arguments) => live::doctor::run(arguments, &mut output),
         Command::Dump(arguments) => live::dump::run(arguments, &mut output),
-        Command::Component { name, which, owner, start_empty } => {
-            return component(name, which, *owner, *start_empty);
+        Command::Component { name, which, owner, start_empty, joining } => {
+            return component(name, which, *owner, *start_empty, joining);
         }
         Command::Simulate(arguments) => simulate::run(arguments, &mut output),
         Command::Forecast(arguments) => questions::forecast::run(arguments, &mut output),
@@ -162,11 +165,18 @@ fn completion(shell: Shell, output: &mut Output) -> Result<(), Failure> {
     output.line(String::from_utf8_lossy(&script).trim_end())
 }
 
-fn component(name: &str, which: &live::Which, owner: Option<u32>, start_empty: bool) -> ExitCode {
+fn component(
+    name: &str,
+    which: &live::Which,
+    owner: Option<u32>,
+    start_empty: bool,
+    joining: &live::joining::Arguments,
+) -> ExitCode {
     if name == "host" {
         return live::host::run(which, owner, start_empty);
     }
     match live::components::Program::named(name) {
+        Some(program) if joining.is_given() => live::joining::run(program, joining),
         Some(program) => live::components::run(program),
         None => {
             process::child::say(&format!("error: there is no component {name}"));

@@ -4,6 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use terrarium_containers::engine::{self, Engine};
+use terrarium_containers::image::Image;
+
 use crate::tidy;
 
 /// The workspace's root.
@@ -32,7 +35,40 @@ pub(crate) fn test(long: bool) -> Result<(), String> {
         tests.env("TERRARIUM_TEST_STARTS", "100");
         tests.env("TERRARIUM_TEST_MALFORMED", "100000");
     }
+    let _engine = containers(&mut tests)?;
     step("tests", tests)
+}
+
+/// Sees to it that tests find a container engine: the one that answers, or one of their own, which ends with what is
+/// returned. Without one they are skipped, unless they are required.
+fn containers(tests: &mut Command) -> Result<Option<Engine>, String> {
+    let Err(why) = engine::answers(None) else { return Ok(None) };
+    let folder = std::env::temp_dir().join(format!("terrarium-engine-{}", std::process::id()));
+    match Engine::start(&folder) {
+        Ok(engine) => {
+            println!("== container engine: {}", engine.host());
+            tests.env(engine::HOST, engine.host());
+            Ok(Some(engine))
+        }
+        Err(error) if std::env::var_os(engine::NEEDED).is_some_and(|needed| needed == engine::REQUIRED) => {
+            Err(format!("{why}; {error}"))
+        }
+        Err(error) => {
+            println!("== container engine: none, so tests in containers are skipped: {why}; {error}");
+            Ok(None)
+        }
+    }
+}
+
+/// Builds the image of the product, and its context in `target/image`.
+pub(crate) fn image() -> Result<(), String> {
+    step("build", cargo(&["build", "--package", "terrarium", "--release"]))?;
+    let target = root().join("target");
+    let folder = target.join("image");
+    Image::of(&target.join("release/terrarium"))?.stage(&folder)?;
+    let mut build = Command::new("docker");
+    build.args(["build", "--quiet", "--tag", "terrarium"]).arg(&folder);
+    step("image terrarium", build)
 }
 
 /// Builds and runs the benchmarks with the release profile: of the simulation, of a landscape of processes, of forecasts,
@@ -77,6 +113,7 @@ fn cargo(arguments: &[&str]) -> Command {
 
 fn step(name: &str, mut command: Command) -> Result<(), String> {
     println!("== {name}");
-    let status = command.status().map_err(|error| format!("cannot run cargo for `{name}`: {error}"))?;
+    let status =
+        command.status().map_err(|error| format!("cannot run {:?} for `{name}`: {error}", command.get_program()))?;
     if status.success() { Ok(()) } else { Err(format!("`{name}` failed")) }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Workshop tasks: `cargo xtask test` is what CI runs, in the same order.
 //!
-//! **Tour.** [`tidy`] checks what the compiler does not; [`ci`] runs every check and the benchmarks.
+//! **Tour.** [`tidy`] checks what the compiler does not; [`ci`] runs every check and the benchmarks, and builds the image.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool prints")]
 
 mod ci;
@@ -13,6 +13,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
 
   test [--long]   every check: format, clippy, tidy, tests (with vectors, determinism and end to end)
   tidy            import table, features, headers, crate docs; sizes and doc coverage as warnings
+  image           build the executable and, with docker, its image `terrarium` (docs/guides/containers.md)
   bench [simulation|processes|forecast] [quick|full]
                   build and run the benchmarks: one table each, and JSON as the last line";
 
@@ -23,6 +24,7 @@ fn main() -> ExitCode {
         ["test"] => ci::test(false),
         ["test", "--long"] => ci::test(true),
         ["tidy"] => tidy::run(),
+        ["image"] => ci::image(),
         ["bench", rest @ ..] => ci::bench(rest),
         _ => {
             eprintln!("{USAGE}");

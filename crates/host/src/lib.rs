@@ -11,7 +11,7 @@
 //! serves it, requests for it are answered with 503.
 //!
 //! **Tour.** [`Host`] the front door; [`live`] a host that lives; [`aggregation`] who serves the aggregated groups; [`clock_service`] landscape time, [`timekeeper`] when it
-//! moves, [`clock_object`] how clients see it; `fault_object` what goes wrong on purpose; `garden_object` what a Garden may say; [`kubelet`] pods as processes; [`registry`] which components run; [`identity`] who asks, [`tokens`] as which ServiceAccount; `evictions` when a pod may go; `log_service` who may read the log; [`catalogue::AGGREGATED_GROUPS`] what is handed on.
+//! moves, [`clock_object`] how clients see it; `fault_object` what goes wrong on purpose; `garden_object` what a Garden may say; [`kubelet`] pods as processes, `joined` processes that it did not start; [`registry`] which components run; [`identity`] who asks, [`tokens`] as which ServiceAccount; `evictions` when a pod may go; `log_service` who may read the log; [`catalogue::AGGREGATED_GROUPS`] what is handed on.
 
 pub mod aggregation;
 pub mod clock_object;
@@ -23,6 +23,7 @@ mod fault_object;
 mod garden_object;
 pub mod heartbeats;
 pub mod identity;
+mod joined;
 pub mod kubelet;
 pub mod live;
 mod log_service;
@@ -41,6 +42,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use crate::aggregation::{Backend, Barrier, Instances};
 use crate::clock_service::ClockService;
 use crate::evictions::Evictions;
+use crate::joined::Joined;
 use crate::kubelet::Logs;
 use crate::timekeeper::Timekeeper;
 use crate::tokens::Tokens;
@@ -106,6 +108,7 @@ struct Inner {
     aggregated: Mutex<Option<Backend>>,
     clock: OnceLock<ClockService>,
     log: OnceLock<eventlog_remote::Server>,
+    joined: OnceLock<Joined>,
     /// Landscape time.
     time: clock::Clock,
     heartbeats: heartbeats::Heartbeats,
@@ -163,6 +166,7 @@ impl Host {
                 aggregated: Mutex::new(None),
                 clock: OnceLock::new(),
                 log: OnceLock::new(),
+                joined: OnceLock::new(),
                 time,
                 heartbeats: heartbeats::Heartbeats::default(),
                 has_runtime: AtomicBool::new(false),
@@ -274,6 +278,11 @@ impl Host {
         let _ = self.inner.log.set(log_service::server(log));
     }
 
+    /// Lets processes join that it did not start, from now on; once.
+    pub(crate) fn serve_joining(&self, joined: Joined) {
+        let _ = self.inner.joined.set(joined);
+    }
+
     fn aggregated(&self) -> Option<Backend> {
         self.inner.aggregated.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -309,6 +318,9 @@ impl Host {
         let path = request.uri().path();
         if let Some(log) = self.inner.log.get().filter(|_| path.starts_with(eventlog_remote::PREFIX)) {
             return Ok(log_service::answer(log, request).await);
+        }
+        if let Some(joined) = self.inner.joined.get().filter(|_| path == process::child::JOIN_PATH) {
+            return Ok(joined.answer(request).await);
         }
         let Some(clock) = self.inner.clock.get() else { return self.serve(request).await };
         if path.starts_with(CLOCK_PATH) {

@@ -38,6 +38,7 @@ use tokio::sync::oneshot;
 use crate::aggregation::{Instances, Patience, api_services};
 use crate::clock_service::{Barriers, ClockService};
 use crate::identity::{CertificateAuthenticator, ClusterAuthenticator, OwnAuthorities};
+use crate::joined::Joined;
 use crate::kubelet::{self, Before, Launcher, Logs};
 use crate::services::Services;
 use crate::timekeeper::Mode;
@@ -224,6 +225,14 @@ impl Live {
             live.tasks.restarting("heartbeats", move || {
                 stop_renewals_of_silent(of_hosts.clone(), time.clone(), known.clone())
             });
+            let (known, certificate) = (authorities.clone(), options.front_proxy.clone());
+            let far = move |address: &str| {
+                way_to(address, &known, &certificate, https::Reach::Network).map_err(|error| error.to_string())
+            };
+            let joined = Joined::new(launch.clone(), instances.clone(), Box::new(far), live.transport("apiserver"));
+            live.host.serve_joining(joined.clone());
+            let context = live.context("apiserver");
+            live.tasks.restarting("processes that have joined", move || joined.clone().follow(context.clone()));
             let host = live.host.clone();
             let kubelet = kubelet::Options {
                 launch,
@@ -257,7 +266,7 @@ impl Live {
                         };
                         let image = object.spec.containers.first().map_or("", |container| container.image.as_str());
                         if serves.serves(image) {
-                            match way_to(&ready.address, &authorities, &options.front_proxy) {
+                            match way_to(&ready.address, &authorities, &options.front_proxy, https::Reach::Machine) {
                                 Ok(transport) => instances.insert(&name, transport),
                                 Err(error) => child::say(&format!("pod {pod}: {error}")),
                             }
@@ -463,12 +472,18 @@ pub fn start_of(writer: u64) -> u64 {
 }
 
 /// The way to an instance.
-fn way_to(address: &str, authorities: &str, certificate: &Pair) -> Result<Transport, https::OptionsError> {
+fn way_to(
+    address: &str,
+    authorities: &str,
+    certificate: &Pair,
+    reach: https::Reach,
+) -> Result<Transport, https::OptionsError> {
     https::transport(&https::Options {
         server: address.to_owned(),
         authorities: authorities.to_owned(),
         credentials: https::Credentials::Certificate(certificate.clone()),
         watches: https::Watches::Http1,
+        reach,
         ..https::Options::default()
     })
 }

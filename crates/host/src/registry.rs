@@ -19,13 +19,14 @@ use std::sync::Arc;
 
 use api::constants::{annotation, label, namespace};
 use api::kubernetes::coordination::{Lease, LeaseSpec};
+use api::kubernetes::core::Namespace;
 use apimachinery::meta::{MicroTime, ObjectMeta};
 use apimachinery::status::StatusCause;
 use apimachinery::{DynamicObject, GroupResource, Resource, Status};
 use clock::Instant;
 use domain::profile::Profile;
 use domain::skew::start_up::{Candidate, Decision, decide};
-use domain::skew::{Component, Instance, Landscape};
+use domain::skew::{Component, HighWaterMark, Instance, Landscape, high_water};
 use futures::future::BoxFuture;
 use generic_apiserver::admission::{Attributes, Operation, Plugin, Reads};
 use http::Method;
@@ -143,6 +144,11 @@ pub fn landscape<'a>(leases: impl IntoIterator<Item = &'a ObjectMeta>, but: &str
     Landscape { instances: others.filter_map(registered).collect(), ..Landscape::default() }
 }
 
+/// The highest versions that ever ran, as the namespace of the Leases says it.
+pub fn high_water_marks(namespace: &ObjectMeta) -> Vec<HighWaterMark> {
+    namespace.annotation(annotation::HIGH_WATER_MARKS).map(high_water::read).unwrap_or_default()
+}
+
 /// What a process is told that wants to run beside others.
 pub fn judge(landscape: &Landscape, instance: &Instance, profile: Profile) -> Decision {
     decide(landscape, &Candidate { instance: instance.clone(), previous: None, looks_ahead: false }, profile)
@@ -195,7 +201,12 @@ impl Plugin for Gate {
         reads.0.guard_collection(Lease::GROUP, Lease::PLURAL);
         let all = reads.0.list_any(Lease::GROUP, Lease::PLURAL, Some(namespace::INSTANCES));
         let all = all.iter().filter_map(|lease| lease.downcast_ref::<DynamicObject>()).map(|lease| &lease.metadata);
-        match judge(&landscape(all, &name), &instance, self.0) {
+        let mut landscape = landscape(all, &name);
+        let namespace = reads.0.get_any(Namespace::GROUP, Namespace::PLURAL, "", namespace::INSTANCES);
+        if let Some(namespace) = namespace.as_ref().and_then(|object| object.downcast_ref::<DynamicObject>()) {
+            landscape.high_water_marks = high_water_marks(&namespace.metadata);
+        }
+        match judge(&landscape, &instance, self.0) {
             Decision::Starts | Decision::Waits => Ok(()),
             Decision::Refused(refused) => {
                 let resource = GroupResource { group: Lease::GROUP.to_owned(), resource: Lease::PLURAL.to_owned() };

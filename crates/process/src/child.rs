@@ -10,11 +10,16 @@
 //! The process ends within [`LAST_WORDS`] of wall time after its standard input has, whatever it is doing: no parent
 //! leaves orphans, however it died. Exit code 0: it was asked to stop; otherwise the last line says why.
 //!
+//! A process that nobody of the landscape started, in a container of its own, asks the host for its assignment
+//! ([`Joining`], at [`JOIN_PATH`]). For such a process SIGTERM and the end of its Lease stand for the end of standard input;
+//! everything else is as for the others.
+//!
 //! **Invariants.** Nothing of the environment counts: what a process is told is in its assignment, keys included, and
 //! nothing of that is in a file or in its arguments.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -26,7 +31,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 
 use crate::dial::Dial;
-use crate::https::{self, Credentials, Watches};
+use crate::https::{self, Credentials, Reach, Watches};
 use crate::live::{Setup, participate};
 use crate::panics::{Panicked, say_panics};
 use crate::participant::ReportsOver;
@@ -35,6 +40,24 @@ use crate::{Context, Exit, Identity, Output, Transport};
 
 /// Wall time between the end of standard input and the end of the process.
 pub const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// Where a process asks for its assignment that the host did not start: `POST`, a [`Joining`], answered with an
+/// [`Assignment`]. It is for administrators of cluster `runtime`, who may start pods there, too.
+pub const JOIN_PATH: &str = "/clusters/runtime/terrarium/components";
+
+/// Who wants to be a process of the landscape.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Joining {
+    /// Name in the field, `gardener-apiserver`.
+    pub component: String,
+    /// Its own name, as that of a pod: a later process of this name takes the place of the one before.
+    pub instance: String,
+    /// Emulated version, `v1.120.0`.
+    pub version: String,
+    /// Name or address under which the host reaches it, without port.
+    pub host: String,
+}
 
 /// What a process is told when it is started.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,6 +103,23 @@ pub struct Serving {
     pub certificate: Pair,
     /// Certificates, as PEM, by which front proxies are known: who asks is what they say.
     pub front_proxies: String,
+    /// Where it listens; `None`: at a free port of this machine's loopback.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub listen: Option<SocketAddr>,
+    /// Name or address under which the host reaches it, without port; empty: where it listens.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub host: String,
+}
+
+impl Serving {
+    /// What it tells the others, `host:port`, given where it listens.
+    pub fn address(&self, listens: SocketAddr) -> String {
+        match self.host.as_str() {
+            "" => listens.to_string(),
+            host if host.contains(':') => format!("[{host}]:{}", listens.port()),
+            host => format!("{host}:{}", listens.port()),
+        }
+    }
 }
 
 /// What a process says when it is ready.
@@ -136,6 +176,11 @@ impl Assignment {
         participant(&self.cluster, &self.instance)
     }
 
+    /// Whether the process may be on another machine than its host.
+    fn is_elsewhere(&self) -> bool {
+        self.serving.as_ref().is_some_and(|serving| !serving.host.is_empty())
+    }
+
     /// Way to the landscape, with the process's certificate.
     ///
     /// # Errors
@@ -147,6 +192,7 @@ impl Assignment {
             credentials: Credentials::Certificate(self.certificate.clone()),
             watches: Watches::Shared,
             user_agent: format!("{}/{}", self.component, self.version),
+            reach: if self.is_elsewhere() { Reach::Network } else { Reach::Machine },
         };
         https::transport(&options).map_err(|error| error.to_string())
     }
@@ -183,12 +229,18 @@ fn watch_for_the_end(ended: oneshot::Sender<()>) {
 }
 
 /// Nothing that the component does may keep the process.
-#[expect(clippy::disallowed_methods, clippy::exit, reason = "whoever started this process is gone")]
 fn last_words() {
-    std::thread::sleep(LAST_WORDS);
-    say(
+    end_within(
+        LAST_WORDS,
         "standard input has ended: whoever started this process is gone, or wants its end; not everything ended in time",
     );
+}
+
+/// Gives the process so much wall time to end by itself; then it ends with exit code 0, and says why.
+#[expect(clippy::disallowed_methods, clippy::exit, reason = "the end was asked for")]
+pub fn end_within(time: Duration, why: &str) {
+    std::thread::sleep(time);
+    say(why);
     std::process::exit(0);
 }
 
@@ -288,6 +340,17 @@ where
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_serves_is_known_by_the_name_that_it_was_given() {
+        let listens = "0.0.0.0:8443".parse().expect("an address");
+        for (host, expected) in
+            [("", "0.0.0.0:8443"), ("a", "a:8443"), ("10.0.0.1", "10.0.0.1:8443"), ("::1", "[::1]:8443")]
+        {
+            let serving = Serving { host: host.to_owned(), ..Serving::default() };
+            assert_eq!(serving.address(listens), expected);
+        }
+    }
 
     #[test]
     fn lines_of_standard_output_are_told_apart() {

@@ -25,8 +25,10 @@ use crate::transport::{BodyError, Request, Response, Transport, TransportError};
 
 /// How long a connection may take to come up.
 const CONNECT: Duration = Duration::from_secs(10);
-/// After how long a silent connection is asked whether it lives, and how long it has to answer.
+/// After how long a silent connection is asked whether it lives, and how long it has to answer: within a machine, where
+/// only a process that is stopped is silent, and over a network, where lines are cut without a word.
 const PING: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(15));
+const PING_OVER_NETWORK: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(5));
 /// Bytes of the head of an answer, at most.
 const HEAD: u32 = 1 << 20;
 /// Bytes that may be on the way and unread: of one answer, and of all that share a connection.
@@ -71,6 +73,16 @@ pub enum Watches {
     Http1,
 }
 
+/// How far away a server is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reach {
+    /// On this machine.
+    #[default]
+    Machine,
+    /// Perhaps on another one: a connection that is silent for long is given up sooner.
+    Network,
+}
+
 /// Where a server is, and who asks.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
@@ -82,6 +94,8 @@ pub struct Options {
     pub credentials: Credentials,
     /// What watches run over.
     pub watches: Watches,
+    /// How far away the server is.
+    pub reach: Reach,
     /// Header `User-Agent` of requests that bring none: `component/version`.
     pub user_agent: String,
 }
@@ -172,6 +186,10 @@ pub fn is_watch(query: Option<&str>) -> bool {
 fn client(options: &Options, http1: bool) -> Result<reqwest::Client, String> {
     let mut tls = tls(options)?;
     tls.alpn_protocols = vec![if http1 { b"http/1.1".to_vec() } else { b"h2".to_vec() }];
+    let ping = match options.reach {
+        Reach::Machine => PING,
+        Reach::Network => PING_OVER_NETWORK,
+    };
     let builder = reqwest::Client::builder()
         .tls_backend_preconfigured(tls)
         .https_only(true)
@@ -180,8 +198,8 @@ fn client(options: &Options, http1: bool) -> Result<reqwest::Client, String> {
         .retry(reqwest::retry::never())
         .tcp_nodelay(true)
         .connect_timeout(CONNECT)
-        .http2_keep_alive_interval(PING.0)
-        .http2_keep_alive_timeout(PING.1)
+        .http2_keep_alive_interval(ping.0)
+        .http2_keep_alive_timeout(ping.1)
         .http2_keep_alive_while_idle(true)
         // Many ask over one connection: an answer with a large head, or one that its reader is slow with, must neither
         // break it nor hold up the others.

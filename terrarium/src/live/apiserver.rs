@@ -8,7 +8,6 @@
 //! | `--shoot-admin-kubeconfig-max-expiration=24h`, `--shoot-viewer-kubeconfig-max-expiration=24h` | yes |
 //! | `--profile`, `--default-domain`, `--kubernetes-version` | no: profile, domain of Shoots without one, version of cluster `garden` |
 
-use std::net::SocketAddr;
 use std::process::ExitCode;
 
 use apimachinery::meta::Duration;
@@ -42,7 +41,8 @@ pub(super) fn run() -> ExitCode {
     child::end(child::assignment().and_then(|(assignment, end)| serve(assignment, end)))
 }
 
-fn serve(assignment: Assignment, end: oneshot::Receiver<()>) -> Result<Exit, String> {
+/// Runs the instance of an assignment until `end` resolves.
+pub(super) fn serve(assignment: Assignment, end: oneshot::Receiver<()>) -> Result<Exit, String> {
     let mut options = options(&assignment.args, &assignment.version)?;
     options.shoot_access =
         Some(ShootAccess { server: assignment.server.clone(), authorities: assignment.authorities.clone() });
@@ -53,15 +53,15 @@ fn serve(assignment: Assignment, end: oneshot::Receiver<()>) -> Result<Exit, Str
     let paths = Paths { barrier: BARRIER_PATH, clock: CLOCK_PATH, process: registry::address };
     let program = env!("CARGO_PKG_VERSION");
     let (me, profile) = (assignment.clone(), options.profile);
-    let announce = move |address: SocketAddr, now| async move {
+    let announce = move |address: String, now| async move {
         let context = context(&me).map_err(|last_line| Exit { code: 1, last_line })?;
-        registration::register(&context, &registered(&me, &address.to_string()), profile, now).await
+        registration::register(&context, &registered(&me, &address), profile, now).await
     };
     runtime.block_on(instance::run(program, assignment, &options, paths, end, announce))
 }
 
 /// For its own requests, of which it has no more than it takes to register.
-fn context(assignment: &Assignment) -> Result<Context, String> {
+pub(super) fn context(assignment: &Assignment) -> Result<Context, String> {
     Ok(Context {
         identity: assignment.identity(),
         clock: Clock::wall(),

@@ -164,6 +164,11 @@ pub(crate) fn apiserver_options(facts: &Facts) -> Result<::apiserver::Options, F
     apiserver::options(&apiserver_flags(facts, &options(facts)), &facts.gardener_version).map_err(Failure::Failed)
 }
 
+/// Flags with which gardener-apiserver serves as the landscape was created.
+pub(crate) fn flags_of_apiserver(facts: &Facts) -> Vec<String> {
+    apiserver_flags(facts, &options(facts))
+}
+
 fn apiserver_flags(facts: &Facts, options: &Options) -> Vec<String> {
     apiserver::flags(&facts.profile, landscape::DEFAULT_DOMAIN, &options.kubernetes_version)
 }

@@ -14,14 +14,16 @@ use api::kubernetes::core::Pod;
 use apiserver::instance;
 use chrono::{DateTime, TimeDelta, Utc};
 use clock::{Clock, Random, TimerClass};
+use domain::skew::GardenerVersion;
 use eventlog::sled::{Durability, OpenError, Recovery, SledLog, Trouble};
 use eventlog::{EventLog, MemoryLog};
+use host::RUNTIME_CLUSTER;
 use host::identity::OwnAuthorities;
 use host::kubelet::{Before, Launch, Program};
 use host::live::{Live, Options};
 use host::registry::Registered;
 use host::timekeeper::Mode;
-use process::child::{Assignment, Serving};
+use process::child::{Assignment, Joining, Serving};
 use process::dial::{self, DialFile};
 use process::logging;
 use process::panics::say_panics;
@@ -350,7 +352,16 @@ async fn start(
     let (dial, turn) = dial(directory, now)?;
     let shown = turn.clone();
     let launched = AtomicU64::new(0);
-    let launcher = Launcher { seed: facts.seed, start, authority: authority.clone(), front_proxies, dial, launched };
+    let apiserver_flags = bootstrap::flags_of_apiserver(&facts);
+    let launcher = Launcher {
+        seed: facts.seed,
+        start,
+        authority: authority.clone(),
+        front_proxies,
+        dial,
+        launched,
+        apiserver_flags,
+    };
     let options = Options {
         log: log.events(),
         start,
@@ -444,6 +455,43 @@ struct Launcher {
     dial: PathBuf,
     /// Processes that were given a number so far.
     launched: AtomicU64,
+    /// Flags with which gardener-apiserver serves as the landscape was created.
+    apiserver_flags: Vec<String>,
+}
+
+impl Launcher {
+    /// What a process of a program is told, wherever it runs; `names` are those under which it serves.
+    fn assignment(
+        &self,
+        program: components::Program,
+        cluster: &str,
+        version: &str,
+        names: Option<&[&str]>,
+    ) -> Result<Assignment, String> {
+        let Self { seed, start, authority, front_proxies, launched, .. } = self;
+        let user = program.user(cluster, version);
+        let badge = Badge { start: *start, component: program.name().to_owned(), version: version.to_owned() };
+        // Whoever shows a certificate is in this group anyway.
+        let groups: Vec<&str> =
+            user.groups.iter().map(|group| &**group).filter(|group| *group != "system:authenticated").collect();
+        let serving = match names {
+            Some(names) => {
+                let certificate = authority.server(names).map_err(|failure| failure.to_string())?;
+                Some(Serving { certificate, front_proxies: front_proxies.clone(), ..Serving::default() })
+            }
+            None => None,
+        };
+        Ok(Assignment {
+            component: program.name().to_owned(),
+            version: version.to_owned(),
+            seed: *seed,
+            authorities: authority.certificate().to_owned(),
+            writer: host::live::writer(*start, launched.fetch_add(1, Ordering::Relaxed) + 1),
+            serving,
+            certificate: authority.component(&user.name, &groups, &badge)?,
+            ..Assignment::default()
+        })
+    }
 }
 
 struct Launching {
@@ -476,32 +524,37 @@ impl Launch for Launching {
     fn launch(&self, cluster: &str, pod: &Pod) -> Result<Program, String> {
         let image = pod.spec.containers.first().map_or("", |container| container.image.as_str());
         let (program, version) = components::Program::of(image).ok_or_else(|| format!("there is no image {image}"))?;
-        let Launcher { seed, start, authority, front_proxies, dial, launched } = &self.launcher;
-        let user = program.user(cluster, &version);
-        let badge = Badge { start: *start, component: program.name().to_owned(), version: version.clone() };
-        // Whoever shows a certificate is in this group anyway.
-        let groups: Vec<&str> =
-            user.groups.iter().map(|group| &**group).filter(|group| *group != "system:authenticated").collect();
-        let serving = match program.serves() {
-            Some(names) => {
-                let certificate = authority.server(&names).map_err(|failure| failure.to_string())?;
-                Some(Serving { certificate, front_proxies: front_proxies.clone() })
-            }
-            None => None,
-        };
+        let names = program.serves();
         let assignment = Assignment {
-            component: program.name().to_owned(),
-            version: version.clone(),
-            seed: *seed,
             server: self.address.to_string(),
-            authorities: authority.certificate().to_owned(),
-            dial: dial.to_string_lossy().into_owned(),
-            writer: host::live::writer(*start, launched.fetch_add(1, Ordering::Relaxed) + 1),
-            serving,
-            certificate: authority.component(&user.name, &groups, &badge)?,
-            ..Assignment::default()
+            dial: self.launcher.dial.to_string_lossy().into_owned(),
+            ..self.launcher.assignment(program, cluster, &version, names.as_ref().map(<[_; 4]>::as_slice))?
         };
         let path: PathBuf = std::env::current_exe().map_err(|error| error.to_string())?;
         Ok(Program { path, args: vec!["component".to_owned(), program.name().to_owned()], assignment })
+    }
+
+    fn assign(&self, joining: &Joining) -> Result<Assignment, String> {
+        let Joining { component, instance, version, host } = joining;
+        let program =
+            components::Program::named(component).ok_or_else(|| format!("there is no component {component}"))?;
+        if program != components::Program::Apiserver {
+            return Err(format!("{component} runs beside its host only: a Deployment starts it there"));
+        }
+        if GardenerVersion::parse(version).is_none() {
+            return Err(format!("{version:?} is no version of Gardener"));
+        }
+        let own = program.serves().unwrap_or_default();
+        let names: Vec<&str> = own.into_iter().chain([host.as_str()]).collect();
+        let mut assignment = self.launcher.assignment(program, RUNTIME_CLUSTER, version, Some(&names))?;
+        if let Some(serving) = &mut assignment.serving {
+            serving.host.clone_from(host);
+        }
+        Ok(Assignment {
+            instance: instance.clone(),
+            cluster: RUNTIME_CLUSTER.to_owned(),
+            args: self.launcher.apiserver_flags.clone(),
+            ..assignment
+        })
     }
 }

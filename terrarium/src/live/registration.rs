@@ -10,16 +10,16 @@
 //!
 //! The host judges the Lease once more, guarded; who is refused there looks again who runs.
 
-use api::constants::namespace;
+use api::constants::{annotation, namespace};
 use api::kubernetes::coordination::Lease;
-use api::kubernetes::core::{Event, EventSource, ObjectReference};
+use api::kubernetes::core::{Event, EventSource, Namespace, ObjectReference};
 use api::operator::Garden;
 use apimachinery::meta::{MicroTime, ObjectMeta, Time};
 use chrono::{DateTime, TimeDelta, Utc};
 use clock::TimerClass;
 use controller::{Api, Error, ListOptions};
 use domain::profile::Profile;
-use domain::skew::Instance;
+use domain::skew::{HighWaterMark, Instance, high_water};
 use domain::skew::start_up::{Candidate, Decision, Refused, decide, refusal_line};
 use host::registry::{self, Registered};
 use host::{GARDEN_CLUSTER, RUNTIME_CLUSTER};
@@ -88,6 +88,7 @@ async fn enter(
         };
         if let Some(instance) = me.instance() {
             let mut landscape = registry::landscape(all.iter().map(|lease| &lease.metadata), &me.name());
+            landscape.high_water_marks = marks(context).await;
             if operator.is_some() {
                 landscape.garden = operated(context).await?;
             }
@@ -108,11 +109,44 @@ async fn enter(
             }
         }
         match create(&leases, me.lease(now)).await {
-            Ok(()) => return Ok(()),
+            Ok(()) => {
+                if let Some(instance) = me.instance() {
+                    raise(context, &instance).await;
+                }
+                return Ok(());
+            }
             // What is seen next may be what the host has seen.
             Err(error) if error.reason() == "Forbidden" && refusals < ATTEMPTS => refusals += 1,
             Err(error) if error.is_passing() && patience.again().await => {}
             Err(error) => return Err(failed(&error)),
+        }
+    }
+}
+
+fn namespaces(context: &Context) -> Api<Namespace> {
+    Api::all(context, GARDEN_CLUSTER)
+}
+
+/// The highest versions that ever ran. Who may not read them is judged by the host alone, which does.
+async fn marks(context: &Context) -> Vec<HighWaterMark> {
+    let namespace = namespaces(context).get(namespace::INSTANCES).await;
+    namespace.map(|namespace| registry::high_water_marks(&namespace.metadata)).unwrap_or_default()
+}
+
+/// Remembers that a version ran, so that it counts when its last instance is gone.
+async fn raise(context: &Context, instance: &Instance) {
+    let namespaces = namespaces(context);
+    for _ in 0..ATTEMPTS {
+        let Ok(stored) = namespaces.get(namespace::INSTANCES).await else { return };
+        let known = registry::high_water_marks(&stored.metadata);
+        let Some(raised) = high_water::raised(&known, instance) else { return };
+        let mut new = stored.clone();
+        new.metadata.annotations.insert(annotation::HIGH_WATER_MARKS.to_owned(), high_water::write(&raised));
+        match namespaces.update(&stored, &new).await {
+            // Others start at the same moment.
+            Err(error) if error.is_conflict() => {}
+            Err(error) => return tracing::warn!(%error, "cannot remember the version that runs"),
+            Ok(_) => return,
         }
     }
 }

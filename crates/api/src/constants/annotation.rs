@@ -112,6 +112,8 @@ pub const SCALE_DOWN_DISABLED_BY_MCM: &str = "cluster-autoscaler.kubernetes.io/s
 pub const CLUSTER: &str = "terrarium.dev/cluster";
 /// Emulated version of a component, on its Lease.
 pub const COMPONENT_VERSION: &str = "terrarium.dev/version";
+/// The highest versions that ever ran, on the namespace of the Leases.
+pub const HIGH_WATER_MARKS: &str = "terrarium.dev/high-water-marks";
 /// Where an API server serves, on its Lease.
 pub const COMPONENT_ENDPOINT: &str = "terrarium.dev/endpoint";
 /// Id, name and version of a component as JSON, on its Lease.

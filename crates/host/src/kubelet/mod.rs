@@ -29,7 +29,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use api::kubernetes::core::Pod;
 use controller::{Api, Controller, ListOptions, ObjectKey, QueueHandle, Requeue, Store};
 use futures::future::BoxFuture;
-use process::child::{Assignment, Ready};
+use process::child::{Assignment, Joining, Ready};
 use process::{Context, Exit};
 use tokio::sync::oneshot;
 
@@ -72,6 +72,14 @@ pub trait Launch: Send + Sync + 'static {
     /// # Errors
     /// What the pod is told instead.
     fn launch(&self, cluster: &str, pod: &Pod) -> Result<Program, String>;
+
+    /// What a process is told that somebody else has started.
+    ///
+    /// # Errors
+    /// Why it cannot be one of the landscape.
+    fn assign(&self, joining: &Joining) -> Result<Assignment, String> {
+        Err(format!("there is no component {}", joining.component))
+    }
 }
 
 /// Says what becomes of pods.

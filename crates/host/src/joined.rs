@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Processes that the host did not start: in containers of their own, on other machines.
+//!
+//! ```text
+//! process ── POST JOIN_PATH: who it is ──▶ host     an assignment, as the kubelet gives one to a process of this machine
+//! process ── creates its Lease ──────────▶ registry judged as everybody's
+//! host    ── sees the Lease ─────────────▶ requests are handed to it from now on, until the Lease has gone
+//! ```
+//!
+//! The process removes its Lease when it is asked to end, and ends when somebody else removes it. A later process of the
+//! same name takes the place of the one before, whose Lease goes.
+//!
+//! **Deliberately absent.** A guess whether a process that is silent still lives: it may be cut off and come back, so its
+//! Lease stays, and its version counts, until the process or a person says otherwise.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use api::constants::{annotation, namespace};
+use api::kubernetes::coordination::Lease;
+use apimachinery::Status;
+use apimachinery::meta::ObjectMeta;
+use chrono::TimeDelta;
+use clock::TimerClass;
+use controller::{Api, Error, ListOptions, WatchEvent};
+use http::header::{CONTENT_TYPE, HeaderValue};
+use http::{Method, StatusCode};
+use http_body_util::{BodyExt, Limited};
+use process::child::{self, Joining};
+use process::transport::full;
+use process::{Context, Request, Response, Transport, User};
+
+use crate::aggregation::Instances;
+use crate::kubelet::Launcher;
+use crate::registry::{self, Registered};
+use crate::{GARDEN_CLUSTER, RUNTIME_CLUSTER};
+
+/// Bytes of a request.
+const MOST: usize = 16 << 10;
+/// Wall time between two attempts to read the Leases.
+const AGAIN: TimeDelta = TimeDelta::seconds(1);
+
+/// The way to a process that serves, given its address.
+pub(crate) type WayTo = Box<dyn Fn(&str) -> Result<Transport, String> + Send + Sync>;
+
+/// Those that have joined. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Joined(Arc<Inner>);
+
+struct Inner {
+    launch: Launcher,
+    instances: Instances,
+    way_to: WayTo,
+    /// The host as itself.
+    door: Transport,
+    /// By name of the Lease.
+    known: Mutex<BTreeMap<String, Process>>,
+}
+
+struct Process {
+    /// Name among the instances.
+    name: String,
+    /// Where requests are handed on to; `None`: it is not ready.
+    serves: Option<String>,
+}
+
+impl fmt::Debug for Joined {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Joined").finish_non_exhaustive()
+    }
+}
+
+impl Joined {
+    pub(crate) fn new(launch: Launcher, instances: Instances, way_to: WayTo, door: Transport) -> Self {
+        Self(Arc::new(Inner { launch, instances, way_to, door, known: Mutex::default() }))
+    }
+
+    fn known(&self) -> MutexGuard<'_, BTreeMap<String, Process>> {
+        self.0.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Answers a request at [`child::JOIN_PATH`].
+    pub(crate) async fn answer(&self, request: Request) -> Response {
+        match self.join(request).await {
+            Ok(assignment) => answer(StatusCode::OK, assignment),
+            Err(status) => {
+                answer(StatusCode::from_u16(status.code).unwrap_or(StatusCode::BAD_REQUEST), status.to_bytes())
+            }
+        }
+    }
+
+    async fn join(&self, request: Request) -> Result<Vec<u8>, Status> {
+        let (parts, body) = request.into_parts();
+        let user = parts.extensions.get::<User>();
+        if !user.is_some_and(|user| user.groups.iter().any(|group| **group == *"system:masters")) {
+            return Err(Status::failure(403, "Forbidden", "only an administrator may add a process to the landscape"));
+        }
+        if parts.method != Method::POST {
+            return Err(Status::method_not_allowed());
+        }
+        let body = Limited::new(body, MOST).collect().await;
+        let body = body.map_err(|error| Status::bad_request(error.to_string()))?.to_bytes();
+        let joining: Joining = serde_json::from_slice(&body).map_err(|error| Status::bad_request(error.to_string()))?;
+        let Joining { component, instance, version, host } = &joining;
+        check(instance, host).map_err(Status::bad_request)?;
+        let assignment = self.0.launch.assign(&joining).map_err(Status::bad_request)?;
+        let me = Registered { cluster: RUNTIME_CLUSTER, pod: instance, component, version, address: "" };
+        let lease = me.name();
+        let name = child::participant(RUNTIME_CLUSTER, instance);
+        tracing::info!(component, version, instance, host, "a process that was started elsewhere joins the landscape");
+        if let Some(before) = self.known().insert(lease.clone(), Process { name, serves: None }) {
+            self.0.instances.remove(&before.name);
+        }
+        // One who asks again has ended in between.
+        let failed = |error: process::TransportError| Status::service_unavailable(error.to_string());
+        registry::remove(&self.0.door, Some(&lease)).await.map_err(failed)?;
+        serde_json::to_vec(&assignment).map_err(|error| Status::internal_error(&error.to_string()))
+    }
+
+    /// Follows the Leases: who is registered is asked, who is not is left alone.
+    pub(crate) async fn follow(self, context: Context) {
+        let leases = Api::<Lease>::namespaced(&context, GARDEN_CLUSTER, namespace::INSTANCES);
+        loop {
+            if let Err(error) = self.follow_once(&leases).await {
+                tracing::debug!(%error, "the Leases of processes are read again");
+                context.wall.sleep(AGAIN, TimerClass::Calendar).await;
+            }
+        }
+    }
+
+    /// Until the watch has ended.
+    async fn follow_once(&self, leases: &Api<Lease>) -> Result<(), Error> {
+        let options = ListOptions::default();
+        let (all, version) = leases.list(&options).await?;
+        self.show(all.iter().map(|lease| &lease.metadata));
+        let mut watch = leases.watch(&options, &version).await?;
+        while let Some(event) = watch.next().await {
+            match event? {
+                WatchEvent::Added(lease) | WatchEvent::Modified(lease) => self.registered(&lease.metadata),
+                WatchEvent::Deleted(lease) => self.gone(&lease.metadata.name),
+                WatchEvent::Bookmark(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// These Leases are there, and no others.
+    fn show<'a>(&self, all: impl Iterator<Item = &'a ObjectMeta>) {
+        let mut missing: Vec<String> = self.known().keys().cloned().collect();
+        for meta in all {
+            missing.retain(|name| *name != meta.name);
+            self.registered(meta);
+        }
+        missing.iter().for_each(|name| self.gone(name));
+    }
+
+    fn registered(&self, meta: &ObjectMeta) {
+        let endpoint = meta.annotations.get(annotation::COMPONENT_ENDPOINT);
+        let Some(address) = endpoint.and_then(|endpoint| endpoint.strip_prefix("https://")) else { return };
+        let mut known = self.known();
+        let Some(process) = known.get_mut(&meta.name).filter(|it| it.serves.as_deref() != Some(address)) else {
+            return;
+        };
+        match (self.0.way_to)(address) {
+            Ok(transport) => {
+                process.serves = Some(address.to_owned());
+                self.0.instances.insert(&process.name, transport);
+            }
+            Err(error) => tracing::warn!(error, address, "there is no way to a process that has joined"),
+        }
+    }
+
+    /// It is not registered, or not yet.
+    fn gone(&self, lease: &str) {
+        if let Some(process) = self.known().get_mut(lease)
+            && process.serves.take().is_some()
+        {
+            tracing::info!(instance = process.name, "a process that was started elsewhere has left the landscape");
+            self.0.instances.remove(&process.name);
+        }
+    }
+}
+
+/// Names end up in objects and in certificates.
+fn check(instance: &str, host: &str) -> Result<(), String> {
+    let is_label = |text: &str| {
+        !text.is_empty()
+            && text.len() <= 63
+            && !text.starts_with('-')
+            && !text.ends_with('-')
+            && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+    };
+    if !is_label(instance) {
+        return Err(format!("instance: {instance:?} is no name: use lower case letters, digits and `-`, at most 63"));
+    }
+    let is_name =
+        host.len() <= 253 && host.split('.').all(|part| is_label(&part.to_ascii_lowercase().replace('_', "-")));
+    if is_name || host.parse::<std::net::IpAddr>().is_ok() {
+        return Ok(());
+    }
+    Err(format!("host: {host:?} is neither a name nor an address"))
+}
+
+fn answer(status: StatusCode, body: Vec<u8>) -> Response {
+    let mut response = Response::new(full(body));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_processes_are_names() {
+        for (instance, host, expected) in [
+            ("gardener-apiserver-a", "a", true),
+            ("a", "a.example.org", true),
+            ("a", "my_container", true),
+            ("a", "10.0.0.1", true),
+            ("a", "::1", true),
+            ("", "a", false),
+            ("a", "", false),
+            ("A", "a", false),
+            ("a/b", "a", false),
+            ("a", "a/b", false),
+            ("a", "a:8443", false),
+            ("a", "a..b", false),
+            ("-a", "a", false),
+        ] {
+            assert_eq!(check(instance, host).is_ok(), expected, "{instance:?} {host:?}");
+        }
+    }
+}
