@@ -293,10 +293,10 @@ fn a_version_out_of_skew_crash_loops_while_the_old_instance_serves() {
     let pods = until(&sandbox, labels, |pods| {
         pods.iter().any(|pod| container(pod)["state"]["waiting"]["reason"] == "CrashLoopBackOff")
     });
-    let text = "gardener-controller-manager version must not be newer than gardener-apiserver version \
-                (gardener-apiserver version: 1.120.0, gardener-controller-manager version: 1.122.0)";
+    let text = "skipping gardener-controller-manager versions is unsupported (old version was 1.120.0, my version is \
+                v1.122.0)";
     let line = format!(
-        "Error: failed verifying Gardener version: {text} [rule=C1, component=gardener-controller-manager, \
+        "Error: failed verifying Gardener version: {text} [rule=T2, component=gardener-controller-manager, \
          version=v1.122.0, against=1.120.0]"
     );
     let refused = pods.iter().find(|pod| container(pod)["ready"] == false).expect("the new pod");
@@ -323,4 +323,17 @@ fn a_version_out_of_skew_crash_loops_while_the_old_instance_serves() {
     runtime(&["delete", "pods", "-l", "role=gardener-apiserver", "--wait=false"]);
     runtime(&["rollout", "status", "deployment/gardener-apiserver", "--timeout=60s"]);
     garden(&["get", "seeds"]);
+
+    // There is no way back, not even when nobody runs who is newer.
+    runtime(&["scale", "deployment/gardener-controller-manager", "--replicas=0"]);
+    until(&sandbox, labels, |pods| pods.is_empty());
+    runtime(&["set", "image", "deployment/gardener-controller-manager", "*=gardener/controller-manager:v1.120.0"]);
+    runtime(&["scale", "deployment/gardener-controller-manager", "--replicas=1"]);
+    let pods = until(&sandbox, labels, |pods| {
+        pods.iter().any(|pod| container(pod)["state"]["waiting"]["reason"] == "CrashLoopBackOff")
+    });
+    let message = container(&pods[0])["lastState"]["terminated"]["message"].as_str().unwrap_or_default();
+    let text =
+        "downgrading gardener-controller-manager is not supported (old version was 1.121.0, my version is v1.120.0)";
+    assert!(message.contains(text) && message.contains("[rule=T1, "), "{message}");
 }
