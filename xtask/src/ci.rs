@@ -113,7 +113,8 @@ fn cargo(arguments: &[&str]) -> Command {
 
 fn step(name: &str, mut command: Command) -> Result<(), String> {
     println!("== {name}");
-    let status =
-        command.status().map_err(|error| format!("cannot run {:?} for `{name}`: {error}", command.get_program()))?;
+    let status = command.status();
+    let program = command.get_program().display();
+    let status = status.map_err(|error| format!("cannot run {program} for `{name}`: {error}"))?;
     if status.success() { Ok(()) } else { Err(format!("`{name}` failed")) }
 }

@@ -152,7 +152,9 @@ impl Joined {
             missing.retain(|name| *name != meta.name);
             self.registered(meta);
         }
-        missing.iter().for_each(|name| self.gone(name));
+        for name in missing {
+            self.gone(&name);
+        }
     }
 
     fn registered(&self, meta: &ObjectMeta) {

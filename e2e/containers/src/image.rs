@@ -42,7 +42,8 @@ impl Image {
 
     /// The Dockerfile, with labels.
     pub fn dockerfile(&self, labels: &[(&str, &str)]) -> String {
-        let labels: String = labels.iter().map(|(name, value)| format!("LABEL {name}={value:?}\n")).collect();
+        let labels = labels.iter().map(|(name, value)| format!("LABEL {name}={value:?}\n"));
+        let labels = labels.collect::<Vec<_>>().concat();
         format!(
             "FROM scratch\n{labels}COPY {ROOT}/ /\n\
              # These make the folders that volumes are mounted at.\n\

@@ -299,10 +299,10 @@ async fn follow(leases: &Api<Lease>, own: &mut Own) -> Result<Option<String>, Er
     let mut watch = leases.watch(&options, &version).await?;
     while let Some(event) = watch.next().await {
         match event? {
-            WatchEvent::Added(lease) | WatchEvent::Modified(lease) if lease.metadata.name == own.name => {
-                if !own.is(&lease.metadata.uid) {
-                    return taken();
-                }
+            WatchEvent::Added(lease) | WatchEvent::Modified(lease)
+                if lease.metadata.name == own.name && !own.is(&lease.metadata.uid) =>
+            {
+                return taken();
             }
             WatchEvent::Deleted(lease) if lease.metadata.name == own.name && own.uid.is_some() => return gone(),
             _ => {}

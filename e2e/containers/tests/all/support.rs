@@ -38,7 +38,7 @@ const PORT: u16 = 6443;
 /// Port of an instance.
 const INSTANCE_PORT: u16 = 8443;
 /// Wall time for a container to be ready, and for anything else to become true.
-const START: Duration = Duration::from_secs(180);
+const START: Duration = Duration::from_mins(3);
 const LIMIT: TimeDelta = TimeDelta::seconds(120);
 const LOOK: TimeDelta = TimeDelta::milliseconds(50);
 
