@@ -326,7 +326,7 @@ fn a_version_out_of_skew_crash_loops_while_the_old_instance_serves() {
 
     // There is no way back, not even when nobody runs who is newer.
     runtime(&["scale", "deployment/gardener-controller-manager", "--replicas=0"]);
-    until(&sandbox, labels, |pods| pods.is_empty());
+    until(&sandbox, labels, <[_]>::is_empty);
     runtime(&["set", "image", "deployment/gardener-controller-manager", "*=gardener/controller-manager:v1.120.0"]);
     runtime(&["scale", "deployment/gardener-controller-manager", "--replicas=1"]);
     let pods = until(&sandbox, labels, |pods| {

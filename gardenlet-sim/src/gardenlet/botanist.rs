@@ -185,7 +185,7 @@ impl Botanist {
             Effect::IngressDnsRecord => self.deploy_ingress_dns_record().await,
             Effect::DestroyDnsRecord(record) => self.destroy_dns_record(record).await,
             Effect::BackupEntry => self.deploy_backup_entry().await,
-            Effect::AwaitBackupEntry => self.await_backup_entry().await,
+            Effect::AwaitBackupEntry => self.await_backup_entry(),
             Effect::DeployComponents(components) => self.deploy_components(components).await,
             Effect::AwaitComponents(components) => self.await_components(components).await,
             Effect::DestroyComponents(components) => self.destroy_components(components).await,

@@ -169,7 +169,7 @@ impl Botanist {
         Ok(())
     }
 
-    pub(crate) async fn await_backup_entry(&self) -> Result<(), Failure> {
+    pub(crate) fn await_backup_entry(&self) -> Result<(), Failure> {
         let (namespace, name) = (&self.shoot.metadata.namespace, self.backup_entry_name());
         let entry = self.gardenlet.known::<BackupEntry>(GARDEN, namespace, &name);
         let is_ready = entry.is_some_and(|entry| is_reconciled(&entry));

@@ -17,9 +17,8 @@ use controller::{Api, Error, ListOptions, Patch, Readable, Reflector, Store};
 use domain::garden::gardenlet::chart_reference;
 use domain::skew::{Component, GardenerVersion};
 use host::{GARDEN_CLUSTER, RUNTIME_CLUSTER, registry};
-use process::Context;
+use process::{Context, watch};
 use serde_json::{Value, json};
-use tokio::sync::watch;
 
 use super::moves::Move;
 use super::pass;
@@ -227,7 +226,6 @@ impl Sight {
         let mut changes = self.changes.clone();
         let end = Clock::wall().now() + silence * PATIENCE;
         loop {
-            changes.mark_unchanged();
             let state = look();
             let State::Waits(_) = &state else { return state };
             let has_changed = tokio::select! {

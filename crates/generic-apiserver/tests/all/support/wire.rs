@@ -121,6 +121,7 @@ impl Wire {
             authorities: self.host.pair().certificate.clone(),
             credentials,
             watches,
+            reach: https::Reach::default(),
             user_agent: "test/v1".to_owned(),
         };
         https::transport(&options).expect("a transport")
