@@ -116,16 +116,25 @@ fn a_version_out_of_order_is_refused_and_the_others_serve_on() {
         let landscape = Landscape::start().await;
         let (older, newer) = two(&landscape).await;
         let mut written = Vec::new();
-        for (name, version, distance) in [
+        for (name, version, refusal) in [
             // Before controller-manager, scheduler and the others have followed, and its own older instance.
-            ("early", "v1.122.0", "oldest: 1.120.0, newest: 1.122.0"),
-            // After everybody else.
-            ("late", "v1.119.0", "oldest: 1.119.0, newest: 1.121.0"),
+            (
+                "early",
+                "v1.122.0",
+                "newest and oldest gardener-apiserver instances must be within one minor version (oldest: 1.120.0, \
+                 newest: 1.122.0) [rule=A1, component=gardener-apiserver",
+            ),
+            // After everybody else: newer ones have run, and none as old as this one runs.
+            (
+                "late",
+                "v1.119.0",
+                "downgrading gardener-apiserver is not supported (old version was 1.121.0, my version is v1.119.0) \
+                 [rule=T1, component=gardener-apiserver",
+            ),
         ] {
             let (code, line) = landscape.refused(name, version).await;
             assert_eq!(code, 3, "{line}");
-            let rule = "newest and oldest gardener-apiserver instances must be within one minor version";
-            assert!(line.contains(&format!("{rule} ({distance}) [rule=A1, component=gardener-apiserver")), "{line}");
+            assert!(line.contains(refusal), "{line}");
             assert_eq!(write(&landscape, name, &mut written).await, 0, "nobody notices");
         }
         assert_eq!(landscape.versions().await, ["v1.120.0", "v1.121.0"]);
