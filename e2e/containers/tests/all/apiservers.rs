@@ -56,17 +56,26 @@ fn an_instance_in_a_container_stops_and_comes_back_while_requests_go_on() {
         lists_all(&landscape, &newer, &written).await;
 
         let (stopped, _) =
-            futures::join!(older.stop_with_timeout(Some(20)), write(&landscape, "stopping", &mut written));
+            futures::join!(newer.stop_with_timeout(Some(20)), write(&landscape, "stopping", &mut written));
         stopped.expect("it stops");
-        assert_eq!(landscape.state(&older).await, (false, 0), "it was asked to");
+        assert_eq!(landscape.state(&newer).await, (false, 0), "it was asked to");
         // It takes its registration back before it goes, and is not waited for.
-        assert_eq!(landscape.versions().await, ["v1.121.0"]);
+        assert_eq!(landscape.versions().await, ["v1.120.0"]);
         assert_eq!(write(&landscape, "one", &mut written).await, 0);
 
-        older.start().await.expect("it starts again");
+        newer.start().await.expect("it starts again");
         until("both are registered", || landscape.versions(), |versions| versions.len() == 2).await;
         write(&landscape, "both-again", &mut written).await;
         lists_all(&landscape, &older, &written).await;
+        lists_all(&landscape, &newer, &written).await;
+
+        // The last one of the older version has left: the way back is closed.
+        older.stop_with_timeout(Some(20)).await.expect("it stops");
+        older.start().await.expect("its process starts");
+        let state = until("it is refused", || landscape.state(&older), |(running, _)| !running).await;
+        assert_eq!(state, (false, 3));
+        assert_eq!(landscape.versions().await, ["v1.121.0"]);
+        assert_eq!(write(&landscape, "newer", &mut written).await, 0);
         lists_all(&landscape, &newer, &written).await;
         landscape.end(vec![older, newer]).await;
     });
