@@ -229,7 +229,8 @@ impl Door {
         self.server.call(request).await
     }
 
-    /// Log and clock, for who comes without the host. A line that is cut may say nothing at all, so that is not waited for.
+    /// Asks the host for log and clock, for a request that did not come through it. A connection that is cut may never
+    /// answer, so the wait is bounded.
     async fn stamp(&self) -> Result<Stamp, TransportError> {
         let asked = std::pin::pin!(self.ask_for_stamp());
         match select(asked, self.wall.sleep(PATIENCE, TimerClass::Calendar)).await {

@@ -18,6 +18,7 @@ pub mod strategy;
 use std::sync::Arc;
 
 use api::catalogue;
+use api::cluster::GARDEN;
 use api::constants::annotation;
 use api::core::*;
 use api::core_v1;
@@ -32,9 +33,6 @@ use generic_apiserver::{Authenticated, Builder, FixedClusters, Foundation, Serve
 use kubeconfig::KubeconfigHook;
 
 pub use kubeconfig::ShootAccess;
-
-/// Logical cluster whose Gardener groups this server answers for.
-pub const CLUSTER: &str = "garden";
 
 /// Configuration of gardener-apiserver.
 #[derive(Clone, Debug)]
@@ -79,8 +77,8 @@ impl Default for Options {
 pub fn service(foundation: Foundation, options: &Options) -> Server {
     let random = foundation.random.clone();
     let builder = Builder::new(foundation)
-        .clusters(FixedClusters::new([CLUSTER], &options.kubernetes_version))
-        .folds(CLUSTER)
+        .clusters(FixedClusters::new([GARDEN], &options.kubernetes_version))
+        .folds(GARDEN)
         .authorizer(Authenticated)
         .cluster_annotation(annotation::CLUSTER);
     let builder = register(builder, options, random);

@@ -32,6 +32,7 @@ pub mod shoot_retry;
 pub mod shoot_status_label;
 mod stores;
 
+use api::cluster::GARDEN;
 use std::collections::BTreeSet;
 
 use chrono::TimeDelta;
@@ -46,9 +47,6 @@ use futures::future::BoxFuture;
 use process::{Context, Exit};
 
 use crate::stores::Stores;
-
-/// The logical cluster that all controllers act on.
-const GARDEN: &str = "garden";
 
 /// What the command line and the configuration say.
 #[derive(Clone, Debug, Default)]

@@ -24,6 +24,7 @@ mod timing;
 
 use std::sync::Arc;
 
+use api::cluster;
 use api::core::{Gardener, Seed};
 use api::kubernetes::apps::{DaemonSet, Deployment, StatefulSet};
 use controller::{Controller, Recorder};
@@ -74,7 +75,7 @@ pub fn run(context: Context, options: Options) -> BoxFuture<'static, Exit> {
         });
         let gardenlet = Arc::new(Gardenlet {
             identity: identity(&context, &options),
-            seed_cluster: format!("seed--{}", options.seed_name),
+            seed_cluster: cluster::of_seed(&options.seed_name),
             recorder: Recorder::named(&context, GARDEN, "shoot-controller"),
             context: context.clone(),
             options,

@@ -33,17 +33,13 @@ mod garden;
 mod gardenlets;
 mod leadership;
 
+use api::cluster::{GARDEN, RUNTIME};
 use api::core::Gardener;
 use domain::garden::control_plane::Settings;
 use futures::future::BoxFuture;
 use process::{Context, Exit, watch};
 
 use crate::leadership::Leadership;
-
-/// Cluster of the Garden and of the control plane's Deployments.
-const RUNTIME: &str = "runtime";
-/// Cluster of the virtual garden.
-const GARDEN: &str = "garden";
 
 /// What the command line says.
 #[derive(Clone, Debug, Default)]

@@ -13,6 +13,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use api::cluster::GARDEN;
 use api::constants::{annotation, label, namespace, operation_state, operation_type};
 use api::core::{CloudProfile, CloudProfileSpec, LastOperation, NamespacedCloudProfile, Seed, Shoot};
 use api::kubernetes::core::ConfigMap;
@@ -51,8 +52,6 @@ pub struct Options {
     pub leader_election: Option<leader_election::Options>,
 }
 
-/// Cluster of Gardener's API.
-const CLUSTER: &str = "garden";
 /// Selects the ConfigMaps with distances of regions.
 const REGION_CONFIG: &str = api::joined!(label::SCHEDULING_PURPOSE, "=region-config");
 const DEFAULT_SCHEDULER: &str = "default-scheduler";
@@ -126,7 +125,7 @@ fn placement_view(seed: &Seed) -> impl PartialEq + use<> {
 impl Scheduler {
     fn new(context: &Context, strategy: Strategy) -> (Controller, Self) {
         let mut controller = Controller::new("shoot-scheduler", context);
-        let api = Api::<Shoot>::all(context, CLUSTER);
+        let api = Api::<Shoot>::all(context, GARDEN);
         let all = ListOptions::default;
         let shoots = controller.watch(api.clone(), all(), |change: &Change<Shoot>| {
             let is_new = change.new.as_deref().is_some_and(is_pending) && change.differs(|shoot| shoot.spec.clone());
@@ -143,11 +142,11 @@ impl Scheduler {
             if before.iter().any(|seed| !after.contains(seed)) { waiting.keys(PENDING) } else { Vec::new() }
         });
         let waiting = pending.clone();
-        let seeds = controller.watch(Api::<Seed>::all(context, CLUSTER), all(), move |change| {
+        let seeds = controller.watch(Api::<Seed>::all(context, GARDEN), all(), move |change| {
             if change.differs(placement_view) { waiting.keys(PENDING) } else { Vec::new() }
         });
         let waiting = pending.clone();
-        let cloud_profiles = controller.watch(Api::<CloudProfile>::all(context, CLUSTER), all(), move |change| {
+        let cloud_profiles = controller.watch(Api::<CloudProfile>::all(context, GARDEN), all(), move |change| {
             if change.differs(|profile| profile.spec.seed_selector.clone()) {
                 waiting.keys(PENDING)
             } else {
@@ -155,13 +154,13 @@ impl Scheduler {
             }
         });
         let waiting = pending.clone();
-        let namespaced = Api::<NamespacedCloudProfile>::all(context, CLUSTER);
+        let namespaced = Api::<NamespacedCloudProfile>::all(context, GARDEN);
         let namespaced_cloud_profiles = controller.watch(namespaced, all(), move |change| {
             let selector = |profile: &NamespacedCloudProfile| profile.status.cloud_profile_spec.seed_selector.clone();
             if change.differs(selector) { waiting.keys(PENDING) } else { Vec::new() }
         });
         let region_configs = controller.watch(
-            Api::<ConfigMap>::namespaced(context, CLUSTER, namespace::GARDEN),
+            Api::<ConfigMap>::namespaced(context, GARDEN, namespace::GARDEN),
             ListOptions::labelled(REGION_CONFIG),
             move |_| pending.keys(PENDING),
         );
@@ -175,7 +174,7 @@ impl Scheduler {
             namespaced_cloud_profiles,
             region_configs,
             api,
-            recorder: Recorder::named(context, CLUSTER, "shoot-scheduler"),
+            recorder: Recorder::named(context, GARDEN, "shoot-scheduler"),
         };
         (controller, scheduler)
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Shoots: three doors (main resource, `status`, `binding`), each with its own idea of what may change.
 
+use api::cluster::GARDEN;
 use api::constants::annotation;
 use api::core::Shoot;
 use apimachinery::field::FieldError;
@@ -13,7 +14,7 @@ use domain::{defaulting, generation, reconcile, warnings};
 use generic_apiserver::registry::Generation;
 use generic_apiserver::{RequestContext, Strategy};
 
-use crate::{CLUSTER, Options};
+use crate::Options;
 
 /// Shoots.
 #[derive(Clone, Debug)]
@@ -45,7 +46,7 @@ impl Strategy<Shoot> for ShootStrategy {
     fn default(&self, object: &mut Shoot) {
         let meta = &object.metadata;
         let name = if meta.name.is_empty() { &meta.generate_name } else { &meta.name };
-        let key = format!("{CLUSTER}/{}/{name}", meta.namespace);
+        let key = format!("{GARDEN}/{}/{name}", meta.namespace);
         defaulting::shoot(object, self.random.draw("default-maintenance-time-window", &key, 0));
     }
 

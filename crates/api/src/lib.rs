@@ -10,6 +10,7 @@
 
 pub mod authentication;
 pub mod catalogue;
+pub mod cluster;
 pub mod constants;
 pub mod core;
 pub mod core_v1;

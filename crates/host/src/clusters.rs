@@ -3,12 +3,11 @@
 
 use std::sync::Arc;
 
+use api::cluster;
 use api::{catalogue, terrarium};
 use apimachinery::catalogue::ResourceInfo;
 use generic_apiserver::admission::Reads;
 use generic_apiserver::{Cluster, Clusters};
-
-use crate::{GARDEN_CLUSTER, RUNTIME_CLUSTER};
 
 /// Clusters by their objects.
 #[derive(Debug)]
@@ -24,11 +23,11 @@ impl ByObject {
 
 impl Clusters for ByObject {
     fn home(&self) -> &'static str {
-        RUNTIME_CLUSTER
+        cluster::RUNTIME
     }
 
     fn get(&self, name: &str, reads: &Reads<'_>) -> Option<Cluster> {
-        if name == RUNTIME_CLUSTER {
+        if name == cluster::RUNTIME {
             return Some(self.runtime.clone());
         }
         let cluster = reads.get::<terrarium::Cluster>("", name)?;
@@ -37,7 +36,7 @@ impl Clusters for ByObject {
 
     fn is_public(&self, name: &str) -> bool {
         // Every landscape has these.
-        name == RUNTIME_CLUSTER || name == GARDEN_CLUSTER
+        name == cluster::RUNTIME || name == cluster::GARDEN
     }
 
     fn serves(&self, cluster: &str, resource: &ResourceInfo) -> bool {

@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use api::cluster;
 use api::terrarium::Cluster;
 use futures::future::BoxFuture;
 use generic_apiserver::Server;
@@ -27,7 +28,6 @@ use generic_apiserver::authentication::{
 use process::User;
 use process::pki::{Badge, PkiError};
 
-use crate::RUNTIME_CLUSTER;
 use crate::tokens::Tokens;
 
 /// Knows users by certificates of one authority, and which of them are components by the [`Badge`] in those. A component
@@ -111,7 +111,7 @@ impl ClusterAuthenticator {
         if cluster.is_empty() || cluster == "*" {
             return None;
         }
-        let object = self.server.object::<Cluster>(RUNTIME_CLUSTER, "", cluster).await;
+        let object = self.server.object::<Cluster>(cluster::RUNTIME, "", cluster).await;
         self.authority_of(cluster, object.as_deref())
     }
 
@@ -120,7 +120,7 @@ impl ClusterAuthenticator {
         let bundle = match object {
             Some(object) if !object.spec.client_ca.is_empty() => Some(object.spec.client_ca.clone()),
             Some(_) => (self.own)(cluster),
-            None if cluster == RUNTIME_CLUSTER => (self.own)(cluster),
+            None if cluster == cluster::RUNTIME => (self.own)(cluster),
             None => None,
         };
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
@@ -172,10 +172,10 @@ impl Authenticator for ClusterAuthenticator {
             let is_user = |authority: Option<ClientAuthority>| {
                 authority.is_some_and(|authority| authority.judge(certificates, now).is_ok())
             };
-            if is_user(self.authority_of(RUNTIME_CLUSTER, None)) {
-                return Some(RUNTIME_CLUSTER.to_owned());
+            if is_user(self.authority_of(cluster::RUNTIME, None)) {
+                return Some(cluster::RUNTIME.to_owned());
             }
-            let clusters = self.server.objects::<Cluster>(RUNTIME_CLUSTER).await;
+            let clusters = self.server.objects::<Cluster>(cluster::RUNTIME).await;
             let is_home = |cluster: &&Arc<Cluster>| is_user(self.authority_of(&cluster.metadata.name, Some(cluster)));
             clusters.iter().find(is_home).map(|cluster| cluster.metadata.name.clone())
         })

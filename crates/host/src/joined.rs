@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use api::cluster;
 use api::constants::{annotation, namespace};
 use api::kubernetes::coordination::Lease;
 use apimachinery::Status;
@@ -34,7 +35,6 @@ use process::{Context, Request, Response, Transport, User};
 use crate::aggregation::Instances;
 use crate::kubelet::Launcher;
 use crate::registry::{self, Registered};
-use crate::{GARDEN_CLUSTER, RUNTIME_CLUSTER};
 
 /// Bytes of a request.
 const MOST: usize = 16 << 10;
@@ -105,9 +105,9 @@ impl Joined {
         let Joining { component, instance, version, host } = &joining;
         check(instance, host).map_err(Status::bad_request)?;
         let assignment = self.0.launch.assign(&joining).map_err(Status::bad_request)?;
-        let me = Registered { cluster: RUNTIME_CLUSTER, pod: instance, component, version, address: "" };
+        let me = Registered { cluster: cluster::RUNTIME, pod: instance, component, version, address: "" };
         let lease = me.name();
-        let name = child::participant(RUNTIME_CLUSTER, instance);
+        let name = child::participant(cluster::RUNTIME, instance);
         tracing::info!(component, version, instance, host, "a process that was started elsewhere joins the landscape");
         if let Some(before) = self.known().insert(lease.clone(), Process { name, serves: None }) {
             self.0.instances.remove(&before.name);
@@ -120,7 +120,7 @@ impl Joined {
 
     /// Follows the Leases: who is registered is asked, who is not is left alone.
     pub(crate) async fn follow(self, context: Context) {
-        let leases = Api::<Lease>::namespaced(&context, GARDEN_CLUSTER, namespace::INSTANCES);
+        let leases = Api::<Lease>::namespaced(&context, cluster::GARDEN, namespace::INSTANCES);
         loop {
             if let Err(error) = self.follow_once(&leases).await {
                 tracing::debug!(%error, "the Leases of processes are read again");

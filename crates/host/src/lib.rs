@@ -47,6 +47,7 @@ use crate::kubelet::Logs;
 use crate::timekeeper::Timekeeper;
 use crate::tokens::Tokens;
 use api::catalogue;
+use api::cluster;
 use api::constants::annotation;
 use api::terrarium::Clock;
 use apimachinery::catalogue::ResourceInfo;
@@ -64,11 +65,6 @@ use process::https::is_watch;
 use process::participant::{CLOCK_PATH, PARTICIPANT_HEADER, Vouched, WATCH_HEADER};
 use process::transport::{ResponseFuture, full};
 use process::{Request, Response, Tasks, Transport, TransportError, User};
-
-/// Cluster that says which clusters exist; always exists itself.
-pub const RUNTIME_CLUSTER: &str = "runtime";
-/// Cluster whose Gardener groups are aggregated.
-pub const GARDEN_CLUSTER: &str = "garden";
 
 /// Namespaces that every cluster begins with.
 const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
@@ -230,7 +226,7 @@ impl Host {
 
     /// Makes the clock go as its object says, if there is one.
     async fn obey(&self, clock: &ClockService) {
-        if let Some(object) = self.inner.server.object::<Clock>(RUNTIME_CLUSTER, "", clock_object::NAME).await {
+        if let Some(object) = self.inner.server.object::<Clock>(cluster::RUNTIME, "", clock_object::NAME).await {
             clock_object::obey(clock, &object.spec);
         }
     }
@@ -309,7 +305,7 @@ impl Host {
 
     async fn answer(&self, mut request: Request) -> Result<Response, TransportError> {
         if !self.inner.has_runtime.swap(true, Ordering::Relaxed) {
-            self.furnish(RUNTIME_CLUSTER).await?;
+            self.furnish(cluster::RUNTIME).await?;
         }
         let is_participant = request.headers().contains_key(PARTICIPANT_HEADER);
         if !is_participant {

@@ -15,6 +15,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 
+use api::cluster;
 use api::kubernetes::core::Pod;
 use chrono::TimeDelta;
 use clock::{Clock, Instant, Random, TimerClass};
@@ -209,7 +210,7 @@ impl Live {
             let is_process = launch.clone();
             let workload = workload::Options {
                 is_process: Arc::new(move |image| is_process.names(image)),
-                node_of: Arc::new(|cluster| (!cluster.starts_with("shoot--")).then(|| "terrarium".to_owned())),
+                node_of: Arc::new(|cluster| (!cluster::is_technical_id(cluster)).then(|| "terrarium".to_owned())),
                 ..workload::Options::default()
             };
             live.spawn("kube-controller-manager", move |context, _| {

@@ -17,6 +17,7 @@
 
 use std::sync::Arc;
 
+use api::cluster;
 use api::constants::{annotation, label, namespace};
 use api::kubernetes::coordination::{Lease, LeaseSpec};
 use api::kubernetes::core::Namespace;
@@ -33,8 +34,6 @@ use http::Method;
 use process::transport::full;
 use process::{Transport, TransportError};
 use serde_json::json;
-
-use crate::GARDEN_CLUSTER;
 
 /// Seconds that a Lease says it is held for.
 const DURATION: i32 = 15;
@@ -57,7 +56,7 @@ pub struct Registered<'a> {
 impl<'a> Registered<'a> {
     /// The seed that it belongs to.
     fn seed(&self) -> Option<&'a str> {
-        self.cluster.strip_prefix("seed--")
+        cluster::seed(self.cluster)
     }
 
     /// What the rules about versions know it as; `None`: they know nothing of it.
@@ -162,7 +161,8 @@ pub fn remove<'a>(transport: &'a Transport, name: Option<&'a str>) -> BoxFuture<
     Box::pin(async move {
         let name = name.map(|name| format!("/{name}")).unwrap_or_default();
         let path = format!(
-            "/clusters/{GARDEN_CLUSTER}/apis/coordination.k8s.io/v1/namespaces/{}/leases{name}",
+            "/clusters/{}/apis/coordination.k8s.io/v1/namespaces/{}/leases{name}",
+            cluster::GARDEN,
             namespace::INSTANCES
         );
         let request = http::Request::builder().method(Method::DELETE).uri(path).body(full(""));
@@ -185,7 +185,7 @@ impl Plugin for Gate {
     fn validate(&self, attributes: &mut Attributes<'_>, reads: &mut Reads<'_>) -> Result<(), Status> {
         let is_registration = attributes.is_main::<Lease>()
             && attributes.namespace == namespace::INSTANCES
-            && *attributes.request.cluster == *GARDEN_CLUSTER
+            && *attributes.request.cluster == *cluster::GARDEN
             && attributes.operation != Operation::Delete;
         if !is_registration {
             return Ok(());

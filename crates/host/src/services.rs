@@ -7,12 +7,11 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use api::cluster;
 use api::kubernetes::core::Pod;
 use controller::ObjectKey;
 use generic_apiserver::webhooks::Names;
 use process::child::Ready;
-
-use crate::RUNTIME_CLUSTER;
 
 /// Addresses of the processes that serve. Cheap to clone.
 #[derive(Clone, Debug, Default)]
@@ -48,7 +47,7 @@ impl Services {
         }
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_it = |(key, endpoint): &(&ObjectKey, &Endpoint)| {
-            (&*key.cluster == cluster || &*key.cluster == RUNTIME_CLUSTER)
+            (&*key.cluster == cluster || &*key.cluster == cluster::RUNTIME)
                 && &*key.namespace == namespace
                 && endpoint.role == name
         };

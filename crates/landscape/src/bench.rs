@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use api::cluster;
 use api::constants::{operation_state, operation_type};
 use api::core::Shoot;
 use api::joined;
@@ -108,7 +109,7 @@ pub fn run(shoots: usize, days: u32, seed: u64, probe: &Probe<'_>) -> Result<Run
     prepared.ok_or_else(|| landscape.stuck())?.map_err(refused)?;
 
     let (resident, began, before) = ((probe.resident)(), (probe.wall)(), landscape.counts().entries);
-    let api = Api::<Shoot>::namespaced(&admin, "garden", preset::NAMESPACE);
+    let api = Api::<Shoot>::namespaced(&admin, cluster::GARDEN, preset::NAMESPACE);
     let created = landscape.run_until_done(limit, async {
         for number in 0..shoots {
             api.create(&preset::shoot(&format!("s{number}"))).await?;
@@ -158,12 +159,12 @@ pub fn status_patches(reflectors: usize, patches: u32, probe: &Probe<'_>) -> Res
     let limit = start() + TimeDelta::hours(1);
     let prepared = landscape.run_until_done(limit, preset::create(&admin))?;
     prepared.ok_or_else(|| landscape.stuck())?.map_err(refused)?;
-    let api = Api::<Shoot>::namespaced(&admin, "garden", preset::NAMESPACE);
+    let api = Api::<Shoot>::namespaced(&admin, cluster::GARDEN, preset::NAMESPACE);
     landscape.run(api.create(&preset::shoot("s")))?.map_err(refused)?;
     let stores: Vec<_> = (0..reflectors)
         .map(|number| {
             let client = landscape.client(&format!("reflector-{number}"));
-            Reflector::new(Api::<Shoot>::all(&client, "garden"), ListOptions::default()).start()
+            Reflector::new(Api::<Shoot>::all(&client, cluster::GARDEN), ListOptions::default()).start()
         })
         .collect();
     landscape.settle()?;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What an operator gives a landscape before anybody uses it.
 
+use api::cluster;
 use api::constants::{annotation, label, role};
 use api::core::ControllerRegistration;
 use api::core_v1::ControllerDeployment;
@@ -9,7 +10,6 @@ use api::terrarium::{Cluster, ClusterSpec};
 use apimachinery::Resource;
 use apimachinery::meta::ObjectMeta;
 use controller::Api;
-use host::{GARDEN_CLUSTER, RUNTIME_CLUSTER};
 use process::Context;
 
 use crate::extensions::EXTENSIONS;
@@ -25,21 +25,21 @@ pub async fn prepare(admin: &Context, options: &Options) -> Result<(), Failure> 
 
 /// Creates the clusters, the namespace `garden` and the domain secrets: what needs no gardener-apiserver.
 pub async fn prepare_clusters(admin: &Context, options: &Options) -> Result<(), Failure> {
-    let seeds = options.seeds.iter().map(|seed| format!("seed--{}", seed.metadata.name));
-    for name in std::iter::once(GARDEN_CLUSTER.to_owned()).chain(seeds) {
+    let seeds = options.seeds.iter().map(|seed| cluster::of_seed(&seed.metadata.name));
+    for name in std::iter::once(cluster::GARDEN.to_owned()).chain(seeds) {
         let spec = ClusterSpec { kubernetes_version: options.kubernetes_version.clone(), ..ClusterSpec::default() };
-        create(&Api::all(admin, RUNTIME_CLUSTER), Cluster { metadata: named(&name), spec }).await?;
+        create(&Api::all(admin, cluster::RUNTIME), Cluster { metadata: named(&name), spec }).await?;
     }
-    create(&Api::all(admin, GARDEN_CLUSTER), Namespace { metadata: named("garden"), ..Default::default() }).await?;
-    let secrets = Api::namespaced(admin, GARDEN_CLUSTER, "garden");
+    create(&Api::all(admin, cluster::GARDEN), Namespace { metadata: named("garden"), ..Default::default() }).await?;
+    let secrets = Api::namespaced(admin, cluster::GARDEN, "garden");
     create(&secrets, domain_secret(role::DEFAULT_DOMAIN, DEFAULT_DOMAIN)).await?;
     create(&secrets, domain_secret(role::INTERNAL_DOMAIN, "internal.sandbox.example.org")).await
 }
 
 /// Creates the registrations of extensions.
 pub async fn prepare_extensions(admin: &Context, options: &Options) -> Result<(), Failure> {
-    let deployments = Api::<ControllerDeployment>::all(admin, GARDEN_CLUSTER);
-    let registrations = Api::<ControllerRegistration>::all(admin, GARDEN_CLUSTER);
+    let deployments = Api::<ControllerDeployment>::all(admin, cluster::GARDEN);
+    let registrations = Api::<ControllerRegistration>::all(admin, cluster::GARDEN);
     for extension in EXTENSIONS {
         create(&deployments, extension.deployment(&options.gardener_version)).await?;
         create(&registrations, extension.registration()).await?;

@@ -7,6 +7,7 @@ use std::future::Future;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use api::cluster;
 use api::constants::condition;
 use api::core::Seed;
 use chrono::{DateTime, TimeDelta, Utc};
@@ -14,7 +15,7 @@ use clock::{Clock, Instant, Random};
 use controller::Api;
 use eventlog::{EventLog, MemoryLog, Replay, Revision};
 use generic_apiserver::Foundation;
-use host::{GARDEN_CLUSTER, Host};
+use host::Host;
 use process::{Context, Exit, Identity, Output, Shared, Tasks, Transport, User};
 
 use crate::component::{Component, Running};
@@ -95,7 +96,7 @@ impl Landscape {
     }
 
     fn wait_for_seeds(&self) -> Result<(), Failure> {
-        let seeds = Api::<Seed>::all(&self.client("admin"), GARDEN_CLUSTER);
+        let seeds = Api::<Seed>::all(&self.client("admin"), cluster::GARDEN);
         for seed in &self.options.seeds {
             let name = &seed.metadata.name;
             let ready = wait::for_object(&seeds, name, |seed| {

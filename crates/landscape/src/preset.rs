@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Objects of a small landscape for tests and benchmarks: one CloudProfile, one Project, any number of Shoots.
 
+use api::cluster;
 use api::core::{CloudProfile, Project, SecretBinding, Shoot};
 use api::kubernetes::core::Secret;
 use apimachinery::Resource;
@@ -114,12 +115,12 @@ pub async fn create(admin: &Context) -> Result<(), Error> {
 
 /// As [`create`], with Kubernetes 1.26.4 expiring at another time ([`expiration`]).
 pub async fn create_until(admin: &Context, expiration: DateTime<Utc>) -> Result<(), Error> {
-    Api::all(admin, "garden").create(&cloud_profile_until(expiration)).await?;
-    Api::all(admin, "garden").create(&project()).await?;
-    let projects = Api::<Project>::all(admin, "garden");
+    Api::all(admin, cluster::GARDEN).create(&cloud_profile_until(expiration)).await?;
+    Api::all(admin, cluster::GARDEN).create(&project()).await?;
+    let projects = Api::<Project>::all(admin, cluster::GARDEN);
     crate::wait::for_object(&projects, "demo", |project| project.status.phase == "Ready").await?;
-    Api::namespaced(admin, "garden", NAMESPACE).create(&secret()).await?;
-    Api::namespaced(admin, "garden", NAMESPACE).create(&secret_binding()).await?;
+    Api::namespaced(admin, cluster::GARDEN, NAMESPACE).create(&secret()).await?;
+    Api::namespaced(admin, cluster::GARDEN, NAMESPACE).create(&secret_binding()).await?;
     Ok(())
 }
 

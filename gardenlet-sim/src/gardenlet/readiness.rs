@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use api::cluster;
 use api::constants::{annotation, label};
 use api::kubernetes::apps::{DaemonSet, Deployment, StatefulSet};
 use api::kubernetes::core::Node;
@@ -111,7 +112,7 @@ type Due = Mutex<BTreeMap<ObjectKey, (i64, DateTime<Utc>)>>;
 
 /// Whether a key is of this seed's cluster or of a shoot.
 fn is_ours(key: &ObjectKey, seed_cluster: &str) -> bool {
-    &*key.cluster == seed_cluster || key.cluster.starts_with("shoot--")
+    &*key.cluster == seed_cluster || cluster::is_technical_id(&key.cluster)
 }
 
 /// Whether an object stands for a component.

@@ -4,6 +4,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use api::cluster;
+pub(crate) use api::cluster::{GARDEN, RUNTIME};
 use api::constants::{label, role};
 use api::core::{
     BackupEntry, CloudProfile, ControllerInstallation, ControllerRegistration, Gardener, InternalSecret,
@@ -29,11 +31,6 @@ use process::{Context, watch};
 use super::Options;
 use super::botanist::credentials::Credentials;
 use crate::ledger::Ledger;
-
-/// Name of the virtual garden's cluster.
-pub(crate) const GARDEN: &str = "garden";
-/// Name of the cluster in which clusters are objects.
-pub(crate) const RUNTIME: &str = "runtime";
 
 /// One gardenlet.
 #[derive(Debug)]
@@ -206,11 +203,11 @@ pub(crate) struct Stores {
 /// The Shoot that an object of a seed or of a shoot belongs to, as its technical ID.
 fn technical_id<K>(change: &Change<K>) -> Option<Arc<str>> {
     let key = &change.key;
-    if key.cluster.starts_with("shoot--") {
+    if cluster::is_technical_id(&key.cluster) {
         Some(key.cluster.clone())
-    } else if key.namespace.starts_with("shoot--") {
+    } else if cluster::is_technical_id(&key.namespace) {
         Some(key.namespace.clone())
-    } else if key.namespace.is_empty() && key.name.starts_with("shoot--") {
+    } else if key.namespace.is_empty() && cluster::is_technical_id(&key.name) {
         Some(key.name.clone())
     } else {
         None
@@ -225,7 +222,7 @@ pub(crate) fn care_key(technical_id: &Arc<str>) -> ObjectKey {
 impl Stores {
     /// Local copies kept by `care`, which judges a Shoot whenever something of it changes.
     pub(crate) fn new(context: &Context, options: &Options, care: &mut Controller, signals: &Signals) -> Self {
-        let seed_cluster = format!("seed--{}", options.seed_name);
+        let seed_cluster = cluster::of_seed(&options.seed_name);
         /// A store of what belongs to Shoots: a change wakes its flow and its care.
         fn owned<K: Resource>(care: &mut Controller, signals: &Signals, api: Api<K>, is_health: bool) -> Store<K> {
             let signals = signals.clone();

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use api::cluster;
 use api::constants::{label, role};
 use api::core::Shoot;
 use api::extensions::Cluster;
@@ -57,7 +58,7 @@ impl fmt::Debug for Provider {
 
 impl Provider {
     pub(super) fn new(context: &Context, options: Options) -> Arc<Self> {
-        let seed = format!("seed--{}", options.seed_name);
+        let seed = cluster::of_seed(&options.seed_name);
         let mut reflectors: Vec<Box<dyn FnOnce() + Send>> = Vec::new();
         let everything = ListOptions::default();
         let clusters: Store<Cluster> = reflect(context, &seed, everything.clone(), &mut reflectors);

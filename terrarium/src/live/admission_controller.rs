@@ -7,6 +7,7 @@
 use std::process::ExitCode;
 
 use admission_controller::{Options, Webhooks};
+use api::cluster;
 use api::constants::{label, role};
 use chrono::{DateTime, Utc};
 use clock::{Clock, Random, SimulatedClock, TimeSource};
@@ -100,7 +101,7 @@ fn serve(assignment: &Assignment, end: oneshot::Receiver<()>) -> Result<Exit, St
 
 /// Landscape time, as the clock's object says it.
 async fn landscape_time(context: &Context) -> Result<DateTime<Utc>, String> {
-    let clocks = Api::<api::terrarium::Clock>::all(context, "runtime");
+    let clocks = Api::<api::terrarium::Clock>::all(context, cluster::RUNTIME);
     let clock = clocks.get(clock_object::NAME).await.map_err(|error| format!("cannot read the clock: {error}"))?;
     clock.status.now.map(|now| now.0).ok_or_else(|| "the clock does not say what time it is".to_owned())
 }

@@ -10,6 +10,7 @@
 //! random: whoever knows a landscape's seed must not be its administrator. Authorities of shoots are objects of the
 //! landscape, and follow its seed.
 
+use api::cluster::ClusterName;
 use std::fmt;
 use std::sync::Arc;
 
@@ -130,7 +131,7 @@ impl ClusterAuthorities {
 
     /// The authority of a cluster, by its name in paths; made when there is none yet. `None`: its users are not ours.
     fn authority(&self, cluster: &str) -> Result<Option<Authority>, Failure> {
-        if !matches!(cluster, "garden" | "runtime") && !cluster.starts_with("seed--") {
+        if matches!(ClusterName::parse(cluster), None | Some(ClusterName::Shoot(_))) {
             return Ok(None);
         }
         let failed = |error: process::pki::PkiError| Failure::Failed(error.to_string());

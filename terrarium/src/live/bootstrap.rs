@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a landscape has from its beginning: what an operator gives it, and the Deployments of its components.
 
+use api::cluster;
 use api::constants::{api_version, namespace};
 use api::core::Seed;
 use api::kubernetes::apps::Deployment;
@@ -13,7 +14,6 @@ use controller::{Api, Error, ListOptions};
 use domain::garden::control_plane::CONFIGURATION_KEY;
 use domain::profile::Profile;
 use host::live::Live;
-use host::{GARDEN_CLUSTER, RUNTIME_CLUSTER};
 use landscape::Options;
 use process::Context;
 use process::transport::full;
@@ -49,31 +49,31 @@ pub(crate) async fn run(live: &Live, facts: &Facts, authorities: &str) -> Result
     let (context, options) = (live.context("terrarium"), options(facts));
     let failed = |failure: landscape::Failure| Failure::Failed(failure.to_string());
     landscape::prepare_clusters(&context, &options).await.map_err(failed)?;
-    namespace(&context, GARDEN_CLUSTER, namespace::INSTANCES).await?;
-    namespace(&context, RUNTIME_CLUSTER, NAMESPACE).await?;
+    namespace(&context, cluster::GARDEN, namespace::INSTANCES).await?;
+    namespace(&context, cluster::RUNTIME, NAMESPACE).await?;
     let has_operator = facts.operator == Some(true);
     if has_operator {
         operated(&context, facts, &options).await?;
     } else {
-        component(&context, RUNTIME_CLUSTER, Program::Apiserver, facts, &options, None).await?;
+        component(&context, cluster::RUNTIME, Program::Apiserver, facts, &options, None).await?;
     }
     live.register().await.map_err(|error| Failure::Failed(format!("cannot create the APIServices: {error}")))?;
     live.aggregated().await;
     landscape::prepare_extensions(&context, &options).await.map_err(failed)?;
     if !has_operator {
         for program in [Program::AdmissionController, Program::ControllerManager, Program::Scheduler] {
-            component(&context, RUNTIME_CLUSTER, program, facts, &options, None).await?;
+            component(&context, cluster::RUNTIME, program, facts, &options, None).await?;
         }
     }
     create_tree(&context, admission_controller::CONFIGURATIONS, &admission_controller::configuration(authorities))
         .await?;
     // Not before somebody answers for Gardener's groups: a process that waits for that is one that starts, and holds time.
     for seed in &options.seeds {
-        let cluster = format!("seed--{}", seed.metadata.name);
+        let cluster = cluster::of_seed(&seed.metadata.name);
         namespace(&context, &cluster, NAMESPACE).await?;
         if has_operator {
             let made = made_gardenlet(&context, &cluster, facts, seed).await?;
-            create(&Api::namespaced(&context, GARDEN_CLUSTER, NAMESPACE), made).await?;
+            create(&Api::namespaced(&context, cluster::GARDEN, NAMESPACE), made).await?;
             gardenlet(&context, &cluster, facts, seed).await?;
         } else {
             component(&context, &cluster, Program::Gardenlet, facts, &options, Some(seed)).await?;
@@ -86,13 +86,13 @@ pub(crate) async fn run(live: &Live, facts: &Facts, authorities: &str) -> Result
 /// Creates a Garden and the operator that makes its control plane. What a landscape was set to that has been without them
 /// is kept.
 async fn operated(context: &Context, facts: &Facts, options: &Options) -> Result<(), Failure> {
-    let gardens = Api::<Garden>::all(context, RUNTIME_CLUSTER);
+    let gardens = Api::<Garden>::all(context, cluster::RUNTIME);
     let (known, _) = gardens.list(&ListOptions::default()).await.map_err(|error| unread("Gardens", &error))?;
     let version = match known.first() {
         Some(garden) => garden.status.gardener.as_ref().map(|gardener| gardener.version.clone()),
         None => {
-            let deployments = Api::<Deployment>::namespaced(context, RUNTIME_CLUSTER, NAMESPACE);
-            let maps = Api::<ConfigMap>::namespaced(context, RUNTIME_CLUSTER, NAMESPACE);
+            let deployments = Api::<Deployment>::namespaced(context, cluster::RUNTIME, NAMESPACE);
+            let maps = Api::<ConfigMap>::namespaced(context, cluster::RUNTIME, NAMESPACE);
             let all = ListOptions::default();
             let (deployments, _) = deployments.list(&all).await.map_err(|error| unread("Deployments", &error))?;
             let (found, _) = maps.list(&all).await.map_err(|error| unread("ConfigMaps", &error))?;
@@ -106,7 +106,7 @@ async fn operated(context: &Context, facts: &Facts, options: &Options) -> Result
         }
     };
     let version = version.unwrap_or_else(|| facts.gardener_version.clone());
-    create(&Api::namespaced(context, RUNTIME_CLUSTER, NAMESPACE), operator::operator(facts, &version)).await
+    create(&Api::namespaced(context, cluster::RUNTIME, NAMESPACE), operator::operator(facts, &version)).await
 }
 
 /// The Gardenlet of a seed that has none: with the version and the configuration of the Deployment that is there.

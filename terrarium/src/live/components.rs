@@ -3,6 +3,7 @@
 
 use std::process::ExitCode;
 
+use api::cluster;
 use api::constants::{api_version, user};
 use api::kubernetes::apps::Deployment;
 use api::kubernetes::tables;
@@ -170,7 +171,7 @@ impl Program {
 
 /// Name of the seed of a cluster `seed--NAME`.
 pub(crate) fn seed_of(cluster: &str) -> &str {
-    cluster.strip_prefix("seed--").unwrap_or(cluster)
+    cluster::seed(cluster).unwrap_or(cluster)
 }
 
 /// Runs a component as this process: `terrarium component NAME`.

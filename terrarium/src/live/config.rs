@@ -13,6 +13,7 @@ mod owned;
 use std::path::PathBuf;
 use std::process::Command;
 
+use api::cluster;
 use api::constants::annotation;
 use api::kubernetes::apps::Deployment;
 use api::kubernetes::core::{ConfigMap, Pod};
@@ -26,7 +27,7 @@ use process::Context;
 use serde_json::{Map, Value, json};
 
 use self::owned::Owner;
-use super::ask::clusters::ClusterName;
+use super::ask::clusters::NamedCluster;
 use super::client::Client;
 use super::components::{NAMESPACE, Program};
 use super::directory::write_private;
@@ -85,7 +86,7 @@ struct Component {
     name: String,
     /// Cluster of a gardenlet: seed/NAME [default: the only seed]
     #[arg(long, value_name = "CLUSTER")]
-    cluster: Option<ClusterName>,
+    cluster: Option<NamedCluster>,
 }
 
 /// Runs the command.
@@ -167,12 +168,12 @@ impl Target {
             Failure::input(format!("there is no component `{}`", component.name), hint)
         })?;
         let cluster = match (&component.cluster, program.is_of_seed()) {
-            (None | Some(ClusterName::Runtime), false) => "runtime".to_owned(),
-            (Some(cluster @ ClusterName::Seed(_)), true) => {
+            (None | Some(NamedCluster::Runtime), false) => cluster::RUNTIME.to_owned(),
+            (Some(cluster @ NamedCluster::Seed(_)), true) => {
                 cluster.must_exist(&client.transport()).await?;
                 cluster.logical()
             }
-            (None, true) if client.facts.seeds == 1 => "seed--local".to_owned(),
+            (None, true) if client.facts.seeds == 1 => cluster::of_seed("local"),
             (None, true) => {
                 let hint = "say which with --cluster seed/NAME";
                 return Err(Failure::input(format!("{} seeds have a {}", client.facts.seeds, program.name()), hint));

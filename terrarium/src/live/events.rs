@@ -14,7 +14,7 @@ use futures::stream::{SelectAll, unfold};
 use process::Transport;
 use serde_json::{Value, json};
 
-use super::ask::clusters::{self, ClusterName};
+use super::ask::clusters::{self, NamedCluster};
 use super::ask::instant::When;
 use super::ask::lines::Lines;
 use super::ask::query::{Format, print_tree};
@@ -126,7 +126,7 @@ impl Arguments {
             selector: Some(format!("involvedObject.kind=Shoot,involvedObject.name={}", about.name)),
         }];
         let (known, id) = (clusters::all(&client.transport()).await?, shoot.status.technical_id);
-        if let Some(seed) = shoot.spec.seed_name.filter(|_| !id.is_empty()).map(ClusterName::Seed)
+        if let Some(seed) = shoot.spec.seed_name.filter(|_| !id.is_empty()).map(NamedCluster::Seed)
             && known.contains(&seed)
         {
             let is_not = |kind: &&str| format!("involvedObject.kind!={kind}");

@@ -6,6 +6,7 @@
 
 use apimachinery::meta::TextMap;
 
+use api::cluster;
 use api::terrarium::{Fault, FaultShoot, FaultSpec};
 use apimachinery::meta::{DeleteOptions, ObjectMeta, Time};
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
@@ -110,7 +111,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
 }
 
 fn faults(client: &Client) -> Api<Fault> {
-    Api::all(&client.context(), "runtime")
+    Api::all(&client.context(), cluster::RUNTIME)
 }
 
 fn failed(error: &Error) -> Failure {

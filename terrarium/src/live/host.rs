@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use api::cluster;
 use api::kubernetes::core::Pod;
 use apiserver::instance;
 use chrono::{DateTime, TimeDelta, Utc};
@@ -17,7 +18,6 @@ use clock::{Clock, Random, TimerClass};
 use domain::skew::GardenerVersion;
 use eventlog::sled::{Durability, OpenError, Recovery, SledLog, Trouble};
 use eventlog::{EventLog, MemoryLog};
-use host::RUNTIME_CLUSTER;
 use host::identity::OwnAuthorities;
 use host::kubelet::{Before, Launch, Program};
 use host::live::{Live, Options};
@@ -145,7 +145,7 @@ fn live(directory: &Directory, parent: Option<&Path>, owner: Option<u32>, start_
 }
 
 /// A signal that asks this process to end; its name.
-pub(super) async fn end_signal() -> &'static str {
+pub(crate) async fn end_signal() -> &'static str {
     use tokio::signal::unix::{SignalKind, signal};
     let (terminate, interrupt) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
     let (Ok(mut terminate), Ok(mut interrupt)) = (terminate, interrupt) else { return std::future::pending().await };
@@ -546,13 +546,13 @@ impl Launch for Launching {
         }
         let own = program.serves().unwrap_or_default();
         let names: Vec<&str> = own.into_iter().chain([host.as_str()]).collect();
-        let mut assignment = self.launcher.assignment(program, RUNTIME_CLUSTER, version, Some(&names))?;
+        let mut assignment = self.launcher.assignment(program, cluster::RUNTIME, version, Some(&names))?;
         if let Some(serving) = &mut assignment.serving {
             serving.host.clone_from(host);
         }
         Ok(Assignment {
             instance: instance.clone(),
-            cluster: RUNTIME_CLUSTER.to_owned(),
+            cluster: cluster::RUNTIME.to_owned(),
             args: self.launcher.apiserver_flags.clone(),
             ..assignment
         })

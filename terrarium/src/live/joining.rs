@@ -14,6 +14,7 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
+use api::cluster;
 use api::constants::namespace;
 use api::kubernetes::coordination::Lease;
 use base64::Engine as _;
@@ -22,7 +23,6 @@ use chrono::TimeDelta;
 use clap::Args;
 use clock::{Clock, TimerClass};
 use controller::{Api, Error, ListOptions, WatchEvent};
-use host::GARDEN_CLUSTER;
 use http_body_util::BodyExt;
 use process::child::{self, Assignment, JOIN_PATH, Joining};
 use process::https::{self, Credentials, Reach};
@@ -255,7 +255,7 @@ impl Watched {
             Ok(context) => context,
             Err(last_line) => return Exit { code: 1, last_line },
         };
-        let leases = Api::<Lease>::namespaced(&context, GARDEN_CLUSTER, namespace::INSTANCES);
+        let leases = Api::<Lease>::namespaced(&context, cluster::GARDEN, namespace::INSTANCES);
         let mut own = Own { name: registered(assignment, "").name(), uid: None };
         loop {
             match follow(&leases, &mut own).await {

@@ -10,7 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 use process::pki::Pair;
 use serde_json::{Map, Value, json};
 
-use super::ask::clusters::ClusterName;
+use super::ask::clusters::NamedCluster;
 use super::authority::ClusterAuthorities;
 use super::client::Client;
 use super::directory::write_private;
@@ -43,7 +43,7 @@ impl<'a> User<'a> {
     }
 
     /// Its certificate for a cluster, and the authority of that.
-    fn credentials(&self, cluster: &ClusterName) -> Result<(Pair, String), Failure> {
+    fn credentials(&self, cluster: &NamedCluster) -> Result<(Pair, String), Failure> {
         match self {
             Self::Landscape(pair) => Ok(((*pair).clone(), String::new())),
             Self::OfCluster { authorities, name, groups } => authorities.client(&cluster.logical(), name, groups),
@@ -61,17 +61,17 @@ impl<'a> User<'a> {
 
 /// The kubeconfig of a landscape, with a context for each of its clusters; the first is the current one.
 pub(crate) fn of(client: &Client, seeds: &[String], user: &User<'_>) -> Result<Value, Failure> {
-    let clusters = [ClusterName::Garden, ClusterName::Runtime].into_iter();
-    let clusters = clusters.chain(seeds.iter().map(|seed| ClusterName::Seed(seed.clone())));
+    let clusters = [NamedCluster::Garden, NamedCluster::Runtime].into_iter();
+    let clusters = clusters.chain(seeds.iter().map(|seed| NamedCluster::Seed(seed.clone())));
     let names = names(&client.facts.name, seeds);
     config(client, names.into_iter().zip(clusters), user)
 }
 
 /// The kubeconfig of one cluster.
-pub(crate) fn of_cluster(client: &Client, cluster: &ClusterName, user: &User<'_>) -> Result<Value, Failure> {
+pub(crate) fn of_cluster(client: &Client, cluster: &NamedCluster, user: &User<'_>) -> Result<Value, Failure> {
     let own = format!("terrarium-{}", client.facts.name);
     let name = match cluster {
-        ClusterName::Garden => own,
+        NamedCluster::Garden => own,
         other => format!("{own}-{}", other.to_string().replace('/', "-")),
     };
     config(client, [(name, cluster.clone())], user)
@@ -79,7 +79,7 @@ pub(crate) fn of_cluster(client: &Client, cluster: &ClusterName, user: &User<'_>
 
 fn config(
     client: &Client,
-    clusters: impl IntoIterator<Item = (String, ClusterName)>,
+    clusters: impl IntoIterator<Item = (String, NamedCluster)>,
     user: &User<'_>,
 ) -> Result<Value, Failure> {
     let encode = |text: &str| STANDARD.encode(text);

@@ -7,7 +7,7 @@ use clap::Args;
 use process::pki::MAX_GROUPS;
 use serde_json::Value;
 
-use super::ask::clusters::ClusterName;
+use super::ask::clusters::NamedCluster;
 use super::client::Client;
 use super::credential::{self, Wanted};
 use super::directory::write_private;
@@ -25,7 +25,7 @@ pub(crate) struct Arguments {
     file: KubeconfigFile,
     /// Only this cluster: garden, runtime, seed/NAME or shoot/PROJECT/NAME [default: all but shoots]
     #[arg(value_name = "CLUSTER", conflicts_with = "unmerge")]
-    cluster: Option<ClusterName>,
+    cluster: Option<NamedCluster>,
     #[command(flatten)]
     wanted: Wanted,
     /// Of a shoot: with one certificate, which ends, for a machine without terrarium [default: clients ask terrarium for
@@ -56,7 +56,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     let client = Client::of(&directory)?;
     let wanted = &arguments.wanted;
     let config = match &arguments.cluster {
-        Some(ClusterName::Shoot(name)) => {
+        Some(NamedCluster::Shoot(name)) => {
             let mut config = block_on(credential::kubeconfig(&client, name, wanted))?;
             if !arguments.is_static {
                 credential::renew(&mut config, &directory, &client.facts.name, name, wanted)?;
@@ -82,7 +82,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
 
 impl Arguments {
     /// The kubeconfig of clusters whose users are the landscape's.
-    fn own(&self, client: &Client, cluster: Option<&ClusterName>) -> Result<Value, Failure> {
+    fn own(&self, client: &Client, cluster: Option<&NamedCluster>) -> Result<Value, Failure> {
         let Wanted { user, groups, .. } = &self.wanted;
         if groups.len() > MAX_GROUPS {
             let hint = "kubectl's --as-group adds groups to a user that may impersonate";

@@ -10,7 +10,7 @@ use std::process::Command;
 
 use clap::Args;
 
-use super::ask::clusters::ClusterName;
+use super::ask::clusters::NamedCluster;
 use super::client::Client;
 use super::{Which, block_on, kubeconfig};
 use crate::failure::Failure;
@@ -25,7 +25,7 @@ pub(crate) struct Arguments {
     which: Which,
     /// Cluster: garden, runtime, seed/NAME or shoot/PROJECT/NAME
     #[arg(long, value_name = "CLUSTER", default_value = "garden")]
-    cluster: ClusterName,
+    cluster: NamedCluster,
     /// What kubectl is told; our own options stand before its first word
     #[arg(value_name = "ARGS", trailing_var_arg = true, allow_hyphen_values = true, required = true)]
     words: Vec<OsString>,

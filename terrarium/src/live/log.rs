@@ -10,7 +10,7 @@ use clap::Args;
 use eventlog::{Entry, Message, Revision};
 use futures::StreamExt;
 
-use super::ask::clusters::ClusterName;
+use super::ask::clusters::NamedCluster;
 use super::ask::instant::{Place, When};
 use super::ask::kinds;
 use super::history::Past;
@@ -43,7 +43,7 @@ pub(crate) struct Arguments {
     actor: Option<String>,
     /// Only of this cluster: garden, runtime, seed/NAME or shoot/PROJECT/NAME
     #[arg(long, value_name = "CLUSTER")]
-    cluster: Option<ClusterName>,
+    cluster: Option<NamedCluster>,
     /// Show the fields that changed, as they were and as they became
     #[arg(long)]
     diff: bool,
@@ -86,7 +86,7 @@ impl Arguments {
             None => past.head().await?,
             Some(place) => past.find(place).await?,
         };
-        let cluster = self.cluster.as_ref().map(ClusterName::logical);
+        let cluster = self.cluster.as_ref().map(NamedCluster::logical);
         let (mut count, mut actors) = (0_u64, Actors::default());
         past.each(from, to, cluster.as_deref(), |entry| {
             actors.meet(entry);

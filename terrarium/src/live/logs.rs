@@ -9,6 +9,7 @@ use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::pin::Pin;
 
+use api::cluster;
 use api::constants::annotation;
 use api::kubernetes::core::Pod;
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
@@ -151,7 +152,7 @@ impl Arguments {
         all.retain(|instance| {
             instance.pod == which
                 || instance.pod.strip_suffix(which).is_some_and(|rest| rest.ends_with('-'))
-                || instance.cluster == format!("seed--{which}")
+                || instance.cluster == cluster::of_seed(which)
         });
         if all.is_empty() {
             let hint = format!("there are {}", pods.join(", "));

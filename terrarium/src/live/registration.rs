@@ -10,6 +10,7 @@
 //!
 //! The host judges the Lease once more, guarded; who is refused there looks again who runs.
 
+use api::cluster;
 use api::constants::{annotation, namespace};
 use api::kubernetes::coordination::Lease;
 use api::kubernetes::core::{Event, EventSource, Namespace, ObjectReference};
@@ -22,7 +23,6 @@ use domain::profile::Profile;
 use domain::skew::start_up::{Candidate, Decision, Refused, decide, refusal_line};
 use domain::skew::{HighWaterMark, Instance, high_water};
 use host::registry::{self, Registered};
-use host::{GARDEN_CLUSTER, RUNTIME_CLUSTER};
 use process::patience::Patience;
 use process::{Context, Exit};
 
@@ -57,7 +57,7 @@ pub(super) async fn register_operator(
 
 /// The version that last operated the Garden.
 async fn operated(context: &Context) -> Result<Option<String>, Exit> {
-    let gardens = Api::<Garden>::all(context, RUNTIME_CLUSTER).list(&ListOptions::default()).await;
+    let gardens = Api::<Garden>::all(context, cluster::RUNTIME).list(&ListOptions::default()).await;
     let failed = |text: String| Exit { code: 1, last_line: format!("failed verifying Gardener version: {text}") };
     match gardens {
         Err(error) => Err(failed(format!("failed listing Gardens: {error}"))),
@@ -76,7 +76,7 @@ async fn enter(
     operator: Option<bool>,
     now: DateTime<Utc>,
 ) -> Result<(), Exit> {
-    let leases = Api::<Lease>::namespaced(context, GARDEN_CLUSTER, namespace::INSTANCES);
+    let leases = Api::<Lease>::namespaced(context, cluster::GARDEN, namespace::INSTANCES);
     let limit = context.wall.now() + PATIENCE;
     let mut patience = Patience::on(context.wall.clone());
     let mut refusals = 0;
@@ -124,7 +124,7 @@ async fn enter(
 }
 
 fn namespaces(context: &Context) -> Api<Namespace> {
-    Api::all(context, GARDEN_CLUSTER)
+    Api::all(context, cluster::GARDEN)
 }
 
 /// The highest versions that ever ran. Who may not read them is judged by the host alone, which does.
@@ -234,6 +234,6 @@ async fn refuse(
         ..Event::default()
     };
     // Best effort: the line below says the same, and the pod has it. A pod that tries again has its Event already.
-    let _ = Api::<Event>::namespaced(context, GARDEN_CLUSTER, namespace::INSTANCES).create(&event).await;
+    let _ = Api::<Event>::namespaced(context, cluster::GARDEN, namespace::INSTANCES).create(&event).await;
     Exit { code: REFUSED, last_line: refusal_line(instance, refused) }
 }

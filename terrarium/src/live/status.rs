@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use api::catalogue;
+use api::cluster;
 use api::constants::{annotation, namespace};
 use api::core::Shoot;
 use api::kubernetes::apps::Deployment;
@@ -22,7 +23,7 @@ use domain::skew::{Component, GardenerVersion, Landscape, violations};
 use futures::StreamExt;
 use futures::stream;
 use host::kubelet::HEALTHY;
-use host::{GARDEN_CLUSTER, RUNTIME_CLUSTER, registry};
+use host::registry;
 use process::Context;
 use serde::Serialize;
 use serde_json::json;
@@ -172,14 +173,14 @@ async fn look(client: &Client, with_rollouts: bool, now: DateTime<Utc>) -> Resul
     let pods = Api::<Pod>::all(&context, "*").list(&ListOptions::labelled("app=gardener")).await;
     let (pods, _) = pods.map_err(|error| Failure::Failed(error.to_string()))?;
     // Without a gardener-apiserver there are no Shoots to ask for; the rest can be told all the same.
-    let shoots = Api::<Shoot>::all(&context, GARDEN_CLUSTER).list(&ListOptions::default()).await;
+    let shoots = Api::<Shoot>::all(&context, cluster::GARDEN).list(&ListOptions::default()).await;
     let shoots = shoots.map(|(shoots, _)| shoots).unwrap_or_default();
-    let leases = Api::<Lease>::namespaced(&context, GARDEN_CLUSTER, namespace::INSTANCES);
+    let leases = Api::<Lease>::namespaced(&context, cluster::GARDEN, namespace::INSTANCES);
     let leases = leases.list(&ListOptions::default()).await;
     let (leases, _) = leases.map_err(|error| Failure::Failed(error.to_string()))?;
     let landscape = registry::landscape(leases.iter().map(|lease| &lease.metadata), "");
     let profile = bootstrap::profile(&client.facts)?;
-    let gardens = Api::<Garden>::all(&context, RUNTIME_CLUSTER).list(&ListOptions::default()).await;
+    let gardens = Api::<Garden>::all(&context, cluster::RUNTIME).list(&ListOptions::default()).await;
     let (gardens, _) = gardens.map_err(|error| Failure::Failed(error.to_string()))?;
     let operated = gardens.into_iter().find_map(|garden| Some(garden.status.gardener?.version));
     let gardener_version = operated.unwrap_or_else(|| client.facts.gardener_version.clone());
@@ -254,7 +255,7 @@ async fn objects(client: &Client) -> BTreeMap<String, u64> {
     let rows: BTreeMap<String, _> = catalogue::all().iter().rev().map(|row| (row.log_resource(), row)).collect();
     let transport = client.transport();
     let counts = rows.into_values().map(|row| {
-        let cluster = if catalogue::is_aggregated(row) { GARDEN_CLUSTER } else { "*" };
+        let cluster = if catalogue::is_aggregated(row) { cluster::GARDEN } else { "*" };
         let path = format!("{}?limit=1", kinds::path(cluster, row, None, None));
         let transport = transport.clone();
         async move {

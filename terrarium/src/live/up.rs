@@ -7,6 +7,7 @@ use std::io::IsTerminal;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
+use api::cluster;
 use api::constants::condition;
 use api::core::Seed;
 use api::kubernetes::apps::Deployment;
@@ -396,7 +397,7 @@ async fn look(client: &Client, context: &process::Context) -> Result<Option<Miss
     if let Some(name) = client.unavailable_api_service().await {
         return yet(format!("APIService {name} is not available"));
     }
-    let (seeds, _) = Api::<Seed>::all(context, "garden").list(&ListOptions::default()).await?;
+    let (seeds, _) = Api::<Seed>::all(context, cluster::GARDEN).list(&ListOptions::default()).await?;
     // As column STATUS says it: extensions may still be on their way.
     let is_ready = |seed: &Seed| {
         let status = |type_: &str| {
@@ -414,7 +415,7 @@ async fn look(client: &Client, context: &process::Context) -> Result<Option<Miss
 
 /// What the Garden lacks; `None`: it is reconciled.
 async fn garden_lacks(context: &process::Context) -> Result<Option<String>, controller::Error> {
-    let (gardens, _) = Api::<Garden>::all(context, "runtime").list(&ListOptions::default()).await?;
+    let (gardens, _) = Api::<Garden>::all(context, cluster::RUNTIME).list(&ListOptions::default()).await?;
     let Some(garden) = gardens.first() else { return Ok(Some("there is no Garden".to_owned())) };
     let name = &garden.metadata.name;
     Ok(match &garden.status.last_operation {

@@ -8,6 +8,7 @@
 
 mod pending;
 
+use api::cluster;
 use api::constants::{annotation, operation};
 use api::core::{PendingWorkersRollout, Shoot};
 use api::machine::{Machine, MachineDeployment};
@@ -126,7 +127,7 @@ fn operation(shoot: &Shoot, lines: &mut Vec<String>) {
 fn seed_cluster(shoot: &Shoot) -> Option<(String, String)> {
     let seed = shoot.status.seed_name.as_ref().or(shoot.spec.seed_name.as_ref())?;
     let namespace = Some(shoot.status.technical_id.clone()).filter(|name| !name.is_empty())?;
-    Some((format!("seed--{seed}"), namespace))
+    Some((cluster::of_seed(seed), namespace))
 }
 
 fn failed(error: controller::Error) -> Failure {

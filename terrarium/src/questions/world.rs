@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use api::cluster;
 use api::core::{CloudProfile, CloudProfileSpec, NamespacedCloudProfile, Shoot};
 use controller::{Api, ListOptions};
 use domain::cloud_profile::{self, NAMESPACED_CLOUD_PROFILE};
@@ -68,9 +69,9 @@ impl World {
         let failed = |error: controller::Error| Failure::Failed(error.to_string());
         let all = ListOptions::default();
         Ok(Self {
-            cloud_profiles: Api::all(context, "garden").list(&all).await.map_err(failed)?.0,
-            namespaced: Api::all(context, "garden").list(&all).await.map_err(failed)?.0,
-            shoots: Api::all(context, "garden").list(&all).await.map_err(failed)?.0,
+            cloud_profiles: Api::all(context, cluster::GARDEN).list(&all).await.map_err(failed)?.0,
+            namespaced: Api::all(context, cluster::GARDEN).list(&all).await.map_err(failed)?.0,
+            shoots: Api::all(context, cluster::GARDEN).list(&all).await.map_err(failed)?.0,
             ..Self::default()
         })
     }

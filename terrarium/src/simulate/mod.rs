@@ -11,6 +11,7 @@ mod story;
 
 use std::path::PathBuf;
 
+use api::cluster;
 use api::constants::api_version;
 use api::core::{Project, Seed, Shoot};
 use apimachinery::Object;
@@ -156,13 +157,13 @@ impl Run<'_> {
         let story = Story::begin(&self.landscape.client("storyteller"), Some(told(plan)), plan.shoots.len() > 1);
         self.apply_all(&admin, &plan.first)?;
         for manifest in plan.first.iter().filter(|manifest| manifest.kind() == "Project") {
-            let projects = Api::<Project>::all(&admin, "garden");
+            let projects = Api::<Project>::all(&admin, cluster::GARDEN);
             let ready = wait::for_object(&projects, manifest.name(), |project| project.status.phase == "Ready");
             self.wait_for(ready, &format!("{}: Project `{}` is not Ready", manifest.origin, manifest.name()))?;
         }
         self.apply_all(&admin, &plan.second)?;
         for seed in &self.landscape.options().seeds {
-            let (seeds, name) = (Api::<Seed>::all(&admin, "garden"), &seed.metadata.name);
+            let (seeds, name) = (Api::<Seed>::all(&admin, cluster::GARDEN), &seed.metadata.name);
             let ready = wait::for_object(&seeds, name, |seed| seed.status.last_operation.is_some());
             self.wait_for(ready, &format!("Seed `{name}` is not ready"))?;
         }

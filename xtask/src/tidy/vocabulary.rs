@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where the keys of annotations, labels, finalizers and taints and the versions of groups may be written out.
+//! Where the keys of annotations, labels, finalizers and taints, the versions of groups and the patterns of clusters' names
+//! may be written out.
 //!
-//! `api` alone does: `api::constants`, and the kinds themselves. In the product code of every other room a string
-//! literal with `gardener.cloud/` or `sapcloud.io/` in it is refused. Three things are not judged: comments, tests
+//! `api` alone does: `api::constants`, `api::cluster`, and the kinds themselves. In the product code of every other room a
+//! string literal with `gardener.cloud/` or `sapcloud.io/` in it, or that begins with `seed--` or `shoot--`, is refused. Three things are not judged: comments, tests
 //! (which expect literals, or a wrong constant would pass), and literals with white space in them: there the key is
 //! part of a sentence or of a manifest, and the reader is better served by the whole text.
 
@@ -10,6 +11,9 @@ use super::Findings;
 
 /// What a key or the version of a group is told by.
 const MARKS: [&str; 2] = ["gardener.cloud/", "sapcloud.io/"];
+
+/// What the name of a cluster begins with.
+const CLUSTERS: [&str; 2] = ["seed--", "shoot--"];
 
 /// Folders whose files are no product code, or the home of the vocabulary.
 const FREE: [&str; 4] = ["crates/api/", "crates/testkit/", "e2e/", "xtask/"];
@@ -19,6 +23,9 @@ pub(super) fn check(name: &str, source: &str, findings: &mut Findings) {
         return;
     }
     for (line, literal) in literals(without_tests(source)) {
+        if CLUSTERS.iter().any(|prefix| literal.starts_with(prefix)) {
+            findings.error(format!("{name}:{line}: \"{literal}\" is the name of a cluster: use `api::cluster`"));
+        }
         if is_key(literal) {
             findings.error(format!(
                 "{name}:{line}: \"{literal}\" is written out: use its constant of `api::constants`, or add one"
@@ -145,6 +152,16 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn the_name_of_a_cluster_outside_api_is_refused() {
+        for literal in ["seed--", "seed--{}", "shoot--{project}--{name}"] {
+            let expected = format!("host/src/lib.rs:1: \"{literal}\" is the name of a cluster: use `api::cluster`");
+            assert_eq!(refused("host/src/lib.rs", &format!("f(\"{literal}\");\n")), [expected]);
+        }
+        let prose = "f(\"a cluster is seed--NAME\");\n";
+        assert_eq!(refused("host/src/lib.rs", prose), Vec::<String>::new());
     }
 
     #[test]

@@ -113,7 +113,7 @@ impl Garden {
             writer,
         };
         let kubernetes = Builder::new(foundation(1))
-            .clusters(FixedClusters::new([apiserver::CLUSTER], "1.32.4"))
+            .clusters(FixedClusters::new([api::cluster::GARDEN], "1.32.4"))
             .resource::<Namespace>(catalogue::of::<Namespace>(), Generic)
             .resource::<Secret>(catalogue::of::<Secret>(), Generic)
             .resource::<ConfigMap>(catalogue::of::<ConfigMap>(), Generic)
@@ -180,7 +180,7 @@ impl Garden {
         let user = User { name: self.user.into(), groups: vec!["system:masters".into()], component: None };
         let request = http::Request::builder()
             .method(method)
-            .uri(format!("/clusters/{}{path}", apiserver::CLUSTER))
+            .uri(format!("/clusters/{}{path}", api::cluster::GARDEN))
             .header("content-type", type_)
             .extension(user)
             .body(full(text))

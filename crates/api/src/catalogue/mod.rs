@@ -16,6 +16,8 @@ use std::sync::LazyLock;
 use apimachinery::Resource;
 use apimachinery::catalogue::{Cell, Column, ResourceInfo};
 
+use crate::cluster::{self, ClusterName};
+
 static ALL: LazyLock<Vec<ResourceInfo>> = LazyLock::new(|| {
     let mut rows = gardener::rows();
     rows.extend(custom::rows());
@@ -96,12 +98,12 @@ pub fn serves(cluster: &str, row: &ResourceInfo) -> bool {
         return true;
     }
     match row.group {
-        group if AGGREGATED_GROUPS.contains(&group) => cluster == "garden",
-        "operator.gardener.cloud" | "terrarium.dev" => cluster == "runtime",
+        group if AGGREGATED_GROUPS.contains(&group) => cluster == cluster::GARDEN,
+        "operator.gardener.cloud" | "terrarium.dev" => cluster == cluster::RUNTIME,
         "extensions.gardener.cloud" | "resources.gardener.cloud" => {
-            cluster == "runtime" || cluster.starts_with("seed--")
+            matches!(ClusterName::parse(cluster), Some(ClusterName::Runtime | ClusterName::Seed(_)))
         }
-        "machine.sapcloud.io" => cluster.starts_with("seed--"),
+        "machine.sapcloud.io" => cluster::seed(cluster).is_some(),
         _ => true,
     }
 }

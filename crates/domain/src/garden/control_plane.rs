@@ -84,8 +84,8 @@ pub struct Settings {
     pub profile: String,
     /// Domain of Shoots without a domain of their own.
     pub default_domain: String,
-    /// How many gardener-apiservers a new Deployment has. Upstream has an autoscaler decide: one that is there keeps its
-    /// number.
+    /// How many gardener-apiservers a new Deployment has. Upstream an autoscaler sets the number: a Deployment
+    /// that exists keeps it.
     pub apiservers: i32,
 }
 
@@ -278,8 +278,8 @@ pub fn lacks(stored: &Value, wanted: &Value) -> Option<Value> {
     }
 }
 
-/// What a stored Deployment of a component lacks of what it is to be. How many gardener-apiservers there are is not the
-/// operator's to say once they are there.
+/// What a stored Deployment of a component lacks of what it is to be. The operator does not change the number of
+/// gardener-apiservers of a Deployment that exists.
 pub fn component_lacks(component: Component, stored: &Deployment, wanted: &Deployment) -> Option<Value> {
     deployment_lacks(stored, wanted, component == Component::Apiserver)
 }

@@ -23,7 +23,7 @@ const INSTALLED: &str = "Installed";
 const REQUIRED_RUNTIME: &str = "RequiredRuntime";
 /// Condition: a seed needs it.
 const REQUIRED_VIRTUAL: &str = "RequiredVirtual";
-/// Cluster type that means nothing in the virtual garden.
+/// Cluster type of the garden itself, which a ControllerRegistration does not have.
 const GARDEN: &str = "garden";
 
 /// How far an Extension is.

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use api::constants::api_version;
-use api::core::{Extension, NamedResourceReference, Toleration};
+use api::core::{NamedResourceReference, Toleration};
 use api::kubernetes::core::ObjectReference;
 use apimachinery::field::{FieldError, Path};
 use apimachinery::meta::{Duration, IntOrString};
@@ -19,15 +19,15 @@ pub fn consecutive_hyphens(errors: &mut Errors, name: &str) {
     }
 }
 
-/// Extensions: a type each, no type twice.
-pub fn extensions(errors: &mut Errors, extensions: &[Extension], path: &Path) {
-    let mut types = BTreeSet::new();
-    for (index, extension) in extensions.iter().enumerate() {
+/// Types of a list of extensions: none is empty, none is there twice.
+pub fn extensions<'a>(errors: &mut Errors, types: impl IntoIterator<Item = &'a String>, path: &Path) {
+    let mut seen = BTreeSet::new();
+    for (index, extension) in types.into_iter().enumerate() {
         let path = path.index(index).child("type");
-        if extension.r#type.is_empty() {
+        if extension.is_empty() {
             errors.push(FieldError::required(&path, "field must not be empty"));
-        } else if !types.insert(&extension.r#type) {
-            errors.push(FieldError::duplicate(&path, &extension.r#type));
+        } else if !seen.insert(extension) {
+            errors.push(FieldError::duplicate(&path, extension));
         }
     }
 }

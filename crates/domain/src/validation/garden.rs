@@ -16,7 +16,7 @@ use apimachinery::meta::ObjectMeta;
 
 use super::meta::immutable;
 use super::network::{Cidr, Network};
-use super::{Errors, meta};
+use super::{Errors, common, meta};
 use crate::annotations::is_true;
 use crate::conditions;
 use crate::garden::rotation::{Credential, Step, phased};
@@ -73,7 +73,11 @@ pub fn garden(garden: &Garden, rules: &Rules) -> Errors {
     operations(&mut errors, garden);
     let (spec, path) = (&garden.spec, Path::new("spec"));
     dns(&mut errors, spec.dns.as_ref(), &path.child("dns"));
-    extensions(&mut errors, &spec.extensions, &path.child("extensions"));
+    common::extensions(
+        &mut errors,
+        spec.extensions.iter().map(|extension| &extension.r#type),
+        &path.child("extensions"),
+    );
     let is_available = spec.virtual_cluster.control_plane.as_ref().is_some_and(|it| it.high_availability.is_some());
     let runtime = path.child("runtimeCluster");
     domains(
@@ -209,18 +213,6 @@ fn dns(errors: &mut Errors, dns: Option<&DNSManagement>, path: &Path) {
     for (index, provider) in dns.map(|dns| dns.providers.as_slice()).unwrap_or_default().iter().enumerate() {
         if !names.insert(&provider.name) {
             errors.push(FieldError::duplicate(&path.child("providers").index(index), &provider.name));
-        }
-    }
-}
-
-fn extensions(errors: &mut Errors, extensions: &[GardenExtension], path: &Path) {
-    let mut types = BTreeSet::new();
-    for (index, extension) in extensions.iter().enumerate() {
-        let path = path.index(index).child("type");
-        if extension.r#type.is_empty() {
-            errors.push(FieldError::required(&path, "field must not be empty"));
-        } else if !types.insert(&extension.r#type) {
-            errors.push(FieldError::duplicate(&path, &extension.r#type));
         }
     }
 }

@@ -118,7 +118,7 @@ fn spec(errors: &mut Errors, spec: &SeedSpec, path: &Path) {
         settings(errors, each, &spec.provider.zones, &path.child("settings"));
     }
     ingress(errors, spec, path);
-    common::extensions(errors, &spec.extensions, &path.child("extensions"));
+    common::extensions(errors, spec.extensions.iter().map(|extension| &extension.r#type), &path.child("extensions"));
     common::resources(errors, &spec.resources, &path.child("resources"));
 }
 

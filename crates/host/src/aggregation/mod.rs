@@ -14,6 +14,7 @@ mod instances;
 mod lines;
 
 use api::catalogue::AGGREGATED_GROUPS;
+use api::cluster;
 use apimachinery::Status;
 use generic_apiserver::{Server, discovery};
 use http::Method;
@@ -24,8 +25,6 @@ use process::{Request, Response, TransportError, User};
 
 pub use instance::{Patience, Told};
 pub use instances::{BARRIER_PATH, Instances};
-
-use crate::GARDEN_CLUSTER;
 
 /// Who serves the aggregated groups.
 #[derive(Clone, Debug)]
@@ -80,7 +79,7 @@ pub(crate) enum Place {
 pub(crate) fn place(path: &str) -> Place {
     let mut segments = path.split('/').filter(|segment| !segment.is_empty());
     let (Some("clusters"), Some(cluster)) = (segments.next(), segments.next()) else { return Place::Own };
-    if cluster != GARDEN_CLUSTER && cluster != "*" {
+    if cluster != cluster::GARDEN && cluster != "*" {
         return Place::Own;
     }
     match (segments.next(), segments.next()) {

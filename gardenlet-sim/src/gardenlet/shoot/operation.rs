@@ -3,6 +3,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use api::cluster;
 use api::constants::{annotation, condition, finalizer, operation_state, operation_type, task};
 use api::core::{CloudProfileSpec, LastError, Project, Seed, Shoot};
 use api::extensions::{Cluster, ClusterSpec};
@@ -219,7 +220,7 @@ async fn start(
         set("uid", json!(shoot.metadata.uid));
     }
     if status.technical_id.is_empty() {
-        let id = format!("shoot--{}--{}", surroundings.project.metadata.name, shoot.metadata.name);
+        let id = cluster::technical_id(&surroundings.project.metadata.name, &shoot.metadata.name);
         set("technicalID", json!(id));
     }
     let asked = shoot.metadata.annotation(annotation::OPERATION).unwrap_or_default();

@@ -6,6 +6,7 @@
 //! garden · runtime · seed--NAME · shoot--PROJECT--NAME   in paths
 //! ```
 
+use api::cluster;
 use std::fmt;
 use std::str::FromStr;
 
@@ -16,7 +17,7 @@ use crate::failure::Failure;
 
 /// A cluster, as it is named on the command line.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum ClusterName {
+pub(crate) enum NamedCluster {
     Garden,
     Runtime,
     Seed(String),
@@ -28,13 +29,13 @@ pub(super) fn is_name(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '.')
 }
 
-impl FromStr for ClusterName {
+impl FromStr for NamedCluster {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         match text.split_once('/') {
-            None if text == "garden" => Some(Self::Garden),
-            None if text == "runtime" => Some(Self::Runtime),
+            None if text == cluster::GARDEN => Some(Self::Garden),
+            None if text == cluster::RUNTIME => Some(Self::Runtime),
             Some(("seed", name)) if is_name(name) => Some(Self::Seed(name.to_owned())),
             Some(("shoot", _)) => text.parse().map(Self::Shoot).ok(),
             _ => None,
@@ -43,18 +44,18 @@ impl FromStr for ClusterName {
     }
 }
 
-impl fmt::Display for ClusterName {
+impl fmt::Display for NamedCluster {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Garden => f.write_str("garden"),
-            Self::Runtime => f.write_str("runtime"),
+            Self::Garden => f.write_str(cluster::GARDEN),
+            Self::Runtime => f.write_str(cluster::RUNTIME),
             Self::Seed(name) => write!(f, "seed/{name}"),
             Self::Shoot(name) => write!(f, "shoot/{name}"),
         }
     }
 }
 
-impl ClusterName {
+impl NamedCluster {
     /// Its name in paths.
     pub(crate) fn logical(&self) -> String {
         self.to_string().replace('/', "--")
@@ -81,12 +82,13 @@ impl ClusterName {
 }
 
 /// The clusters of a landscape, in order.
-pub(crate) async fn all(transport: &Transport) -> Result<Vec<ClusterName>, Failure> {
+pub(crate) async fn all(transport: &Transport) -> Result<Vec<NamedCluster>, Failure> {
     let path = "/clusters/runtime/apis/terrarium.dev/v1alpha1/clusters";
     let list = super::tree(transport, path, "application/json").await?;
     let names = list["items"].as_array().into_iter().flatten().filter_map(|item| item["metadata"]["name"].as_str());
     // Cluster `runtime` says which clusters exist, and exists itself.
-    let mut all: Vec<ClusterName> = names.filter_map(ClusterName::of_logical).chain([ClusterName::Runtime]).collect();
+    let mut all: Vec<NamedCluster> =
+        names.filter_map(NamedCluster::of_logical).chain([NamedCluster::Runtime]).collect();
     all.sort();
     all.dedup();
     Ok(all)
@@ -104,14 +106,14 @@ mod tests {
             ("seed/local-2", "seed--local-2"),
             ("shoot/demo/local", "shoot--demo--local"),
         ] {
-            let cluster: ClusterName = name.parse().expect("a name");
+            let cluster: NamedCluster = name.parse().expect("a name");
             assert_eq!(cluster.logical(), logical);
-            assert_eq!(ClusterName::of_logical(logical), Some(cluster.clone()));
+            assert_eq!(NamedCluster::of_logical(logical), Some(cluster.clone()));
             assert_eq!(cluster.to_string(), name);
         }
         for name in ["", "Garden", "seed", "seed/", "seed/a/b", "shoot/a", "shoot//b", "shoot/a/b/c", "seed/..%2f"] {
-            assert!(name.parse::<ClusterName>().is_err(), "{name}");
+            assert!(name.parse::<NamedCluster>().is_err(), "{name}");
         }
-        assert_eq!(ClusterName::of_logical("seed--a--b"), None);
+        assert_eq!(NamedCluster::of_logical("seed--a--b"), None);
     }
 }

@@ -9,7 +9,7 @@ use generic_apiserver::AGES_AT;
 use process::Transport;
 use serde_json::{Value, json};
 
-use super::clusters::ClusterName;
+use super::clusters::NamedCluster;
 use super::kinds;
 use super::table::{Front, Table};
 use crate::failure::Failure;
@@ -45,7 +45,7 @@ pub(crate) struct Question {
     names: Vec<String>,
     /// Cluster: garden, runtime, seed/NAME or shoot/PROJECT/NAME
     #[arg(long, value_name = "CLUSTER", default_value = "garden")]
-    cluster: ClusterName,
+    cluster: NamedCluster,
     /// Namespace
     #[arg(short, long, value_name = "NS", default_value = "default")]
     namespace: String,

@@ -4,11 +4,12 @@
 use std::fmt;
 use std::str::FromStr;
 
+use api::cluster;
 use api::core::{Project, Shoot};
 use controller::{Api, ListOptions};
 use process::Context;
 
-use super::clusters::{ClusterName, is_name};
+use super::clusters::{NamedCluster, is_name};
 use crate::failure::Failure;
 use crate::spelling::nearest;
 
@@ -40,8 +41,8 @@ impl fmt::Display for ShootName {
 
 impl ShootName {
     /// The Shoot's own cluster.
-    pub(crate) fn cluster(&self) -> ClusterName {
-        ClusterName::Shoot(self.clone())
+    pub(crate) fn cluster(&self) -> NamedCluster {
+        NamedCluster::Shoot(self.clone())
     }
 
     /// The namespace of its Project.
@@ -50,7 +51,7 @@ impl ShootName {
     /// There is no such Project, or it has no namespace yet.
     pub(crate) async fn namespace(&self, context: &Context) -> Result<String, Failure> {
         let project = &self.project;
-        let api = Api::<Project>::all(context, "garden");
+        let api = Api::<Project>::all(context, cluster::GARDEN);
         if let Some(found) = api.get_opt(project).await.map_err(failed)? {
             return found
                 .spec
@@ -69,7 +70,7 @@ impl ShootName {
     pub(crate) async fn find(&self, context: &Context) -> Result<Shoot, Failure> {
         let Self { project, name } = self;
         let namespace = self.namespace(context).await?;
-        let api = Api::<Shoot>::namespaced(context, "garden", &namespace);
+        let api = Api::<Shoot>::namespaced(context, cluster::GARDEN, &namespace);
         if let Some(found) = api.get_opt(name).await.map_err(failed)? {
             return Ok(found);
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Where `clock until` goes.
 
+use api::cluster;
 use api::core::Shoot;
 use chrono::{DateTime, TimeDelta, Utc};
 use controller::{Api, ListOptions};
@@ -131,7 +132,8 @@ async fn window_of(context: &Context, shoot: Option<&ShootName>, now: DateTime<U
         return upcoming::next_begin(&shoot, now)
             .ok_or_else(|| Failure::input(format!("Shoot {} has no maintenance window", name.name), ""));
     }
-    let (shoots, _) = Api::<Shoot>::all(context, "garden").list(&ListOptions::default()).await.map_err(failed)?;
+    let (shoots, _) =
+        Api::<Shoot>::all(context, cluster::GARDEN).list(&ListOptions::default()).await.map_err(failed)?;
     let living = shoots.iter().filter(|shoot| shoot.metadata.deletion_timestamp.is_none());
     living
         .filter_map(|shoot| upcoming::next_begin(shoot, now))

@@ -15,6 +15,7 @@
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use api::cluster;
 use api::core::Shoot;
 use api::kubernetes::core::Event;
 use chrono::{DateTime, TimeDelta, Utc};
@@ -25,13 +26,13 @@ use process::live::{Setup, participate};
 use process::participant::{Grant, Idle, Join, Reports, ReportsOver};
 use process::{Context, Exit, Identity, Output};
 use serde::Serialize;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Notify;
 
 use super::goal::{DELETED, Destination, Goal};
 use super::{time, wall};
 use crate::failure::Failure;
 use crate::live::client::{Client, participant};
+use crate::live::host::end_signal;
 use crate::simulate::{Line, Story};
 
 /// Wall time between two looks at a clock that moves.
@@ -279,7 +280,7 @@ impl Journey {
         let own = self.client.context();
         let now = self.client.clock().await?.now;
         let destination = goal.resolve(&own, now, self.manners.max).await?;
-        let (shoots, _) = Api::<Shoot>::all(&own, "garden")
+        let (shoots, _) = Api::<Shoot>::all(&own, cluster::GARDEN)
             .list(&ListOptions::default())
             .await
             .map_err(|error| Failure::Failed(error.to_string()))?;
@@ -318,37 +319,28 @@ impl Journey {
         }
         if let Some((namespace, name, state)) = destination.state.clone() {
             let teller = self.teller.clone();
-            Reflector::<Shoot>::new(Api::namespaced(&self.context, "garden", &namespace), ListOptions::default())
-                .on_change(move |change: &Change<Shoot>| {
-                    if *change.key.name == *name && is_in(change.new.as_deref(), state) {
-                        teller.reach(Reached::State);
-                    }
-                })
-                .start();
+            Reflector::<Shoot>::new(
+                Api::namespaced(&self.context, cluster::GARDEN, &namespace),
+                ListOptions::default(),
+            )
+            .on_change(move |change: &Change<Shoot>| {
+                if *change.key.name == *name && is_in(change.new.as_deref(), state) {
+                    teller.reach(Reached::State);
+                }
+            })
+            .start();
         }
     }
 
     async fn has_state(&self, destination: &Destination) -> Result<bool, Failure> {
         let Some((namespace, name, state)) = &destination.state else { return Ok(false) };
-        let shoots = Api::<Shoot>::namespaced(&self.client.context(), "garden", namespace);
+        let shoots = Api::<Shoot>::namespaced(&self.client.context(), cluster::GARDEN, namespace);
         let shoot = shoots.get_opt(name).await.map_err(|error| Failure::Failed(error.to_string()))?;
         Ok(is_in(shoot.as_ref(), state))
     }
 
     /// Moves time and waits until it has arrived, was stopped, or a signal comes.
     async fn advance(&self, to: DateTime<Utc>) -> Result<(), Failure> {
-        let interrupted = async {
-            let (Ok(mut interrupt), Ok(mut terminate)) =
-                (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
-            else {
-                return std::future::pending().await;
-            };
-            tokio::select! {
-                biased;
-                _ = interrupt.recv() => {}
-                _ = terminate.recv() => {}
-            }
-        };
         let arrived = async {
             let mut state = self.client.advance(to, self.manners.settle).await?;
             while state.target.is_some() {
@@ -359,7 +351,7 @@ impl Journey {
         };
         let state = tokio::select! {
             biased;
-            () = interrupted => {
+            _ = end_signal() => {
                 let state = self.client.command("cancel").await?;
                 return Err(Failure::Interrupted(format!(
                     "interrupted at {}, on the way to {to}: `terrarium clock until {to}` resumes it",

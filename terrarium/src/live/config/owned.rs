@@ -2,6 +2,7 @@
 //! Settings in a landscape with gardener-operator: the Garden says what it has a field for, a ConfigMap `NAME-overrides` the
 //! rest; a gardenlet's are in its Gardenlet. Whoever owns the Deployment rolls it out.
 
+use api::cluster;
 use api::kubernetes::apps::Deployment;
 use api::kubernetes::core::{ConfigMap, Pod};
 use api::operator::Garden;
@@ -34,13 +35,13 @@ pub(super) enum Owner {
 impl Owner {
     /// Who it is, for a component in a cluster.
     pub(super) async fn find(context: &Context, program: Program, cluster: &str) -> Result<Self, Failure> {
-        if let Some(seed) = cluster.strip_prefix("seed--") {
-            let api = Api::<Gardenlet>::namespaced(context, "garden", NAMESPACE);
+        if let Some(seed) = cluster::seed(cluster) {
+            let api = Api::<Gardenlet>::namespaced(context, cluster::GARDEN, NAMESPACE);
             let found = api.get_opt(seed).await.map_err(|error| failed(&error))?;
             return Ok(found.map_or(Self::Nobody, |gardenlet| Self::Gardenlet(Box::new(gardenlet))));
         }
         let Some(component) = Component::named(program.name()) else { return Ok(Self::Nobody) };
-        let listed = Api::<Garden>::all(context, "runtime").list(&ListOptions::default()).await;
+        let listed = Api::<Garden>::all(context, cluster::RUNTIME).list(&ListOptions::default()).await;
         let (gardens, _) = listed.map_err(|error| failed(&error))?;
         let found = gardens.into_iter().next();
         Ok(found.map_or(Self::Nobody, |garden| Self::Garden(Box::new(garden), component)))
@@ -59,7 +60,7 @@ pub(super) async fn set_garden(
     let new = with(garden, component, tree)?;
     let mut places = Vec::new();
     if new != *garden {
-        let written = Api::<Garden>::all(context, "runtime").update(garden, &new).await;
+        let written = Api::<Garden>::all(context, cluster::RUNTIME).update(garden, &new).await;
         written.map_err(|error| failed(&error))?;
         places.push(format!("Garden {}", garden.metadata.name));
     }
@@ -69,7 +70,7 @@ pub(super) async fn set_garden(
     }
     let wanted = control_plane::wanted(component, &new, &settings, &overrides);
     let is_right = |held: &Deployment| component_lacks(component, held, &wanted.deployment).is_none();
-    rolled_out(context, "runtime", component.name(), is_right).await?;
+    rolled_out(context, cluster::RUNTIME, component.name(), is_right).await?;
     Ok(places.join(", "))
 }
 
@@ -79,7 +80,7 @@ pub(super) async fn set_gardenlet(context: &Context, gardenlet: &Gardenlet, tree
     let unreadable = |error: serde_json::Error| Failure::Failed(error.to_string());
     new.spec.config = serde_json::from_value(tree.clone()).map_err(unreadable)?;
     let name = &gardenlet.metadata.name;
-    let api = Api::<Gardenlet>::namespaced(context, "garden", NAMESPACE);
+    let api = Api::<Gardenlet>::namespaced(context, cluster::GARDEN, NAMESPACE);
     api.update(gardenlet, &new).await.map_err(|error| failed(&error))?;
     let wanted = domain::garden::gardenlet::wanted(&new, "").map_err(Failure::Failed)?;
     let is_right = |held: &Deployment| {
@@ -87,13 +88,13 @@ pub(super) async fn set_gardenlet(context: &Context, gardenlet: &Gardenlet, tree
         let names = volumes.iter().filter_map(|volume| volume.config_map.as_ref()).map(|map| map.name.as_str());
         names.into_iter().any(|name| name == wanted.config_map)
     };
-    rolled_out(context, &format!("seed--{name}"), Program::Gardenlet.name(), is_right).await?;
+    rolled_out(context, &cluster::of_seed(name), Program::Gardenlet.name(), is_right).await?;
     Ok(format!("Gardenlet {name}"))
 }
 
 /// What the operator hands on.
 async fn settings(context: &Context) -> Result<Settings, Failure> {
-    let api = Api::<Deployment>::namespaced(context, "runtime", NAMESPACE);
+    let api = Api::<Deployment>::namespaced(context, cluster::RUNTIME, NAMESPACE);
     let deployment = api.get(Program::Operator.name()).await.map_err(|error| failed(&error))?;
     let container = deployment.spec.template.spec.containers.first().cloned().unwrap_or_default();
     let version = container.image.rsplit_once(':').map(|(_, tag)| tag.to_owned()).unwrap_or_default();
@@ -140,7 +141,7 @@ fn rest(garden: &Garden, component: Component, settings: &Settings, tree: &Value
 
 /// Whether anything was written.
 async fn write_overrides(context: &Context, component: Component, overrides: &Value) -> Result<bool, Failure> {
-    let maps = Api::<ConfigMap>::namespaced(context, "runtime", NAMESPACE);
+    let maps = Api::<ConfigMap>::namespaced(context, cluster::RUNTIME, NAMESPACE);
     let name = overrides_name(component);
     let held = maps.get_opt(&name).await.map_err(|error| failed(&error))?;
     let is_empty = overrides.as_object().is_none_or(Map::is_empty);

@@ -4,6 +4,7 @@
 use std::sync::mpsc::Sender;
 use std::sync::{Mutex, PoisonError};
 
+use api::cluster;
 use api::constants::api_version;
 use api::core::{Project, Shoot};
 use api::kubernetes::core::Node;
@@ -81,7 +82,7 @@ impl Stage {
     }
 
     pub(super) fn shoots(&self) -> Api<Shoot> {
-        Api::namespaced(&self.context, "garden", preset::NAMESPACE)
+        Api::namespaced(&self.context, cluster::GARDEN, preset::NAMESPACE)
     }
 
     /// Whether the story has been told in this landscape already, which is said.
@@ -99,7 +100,7 @@ impl Stage {
         let manifests = simulate::demo(0);
         let (first, second) = manifests.split_at(2);
         self.apply(first).await?;
-        let projects = Api::<Project>::all(&self.context, "garden");
+        let projects = Api::<Project>::all(&self.context, cluster::GARDEN);
         let ready = wait::for_object(&projects, "demo", |project| project.status.phase == "Ready");
         self.within("Project demo is Ready", ready).await?;
         self.apply(second).await
@@ -136,7 +137,7 @@ impl Stage {
 
     /// The nodes of a Shoot as they are now.
     pub(super) async fn nodes(&self, name: &str) -> Result<Vec<Node>, Failure> {
-        let nodes = Api::<Node>::all(&self.context, &format!("shoot--demo--{name}"));
+        let nodes = Api::<Node>::all(&self.context, &cluster::technical_id("demo", name));
         nodes.list(&ListOptions::default()).await.map(|(nodes, _)| nodes).map_err(failed)
     }
 

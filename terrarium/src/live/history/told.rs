@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use super::changes::{self, Change, cut, short};
 use super::deeds::{self, Deed, Seen};
 use super::{secrets, writers};
-use crate::live::ask::clusters::ClusterName;
+use crate::live::ask::clusters::NamedCluster;
 
 /// Characters of a value in a line.
 const VALUE: usize = 48;
@@ -97,7 +97,7 @@ impl<'a> Told<'a> {
         let place = if key.namespace.is_empty() { String::new() } else { format!("{}/", key.namespace) };
         let cluster = match &*key.cluster {
             "garden" => String::new(),
-            other => ClusterName::of_logical(other).map_or_else(|| other.to_owned(), |name| name.to_string()) + ": ",
+            other => NamedCluster::of_logical(other).map_or_else(|| other.to_owned(), |name| name.to_string()) + ": ",
         };
         format!("{cluster}{} {place}{}", self.kind, key.name)
     }

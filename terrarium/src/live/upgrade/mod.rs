@@ -24,7 +24,6 @@ use clock::{Clock, TimerClass};
 use domain::skew::{Component, GardenerVersion};
 use domain::upgrade::Plan;
 use serde_json::{Value, json};
-use tokio::signal::unix::{SignalKind, signal};
 
 use self::moves::Move;
 use self::report::{Report, Taken};
@@ -32,6 +31,7 @@ use self::sight::{Row, Sight, State};
 use super::ask::instant::duration;
 use super::ask::table::Table;
 use super::client::Client;
+use super::host::end_signal;
 use super::{Which, block_on};
 use crate::failure::Failure;
 use crate::output::Output;
@@ -75,7 +75,7 @@ pub(crate) fn apply(
     let done = block_on(async {
         tokio::select! {
             biased;
-            () = interrupted() => Err(Failure::Interrupted(again("interrupted", to))),
+            _ = end_signal() => Err(Failure::Interrupted(again("interrupted", to))),
             done = all(&client, manners, &moves, &mut report, output) => done,
         }
     });
@@ -143,19 +143,6 @@ fn pause(next: &Move, output: &mut Output) -> bool {
     output.note(&format!("next: {next}; press Enter to go on"));
     let mut line = String::new();
     std::io::stdin().lock().read_line(&mut line).is_ok_and(|bytes| bytes > 0)
-}
-
-/// Resolves when a signal asks for the end.
-async fn interrupted() {
-    let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
-    else {
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        biased;
-        _ = interrupt.recv() => {}
-        _ = terminate.recv() => {}
-    }
 }
 
 /// Waits on wall time.

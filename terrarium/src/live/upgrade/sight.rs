@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use api::cluster;
 use api::constants::{annotation, label, namespace, operation_state};
 use api::core::{ControllerDeployment, Seed};
 use api::kubernetes::apps::Deployment;
@@ -16,7 +17,7 @@ use clock::Clock;
 use controller::{Api, Error, ListOptions, Patch, Readable, Reflector, Store};
 use domain::garden::gardenlet::chart_reference;
 use domain::skew::{Component, GardenerVersion};
-use host::{GARDEN_CLUSTER, RUNTIME_CLUSTER, registry};
+use host::registry;
 use process::{Context, watch};
 use serde_json::{Value, json};
 
@@ -68,10 +69,10 @@ impl Sight {
         let sight = Self {
             deployments: keep(&told, Api::all(&context, "*"), ours()),
             pods: keep(&told, Api::all(&context, "*"), ours()),
-            leases: keep(&told, Api::namespaced(&context, GARDEN_CLUSTER, namespace::INSTANCES), all()),
-            gardens: keep(&told, Api::all(&context, RUNTIME_CLUSTER), all()),
-            gardenlets: keep(&told, Api::namespaced(&context, GARDEN_CLUSTER, namespace::GARDEN), all()),
-            seeds: keep(&told, Api::all(&context, GARDEN_CLUSTER), all()),
+            leases: keep(&told, Api::namespaced(&context, cluster::GARDEN, namespace::INSTANCES), all()),
+            gardens: keep(&told, Api::all(&context, cluster::RUNTIME), all()),
+            gardenlets: keep(&told, Api::namespaced(&context, cluster::GARDEN, namespace::GARDEN), all()),
+            seeds: keep(&told, Api::all(&context, cluster::GARDEN), all()),
             context,
             changes,
         };
@@ -92,8 +93,8 @@ impl Sight {
     fn deployments_of(&self, next: &Move) -> Vec<Arc<Deployment>> {
         let (name, cluster) = match next.component {
             Component::Extension => (next.owner.as_str(), None),
-            Component::Gardenlet => (next.component.name(), Some(format!("seed--{}", next.owner))),
-            component => (component.name(), Some(RUNTIME_CLUSTER.to_owned())),
+            Component::Gardenlet => (next.component.name(), Some(cluster::of_seed(&next.owner))),
+            component => (component.name(), Some(cluster::RUNTIME.to_owned())),
         };
         let is_meant = |deployment: &Arc<Deployment>| {
             let at = deployment.metadata.annotation(annotation::CLUSTER).unwrap_or_default();
@@ -114,7 +115,7 @@ impl Sight {
             pods.filter(|pod| Self::end_of(pod, &next.to).is_some()).collect::<Vec<Arc<Pod>>>()
         };
         for pod in refused() {
-            let cluster = pod.metadata.annotation(annotation::CLUSTER).unwrap_or(RUNTIME_CLUSTER);
+            let cluster = pod.metadata.annotation(annotation::CLUSTER).unwrap_or(cluster::RUNTIME);
             let api = Api::<Pod>::namespaced(&self.context, cluster, &pod.metadata.namespace);
             match api.delete(&pod.metadata.name, &DeleteOptions::default()).await {
                 Err(error) if !error.is_not_found() => return Err(failed(next, &error)),
@@ -149,7 +150,7 @@ impl Sight {
                     let reference = json!({ "ref": chart_reference(&version) });
                     let helm = json!({ "helm": { "ociRepository": reference } });
                     let patch = json!({ "spec": { "deployment": helm } });
-                    let api = Api::<Gardenlet>::namespaced(&self.context, GARDEN_CLUSTER, namespace::GARDEN);
+                    let api = Api::<Gardenlet>::namespaced(&self.context, cluster::GARDEN, namespace::GARDEN);
                     let done = api.patch(&next.owner, &Patch::Merge(patch)).await;
                     return done.map(drop).map_err(|error| failed(next, &error));
                 }
@@ -176,7 +177,7 @@ impl Sight {
 
     /// provider-local of the seed whose gardenlet moves: it has no releases of its own, unless it says so.
     fn provider_of(&self, next: &Move) -> Option<Arc<Deployment>> {
-        let cluster = format!("seed--{}", next.owner);
+        let cluster = cluster::of_seed(&next.owner);
         let is_meant = |deployment: &Arc<Deployment>| {
             deployment.metadata.name == gardenlet_sim::provider_local::DEPLOYMENT
                 && deployment.metadata.annotation(annotation::CLUSTER) == Some(&cluster)
@@ -193,7 +194,7 @@ impl Sight {
 
     async fn declare_library(&self, next: &Move, version: &str) -> Result<(), Failure> {
         let patch = json!({ "metadata": { "annotations": { annotation::EXTENSIONS_LIBRARY_VERSION: version } } });
-        let api = Api::<ControllerDeployment>::all(&self.context, GARDEN_CLUSTER);
+        let api = Api::<ControllerDeployment>::all(&self.context, cluster::GARDEN);
         let done = api.patch(&next.owner, &Patch::Merge(patch)).await;
         done.map(drop).map_err(|error| failed(next, &error))
     }
@@ -206,7 +207,7 @@ impl Sight {
             container.image.rsplit_once(':').map_or(container.image.as_str(), |(repository, _)| repository);
         let containers = json!([{ "name": container.name, "image": format!("{repository}:{version}") }]);
         let patch = json!({ "spec": { "template": { "spec": { "containers": containers } } } });
-        let cluster = deployment.metadata.annotation(annotation::CLUSTER).unwrap_or(RUNTIME_CLUSTER);
+        let cluster = deployment.metadata.annotation(annotation::CLUSTER).unwrap_or(cluster::RUNTIME);
         let api = Api::<Deployment>::namespaced(&self.context, cluster, &deployment.metadata.namespace);
         let done = api.patch(&deployment.metadata.name, &Patch::Strategic(patch)).await;
         done.map(drop).map_err(|error| failed(next, &error))

@@ -2,6 +2,7 @@
 //! The versions of a landscape that runs: Leases of its instances, and what its objects say beside them.
 
 use api::catalogue;
+use api::cluster;
 use api::constants::namespace;
 use api::core::Shoot;
 use api::kubernetes::apps::Deployment;
@@ -12,7 +13,7 @@ use controller::{Api, ListOptions};
 use domain::profile::Profile;
 use domain::skew::notes::GateSetting;
 use domain::skew::{Component, Instance};
-use host::{GARDEN_CLUSTER, registry};
+use host::registry;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -24,8 +25,6 @@ use crate::live::client::Client;
 use crate::live::status::versions_of;
 use crate::live::{Which, block_on};
 
-/// Cluster of the control plane's processes.
-const RUNTIME: &str = "runtime";
 /// Groups of the API.
 const CORE: &str = "core.gardener.cloud";
 const OPERATOR: &str = "operator.gardener.cloud";
@@ -48,7 +47,7 @@ async fn read(client: &Client) -> Result<Fleet, Failure> {
     let context = client.context();
     let failed = |error: controller::Error| Failure::Failed(error.to_string());
     let all = ListOptions::default();
-    let leases = Api::<Lease>::namespaced(&context, GARDEN_CLUSTER, namespace::INSTANCES).list(&all).await;
+    let leases = Api::<Lease>::namespaced(&context, cluster::GARDEN, namespace::INSTANCES).list(&all).await;
     let (leases, _) = leases.map_err(failed)?;
     let mut fleet =
         Fleet { landscape: registry::landscape(leases.iter().map(|lease| &lease.metadata), ""), ..Fleet::default() };
@@ -58,15 +57,16 @@ async fn read(client: &Client) -> Result<Fleet, Failure> {
         let path = row.map(|row| kinds::path(cluster, row, None, None)).unwrap_or_default();
         ask::tree(&client.transport(), &path, JSON).await.unwrap_or_default()
     };
-    let shoots = Api::<Shoot>::all(&context, GARDEN_CLUSTER).list(&all).await.map(|(shoots, _)| shoots);
+    let shoots = Api::<Shoot>::all(&context, cluster::GARDEN).list(&all).await.map(|(shoots, _)| shoots);
     fleet.shoots = shoots.unwrap_or_default().iter().map(versions_of).collect();
-    let seeds = tree(GARDEN_CLUSTER, CORE, "seeds").await;
+    let seeds = tree(cluster::GARDEN, CORE, "seeds").await;
     for seed in seeds["items"].as_array().into_iter().flatten() {
         if let (Some(name), Some(version)) = (seed["metadata"]["name"].as_str(), kubernetes_of(seed)) {
             fleet.clusters.push((format!("Seed {name}"), version.to_owned()));
         }
     }
-    for (cluster, group, plural) in [(GARDEN_CLUSTER, CORE, "controllerdeployments"), (RUNTIME, OPERATOR, "extensions")]
+    for (cluster, group, plural) in
+        [(cluster::GARDEN, CORE, "controllerdeployments"), (cluster::RUNTIME, OPERATOR, "extensions")]
     {
         for extension in tree(cluster, group, plural).await["items"].as_array().into_iter().flatten() {
             let name = extension["metadata"]["name"].as_str().unwrap_or_default();
@@ -78,7 +78,7 @@ async fn read(client: &Client) -> Result<Fleet, Failure> {
             }
         }
     }
-    let gardens = tree(RUNTIME, OPERATOR, "gardens").await;
+    let gardens = tree(cluster::RUNTIME, OPERATOR, "gardens").await;
     let garden = gardens["items"].get(0).cloned().unwrap_or_default();
     fleet.landscape.garden = garden["status"]["gardener"]["version"].as_str().map(str::to_owned);
     if let Some(version) = garden["spec"]["virtualCluster"]["kubernetes"]["version"].as_str() {
@@ -97,7 +97,7 @@ fn kubernetes_of(seed: &Value) -> Option<&str> {
 async fn gates(context: &process::Context) -> Vec<GateSetting> {
     let all = ListOptions::default();
     let mut gates = Vec::new();
-    let deployments = Api::<Deployment>::all(context, RUNTIME).list(&all).await.map(|(list, _)| list);
+    let deployments = Api::<Deployment>::all(context, cluster::RUNTIME).list(&all).await.map(|(list, _)| list);
     for deployment in deployments.unwrap_or_default() {
         if deployment.metadata.name == Component::Apiserver.name()
             && let Some(container) = deployment.spec.template.spec.containers.first()
@@ -113,7 +113,7 @@ async fn gates(context: &process::Context) -> Vec<GateSetting> {
         let file = map.data.iter().find(|(key, _)| key.as_str() == "config.yaml").map(|(_, text)| text.as_str());
         let read = file.and_then(|text| Value::deserialize(serde_yaml_ng::Deserializer::from_str(text)).ok());
         let cluster = map.metadata.annotations.get(api::constants::annotation::CLUSTER);
-        let seed = cluster.and_then(|cluster| cluster.strip_prefix("seed-")).unwrap_or_default();
+        let seed = cluster.and_then(|name| cluster::seed(name)).unwrap_or_default();
         gates.extend(gates_of(&read.unwrap_or_default()["featureGates"], component, seed));
     }
     gates

@@ -24,7 +24,7 @@ pub(super) fn spec(errors: &mut Errors, shoot: &Shoot) {
     provider(errors, spec, workerless, &path.child("provider"));
     addons(errors, spec, workerless, &path.child("addons"));
     dns(errors, spec.dns.as_ref(), &path.child("dns"));
-    common::extensions(errors, &spec.extensions, &path.child("extensions"));
+    common::extensions(errors, spec.extensions.iter().map(|extension| &extension.r#type), &path.child("extensions"));
     common::resources(errors, &spec.resources, &path.child("resources"));
     kubernetes::kubernetes(errors, spec, workerless, &path.child("kubernetes"));
     networking(errors, spec.networking.as_ref(), workerless, &path.child("networking"));
