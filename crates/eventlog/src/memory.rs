@@ -305,9 +305,9 @@ impl EventLog for MemoryLog {
         to: Revision,
         cluster: Option<&str>,
     ) -> BoxFuture<Result<Vec<Arc<Entry>>, ReadError>> {
-        let state = self.state();
-        let entries =
-            state.check(from).and_then(|()| state.check(to.max(from))).map(|()| state.history.read(from, to, cluster));
+        let mut state = self.state();
+        let checked = state.check(from).and_then(|()| state.check(to.max(from)));
+        let entries = checked.map(|()| state.history.read(from, to, cluster));
         Box::pin(std::future::ready(entries))
     }
 
@@ -340,8 +340,11 @@ impl EventLog for MemoryLog {
 
 #[cfg(test)]
 mod tests {
+    use futures::{FutureExt, StreamExt};
+
     use super::*;
-    use crate::conformance::{block_on, put, update};
+    use crate::conformance::{block_on, delete, put, update, update_status};
+    use crate::log::Message;
 
     crate::conformance!(MemoryLog::new());
 
@@ -356,6 +359,85 @@ mod tests {
                 assert!(retained <= 20 && (retained >= 10 || log.compacted() == Revision(0)), "{retained} entries");
             }
             assert_eq!(log.entries(), 100);
+        });
+    }
+
+    /// A log of some thousand entries of seven objects that come, change, beat and go; each entry as it was published.
+    async fn long() -> (MemoryLog, Vec<Arc<Entry>>) {
+        let log = MemoryLog::new();
+        let mut published = log.subscribe(Revision(0), None).expect("a new log");
+        let mut at: [Option<Revision>; 7] = [None; 7];
+        for number in 0..5 * history::BLOCK {
+            let object = usize::try_from(number * number % 7).expect("small");
+            let name = format!("thing-{object}");
+            let next = match at[object] {
+                None => put(&name, number),
+                Some(last) if number % 89 == 0 => delete(&name, last, number),
+                Some(last) if number % 5 == 0 => Append { volatile: true, ..update(&name, last, number) },
+                Some(last) => update_status(&name, last, number),
+            };
+            let verb = next.verb;
+            let revision = log.append(next).await.expect("what it expects holds").revision;
+            at[object] = (verb != Verb::Delete).then_some(revision);
+        }
+        let mut all = Vec::new();
+        while let Some(Some(message)) = published.messages.next().now_or_never() {
+            if let Message::Entry(entry) = message {
+                all.push(entry);
+            }
+        }
+        (log, all)
+    }
+
+    /// Volatile entries that another one of their object followed are forgotten.
+    fn remembered(all: &[Arc<Entry>], from: Revision, to: Revision) -> Vec<Revision> {
+        let is_last = |entry: &Entry| !all.iter().any(|other| other.key == entry.key && other.revision > entry.revision);
+        let part = all.iter().filter(|entry| entry.revision > from && entry.revision <= to);
+        part.filter(|entry| !entry.volatile || is_last(entry)).map(|entry| entry.revision).collect()
+    }
+
+    #[test]
+    fn packed_entries_read_as_they_were_written() {
+        block_on(async {
+            let (log, all) = long().await;
+            let head = log.head();
+            let (kept, packed) = log.state().history.bytes();
+            assert!(packed > 0 && packed < kept, "{packed} of {kept}");
+            let check = |read: &[Arc<Entry>]| {
+                for entry in read {
+                    let written = &all[usize::try_from(entry.revision.0 - 1).expect("small")];
+                    assert_eq!((&entry.key, entry.verb, &entry.object), (&written.key, written.verb, &written.object));
+                }
+            };
+            for compacted in [0, 700, history::BLOCK, 3 * history::BLOCK + 1] {
+                log.compact(Revision(compacted)).await.expect("it is retained");
+                for from in [compacted, compacted + 1, 4 * history::BLOCK - 1, head.0 - 3].map(Revision) {
+                    // As a whole, and in pieces that follow each other.
+                    let read = log.read(from, head, None).await.expect("it is retained");
+                    assert_eq!(
+                        read.iter().map(|entry| entry.revision).collect::<Vec<_>>(),
+                        remembered(&all, from, head)
+                    );
+                    check(&read);
+                    let mut pieces = Vec::new();
+                    let mut at = from;
+                    while at < head {
+                        let to = Revision((at.0 + 333).min(head.0));
+                        pieces.extend(log.read(at, to, None).await.expect("it is retained"));
+                        at = to;
+                    }
+                    assert_eq!(pieces, read);
+                }
+                for at in [compacted, 2 * history::BLOCK + 17, 4 * history::BLOCK].map(Revision) {
+                    let Ok(state) = log.state_at(at).await else { continue };
+                    for (key, revision, object) in state {
+                        let last = all.iter().rfind(|entry| entry.key == key && entry.revision <= at);
+                        // A heartbeat that another entry followed is forgotten, and so is what it said.
+                        let Some(last) = last.filter(|last| last.revision == revision) else { continue };
+                        assert_eq!(object, last.object, "{key} at {at}");
+                    }
+                }
+            }
         });
     }
 

@@ -1,15 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Entries as they are kept: changes against the object's last state, whole from time to time.
+//! Entries as they are kept: changes against the object's last state, whole from time to time. Contents of older entries
+//! are packed, [`BLOCK`] of them together: what one change says, the next ones say again.
+//!
+//! **Invariants.** Blocks follow each other without a gap and end at [`History::packed`]; entries after it are kept as they
+//! are, so that what is written and what is read at the head packs and unpacks nothing.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::io::{Read, Write};
 use std::sync::Arc;
 
+use bytes::Bytes;
 use chrono::{DateTime, Utc};
+use flate2::Compression;
+use flate2::read::DeflateDecoder;
+use flate2::write::DeflateEncoder;
 use rustc_hash::FxHashMap;
 
 use super::Live;
 use crate::entry::{Actor, Entry, Key, Revision, Sections, Verb};
 use crate::splice::Change;
+
+/// Entries of one block.
+pub(super) const BLOCK: u64 = 1024;
+
+/// An object that is not there.
+static NOTHING: Sections = Sections { parts: [const { Bytes::new() }; 5] };
+
+/// State of objects at a revision, the last entry of each and what it led to.
+type States = FxHashMap<Arc<Key>, (Revision, Sections)>;
 
 /// Entries after a revision, and the state at it.
 #[derive(Default)]
@@ -17,6 +35,11 @@ pub(super) struct History {
     pub(super) compacted: Revision,
     base: BTreeMap<Arc<Key>, (Revision, Sections)>,
     records: VecDeque<Record>,
+    /// Contents up to this revision are packed.
+    packed: Revision,
+    blocks: VecDeque<Block>,
+    /// Where the last read of everything ended, and what it knew then: whoever reads on from there needs it again.
+    last_read: Option<(Revision, States)>,
 }
 
 pub(super) struct Record {
@@ -35,9 +58,34 @@ pub(super) enum Content {
     Whole(Box<Sections>),
     /// Against the state after `previous`.
     Change(Change),
+    /// A change in the block of its revision: where it is there. `whole`: against nothing.
+    Packed { start: usize, length: u32, whole: bool },
     /// A volatile entry that another entry of its object followed.
     Forgotten,
 }
+
+/// The changes of some entries, one behind the other, compressed.
+struct Block {
+    /// The revision before its first entry.
+    after: Revision,
+    /// The revision of its last entry.
+    to: Revision,
+    /// Bytes before compression.
+    length: usize,
+    compressed: Box<[u8]>,
+}
+
+impl Block {
+    fn unpack(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(self.length);
+        DeflateDecoder::new(&*self.compressed).read_to_end(&mut bytes).expect("bytes that were compressed here");
+        bytes
+    }
+}
+
+/// Blocks that were unpacked, by the revision before their first entry.
+#[derive(Default)]
+struct Unpacked(FxHashMap<Revision, Vec<u8>>);
 
 impl History {
     pub(super) fn head(&self) -> Revision {
@@ -48,8 +96,44 @@ impl History {
         self.records.len() as u64
     }
 
+    /// Bytes of the entries, and of those of them that are packed.
+    pub(super) fn bytes(&self) -> (usize, usize) {
+        let content = |record: &Record| match &record.content {
+            Content::Whole(sections) => sections.parts.iter().map(Bytes::len).sum(),
+            Content::Change(change) => change.encoded().len(),
+            Content::Packed { .. } | Content::Forgotten => 0,
+        };
+        let kept = self.records.iter().map(|record| size_of::<Record>() + content(record)).sum();
+        (kept, self.blocks.iter().map(|block| block.compressed.len()).sum())
+    }
+
     pub(super) fn push(&mut self, record: Record) {
         self.records.push_back(record);
+        if self.head().0 - self.packed.0 >= 2 * BLOCK {
+            self.pack();
+        }
+    }
+
+    /// Packs the oldest entries that are not.
+    fn pack(&mut self) {
+        let (after, to) = (self.packed, Revision(self.packed.0 + BLOCK));
+        let mut bytes = Vec::new();
+        for revision in (after.0 + 1..=to.0).map(Revision) {
+            let Some(record) = self.index(revision).and_then(|index| self.records.get_mut(index)) else { continue };
+            let (change, whole) = match std::mem::replace(&mut record.content, Content::Forgotten) {
+                Content::Whole(sections) => (Change::between(&NOTHING, &sections), true),
+                Content::Change(change) => (change, false),
+                Content::Packed { .. } | Content::Forgotten => continue,
+            };
+            let length = u32::try_from(change.encoded().len()).expect("an object is smaller than 4 GiB");
+            record.content = Content::Packed { start: bytes.len(), length, whole };
+            bytes.extend_from_slice(change.encoded());
+        }
+        let mut encoder = DeflateEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(&bytes).expect("memory takes what is written");
+        let compressed = encoder.finish().expect("memory takes what is written").into_boxed_slice();
+        self.blocks.push_back(Block { after, to, length: bytes.len(), compressed });
+        self.packed = to;
     }
 
     pub(super) fn forget_volatile(&mut self, revision: Revision) {
@@ -68,8 +152,24 @@ impl History {
         self.index(revision).and_then(|index| self.records.get(index)).expect("a retained revision")
     }
 
+    /// The object after the entry at a revision, given what it was before; `None`: the entry is forgotten.
+    fn follow(&self, revision: Revision, before: &Sections, unpacked: &mut Unpacked) -> Option<Sections> {
+        Some(match &self.record(revision).content {
+            Content::Whole(sections) => (**sections).clone(),
+            Content::Change(change) => apply(change, before),
+            Content::Packed { start, length, whole } => {
+                let index = self.blocks.partition_point(|block| block.to < revision);
+                let block = self.blocks.get(index).expect("the block of a packed entry");
+                let bytes = unpacked.0.entry(block.after).or_insert_with(|| block.unpack());
+                let change = Change::from_encoded(bytes[*start..][..*length as usize].into());
+                apply(&change, if *whole { &NOTHING } else { before })
+            }
+            Content::Forgotten => return None,
+        })
+    }
+
     /// The object after the entry at a revision.
-    fn object_after(&self, key: &Key, revision: Revision) -> Sections {
+    fn object_after(&self, key: &Key, revision: Revision, unpacked: &mut Unpacked) -> Sections {
         let mut changes = Vec::new();
         let mut at = revision;
         let mut sections = loop {
@@ -77,23 +177,26 @@ impl History {
                 let base = self.base.get(key).map(|(_, sections)| sections.clone());
                 break base.unwrap_or_default();
             }
+            changes.push(at);
             let record = self.record(at);
-            match &record.content {
-                Content::Whole(sections) => break (**sections).clone(),
-                Content::Change(change) => changes.push(change),
-                Content::Forgotten => {}
+            if matches!(record.content, Content::Whole(_) | Content::Packed { whole: true, .. }) {
+                break Sections::default();
             }
             at = record.previous;
         };
-        for change in changes.into_iter().rev() {
-            sections = apply(change, &sections);
+        for at in changes.into_iter().rev() {
+            sections = self.follow(at, &sections, unpacked).unwrap_or(sections);
         }
         sections
     }
 
-    pub(super) fn read(&self, from: Revision, to: Revision, cluster: Option<&str>) -> Vec<Arc<Entry>> {
+    pub(super) fn read(&mut self, from: Revision, to: Revision, cluster: Option<&str>) -> Vec<Arc<Entry>> {
         // The state of each object as reading proceeds, so that a long range applies each change once.
-        let mut states: FxHashMap<&Key, (Revision, Sections)> = FxHashMap::default();
+        let mut states = match self.last_read.take() {
+            Some((at, states)) if at == from && cluster.is_none() => states,
+            _ => States::default(),
+        };
+        let mut unpacked = Unpacked::default();
         let mut entries = Vec::new();
         for revision in (from.0 + 1..=to.0).map(Revision) {
             let record = self.record(revision);
@@ -104,18 +207,17 @@ impl History {
             let previous = match known {
                 _ if record.previous == Revision(0) => None,
                 Some((_, sections)) => Some((record.previous, sections.clone())),
-                None => Some((record.previous, self.object_after(&record.key, record.previous))),
+                None => {
+                    let sections = self.object_after(&record.key, record.previous, &mut unpacked);
+                    Some((record.previous, sections))
+                }
             };
-            let object = match &record.content {
-                Content::Whole(sections) => (**sections).clone(),
-                Content::Change(change) => match &previous {
-                    Some((_, sections)) => apply(change, sections),
-                    None => apply(change, &Sections::default()),
-                },
-                Content::Forgotten => continue,
-            };
-            if !record.volatile {
-                states.insert(&record.key, (revision, object.clone()));
+            let before = previous.as_ref().map_or(&NOTHING, |(_, sections)| sections);
+            let Some(object) = self.follow(revision, before, &mut unpacked) else { continue };
+            if record.verb == Verb::Delete {
+                states.remove(&record.key);
+            } else if !record.volatile {
+                states.insert(record.key.clone(), (revision, object.clone()));
             }
             entries.push(Arc::new(Entry {
                 revision,
@@ -128,6 +230,9 @@ impl History {
                 previous,
                 volatile: record.volatile,
             }));
+        }
+        if cluster.is_none() && to < self.head() {
+            self.last_read = Some((to, states));
         }
         entries
     }
@@ -144,36 +249,42 @@ impl History {
                 last.insert(&record.key, Revision(at));
             }
         }
-        last.into_iter().map(|(key, at)| ((**key).clone(), at, self.object_after(key, at))).collect()
+        let mut unpacked = Unpacked::default();
+        let object = |(key, at): (&Arc<Key>, Revision)| {
+            ((**key).clone(), at, self.object_after(key, at, &mut unpacked))
+        };
+        last.into_iter().map(object).collect()
     }
 
     /// Forgets entries up to `to`; the writers of the forgotten ones.
     pub(super) fn compact(&mut self, to: Revision, live: &FxHashMap<Arc<Key>, Live>) -> Vec<(u64, u64)> {
         let mut writers = Vec::new();
-        while self.compacted < to
-            && let Some(record) = self.records.pop_front()
-        {
-            self.compacted.0 += 1;
-            writers.push(record.writer);
-            let Record { key, verb, content, volatile, .. } = record;
-            if volatile {
-                continue;
-            }
-            if verb == Verb::Delete {
-                self.base.remove(&key);
-                continue;
-            }
-            let sections = match (live.get(&key), content) {
+        let mut unpacked = Unpacked::default();
+        while self.compacted < to && !self.records.is_empty() {
+            let revision = Revision(self.compacted.0 + 1);
+            let record = self.record(revision);
+            let (is_deletion, is_forgotten) = (record.verb == Verb::Delete, record.volatile);
+            let sections = match live.get(&record.key) {
+                _ if is_deletion || is_forgotten => None,
                 // Nothing came since: share the bytes with the live object.
-                (Some(live), _) if live.revision == self.compacted => live.sections.clone(),
-                (_, Content::Whole(sections)) => *sections,
-                (_, Content::Change(change)) => {
-                    let before = self.base.get(&key).map(|(_, sections)| sections.clone());
-                    apply(&change, &before.unwrap_or_default())
+                Some(live) if live.revision == revision => Some(live.sections.clone()),
+                _ => {
+                    let before = self.base.get(&record.key).map(|(_, sections)| sections.clone());
+                    self.follow(revision, &before.unwrap_or_default(), &mut unpacked)
                 }
-                (_, Content::Forgotten) => continue,
             };
-            self.base.insert(key, (self.compacted, sections));
+            let Some(Record { key, writer, .. }) = self.records.pop_front() else { break };
+            self.compacted = revision;
+            writers.push(writer);
+            if is_deletion && !is_forgotten {
+                self.base.remove(&key);
+            } else if let Some(sections) = sections {
+                self.base.insert(key, (revision, sections));
+            }
+        }
+        self.packed = self.packed.max(self.compacted);
+        while self.blocks.front().is_some_and(|block| block.to <= self.compacted) {
+            self.blocks.pop_front();
         }
         writers
     }
