@@ -108,6 +108,7 @@ where
         wall: wall.clone(),
         random: Random::new(assignment.seed),
         writer: assignment.writer,
+        recent_bytes: generic_apiserver::RECENT_BYTES,
     };
     let folded: Arc<OnceLock<Server>> = Arc::default();
     let (leases, process) = (folded.clone(), paths.process);

@@ -15,6 +15,7 @@ mod flow;
 mod in_place;
 mod installations;
 mod kept;
+mod managed_seed;
 mod readiness;
 mod seed;
 mod self_deployment;
@@ -99,6 +100,7 @@ pub fn run(context: Context, options: Options) -> BoxFuture<'static, Exit> {
         context.tasks.spawn(shoot::run(gardenlet.clone()));
         if gardenlet.options.has_pods {
             context.tasks.spawn(self_deployment::run(gardenlet.clone()));
+            context.tasks.spawn(managed_seed::run(gardenlet.clone()));
         } else {
             play_readiness(&gardenlet);
         }

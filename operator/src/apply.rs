@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the operator writes beside the Garden's status.
 
-use api::constants::{label, namespace};
+use api::constants::namespace;
 use api::kubernetes::apps::Deployment;
 use api::kubernetes::core::{ConfigMap, Namespace};
 use api::operator::Garden;
 use api::terrarium::Cluster;
-use apimachinery::meta::{DeleteOptions, ObjectMeta};
+use apimachinery::meta::ObjectMeta;
 use controller::{Api, Error, Patch};
 use domain::garden::control_plane::{self, CONFIGURATION_KEY, Component, Wanted};
+use domain::garden::seed_cluster::config_map;
 use process::Context;
 use serde_json::{Value, json};
 
@@ -27,16 +28,12 @@ pub(crate) async fn component(
     stored: Option<&Deployment>,
 ) -> Result<(), Error> {
     if let Some((name, tree)) = &wanted.configuration {
-        let text = serde_yaml_ng::to_string(tree).map_err(|error| Error::Failed(error.to_string()))?;
-        let mut metadata = ObjectMeta::named(namespace::GARDEN, name);
-        metadata.labels.insert(label::MANAGED_BY.to_owned(), "gardener".to_owned());
-        let data = [(CONFIGURATION_KEY.to_owned(), text)].into();
-        let map = ConfigMap { metadata, data, immutable: Some(true), ..ConfigMap::default() };
-        unless_there(Api::namespaced(context, RUNTIME, namespace::GARDEN).create(&map).await.map(drop))?;
+        let map = ConfigMap { immutable: Some(true), ..config_map(name, tree) };
+        Api::namespaced(context, RUNTIME, namespace::GARDEN).create_unless_there(&map).await?;
     }
     let api = Api::<Deployment>::namespaced(context, RUNTIME, namespace::GARDEN);
     match stored {
-        None => unless_there(api.create(&wanted.deployment).await.map(drop)),
+        None => api.create_unless_there(&wanted.deployment).await,
         Some(stored) => match control_plane::component_lacks(component, stored, &wanted.deployment) {
             Some(patch) => api.patch(component.name(), &Patch::Merge(patch)).await.map(drop),
             None => Ok(()),
@@ -47,11 +44,10 @@ pub(crate) async fn component(
 /// Removes a component's Deployment and configurations.
 pub(crate) async fn destroy(context: &Context, component: Component, configurations: &[String]) -> Result<(), Error> {
     let api = Api::<Deployment>::namespaced(context, RUNTIME, namespace::GARDEN);
-    let options = DeleteOptions::default();
-    unless_gone(api.delete(component.name(), &options).await)?;
+    api.delete_if_there(component.name()).await?;
     let maps = Api::<ConfigMap>::namespaced(context, RUNTIME, namespace::GARDEN);
     for name in configurations {
-        unless_gone(maps.delete(name, &options).await)?;
+        maps.delete_if_there(name).await?;
     }
     Ok(())
 }
@@ -66,7 +62,7 @@ pub(crate) async fn kubernetes_version(context: &Context, garden: &Garden) -> Re
 /// Creates the namespace for what everybody may know.
 pub(crate) async fn system_resources(context: &Context) -> Result<(), Error> {
     let namespace = Namespace { metadata: ObjectMeta::named("", namespace::PUBLIC), ..Namespace::default() };
-    unless_there(Api::<Namespace>::all(context, GARDEN).create(&namespace).await.map(drop))
+    Api::<Namespace>::all(context, GARDEN).create_unless_there(&namespace).await
 }
 
 /// What ConfigMap `gardener-info` says of gardener-apiserver.
@@ -111,19 +107,5 @@ pub(crate) fn overrides(map: Option<&ConfigMap>) -> Result<Value, String> {
         Ok(tree)
     } else {
         Err(format!("ConfigMap {name}, key {CONFIGURATION_KEY}: it is no mapping"))
-    }
-}
-
-fn unless_there(result: Result<(), Error>) -> Result<(), Error> {
-    match result {
-        Err(error) if error.is_already_exists() => Ok(()),
-        other => other,
-    }
-}
-
-fn unless_gone(result: Result<(), Error>) -> Result<(), Error> {
-    match result {
-        Err(error) if error.is_not_found() => Ok(()),
-        other => other,
     }
 }

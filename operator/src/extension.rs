@@ -10,8 +10,7 @@ use api::constants::finalizer;
 use api::core::{ControllerInstallation, ControllerRegistration};
 use api::core_v1::ControllerDeployment;
 use api::operator::{Extension, Garden};
-use apimachinery::Resource;
-use apimachinery::meta::{DeleteOptions, Time};
+use apimachinery::meta::Time;
 use controller::{Api, Controller, Error, ListOptions, ObjectKey, Requeue, Store};
 use domain::garden::extension::{self, Installation};
 use domain::{conditions, garden};
@@ -113,14 +112,7 @@ impl Installer {
     }
 
     async fn remove(&self, name: &str) -> Result<(), Error> {
-        self.gone::<ControllerRegistration>(name).await?;
-        self.gone::<ControllerDeployment>(name).await
-    }
-
-    async fn gone<K: Resource>(&self, name: &str) -> Result<(), Error> {
-        match Api::<K>::all(&self.context, GARDEN).delete(name, &DeleteOptions::default()).await {
-            Err(error) if !error.is_not_found() => Err(error),
-            _ => Ok(()),
-        }
+        Api::<ControllerRegistration>::all(&self.context, GARDEN).delete_if_there(name).await?;
+        Api::<ControllerDeployment>::all(&self.context, GARDEN).delete_if_there(name).await
     }
 }

@@ -1,13 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Gardenlets that follow the operator's version: after a Garden was reconciled they are given its chart.
+//! Gardenlets: those that follow the operator's version are given its chart after a Garden was reconciled, and one whose
+//! Seed does not exist yet is deployed for the first time.
+//!
+//! Unlike upstream: a gardenlet is always deployed into the cluster that is named for its Seed, and the operator does not
+//! look again every 30 s: it sees the Seed when it comes.
+//!
+//! Source: pkg/operator/controller/{garden,gardenlet} @ v1.120.0.
 
-use api::constants::label;
+use std::sync::Arc;
+
+use api::constants::{annotation, condition, label, namespace};
+use api::core::Seed;
+use api::kubernetes::apps::Deployment;
+use api::kubernetes::core::{ConfigMap, Namespace, Secret};
+use api::operator::Garden;
 use api::seedmanagement::Gardenlet;
-use controller::{Api, Error, ListOptions};
-use domain::garden::gardenlet;
-use process::Context;
+use api::terrarium::Cluster;
+use apimachinery::meta::Time;
+use controller::{
+    Api, Controller, Error, EventType, ListOptions, ObjectKey, ObjectRef, Patch, Recorder, Requeue, Store,
+};
+use domain::conditions;
+use domain::garden::control_plane::{Settings, deployment_lacks};
+use domain::garden::gardenlet::{self, version};
+use domain::garden::seed_cluster::{self, SeedCluster};
+use process::{Context, watch};
 
-use crate::GARDEN;
+use crate::{GARDEN, RUNTIME};
 
 /// Gives all of them the chart of a version.
 pub(crate) async fn update(context: &Context, version: &str) -> Result<(), Error> {
@@ -17,6 +36,117 @@ pub(crate) async fn update(context: &Context, version: &str) -> Result<(), Error
         let Some(new) = gardenlet::updated(&old, version) else { continue };
         tracing::info!(gardenlet = old.metadata.name, version, "Updating the chart reference of a Gardenlet");
         api.in_namespace_of(&old).update(&old, &new).await?;
+    }
+    Ok(())
+}
+
+/// Runs the deployer until the component stops. It begins when the Garden is reconciled for the first time: before, nobody
+/// may answer for Gardenlets and Seeds.
+pub(crate) async fn run(
+    context: Context,
+    settings: Settings,
+    gardens: Store<Garden>,
+    mut reconciled: watch::Receiver<bool>,
+) {
+    if reconciled.wait_for(|reconciled| *reconciled).await.is_err() {
+        return;
+    }
+    let mut controller = Controller::new("gardenlet", &context);
+    let api = Api::<Gardenlet>::namespaced(&context, GARDEN, namespace::GARDEN);
+    let gardenlets = controller.watch(api, ListOptions::default(), |change| vec![change.key.clone()]);
+    let seeds = controller.watch(Api::<Seed>::all(&context, GARDEN), ListOptions::default(), |change| {
+        vec![ObjectKey { namespace: namespace::GARDEN.into(), ..change.key.clone() }]
+    });
+    let recorder = Recorder::named(&context, GARDEN, "gardenlet-controller");
+    let deployer = Arc::new(Deployer { context, settings, gardens, gardenlets, seeds, recorder });
+    controller
+        .run(1, move |key| {
+            let deployer = deployer.clone();
+            async move { deployer.pass(&key).await }
+        })
+        .await;
+}
+
+struct Deployer {
+    context: Context,
+    settings: Settings,
+    gardens: Store<Garden>,
+    gardenlets: Store<Gardenlet>,
+    seeds: Store<Seed>,
+    recorder: Recorder,
+}
+
+impl Deployer {
+    async fn pass(&self, key: &ObjectKey) -> Result<Requeue, Error> {
+        let Some(stored) = self.gardenlets.get(key).filter(|stored| !stored.metadata.is_being_deleted()) else {
+            return Ok(Requeue::OnChange);
+        };
+        let has_seed = self.seeds.find("", &key.name).is_some();
+        let was_waiting = conditions::get(&stored.status.conditions, condition::SEED_REGISTERED)
+            .is_some_and(|condition| condition.status != condition::TRUE);
+        let is_due = seed_cluster::is_due(&stored, has_seed);
+        if !is_due && !was_waiting {
+            return Ok(Requeue::OnChange);
+        }
+        let deployed = if is_due { self.deploy(&stored).await? } else { Ok(()) };
+        let now = Time::from_instant(self.context.clock.now());
+        let mut new = Gardenlet::clone(&stored);
+        let registered =
+            seed_cluster::registered(&stored, deployed.as_ref().map(drop).map_err(|error| &**error), has_seed, now);
+        conditions::merge(&mut new.status.conditions, [registered]);
+        let api = Api::<Gardenlet>::namespaced(&self.context, GARDEN, namespace::GARDEN);
+        let written = api.update_status(&stored, &new).await?;
+        if let Err(error) = &deployed {
+            self.recorder.publish(&ObjectRef::of(&written), EventType::Warning, "ReconcileError", error).await?;
+        } else if has_seed && seed_cluster::is_asked_for(&stored) {
+            self.settle(&api, written).await?;
+        }
+        Ok(Requeue::OnChange)
+    }
+
+    /// Deploys gardenlet, and what it needs; the inner error is the Gardenlet's own.
+    async fn deploy(&self, gardenlet: &Gardenlet) -> Result<Result<(), String>, Error> {
+        let profile = &self.settings.profile;
+        let made = version(gardenlet).and_then(|version| Ok((gardenlet::wanted(gardenlet, profile)?, version)));
+        let (wanted, version) = match made {
+            Ok(made) => made,
+            Err(error) => return Ok(Err(error)),
+        };
+        let gardens = self.gardens.list();
+        let kubernetes = gardens.first().map_or("", |garden| &garden.spec.virtual_cluster.kubernetes.version);
+        let made = seed_cluster::seed_cluster(&gardenlet.metadata.name, kubernetes, wanted, &version, profile);
+        create(&self.context, &made).await?;
+        let api = Api::<Deployment>::namespaced(&self.context, &made.cluster.metadata.name, namespace::GARDEN);
+        let wanted = &made.deployments[0];
+        let stored = api.get(gardenlet::NAME).await?;
+        if let Some(patch) = deployment_lacks(&stored, wanted, false) {
+            api.patch(gardenlet::NAME, &Patch::Merge(patch)).await?;
+        }
+        Ok(Ok(()))
+    }
+
+    /// Takes back what a Gardenlet was asked for: its Seed is registered.
+    async fn settle(&self, api: &Api<Gardenlet>, gardenlet: Gardenlet) -> Result<(), Error> {
+        let mut new = gardenlet.clone();
+        new.metadata.annotations.remove(annotation::OPERATION);
+        if let Some(reference) = new.spec.kubeconfig_secret_ref.take() {
+            let secrets = Api::<Secret>::namespaced(&self.context, GARDEN, namespace::GARDEN);
+            secrets.delete_if_there(&reference.name).await?;
+        }
+        api.update(&gardenlet, &new).await.map(drop)
+    }
+}
+
+/// Creates what is not there of a Seed's cluster.
+async fn create(context: &Context, made: &SeedCluster) -> Result<(), Error> {
+    let name = &made.cluster.metadata.name;
+    Api::<Cluster>::all(context, RUNTIME).create_unless_there(&made.cluster).await?;
+    Api::<Namespace>::all(context, name).create_unless_there(&made.namespace).await?;
+    for map in &made.config_maps {
+        Api::<ConfigMap>::namespaced(context, name, namespace::GARDEN).create_unless_there(map).await?;
+    }
+    for deployment in &made.deployments {
+        Api::<Deployment>::namespaced(context, name, namespace::GARDEN).create_unless_there(deployment).await?;
     }
     Ok(())
 }

@@ -22,8 +22,8 @@
 //! tasks are done at once. A clock that reconciles: nothing is looked at again until something changes, so a Deployment of
 //! the control plane that was changed by hand stays so until the next operation.
 //!
-//! **Tour.** [`garden`] the reconciler, [`apply`] what it writes, [`gardenlets`] the Gardenlets that follow its version, [`extension`] operator
-//! Extensions.
+//! **Tour.** [`garden`] the reconciler, [`apply`] what it writes, [`gardenlets`] the Gardenlets that it deploys and
+//! updates, [`extension`] operator Extensions.
 //!
 //! Source: pkg/operator @ v1.120.0.
 
@@ -55,8 +55,9 @@ pub fn run(context: Context, options: Options) -> BoxFuture<'static, Exit> {
         let (lead, leads) = watch::channel(false);
         // It looks before it leads, so that whoever takes over begins at once.
         let (told, reconciled) = watch::channel(false);
-        let gardens = garden::start(&context, options.settings, identity(&context), leads, told);
-        context.tasks.spawn(extension::run(context.clone(), gardens, reconciled));
+        let gardens = garden::start(&context, options.settings.clone(), identity(&context), leads, told);
+        context.tasks.spawn(extension::run(context.clone(), gardens.clone(), reconciled.clone()));
+        context.tasks.spawn(gardenlets::run(context.clone(), options.settings, gardens, reconciled));
         let leadership = tokio::select! {
             biased;
             () = shutdown.requested() => return Exit::default(),

@@ -162,6 +162,14 @@ impl<K> Api<K> {
         self.endpoint.delete(self.endpoint.path_of_name(name), options)
     }
 
+    /// Deletes an object if there is one of this name.
+    pub async fn delete_if_there(&self, name: &str) -> Result<(), Error> {
+        match self.delete(name, &DeleteOptions::default()).await {
+            Err(error) if error.is_not_found() => Ok(()),
+            other => other,
+        }
+    }
+
     /// Deletes all objects of the scope that `selection` selects.
     pub fn delete_collection(
         &self,

@@ -24,6 +24,17 @@ use history::{Content, History, Record};
 #[derive(Clone, Default)]
 pub struct MemoryLog(Arc<Mutex<State>>);
 
+/// What a log in memory holds, in bytes of contents: what the allocator adds is not counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Account {
+    /// The objects that exist.
+    pub objects: usize,
+    /// Entries: their heads, and the contents of the newest.
+    pub entries: usize,
+    /// Contents of older entries, packed.
+    pub packed: usize,
+}
+
 /// How many entries of one object are kept as changes before one is kept whole.
 const CHANGES_BETWEEN_WHOLES: u8 = 63;
 
@@ -88,6 +99,15 @@ impl MemoryLog {
     /// How many objects there are.
     pub fn objects(&self) -> usize {
         self.state().objects.len()
+    }
+
+    /// What it holds.
+    pub fn account(&self) -> Account {
+        let state = self.state();
+        let size = |sections: &Sections| sections.parts.iter().map(bytes::Bytes::len).sum::<usize>();
+        let objects = state.objects.values().map(|live| size_of::<Live>() + size(&live.sections)).sum();
+        let (entries, packed) = state.history.bytes();
+        Account { objects, entries, packed }
     }
 
     /// One object as it is now.
@@ -391,7 +411,8 @@ mod tests {
 
     /// Volatile entries that another one of their object followed are forgotten.
     fn remembered(all: &[Arc<Entry>], from: Revision, to: Revision) -> Vec<Revision> {
-        let is_last = |entry: &Entry| !all.iter().any(|other| other.key == entry.key && other.revision > entry.revision);
+        let is_last =
+            |entry: &Entry| !all.iter().any(|other| other.key == entry.key && other.revision > entry.revision);
         let part = all.iter().filter(|entry| entry.revision > from && entry.revision <= to);
         part.filter(|entry| !entry.volatile || is_last(entry)).map(|entry| entry.revision).collect()
     }

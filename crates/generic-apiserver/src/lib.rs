@@ -48,5 +48,5 @@ pub use authorization::{AllowAll, Authenticated, Authorizer};
 pub use clusters::{Cluster, Clusters, FixedClusters};
 pub use owner::controller_of;
 pub use registry::{Generic, RequestContext, Strategy};
-pub use server::{Builder, Foundation, Server};
+pub use server::{Builder, Foundation, RECENT_BYTES, Server};
 pub use table::AGES_AT;

@@ -58,7 +58,13 @@ pub struct Foundation {
     pub random: Random,
     /// Id of the writer; two servers on one log have different ones.
     pub writer: u64,
+    /// Bytes of objects in recent changes that each resource remembers: a list that is continued needs them, and a watch
+    /// from a revision of the past is quicker with them. Usually [`RECENT_BYTES`].
+    pub recent_bytes: usize,
 }
+
+/// Bytes of objects in recent changes that each resource of a server with many clients remembers.
+pub const RECENT_BYTES: usize = 8 << 20;
 
 /// A server under construction.
 pub struct Builder {
@@ -226,7 +232,13 @@ impl Builder {
             }
             kinds.push(kind);
         }
-        let store = Store::new(self.foundation.log.clone(), self.foundation.writer, self.folds, kinds);
+        let store = Store::new(
+            self.foundation.log.clone(),
+            self.foundation.writer,
+            self.folds,
+            kinds,
+            self.foundation.recent_bytes,
+        );
         let namespaces = store.collection("", "namespaces");
         let served = rows.values().map(|row: &Row| row.kind.names().info.clone());
         let views = self.views.iter().map(|view| view.info.clone());
@@ -304,6 +316,11 @@ impl Server {
     /// Follows the log between requests, so that watchers learn of other writers' changes without delay.
     pub fn start(&self, tasks: &Tasks) {
         tasks.spawn(self.0.store.clone().follow());
+    }
+
+    /// How many objects are decoded, and how many bytes the objects of recent changes have, shared ones counted each time.
+    pub fn account(&self) -> (usize, usize) {
+        self.0.store.account()
     }
 
     /// Answers a request: its path starts with `/clusters/NAME`; its user is the extension [`User`]

@@ -170,6 +170,18 @@ impl Host {
         }
     }
 
+    /// As [`Server::account`], of its own server and of one of this process for the aggregated groups.
+    pub fn account(&self) -> (usize, usize) {
+        let own = self.inner.server.account();
+        match self.aggregated() {
+            Some(Backend::Server(server)) => {
+                let (decoded, recent) = server.account();
+                (own.0 + decoded, own.1 + recent)
+            }
+            _ => own,
+        }
+    }
+
     /// Hands [`catalogue::AGGREGATED_GROUPS`] of cluster `garden` to a server of this process from now on (requests go on
     /// with the user that they came with); `None`: nobody serves them.
     pub fn aggregate(&self, server: Option<Server>) {

@@ -137,6 +137,7 @@ impl Live {
                 wall: wall.clone(),
                 random: random.clone(),
                 writer: writer(start, 0),
+                recent_bytes: generic_apiserver::RECENT_BYTES,
             };
             let logs = Logs::new(clock.clock());
             let services = Services::default();

@@ -99,6 +99,25 @@ fn table(appends: &Appends, patches: &[StatusPatches], runs: &[Run]) {
             run.bytes_per_shoot / 1024,
         );
     }
+    println!();
+    let owners = ["objects", "entries", "packed", "recent", "resident"];
+    let [objects, entries, packed, recent, resident] = owners;
+    println!(
+        "{:>7} {:>5} {objects:>12} {entries:>12} {packed:>12} {recent:>12} {resident:>14} {:>14}",
+        "shoots", "days", "decoded"
+    );
+    for Run { shoots, days, memory, resident, .. } in runs {
+        let mebibytes = |bytes: usize| format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20));
+        println!(
+            "{shoots:>7} {days:>5} {:>12} {:>12} {:>12} {:>12} {:>14} {:>14}",
+            mebibytes(memory.objects),
+            mebibytes(memory.entries),
+            mebibytes(memory.packed),
+            mebibytes(memory.recent),
+            mebibytes(usize::try_from(*resident).unwrap_or(usize::MAX)),
+            memory.decoded,
+        );
+    }
 }
 
 /// Seconds of wall time.

@@ -17,7 +17,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::failure::Failure;
-use crate::landscape::Landscape;
+use crate::landscape::{Landscape, Memory};
 use crate::options::Options;
 use crate::{preset, wait};
 
@@ -64,6 +64,10 @@ pub struct Run {
     pub timers_per_shoot_day: f64,
     /// Bytes of memory per Shoot once all were created.
     pub bytes_per_shoot: u64,
+    /// What is held in memory at the end, by owner.
+    pub memory: Memory,
+    /// Bytes that the kernel says are resident then.
+    pub resident: u64,
     /// Hash of the canonical log.
     pub hash: String,
 }
@@ -145,6 +149,8 @@ pub fn run(shoots: usize, days: u32, seed: u64, probe: &Probe<'_>) -> Result<Run
         entries_per_shoot_day: entries as f64 / shoot_days,
         timers_per_shoot_day: (after.timers - before.timers) as f64 / shoot_days,
         bytes_per_shoot,
+        memory: landscape.memory(),
+        resident: (probe.resident)(),
         hash: landscape.canonical_hash(),
     })
 }

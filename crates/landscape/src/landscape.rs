@@ -13,6 +13,7 @@ use api::core::Seed;
 use chrono::{DateTime, TimeDelta, Utc};
 use clock::{Clock, Instant, Random};
 use controller::Api;
+use eventlog::memory::Account;
 use eventlog::{EventLog, MemoryLog, Replay, Revision};
 use generic_apiserver::Foundation;
 use host::Host;
@@ -70,8 +71,25 @@ pub struct Counts {
     pub requests: u64,
 }
 
-/// Entries that a replay holds at once. Fewer would cost time: each piece begins with the changes that its objects had
-/// before.
+/// What a landscape holds in memory, by owner: bytes of contents, where it does not say otherwise. What the allocator and
+/// maps add, and the copies that components share with the API servers, are not counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Memory {
+    /// The log: objects that exist.
+    pub objects: usize,
+    /// The log: heads of entries, contents of the newest.
+    pub entries: usize,
+    /// The log: contents of older entries, packed.
+    pub packed: usize,
+    /// API servers: how many objects are decoded.
+    pub decoded: usize,
+    /// API servers: objects of recent changes, shared bytes counted each time.
+    pub recent: usize,
+}
+
+/// Bytes of recent changes that each resource remembers: nobody continues a list, and no watch begins in the past.
+const RECENT_BYTES: usize = 1 << 20;
+/// Entries that a replay holds at once.
 const REPLAYED_AT_ONCE: u64 = 8192;
 
 /// How long before its start a landscape is set up, so that everything is ready when it begins.
@@ -131,6 +149,7 @@ impl Landscape {
             wall: Clock::new(runtime.wall().clone()),
             random: random.clone(),
             writer: 1,
+            recent_bytes: RECENT_BYTES,
         };
         let host = Host::new(foundation, &host_tasks);
         Self {
@@ -169,6 +188,7 @@ impl Landscape {
             wall: Clock::new(self.runtime.wall().clone()),
             random: self.random.clone(),
             writer: self.writers,
+            recent_bytes: RECENT_BYTES,
         }
     }
 
@@ -368,6 +388,13 @@ impl Landscape {
             objects: self.log.objects() as u64,
             requests: self.requests.load(Ordering::Relaxed),
         }
+    }
+
+    /// What is held in memory, by owner.
+    pub fn memory(&self) -> Memory {
+        let Account { objects, entries, packed } = self.log.account();
+        let (decoded, recent) = self.host.account();
+        Memory { objects, entries, packed, decoded, recent }
     }
 
     /// Due time of the next timer.

@@ -25,6 +25,10 @@ pub struct Configuration {
     pub care_period: TimeDelta,
     /// `controllers.shootCare.conditionThresholds`
     pub thresholds: Thresholds,
+    /// `controllers.managedSeed.syncJitterPeriod`: how long at most a ManagedSeed waits that is acted upon later.
+    pub managed_seed_jitter: TimeDelta,
+    /// `controllers.managedSeed.jitterUpdates`: whether changes of ManagedSeeds are acted upon later, too.
+    pub jitter_managed_seed_updates: bool,
     /// `featureGates`, where they differ from the version's defaults.
     pub feature_gates: BTreeMap<String, bool>,
     /// `resources.capacity`, in whole units.
@@ -43,6 +47,8 @@ impl Default for Configuration {
             retry_duration: TimeDelta::hours(12),
             care_period: TimeDelta::seconds(30),
             thresholds: Thresholds::default(),
+            managed_seed_jitter: TimeDelta::minutes(5),
+            jitter_managed_seed_updates: false,
             feature_gates: BTreeMap::new(),
             capacity: BTreeMap::from([("shoots".to_owned(), 250)]),
             reserved: BTreeMap::new(),

@@ -12,16 +12,16 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use api::constants::{label, namespace};
+use api::constants::namespace;
 use api::kubernetes::apps::Deployment;
 use api::kubernetes::core::ConfigMap;
 use api::seedmanagement::Gardenlet as GardenletObject;
-use apimachinery::meta::{ObjectMeta, Time};
+use apimachinery::meta::Time;
 use controller::{
     Api, Controller, Error, EventType, ListOptions, ObjectKey, ObjectRef, Patch, Recorder, Requeue, Store,
 };
 use domain::conditions;
-use domain::garden::control_plane::{CONFIGURATION_KEY, deployment_lacks};
+use domain::garden::control_plane::deployment_lacks;
 use domain::garden::gardenlet::{self as rules, Wanted};
 use serde_json::json;
 
@@ -88,13 +88,9 @@ async fn pass(
 
 /// Writes its configuration and its Deployment, as far as they differ.
 async fn deploy(gardenlet: &Gardenlet, wanted: &Wanted) -> Result<(), Error> {
-    let text = serde_yaml_ng::to_string(&wanted.configuration).map_err(|error| Error::Failed(error.to_string()))?;
-    let mut metadata = ObjectMeta::named(namespace::GARDEN, &wanted.config_map);
-    metadata.labels.insert(label::MANAGED_BY.to_owned(), "gardener".to_owned());
-    let map = ConfigMap { metadata, data: [(CONFIGURATION_KEY.to_owned(), text)].into(), ..ConfigMap::default() };
     let maps = gardenlet.seed::<ConfigMap>(namespace::GARDEN);
     if maps.get_opt(&wanted.config_map).await?.is_none() {
-        maps.create(&map).await?;
+        maps.create(&wanted.config_map()).await?;
     }
     let deployments = gardenlet.seed::<Deployment>(namespace::GARDEN);
     let Some(held) = deployments.get_opt(rules::NAME).await? else {

@@ -87,6 +87,9 @@ pub(super) fn gardenlet(tree: &Value) -> gardenlet::Configuration {
     put(&mut config.retry_duration, duration(&shoot["retryDuration"]));
     put(&mut config.care_period, duration(&care["syncPeriod"]));
     put(&mut config.thresholds, thresholds(&care["conditionThresholds"]).map(Thresholds));
+    let managed_seed = &tree["controllers"]["managedSeed"];
+    put(&mut config.managed_seed_jitter, duration(&managed_seed["syncJitterPeriod"]));
+    put(&mut config.jitter_managed_seed_updates, managed_seed["jitterUpdates"].as_bool());
     if let Some(gates) = tree["featureGates"].as_object() {
         config.feature_gates = gates.iter().filter_map(|(name, on)| Some((name.clone(), on.as_bool()?))).collect();
     }

@@ -219,11 +219,7 @@ pub(super) const fn field(component: Component) -> &'static str {
 /// The Deployment of a seed's gardenlet, as gardenlet itself would have it.
 pub(super) fn gardenlet_deployment(gardenlet: &Gardenlet, profile: &str) -> Result<(ConfigMap, Deployment), String> {
     let wanted = domain::garden::gardenlet::wanted(gardenlet, profile)?;
-    let text = serde_yaml_ng::to_string(&wanted.configuration).map_err(|error| error.to_string())?;
-    let metadata =
-        ObjectMeta { name: wanted.config_map.clone(), namespace: NAMESPACE.to_owned(), ..ObjectMeta::default() };
-    let map = ConfigMap { metadata, data: [(CONFIGURATION_KEY.to_owned(), text)].into(), ..ConfigMap::default() };
-    Ok((map, wanted.deployment))
+    Ok((wanted.config_map(), wanted.deployment))
 }
 
 #[cfg(test)]

@@ -111,6 +111,7 @@ impl Garden {
             wall: Clock::new(clock.clone()),
             random: Random::new(1),
             writer,
+            recent_bytes: generic_apiserver::RECENT_BYTES,
         };
         let kubernetes = Builder::new(foundation(1))
             .clusters(FixedClusters::new([api::cluster::GARDEN], "1.32.4"))
@@ -135,6 +136,7 @@ impl Garden {
             wall: Clock::new(self.clock.clone()),
             random: Random::new(1),
             writer: 3,
+            recent_bytes: generic_apiserver::RECENT_BYTES,
         };
         let gardener = apiserver::service(foundation, options);
         let (kubernetes, clock, log) = (self.kubernetes.clone(), self.clock.clone(), self.log.clone());

@@ -62,6 +62,14 @@ impl<K: Resource> Api<K> {
         TypedAnswer::new(self.endpoint.patch_difference(old.metadata(), patch, suffix))
     }
 
+    /// Creates the object unless one of its name is there.
+    pub async fn create_unless_there(&self, object: &K) -> Result<(), Error> {
+        match self.create(object).await {
+            Err(error) if error.is_already_exists() => Ok(()),
+            other => other.map(drop),
+        }
+    }
+
     /// Creates the object, or updates the stored one so that what `object` says of labels, annotations, owner
     /// references and specification holds; no request but the read if it holds already.
     ///

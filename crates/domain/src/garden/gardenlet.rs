@@ -10,11 +10,13 @@ use api::constants::{annotation, condition, label};
 use api::core::Condition;
 use api::core_v1::OCIRepository;
 use api::kubernetes::apps::Deployment;
+use api::kubernetes::core::ConfigMap;
 use api::seedmanagement::Gardenlet;
 use apimachinery::meta::Time;
 use serde_json::Value;
 
 use super::control_plane::{self, checksum};
+use super::seed_cluster;
 use crate::conditions;
 
 /// Repository of gardenlet's chart. Upstream's has a registry in front.
@@ -92,6 +94,13 @@ pub struct Wanted {
     pub configuration: Value,
     /// Its Deployment.
     pub deployment: Deployment,
+}
+
+impl Wanted {
+    /// The ConfigMap with its configuration.
+    pub fn config_map(&self) -> ConfigMap {
+        seed_cluster::config_map(&self.config_map, &self.configuration)
+    }
 }
 
 /// What the gardenlet of a Gardenlet is to be, in its own cluster; `profile` is handed on.

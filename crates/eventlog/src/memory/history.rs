@@ -59,7 +59,11 @@ pub(super) enum Content {
     /// Against the state after `previous`.
     Change(Change),
     /// A change in the block of its revision: where it is there. `whole`: against nothing.
-    Packed { start: usize, length: u32, whole: bool },
+    Packed {
+        start: usize,
+        length: u32,
+        whole: bool,
+    },
     /// A volatile entry that another entry of its object followed.
     Forgotten,
 }
@@ -250,9 +254,8 @@ impl History {
             }
         }
         let mut unpacked = Unpacked::default();
-        let object = |(key, at): (&Arc<Key>, Revision)| {
-            ((**key).clone(), at, self.object_after(key, at, &mut unpacked))
-        };
+        let object =
+            |(key, at): (&Arc<Key>, Revision)| ((**key).clone(), at, self.object_after(key, at, &mut unpacked));
         last.into_iter().map(object).collect()
     }
 

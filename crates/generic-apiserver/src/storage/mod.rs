@@ -31,9 +31,8 @@ use self::stored::{Event, Stored};
 use self::watcher::{Passed, Watcher};
 use crate::kind::{AnyObject, Kind};
 
-/// Changes that a collection remembers, and bytes that their objects take: the log has what is older.
+/// Changes that a collection remembers: the log has what is older.
 const RING: usize = 1024;
-const RING_BYTES: usize = 8 << 20;
 
 pub(crate) type Map = RedBlackTreeMapSync<Arc<str>, Arc<Stored>>;
 
@@ -48,6 +47,8 @@ pub(crate) struct Collection {
     ring: VecDeque<Arc<Event>>,
     /// What the objects of the ring take, in bytes.
     ring_bytes: usize,
+    /// What they may take.
+    ring_limit: usize,
     /// How many changes at the ring's end may have frames.
     framed: usize,
     /// Revision of the last change that is not in the ring any more: watches start there or later.
@@ -113,6 +114,7 @@ impl Store {
         writer: u64,
         cluster: Option<&'static str>,
         kinds: Vec<Arc<dyn Kind>>,
+        recent_bytes: usize,
     ) -> Self {
         let by_resource =
             kinds.iter().enumerate().map(|(index, kind)| (kind.names().log_resource.clone(), index)).collect();
@@ -123,6 +125,7 @@ impl Store {
                 map: Map::new_sync(),
                 ring: VecDeque::new(),
                 ring_bytes: 0,
+                ring_limit: recent_bytes,
                 framed: 0,
                 floor: Revision(0),
                 watchers: Vec::new(),
@@ -160,6 +163,14 @@ impl Store {
 
     pub(crate) fn kind(&self, id: CollectionId) -> Arc<dyn Kind> {
         lock(&self.state).collections[id.0].kind.clone()
+    }
+
+    /// Decoded objects and bytes of recent changes that it holds.
+    pub(crate) fn account(&self) -> (usize, usize) {
+        let state = lock(&self.state);
+        let decoded = |collection: &Collection| collection.map.values().filter(|stored| stored.is_decoded()).count();
+        let decoded = state.collections.iter().map(decoded).sum();
+        (decoded, state.collections.iter().map(|collection| collection.ring_bytes).sum())
     }
 
     pub(crate) fn position(&self) -> Revision {
@@ -442,7 +453,7 @@ impl Collection {
         }
         self.ring_bytes += event.size();
         self.ring.push_back(event);
-        while self.ring.len() > RING || self.ring_bytes > RING_BYTES && self.ring.len() > 1 {
+        while self.ring.len() > RING || self.ring_bytes > self.ring_limit && self.ring.len() > 1 {
             let Some(oldest) = self.ring.pop_front() else { break };
             self.ring_bytes -= oldest.size();
             self.floor = oldest.revision;

@@ -83,6 +83,11 @@ impl Stored {
         }
     }
 
+    /// Whether the typed object is kept.
+    pub(crate) fn is_decoded(&self) -> bool {
+        matches!(&*lock(&self.decoded), Known::Object(_))
+    }
+
     /// What clients of this process share of this version.
     pub(crate) fn shared(&self) -> &Decoded {
         self.shared.get_or_init(|| match &*lock(&self.decoded) {

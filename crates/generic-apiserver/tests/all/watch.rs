@@ -257,6 +257,7 @@ fn on_log(world: &World, log: &MemoryLog, wall: Clock) -> Server {
         wall,
         random: Random::new(1),
         writer: 2,
+        recent_bytes: generic_apiserver::RECENT_BYTES,
     };
     Builder::new(foundation)
         .clusters(FixedClusters::new(["a", "b"], "1.27.1"))

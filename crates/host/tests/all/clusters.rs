@@ -21,6 +21,7 @@ fn host() -> Host {
         wall: Clock::new(SimulatedClock::new(start)),
         random: Random::new(1),
         writer: 1,
+        recent_bytes: generic_apiserver::RECENT_BYTES,
     };
     Host::new(foundation, &Tasks::new())
 }
@@ -132,6 +133,7 @@ async fn an_aggregated_server_answers_behind_the_host() {
         wall: Clock::new(SimulatedClock::new(start)),
         random: Random::new(1),
         writer,
+        recent_bytes: generic_apiserver::RECENT_BYTES,
     };
     let host = Host::new(foundation(1), &Tasks::new());
     garden(&host).await;

@@ -23,6 +23,7 @@ fn host(log: &MemoryLog) -> Host {
         wall: Clock::wall(),
         random: Random::new(1),
         writer: 99,
+        recent_bytes: generic_apiserver::RECENT_BYTES,
     };
     let host = Host::new(foundation, &Tasks::new());
     host.serve_log(Arc::new(log.clone()));

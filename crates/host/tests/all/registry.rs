@@ -23,6 +23,7 @@ async fn host(profile: Profile) -> Host {
         wall: Clock::wall(),
         random: Random::new(1),
         writer: 1,
+        recent_bytes: generic_apiserver::RECENT_BYTES,
     };
     let parts = Parts { profile: Some(profile), ..Parts::default() };
     let host = Host::with(foundation, &Tasks::new(), parts);

@@ -32,6 +32,7 @@ impl World {
             wall: Clock::wall(),
             random: Random::new(1),
             writer: 1,
+            recent_bytes: generic_apiserver::RECENT_BYTES,
         };
         let parts = Parts { tokens: Some(tokens.clone()), metrics: Some(Metrics::default()), ..Parts::default() };
         let host = Host::with(foundation, &Tasks::new(), parts);

@@ -295,6 +295,7 @@ fn serve(facts: &Facts, log: &Log, now: DateTime<Utc>, tasks: &Tasks) -> Result<
         wall: Clock::wall(),
         random: Random::new(facts.seed),
         writer,
+        recent_bytes: generic_apiserver::RECENT_BYTES,
     };
     let host = Host::new(foundation(1), tasks);
     let aggregated = apiserver::service(foundation(2), &bootstrap::apiserver_options(facts)?);

@@ -213,6 +213,7 @@ impl World {
             wall: Clock::new(wall.clone()),
             random: Random::new(1),
             writer: 1,
+            recent_bytes: generic_apiserver::RECENT_BYTES,
         };
         let builder = Builder::new(foundation)
             .clusters(FixedClusters::new(["a", "b"], "1.27.1"))

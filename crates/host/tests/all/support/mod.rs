@@ -46,6 +46,7 @@ pub(crate) async fn host() -> Host {
         wall: Clock::new(SimulatedClock::new(start)),
         random: Random::new(1),
         writer: 1,
+        recent_bytes: generic_apiserver::RECENT_BYTES,
     };
     let host = Host::new(foundation, &Tasks::new());
     for name in ["garden", "seed--a", "shoot--p--a", "shoot--p--b"] {

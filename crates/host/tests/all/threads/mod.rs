@@ -51,8 +51,14 @@ impl World {
             Box::pin(async move { host?.barrier(number, confirmed).await })
         });
         let clock = ClockService::start(start(), mode, wall.clone(), log.clone(), barriers, &tasks);
-        let foundation =
-            Foundation { log: clock.counted_log(), clock: clock.clock(), wall, random: Random::new(1), writer: 1 };
+        let foundation = Foundation {
+            log: clock.counted_log(),
+            clock: clock.clock(),
+            wall,
+            random: Random::new(1),
+            writer: 1,
+            recent_bytes: generic_apiserver::RECENT_BYTES,
+        };
         let logs = Logs::new(clock.clock());
         let host = Host::with(foundation, &tasks, Parts { logs: Some(logs.clone()), ..Parts::default() });
         host.serve_clock(clock.clone());

@@ -65,6 +65,7 @@ impl World {
             wall: wall.clone(),
             random: Random::new(1),
             writer: 1,
+            recent_bytes: generic_apiserver::RECENT_BYTES,
         };
         let tasks = Tasks::on(runtime.handle().clone(), None);
         let host = Host::new(foundation, &tasks);
