@@ -36,7 +36,6 @@ use api::cluster::GARDEN;
 use std::collections::BTreeSet;
 
 use chrono::TimeDelta;
-use controller::leader_election;
 use domain::hibernation;
 use domain::lifetime::RetryPeriods;
 use domain::maintenance::Restarters;
@@ -57,8 +56,6 @@ pub struct Options {
     pub config: Config,
     /// Names of controllers that are left out, `shoot-maintenance`.
     pub disabled: BTreeSet<&'static str>,
-    /// The Lease to hold while working; `None` for an instance that is known to be the only one.
-    pub leader_election: Option<leader_election::Options>,
 }
 
 /// What the configuration file says (`ControllerManagerConfiguration`); the defaults are those of a landscape.
@@ -91,23 +88,11 @@ impl Default for Config {
     }
 }
 
-/// Runs the controllers until the component is asked to stop, or the Lease is lost.
+/// Runs the controllers until the component is asked to stop. Of several processes one may run them.
 pub fn run(context: Context, options: Options) -> BoxFuture<'static, Exit> {
     Box::pin(async move {
-        let leadership = match &options.leader_election {
-            Some(lease) => Some(leader_election::acquire(&context, lease).await),
-            None => None,
-        };
         start(&context, &options);
-        match leadership {
-            None => context.tasks.shutdown().requested().await,
-            Some(leadership) => {
-                leadership.lost().await;
-                if !context.tasks.shutdown().is_requested() {
-                    return Exit { code: 1, last_line: "leader election lost".to_owned() };
-                }
-            }
-        }
+        context.tasks.shutdown().requested().await;
         Exit::default()
     })
 }

@@ -15,7 +15,7 @@
 //! failed goes on when it is mended.
 //!
 //! **Invariants.** No rule of Gardener is decided here. A wait is a watch. What says already what it should is not written.
-//! One process works, the one that holds the Lease ([`leadership`]); the version check comes before that, when a process
+//! One process works, the one that holds the Lease ([`election`]); the version check comes before that, when a process
 //! registers.
 //!
 //! **Deliberately absent.** What the Garden has beside Gardener's control plane: etcds, DNS, ingress, observability; their
@@ -31,15 +31,14 @@ mod apply;
 mod extension;
 mod garden;
 mod gardenlets;
-mod leadership;
 
 use api::cluster::{GARDEN, RUNTIME};
+use api::constants::{label, namespace};
 use api::core::Gardener;
+use controller::leadership::{self, Election};
 use domain::garden::control_plane::Settings;
 use futures::future::BoxFuture;
 use process::{Context, Exit, watch};
-
-use crate::leadership::Leadership;
 
 /// What the command line says.
 #[derive(Clone, Debug, Default)]
@@ -51,25 +50,32 @@ pub struct Options {
 /// Runs the operator until it is asked to stop, or does not lead any more.
 pub fn run(context: Context, options: Options) -> BoxFuture<'static, Exit> {
     Box::pin(async move {
-        let shutdown = context.tasks.shutdown();
         let (lead, leads) = watch::channel(false);
         // It looks before it leads, so that whoever takes over begins at once.
         let (told, reconciled) = watch::channel(false);
         let gardens = garden::start(&context, options.settings.clone(), identity(&context), leads, told);
         context.tasks.spawn(extension::run(context.clone(), gardens.clone(), reconciled.clone()));
         context.tasks.spawn(gardenlets::run(context.clone(), options.settings, gardens, reconciled));
-        let leadership = tokio::select! {
-            biased;
-            () = shutdown.requested() => return Exit::default(),
-            leadership = Leadership::acquire(&context) => leadership,
-        };
-        lead.send_replace(true);
-        tokio::select! {
-            biased;
-            () = shutdown.requested() => Exit::default(),
-            () = leadership.lost() => Exit { code: 1, last_line: "leader election lost".to_owned() },
-        }
+        let shutdown = context.tasks.shutdown();
+        leadership::run(context, election(), || async move {
+            lead.send_replace(true);
+            shutdown.requested().await;
+            Exit::default()
+        })
+        .await
     })
+}
+
+/// Which of several operators works.
+fn election() -> Election {
+    Election {
+        cluster: RUNTIME.to_owned(),
+        namespace: namespace::GARDEN.to_owned(),
+        name: "gardener-operator-leader-election".to_owned(),
+        registry: GARDEN.to_owned(),
+        registrations: namespace::INSTANCES.to_owned(),
+        selector: format!("{}=gardener-operator", label::COMPONENT),
+    }
 }
 
 /// As `status.gardener` says it: the id is that of the process, so it changes with every start.

@@ -20,7 +20,7 @@ use api::kubernetes::core::ConfigMap;
 use apimachinery::meta::Time;
 use controller::{
     Api, Change, Controller, Error, EventType, Index, ListOptions, ObjectKey, ObjectRef, Patch, Recorder, Requeue,
-    Store, leader_election,
+    Store,
 };
 use domain::cloud_profile;
 use domain::placement::{self, Placement, Strategy};
@@ -48,8 +48,6 @@ impl Default for Config {
 pub struct Options {
     /// Configuration.
     pub config: Config,
-    /// The Lease to hold while working; `None` for an instance that is known to be the only one.
-    pub leader_election: Option<leader_election::Options>,
 }
 
 /// Selects the ConfigMaps with distances of regions.
@@ -57,32 +55,16 @@ const REGION_CONFIG: &str = api::joined!(label::SCHEDULING_PURPOSE, "=region-con
 const DEFAULT_SCHEDULER: &str = "default-scheduler";
 const PENDING: &str = "pending";
 
-/// Runs the scheduler until the component is asked to stop, or the Lease is lost.
+/// Runs the scheduler until the component is asked to stop. Of several processes one may run it.
 pub fn run(context: Context, options: Options) -> BoxFuture<'static, Exit> {
     Box::pin(async move {
-        let leadership = match &options.leader_election {
-            Some(lease) => Some(leader_election::acquire(&context, lease).await),
-            None => None,
-        };
         let (controller, scheduler) = Scheduler::new(&context, options.config.strategy);
         let scheduler = Arc::new(scheduler);
         let work = controller.run(options.config.concurrent_syncs, move |key| {
             let scheduler = scheduler.clone();
             async move { scheduler.reconcile(&key).await }
         });
-        match leadership {
-            None => work.await,
-            Some(leadership) => {
-                let (work, lost) = (std::pin::pin!(work), std::pin::pin!(leadership.lost()));
-                if let futures::future::Either::Right(((), work)) = futures::future::select(work, lost).await {
-                    if context.tasks.shutdown().is_requested() {
-                        work.await;
-                    } else {
-                        return Exit { code: 1, last_line: "leader election lost".to_owned() };
-                    }
-                }
-            }
-        }
+        work.await;
         Exit::default()
     })
 }

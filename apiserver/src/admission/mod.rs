@@ -5,6 +5,7 @@
 
 mod extensions;
 mod lifecycle;
+mod managed_seed;
 mod namespaced_cloud_profile;
 mod project;
 mod quota;
@@ -34,6 +35,7 @@ pub fn chain(options: &Options) -> Vec<Arc<dyn Plugin>> {
         Arc::new(project::ShootTolerationRestriction),
         Arc::new(shoot::ShootExposureClass),
         Arc::new(shoot::ShootDNS(options.default_domains.clone())),
+        Arc::new(managed_seed::ShootManagedSeed),
         Arc::new(quota::ShootQuotaValidator),
         Arc::new(shoot::ShootValidator),
         Arc::new(seed::SeedValidator),
@@ -44,6 +46,8 @@ pub fn chain(options: &Options) -> Vec<Arc<dyn Plugin>> {
         Arc::new(lifecycle::DeletionConfirmation),
         Arc::new(lifecycle::FinalizerRemoval),
         Arc::new(shoot::ShootResourceReservation),
+        Arc::new(managed_seed::ManagedSeed),
+        Arc::new(managed_seed::ManagedSeedShoot),
     ]
 }
 

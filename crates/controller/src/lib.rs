@@ -9,14 +9,14 @@
 //! key order or revision order.
 //!
 //! **Tour.** [`Api`] one kind in one scope; [`Reflector`], [`Store`] and [`Index`] a local copy; [`Controller`] queue
-//! and passes; [`Recorder`] Events; [`leader_election`]; [`discovery`]; [`DecodeCache`] what the reflectors of a process share.
+//! and passes; [`Recorder`] Events; [`leadership`]; [`discovery`]; [`DecodeCache`] what the reflectors of a process share.
 
 pub mod api;
 pub mod decode;
 mod difference;
 pub mod discovery;
 mod erased;
-pub mod leader_election;
+pub mod leadership;
 pub mod queue;
 pub mod recorder;
 pub mod reflector;

@@ -4,11 +4,12 @@
 use std::process::ExitCode;
 
 use api::cluster;
-use api::constants::{api_version, user};
+use api::constants::{api_version, label, namespace, user};
 use api::kubernetes::apps::Deployment;
 use api::kubernetes::tables;
 use apimachinery::schema::Node;
 use clock::Clock;
+use controller::leadership::{self, Election};
 use domain::garden::control_plane;
 use domain::profile::Profile;
 use futures::future::BoxFuture;
@@ -224,31 +225,49 @@ fn start(program: Program, context: Context, assignment: &Assignment) -> Result<
     tracing::info!(version, "Starting {name}");
     let profile = flags.profile;
     let seed_name = seed_of(&assignment.cluster).to_owned();
-    Ok(match program {
-        Program::Operator | Program::Apiserver | Program::AdmissionController => {
-            return Err("it is started in another way".to_owned());
-        }
-        Program::ControllerManager => {
-            let config = configuration::controller_manager(&flags.config);
-            let options = controller_manager::Options { profile, config, ..controller_manager::Options::default() };
-            Box::pin(controller_manager::run(context, options))
-        }
-        Program::Scheduler => {
-            let config = configuration::scheduler(&flags.config)?;
-            Box::pin(scheduler::run(context, scheduler::Options { config, ..scheduler::Options::default() }))
-        }
-        Program::Gardenlet => {
-            let config = configuration::gardenlet(&flags.config);
-            let seed_template = serde_json::from_value(flags.config["seedConfig"].clone())
-                .map_err(|error| format!("seedConfig: {error}"))?;
-            let options = gardenlet::Options { seed_name, seed_template, profile, config, has_pods: true };
-            Box::pin(gardenlet::run(context, options))
-        }
-        Program::ProviderLocal => {
-            let options = provider_local::Options { seed_name, profile, ..provider_local::Options::default() };
-            Box::pin(provider_local::run(context, options))
-        }
-    })
+    let election = election(program, &assignment.cluster);
+    let (own, work): (Context, BoxFuture<'static, Exit>) = (
+        context.clone(),
+        match program {
+            Program::Operator | Program::Apiserver | Program::AdmissionController => {
+                return Err("it is started in another way".to_owned());
+            }
+            Program::ControllerManager => {
+                let config = configuration::controller_manager(&flags.config);
+                let options = controller_manager::Options { profile, config, ..controller_manager::Options::default() };
+                Box::pin(controller_manager::run(context, options))
+            }
+            Program::Scheduler => {
+                let config = configuration::scheduler(&flags.config)?;
+                Box::pin(scheduler::run(context, scheduler::Options { config }))
+            }
+            Program::Gardenlet => {
+                let config = configuration::gardenlet(&flags.config);
+                let seed_template = serde_json::from_value(flags.config["seedConfig"].clone())
+                    .map_err(|error| format!("seedConfig: {error}"))?;
+                let options = gardenlet::Options { seed_name, seed_template, profile, config, has_pods: true };
+                Box::pin(gardenlet::run(context, options))
+            }
+            Program::ProviderLocal => {
+                let options = provider_local::Options { seed_name, profile, ..provider_local::Options::default() };
+                Box::pin(provider_local::run(context, options))
+            }
+        },
+    );
+    Ok(Box::pin(leadership::run(own, election, || work)))
+}
+
+/// Which of several processes of a component works.
+fn election(program: Program, cluster: &str) -> Election {
+    let lives_in = if program.is_of_seed() { cluster } else { cluster::GARDEN };
+    Election {
+        cluster: lives_in.to_owned(),
+        namespace: NAMESPACE.to_owned(),
+        name: format!("{}-leader-election", program.name()),
+        registry: cluster::GARDEN.to_owned(),
+        registrations: namespace::INSTANCES.to_owned(),
+        selector: format!("{}={}", label::COMPONENT, program.name()),
+    }
 }
 
 /// What the arguments of the container say.

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What clients send: patches of what differs, Events, Leases.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use api::kubernetes::coordination::Lease;
+use apimachinery::meta::ObjectMeta;
 use chrono::TimeDelta;
-use controller::leader_election::{self, Options};
+use controller::leadership::{Election, Leadership};
 use controller::{Api, EventType, ObjectRef, Recorder};
 use serde_json::json;
 
@@ -163,57 +168,68 @@ fn sources_that_write_at_one_instant_use_different_names() {
     });
 }
 
-fn lease_options() -> Options {
-    Options::new("garden", "x", "election")
+fn election() -> Election {
+    Election {
+        cluster: "garden".to_owned(),
+        namespace: "x".to_owned(),
+        name: "election".to_owned(),
+        registry: "garden".to_owned(),
+        registrations: "registrations".to_owned(),
+        selector: "component=test".to_owned(),
+    }
+}
+
+/// Registers the process of a name.
+async fn register(world: &World, name: &str) {
+    let mut lease = Lease { metadata: ObjectMeta::named("registrations", name), ..Lease::default() };
+    lease.metadata.labels.insert("component".to_owned(), "test".to_owned());
+    lease.spec.holder_identity = Some(name.to_owned());
+    Api::namespaced(&world.context, "garden", "registrations").create(&lease).await.expect("registered");
 }
 
 #[test]
-fn a_single_instance_leads_at_once_and_again_after_it_ended() {
+fn a_single_process_leads_at_once_and_again_after_it_ended() {
     World::run(|world| async move {
-        let first = leader_election::acquire(&world.context, &lease_options()).await;
+        register(&world, "test-0").await;
+        let first = Leadership::acquire(&world.context, election()).await;
         let lease = world.server.stored("election").expect("a Lease");
         assert_eq!(lease["spec"]["holderIdentity"], "test-0");
         assert_eq!(lease["spec"]["leaseDurationSeconds"], 15);
         drop(first);
-        leader_election::acquire(&world.context, &lease_options()).await;
+        Leadership::acquire(&world.context, election()).await;
         assert_eq!(world.server.stored("election").expect("a Lease")["spec"]["leaseTransitions"], 0);
         assert_eq!(world.clock.next_timer(), None);
     });
 }
 
 #[test]
-fn another_instance_leads_when_the_lease_was_not_renewed_for_its_duration() {
+fn another_process_leads_when_the_first_is_not_registered_any_more() {
     World::run(|world| async move {
-        let leadership = leader_election::acquire(&world.context, &lease_options()).await;
+        register(&world, "test-0").await;
+        let leadership = Leadership::acquire(&world.context, election()).await;
+        register(&world, "test-1").await;
         let mut other = world.context.clone();
         other.identity.instance = "test-1".into();
-        let lost = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
-        let (noted, context) = (lost.clone(), other.clone());
+        let (leads, lost) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+        let (noted, context) = (leads.clone(), other.clone());
         other.tasks.spawn(async move {
-            leader_election::acquire(&context, &lease_options()).await;
-            noted.store(true, std::sync::atomic::Ordering::Relaxed);
+            Leadership::acquire(&context, election()).await;
+            noted.store(true, Ordering::Relaxed);
         });
-        world.pass_wall(TimeDelta::seconds(14)).await;
-        assert!(!lost.load(std::sync::atomic::Ordering::Relaxed));
-        world.pass_wall(TimeDelta::seconds(2)).await;
-        assert!(lost.load(std::sync::atomic::Ordering::Relaxed));
+        let noted = lost.clone();
+        world.context.tasks.spawn(async move {
+            leadership.lost().await;
+            noted.store(true, Ordering::Relaxed);
+        });
+        world.settle().await;
+        world.pass_wall(TimeDelta::hours(1)).await;
+        assert!(!leads.load(Ordering::Relaxed), "the first one is registered");
+        world.server.remove_from("registrations", "test-0");
+        world.settle().await;
+        assert!(leads.load(Ordering::Relaxed) && lost.load(Ordering::Relaxed));
         let lease = world.server.stored("election").expect("a Lease");
         assert_eq!(lease["spec"]["holderIdentity"], "test-1");
         assert_eq!(lease["spec"]["leaseTransitions"], 1);
-        drop(leadership);
         assert_eq!(world.clock.fired(), 0, "an election takes no landscape time");
-    });
-}
-
-#[test]
-fn a_leader_that_is_asked_to_stop_gives_the_lease_back() {
-    World::run(|world| async move {
-        let leadership = leader_election::acquire(&world.context, &lease_options()).await;
-        world.context.tasks.spawn(leadership.lost());
-        world.settle().await;
-        world.pass_wall(TimeDelta::seconds(5)).await;
-        world.context.tasks.stop();
-        world.context.tasks.ended().await;
-        assert_eq!(world.server.stored("election").expect("a Lease")["spec"]["holderIdentity"], "");
     });
 }

@@ -58,10 +58,15 @@ impl Server {
         self.lock().write(("x".to_owned(), name.to_owned()), tree);
     }
 
-    /// Removes an object as somebody else does.
+    /// Removes an object of namespace `x` as somebody else does.
     pub(crate) fn remove(&self, name: &str) {
+        self.remove_from("x", name);
+    }
+
+    /// Removes an object as somebody else does.
+    pub(crate) fn remove_from(&self, namespace: &str, name: &str) {
         let mut state = self.lock();
-        let mut object = state.objects.remove(&("x".to_owned(), name.to_owned())).expect("the object is there");
+        let mut object = state.objects.remove(&(namespace.to_owned(), name.to_owned())).expect("the object is there");
         state.revision += 1;
         let revision = state.revision;
         object["metadata"]["resourceVersion"] = json!(revision.to_string());

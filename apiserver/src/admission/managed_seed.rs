@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Plugins for ManagedSeeds and their Shoots.
+
+use std::sync::Arc;
+
+use api::constants::{annotation, label, namespace, role};
+use api::core::Shoot;
+use api::kubernetes::core::Secret;
+use api::seedmanagement::ManagedSeed as Object;
+use domain::admission::bindings::check_seed_deletion;
+use domain::admission::managed_seed as rules;
+use generic_apiserver::{Attributes, Operation, Plugin, Reads};
+use serde_json::{Value, json};
+
+use super::{Verdict, refused, stored};
+
+/// A ManagedSeed is judged by its Shoot and completed from it.
+pub(super) struct ManagedSeed;
+
+impl Plugin for ManagedSeed {
+    fn name(&self) -> &'static str {
+        "ManagedSeed"
+    }
+
+    fn admit(&self, attributes: &mut Attributes<'_>, reads: &mut Reads<'_>) -> Verdict {
+        if !attributes.is_main::<Object>() || attributes.operation == Operation::Delete {
+            return Ok(());
+        }
+        let old = stored::<Object>(attributes);
+        let Some(seed) = attributes.object::<Object>() else { return Ok(()) };
+        let name = seed.spec.shoot.as_ref().map(|shoot| shoot.name.clone()).unwrap_or_default();
+        let shoot = reads.get_decisive::<Shoot>(&seed.metadata.namespace, &name);
+        let others = reads.list::<Object>(Some(&seed.metadata.namespace));
+        let is_other = |other: &&Arc<Object>| {
+            other.metadata.name != seed.metadata.name && other.spec.shoot.as_ref().is_some_and(|it| it.name == name)
+        };
+        let other = others.iter().find(is_other);
+        let other = other.map(|other| format!("{}/{}", other.metadata.namespace, other.metadata.name));
+        let provider = dns_provider(shoot.as_deref(), reads);
+        let result = rules::admit(seed, old, shoot.as_deref(), other.as_deref(), &provider);
+        result.map_err(|refusal| refused::<Object>(attributes, refusal))
+    }
+}
+
+/// The provider of the default domain that a Shoot's domain belongs to; null: it belongs to none.
+fn dns_provider(shoot: Option<&Shoot>, reads: &Reads<'_>) -> Value {
+    let domain = shoot.and_then(|shoot| shoot.spec.dns.as_ref()?.domain.clone()).unwrap_or_default();
+    let secrets = reads.list::<Secret>(Some(namespace::GARDEN));
+    let of_domain = |secret: &&Arc<Secret>| {
+        let own = secret.metadata.annotation(annotation::DNS_DOMAIN).unwrap_or_default();
+        secret.metadata.label(label::ROLE) == Some(role::DEFAULT_DOMAIN)
+            && !own.is_empty()
+            && domain.strip_suffix(own).is_some_and(|rest| rest.ends_with('.'))
+    };
+    secrets.iter().find(of_domain).map_or(Value::Null, |secret| {
+        json!({
+            "type": secret.metadata.annotation(annotation::DNS_PROVIDER),
+            "secretRef": { "name": secret.metadata.name, "namespace": namespace::GARDEN },
+        })
+    })
+}
+
+/// A ManagedSeed goes when no Shoot is on its Seed.
+pub(super) struct ManagedSeedShoot;
+
+impl Plugin for ManagedSeedShoot {
+    fn name(&self) -> &'static str {
+        "ManagedSeedShoot"
+    }
+
+    fn validate(&self, attributes: &mut Attributes<'_>, reads: &mut Reads<'_>) -> Verdict {
+        if !attributes.is_main::<Object>() || attributes.operation != Operation::Delete {
+            return Ok(());
+        }
+        let Some(seed) = stored::<Object>(attributes) else { return Ok(()) };
+        let shoots = reads.list_decisive::<Shoot>();
+        let is_in_use = check_seed_deletion(&seed.metadata.name, shoots.iter().map(AsRef::as_ref)).is_err();
+        rules::check_deletion(seed, is_in_use).map_err(|refusal| refused::<Object>(attributes, refusal))
+    }
+}
+
+/// A Shoot that is a Seed stays, and stays fit for it.
+pub(super) struct ShootManagedSeed;
+
+impl Plugin for ShootManagedSeed {
+    fn name(&self) -> &'static str {
+        "ShootManagedSeed"
+    }
+
+    fn validate(&self, attributes: &mut Attributes<'_>, reads: &mut Reads<'_>) -> Verdict {
+        if !attributes.is_main::<Shoot>() {
+            return Ok(());
+        }
+        let Some(old) = stored::<Shoot>(attributes).filter(|old| old.metadata.namespace == namespace::GARDEN) else {
+            return Ok(());
+        };
+        let seeds = reads.list::<Object>(Some(namespace::GARDEN));
+        let is_its =
+            |seed: &&Arc<Object>| seed.spec.shoot.as_ref().is_some_and(|shoot| shoot.name == old.metadata.name);
+        let Some(seed) = seeds.iter().find(is_its) else { return Ok(()) };
+        let result = match attributes.operation {
+            Operation::Create => Ok(()),
+            Operation::Delete => Err(rules::is_referenced(old)),
+            Operation::Update => {
+                let Some(shoot) = attributes.object::<Shoot>() else { return Ok(()) };
+                rules::check_shoot_update(shoot, old, seed)
+            }
+        };
+        result.map_err(|refusal| refused::<Shoot>(attributes, refusal))
+    }
+}
