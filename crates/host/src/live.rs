@@ -234,7 +234,7 @@ impl Live {
             live.host.serve_joining(joined.clone());
             let context = live.context("apiserver");
             live.tasks.restarting("processes that have joined", move || joined.clone().follow(context.clone()));
-            let host = live.host.clone();
+            let (host, asked) = (live.host.clone(), instances.clone());
             let kubelet = kubelet::Options {
                 launch,
                 listener: Arc::new(
@@ -281,6 +281,9 @@ impl Live {
                         })
                     },
                 ),
+                asked: Arc::new(move |pod: &ObjectKey, is_asked| {
+                    asked.set_asked(&child::participant(&pod.cluster, &pod.name), is_asked);
+                }),
                 hold: Arc::new(move |name, holds| {
                     holding.with(|keeper, wall| if holds { keeper.hold(name, wall) } else { keeper.release(name) });
                 }),

@@ -4,7 +4,7 @@
 //! | stream | carries |
 //! | --- | --- |
 //! | standard input | one line of JSON, the [`Assignment`]; then nothing, until its end asks the process to stop |
-//! | standard output | lines of JSON, [`Said`]: one when the process is ready, and one for each panic that it goes on after |
+//! | standard output | lines of JSON, [`Said`]: one when the process is ready, one for each panic that it goes on after, and one whenever it does not want to be asked any more, or does again |
 //! | standard error | everything that it has to say |
 //!
 //! The process ends within [`LAST_WORDS`] of wall time after its standard input has, whatever it is doing: no parent
@@ -133,6 +133,16 @@ pub struct Ready {
     pub address: String,
 }
 
+/// Why a process that was ready is not any more: it runs, and waits.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Unready {
+    /// In a word, as conditions have it; empty: it is ready again.
+    pub reason: String,
+    /// In a sentence.
+    pub message: String,
+}
+
 /// A line on standard output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Said {
@@ -140,19 +150,27 @@ pub enum Said {
     Ready(Ready),
     /// Something in it panicked, and is begun anew.
     Panicked(Panicked),
+    /// It does not want to be asked; `None`: it does again.
+    Unready(Option<Unready>),
 }
 
 /// The field that tells a [`Panicked`] line from a [`Ready`] one.
 const PANICKED: &str = "panicked";
+/// The field that tells an [`Unready`] line from the others.
+const UNREADY: &str = "unready";
 
 impl Said {
     /// Reads a line; `None`: it is something else.
     pub fn read(line: &str) -> Option<Self> {
         let mut tree: serde_json::Value = serde_json::from_str(line).ok().filter(serde_json::Value::is_object)?;
-        match tree.get_mut(PANICKED) {
-            Some(panicked) => serde_json::from_value(panicked.take()).ok().map(Self::Panicked),
-            None => serde_json::from_value(tree).ok().map(Self::Ready),
+        if let Some(panicked) = tree.get_mut(PANICKED) {
+            return serde_json::from_value(panicked.take()).ok().map(Self::Panicked);
         }
+        if let Some(unready) = tree.get_mut(UNREADY) {
+            let unready: Unready = serde_json::from_value(unready.take()).ok()?;
+            return Some(Self::Unready(Some(unready).filter(|unready| !unready.reason.is_empty())));
+        }
+        serde_json::from_value(tree).ok().map(Self::Ready)
     }
 }
 
@@ -252,6 +270,11 @@ pub fn ready(ready: &Ready) {
 /// Says that something in this process panicked, and goes on.
 pub fn panicked(panicked: &Panicked) {
     tell(&serde_json::json!({ PANICKED: panicked }).to_string());
+}
+
+/// Says that this process does not want to be asked, and why; `None`: it does again.
+pub fn unready(unready: Option<&Unready>) {
+    tell(&serde_json::json!({ UNREADY: unready.cloned().unwrap_or_default() }).to_string());
 }
 
 /// Prints a line of the contract.
@@ -361,7 +384,11 @@ mod tests {
         let panicked = Panicked { name: "shoot-care".to_owned(), times: 2, ..Panicked::default() };
         let line = serde_json::json!({ "panicked": panicked }).to_string();
         assert_eq!(Said::read(&line), Some(Said::Panicked(panicked)));
-        for other in ["", "hello", "7", "\"ready\"", "{\"panicked\": 7}"] {
+        let unready = Unready { reason: "Alone".to_owned(), message: "nobody is there".to_owned() };
+        let line = serde_json::json!({ "unready": unready }).to_string();
+        assert_eq!(Said::read(&line), Some(Said::Unready(Some(unready))));
+        assert_eq!(Said::read("{\"unready\":{\"reason\":\"\"}}"), Some(Said::Unready(None)));
+        for other in ["", "hello", "7", "\"ready\"", "{\"panicked\": 7}", "{\"unready\": 7}"] {
             assert_eq!(Said::read(other), None, "{other}");
         }
     }

@@ -13,9 +13,9 @@
 use api::cluster;
 use api::constants::{annotation, namespace};
 use api::kubernetes::coordination::Lease;
-use api::kubernetes::core::{Event, EventSource, Namespace, ObjectReference};
+use api::kubernetes::core::Namespace;
 use api::operator::Garden;
-use apimachinery::meta::{MicroTime, ObjectMeta, Time};
+use apimachinery::meta::ObjectMeta;
 use chrono::{DateTime, TimeDelta, Utc};
 use clock::TimerClass;
 use controller::{Api, Error, ListOptions};
@@ -25,6 +25,8 @@ use domain::skew::{HighWaterMark, Instance, high_water};
 use host::registry::{self, Registered};
 use process::patience::Patience;
 use process::{Context, Exit};
+
+use super::skew_event::{self, About};
 
 /// Wall time for which a process waits for a gardener-apiserver.
 const PATIENCE: TimeDelta = TimeDelta::seconds(30);
@@ -206,34 +208,6 @@ async fn refuse(
     refused: &Refused,
     now: DateTime<Utc>,
 ) -> Exit {
-    let lease = me.name();
-    let event = Event {
-        metadata: ObjectMeta {
-            name: format!("{lease}.version-skew"),
-            namespace: namespace::INSTANCES.to_owned(),
-            ..ObjectMeta::default()
-        },
-        involved_object: ObjectReference {
-            api_version: "coordination.k8s.io/v1".to_owned(),
-            kind: "Lease".to_owned(),
-            namespace: namespace::INSTANCES.to_owned(),
-            name: lease,
-            ..ObjectReference::default()
-        },
-        reason: "VersionSkewViolation".to_owned(),
-        message: refused.text.clone(),
-        source: EventSource { component: me.component.to_owned(), ..EventSource::default() },
-        first_timestamp: Time(now),
-        last_timestamp: Time(now),
-        event_time: MicroTime(now),
-        count: 1,
-        r#type: "Warning".to_owned(),
-        action: "Start".to_owned(),
-        reporting_component: me.component.to_owned(),
-        reporting_instance: me.pod.to_owned(),
-        ..Event::default()
-    };
-    // Best effort: the line below says the same, and the pod has it. A pod that tries again has its Event already.
-    let _ = Api::<Event>::namespaced(context, cluster::GARDEN, namespace::INSTANCES).create(&event).await;
+    skew_event::tell(context, &About::of(me), &refused.text, "Start", now).await;
     Exit { code: REFUSED, last_line: refusal_line(instance, refused) }
 }

@@ -133,7 +133,12 @@ fn skips_since_mark(
 }
 
 /// The first of some rules that the instance itself violates once it runs.
-fn violated(landscape: &Landscape, instance: &Instance, rules: &[Rule], profile: Profile) -> Option<Violation> {
+pub(super) fn violated(
+    landscape: &Landscape,
+    instance: &Instance,
+    rules: &[Rule],
+    profile: Profile,
+) -> Option<Violation> {
     // What does not parse elsewhere hides nothing here: somebody else is told about it.
     let mut with = landscape.clone();
     with.instances.retain(|known| GardenerVersion::parse(&known.version).is_some());
@@ -214,7 +219,8 @@ const OPERATOR_HINT: &str =
 const GARDENLET_HINT: &str =
     "please consult https://gardener.cloud/docs/gardener/deployment/version_skew_policy/#version-skew-policy";
 
-fn refused(
+/// A rule in words.
+pub(super) fn refused(
     rule: Rule,
     offender: &Instance,
     version: &GardenerVersion,

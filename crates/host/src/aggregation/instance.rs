@@ -52,6 +52,8 @@ struct State {
     is_silent: bool,
     has_gone: bool,
     in_doubt: bool,
+    /// It runs, and does not want to be asked.
+    is_unready: bool,
 }
 
 /// An instance.
@@ -70,6 +72,16 @@ impl Instance {
     /// Whether it makes sense to ask it.
     pub(super) fn answers(&self) -> bool {
         !self.state.borrow().is_silent
+    }
+
+    /// Whether it wants to be asked.
+    pub(super) fn is_asked(&self) -> bool {
+        !self.state.borrow().is_unready
+    }
+
+    /// Notes whether it wants to be asked.
+    pub(super) fn set_asked(&self, is_asked: bool) {
+        self.state.send_modify(|state| state.is_unready = !is_asked);
     }
 
     /// Resolves when it falls silent, counted from now, the call, on.

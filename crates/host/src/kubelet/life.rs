@@ -11,6 +11,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use clock::TimerClass;
 use controller::{Api, ObjectKey};
 use process::Shutdown;
+use process::child::Unready;
 use process::panics::Panicked;
 use tokio::sync::oneshot;
 
@@ -47,6 +48,7 @@ pub(super) async fn run(
         failures: 0,
         last,
         panicked: None,
+        unready: None,
         state: State::Creating,
         pod: Pod::clone(&pod),
     };
@@ -99,6 +101,8 @@ struct Life<'a> {
     last: Option<ContainerStateTerminated>,
     /// The last panic after which its process went on.
     panicked: Option<Panicked>,
+    /// Why its process does not want to be asked.
+    unready: Option<Unready>,
     state: State,
 }
 
@@ -160,7 +164,7 @@ impl Life<'_> {
     /// Runs its process once, to its end.
     async fn once(&mut self, launch: &Program) -> Ended {
         let started_at = self.kubelet.context.clock.now();
-        self.panicked = None;
+        (self.panicked, self.unready) = (None, None);
         self.kubelet.options.logs.begin(self.key, self.restarts == 0);
         let mut process = match Process::start(launch).await {
             Ok(process) => process,
@@ -197,12 +201,19 @@ impl Life<'_> {
                 Ok(News::Ready(ready)) => {
                     self.release();
                     (self.kubelet.options.listener)(self.key, &self.pod, Some(&ready)).await;
+                    (self.kubelet.options.asked)(self.key, self.unready.is_none());
                     self.write(&State::Ready(started_at)).await;
                 }
                 Ok(News::Panicked(panicked)) => {
                     let Panicked { name, times, message, .. } = &panicked;
                     tracing::error!(pod = %self.key, process = pid, name, times, message, "a process goes on after a panic");
                     self.panicked = Some(panicked);
+                    let state = self.state.clone();
+                    self.write(&state).await;
+                }
+                Ok(News::Unready(unready)) => {
+                    (self.kubelet.options.asked)(self.key, unready.is_none());
+                    self.unready = unready;
                     let state = self.state.clone();
                     self.write(&state).await;
                 }
@@ -253,7 +264,8 @@ impl Life<'_> {
         self.state = state.clone();
         let mut new = self.pod.clone();
         let now = self.kubelet.context.clock.now();
-        new.status = status::status(&self.pod, state, self.last.as_ref(), self.panicked.as_ref(), self.restarts, now);
+        let said = status::SaidSo { panicked: self.panicked.as_ref(), unready: self.unready.as_ref() };
+        new.status = status::status(&self.pod, state, self.last.as_ref(), said, self.restarts, now);
         loop {
             match self.api.update_status(&self.pod, &new).await {
                 Ok(pod) => self.pod = pod,

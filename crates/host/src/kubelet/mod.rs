@@ -91,6 +91,9 @@ pub type Listener = Arc<dyn Fn(&ObjectKey, &Pod, Option<&Ready>) -> BoxFuture<'s
 /// Holds landscape time in somebody's name, or releases it.
 pub type Hold = Arc<dyn Fn(&str, bool) + Send + Sync>;
 
+/// Hears whether the process of a pod wants to be asked.
+pub type Asked = Arc<dyn Fn(&ObjectKey, bool) + Send + Sync>;
+
 /// What the kubelet is given.
 #[derive(Clone)]
 pub struct Options {
@@ -98,6 +101,8 @@ pub struct Options {
     pub launch: Launcher,
     /// Who hears of processes.
     pub listener: Listener,
+    /// Hears who is to be asked, of those that are ready.
+    pub asked: Asked,
     /// Holds landscape time while a process starts.
     pub hold: Hold,
     /// What processes print.

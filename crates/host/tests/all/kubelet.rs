@@ -64,6 +64,7 @@ impl Kubelet {
                 ears.lock().expect("no panic").push(ready.cloned());
                 Box::pin(std::future::ready(()))
             }),
+            asked: Arc::new(|_, _| {}),
             hold: Arc::new(move |name, holds| {
                 clock.with(|keeper, wall| if holds { keeper.hold(name, wall) } else { keeper.release(name) });
             }),
