@@ -81,6 +81,8 @@ pub struct Options {
     pub authorities: String,
     /// By whose rules instances of components are registered.
     pub profile: Profile,
+    /// How those rules are kept.
+    pub skew: registry::Told,
     /// Certificate that the host shows to the servers of the aggregated groups.
     pub front_proxy: Pair,
     /// Authorities of users of the clusters whose objects name none.
@@ -218,6 +220,8 @@ impl Live {
             })?;
             let (holding, leaving) = (live.clock.clone(), live.clock.clone());
             let (serves, door) = (launch.clone(), live.transport("kubelet"));
+            // Before the first process asks.
+            registry::tell(&door, options.skew).await.map_err(io::Error::other)?;
             // Nobody of an earlier start is alive.
             registry::remove(&door, None).await.map_err(io::Error::other)?;
             live.host.stop_all_renewals().await.map_err(io::Error::other)?;

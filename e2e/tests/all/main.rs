@@ -14,6 +14,7 @@ mod lives;
 mod malformed;
 mod operator;
 mod scripts;
+mod skew;
 mod support;
 mod time;
 mod trouble;

@@ -92,10 +92,11 @@ fn serve(assignment: &Assignment, end: oneshot::Receiver<()>) -> Result<Exit, St
         let serving = http::serve(&tasks, answer, options).await.map_err(|error| format!("cannot serve: {error}"))?;
         let address = serving.address().to_string();
         let me = registered(assignment, &address);
-        if let Err(refused) = registration::register(&context, &me, flags.profile, time.now()).await {
-            return Ok(refused);
-        }
-        standing::follow(&context, &me, flags.profile, Clock::new(time));
+        let enforcement = match registration::register(&context, &me, flags.profile, time.now()).await {
+            Ok(enforcement) => enforcement,
+            Err(refused) => return Ok(refused),
+        };
+        standing::follow(&context, &me, flags.profile, enforcement, Clock::new(time));
         tracing::info!(address, "Serving webhook server");
         ready(&Ready { program: env!("CARGO_PKG_VERSION").to_owned(), address });
         Ok(serving.until(end, &tasks).await)

@@ -58,8 +58,8 @@ pub(super) fn serve(assignment: Assignment, end: oneshot::Receiver<()>) -> Resul
         let context = context(&me).map_err(|last_line| Exit { code: 1, last_line })?;
         let context = Context { tasks, ..context };
         let me = registered(&me, &address);
-        registration::register(&context, &me, profile, time.now()).await?;
-        standing::follow(&context, &me, profile, time);
+        let enforcement = registration::register(&context, &me, profile, time.now()).await?;
+        standing::follow(&context, &me, profile, enforcement, time);
         Ok(())
     };
     runtime.block_on(instance::run(program, assignment, &options, paths, end, announce))

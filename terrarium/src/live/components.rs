@@ -185,8 +185,8 @@ pub(crate) fn run(program: Program) -> ExitCode {
     let register = |context: Context, assignment: Assignment| async move {
         let flags = Flags::read(&assignment).map_err(|last_line| Exit { code: 1, last_line })?;
         let me = registered(&assignment, "");
-        registration::register(&context, &me, flags.profile, context.clock.now()).await?;
-        standing::follow(&context, &me, flags.profile, context.clock.clone());
+        let enforcement = registration::register(&context, &me, flags.profile, context.clock.now()).await?;
+        standing::follow(&context, &me, flags.profile, enforcement, context.clock.clone());
         Ok(())
     };
     let version = env!("CARGO_PKG_VERSION");
@@ -198,8 +198,8 @@ fn run_operator() -> ExitCode {
         let flags = operator::Flags::read(&assignment).map_err(|last_line| Exit { code: 1, last_line })?;
         let now = context.clock.now();
         let me = registered(&assignment, "");
-        registration::register_operator(&context, &me, flags.profile, flags.looks_ahead, now).await?;
-        standing::follow(&context, &me, flags.profile, context.clock.clone());
+        let enforcement = registration::register_operator(&context, &me, flags.profile, flags.looks_ahead, now).await?;
+        standing::follow(&context, &me, flags.profile, enforcement, context.clock.clone());
         Ok(())
     };
     child::run(env!("CARGO_PKG_VERSION"), register, |context, assignment| {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The Event about a version that must not run beside the others: one about each Lease, whose count goes up.
+//! The Event about a version that must not run beside the others: one about each Lease and rule, whose count goes up.
 
 use api::cluster;
 use api::constants::namespace;
@@ -7,6 +7,7 @@ use api::kubernetes::core::{Event, EventSource, ObjectReference};
 use apimachinery::meta::{MicroTime, ObjectMeta, Time};
 use chrono::{DateTime, Utc};
 use controller::{Api, Error};
+use domain::skew::start_up::Refused;
 use host::registry::Registered;
 use process::Context;
 
@@ -30,9 +31,9 @@ impl About {
 
 /// Writes the Event, as well as it goes: what it says is a line of the process, too. `action` is what the process was about
 /// to do.
-pub(super) async fn tell(context: &Context, about: &About, message: &str, action: &str, now: DateTime<Utc>) {
+pub(super) async fn tell(context: &Context, about: &About, why: &Refused, action: &str, now: DateTime<Utc>) {
     let events = Api::<Event>::namespaced(context, cluster::GARDEN, namespace::INSTANCES);
-    if let Err(error) = write(&events, about, message, action, now).await {
+    if let Err(error) = write(&events, about, why, action, now).await {
         tracing::debug!(%error, lease = about.lease, "cannot write an Event");
     }
 }
@@ -40,16 +41,16 @@ pub(super) async fn tell(context: &Context, about: &About, message: &str, action
 async fn write(
     events: &Api<Event>,
     about: &About,
-    message: &str,
+    why: &Refused,
     action: &str,
     now: DateTime<Utc>,
 ) -> Result<(), Error> {
-    let name = format!("{}.version-skew", about.lease);
+    let name = format!("{}.{}", about.lease, why.rule).to_lowercase();
     if let Some(old) = events.get_opt(&name).await? {
         let new = Event {
             count: old.count.saturating_add(1),
             last_timestamp: Time(now),
-            message: message.to_owned(),
+            message: why.text.clone(),
             action: action.to_owned(),
             ..old.clone()
         };
@@ -65,7 +66,7 @@ async fn write(
             ..ObjectReference::default()
         },
         reason: REASON.to_owned(),
-        message: message.to_owned(),
+        message: why.text.clone(),
         source: EventSource { component: about.component.clone(), ..EventSource::default() },
         first_timestamp: Time(now),
         last_timestamp: Time(now),

@@ -6,6 +6,8 @@
 //! | it has become illegal | says so in its log, to its kubelet (its pod is not ready) and in an Event, and takes up nothing new ([`process::Tasks::pause`]) |
 //! | it is legal again | says so once, is ready, and goes on with what waited |
 //!
+//! Where the rules only warn, it says so in its log and in an Event, and goes on.
+//!
 //! What it has under way it finishes; its Leases and heartbeats go on. Who cannot see the registry goes by what it saw last.
 //!
 //! Source: spec of the emulator; upstream checks at the start only, if at all.
@@ -16,9 +18,9 @@ use api::kubernetes::coordination::Lease;
 use clock::Clock;
 use controller::{Api, ListOptions, Reflector};
 use domain::profile::Profile;
-use domain::skew::Instance;
-use domain::skew::running;
+use domain::skew::enforcement::Enforcement;
 use domain::skew::start_up::Refused;
+use domain::skew::{Instance, running};
 use host::registry::{self, Registered};
 use process::Context;
 use process::child::{self, Unready};
@@ -30,9 +32,11 @@ use super::skew_event::{self, About};
 const REASON: &str = "VersionSkew";
 
 /// Looks from now on, on a task of the context; `time` is landscape time.
-pub(super) fn follow(context: &Context, me: &Registered<'_>, profile: Profile, time: Clock) {
-    let Some(instance) = me.instance().filter(|_| profile.checks_while_running()) else { return };
-    let own = Own { context: context.clone(), about: About::of(me), lease: me.name(), instance, profile, time };
+pub(super) fn follow(context: &Context, me: &Registered<'_>, profile: Profile, enforcement: Enforcement, time: Clock) {
+    let looks = profile.checks_while_running() && enforcement != Enforcement::Off;
+    let Some(instance) = me.instance().filter(|_| looks) else { return };
+    let waits = enforcement == Enforcement::Enforce;
+    let own = Own { context: context.clone(), about: About::of(me), lease: me.name(), instance, profile, waits, time };
     context.tasks.spawn(own.follow());
 }
 
@@ -42,6 +46,8 @@ struct Own {
     lease: String,
     instance: Instance,
     profile: Profile,
+    /// Whether it waits while it is illegal.
+    waits: bool,
     time: Clock,
 }
 
@@ -49,8 +55,7 @@ impl Own {
     async fn follow(self) {
         let api = Api::<Lease>::namespaced(&self.context, cluster::GARDEN, namespace::INSTANCES);
         let (told, mut changes) = watch::channel(());
-        let leases =
-            Reflector::new(api, ListOptions::default()).on_change(move |_| drop(told.send_replace(()))).start();
+        let leases = Reflector::new(api, ListOptions::default()).on_change(move |_| told.send_modify(|()| {})).start();
         leases.synced().await;
         let mut known: Option<Refused> = None;
         loop {
@@ -69,15 +74,22 @@ impl Own {
 
     async fn act(&self, found: Option<&Refused>) {
         let component = self.instance.component.name();
-        let Some(Refused { rule, text, .. }) = found else {
-            tracing::info!(component, "its version may run beside the others again: it goes on");
-            child::unready(None);
-            self.context.tasks.pause(false);
+        let Some(refused) = found else {
+            tracing::info!(component, "its version may run beside the others again");
+            if self.waits {
+                child::unready(None);
+                self.context.tasks.pause(false);
+            }
             return;
         };
-        self.context.tasks.pause(true);
-        tracing::warn!(component, %rule, "its version must not run beside the others any more: it waits: {text}");
-        child::unready(Some(&Unready { reason: REASON.to_owned(), message: text.clone() }));
-        skew_event::tell(&self.context, &self.about, text, "Run", self.time.now()).await;
+        let Refused { rule, text, .. } = refused;
+        if self.waits {
+            self.context.tasks.pause(true);
+            tracing::warn!(component, %rule, "its version must not run beside the others any more, it waits: {text}");
+            child::unready(Some(&Unready { reason: REASON.to_owned(), message: text.clone() }));
+        } else {
+            tracing::warn!(component, %rule, "its version must not run beside the others any more: {text}");
+        }
+        skew_event::tell(&self.context, &self.about, refused, "Run", self.time.now()).await;
     }
 }

@@ -2,8 +2,8 @@
 //! Which versions of Gardener's components may run beside each other.
 //!
 //! A [`Landscape`] is the versions that run; [`violations`] judges it as it is, [`transition::check`] judges one step,
-//! [`start_up`] what a component that starts is told, [`running`] what one that runs finds, [`allowed`] who may run beside
-//! some gardener-apiservers, [`high_water`] remembers what ran, [`notes`] says what is legal and still unwise, [`releases`]
+//! [`start_up`] what a component that starts is told, [`running`] what one that runs finds, [`enforcement`] what comes of it,
+//! [`allowed`] who may run beside some gardener-apiservers, [`high_water`] remembers what ran, [`notes`] says what is legal and still unwise, [`releases`]
 //! what a release of Gardener knows: Kubernetes versions, its own feature gates, its date. Nothing here knows a process, an
 //! address or a Lease, and nobody is refused for what was wrong before: a landscape that is out of skew can be healed step
 //! by step.
@@ -21,6 +21,7 @@
 //! Source: docs/deployment/version_skew_policy.md @ v1.80.0 and v1.120.0.
 
 pub mod allowed;
+pub mod enforcement;
 pub mod high_water;
 pub mod notes;
 pub mod releases;

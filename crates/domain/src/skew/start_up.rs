@@ -56,11 +56,22 @@ const GARDENLET_CHECKS_SINCE: (u64, u64) = (1, 127);
 ///
 /// In profile `upstream` gardener-operator alone is judged here, by the Garden; for gardenlets there see [`gardenlet`].
 pub fn decide(landscape: &Landscape, candidate: &Candidate, profile: Profile) -> Decision {
-    let instance = &candidate.instance;
-    let component = instance.component;
-    if !profile.checks_every_start() && component != Component::Operator {
+    let every = profile.checks_every_start();
+    if !every && candidate.instance.component != Component::Operator {
         return Decision::Starts;
     }
+    decide_by(landscape, candidate, profile, every)
+}
+
+/// As [`decide`], of whoever registers, by every rule in either profile.
+pub fn judge(landscape: &Landscape, candidate: &Candidate, profile: Profile) -> Decision {
+    decide_by(landscape, candidate, profile, true)
+}
+
+/// `every`: by the landscape's rules, not only by those of the real binaries.
+fn decide_by(landscape: &Landscape, candidate: &Candidate, profile: Profile, every: bool) -> Decision {
+    let instance = &candidate.instance;
+    let component = instance.component;
     let Some(version) = GardenerVersion::parse(&instance.version) else {
         return Decision::Refused(Refused {
             rule: Rule::V0,
@@ -76,7 +87,7 @@ pub fn decide(landscape: &Landscape, candidate: &Candidate, profile: Profile) ->
     let refuse =
         |rule, against: &[GardenerVersion]| Decision::Refused(refused(rule, instance, &version, against, profile));
     if component == Component::Operator {
-        return decide_operator(landscape, candidate, &version, profile);
+        return decide_operator(landscape, candidate, &version, profile, every);
     }
     if component == Component::Extension {
         return match violated(landscape, instance, &[Rule::E1], profile) {
@@ -117,6 +128,18 @@ pub fn decide(landscape: &Landscape, candidate: &Candidate, profile: Profile) ->
     }
 }
 
+/// Why a component would not start if downgrades were not allowed here (T1, O3a); `None`: they make no difference.
+pub fn allowed_downgrade(landscape: &Landscape, candidate: &Candidate, profile: Profile) -> Option<Refused> {
+    if !landscape.allows_downgrades {
+        return None;
+    }
+    let strict = Landscape { allows_downgrades: false, ..landscape.clone() };
+    match decide(&strict, candidate, profile) {
+        Decision::Refused(refused) if matches!(refused.rule, Rule::T1 | Rule::O3a) => Some(refused),
+        _ => None,
+    }
+}
+
 /// The mark from which a component that starts skips a minor. An instance of gardener-apiserver may always join others:
 /// rule A1 says how far from them.
 fn skips_since_mark(
@@ -154,6 +177,7 @@ fn decide_operator(
     candidate: &Candidate,
     version: &GardenerVersion,
     profile: Profile,
+    every: bool,
 ) -> Decision {
     let instance = &candidate.instance;
     if let Err(error) = operator(landscape.garden.as_deref(), &instance.version)
@@ -162,7 +186,7 @@ fn decide_operator(
         let against = landscape.garden.iter().cloned().collect();
         return Decision::Refused(Refused { rule: error.rule(), text: error.to_string(), against });
     }
-    if !profile.checks_every_start() {
+    if !every {
         return Decision::Starts;
     }
     if let Some(violation) = violated(landscape, instance, &[Rule::O1, Rule::O2], profile) {
@@ -535,6 +559,7 @@ api 1.37.0 gcm odd                 | sch 1.37.0 | -      => starts
                 owner: owner.map(str::to_owned),
                 version: mark.to_owned(),
             };
+            let expected_strict = expected;
             for (allows_downgrades, expected) in [(false, expected), (true, where_allowed)] {
                 let landscape = Landscape {
                     instances: vec![instance("api", "1.38.0")],
@@ -548,6 +573,9 @@ api 1.37.0 gcm odd                 | sch 1.37.0 | -      => starts
                     _ => "-".to_owned(),
                 };
                 assert_eq!(rule, expected, "{version} after {mark:?}, downgrades allowed: {allows_downgrades}");
+                let allowed = allowed_downgrade(&landscape, &candidate, Profile::Documents).map(|it| it.rule);
+                let makes_a_difference = allows_downgrades && expected_strict == "T1";
+                assert_eq!(allowed, makes_a_difference.then_some(Rule::T1), "{version} after {mark:?}");
             }
         }
     }
@@ -573,6 +601,10 @@ api 1.37.0 gcm odd                 | sch 1.37.0 | -      => starts
             if candidate.instance.component != Component::Operator {
                 assert_eq!(decide(&landscape, &candidate, Profile::Upstream), Decision::Starts, "row: {row}");
             }
+            assert_eq!(
+                judge(&landscape, &candidate, Profile::Documents),
+                decide(&landscape, &candidate, Profile::Documents)
+            );
         }
     }
 
