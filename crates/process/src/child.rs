@@ -26,7 +26,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clock::Random;
-use http::HeaderValue;
+use http::{HeaderName, HeaderValue};
 use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 
@@ -36,7 +36,7 @@ use crate::live::{Setup, participate};
 use crate::panics::{Panicked, say_panics};
 use crate::participant::ReportsOver;
 use crate::pki::Pair;
-use crate::{Context, Exit, Identity, Output, Transport};
+use crate::{Context, Exit, Identity, Output, Transport, TransportError};
 
 /// Wall time between the end of standard input and the end of the process.
 pub const LAST_WORDS: Duration = Duration::from_secs(1);
@@ -44,6 +44,11 @@ pub const LAST_WORDS: Duration = Duration::from_secs(1);
 /// Where a process asks for its assignment that the host did not start: `POST`, a [`Joining`], answered with an
 /// [`Assignment`]. It is for administrators of cluster `runtime`, who may start pods there, too.
 pub const JOIN_PATH: &str = "/clusters/runtime/terrarium/components";
+
+/// Header of every request of a process: [`Assignment::participant`].
+pub const INSTANCE_HEADER: HeaderName = HeaderName::from_static("terrarium-instance");
+/// Header of an answer that stands for none: the request was to reach nobody.
+pub const UNREACHABLE_HEADER: HeaderName = HeaderName::from_static("terrarium-unreachable");
 
 /// Who wants to be a process of the landscape.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -199,7 +204,7 @@ impl Assignment {
         self.serving.as_ref().is_some_and(|serving| !serving.host.is_empty())
     }
 
-    /// Way to the landscape, with the process's certificate.
+    /// Way to the landscape, with the process's certificate and name. An answer that stands for none is none.
     ///
     /// # Errors
     /// The assignment holds no certificates, or no address.
@@ -212,7 +217,21 @@ impl Assignment {
             user_agent: format!("{}/{}", self.component, self.version),
             reach: if self.is_elsewhere() { Reach::Network } else { Reach::Machine },
         };
-        https::transport(&options).map_err(|error| error.to_string())
+        let name = HeaderValue::try_from(self.participant()).map_err(|error| error.to_string())?;
+        let transport = https::transport(&options).map_err(|error| error.to_string())?;
+        let shared = transport.shared().clone();
+        let named = Transport::new(move |mut request| {
+            request.headers_mut().insert(INSTANCE_HEADER, name.clone());
+            let answer = transport.send(request);
+            Box::pin(async move {
+                let response = answer.await?;
+                if response.headers().contains_key(UNREACHABLE_HEADER) {
+                    return Err(TransportError::Unreachable("a fault cuts this process off".to_owned()));
+                }
+                Ok(response)
+            })
+        });
+        Ok(named.sharing(&shared))
     }
 }
 

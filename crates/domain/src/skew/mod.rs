@@ -21,6 +21,7 @@
 //! Source: docs/deployment/version_skew_policy.md @ v1.80.0 and v1.120.0.
 
 pub mod allowed;
+mod binaries;
 pub mod enforcement;
 pub mod high_water;
 pub mod notes;

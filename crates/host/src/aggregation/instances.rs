@@ -93,6 +93,15 @@ impl Instances {
         self.counted();
     }
 
+    /// Faults keep everybody from those of whom this is true, and from nobody else: as if they had fallen silent.
+    pub fn cut_off(&self, is_cut_off: impl Fn(&str) -> bool) {
+        let living: Vec<Arc<Instance>> = self.living().values().cloned().collect();
+        let changed = living.iter().filter(|instance| instance.set_cut_off(is_cut_off(&instance.name))).count();
+        if changed > 0 {
+            self.counted();
+        }
+    }
+
     /// How many answer, now and later.
     pub fn count(&self) -> watch::Receiver<usize> {
         self.0.count.subscribe()

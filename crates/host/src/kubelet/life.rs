@@ -5,22 +5,27 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::sync::Arc;
 
+use api::cluster;
 use api::kubernetes::core::{ContainerStateTerminated, Pod};
 use apimachinery::meta::{DeleteOptions, Preconditions};
 use chrono::{DateTime, TimeDelta, Utc};
 use clock::TimerClass;
 use controller::{Api, ObjectKey};
+use domain::fault::Process as Faulty;
 use process::Shutdown;
 use process::child::Unready;
 use process::panics::Panicked;
 use tokio::sync::oneshot;
 
 use super::child::{GRACE, News, Process};
+use super::crash::Crashes;
 use super::status::{self, Ended, State};
 use super::{Kubelet, Program, mounts};
 
 /// Lines of a failed process that its pod's status shows.
 const LAST_LINES: usize = 5;
+/// Exit code 1, as the system says it.
+const FAILURE: i32 = 1 << 8;
 /// Wall time after which a pod that lacks something is looked at again.
 const CONFIG_AGAIN: TimeDelta = TimeDelta::seconds(2);
 
@@ -175,6 +180,12 @@ impl Life<'_> {
         };
         let pid = process.id();
         self.write(&State::Started(started_at)).await;
+        let assignment = &launch.assignment;
+        let (component, seed) = (assignment.component.as_str(), cluster::seed(&self.key.cluster));
+        let itself = Faulty { component, pod: &self.key.name, seed };
+        let kubelet = self.kubelet;
+        let mut crashes = Crashes::of(&kubelet.context, &kubelet.options.faults, itself);
+        let mut crashed: Option<String> = None;
         let mut patience: Option<clock::Sleep> = None;
         let mut killed = false;
         loop {
@@ -188,6 +199,13 @@ impl Life<'_> {
                     patience = Some(self.kubelet.context.wall.sleep(grace, TimerClass::Calendar));
                     continue;
                 }
+                name = crashes.next(), if crashed.is_none() => {
+                    if crashes.count(&name).await {
+                        process.kill();
+                        crashed = Some(name);
+                    }
+                    continue;
+                }
                 () = async { if let Some(patience) = &mut patience { patience.await } }, if is_asked => {
                     process.kill();
                     killed = true;
@@ -197,6 +215,10 @@ impl Life<'_> {
                 }
             };
             match news {
+                Ok(News::Ended(_)) if crashed.is_some() => {
+                    let words = format!("fault {}: this process ends", crashed.unwrap_or_default());
+                    return self.ended(started_at, Some(ExitStatus::from_raw(FAILURE)), Some(words), pid);
+                }
                 Ok(News::Line(line)) => self.kubelet.options.logs.line(self.key, &line),
                 Ok(News::Ready(ready)) => {
                     self.release();

@@ -16,6 +16,7 @@
 //! held. A back-off ends when either clock has passed it.
 
 pub(crate) mod child;
+mod crash;
 mod life;
 mod logs;
 mod mounts;
@@ -32,6 +33,8 @@ use futures::future::BoxFuture;
 use process::child::{Assignment, Joining, Ready};
 use process::{Context, Exit};
 use tokio::sync::oneshot;
+
+use crate::faults::Faults;
 
 pub use logs::{LogHook, Logs};
 pub use status::{Before, HEALTHY};
@@ -103,6 +106,8 @@ pub struct Options {
     pub listener: Listener,
     /// Hears who is to be asked, of those that are ready.
     pub asked: Asked,
+    /// Who crashes on purpose.
+    pub faults: Faults,
     /// Holds landscape time while a process starts.
     pub hold: Hold,
     /// What processes print.
@@ -120,6 +125,7 @@ impl fmt::Debug for Options {
 /// Runs the kubelet until it is asked to stop, and then until its processes have ended.
 pub fn run(context: Context, options: Options) -> BoxFuture<'static, Exit> {
     Box::pin(async move {
+        context.tasks.spawn(options.faults.clone().follow(context.clone()));
         let mut controller = Controller::new("kubelet", &context);
         let api = Api::<Pod>::all(&context, "*");
         let store = controller.watch(api.clone(), ListOptions::default(), |change| vec![change.key.clone()]);
