@@ -140,7 +140,8 @@ fn where_versions_are_only_warned_of_everybody_starts() {
     sandbox.terrarium(&["down"]);
     let (code, error) = sandbox.terrarium_refused(&["up", "--skew-enforcement=enforce"]);
     assert_eq!(code, 3);
-    in_order(&error, &["gardener-scheduler did not start", "gardener-scheduler version must not be newer"]);
+    // Too new for gardener-apiserver, or older than what ran, if its operator has taken it back already.
+    in_order(&error, &["gardener-scheduler did not start: failed verifying Gardener version", "[rule="]);
 }
 
 #[test]
