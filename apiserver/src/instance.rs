@@ -18,7 +18,7 @@ use std::sync::{Arc, OnceLock};
 use api::kubernetes::coordination::Lease;
 use bytes::Bytes;
 use chrono::{DateTime, TimeDelta, Utc};
-use clock::{Clock, Random, SimulatedClock, TimeSource, TimerClass};
+use clock::{Clock, Random, SimulatedClock, TimerClass};
 use eventlog::Revision;
 use eventlog_remote::Remote;
 use futures::future::{Either, select};
@@ -66,8 +66,21 @@ pub struct Paths {
     pub process: fn(&[Arc<Lease>], &str) -> Option<String>,
 }
 
-/// Runs an instance until standard input ends. `announce` is told where it serves, and landscape
-/// time, before it is ready, and may refuse.
+/// Name of the check of `/readyz` that fails while the instance is paused ([`Tasks::pause`]).
+const SKEW_CHECK: &str = "version-skew";
+
+/// What an instance that is about to be ready is announced with.
+#[derive(Clone, Debug)]
+pub struct Announced {
+    /// Where it serves.
+    pub address: String,
+    /// Landscape time, as the host says it.
+    pub time: Clock,
+    /// The instance's tasks: while they are paused it is not ready.
+    pub tasks: Tasks,
+}
+
+/// Runs an instance until standard input ends. `announce` is told of it before it is ready, and may refuse.
 ///
 /// # Errors
 /// What is wrong with the assignment, or that the log cannot be reached.
@@ -77,7 +90,7 @@ pub async fn run<F>(
     options: &Options,
     paths: Paths,
     end: oneshot::Receiver<()>,
-    announce: impl FnOnce(String, DateTime<Utc>) -> F,
+    announce: impl FnOnce(Announced) -> F,
 ) -> Result<Exit, String>
 where
     F: Future<Output = Result<(), Exit>>,
@@ -129,6 +142,8 @@ where
     serve.limits.head_bytes = HEAD_BYTES;
     serve.limits.fields = FIELDS;
     serve.random = Random::new(assignment.seed);
+    let paused = tasks.clone();
+    serve.health = serve.health.ready(SKEW_CHECK, move || !paused.is_paused());
     let door = Arc::new(Door {
         server: server.clone(),
         log,
@@ -148,7 +163,8 @@ where
     if !server.reach(head).await {
         return Err("the event log is closed".to_owned());
     }
-    if let Err(refused) = announce(address.clone(), time.now()).await {
+    let announced = Announced { address: address.clone(), time: Clock::new(time), tasks: tasks.clone() };
+    if let Err(refused) = announce(announced).await {
         return Ok(refused);
     }
     tracing::info!(address, "Serving securely");

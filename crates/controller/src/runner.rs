@@ -98,7 +98,8 @@ impl Controller {
     /// Waits until every store is synced, then runs passes, at most `concurrency` at once and never two for one key,
     /// until the component stops. An error backs off exponentially by key (5 ms to 1000 s, as client-go does) on
     /// landscape time; `Ok` forgets the back-off. A pass that panics fails, where the component goes on after panics, and
-    /// its key is left alone for a pause on wall time; upstream's controllers recover from panics, too.
+    /// its key is left alone for a pause on wall time; upstream's controllers recover from panics, too. While the component
+    /// is paused no pass begins; keys whose instant comes wait with the others.
     pub fn run<F, Fut>(self, concurrency: usize, reconcile: F) -> impl Future<Output = ()> + Send
     where
         F: Fn(ObjectKey) -> Fut + Send + Sync + 'static,
@@ -107,7 +108,10 @@ impl Controller {
         self.run_boxed(concurrency, Box::new(move |key| Box::pin(reconcile(key))))
     }
 
-    async fn run_boxed(self, concurrency: usize, reconcile: Reconcile) {
+    async fn run_boxed(mut self, concurrency: usize, reconcile: Reconcile) {
+        // Only there to wake the controller.
+        let mut paused = self.context.tasks.paused();
+        self.tasks.push(Box::pin(async move { while paused.changed().await.is_ok() {} }));
         let shutdown = self.context.tasks.shutdown();
         let mut stopped = pin!(shutdown.requested());
         let mut running = Running::new(self, concurrency.max(1), reconcile);
@@ -208,7 +212,7 @@ impl Running {
     /// Starts passes for ready keys.
     fn begin(&mut self) -> bool {
         let mut any = false;
-        while self.passes.len() < self.concurrency {
+        while self.passes.len() < self.concurrency && !self.context.tasks.is_paused() {
             let key = self.queue.lock().take(|ready| self.context.tasks.choose(ready));
             let Some(key) = key else { break };
             any = true;

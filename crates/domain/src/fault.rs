@@ -4,6 +4,7 @@
 //! A fault is an object; whoever would suffer it asks [`is_active`] and the function of its kind, and counts the hit with
 //! [`hit`] before it lets it happen.
 
+use api::cluster;
 use api::core::Shoot;
 use api::terrarium::{Fault, FaultStatus};
 use apimachinery::field::{FieldError, Path};
@@ -19,8 +20,34 @@ pub struct Kind {
     pub name: &'static str,
     /// What it does, in a sentence without its full stop.
     pub effect: &'static str,
+    /// What it is addressed to.
+    pub target: Target,
+    /// Whether it is there all the time until it is cleared or over, and cannot be counted.
+    pub lasts: bool,
     /// What it wants to know.
     pub settings: &'static [Setting],
+}
+
+/// What a kind of fault is addressed to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// A Shoot, or any.
+    Shoot,
+    /// A component, or one pod of it.
+    Component,
+    /// The cluster of a Seed.
+    Seed,
+}
+
+/// A process of a component.
+#[derive(Clone, Copy, Debug)]
+pub struct Process<'a> {
+    /// Name of the component's Deployment.
+    pub component: &'a str,
+    /// Name of its pod.
+    pub pod: &'a str,
+    /// The seed that it belongs to.
+    pub seed: Option<&'a str>,
 }
 
 /// A setting of a kind of fault.
@@ -34,8 +61,18 @@ pub struct Setting {
     pub meaning: &'static str,
 }
 
+/// A process of a component ends.
+pub const COMPONENT_CRASH: &str = "component-crash";
+/// A component reaches nobody.
+pub const COMPONENT_PARTITION: &str = "component-partition";
+/// The cluster of a seed cannot be reached.
+pub const SEED_UNREACHABLE: &str = "seed-unreachable";
 /// A task of a Shoot's flow ends with an error.
 pub const TASK_FAILS: &str = "task-fails";
+
+/// Who suffers from a seed that cannot be reached.
+const GARDENLET: &str = "gardenlet";
+const CONTROLLER_MANAGER: &str = "gardener-controller-manager";
 
 /// Setting of [`TASK_FAILS`]: name of the task.
 pub const TASK: &str = "task";
@@ -45,27 +82,57 @@ pub const CODE: &str = "code";
 pub const MESSAGE: &str = "message";
 
 /// All kinds.
-pub const KINDS: [Kind; 1] = [Kind {
-    name: TASK_FAILS,
-    effect: "the task of a Shoot's flow ends with an error: the Shoot's operation is in state Error and tried again, or \
-             Failed at once with a code that is not retried",
-    settings: &[
-        Setting { name: TASK, is_required: true, meaning: "name of the task, as in lastOperation.description" },
-        Setting { name: CODE, is_required: false, meaning: "error code, as in ERR_INFRA_QUOTA_EXCEEDED" },
-        Setting { name: MESSAGE, is_required: false, meaning: "text of the error; codes are found in it, too" },
-    ],
-}];
+pub const KINDS: [Kind; 4] = [
+    Kind {
+        name: TASK_FAILS,
+        effect: "the task of a Shoot's flow ends with an error: the Shoot's operation is in state Error and tried again, \
+                 or Failed at once with a code that is not retried",
+        target: Target::Shoot,
+        lasts: false,
+        settings: &[
+            Setting { name: TASK, is_required: true, meaning: "name of the task, as in lastOperation.description" },
+            Setting { name: CODE, is_required: false, meaning: "error code, as in ERR_INFRA_QUOTA_EXCEEDED" },
+            Setting { name: MESSAGE, is_required: false, meaning: "text of the error; codes are found in it, too" },
+        ],
+    },
+    Kind {
+        name: COMPONENT_CRASH,
+        effect: "a process of the component ends with exit code 1; with --always each one, at every start, so that its pod \
+                 is in CrashLoopBackOff",
+        target: Target::Component,
+        lasts: false,
+        settings: &[],
+    },
+    Kind {
+        name: COMPONENT_PARTITION,
+        effect: "the component reaches nobody until the fault is cleared; its pod runs, and it goes on where it was",
+        target: Target::Component,
+        lasts: true,
+        settings: &[],
+    },
+    Kind {
+        name: SEED_UNREACHABLE,
+        effect: "requests of the seed's gardenlet and of gardener-controller-manager to the seed's cluster fail, and the \
+                 seed's heartbeat is not renewed: GardenletReady becomes Unknown",
+        target: Target::Seed,
+        lasts: true,
+        settings: &[],
+    },
+];
 
 /// The kind with a name.
 pub fn kind(name: &str) -> Option<&'static Kind> {
     KINDS.iter().find(|kind| kind.name == name)
 }
 
-/// Fills in what a fault leaves out: it hits once.
+/// Fills in what a fault leaves out: it hits once, unless it lasts.
 pub fn default(fault: &mut Fault) {
     let spec = &mut fault.spec;
     if spec.times.is_none() && !spec.always {
-        spec.times = Some(1);
+        match kind(&spec.kind) {
+            Some(kind) if kind.lasts => spec.always = true,
+            _ => spec.times = Some(1),
+        }
     }
 }
 
@@ -84,7 +151,27 @@ pub fn validate(fault: &Fault) -> Vec<FieldError> {
             }
         }
     }
+    let target = kind.map(|kind| kind.target);
+    let forbidden = |name: &str| FieldError::forbidden(&path.child(name), "this kind of fault does not hit that");
+    let required = |name: &str, detail: &str| FieldError::required(&path.child(name), detail);
+    match target {
+        Some(Target::Component) if spec.component.is_empty() => errors.push(required("component", "whom it hits")),
+        Some(Target::Seed) if spec.seed_name.is_empty() => errors.push(required("seedName", "whose cluster it hits")),
+        _ => {}
+    }
+    if let Some(target) = target {
+        let given = [
+            ("shoot", Target::Shoot, spec.shoot.is_some()),
+            ("component", Target::Component, !spec.component.is_empty()),
+            ("instance", Target::Component, !spec.instance.is_empty()),
+            ("seedName", Target::Seed, !spec.seed_name.is_empty()),
+        ];
+        errors.extend(given.iter().filter(|(_, own, is_given)| *is_given && *own != target).map(|it| forbidden(it.0)));
+    }
     match spec.times {
+        Some(_) if kind.is_some_and(|kind| kind.lasts) => {
+            errors.push(FieldError::forbidden(&path.child("times"), "it lasts until it is cleared"));
+        }
         Some(_) if spec.always => {
             errors.push(FieldError::forbidden(&path.child("times"), "must not be set together with `always`"));
         }
@@ -158,6 +245,45 @@ pub fn fails_task(fault: &Fault, shoot: &Shoot, names: &[&str], now: DateTime<Ut
         && state(fault, now) == State::Active
 }
 
+/// Whether a kind of fault is about processes, whoever they are.
+pub fn acts_on_processes(fault: &Fault) -> bool {
+    kind(&fault.spec.kind).is_some_and(|kind| kind.target != Target::Shoot)
+}
+
+/// Whether an active fault of a kind names a process.
+fn names(fault: &Fault, kind: &str, process: Process<'_>, now: DateTime<Utc>) -> bool {
+    let spec = &fault.spec;
+    spec.kind == kind
+        && spec.component == process.component
+        && (spec.instance.is_empty() || spec.instance == process.pod)
+        && state(fault, now) == State::Active
+}
+
+/// Whether a fault ends a process.
+pub fn crashes(fault: &Fault, process: Process<'_>, now: DateTime<Utc>) -> bool {
+    names(fault, COMPONENT_CRASH, process, now)
+}
+
+/// Whether a request of a process to a cluster reaches nobody; `None`: it is to no cluster.
+pub fn cuts_off(fault: &Fault, process: Process<'_>, cluster: Option<&str>, now: DateTime<Utc>) -> bool {
+    let seed = fault.spec.seed_name.as_str();
+    let to_seed = || cluster.and_then(cluster::seed) == Some(seed);
+    let suffers = || match process.component {
+        GARDENLET => process.seed == Some(seed),
+        component => component == CONTROLLER_MANAGER,
+    };
+    names(fault, COMPONENT_PARTITION, process, now)
+        || (fault.spec.kind == SEED_UNREACHABLE && state(fault, now) == State::Active && to_seed() && suffers())
+}
+
+/// Whether a gardenlet does not renew the heartbeat of its seed.
+pub fn silences(fault: &Fault, gardenlet: Process<'_>, now: DateTime<Utc>) -> bool {
+    names(fault, COMPONENT_PARTITION, gardenlet, now)
+        || (fault.spec.kind == SEED_UNREACHABLE
+            && state(fault, now) == State::Active
+            && gardenlet.seed == Some(fault.spec.seed_name.as_str()))
+}
+
 /// How the task ends: with the fault's code before those of its text.
 pub fn task_failure(fault: &Fault, task: &str) -> TaskFailure {
     let settings = &fault.spec.settings;
@@ -172,11 +298,16 @@ pub fn task_failure(fault: &Fault, task: &str) -> TaskFailure {
 
 /// The status of a fault that hits a Shoot.
 pub fn hit(fault: &Fault, shoot: &Shoot, now: Time) -> FaultStatus {
-    FaultStatus {
-        times: fault.status.times.saturating_add(1),
-        last_time: Some(now),
-        last_target: format!("Shoot {}/{}", shoot.metadata.namespace, shoot.metadata.name),
-    }
+    hit_target(fault, format!("Shoot {}/{}", shoot.metadata.namespace, shoot.metadata.name), now)
+}
+
+/// The status of a fault that hits a process.
+pub fn hit_process(fault: &Fault, process: Process<'_>, now: Time) -> FaultStatus {
+    hit_target(fault, format!("Pod {}", process.pod), now)
+}
+
+fn hit_target(fault: &Fault, last_target: String, now: Time) -> FaultStatus {
+    FaultStatus { times: fault.status.times.saturating_add(1), last_time: Some(now), last_target }
 }
 
 #[cfg(test)]
@@ -211,7 +342,8 @@ mod tests {
         check(|_| {}, &[]);
         check(
             |fault| fault.spec.kind = "task".into(),
-            &["spec.kind: Unsupported value: \"task\": supported values: \"task-fails\""],
+            &["spec.kind: Unsupported value: \"task\": supported values: \"task-fails\", \
+               \"component-crash\", \"component-partition\", \"seed-unreachable\""],
         );
         check(|fault| fault.spec.times = Some(0), &["spec.times: Invalid value: 0: must be at least 1"]);
         check(|fault| fault.spec.always = true, &["spec.times: Forbidden: must not be set together with `always`"]);
@@ -234,6 +366,64 @@ mod tests {
                 "spec.settings[task]: Required value: name of the task, as in lastOperation.description",
             ],
         );
+    }
+
+    #[test]
+    fn who_is_hit_fits_the_kind() {
+        #[track_caller]
+        fn check(kind: &str, change: impl FnOnce(&mut Fault), expected: &[&str]) {
+            let mut fault = Fault { metadata: ObjectMeta::named("", "f"), ..Fault::default() };
+            kind.clone_into(&mut fault.spec.kind);
+            change(&mut fault);
+            default(&mut fault);
+            let texts: Vec<String> = validate(&fault).iter().map(ToString::to_string).collect();
+            assert_eq!(texts, expected);
+        }
+        check("component-crash", |fault| fault.spec.component = "gardenlet".into(), &[]);
+        check("component-crash", |_| {}, &["spec.component: Required value: whom it hits"]);
+        check("seed-unreachable", |fault| fault.spec.seed_name = "local".into(), &[]);
+        check(
+            "seed-unreachable",
+            |fault| fault.spec.component = "gardenlet".into(),
+            &[
+                "spec.seedName: Required value: whose cluster it hits",
+                "spec.component: Forbidden: this kind of fault does not hit that",
+            ],
+        );
+        check(
+            "component-partition",
+            |fault| (fault.spec.component, fault.spec.times) = ("gardenlet".into(), Some(2)),
+            &["spec.times: Forbidden: it lasts until it is cleared"],
+        );
+    }
+
+    /// Kind, whom it names; who asks, which cluster, and whether it is cut off.
+    #[test]
+    fn who_is_cut_off_is_named_or_suffers_from_a_seed() {
+        let process = |component, pod, seed| Process { component, pod, seed };
+        let gardenlet = process("gardenlet", "g-1", Some("local"));
+        let manager = process("gardener-controller-manager", "m-1", None);
+        for (kind, component, instance, seed, who, cluster, expected) in [
+            ("component-partition", "gardenlet", "", "", gardenlet, Some("garden"), true),
+            ("component-partition", "gardenlet", "g-1", "", gardenlet, None, true),
+            ("component-partition", "gardenlet", "g-2", "", gardenlet, Some("garden"), false),
+            ("component-partition", "gardenlet", "", "", manager, Some("garden"), false),
+            ("component-crash", "gardenlet", "", "", gardenlet, Some("garden"), false),
+            ("seed-unreachable", "", "", "local", gardenlet, Some("seed--local"), true),
+            ("seed-unreachable", "", "", "local", gardenlet, Some("garden"), false),
+            ("seed-unreachable", "", "", "local", manager, Some("seed--local"), true),
+            ("seed-unreachable", "", "", "other", gardenlet, Some("seed--other"), false),
+            ("seed-unreachable", "", "", "local", process("gardener-scheduler", "s", None), Some("seed--local"), false),
+        ] {
+            let mut fault = Fault { metadata: ObjectMeta::named("", "f"), ..Fault::default() };
+            (fault.spec.kind, fault.spec.component) = (kind.into(), component.into());
+            (fault.spec.instance, fault.spec.seed_name) = (instance.into(), seed.into());
+            default(&mut fault);
+            assert_eq!(cuts_off(&fault, who, cluster, at(0)), expected, "{fault:?} {who:?} {cluster:?}");
+            assert_eq!(crashes(&fault, gardenlet, at(0)), kind == "component-crash", "{fault:?}");
+            fault.spec.until = Some(Time(at(5)));
+            assert!(!cuts_off(&fault, who, cluster, at(5)), "its time is over");
+        }
     }
 
     #[test]

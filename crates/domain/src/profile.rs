@@ -47,6 +47,11 @@ impl Profile {
         matches!(self, Self::Documents)
     }
 
+    /// Row 3, too: whether a component that runs looks again whenever others come and go.
+    pub const fn checks_while_running(self) -> bool {
+        matches!(self, Self::Documents)
+    }
+
     /// Row 5: whether adding a version that is expired already is refused (else dropped on create, taken on update).
     pub const fn refuses_new_expired_versions(self) -> bool {
         matches!(self, Self::Documents)

@@ -125,4 +125,9 @@ pub trait Plugin: Send + Sync + 'static {
     fn validate(&self, _attributes: &mut Attributes<'_>, _reads: &mut Reads<'_>) -> Result<(), Status> {
         Ok(())
     }
+
+    /// What the client is warned of once the object is taken; runs after the validating phase.
+    fn warnings(&self, _attributes: &mut Attributes<'_>, _reads: &mut Reads<'_>) -> Vec<String> {
+        Vec::new()
+    }
 }

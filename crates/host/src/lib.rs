@@ -11,7 +11,7 @@
 //! serves it, requests for it are answered with 503.
 //!
 //! **Tour.** [`Host`] the front door; [`live`] a host that lives; [`aggregation`] who serves the aggregated groups; [`clock_service`] landscape time, [`timekeeper`] when it
-//! moves, [`clock_object`] how clients see it; `fault_object` what goes wrong on purpose; `garden_object` what a Garden may say; [`kubelet`] pods as processes, `joined` processes that it did not start; [`registry`] which components run; [`identity`] who asks, [`tokens`] as which ServiceAccount; `evictions` when a pod may go; `log_service` who may read the log; [`catalogue::AGGREGATED_GROUPS`] what is handed on.
+//! moves, [`clock_object`] how clients see it; `fault_object` what goes wrong on purpose, [`faults`] to processes; `garden_object` what a Garden may say; [`kubelet`] pods as processes, `joined` processes that it did not start; [`registry`] which components run; [`identity`] who asks, [`tokens`] as which ServiceAccount; `evictions` when a pod may go; `log_service` who may read the log; [`catalogue::AGGREGATED_GROUPS`] what is handed on.
 
 pub mod aggregation;
 pub mod clock_object;
@@ -20,6 +20,7 @@ mod clusters;
 mod core_kinds;
 mod evictions;
 mod fault_object;
+pub mod faults;
 mod garden_object;
 pub mod heartbeats;
 pub mod identity;
@@ -42,6 +43,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use crate::aggregation::{Backend, Barrier, Instances};
 use crate::clock_service::ClockService;
 use crate::evictions::Evictions;
+use crate::faults::{Asking, Faults};
 use crate::joined::Joined;
 use crate::kubelet::Logs;
 use crate::timekeeper::Timekeeper;
@@ -104,6 +106,7 @@ struct Inner {
     aggregated: Mutex<Option<Backend>>,
     clock: OnceLock<ClockService>,
     log: OnceLock<eventlog_remote::Server>,
+    faults: Faults,
     joined: OnceLock<Joined>,
     /// Landscape time.
     time: clock::Clock,
@@ -162,6 +165,7 @@ impl Host {
                 aggregated: Mutex::new(None),
                 clock: OnceLock::new(),
                 log: OnceLock::new(),
+                faults: Faults::default(),
                 joined: OnceLock::new(),
                 time,
                 heartbeats: heartbeats::Heartbeats::default(),
@@ -276,6 +280,11 @@ impl Host {
         Box::pin(async move { heartbeats::fix(&self.own_transport(), None, Some(self.inner.time.now())).await })
     }
 
+    /// The faults that its door obeys.
+    pub(crate) fn faults(&self) -> &Faults {
+        &self.inner.faults
+    }
+
     /// Serves landscape time from now on; once.
     pub fn serve_clock(&self, clock: ClockService) {
         let _ = self.inner.clock.set(clock);
@@ -323,6 +332,25 @@ impl Host {
         if !is_participant {
             request.headers_mut().remove(WATCH_HEADER);
         }
+        // The clock is no part of the network.
+        let asking = Asking::of(&request).filter(|_| !request.uri().path().starts_with(CLOCK_PATH));
+        let Some(asking) = asking else { return self.admit(request, is_participant).await };
+        let (path, time) = (request.uri().path().to_owned(), self.inner.time.clone());
+        if let Some(unreachable) = self.inner.faults.answer(&asking, &path, time.now()) {
+            return Ok(unreachable);
+        }
+        let watches = is_watch(request.uri().query()) || path.starts_with(eventlog_remote::PREFIX);
+        let response = self.admit(request, is_participant).await?;
+        Ok(if watches {
+            let cut = self.inner.faults.cut(asking, &path, time);
+            response.map(|body| aggregation::until(body, cut))
+        } else {
+            response
+        })
+    }
+
+    /// Answers a request that has reached the host.
+    async fn admit(&self, request: Request, is_participant: bool) -> Result<Response, TransportError> {
         let path = request.uri().path();
         if let Some(log) = self.inner.log.get().filter(|_| path.starts_with(eventlog_remote::PREFIX)) {
             return Ok(log_service::answer(log, request).await);

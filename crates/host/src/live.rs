@@ -81,6 +81,8 @@ pub struct Options {
     pub authorities: String,
     /// By whose rules instances of components are registered.
     pub profile: Profile,
+    /// How those rules are kept.
+    pub skew: registry::Told,
     /// Certificate that the host shows to the servers of the aggregated groups.
     pub front_proxy: Pair,
     /// Authorities of users of the clusters whose objects name none.
@@ -219,6 +221,8 @@ impl Live {
             })?;
             let (holding, leaving) = (live.clock.clone(), live.clock.clone());
             let (serves, door) = (launch.clone(), live.transport("kubelet"));
+            // Before the first process asks.
+            registry::tell(&door, options.skew).await.map_err(io::Error::other)?;
             // Nobody of an earlier start is alive.
             registry::remove(&door, None).await.map_err(io::Error::other)?;
             live.host.stop_all_renewals().await.map_err(io::Error::other)?;
@@ -235,7 +239,9 @@ impl Live {
             live.host.serve_joining(joined.clone());
             let context = live.context("apiserver");
             live.tasks.restarting("processes that have joined", move || joined.clone().follow(context.clone()));
-            let host = live.host.clone();
+            let (host, asked, faults) = (live.host.clone(), instances.clone(), live.host.faults().clone());
+            let (of_host, hit, known) = (live.host.clone(), instances.clone(), renewals.clone());
+            live.tasks.restarting("faults", move || obey_faults(of_host.clone(), hit.clone(), known.clone()));
             let kubelet = kubelet::Options {
                 launch,
                 listener: Arc::new(
@@ -273,15 +279,21 @@ impl Live {
                                 Err(error) => child::say(&format!("pod {pod}: {error}")),
                             }
                         }
+                        let faults = faults.clone();
                         Box::pin(async move {
                             if let Some(heartbeat) = heartbeat
                                 && let Err(error) = host.start_renewing(&heartbeat, &name).await
                             {
                                 tracing::warn!(%error, heartbeat, "cannot note that a process lives");
                             }
+                            faults.touch();
                         })
                     },
                 ),
+                faults: live.host.faults().clone(),
+                asked: Arc::new(move |pod: &ObjectKey, is_asked| {
+                    asked.set_asked(&child::participant(&pod.cluster, &pod.name), is_asked);
+                }),
                 hold: Arc::new(move |name, holds| {
                     holding.with(|keeper, wall| if holds { keeper.hold(name, wall) } else { keeper.release(name) });
                 }),
@@ -525,6 +537,37 @@ async fn stop_renewals_of_silent(host: Host, clock: ClockService, renewals: Rene
             if let Err(error) = host.stop_renewing(&heartbeat, &name).await {
                 tracing::warn!(%error, heartbeat, "cannot store when a process renewed its Lease last");
             }
+        }
+    }
+}
+
+/// Who is cut off is sent nothing, and renews no heartbeat.
+async fn obey_faults(host: Host, instances: Instances, renewals: Renewals) {
+    let mut changes = host.faults().changes();
+    let mut silent = BTreeSet::new();
+    loop {
+        let now = host.inner.time.now();
+        instances.cut_off(|name| {
+            let pod = name.rsplit('/').next().unwrap_or_default();
+            host.faults().isolates("gardener-apiserver", pod, now)
+        });
+        let all = renewals.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        for (name, seed) in all {
+            let pod = name.rsplit('/').next().unwrap_or_default();
+            let done = if host.faults().silences(pod, &seed, now) {
+                silent.insert(name.clone());
+                host.stop_renewing(&seed, &name).await
+            } else if silent.remove(&name) {
+                host.start_renewing(&seed, &name).await
+            } else {
+                continue;
+            };
+            if let Err(error) = done {
+                tracing::warn!(%error, seed, "cannot store whether a heartbeat is renewed");
+            }
+        }
+        if changes.changed().await.is_err() {
+            return;
         }
     }
 }

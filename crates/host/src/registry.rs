@@ -8,7 +8,7 @@
 //! | annotations `terrarium.dev/version`, `/endpoint`, `/identity` | version, where it serves if it does, pod |
 //!
 //! A process registers before it is ready ([`lease`]); [`Gate`] refuses a version that must not run beside those that
-//! do. The append that registers is guarded by all Leases being as the gate has read them, so two that start at one
+//! do, or warns of it ([`Policy`]). The append that registers is guarded by all Leases being as the gate has read them, so two that start at one
 //! moment cannot both pass. Whoever starts processes removes their Leases when they have ended: an instance lives as long
 //! as its Lease is there.
 //!
@@ -26,7 +26,8 @@ use apimachinery::status::StatusCause;
 use apimachinery::{DynamicObject, GroupResource, Resource, Status};
 use clock::Instant;
 use domain::profile::Profile;
-use domain::skew::start_up::{Candidate, Decision, decide};
+use domain::skew::enforcement::Enforcement;
+use domain::skew::start_up::{Candidate, Decision, Refused, judge};
 use domain::skew::{Component, HighWaterMark, Instance, Landscape, high_water};
 use futures::future::BoxFuture;
 use generic_apiserver::admission::{Attributes, Operation, Plugin, Reads};
@@ -148,9 +149,52 @@ pub fn high_water_marks(namespace: &ObjectMeta) -> Vec<HighWaterMark> {
     namespace.annotation(annotation::HIGH_WATER_MARKS).map(high_water::read).unwrap_or_default()
 }
 
-/// What a process is told that wants to run beside others.
-pub fn judge(landscape: &Landscape, instance: &Instance, profile: Profile) -> Decision {
-    decide(landscape, &Candidate { instance: instance.clone(), previous: None, looks_ahead: false }, profile)
+/// How the rules about versions are kept, as the namespace of the Leases says it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Policy {
+    /// The highest versions that ever ran.
+    pub high_water_marks: Vec<HighWaterMark>,
+    /// What becomes of whom the rules forbid.
+    pub enforcement: Enforcement,
+    /// Whether components may go back to older versions.
+    pub allows_downgrades: bool,
+}
+
+/// Reads it; where the namespace is silent, or says what is none, it is as usual in the profile.
+pub fn policy(namespace: &ObjectMeta, profile: Profile) -> Policy {
+    let enforcement = namespace.annotation(annotation::SKEW_ENFORCEMENT).and_then(Enforcement::named);
+    Policy {
+        high_water_marks: high_water_marks(namespace),
+        enforcement: enforcement.unwrap_or_else(|| Enforcement::usual(profile)),
+        allows_downgrades: namespace.annotation(annotation::ALLOW_DOWNGRADE) == Some("true"),
+    }
+}
+
+/// What a landscape was told of how the rules are kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    /// What becomes of whom they forbid; `None`: as the namespace says already.
+    pub enforcement: Option<Enforcement>,
+    /// Whether components may go back to older versions.
+    pub allows_downgrades: bool,
+}
+
+/// Has the namespace of the Leases say it, if there is one already.
+///
+/// # Errors
+/// The API server cannot be asked.
+pub fn tell(transport: &Transport, told: Told) -> BoxFuture<'_, Result<(), TransportError>> {
+    Box::pin(async move {
+        let mut annotations = json!({ annotation::ALLOW_DOWNGRADE: told.allows_downgrades.then_some("true") });
+        if let Some(enforcement) = told.enforcement {
+            annotations[annotation::SKEW_ENFORCEMENT] = enforcement.name().into();
+        }
+        let path = format!("/clusters/{}/api/v1/namespaces/{}", cluster::GARDEN, namespace::INSTANCES);
+        let body = json!({ "metadata": { "annotations": annotations } }).to_string();
+        let request = http::Request::patch(path).header(http::header::CONTENT_TYPE, "application/merge-patch+json");
+        let request = request.body(full(body)).map_err(|error| TransportError::Broken(error.to_string()))?;
+        transport.send(request).await.map(drop)
+    })
 }
 
 /// Removes Leases: all, or the one with a name; it is no error if there are none.
@@ -171,11 +215,49 @@ pub fn remove<'a>(transport: &'a Transport, name: Option<&'a str>) -> BoxFuture<
     })
 }
 
-/// Refuses registrations that the rules about versions forbid.
+/// Refuses registrations that the rules about versions forbid, or warns of them, as the [`Policy`] says.
 ///
 /// Source: spec of the emulator; upstream has no such gate.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Gate(pub(crate) Profile);
+
+impl Gate {
+    /// What is wrong with a registration, and what becomes of it; `None`: nothing, or it is none.
+    fn judge(self, attributes: &Attributes<'_>, reads: &mut Reads<'_>) -> Option<(Refused, Enforcement)> {
+        let is_registration = attributes.is_main::<Lease>()
+            && attributes.namespace == namespace::INSTANCES
+            && *attributes.request.cluster == *cluster::GARDEN
+            && attributes.operation != Operation::Delete;
+        if !is_registration {
+            return None;
+        }
+        let old =
+            attributes.old.and_then(|old| old.downcast_ref::<DynamicObject>()).map(|old| registered(&old.metadata));
+        let new = attributes.object.downcast_ref::<DynamicObject>()?;
+        let instance = registered(&new.metadata)?;
+        if old == Some(Some(instance.clone())) {
+            return None;
+        }
+        let held = reads.0.get_any(Namespace::GROUP, Namespace::PLURAL, "", namespace::INSTANCES);
+        let held = held.as_ref().and_then(|object| object.downcast_ref::<DynamicObject>());
+        let policy = held.map_or_else(|| policy(&ObjectMeta::default(), self.0), |held| policy(&held.metadata, self.0));
+        if policy.enforcement == Enforcement::Off {
+            return None;
+        }
+        reads.0.guard_collection(Lease::GROUP, Lease::PLURAL);
+        let all = reads.0.list_any(Lease::GROUP, Lease::PLURAL, Some(namespace::INSTANCES));
+        let all = all.iter().filter_map(|lease| lease.downcast_ref::<DynamicObject>()).map(|lease| &lease.metadata);
+        let landscape = Landscape {
+            high_water_marks: policy.high_water_marks,
+            allows_downgrades: policy.allows_downgrades,
+            ..landscape(all, &new.metadata.name)
+        };
+        match judge(&landscape, &Candidate { instance, previous: None, looks_ahead: false }, self.0) {
+            Decision::Starts | Decision::Waits => None,
+            Decision::Refused(refused) => Some((refused, policy.enforcement)),
+        }
+    }
+}
 
 impl Plugin for Gate {
     fn name(&self) -> &'static str {
@@ -183,42 +265,21 @@ impl Plugin for Gate {
     }
 
     fn validate(&self, attributes: &mut Attributes<'_>, reads: &mut Reads<'_>) -> Result<(), Status> {
-        let is_registration = attributes.is_main::<Lease>()
-            && attributes.namespace == namespace::INSTANCES
-            && *attributes.request.cluster == *cluster::GARDEN
-            && attributes.operation != Operation::Delete;
-        if !is_registration {
-            return Ok(());
-        }
-        let old =
-            attributes.old.and_then(|old| old.downcast_ref::<DynamicObject>()).map(|old| registered(&old.metadata));
-        let Some(new) = attributes.object.downcast_ref::<DynamicObject>() else { return Ok(()) };
-        let name = new.metadata.name.clone();
-        let Some(instance) = registered(&new.metadata) else { return Ok(()) };
-        if old == Some(Some(instance.clone())) {
-            return Ok(());
-        }
-        reads.0.guard_collection(Lease::GROUP, Lease::PLURAL);
-        let all = reads.0.list_any(Lease::GROUP, Lease::PLURAL, Some(namespace::INSTANCES));
-        let all = all.iter().filter_map(|lease| lease.downcast_ref::<DynamicObject>()).map(|lease| &lease.metadata);
-        let mut landscape = landscape(all, &name);
-        let namespace = reads.0.get_any(Namespace::GROUP, Namespace::PLURAL, "", namespace::INSTANCES);
-        if let Some(namespace) = namespace.as_ref().and_then(|object| object.downcast_ref::<DynamicObject>()) {
-            landscape.high_water_marks = high_water_marks(&namespace.metadata);
-        }
-        match judge(&landscape, &instance, self.0) {
-            Decision::Starts | Decision::Waits => Ok(()),
-            Decision::Refused(refused) => {
-                let resource = GroupResource { group: Lease::GROUP.to_owned(), resource: Lease::PLURAL.to_owned() };
-                let mut status = Status::forbidden(&resource, &name, &format!("version skew: {}", refused.text));
-                status.details.get_or_insert_default().causes.push(StatusCause {
-                    reason: "FieldValueForbidden".to_owned(),
-                    message: refused.text,
-                    field: format!("metadata.annotations[{}]", annotation::COMPONENT_VERSION),
-                });
-                Err(status)
-            }
-        }
+        let Some((refused, Enforcement::Enforce)) = self.judge(attributes, reads) else { return Ok(()) };
+        let name = attributes.object.downcast_ref::<DynamicObject>().map_or("", |lease| lease.metadata.name.as_str());
+        let resource = GroupResource { group: Lease::GROUP.to_owned(), resource: Lease::PLURAL.to_owned() };
+        let mut status = Status::forbidden(&resource, name, &format!("version skew: {}", refused.text));
+        status.details.get_or_insert_default().causes.push(StatusCause {
+            reason: "FieldValueForbidden".to_owned(),
+            message: refused.text,
+            field: format!("metadata.annotations[{}]", annotation::COMPONENT_VERSION),
+        });
+        Err(status)
+    }
+
+    fn warnings(&self, attributes: &mut Attributes<'_>, reads: &mut Reads<'_>) -> Vec<String> {
+        let judged = self.judge(attributes, reads);
+        judged.into_iter().map(|(refused, _)| format!("version skew: {}", refused.text)).collect()
     }
 }
 

@@ -4,7 +4,7 @@
 //! | stream | carries |
 //! | --- | --- |
 //! | standard input | one line of JSON, the [`Assignment`]; then nothing, until its end asks the process to stop |
-//! | standard output | lines of JSON, [`Said`]: one when the process is ready, and one for each panic that it goes on after |
+//! | standard output | lines of JSON, [`Said`]: one when the process is ready, one for each panic that it goes on after, and one whenever it does not want to be asked any more, or does again |
 //! | standard error | everything that it has to say |
 //!
 //! The process ends within [`LAST_WORDS`] of wall time after its standard input has, whatever it is doing: no parent
@@ -26,7 +26,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clock::Random;
-use http::HeaderValue;
+use http::{HeaderName, HeaderValue};
 use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 
@@ -36,7 +36,7 @@ use crate::live::{Setup, participate};
 use crate::panics::{Panicked, say_panics};
 use crate::participant::ReportsOver;
 use crate::pki::Pair;
-use crate::{Context, Exit, Identity, Output, Transport};
+use crate::{Context, Exit, Identity, Output, Transport, TransportError};
 
 /// Wall time between the end of standard input and the end of the process.
 pub const LAST_WORDS: Duration = Duration::from_secs(1);
@@ -44,6 +44,11 @@ pub const LAST_WORDS: Duration = Duration::from_secs(1);
 /// Where a process asks for its assignment that the host did not start: `POST`, a [`Joining`], answered with an
 /// [`Assignment`]. It is for administrators of cluster `runtime`, who may start pods there, too.
 pub const JOIN_PATH: &str = "/clusters/runtime/terrarium/components";
+
+/// Header of every request of a process: [`Assignment::participant`].
+pub const INSTANCE_HEADER: HeaderName = HeaderName::from_static("terrarium-instance");
+/// Header of an answer that stands for none: the request was to reach nobody.
+pub const UNREACHABLE_HEADER: HeaderName = HeaderName::from_static("terrarium-unreachable");
 
 /// Who wants to be a process of the landscape.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -133,6 +138,16 @@ pub struct Ready {
     pub address: String,
 }
 
+/// Why a process that was ready is not any more: it runs, and waits.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Unready {
+    /// In a word, as conditions have it; empty: it is ready again.
+    pub reason: String,
+    /// In a sentence.
+    pub message: String,
+}
+
 /// A line on standard output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Said {
@@ -140,19 +155,27 @@ pub enum Said {
     Ready(Ready),
     /// Something in it panicked, and is begun anew.
     Panicked(Panicked),
+    /// It does not want to be asked; `None`: it does again.
+    Unready(Option<Unready>),
 }
 
 /// The field that tells a [`Panicked`] line from a [`Ready`] one.
 const PANICKED: &str = "panicked";
+/// The field that tells an [`Unready`] line from the others.
+const UNREADY: &str = "unready";
 
 impl Said {
     /// Reads a line; `None`: it is something else.
     pub fn read(line: &str) -> Option<Self> {
         let mut tree: serde_json::Value = serde_json::from_str(line).ok().filter(serde_json::Value::is_object)?;
-        match tree.get_mut(PANICKED) {
-            Some(panicked) => serde_json::from_value(panicked.take()).ok().map(Self::Panicked),
-            None => serde_json::from_value(tree).ok().map(Self::Ready),
+        if let Some(panicked) = tree.get_mut(PANICKED) {
+            return serde_json::from_value(panicked.take()).ok().map(Self::Panicked);
         }
+        if let Some(unready) = tree.get_mut(UNREADY) {
+            let unready: Unready = serde_json::from_value(unready.take()).ok()?;
+            return Some(Self::Unready(Some(unready).filter(|unready| !unready.reason.is_empty())));
+        }
+        serde_json::from_value(tree).ok().map(Self::Ready)
     }
 }
 
@@ -181,7 +204,7 @@ impl Assignment {
         self.serving.as_ref().is_some_and(|serving| !serving.host.is_empty())
     }
 
-    /// Way to the landscape, with the process's certificate.
+    /// Way to the landscape, with the process's certificate and name. An answer that stands for none is none.
     ///
     /// # Errors
     /// The assignment holds no certificates, or no address.
@@ -194,7 +217,21 @@ impl Assignment {
             user_agent: format!("{}/{}", self.component, self.version),
             reach: if self.is_elsewhere() { Reach::Network } else { Reach::Machine },
         };
-        https::transport(&options).map_err(|error| error.to_string())
+        let name = HeaderValue::try_from(self.participant()).map_err(|error| error.to_string())?;
+        let transport = https::transport(&options).map_err(|error| error.to_string())?;
+        let shared = transport.shared().clone();
+        let named = Transport::new(move |mut request| {
+            request.headers_mut().insert(INSTANCE_HEADER, name.clone());
+            let answer = transport.send(request);
+            Box::pin(async move {
+                let response = answer.await?;
+                if response.headers().contains_key(UNREACHABLE_HEADER) {
+                    return Err(TransportError::Unreachable("a fault cuts this process off".to_owned()));
+                }
+                Ok(response)
+            })
+        });
+        Ok(named.sharing(&shared))
     }
 }
 
@@ -252,6 +289,11 @@ pub fn ready(ready: &Ready) {
 /// Says that something in this process panicked, and goes on.
 pub fn panicked(panicked: &Panicked) {
     tell(&serde_json::json!({ PANICKED: panicked }).to_string());
+}
+
+/// Says that this process does not want to be asked, and why; `None`: it does again.
+pub fn unready(unready: Option<&Unready>) {
+    tell(&serde_json::json!({ UNREADY: unready.cloned().unwrap_or_default() }).to_string());
 }
 
 /// Prints a line of the contract.
@@ -361,7 +403,11 @@ mod tests {
         let panicked = Panicked { name: "shoot-care".to_owned(), times: 2, ..Panicked::default() };
         let line = serde_json::json!({ "panicked": panicked }).to_string();
         assert_eq!(Said::read(&line), Some(Said::Panicked(panicked)));
-        for other in ["", "hello", "7", "\"ready\"", "{\"panicked\": 7}"] {
+        let unready = Unready { reason: "Alone".to_owned(), message: "nobody is there".to_owned() };
+        let line = serde_json::json!({ "unready": unready }).to_string();
+        assert_eq!(Said::read(&line), Some(Said::Unready(Some(unready))));
+        assert_eq!(Said::read("{\"unready\":{\"reason\":\"\"}}"), Some(Said::Unready(None)));
+        for other in ["", "hello", "7", "\"ready\"", "{\"panicked\": 7}", "{\"unready\": 7}"] {
             assert_eq!(Said::read(other), None, "{other}");
         }
     }

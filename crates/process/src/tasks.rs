@@ -32,6 +32,8 @@ struct Inner {
     runtime: Handle,
     running: Mutex<Running>,
     stop: watch::Sender<bool>,
+    paused: watch::Sender<()>,
+    is_paused: AtomicBool,
     ended: Notify,
     panicked: AtomicBool,
     /// What the first panic that ended a task said.
@@ -96,6 +98,8 @@ impl Tasks {
             runtime,
             running: Mutex::default(),
             stop: watch::Sender::new(false),
+            paused: watch::Sender::new(()),
+            is_paused: AtomicBool::new(false),
             ended: Notify::new(),
             panicked: AtomicBool::new(false),
             panic: Mutex::default(),
@@ -175,6 +179,23 @@ impl Tasks {
             Some(schedule) if count > 1 => usize::try_from(schedule.draw(count as u64)).expect("below a usize"),
             _ => 0,
         }
+    }
+
+    /// The component takes up nothing new from now on, or does again. What runs goes on: whoever takes up work asks
+    /// [`Tasks::is_paused`].
+    pub fn pause(&self, is_paused: bool) {
+        self.0.is_paused.store(is_paused, Ordering::Relaxed);
+        self.0.paused.send_replace(());
+    }
+
+    /// Whether the component is to take up nothing new.
+    pub fn is_paused(&self) -> bool {
+        self.0.is_paused.load(Ordering::Relaxed)
+    }
+
+    /// Changes when the component is paused, or is not any more.
+    pub fn paused(&self) -> watch::Receiver<()> {
+        self.0.paused.subscribe()
     }
 
     /// The signal to stop.

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What goes wrong on purpose in a landscape of real processes, and what a user sees and does then.
 
+use chrono::TimeDelta;
+use clock::Clock;
 use serde_json::{Value, json};
-use terrarium_e2e::sandbox::Kubectl;
+use terrarium_e2e::sandbox::{Kubectl, Sandbox};
 
 use crate::support::{in_order, manifest, sandbox};
 
@@ -88,4 +90,132 @@ fn a_failed_shoot_is_seen_maintained_and_retried() {
     assert!(!annotations.contains(MAINTENANCE_OPERATION), "the next window has performed it: {annotations}");
     assert_eq!(get(".metadata.generation"), (retried + 1).to_string());
     assert_eq!(get(".status.lastOperation.state"), "Succeeded");
+}
+
+/// Within which everything is over, or the test has failed.
+const LIMIT: TimeDelta = TimeDelta::seconds(60);
+
+/// Asks until the answer is as it should be; the answer.
+#[track_caller]
+fn until(ask: impl Fn() -> String, is_right: impl Fn(&str) -> bool) -> String {
+    let begun = Clock::wall().now();
+    loop {
+        let text = ask();
+        if is_right(&text) {
+            return text;
+        }
+        assert!(Clock::wall().now() - begun < LIMIT, "{text}");
+    }
+}
+
+fn runtime(sandbox: &Sandbox, words: &[&str]) -> String {
+    sandbox.kubectl(Kubectl::Newest, "runtime", &[&["-n", "garden"], words].concat())
+}
+
+/// A field of the pod of a component.
+fn of_pod(sandbox: &Sandbox, component: &str, path: &str) -> String {
+    let (labels, path) =
+        (format!("role={component}"), format!("jsonpath={{.items[*].status.containerStatuses[0]{path}}}"));
+    runtime(sandbox, &["get", "pods", "-l", &labels, "-o", &path])
+}
+
+#[test]
+fn a_component_crashes_as_often_as_it_is_told() {
+    let sandbox = sandbox("fault-crash");
+    sandbox.terrarium(&["up", "--start-time", "2023-07-27T20:00:00Z", "--clock", "stepped"]);
+    for (words, what, hint) in [
+        (&["component-crash"][..], "component-crash needs to know whom it hits", "add --component NAME"),
+        (
+            &["component-crash", "--component", "gardener-schedule"],
+            "there is no component gardener-schedule",
+            "`gardener-scheduler`",
+        ),
+        (
+            &["component-crash", "--component", "gardener-scheduler/7"],
+            "gardener-scheduler has no pod 7",
+            "there are gardener-scheduler-",
+        ),
+        (&["seed-unreachable", "--seed-cluster", "locl"], "there is no Seed locl", "`local`"),
+        (
+            &["component-partition", "--component", "gardenlet", "--times", "2"],
+            "component-partition lasts until it is cleared",
+            "--for",
+        ),
+    ] {
+        let (code, error) = sandbox.terrarium_refused(&[&["fault", "inject"], words].concat());
+        assert_eq!(code, 2, "{error}");
+        in_order(&error, &[what, hint]);
+    }
+    let scheduler = "gardener-scheduler";
+    let id = sandbox.terrarium(&["fault", "inject", "component-crash", "--component", "gardener-scheduler/0"]);
+    until(|| of_pod(&sandbox, scheduler, ".restartCount"), |count| count == "1");
+    assert_eq!(of_pod(&sandbox, scheduler, ".lastState.terminated.exitCode"), "1");
+    let words = format!("fault {}: this process ends", id.trim());
+    in_order(&of_pod(&sandbox, scheduler, ".lastState.terminated.message"), &[&words]);
+    until(|| of_pod(&sandbox, scheduler, ".ready"), |ready| ready == "true");
+    in_order(&sandbox.terrarium(&["fault", "list"]), &[id.trim(), "Pod gardener-scheduler-", "1/1", "spent"]);
+
+    let id = sandbox.terrarium(&["fault", "inject", "component-crash", "--component", scheduler, "--always"]);
+    until(|| of_pod(&sandbox, scheduler, ".state.waiting.reason"), |reason| reason == "CrashLoopBackOff");
+    sandbox.terrarium(&["fault", "clear", id.trim()]);
+    sandbox.terrarium(&["clock", "advance", "10m", "--quiet"]);
+    until(|| of_pod(&sandbox, scheduler, ".ready"), |ready| ready == "true");
+}
+
+#[test]
+fn a_component_that_is_cut_off_goes_on_when_the_fault_is_cleared() {
+    let sandbox = sandbox("fault-partition");
+    sandbox.terrarium(&["up", "--start-time", "2023-07-27T20:00:00Z", "--clock", "stepped"]);
+    let garden = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "garden", words);
+    let manager = "gardener-controller-manager";
+    let id = sandbox.terrarium(&["fault", "inject", "component-partition", "--component", manager]);
+    garden(&["apply", "-f", &manifest("garden")]);
+    // Time goes on without it.
+    sandbox.terrarium(&["clock", "advance", "2h", "--quiet"]);
+    let phase = || garden(&["get", "project", "demo", "-o", "jsonpath={.status.phase}"]);
+    assert_ne!(phase(), "Ready", "nobody takes care of it");
+    assert_eq!(
+        (of_pod(&sandbox, manager, ".ready"), of_pod(&sandbox, manager, ".restartCount")),
+        ("true".into(), "0".into())
+    );
+    in_order(&sandbox.terrarium(&["fault", "list"]), &[id.trim(), manager, "0/always", "active"]);
+    sandbox.terrarium(&["fault", "clear", id.trim()]);
+    garden(&["wait", "--for=jsonpath={.status.phase}=Ready", "project/demo", "--timeout=40s"]);
+    assert_eq!(of_pod(&sandbox, manager, ".restartCount"), "0");
+
+    // One of two gardener-apiservers: the other one answers everybody, and nobody waits.
+    let id = sandbox.terrarium(&["fault", "inject", "component-partition", "--component", "gardener-apiserver/0"]);
+    for number in 0..6 {
+        garden(&["label", "project", "demo", "--overwrite", &format!("number={number}")]);
+    }
+    sandbox.terrarium(&["clock", "advance", "2h", "--quiet"]);
+    sandbox.terrarium(&["fault", "clear", id.trim()]);
+    sandbox.terrarium(&["clock", "advance", "1h", "--quiet"]);
+    for _ in 0..4 {
+        in_order(&garden(&["get", "project", "demo", "--show-labels"]), &["number=5"]);
+    }
+}
+
+#[test]
+fn a_seed_that_cannot_be_reached_is_not_ready() {
+    let sandbox = sandbox("fault-seed");
+    sandbox.terrarium(&["up", "--start-time", "2023-07-27T20:00:00Z", "--clock", "stepped"]);
+    let garden = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "garden", words);
+    let ready = || {
+        let path = "jsonpath={.status.conditions[?(@.type==\"GardenletReady\")].status}";
+        garden(&["get", "seed", "local", "-o", path])
+    };
+    assert_eq!(ready(), "True");
+    let id = sandbox.terrarium(&["fault", "inject", "seed-unreachable", "--seed-cluster", "local"]);
+    let renewed = || {
+        let path = "jsonpath={.items[*].spec.renewTime}";
+        garden(&["-n", "gardener-system-seed-lease", "get", "leases", "-o", path])
+    };
+    until(renewed, |renewed| renewed.starts_with("2023-07-27T20:0"));
+    sandbox.terrarium(&["clock", "advance", "5m", "--quiet"]);
+    until(ready, |status| status == "Unknown");
+    in_order(&sandbox.terrarium(&["fault", "list"]), &[id.trim(), "Seed local", "active"]);
+    sandbox.terrarium(&["fault", "clear", id.trim()]);
+    sandbox.terrarium(&["clock", "advance", "5m", "--quiet"]);
+    until(ready, |status| status == "True");
 }

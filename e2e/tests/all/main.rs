@@ -15,6 +15,7 @@ mod malformed;
 mod operator;
 mod scripts;
 mod seeds;
+mod skew;
 mod support;
 mod time;
 mod trouble;

@@ -19,6 +19,7 @@ use chrono::TimeDelta;
 use clock::TimerClass;
 use controller::{Api, Controller, Error, EventType, ListOptions, ObjectKey, ObjectRef, Requeue};
 use domain::care::conditions::{initial, set_progressing, updated};
+use domain::fault::{self, Process};
 use process::Context;
 
 use super::Options;
@@ -102,6 +103,9 @@ pub(crate) async fn run(gardenlet: Arc<Gardenlet>) {
         // A Seed that is to go waits for the last of its Shoots.
         if change.new.is_none() { vec![key.clone()] } else { Vec::new() }
     });
+    // A fault may keep this gardenlet from its seed for a while.
+    let (queue, key) = (controller.queue(), garden_key("", &gardenlet.options.seed_name));
+    gardenlet.stores.faults.subscribe(move |_| queue.add(key.clone()));
     controller
         .run(1, move |key| {
             let gardenlet = gardenlet.clone();
@@ -117,6 +121,9 @@ async fn pass(gardenlet: &Gardenlet, key: &ObjectKey) -> Result<Requeue, Error> 
     }
     if seed.metadata.is_being_deleted() {
         return delete(gardenlet, &seed).await;
+    }
+    if let Some(wait) = unreachable(gardenlet) {
+        return Ok(wait);
     }
     let is_current = seed.status.gardener.as_ref() == Some(&gardenlet.identity)
         && seed.status.observed_generation == seed.metadata.generation
@@ -168,6 +175,19 @@ async fn reconcile(gardenlet: &Gardenlet, seed: &Seed) -> Result<Seed, Error> {
         set_progressing(condition, now);
     }
     api.update_status(&started, &new).await
+}
+
+/// What to wait for while a fault keeps gardenlet from its seed: it does not say that it is ready then.
+fn unreachable(gardenlet: &Gardenlet) -> Option<Requeue> {
+    let now = gardenlet.context.clock.now();
+    let itself = Process {
+        component: &gardenlet.context.identity.component,
+        pod: &gardenlet.context.identity.instance,
+        seed: Some(&gardenlet.options.seed_name),
+    };
+    let faults = gardenlet.stores.faults.list();
+    let fault = faults.iter().find(|fault| fault::silences(fault, itself, now))?;
+    Some(fault.spec.until.map_or(Requeue::OnChange, |until| Requeue::At(until.0)))
 }
 
 /// Capacity and what of it is not reserved.

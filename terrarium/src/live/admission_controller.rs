@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 use super::components::{Flags, NAMESPACE, registered};
-use super::registration;
+use super::{registration, standing};
 
 /// Name in the field.
 pub(super) const NAME: &str = "gardener-admission-controller";
@@ -86,13 +86,17 @@ fn serve(assignment: &Assignment, end: oneshot::Receiver<()>) -> Result<Exit, St
         let serving = assignment.serving.as_ref().ok_or("the assignment has no certificate to serve with")?;
         // Whoever reaches it may ask: its answers tell nothing that the question does not.
         let authenticator = FixedAuthenticator::default();
-        let options = ServeOptions::new(serving.certificate.clone(), authenticator, Clock::wall(), Clock::wall());
+        let mut options = ServeOptions::new(serving.certificate.clone(), authenticator, Clock::wall(), Clock::wall());
+        let paused = tasks.clone();
+        options.health = options.health.ready("version-skew", move || !paused.is_paused());
         let serving = http::serve(&tasks, answer, options).await.map_err(|error| format!("cannot serve: {error}"))?;
         let address = serving.address().to_string();
         let me = registered(assignment, &address);
-        if let Err(refused) = registration::register(&context, &me, flags.profile, time.now()).await {
-            return Ok(refused);
-        }
+        let enforcement = match registration::register(&context, &me, flags.profile, time.now()).await {
+            Ok(enforcement) => enforcement,
+            Err(refused) => return Ok(refused),
+        };
+        standing::follow(&context, &me, flags.profile, enforcement, Clock::new(time));
         tracing::info!(address, "Serving webhook server");
         ready(&Ready { program: env!("CARGO_PKG_VERSION").to_owned(), address });
         Ok(serving.until(end, &tasks).await)

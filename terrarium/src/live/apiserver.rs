@@ -11,7 +11,7 @@
 use std::process::ExitCode;
 
 use apimachinery::meta::Duration;
-use apiserver::instance::{self, Paths};
+use apiserver::instance::{self, Announced, Paths};
 use apiserver::{Options, ShootAccess};
 use chrono::TimeDelta;
 use clock::{Clock, Random};
@@ -24,7 +24,7 @@ use process::{Context, Exit, Output, Tasks};
 use tokio::sync::oneshot;
 
 use super::components::{Program, registered};
-use super::{configuration, registration};
+use super::{configuration, registration, standing};
 
 /// Flags beside `--feature-gates`, without their dashes.
 pub(super) const FLAGS: [&str; 6] = [
@@ -53,9 +53,14 @@ pub(super) fn serve(assignment: Assignment, end: oneshot::Receiver<()>) -> Resul
     let paths = Paths { barrier: BARRIER_PATH, clock: CLOCK_PATH, process: registry::address };
     let program = env!("CARGO_PKG_VERSION");
     let (me, profile) = (assignment.clone(), options.profile);
-    let announce = move |address: String, now| async move {
+    let announce = move |announced: Announced| async move {
+        let Announced { address, time, tasks } = announced;
         let context = context(&me).map_err(|last_line| Exit { code: 1, last_line })?;
-        registration::register(&context, &registered(&me, &address), profile, now).await
+        let context = Context { tasks, ..context };
+        let me = registered(&me, &address);
+        let enforcement = registration::register(&context, &me, profile, time.now()).await?;
+        standing::follow(&context, &me, profile, enforcement, time);
+        Ok(())
     };
     runtime.block_on(instance::run(program, assignment, &options, paths, end, announce))
 }

@@ -13,7 +13,9 @@ use apimachinery::meta::ObjectMeta;
 use controller::{Api, Error, ListOptions};
 use domain::garden::control_plane::CONFIGURATION_KEY;
 use domain::profile::Profile;
+use domain::skew::enforcement::Enforcement;
 use host::live::Live;
+use host::registry::{self, Told};
 use landscape::Options;
 use process::Context;
 use process::transport::full;
@@ -50,6 +52,8 @@ pub(crate) async fn run(live: &Live, facts: &Facts, authorities: &str) -> Result
     let failed = |failure: landscape::Failure| Failure::Failed(failure.to_string());
     landscape::prepare_clusters(&context, &options).await.map_err(failed)?;
     namespace(&context, cluster::GARDEN, namespace::INSTANCES).await?;
+    let unsaid = |error| Failure::Failed(format!("cannot say how versions are judged: {error}"));
+    registry::tell(&context.transport, told(facts)).await.map_err(unsaid)?;
     namespace(&context, cluster::RUNTIME, NAMESPACE).await?;
     let has_operator = facts.operator == Some(true);
     if has_operator {
@@ -171,6 +175,12 @@ pub(crate) fn flags_of_apiserver(facts: &Facts) -> Vec<String> {
 
 fn apiserver_flags(facts: &Facts, options: &Options) -> Vec<String> {
     apiserver::flags(&facts.profile, landscape::DEFAULT_DOMAIN, &options.kubernetes_version)
+}
+
+/// What the landscape was told of how the rules about versions are kept.
+pub(crate) fn told(facts: &Facts) -> Told {
+    let enforcement = facts.skew_enforcement.as_deref().and_then(Enforcement::named);
+    Told { enforcement, allows_downgrades: facts.allow_downgrade }
 }
 
 async fn namespace(context: &Context, cluster: &str, name: &str) -> Result<(), Failure> {

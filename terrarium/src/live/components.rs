@@ -21,7 +21,7 @@ use process::logging::{self, Format};
 use process::{Context, Exit, User};
 use serde_json::Value;
 
-use super::{admission_controller, apiserver, configuration, operator, registration};
+use super::{admission_controller, apiserver, configuration, operator, registration, standing};
 
 /// Namespace of the components' Deployments, in `runtime` and in the clusters of seeds.
 pub(crate) const NAMESPACE: &str = "garden";
@@ -185,8 +185,10 @@ pub(crate) fn run(program: Program) -> ExitCode {
     }
     let register = |context: Context, assignment: Assignment| async move {
         let flags = Flags::read(&assignment).map_err(|last_line| Exit { code: 1, last_line })?;
-        let now = context.clock.now();
-        registration::register(&context, &registered(&assignment, ""), flags.profile, now).await
+        let me = registered(&assignment, "");
+        let enforcement = registration::register(&context, &me, flags.profile, context.clock.now()).await?;
+        standing::follow(&context, &me, flags.profile, enforcement, context.clock.clone());
+        Ok(())
     };
     let version = env!("CARGO_PKG_VERSION");
     child::run(version, register, move |context, assignment| start(program, context, assignment))
@@ -197,7 +199,9 @@ fn run_operator() -> ExitCode {
         let flags = operator::Flags::read(&assignment).map_err(|last_line| Exit { code: 1, last_line })?;
         let now = context.clock.now();
         let me = registered(&assignment, "");
-        registration::register_operator(&context, &me, flags.profile, flags.looks_ahead, now).await
+        let enforcement = registration::register_operator(&context, &me, flags.profile, flags.looks_ahead, now).await?;
+        standing::follow(&context, &me, flags.profile, enforcement, context.clock.clone());
+        Ok(())
     };
     child::run(env!("CARGO_PKG_VERSION"), register, |context, assignment| {
         let flags = operator::Flags::read(assignment)?;

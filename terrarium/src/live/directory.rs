@@ -46,6 +46,13 @@ pub(crate) struct Facts {
     /// Whether gardener-operator makes the control plane; `None`: it was made before that could be chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) operator: Option<bool>,
+    /// What becomes of versions that must not run beside the others: `enforce`, `warn` or `off`; `None`: as usual in the
+    /// profile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) skew_enforcement: Option<String>,
+    /// Whether components may go back to older versions.
+    #[serde(default)]
+    pub(crate) allow_downgrade: bool,
     /// Landscape time at the beginning.
     pub(crate) start_time: DateTime<Utc>,
     /// `sled` or `memory`.

@@ -7,12 +7,14 @@
 use apimachinery::meta::TextMap;
 
 use api::cluster;
+use api::core::Seed;
+use api::kubernetes::core::Pod;
 use api::terrarium::{Fault, FaultShoot, FaultSpec};
 use apimachinery::meta::{DeleteOptions, ObjectMeta, Time};
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use clap::{Args, Subcommand};
 use controller::{Api, Error, ListOptions};
-use domain::fault::{self, KINDS, Kind};
+use domain::fault::{self, KINDS, Kind, Target};
 use domain::last_operation::CODES;
 use gardenlet_sim::gardenlet;
 use serde_json::{Value, json};
@@ -22,6 +24,7 @@ use super::ask::query::{Format, print_tree};
 use super::ask::shoots::ShootName;
 use super::ask::table::Table;
 use super::client::Client;
+use super::components::Program;
 use super::{Which, block_on};
 use crate::failure::Failure;
 use crate::output::Output;
@@ -68,6 +71,13 @@ struct Injection {
     /// The one Shoot that it hits [default: any]
     #[arg(long, value_name = "PROJECT/NAME")]
     shoot: Option<ShootName>,
+    /// The component that it hits, as its Deployment is named; with I one pod of it: its name, or its number from 0 on, in
+    /// the order of their names
+    #[arg(long, value_name = "NAME[/I]")]
+    component: Option<String>,
+    /// The Seed whose cluster it hits
+    #[arg(long, value_name = "NAME")]
+    seed_cluster: Option<String>,
     /// How often it hits [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i32).range(1..), conflicts_with = "always")]
     times: Option<i32>,
@@ -99,6 +109,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     if let Verb::Inject(injection) = &arguments.verb {
         // What needs no landscape is said without one.
         injection.settings()?;
+        injection.check_target()?;
     }
     let client = Client::of(&arguments.which.directory()?)?;
     block_on(async {
@@ -126,6 +137,11 @@ fn list_kinds(output: &mut Output) -> Result<(), Failure> {
     for kind in &KINDS {
         output.line(kind.name)?;
         output.line(&format!("  {}", kind.effect))?;
+        match kind.target {
+            Target::Shoot => output.line("  --shoot PROJECT/NAME  the Shoot (optional)")?,
+            Target::Component => output.line("  --component NAME[/I]  the component, or one pod of it")?,
+            Target::Seed => output.line("  --seed-cluster NAME  the Seed")?,
+        }
         let widest = kind.settings.iter().map(|setting| setting.name.len()).max().unwrap_or_default();
         for setting in kind.settings {
             let need = if setting.is_required { "" } else { " (optional)" };
@@ -162,14 +178,24 @@ fn row(fault: &Fault, now: DateTime<Utc>) -> Value {
     })
 }
 
+/// Whom a fault hits.
+fn place(spec: &FaultSpec) -> String {
+    if let Some(shoot) = &spec.shoot {
+        return format!("Shoot {}/{}", shoot.namespace, shoot.name);
+    }
+    match fault::kind(&spec.kind).map(|kind| kind.target) {
+        Some(Target::Component) if !spec.instance.is_empty() => format!("Pod {}", spec.instance),
+        Some(Target::Component) => spec.component.clone(),
+        Some(Target::Seed) => format!("Seed {}", spec.seed_name),
+        Some(Target::Shoot) | None => "any Shoot".to_owned(),
+    }
+}
+
 fn table(faults: &[Fault], now: DateTime<Utc>) -> Table {
     let mut table = Table::new(&["ID", "Kind", "Where", "Done", "Last", "Until", "State", "Settings"]);
     for fault in faults {
         let (spec, status) = (&fault.spec, &fault.status);
-        let place = spec
-            .shoot
-            .as_ref()
-            .map_or_else(|| "any Shoot".to_owned(), |shoot| format!("Shoot {}/{}", shoot.namespace, shoot.name));
+        let place = place(spec);
         let times = if spec.always { "always".to_owned() } else { spec.times.unwrap_or(1).to_string() };
         let settings: Vec<String> = spec.settings.iter().map(|(name, value)| format!("{name}={value:?}")).collect();
         let last = status.last_time.map(|last| format!("{} {}", show(last.0), status.last_target));
@@ -193,6 +219,77 @@ impl Injection {
             let hint = nearest(&self.kind, KINDS.iter().map(|kind| kind.name));
             Failure::input(format!("there is no fault `{}`", self.kind), hint)
         })
+    }
+
+    /// Whether it says whom its kind wants to hit, and nobody else.
+    fn check_target(&self) -> Result<(), Failure> {
+        let kind = self.kind()?;
+        let given = [
+            ("--shoot", Target::Shoot, self.shoot.is_some()),
+            ("--component", Target::Component, self.component.is_some()),
+            ("--seed-cluster", Target::Seed, self.seed_cluster.is_some()),
+        ];
+        let (flag, ..) = given[kind.target as usize];
+        if let Some((other, ..)) = given.iter().find(|(_, target, is_given)| *is_given && *target != kind.target) {
+            return Err(Failure::input(
+                format!("{} does not hit what {other} names", kind.name),
+                format!("use {flag}"),
+            ));
+        }
+        if kind.target != Target::Shoot && !given.iter().any(|(.., is_given)| *is_given) {
+            return Err(Failure::input(
+                format!("{} needs to know whom it hits", kind.name),
+                format!("add {flag} NAME"),
+            ));
+        }
+        if kind.lasts && self.times.is_some() {
+            let hint = "leave --times out, or use --for";
+            return Err(Failure::input(format!("{} lasts until it is cleared", kind.name), hint));
+        }
+        self.program().map(drop)
+    }
+
+    /// The component, and which of its pods.
+    fn program(&self) -> Result<Option<(Program, Option<&str>)>, Failure> {
+        let Some(text) = &self.component else { return Ok(None) };
+        let (name, pod) = text.split_once('/').map_or((text.as_str(), None), |(name, pod)| (name, Some(pod)));
+        let unknown = || {
+            let hint = nearest(name, Program::ALL.iter().map(|program| program.name()));
+            Failure::input(format!("there is no component {name}"), hint)
+        };
+        Ok(Some((Program::named(name).ok_or_else(unknown)?, pod)))
+    }
+
+    /// Component and pod as a fault names them.
+    async fn process(&self, client: &Client) -> Result<(String, String), Failure> {
+        let Some((program, pod)) = self.program()? else { return Ok(Default::default()) };
+        let component = program.name().to_owned();
+        let Some(pod) = pod else { return Ok((component, String::new())) };
+        let labels = ListOptions::labelled(&format!("app=gardener,role={component}"));
+        let listed = Api::<Pod>::all(&client.context(), "*").list(&labels).await;
+        let (pods, _) = listed.map_err(|error| failed(&error))?;
+        let mut names: Vec<&str> = pods.iter().map(|pod| pod.metadata.name.as_str()).collect();
+        names.sort_unstable();
+        let numbered = pod.parse::<usize>().ok().and_then(|number| names.get(number));
+        match numbered.or_else(|| names.iter().find(|name| **name == pod)) {
+            Some(name) => Ok((component, (*name).to_owned())),
+            None => {
+                let hint = format!("there are {}", names.join(", "));
+                Err(Failure::input(format!("{component} has no pod {pod}"), hint))
+            }
+        }
+    }
+
+    /// The Seed, which must be there.
+    async fn seed(&self, client: &Client) -> Result<String, Failure> {
+        let Some(name) = &self.seed_cluster else { return Ok(String::new()) };
+        let listed = Api::<Seed>::all(&client.context(), cluster::GARDEN).list(&ListOptions::default()).await;
+        let (seeds, _) = listed.map_err(|error| failed(&error))?;
+        if seeds.iter().any(|seed| seed.metadata.name == *name) {
+            return Ok(name.clone());
+        }
+        let hint = nearest(name, seeds.iter().map(|seed| seed.metadata.name.as_str()));
+        Err(Failure::input(format!("there is no Seed {name}"), hint))
     }
 
     /// The settings, each known and with a value that means something.
@@ -240,6 +337,8 @@ async fn inject(client: &Client, injection: &Injection, output: &mut Output) -> 
         }
         None => None,
     };
+    let (component, instance) = injection.process(client).await?;
+    let seed_name = injection.seed(client).await?;
     let until = match injection.lasts {
         Some(lasts) => {
             let until = client.clock().await?.now.checked_add_signed(lasts);
@@ -252,6 +351,9 @@ async fn inject(client: &Client, injection: &Injection, output: &mut Output) -> 
         spec: FaultSpec {
             kind: kind.name.to_owned(),
             shoot,
+            component,
+            instance,
+            seed_name,
             times: injection.times,
             always: injection.always,
             until: until.map(Time::from_instant),
@@ -291,6 +393,8 @@ mod tests {
         let injection = Injection {
             kind: kind.to_owned(),
             shoot: None,
+            component: None,
+            seed_cluster: None,
             times: None,
             always: false,
             lasts: None,
@@ -329,6 +433,46 @@ mod tests {
                 "task-fails needs to know `task`",
                 "add --set task=…: name of the task, as in lastOperation.description",
             )),
+        );
+    }
+
+    #[test]
+    fn who_is_hit_fits_the_kind() {
+        #[track_caller]
+        fn check(kind: &str, component: Option<&str>, seed: Option<&str>, expected: Result<(), (&str, &str)>) {
+            let injection = Injection {
+                kind: kind.to_owned(),
+                shoot: None,
+                component: component.map(str::to_owned),
+                seed_cluster: seed.map(str::to_owned),
+                times: None,
+                always: false,
+                lasts: None,
+                settings: Vec::new(),
+            };
+            assert_eq!(injection.check_target(), expected.map_err(|(what, hint)| Failure::input(what, hint)));
+        }
+        check("component-crash", Some("gardenlet"), None, Ok(()));
+        check("component-partition", Some("gardener-apiserver/0"), None, Ok(()));
+        check("seed-unreachable", None, Some("local"), Ok(()));
+        check("task-fails", None, None, Ok(()));
+        check(
+            "component-crash",
+            Some("gardenler/0"),
+            None,
+            Err(("there is no component gardenler", "the nearest is `gardenlet`")),
+        );
+        check(
+            "component-crash",
+            None,
+            None,
+            Err(("component-crash needs to know whom it hits", "add --component NAME")),
+        );
+        check(
+            "seed-unreachable",
+            Some("gardenlet"),
+            None,
+            Err(("seed-unreachable does not hit what --component names", "use --seed-cluster")),
         );
     }
 

@@ -376,6 +376,7 @@ async fn start(
         own_authorities: own_authorities(directory, &facts),
         token_secret: authority.token_secret(),
         profile: bootstrap::profile(&facts)?,
+        skew: bootstrap::told(&facts),
         turn: Box::new(move |now| shown(now)),
         before,
         launcher: Box::new(move |address| Arc::new(Launching { launcher, address: within(address) })),

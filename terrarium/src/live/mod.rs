@@ -43,6 +43,8 @@ pub(crate) mod replay;
 mod retention;
 mod running;
 mod settings;
+mod skew_event;
+mod standing;
 pub(crate) mod status;
 pub(crate) mod up;
 pub(crate) mod upgrade;

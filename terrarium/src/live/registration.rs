@@ -4,7 +4,7 @@
 //! | found | it |
 //! | --- | --- |
 //! | its version may run beside those that do | creates its Lease (`host::registry`) and goes on |
-//! | it may not | says so in an Event and as its last line, and ends with exit code 3 |
+//! | it may not | says so in an Event and as its last line, and ends with exit code 3; where that is not enforced (`host::registry::Policy`), it says so and goes on |
 //! | no gardener-apiserver, which it needs | waits for one, at most [`PATIENCE`]; then exit code 1 |
 //! | another writer, or no answer | tries again, with pauses, about as long; then exit code 1 |
 //!
@@ -13,18 +13,21 @@
 use api::cluster;
 use api::constants::{annotation, namespace};
 use api::kubernetes::coordination::Lease;
-use api::kubernetes::core::{Event, EventSource, Namespace, ObjectReference};
+use api::kubernetes::core::Namespace;
 use api::operator::Garden;
-use apimachinery::meta::{MicroTime, ObjectMeta, Time};
+use apimachinery::meta::ObjectMeta;
 use chrono::{DateTime, TimeDelta, Utc};
 use clock::TimerClass;
 use controller::{Api, Error, ListOptions};
 use domain::profile::Profile;
-use domain::skew::start_up::{Candidate, Decision, Refused, decide, refusal_line};
-use domain::skew::{HighWaterMark, Instance, high_water};
-use host::registry::{self, Registered};
+use domain::skew::enforcement::Enforcement;
+use domain::skew::start_up::{Candidate, Decision, Refused, allowed_downgrade, decide, judge, refusal_line};
+use domain::skew::{Instance, high_water};
+use host::registry::{self, Policy, Registered};
 use process::patience::Patience;
 use process::{Context, Exit};
+
+use super::skew_event::{self, About};
 
 /// Wall time for which a process waits for a gardener-apiserver.
 const PATIENCE: TimeDelta = TimeDelta::seconds(30);
@@ -33,13 +36,14 @@ const ATTEMPTS: u32 = 5;
 /// Exit code of a process that must not run beside those that do.
 const REFUSED: u8 = 3;
 
-/// Registers a process; `now` is landscape time. An error is how the process is to end.
+/// Registers a process; `now` is landscape time. What the rules are enforced with is returned; an error is how the process
+/// is to end.
 pub(super) async fn register(
     context: &Context,
     me: &Registered<'_>,
     profile: Profile,
     now: DateTime<Utc>,
-) -> Result<(), Exit> {
+) -> Result<Enforcement, Exit> {
     enter(context, me, profile, None, now).await
 }
 
@@ -51,7 +55,7 @@ pub(super) async fn register_operator(
     profile: Profile,
     looks_ahead: bool,
     now: DateTime<Utc>,
-) -> Result<(), Exit> {
+) -> Result<Enforcement, Exit> {
     enter(context, me, profile, Some(looks_ahead), now).await
 }
 
@@ -75,30 +79,52 @@ async fn enter(
     profile: Profile,
     operator: Option<bool>,
     now: DateTime<Utc>,
-) -> Result<(), Exit> {
+) -> Result<Enforcement, Exit> {
     let leases = Api::<Lease>::namespaced(context, cluster::GARDEN, namespace::INSTANCES);
     let limit = context.wall.now() + PATIENCE;
     let mut patience = Patience::on(context.wall.clone());
     let mut refusals = 0;
+    let mut told: Option<Refused> = None;
     loop {
         let (all, version) = match leases.list(&ListOptions::default()).await {
             Ok(listed) => listed,
             Err(error) if error.is_passing() && patience.again().await => continue,
             Err(error) => return Err(failed(&error)),
         };
+        let policy = policy(context, profile).await;
+        let enforcement = policy.enforcement;
         if let Some(instance) = me.instance() {
             let mut landscape = registry::landscape(all.iter().map(|lease| &lease.metadata), &me.name());
-            landscape.high_water_marks = marks(context).await;
+            landscape.high_water_marks = policy.high_water_marks;
+            landscape.allows_downgrades = policy.allows_downgrades;
             if operator.is_some() {
                 landscape.garden = operated(context).await?;
             }
             let looks_ahead = operator.unwrap_or_default();
             let candidate = Candidate { instance: instance.clone(), previous: None, looks_ahead };
-            match decide(&landscape, &candidate, profile) {
-                Decision::Starts => {}
+            // Where nobody is refused, upstream's components are judged, too.
+            let decision = match enforcement {
+                Enforcement::Warn => judge(&landscape, &candidate, profile),
+                Enforcement::Enforce | Enforcement::Off => decide(&landscape, &candidate, profile),
+            };
+            match decision {
+                Decision::Starts => {
+                    if let Some(allowed) = allowed_downgrade(&landscape, &candidate, profile)
+                        && told.replace(allowed.clone()).as_ref() != Some(&allowed)
+                    {
+                        warn(context, me, &allowed, now).await;
+                    }
+                }
+                Decision::Waits if !profile.checks_every_start() => {}
                 Decision::Waits => {
                     change(context, &leases, &version, limit, &mut patience).await?;
                     continue;
+                }
+                Decision::Refused(refused) if enforcement.lets_start(instance.component, refused.rule) => {
+                    if enforcement == Enforcement::Warn && told.as_ref() != Some(&refused) {
+                        warn(context, me, &refused, now).await;
+                        told = Some(refused);
+                    }
                 }
                 Decision::Refused(refused) => {
                     let exit = refuse(context, me, &instance, &refused, now).await;
@@ -113,7 +139,7 @@ async fn enter(
                 if let Some(instance) = me.instance() {
                     raise(context, &instance).await;
                 }
-                return Ok(());
+                return Ok(enforcement);
             }
             // What is seen next may be what the host has seen.
             Err(error) if error.reason() == "Forbidden" && refusals < ATTEMPTS => refusals += 1,
@@ -127,10 +153,10 @@ fn namespaces(context: &Context) -> Api<Namespace> {
     Api::all(context, cluster::GARDEN)
 }
 
-/// The highest versions that ever ran. Who may not read them is judged by the host alone, which does.
-async fn marks(context: &Context) -> Vec<HighWaterMark> {
-    let namespace = namespaces(context).get(namespace::INSTANCES).await;
-    namespace.map(|namespace| registry::high_water_marks(&namespace.metadata)).unwrap_or_default()
+/// How the rules are kept. Who may not read that is judged by the host, which does.
+async fn policy(context: &Context, profile: Profile) -> Policy {
+    let namespace = namespaces(context).get(namespace::INSTANCES).await.unwrap_or_default();
+    registry::policy(&namespace.metadata, profile)
 }
 
 /// Remembers that a version ran, so that it counts when its last instance is gone.
@@ -199,6 +225,13 @@ fn failed(error: &Error) -> Exit {
     Exit { code: 1, last_line: format!("error: cannot register: {error}") }
 }
 
+/// Says that a version runs that must not, or must not everywhere.
+async fn warn(context: &Context, me: &Registered<'_>, refused: &Refused, now: DateTime<Utc>) {
+    let Refused { rule, text, .. } = refused;
+    tracing::warn!(component = me.component, %rule, "it starts all the same: {text}");
+    skew_event::tell(context, &About::of(me), refused, "Start", now).await;
+}
+
 async fn refuse(
     context: &Context,
     me: &Registered<'_>,
@@ -206,34 +239,6 @@ async fn refuse(
     refused: &Refused,
     now: DateTime<Utc>,
 ) -> Exit {
-    let lease = me.name();
-    let event = Event {
-        metadata: ObjectMeta {
-            name: format!("{lease}.version-skew"),
-            namespace: namespace::INSTANCES.to_owned(),
-            ..ObjectMeta::default()
-        },
-        involved_object: ObjectReference {
-            api_version: "coordination.k8s.io/v1".to_owned(),
-            kind: "Lease".to_owned(),
-            namespace: namespace::INSTANCES.to_owned(),
-            name: lease,
-            ..ObjectReference::default()
-        },
-        reason: "VersionSkewViolation".to_owned(),
-        message: refused.text.clone(),
-        source: EventSource { component: me.component.to_owned(), ..EventSource::default() },
-        first_timestamp: Time(now),
-        last_timestamp: Time(now),
-        event_time: MicroTime(now),
-        count: 1,
-        r#type: "Warning".to_owned(),
-        action: "Start".to_owned(),
-        reporting_component: me.component.to_owned(),
-        reporting_instance: me.pod.to_owned(),
-        ..Event::default()
-    };
-    // Best effort: the line below says the same, and the pod has it. A pod that tries again has its Event already.
-    let _ = Api::<Event>::namespaced(context, cluster::GARDEN, namespace::INSTANCES).create(&event).await;
+    skew_event::tell(context, &About::of(me), refused, "Start", now).await;
     Exit { code: REFUSED, last_line: refusal_line(instance, refused) }
 }

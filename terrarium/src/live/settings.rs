@@ -28,6 +28,8 @@ pub(crate) struct Settings {
     pub(crate) seeds: Option<u32>,
     pub(crate) apiservers: Option<u32>,
     pub(crate) operator: Option<bool>,
+    pub(crate) skew_enforcement: Option<String>,
+    pub(crate) allow_downgrade: Option<bool>,
     #[serde(deserialize_with = "start_time")]
     pub(crate) start_time: Option<When>,
     pub(crate) seed: Option<u64>,
@@ -84,6 +86,7 @@ impl Settings {
             _ => Ok(()),
         };
         one_of("profile", &read.profile, &["documents", "upstream"])?;
+        one_of("skew-enforcement", &read.skew_enforcement, &["enforce", "warn", "off"])?;
         one_of("log", &read.log, &["sled", "memory"])?;
         one_of("durability", &read.durability, &["durable", "fast"])?;
         one_of("preset", &read.preset, &["empty", "demo"])?;

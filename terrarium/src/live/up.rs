@@ -77,6 +77,15 @@ pub(crate) struct Arguments {
     /// updates them with itself; otherwise they are Deployments without an owner [default: true]
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     operator: Option<bool>,
+    /// What becomes of a component whose version must not run beside the others: `enforce`, it does not start, or waits;
+    /// `warn`, it is told in an Event; `off`, nobody looks. A landscape that is stopped may be given another one
+    /// [default: enforce; warn with profile upstream]
+    #[arg(long, value_name = "MODE", value_parser = ["enforce", "warn", "off"])]
+    skew_enforcement: Option<String>,
+    /// Whether components may go back to older versions, with a Warning Event each time, for an exercise. A landscape that
+    /// is stopped may be told otherwise [default: false]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    allow_downgrade: Option<bool>,
     /// Landscape time at the beginning: an instant, `now`, or so long from now (90d) [default: now]
     #[arg(long, value_name = "T")]
     start_time: Option<When>,
@@ -211,6 +220,8 @@ impl Arguments {
             seeds: self.seeds.or(settings.seeds),
             apiservers: self.apiservers.or(settings.apiservers),
             operator: self.operator.or(settings.operator),
+            skew_enforcement: self.skew_enforcement.clone().or(settings.skew_enforcement),
+            allow_downgrade: self.allow_downgrade.or(settings.allow_downgrade),
             start_time: self.start_time.or(settings.start_time),
             seed: self.seed.or(settings.seed),
             profile: self.profile.clone().or(settings.profile),
@@ -251,14 +262,31 @@ impl Arguments {
         self.operator.unwrap_or(true)
     }
 
-    /// A landscape that was made before there was an operator gets one, unless it is not to.
+    /// What a landscape that is about to be started may be told otherwise than when it was made. One that was made before
+    /// there was an operator gets one, unless it is not to.
     fn adopt(&self, directory: &Directory) -> Result<(), Failure> {
-        match directory.facts()? {
-            Some(mut facts) if facts.operator.is_none() => {
-                facts.operator = Some(self.has_operator());
-                directory.write_facts(&facts)
-            }
-            _ => Ok(()),
+        let Some(facts) = directory.facts()? else { return Ok(()) };
+        let told = Facts {
+            operator: facts.operator.or_else(|| Some(self.has_operator())),
+            skew_enforcement: self.skew_enforcement.clone().or_else(|| facts.skew_enforcement.clone()),
+            allow_downgrade: self.allow_downgrade.unwrap_or(facts.allow_downgrade),
+            ..facts.clone()
+        };
+        if told == facts { Ok(()) } else { directory.write_facts(&told) }
+    }
+
+    /// What a landscape that runs cannot be told.
+    fn needs_stop(&self, facts: &Facts) -> Result<(), Failure> {
+        let flags = [
+            ("--skew-enforcement", self.skew_enforcement.is_some() && self.skew_enforcement != facts.skew_enforcement),
+            ("--allow-downgrade", self.allow_downgrade.is_some_and(|it| it != facts.allow_downgrade)),
+        ];
+        match flags.into_iter().find(|(_, differs)| *differs) {
+            None => Ok(()),
+            Some((flag, _)) => Err(Failure::input(
+                format!("{flag} cannot be changed while landscape {} runs", facts.name),
+                format!("stop it with `{}`, and start it again with the flag", self.which.hint("terrarium down")),
+            )),
         }
     }
 
@@ -276,6 +304,8 @@ impl Arguments {
             seeds: self.seeds.unwrap_or(1),
             apiservers: self.apiservers.unwrap_or(2),
             operator: Some(self.has_operator()),
+            skew_enforcement: self.skew_enforcement.clone(),
+            allow_downgrade: self.allow_downgrade.unwrap_or_default(),
             start_time,
             log: self.log.clone().unwrap_or_else(|| if self.ephemeral { "memory" } else { "sled" }.to_owned()),
             durable: self.durability.as_deref() != Some("fast"),

@@ -114,6 +114,10 @@ pub const CLUSTER: &str = "terrarium.dev/cluster";
 pub const COMPONENT_VERSION: &str = "terrarium.dev/version";
 /// The highest versions that ever ran, on the namespace of the Leases.
 pub const HIGH_WATER_MARKS: &str = "terrarium.dev/high-water-marks";
+/// `enforce`, `warn` or `off`: what becomes of versions that must not run beside the others, on the namespace of the Leases.
+pub const SKEW_ENFORCEMENT: &str = "terrarium.dev/skew-enforcement";
+/// `true`: components may go back to older versions, on the namespace of the Leases.
+pub const ALLOW_DOWNGRADE: &str = "terrarium.dev/allow-downgrade";
 /// Where an API server serves, on its Lease.
 pub const COMPONENT_ENDPOINT: &str = "terrarium.dev/endpoint";
 /// Id, name and version of a component as JSON, on its Lease.

@@ -24,12 +24,19 @@ pub struct Fault {
 /// What goes wrong, where, how often and how long.
 #[api_type]
 pub struct FaultSpec {
-    /// Kind of fault: `task-fails`.
+    /// Kind of fault: `task-fails`, `component-crash`, `component-partition`, `seed-unreachable`.
     #[schema(required)]
     pub kind: String,
     /// The one Shoot that it hits. Without it any Shoot.
     pub shoot: Option<FaultShoot>,
-    /// How often it hits, at least once. Defaults to 1, unless `always` is set.
+    /// The component that it hits, as its Deployment is named.
+    pub component: String,
+    /// The one pod of the component that it hits. Without it any.
+    pub instance: String,
+    /// The Seed whose cluster it hits.
+    pub seed_name: String,
+    /// How often it hits, at least once. Defaults to 1, unless `always` is set; what lasts until it is cleared is always
+    /// there.
     pub times: Option<i32>,
     /// Whether it hits every time.
     pub always: bool,
@@ -58,7 +65,7 @@ pub struct FaultStatus {
     pub times: i32,
     /// When it hit last.
     pub last_time: Option<Time>,
-    /// Whom it hit last: `Shoot NAMESPACE/NAME`.
+    /// Whom it hit last: `Shoot NAMESPACE/NAME`, `Pod NAME`.
     pub last_target: String,
 }
 

@@ -306,6 +306,29 @@ fn a_controller_ends_when_its_component_is_asked_to() {
 }
 
 #[test]
+fn a_paused_component_takes_up_nothing_new_and_time_goes_on() {
+    World::run(|world| async move {
+        let (seen, _) = observe(&world, |world, key| {
+            let at = Clock::new(world.clock.clone()).now() + TimeDelta::minutes(10);
+            Ok(if *key.name == *"timed" { Requeue::WorkAt(at) } else { Requeue::OnChange })
+        });
+        world.server.put("timed", "1");
+        world.settle().await;
+        assert_eq!(take(&seen), ["timed=1"]);
+        world.context.tasks.pause(true);
+        world.server.put("a", "1");
+        world.server.put("a", "2");
+        world.server.put("b", "1");
+        world.pass(TimeDelta::hours(5)).await;
+        assert_eq!(take(&seen), [""; 0], "what changes and whose instant comes waits");
+        assert_eq!(world.clock.fire_next(None), None, "no timer holds time up");
+        world.context.tasks.pause(false);
+        world.settle().await;
+        assert_eq!(take(&seen), ["a=2", "b=1", "timed=1"]);
+    });
+}
+
+#[test]
 fn at_most_as_many_passes_run_at_once_as_allowed_and_never_two_for_a_key() {
     World::run(|world| async move {
         for name in ["a", "b", "c", "d", "e"] {

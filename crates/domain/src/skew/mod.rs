@@ -2,10 +2,11 @@
 //! Which versions of Gardener's components may run beside each other.
 //!
 //! A [`Landscape`] is the versions that run; [`violations`] judges it as it is, [`transition::check`] judges one step,
-//! [`start_up`] what a component that starts is told, [`allowed`] who may run beside some gardener-apiservers,
-//! [`high_water`] remembers what ran, [`notes`] says what is legal and still unwise, [`releases`] what a release of Gardener
-//! knows: Kubernetes versions, its own feature gates, its date. Nothing here knows a process, an address or a Lease, and
-//! nobody is refused for what was wrong before: a landscape that is out of skew can be healed step by step.
+//! [`start_up`] what a component that starts is told, [`running`] what one that runs finds, [`enforcement`] what comes of it,
+//! [`allowed`] who may run beside some gardener-apiservers, [`high_water`] remembers what ran, [`notes`] says what is legal and still unwise, [`releases`]
+//! what a release of Gardener knows: Kubernetes versions, its own feature gates, its date. Nothing here knows a process, an
+//! address or a Lease, and nobody is refused for what was wrong before: a landscape that is out of skew can be healed step
+//! by step.
 //!
 //! ```text
 //! newest gardener-apiserver   ─ A1 ─  oldest gardener-apiserver       one minor
@@ -20,9 +21,12 @@
 //! Source: docs/deployment/version_skew_policy.md @ v1.80.0 and v1.120.0.
 
 pub mod allowed;
+mod binaries;
+pub mod enforcement;
 pub mod high_water;
 pub mod notes;
 pub mod releases;
+pub mod running;
 pub mod start_up;
 pub mod transition;
 

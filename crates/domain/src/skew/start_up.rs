@@ -7,14 +7,13 @@
 //!
 //! A component looks at its own rules, also at those that it violated before it stopped: a restart is not refused as a
 //! step, but it does not excuse. A gardener-apiserver looks at what its coming changes for everybody.
-//!
-//! Source: pkg/operator/bootstrappers/verify_version.go @ v1.120.0, pkg/gardenlet/bootstrappers/verify_version.go
-//! @ v1.127.0.
 
-use super::transition::{Step, against_garden, against_previous, below_high_water_mark, check};
+use super::transition::{Step, against_previous, below_high_water_mark, check};
 use super::{Component, GARDEN, GardenerVersion, Instance, Landscape, Rule, Violation, violations};
 use crate::profile::Profile;
-use crate::versions::{self, ParseError, Version};
+use crate::versions::ParseError;
+
+pub use super::binaries::{GardenletError, OperatorError, gardenlet, gardenlet_checks, operator};
 
 /// Who wants to start.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,18 +48,26 @@ pub struct Refused {
     pub against: Vec<String>,
 }
 
-/// The first release of gardenlet that checks anything, as its minor.
-const GARDENLET_CHECKS_SINCE: (u64, u64) = (1, 127);
-
 /// Whether a component may start beside those that run.
 ///
 /// In profile `upstream` gardener-operator alone is judged here, by the Garden; for gardenlets there see [`gardenlet`].
 pub fn decide(landscape: &Landscape, candidate: &Candidate, profile: Profile) -> Decision {
-    let instance = &candidate.instance;
-    let component = instance.component;
-    if !profile.checks_every_start() && component != Component::Operator {
+    let every = profile.checks_every_start();
+    if !every && candidate.instance.component != Component::Operator {
         return Decision::Starts;
     }
+    decide_by(landscape, candidate, profile, every)
+}
+
+/// As [`decide`], of whoever registers, by every rule in either profile.
+pub fn judge(landscape: &Landscape, candidate: &Candidate, profile: Profile) -> Decision {
+    decide_by(landscape, candidate, profile, true)
+}
+
+/// `every`: by the landscape's rules, not only by those of the real binaries.
+fn decide_by(landscape: &Landscape, candidate: &Candidate, profile: Profile, every: bool) -> Decision {
+    let instance = &candidate.instance;
+    let component = instance.component;
     let Some(version) = GardenerVersion::parse(&instance.version) else {
         return Decision::Refused(Refused {
             rule: Rule::V0,
@@ -76,7 +83,7 @@ pub fn decide(landscape: &Landscape, candidate: &Candidate, profile: Profile) ->
     let refuse =
         |rule, against: &[GardenerVersion]| Decision::Refused(refused(rule, instance, &version, against, profile));
     if component == Component::Operator {
-        return decide_operator(landscape, candidate, &version, profile);
+        return decide_operator(landscape, candidate, &version, profile, every);
     }
     if component == Component::Extension {
         return match violated(landscape, instance, &[Rule::E1], profile) {
@@ -117,6 +124,18 @@ pub fn decide(landscape: &Landscape, candidate: &Candidate, profile: Profile) ->
     }
 }
 
+/// Why a component would not start if downgrades were not allowed here (T1, O3a); `None`: they make no difference.
+pub fn allowed_downgrade(landscape: &Landscape, candidate: &Candidate, profile: Profile) -> Option<Refused> {
+    if !landscape.allows_downgrades {
+        return None;
+    }
+    let strict = Landscape { allows_downgrades: false, ..landscape.clone() };
+    match decide(&strict, candidate, profile) {
+        Decision::Refused(refused) if matches!(refused.rule, Rule::T1 | Rule::O3a) => Some(refused),
+        _ => None,
+    }
+}
+
 /// The mark from which a component that starts skips a minor. An instance of gardener-apiserver may always join others:
 /// rule A1 says how far from them.
 fn skips_since_mark(
@@ -133,7 +152,12 @@ fn skips_since_mark(
 }
 
 /// The first of some rules that the instance itself violates once it runs.
-fn violated(landscape: &Landscape, instance: &Instance, rules: &[Rule], profile: Profile) -> Option<Violation> {
+pub(super) fn violated(
+    landscape: &Landscape,
+    instance: &Instance,
+    rules: &[Rule],
+    profile: Profile,
+) -> Option<Violation> {
     // What does not parse elsewhere hides nothing here: somebody else is told about it.
     let mut with = landscape.clone();
     with.instances.retain(|known| GardenerVersion::parse(&known.version).is_some());
@@ -149,6 +173,7 @@ fn decide_operator(
     candidate: &Candidate,
     version: &GardenerVersion,
     profile: Profile,
+    every: bool,
 ) -> Decision {
     let instance = &candidate.instance;
     if let Err(error) = operator(landscape.garden.as_deref(), &instance.version)
@@ -157,7 +182,7 @@ fn decide_operator(
         let against = landscape.garden.iter().cloned().collect();
         return Decision::Refused(Refused { rule: error.rule(), text: error.to_string(), against });
     }
-    if !profile.checks_every_start() {
+    if !every {
         return Decision::Starts;
     }
     if let Some(violation) = violated(landscape, instance, &[Rule::O1, Rule::O2], profile) {
@@ -207,14 +232,8 @@ fn extension_text(landscape: &Landscape, instance: &Instance, oldest: Option<&Ga
     )
 }
 
-/// Where the policy is explained, as the operator's texts say.
-const OPERATOR_HINT: &str =
-    "please consult https://github.com/gardener/gardener/blob/master/docs/deployment/version_skew_policy.md";
-/// Where the policy is explained, as gardenlet's texts say.
-const GARDENLET_HINT: &str =
-    "please consult https://gardener.cloud/docs/gardener/deployment/version_skew_policy/#version-skew-policy";
-
-fn refused(
+/// A rule in words.
+pub(super) fn refused(
     rule: Rule,
     offender: &Instance,
     version: &GardenerVersion,
@@ -288,156 +307,6 @@ pub fn refusal_line(instance: &Instance, refused: &Refused) -> String {
         instance.version,
         refused.against.join(",")
     )
-}
-
-/// Why the real gardener-operator does not start.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum OperatorError {
-    /// The Garden's version does not parse.
-    #[error("failed parsing old Garden version {raw:?}: {error}")]
-    ParseOld {
-        /// As the Garden says it.
-        raw: String,
-        /// The parser's words.
-        error: ParseError,
-    },
-    /// The own version does not parse.
-    #[error("failed comparing versions for downgrade check: {0}")]
-    Compare(ParseError),
-    /// Older than the Garden's.
-    #[error("downgrading Gardener is not supported (old version was {old}, my version is {own}), {OPERATOR_HINT}")]
-    Downgrade {
-        /// The Garden's version, parsed.
-        old: String,
-        /// The own version as built.
-        own: String,
-    },
-    /// Two minors or more above the Garden's.
-    #[error("skipping Gardener versions is unsupported (old version was {old}, my version is {own}), {OPERATOR_HINT}")]
-    Skip {
-        /// The Garden's version, parsed.
-        old: String,
-        /// The own version as built.
-        own: String,
-    },
-}
-
-impl OperatorError {
-    /// The rule behind it.
-    pub const fn rule(&self) -> Rule {
-        match self {
-            Self::ParseOld { .. } | Self::Compare(_) => Rule::V0,
-            Self::Downgrade { .. } => Rule::O3a,
-            Self::Skip { .. } => Rule::O3b,
-        }
-    }
-}
-
-fn comparable(release: &Version, text: &str) -> GardenerVersion {
-    GardenerVersion { major: release.major, minor: release.minor, patch: release.patch, text: text.to_owned() }
-}
-
-/// The check of gardener-operator: its version against the one that last operated the Garden, if any did.
-///
-/// # Errors
-/// When it must not start.
-pub fn operator(garden: Option<&str>, own: &str) -> Result<(), OperatorError> {
-    let Some(raw) = garden else { return Ok(()) };
-    let old = Version::parse(raw).map_err(|error| OperatorError::ParseOld { raw: raw.to_owned(), error })?;
-    let shown = old.to_string();
-    let release = Version::parse(&versions::normalize(own)).map_err(OperatorError::Compare)?;
-    match against_garden(&comparable(&release, own), &comparable(&old.release(), &shown)) {
-        Some(Rule::O3a) => Err(OperatorError::Downgrade { old: shown, own: own.to_owned() }),
-        Some(_) => Err(OperatorError::Skip { old: shown, own: own.to_owned() }),
-        None => Ok(()),
-    }
-}
-
-/// Why the real gardenlet does not start, from v1.127 on.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum GardenletError {
-    /// There is no ConfigMap that says the gardener-apiserver's version.
-    #[error(
-        "failed reading ConfigMap gardener-system-public/gardener-info from garden cluster: configmaps \
-         \"gardener-info\" not found"
-    )]
-    ConfigMapMissing,
-    /// The gardener-apiserver's version does not parse.
-    #[error("failed parsing version of gardener-apiserver {raw:?}: {error}")]
-    ParseApiserver {
-        /// As the ConfigMap says it.
-        raw: String,
-        /// The parser's words.
-        error: ParseError,
-    },
-    /// The own version does not parse.
-    #[error("failed parsing version of gardenlet {raw:?}: {error}")]
-    ParseGardenlet {
-        /// As built.
-        raw: String,
-        /// The parser's words.
-        error: ParseError,
-    },
-    /// Newer than the gardener-apiserver.
-    #[error(
-        "gardenlet version must not be newer than gardener-apiserver version (gardener-apiserver version: {apiserver}, \
-         gardenlet version: {gardenlet}), {GARDENLET_HINT}"
-    )]
-    TooNew {
-        /// The gardener-apiserver's version.
-        apiserver: String,
-        /// The own version.
-        gardenlet: String,
-    },
-    /// More than two minors older than the gardener-apiserver.
-    #[error(
-        "gardenlet version must not be older than two minor gardener-apiserver versions (gardener-apiserver version: \
-         {apiserver}, gardenlet version: {gardenlet}), {GARDENLET_HINT}"
-    )]
-    TooOld {
-        /// The gardener-apiserver's version.
-        apiserver: String,
-        /// The own version.
-        gardenlet: String,
-    },
-}
-
-impl GardenletError {
-    /// The rule behind it.
-    pub const fn rule(&self) -> Rule {
-        match self {
-            Self::ConfigMapMissing | Self::ParseApiserver { .. } | Self::ParseGardenlet { .. } => Rule::V0,
-            Self::TooNew { .. } => Rule::G1,
-            Self::TooOld { .. } => Rule::G2,
-        }
-    }
-}
-
-/// Whether a release of gardenlet checks anything at start by itself.
-pub fn gardenlet_checks(version: &GardenerVersion) -> bool {
-    version.minor() >= GARDENLET_CHECKS_SINCE
-}
-
-/// The check of gardenlet from v1.127 on: its version against the one that ConfigMap `gardener-info` says.
-///
-/// # Errors
-/// When it must not start.
-pub fn gardenlet(gardener_info: Option<&str>, own: &str) -> Result<(), GardenletError> {
-    let raw = gardener_info.ok_or(GardenletError::ConfigMapMissing)?;
-    let apiserver =
-        Version::parse(raw).map_err(|error| GardenletError::ParseApiserver { raw: raw.to_owned(), error })?;
-    let gardenlet =
-        Version::parse(own).map_err(|error| GardenletError::ParseGardenlet { raw: own.to_owned(), error })?;
-    let shown = || (apiserver.to_string(), gardenlet.to_string());
-    if gardenlet.release() > apiserver.release() {
-        let (apiserver, gardenlet) = shown();
-        return Err(GardenletError::TooNew { apiserver, gardenlet });
-    }
-    if (gardenlet.major, gardenlet.minor.saturating_add(2)) < (apiserver.major, apiserver.minor) {
-        let (apiserver, gardenlet) = shown();
-        return Err(GardenletError::TooOld { apiserver, gardenlet });
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -529,6 +398,7 @@ api 1.37.0 gcm odd                 | sch 1.37.0 | -      => starts
                 owner: owner.map(str::to_owned),
                 version: mark.to_owned(),
             };
+            let expected_strict = expected;
             for (allows_downgrades, expected) in [(false, expected), (true, where_allowed)] {
                 let landscape = Landscape {
                     instances: vec![instance("api", "1.38.0")],
@@ -542,6 +412,9 @@ api 1.37.0 gcm odd                 | sch 1.37.0 | -      => starts
                     _ => "-".to_owned(),
                 };
                 assert_eq!(rule, expected, "{version} after {mark:?}, downgrades allowed: {allows_downgrades}");
+                let allowed = allowed_downgrade(&landscape, &candidate, Profile::Documents).map(|it| it.rule);
+                let makes_a_difference = allows_downgrades && expected_strict == "T1";
+                assert_eq!(allowed, makes_a_difference.then_some(Rule::T1), "{version} after {mark:?}");
             }
         }
     }
@@ -567,6 +440,10 @@ api 1.37.0 gcm odd                 | sch 1.37.0 | -      => starts
             if candidate.instance.component != Component::Operator {
                 assert_eq!(decide(&landscape, &candidate, Profile::Upstream), Decision::Starts, "row: {row}");
             }
+            assert_eq!(
+                judge(&landscape, &candidate, Profile::Documents),
+                decide(&landscape, &candidate, Profile::Documents)
+            );
         }
     }
 

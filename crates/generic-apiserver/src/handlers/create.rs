@@ -70,6 +70,7 @@ impl Scope {
             self.review(change, &*object, &mut warnings).await?;
             let mut warnings = warnings.clone();
             warnings.extend(self.kind.warnings(&*object, None, &self.context));
+            warnings.extend(self.admission_warnings(Operation::Create, &name, &mut *object, None, &mut view));
 
             let generated = given.is_empty();
             let path = self.object_path(&name);

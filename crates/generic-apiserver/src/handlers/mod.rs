@@ -286,6 +286,19 @@ impl Scope {
         Ok(())
     }
 
+    /// What the admission chain warns of.
+    fn admission_warnings(
+        &self,
+        operation: Operation,
+        name: &str,
+        object: &mut AnyObject,
+        old: Option<&AnyObject>,
+        view: &mut View<'_>,
+    ) -> Vec<String> {
+        let mut attributes = self.attributes(operation, name, object, old);
+        self.server.plugins.iter().flat_map(|plugin| plugin.warnings(&mut attributes, &mut Reads(view))).collect()
+    }
+
     /// Appends a change; `None`: what it rested on has changed, decide again.
     async fn append(&self, tries: &mut Tries, write: Write, decoded: Box<AnyObject>) -> Result<Option<Arc<Stored>>> {
         let name = write.key.name.clone();

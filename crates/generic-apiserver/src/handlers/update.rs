@@ -128,6 +128,7 @@ impl Scope {
             self.validate(Operation::Update, name, &mut *object, Some(&*old), &mut view)?;
             self.review(change, &*object, &mut warnings).await?;
             warnings.extend(self.kind.warnings(&*object, Some(&*old), &self.context));
+            warnings.extend(self.admission_warnings(Operation::Update, name, &mut *object, Some(&*old), &mut view));
 
             let encoded = self.encode_update(&mut *object, &*old, &stored);
             let finish = |mut response: Response| {

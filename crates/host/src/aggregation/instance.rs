@@ -52,6 +52,10 @@ struct State {
     is_silent: bool,
     has_gone: bool,
     in_doubt: bool,
+    /// It runs, and does not want to be asked.
+    is_unready: bool,
+    /// A fault keeps everybody from it.
+    is_cut_off: bool,
 }
 
 /// An instance.
@@ -69,7 +73,28 @@ impl Instance {
 
     /// Whether it makes sense to ask it.
     pub(super) fn answers(&self) -> bool {
-        !self.state.borrow().is_silent
+        let state = self.state.borrow();
+        !state.is_silent && !state.is_cut_off
+    }
+
+    /// Whether it wants to be asked.
+    pub(super) fn is_asked(&self) -> bool {
+        !self.state.borrow().is_unready
+    }
+
+    /// Notes whether it wants to be asked.
+    pub(super) fn set_asked(&self, is_asked: bool) {
+        self.state.send_modify(|state| state.is_unready = !is_asked);
+    }
+
+    /// Notes whether a fault keeps everybody from it; whether that has changed.
+    pub(super) fn set_cut_off(&self, is_cut_off: bool) -> bool {
+        self.state.send_if_modified(|state| {
+            let has_changed = state.is_cut_off != is_cut_off;
+            state.is_cut_off = is_cut_off;
+            state.silences += u64::from(has_changed && is_cut_off);
+            has_changed
+        })
     }
 
     /// Resolves when it falls silent, counted from now, the call, on.
@@ -139,7 +164,7 @@ impl Instance {
 }
 
 /// A body that breaks off when a future resolves.
-pub(super) fn until(body: Body, end: BoxFuture<'static, ()>) -> Body {
+pub(crate) fn until(body: Body, end: BoxFuture<'static, ()>) -> Body {
     Until { body: Some(body), end }.boxed_unsync()
 }
 

@@ -5,7 +5,8 @@
 //! ([`front_proxy`]); so it does not matter who answers. It is tried with the next one while nothing of it can have
 //! reached anybody, a read also when the answer did not begin. A watch ends with its instance. An instance that lives
 //! and does not answer is done without until it does ([`instance`](super::instance)): who waited for it is told, its
-//! watches end, and no barrier waits for it.
+//! watches end, and no barrier waits for it. One that does not want to be asked is asked for barriers only, as a Service
+//! sends nothing to a pod that is not ready.
 //!
 //! **Invariants.** Bodies of answers are handed on as they come, and not read. While nobody answers: 503. Connections
 //! belong to the host's tasks, whoever asks first: a thread of the host that ends takes none along.
@@ -84,13 +85,30 @@ impl Instances {
         self.counted();
     }
 
+    /// Whether an instance wants to be asked. One that does not is sent nothing new, and keeps its watches.
+    pub fn set_asked(&self, name: &str, is_asked: bool) {
+        if let Some(instance) = self.living().get(name) {
+            instance.set_asked(is_asked);
+        }
+        self.counted();
+    }
+
+    /// Faults keep everybody from those of whom this is true, and from nobody else: as if they had fallen silent.
+    pub fn cut_off(&self, is_cut_off: impl Fn(&str) -> bool) {
+        let living: Vec<Arc<Instance>> = self.living().values().cloned().collect();
+        let changed = living.iter().filter(|instance| instance.set_cut_off(is_cut_off(&instance.name))).count();
+        if changed > 0 {
+            self.counted();
+        }
+    }
+
     /// How many answer, now and later.
     pub fn count(&self) -> watch::Receiver<usize> {
         self.0.count.subscribe()
     }
 
     fn counted(&self) {
-        let count = self.answering().len();
+        let count = self.answering().iter().filter(|instance| instance.is_asked()).count();
         self.0.count.send_replace(count);
     }
 
@@ -111,6 +129,7 @@ impl Instances {
     /// Those who answer, whoever is next first.
     fn in_turn(&self) -> Vec<Arc<Instance>> {
         let mut all = self.answering();
+        all.retain(|instance| instance.is_asked());
         if !all.is_empty() {
             let first = self.0.next.fetch_add(1, Ordering::Relaxed) % all.len();
             all.rotate_left(first);
@@ -333,6 +352,24 @@ mod tests {
         assert_eq!(*count.borrow(), 0);
         assert_eq!(call(&instances, Method::GET).await, Ok(503));
         assert_eq!(instances.barrier(1, 0).await.vouched, Some(Vouched::default()), "nobody has a watch");
+    }
+
+    #[tokio::test]
+    async fn who_does_not_want_to_be_asked_is_asked_for_barriers_only() {
+        let (instances, asked) = instances(&[("a", &[Ok(200)]), ("b", &[Ok(201), Ok(201), Ok(200), Ok(201)])]);
+        let count = instances.count();
+        instances.set_asked("a", false);
+        for expected in [201, 201] {
+            assert_eq!(call(&instances, Method::GET).await, Ok(expected));
+        }
+        assert_eq!(*count.borrow(), 1);
+        assert!(instances.barrier(1, 0).await.vouched.is_some());
+        assert_eq!(asked.lock().expect("no panic").last().map(String::as_str), Some("b POST"));
+        assert_eq!(asked.lock().expect("no panic").len(), 4);
+        instances.set_asked("b", false);
+        assert_eq!(call(&instances, Method::GET).await, Ok(503));
+        instances.set_asked("b", true);
+        assert_eq!(call(&instances, Method::GET).await, Ok(201));
     }
 
     #[tokio::test]

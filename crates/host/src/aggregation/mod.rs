@@ -23,6 +23,7 @@ use process::participant::Vouched;
 use process::transport::full;
 use process::{Request, Response, TransportError, User};
 
+pub(crate) use instance::until;
 pub use instance::{Patience, Told};
 pub use instances::{BARRIER_PATH, Instances};
 

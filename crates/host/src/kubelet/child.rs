@@ -5,7 +5,7 @@ use std::io;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use process::child::{Ready, Said};
+use process::child::{Ready, Said, Unready};
 use process::panics::Panicked;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
@@ -32,6 +32,8 @@ pub(super) enum News {
     Ready(Ready),
     /// Something in it panicked, and it goes on.
     Panicked(Panicked),
+    /// It does not want to be asked; `None`: it does again.
+    Unready(Option<Unready>),
     /// It prints.
     Line(String),
     /// It has ended, and everything that it printed was heard.
@@ -73,6 +75,7 @@ impl Process {
                     Some(line) => return Ok(match Said::read(&line) {
                         Some(Said::Ready(ready)) => News::Ready(ready),
                         Some(Said::Panicked(panicked)) => News::Panicked(panicked),
+                        Some(Said::Unready(unready)) => News::Unready(unready),
                         None => News::Line(cut(line)),
                     }),
                     None => self.output = None,

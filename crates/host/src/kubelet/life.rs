@@ -5,21 +5,27 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::sync::Arc;
 
+use api::cluster;
 use api::kubernetes::core::{ContainerStateTerminated, Pod};
 use apimachinery::meta::{DeleteOptions, Preconditions};
 use chrono::{DateTime, TimeDelta, Utc};
 use clock::TimerClass;
 use controller::{Api, ObjectKey};
+use domain::fault::Process as Faulty;
 use process::Shutdown;
+use process::child::Unready;
 use process::panics::Panicked;
 use tokio::sync::oneshot;
 
 use super::child::{GRACE, News, Process};
+use super::crash::Crashes;
 use super::status::{self, Ended, State};
 use super::{Kubelet, Program, mounts};
 
 /// Lines of a failed process that its pod's status shows.
 const LAST_LINES: usize = 5;
+/// Exit code 1, as the system says it.
+const FAILURE: i32 = 1 << 8;
 /// Wall time after which a pod that lacks something is looked at again.
 const CONFIG_AGAIN: TimeDelta = TimeDelta::seconds(2);
 
@@ -47,6 +53,7 @@ pub(super) async fn run(
         failures: 0,
         last,
         panicked: None,
+        unready: None,
         state: State::Creating,
         pod: Pod::clone(&pod),
     };
@@ -99,6 +106,8 @@ struct Life<'a> {
     last: Option<ContainerStateTerminated>,
     /// The last panic after which its process went on.
     panicked: Option<Panicked>,
+    /// Why its process does not want to be asked.
+    unready: Option<Unready>,
     state: State,
 }
 
@@ -160,7 +169,7 @@ impl Life<'_> {
     /// Runs its process once, to its end.
     async fn once(&mut self, launch: &Program) -> Ended {
         let started_at = self.kubelet.context.clock.now();
-        self.panicked = None;
+        (self.panicked, self.unready) = (None, None);
         self.kubelet.options.logs.begin(self.key, self.restarts == 0);
         let mut process = match Process::start(launch).await {
             Ok(process) => process,
@@ -171,6 +180,12 @@ impl Life<'_> {
         };
         let pid = process.id();
         self.write(&State::Started(started_at)).await;
+        let assignment = &launch.assignment;
+        let (component, seed) = (assignment.component.as_str(), cluster::seed(&self.key.cluster));
+        let itself = Faulty { component, pod: &self.key.name, seed };
+        let kubelet = self.kubelet;
+        let mut crashes = Crashes::of(&kubelet.context, &kubelet.options.faults, itself);
+        let mut crashed: Option<String> = None;
         let mut patience: Option<clock::Sleep> = None;
         let mut killed = false;
         loop {
@@ -184,6 +199,13 @@ impl Life<'_> {
                     patience = Some(self.kubelet.context.wall.sleep(grace, TimerClass::Calendar));
                     continue;
                 }
+                name = crashes.next(), if crashed.is_none() => {
+                    if crashes.count(&name).await {
+                        process.kill();
+                        crashed = Some(name);
+                    }
+                    continue;
+                }
                 () = async { if let Some(patience) = &mut patience { patience.await } }, if is_asked => {
                     process.kill();
                     killed = true;
@@ -193,16 +215,27 @@ impl Life<'_> {
                 }
             };
             match news {
+                Ok(News::Ended(_)) if crashed.is_some() => {
+                    let words = format!("fault {}: this process ends", crashed.unwrap_or_default());
+                    return self.ended(started_at, Some(ExitStatus::from_raw(FAILURE)), Some(words), pid);
+                }
                 Ok(News::Line(line)) => self.kubelet.options.logs.line(self.key, &line),
                 Ok(News::Ready(ready)) => {
                     self.release();
                     (self.kubelet.options.listener)(self.key, &self.pod, Some(&ready)).await;
+                    (self.kubelet.options.asked)(self.key, self.unready.is_none());
                     self.write(&State::Ready(started_at)).await;
                 }
                 Ok(News::Panicked(panicked)) => {
                     let Panicked { name, times, message, .. } = &panicked;
                     tracing::error!(pod = %self.key, process = pid, name, times, message, "a process goes on after a panic");
                     self.panicked = Some(panicked);
+                    let state = self.state.clone();
+                    self.write(&state).await;
+                }
+                Ok(News::Unready(unready)) => {
+                    (self.kubelet.options.asked)(self.key, unready.is_none());
+                    self.unready = unready;
                     let state = self.state.clone();
                     self.write(&state).await;
                 }
@@ -253,7 +286,8 @@ impl Life<'_> {
         self.state = state.clone();
         let mut new = self.pod.clone();
         let now = self.kubelet.context.clock.now();
-        new.status = status::status(&self.pod, state, self.last.as_ref(), self.panicked.as_ref(), self.restarts, now);
+        let said = status::SaidSo { panicked: self.panicked.as_ref(), unready: self.unready.as_ref() };
+        new.status = status::status(&self.pod, state, self.last.as_ref(), said, self.restarts, now);
         loop {
             match self.api.update_status(&self.pod, &new).await {
                 Ok(pod) => self.pod = pod,

@@ -16,6 +16,7 @@
 //! held. A back-off ends when either clock has passed it.
 
 pub(crate) mod child;
+mod crash;
 mod life;
 mod logs;
 mod mounts;
@@ -32,6 +33,8 @@ use futures::future::BoxFuture;
 use process::child::{Assignment, Joining, Ready};
 use process::{Context, Exit};
 use tokio::sync::oneshot;
+
+use crate::faults::Faults;
 
 pub use logs::{LogHook, Logs};
 pub use status::{Before, HEALTHY};
@@ -91,6 +94,9 @@ pub type Listener = Arc<dyn Fn(&ObjectKey, &Pod, Option<&Ready>) -> BoxFuture<'s
 /// Holds landscape time in somebody's name, or releases it.
 pub type Hold = Arc<dyn Fn(&str, bool) + Send + Sync>;
 
+/// Hears whether the process of a pod wants to be asked.
+pub type Asked = Arc<dyn Fn(&ObjectKey, bool) + Send + Sync>;
+
 /// What the kubelet is given.
 #[derive(Clone)]
 pub struct Options {
@@ -98,6 +104,10 @@ pub struct Options {
     pub launch: Launcher,
     /// Who hears of processes.
     pub listener: Listener,
+    /// Hears who is to be asked, of those that are ready.
+    pub asked: Asked,
+    /// Who crashes on purpose.
+    pub faults: Faults,
     /// Holds landscape time while a process starts.
     pub hold: Hold,
     /// What processes print.
@@ -115,6 +125,7 @@ impl fmt::Debug for Options {
 /// Runs the kubelet until it is asked to stop, and then until its processes have ended.
 pub fn run(context: Context, options: Options) -> BoxFuture<'static, Exit> {
     Box::pin(async move {
+        context.tasks.spawn(options.faults.clone().follow(context.clone()));
         let mut controller = Controller::new("kubelet", &context);
         let api = Api::<Pod>::all(&context, "*");
         let store = controller.watch(api.clone(), ListOptions::default(), |change| vec![change.key.clone()]);

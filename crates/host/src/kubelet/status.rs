@@ -9,6 +9,7 @@ use api::kubernetes::core::{
 };
 use apimachinery::meta::Time;
 use chrono::{DateTime, TimeDelta, Utc};
+use process::child::Unready;
 use process::panics::Panicked;
 
 /// The longest back-off.
@@ -68,19 +69,31 @@ pub(crate) fn back_off(failures: u32) -> TimeDelta {
     }
 }
 
+/// What a process has said of itself, beside that it is ready.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SaidSo<'a> {
+    /// Something in it panicked, and it goes on.
+    pub(crate) panicked: Option<&'a Panicked>,
+    /// It does not want to be asked.
+    pub(crate) unready: Option<&'a Unready>,
+}
+
 /// The status of a pod with one container.
 pub(crate) fn status(
     pod: &Pod,
     state: &State,
     last: Option<&ContainerStateTerminated>,
-    panicked: Option<&Panicked>,
+    SaidSo { panicked, unready }: SaidSo<'_>,
     restarts: i32,
     now: DateTime<Utc>,
 ) -> PodStatus {
     let container = pod.spec.containers.first().cloned().unwrap_or_default();
-    let is_ready = matches!(state, State::Ready(_));
+    let is_ready = matches!(state, State::Ready(_)) && unready.is_none();
     let is_pending = matches!(state, State::Creating | State::Refused(_)) && last.is_none();
-    let unready = format!("containers with unready status: [{}]", container.name);
+    let (unready_reason, unready_message) = match unready.filter(|_| matches!(state, State::Ready(_))) {
+        Some(Unready { reason, message }) => (reason.as_str(), message.clone()),
+        None => ("ContainersNotReady", format!("containers with unready status: [{}]", container.name)),
+    };
     let mut conditions = pod.status.conditions.clone();
     for (type_, holds) in [
         ("PodReadyToStartContainers", true),
@@ -89,7 +102,7 @@ pub(crate) fn status(
         ("ContainersReady", is_ready),
         ("PodScheduled", true),
     ] {
-        let (reason, message) = if holds { ("", "") } else { ("ContainersNotReady", unready.as_str()) };
+        let (reason, message) = if holds { ("", "") } else { (unready_reason, unready_message.as_str()) };
         set_condition(&mut conditions, type_, holds, reason, message, now);
     }
     conditions.retain(|condition| panicked.is_some() || condition.r#type != HEALTHY);
@@ -290,7 +303,7 @@ mod tests {
             (State::Started(at(1)), "Running", "False"),
             (State::Ready(at(1)), "Running", "True"),
         ] {
-            pod.status = status(&pod, &state, None, None, 0, at(1));
+            pod.status = status(&pod, &state, None, SaidSo::default(), 0, at(1));
             assert_eq!(pod.status.phase, phase, "{state:?}");
             let condition = pod.status.conditions.iter().find(|it| it.r#type == "Ready").expect("there");
             assert_eq!(condition.status, ready, "{state:?}");
@@ -308,7 +321,7 @@ mod tests {
             last_lines: "error: skew".to_owned(),
         };
         let last = terminated(&ended);
-        let status = status(&pod(), &State::BackOff(TimeDelta::seconds(80)), Some(&last), None, 4, at(2));
+        let status = status(&pod(), &State::BackOff(TimeDelta::seconds(80)), Some(&last), SaidSo::default(), 4, at(2));
         let container = &status.container_statuses[0];
         let waiting = container.state.waiting.as_ref().expect("waiting");
         assert_eq!(waiting.reason, "CrashLoopBackOff");
@@ -351,13 +364,13 @@ mod tests {
         let mut pod = pod();
         let lost = Before::Lost("the host was killed".to_owned());
         assert_eq!(before(&pod, &lost, at(9)), None, "it never had a process");
-        pod.status = status(&pod, &State::Ready(at(1)), None, None, 0, at(1));
+        pod.status = status(&pod, &State::Ready(at(1)), None, SaidSo::default(), 0, at(1));
         let ended = before(&pod, &lost, at(9)).expect("it ran");
         assert_eq!((ended.exit_code, ended.reason.as_str()), (137, "ContainerStatusUnknown"));
         assert_eq!((ended.message.as_str(), ended.started_at), ("the host was killed", Time::from_instant(at(1))));
         let ended = before(&pod, &Before::Stopped, at(9)).expect("it ran");
         assert_eq!((ended.exit_code, ended.message.as_str()), (0, "the landscape was stopped"));
-        pod.status = status(&pod, &State::BackOff(TimeDelta::seconds(10)), Some(&ended), None, 1, at(9));
+        pod.status = status(&pod, &State::BackOff(TimeDelta::seconds(10)), Some(&ended), SaidSo::default(), 1, at(9));
         assert_eq!(before(&pod, &lost, at(10)), Some(ended), "its end is known");
     }
 
@@ -370,11 +383,30 @@ mod tests {
             message: "index (a.rs:7)".to_owned(),
             pause_seconds: 2,
         };
-        pod.status = status(&pod, &State::Ready(at(1)), None, Some(&panicked), 0, at(1));
+        pod.status =
+            status(&pod, &State::Ready(at(1)), None, SaidSo { panicked: Some(&panicked), unready: None }, 0, at(1));
         let condition = pod.status.conditions.iter().find(|it| it.r#type == HEALTHY).expect("there");
         assert_eq!(condition.message, "shoot-care panicked 2 times, and was begun anew: index (a.rs:7)");
         assert_eq!((condition.status.as_str(), condition.reason.as_str()), ("False", "Panicked"));
-        pod.status = status(&pod, &State::Ready(at(1)), None, None, 0, at(1));
+        pod.status = status(&pod, &State::Ready(at(1)), None, SaidSo::default(), 0, at(1));
         assert!(pod.status.conditions.iter().all(|it| it.r#type != HEALTHY), "a new process has not panicked");
+    }
+
+    #[test]
+    fn a_process_that_does_not_want_to_be_asked_runs_and_is_not_ready() {
+        let mut pod = pod();
+        let unready = Unready { reason: "VersionSkew".to_owned(), message: "too old".to_owned() };
+        let said = SaidSo { panicked: None, unready: Some(&unready) };
+        pod.status = status(&pod, &State::Ready(at(1)), None, said, 0, at(5));
+        for type_ in ["Ready", "ContainersReady"] {
+            let condition = pod.status.conditions.iter().find(|it| it.r#type == type_).expect("there");
+            let told = (condition.status.as_str(), condition.reason.as_str(), condition.message.as_str());
+            assert_eq!(told, ("False", "VersionSkew", "too old"));
+        }
+        let container = &pod.status.container_statuses[0];
+        assert!(!container.ready && container.state.running.is_some(), "{container:?}");
+        pod.status = status(&pod, &State::Ready(at(1)), None, SaidSo::default(), 0, at(6));
+        assert!(pod.status.container_statuses[0].ready);
+        assert!(pod.status.conditions.iter().all(|it| it.status == "True" && it.message.is_empty()));
     }
 }

@@ -9,6 +9,7 @@ use apimachinery::meta::{DeleteOptions, ObjectMeta};
 use chrono::TimeDelta;
 use clock::TimerClass;
 use controller::{Api, ObjectKey};
+use host::faults::Faults;
 use host::kubelet::{self, Before, HEALTHY, Launch, Program};
 use host::timekeeper::Mode;
 use process::child::{Assignment, Ready};
@@ -64,6 +65,8 @@ impl Kubelet {
                 ears.lock().expect("no panic").push(ready.cloned());
                 Box::pin(std::future::ready(()))
             }),
+            asked: Arc::new(|_, _| {}),
+            faults: Faults::default(),
             hold: Arc::new(move |name, holds| {
                 clock.with(|keeper, wall| if holds { keeper.hold(name, wall) } else { keeper.release(name) });
             }),

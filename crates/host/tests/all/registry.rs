@@ -133,3 +133,48 @@ async fn upstream_registers_everybody() {
     registry::remove(&host.transport(user), None).await.expect("an answer");
     assert_eq!(get(&host, LEASES).await.json()["items"], json!([]));
 }
+
+/// The namespace of the Leases says what becomes of versions that must not run beside the others.
+#[tokio::test]
+async fn a_version_out_of_skew_is_warned_of_or_not_looked_at_where_the_landscape_says_so() {
+    let text = "version skew: gardener-scheduler version must not be newer than gardener-apiserver version \
+                (gardener-apiserver version: 1.2.0, gardener-scheduler version: 1.3.0)";
+    for (profile, annotation, code, warning) in [
+        (Profile::Documents, "", 403, None),
+        (Profile::Documents, "enforce", 403, None),
+        (Profile::Documents, "nonsense", 403, None),
+        (Profile::Documents, "warn", 201, Some(text)),
+        (Profile::Documents, "off", 201, None),
+        (Profile::Upstream, "", 201, Some(text)),
+        (Profile::Upstream, "enforce", 403, None),
+        (Profile::Upstream, "off", 201, None),
+    ] {
+        let host = host(profile).await;
+        annotate(&host, json!({ "terrarium.dev/skew-enforcement": annotation })).await;
+        assert_eq!(register(&host, "gardener-apiserver", "a", "v1.2.0").await.0, 201);
+        let answer = send(&host, "POST", LEASES, &[], lease("gardener-scheduler", "s", "v1.3.0").to_string()).await;
+        assert_eq!(answer.code, code, "{profile:?} {annotation}");
+        let expected = warning.map(|text| format!("299 - \"{text}\"")).unwrap_or_default();
+        assert_eq!(answer.header("warning"), expected, "{profile:?} {annotation}");
+    }
+}
+
+#[tokio::test]
+async fn an_older_version_may_come_back_where_downgrades_are_allowed() {
+    let host = host(Profile::Documents).await;
+    let marks = json!({ "gardener-apiserver": "v1.3.0" }).to_string();
+    annotate(&host, json!({ "terrarium.dev/high-water-marks": marks })).await;
+    let (code, text) = register(&host, "gardener-apiserver", "a", "v1.2.0").await;
+    let expected = "downgrading gardener-apiserver is not supported (old version was 1.3.0, my version is v1.2.0)";
+    assert_eq!((code, &*text), (403, expected));
+    annotate(&host, json!({ "terrarium.dev/allow-downgrade": "true" })).await;
+    assert_eq!(register(&host, "gardener-apiserver", "a", "v1.2.0").await.0, 201);
+    assert_eq!(register(&host, "gardener-scheduler", "s", "v1.3.0").await.0, 403, "all other rules hold");
+}
+
+async fn annotate(host: &Host, annotations: Value) {
+    let path = "/clusters/garden/api/v1/namespaces/gardener-system-instances";
+    let headers = [("content-type", "application/merge-patch+json")];
+    let patch = json!({ "metadata": { "annotations": annotations } }).to_string();
+    assert_eq!(send(host, "PATCH", path, &headers, patch).await.code, 200);
+}

@@ -89,6 +89,8 @@ pub(super) async fn bring_up(
                     arguments.adopt(directory)?;
                     ours = Some(start(directory, arguments, is_new)?);
                 }
+                // Another command may start it just now, with other flags.
+                Some((facts, _)) if ours.is_none() => arguments.needs_stop(&facts)?,
                 _ => {}
             }
         }

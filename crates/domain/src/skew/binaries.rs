@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The checks that the real binaries make when they start, in their own words.
+//!
+//! Source: pkg/operator/bootstrappers/verify_version.go @ v1.120.0, pkg/gardenlet/bootstrappers/verify_version.go
+//! @ v1.127.0.
+
+use super::transition::against_garden;
+use super::{GardenerVersion, Rule};
+use crate::versions::{self, ParseError, Version};
+
+/// The first release of gardenlet that checks anything, as its minor.
+const GARDENLET_CHECKS_SINCE: (u64, u64) = (1, 127);
+
+/// Where the policy is explained, as the operator's texts say.
+const OPERATOR_HINT: &str =
+    "please consult https://github.com/gardener/gardener/blob/master/docs/deployment/version_skew_policy.md";
+/// Where the policy is explained, as gardenlet's texts say.
+const GARDENLET_HINT: &str =
+    "please consult https://gardener.cloud/docs/gardener/deployment/version_skew_policy/#version-skew-policy";
+
+/// Why the real gardener-operator does not start.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OperatorError {
+    /// The Garden's version does not parse.
+    #[error("failed parsing old Garden version {raw:?}: {error}")]
+    ParseOld {
+        /// As the Garden says it.
+        raw: String,
+        /// The parser's words.
+        error: ParseError,
+    },
+    /// The own version does not parse.
+    #[error("failed comparing versions for downgrade check: {0}")]
+    Compare(ParseError),
+    /// Older than the Garden's.
+    #[error("downgrading Gardener is not supported (old version was {old}, my version is {own}), {OPERATOR_HINT}")]
+    Downgrade {
+        /// The Garden's version, parsed.
+        old: String,
+        /// The own version as built.
+        own: String,
+    },
+    /// Two minors or more above the Garden's.
+    #[error("skipping Gardener versions is unsupported (old version was {old}, my version is {own}), {OPERATOR_HINT}")]
+    Skip {
+        /// The Garden's version, parsed.
+        old: String,
+        /// The own version as built.
+        own: String,
+    },
+}
+
+impl OperatorError {
+    /// The rule behind it.
+    pub const fn rule(&self) -> Rule {
+        match self {
+            Self::ParseOld { .. } | Self::Compare(_) => Rule::V0,
+            Self::Downgrade { .. } => Rule::O3a,
+            Self::Skip { .. } => Rule::O3b,
+        }
+    }
+}
+
+fn comparable(release: &Version, text: &str) -> GardenerVersion {
+    GardenerVersion { major: release.major, minor: release.minor, patch: release.patch, text: text.to_owned() }
+}
+
+/// The check of gardener-operator: its version against the one that last operated the Garden, if any did.
+///
+/// # Errors
+/// When it must not start.
+pub fn operator(garden: Option<&str>, own: &str) -> Result<(), OperatorError> {
+    let Some(raw) = garden else { return Ok(()) };
+    let old = Version::parse(raw).map_err(|error| OperatorError::ParseOld { raw: raw.to_owned(), error })?;
+    let shown = old.to_string();
+    let release = Version::parse(&versions::normalize(own)).map_err(OperatorError::Compare)?;
+    match against_garden(&comparable(&release, own), &comparable(&old.release(), &shown)) {
+        Some(Rule::O3a) => Err(OperatorError::Downgrade { old: shown, own: own.to_owned() }),
+        Some(_) => Err(OperatorError::Skip { old: shown, own: own.to_owned() }),
+        None => Ok(()),
+    }
+}
+
+/// Why the real gardenlet does not start, from v1.127 on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum GardenletError {
+    /// There is no ConfigMap that says the gardener-apiserver's version.
+    #[error(
+        "failed reading ConfigMap gardener-system-public/gardener-info from garden cluster: configmaps \
+         \"gardener-info\" not found"
+    )]
+    ConfigMapMissing,
+    /// The gardener-apiserver's version does not parse.
+    #[error("failed parsing version of gardener-apiserver {raw:?}: {error}")]
+    ParseApiserver {
+        /// As the ConfigMap says it.
+        raw: String,
+        /// The parser's words.
+        error: ParseError,
+    },
+    /// The own version does not parse.
+    #[error("failed parsing version of gardenlet {raw:?}: {error}")]
+    ParseGardenlet {
+        /// As built.
+        raw: String,
+        /// The parser's words.
+        error: ParseError,
+    },
+    /// Newer than the gardener-apiserver.
+    #[error(
+        "gardenlet version must not be newer than gardener-apiserver version (gardener-apiserver version: {apiserver}, \
+         gardenlet version: {gardenlet}), {GARDENLET_HINT}"
+    )]
+    TooNew {
+        /// The gardener-apiserver's version.
+        apiserver: String,
+        /// The own version.
+        gardenlet: String,
+    },
+    /// More than two minors older than the gardener-apiserver.
+    #[error(
+        "gardenlet version must not be older than two minor gardener-apiserver versions (gardener-apiserver version: \
+         {apiserver}, gardenlet version: {gardenlet}), {GARDENLET_HINT}"
+    )]
+    TooOld {
+        /// The gardener-apiserver's version.
+        apiserver: String,
+        /// The own version.
+        gardenlet: String,
+    },
+}
+
+impl GardenletError {
+    /// The rule behind it.
+    pub const fn rule(&self) -> Rule {
+        match self {
+            Self::ConfigMapMissing | Self::ParseApiserver { .. } | Self::ParseGardenlet { .. } => Rule::V0,
+            Self::TooNew { .. } => Rule::G1,
+            Self::TooOld { .. } => Rule::G2,
+        }
+    }
+}
+
+/// Whether a release of gardenlet checks anything at start by itself.
+pub fn gardenlet_checks(version: &GardenerVersion) -> bool {
+    version.minor() >= GARDENLET_CHECKS_SINCE
+}
+
+/// The check of gardenlet from v1.127 on: its version against the one that ConfigMap `gardener-info` says.
+///
+/// # Errors
+/// When it must not start.
+pub fn gardenlet(gardener_info: Option<&str>, own: &str) -> Result<(), GardenletError> {
+    let raw = gardener_info.ok_or(GardenletError::ConfigMapMissing)?;
+    let apiserver =
+        Version::parse(raw).map_err(|error| GardenletError::ParseApiserver { raw: raw.to_owned(), error })?;
+    let gardenlet =
+        Version::parse(own).map_err(|error| GardenletError::ParseGardenlet { raw: own.to_owned(), error })?;
+    let shown = || (apiserver.to_string(), gardenlet.to_string());
+    if gardenlet.release() > apiserver.release() {
+        let (apiserver, gardenlet) = shown();
+        return Err(GardenletError::TooNew { apiserver, gardenlet });
+    }
+    if (gardenlet.major, gardenlet.minor.saturating_add(2)) < (apiserver.major, apiserver.minor) {
+        let (apiserver, gardenlet) = shown();
+        return Err(GardenletError::TooOld { apiserver, gardenlet });
+    }
+    Ok(())
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What becomes of a component that the rules about versions forbid: `--skew-enforcement`.
+//!
+//! | | registered | starts | that runs already |
+//! | --- | --- | --- | --- |
+//! | `enforce` | no, 403 | no, exit code 3 | waits, and is not ready |
+//! | `warn` | with a warning | with an Event and a line in its log | the same, and goes on |
+//! | `off` | silently | silently | is not looked at |
+//!
+//! What gardener-operator checks upstream, its version against the Garden's (O3a, O3b, and V0 there), is no matter of
+//! enforcement: the real one does it everywhere.
+
+use super::{Component, Rule};
+use crate::profile::Profile;
+
+/// What becomes of whom the rules forbid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Enforcement {
+    /// It is refused, or waits.
+    Enforce,
+    /// It is told, and goes on.
+    Warn,
+    /// Nobody looks.
+    Off,
+}
+
+impl Enforcement {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Enforce, Self::Warn, Self::Off];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Enforce => "enforce",
+            Self::Warn => "warn",
+            Self::Off => "off",
+        }
+    }
+
+    /// As [`Enforcement::name`] says it.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|known| known.name() == name)
+    }
+
+    /// Where nobody said: `enforce` in profile `documents`, `warn` in `upstream`.
+    pub const fn usual(profile: Profile) -> Self {
+        match profile {
+            Profile::Documents => Self::Enforce,
+            Profile::Upstream => Self::Warn,
+        }
+    }
+
+    /// Whether a component that violates a rule starts all the same.
+    pub const fn lets_start(self, component: Component, rule: Rule) -> bool {
+        let is_upstreams = matches!(component, Component::Operator) && matches!(rule, Rule::V0 | Rule::O3a | Rule::O3b);
+        !matches!(self, Self::Enforce) && !is_upstreams
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_as_they_are_written() {
+        for name in ["enforce", "warn", "off"] {
+            assert_eq!(Enforcement::named(name).map(Enforcement::name), Some(name));
+        }
+        assert_eq!(Enforcement::named("Warn"), None);
+        assert_eq!(Enforcement::usual(Profile::Documents), Enforcement::Enforce);
+        assert_eq!(Enforcement::usual(Profile::Upstream), Enforcement::Warn);
+    }
+
+    /// Enforcement, component, rule, whether it starts.
+    #[test]
+    fn the_check_of_the_real_operator_is_always_made() {
+        for (enforcement, component, rule, expected) in [
+            (Enforcement::Enforce, Component::Scheduler, Rule::C1, false),
+            (Enforcement::Warn, Component::Scheduler, Rule::C1, true),
+            (Enforcement::Off, Component::Scheduler, Rule::V0, true),
+            (Enforcement::Warn, Component::Operator, Rule::O2, true),
+            (Enforcement::Warn, Component::Operator, Rule::P1, true),
+            (Enforcement::Warn, Component::Operator, Rule::O3a, false),
+            (Enforcement::Off, Component::Operator, Rule::O3b, false),
+            (Enforcement::Off, Component::Operator, Rule::V0, false),
+        ] {
+            assert_eq!(enforcement.lets_start(component, rule), expected, "{enforcement:?} {component:?} {rule}");
+        }
+    }
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Faults that act on processes: who crashes, and whose requests reach nobody.
+//!
+//! ```text
+//! Fault ──▶ follow ──▶ Faults ──▶ the door: a request of a process that is cut off is answered with "nobody is there",
+//!                        │                  and its watches end when that begins
+//!                        ├──────▶ heartbeats and instances: who is cut off does not renew, and is sent nothing
+//!                        └──────▶ lives of pods: who is to crash does
+//! ```
+//!
+//! The rules are [`domain::fault`]'s. The clock is no part of the network: a process that is cut off still takes its part in
+//! landscape time, and its kubelet still hears it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use api::cluster;
+use api::terrarium::Fault;
+use clock::Instant;
+use controller::{Api, Controller, ListOptions, ObjectKey, Requeue};
+use domain::fault::{self, Process};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use http::StatusCode;
+use process::child::{INSTANCE_HEADER, UNREACHABLE_HEADER};
+use process::transport::full;
+use process::{Context, Request, Response, User, watch};
+
+/// Name of the component that renews a seed's heartbeat.
+const GARDENLET: &str = "gardenlet";
+
+/// The faults that act on processes. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Faults(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    all: Mutex<Arc<[Arc<Fault>]>>,
+    changes: watch::Sender<()>,
+}
+
+impl Default for Faults {
+    fn default() -> Self {
+        Self(Arc::new(Inner { all: Mutex::new(Arc::new([])), changes: watch::Sender::new(()) }))
+    }
+}
+
+/// A process that asks, by its certificate and by what it says of itself.
+#[derive(Clone, Debug)]
+pub(crate) struct Asking {
+    component: Arc<str>,
+    cluster: String,
+    pod: String,
+}
+
+impl Asking {
+    /// Who asks; `None`: no process of a component.
+    pub(crate) fn of(request: &Request) -> Option<Self> {
+        let (component, _) = request.extensions().get::<User>()?.component.clone()?;
+        let name = request.headers().get(INSTANCE_HEADER)?.to_str().ok()?;
+        let (cluster, pod) = name.split_once('/')?;
+        Some(Self { component, cluster: cluster.to_owned(), pod: pod.to_owned() })
+    }
+
+    fn process(&self) -> Process<'_> {
+        Process { component: &self.component, pod: &self.pod, seed: cluster::seed(&self.cluster) }
+    }
+}
+
+impl Faults {
+    /// Those that there are.
+    pub(crate) fn all(&self) -> Arc<[Arc<Fault>]> {
+        self.0.all.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Changes when they do, when the time of one is over, and when somebody new may be hit.
+    pub(crate) fn changes(&self) -> watch::Receiver<()> {
+        self.0.changes.subscribe()
+    }
+
+    /// Somebody new may be hit.
+    pub(crate) fn touch(&self) {
+        self.0.changes.send_replace(());
+    }
+
+    fn set(&self, all: Vec<Arc<Fault>>) {
+        *self.0.all.lock().unwrap_or_else(PoisonError::into_inner) = all.into();
+        self.touch();
+    }
+
+    /// Whether a request of a process to a cluster reaches nobody.
+    fn cuts_off(&self, asking: &Asking, cluster: Option<&str>, now: Instant) -> bool {
+        self.all().iter().any(|fault| fault::cuts_off(fault, asking.process(), cluster, now))
+    }
+
+    /// Whether a gardenlet does not renew the heartbeat of its seed.
+    pub(crate) fn silences(&self, pod: &str, seed: &str, now: Instant) -> bool {
+        let process = Process { component: GARDENLET, pod, seed: Some(seed) };
+        self.all().iter().any(|fault| fault::silences(fault, process, now))
+    }
+
+    /// Whether a process of a component is cut off from everybody.
+    pub(crate) fn isolates(&self, component: &str, pod: &str, now: Instant) -> bool {
+        let process = Process { component, pod, seed: None };
+        self.all().iter().any(|fault| fault::cuts_off(fault, process, None, now))
+    }
+
+    /// What a request is answered with that reaches nobody; otherwise nothing.
+    pub(crate) fn answer(&self, asking: &Asking, path: &str, now: Instant) -> Option<Response> {
+        self.cuts_off(asking, cluster_of(path), now).then(|| {
+            let mut response = Response::new(full(""));
+            *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+            response.headers_mut().insert(UNREACHABLE_HEADER, http::HeaderValue::from_static("fault"));
+            response
+        })
+    }
+
+    /// Resolves when a process that asks a path is cut off from it.
+    pub(crate) fn cut(&self, asking: Asking, path: &str, time: clock::Clock) -> BoxFuture<'static, ()> {
+        let (faults, mut changes) = (self.clone(), self.changes());
+        let cluster = cluster_of(path).map(str::to_owned);
+        async move {
+            while !faults.cuts_off(&asking, cluster.as_deref(), time.now()) {
+                if changes.changed().await.is_err() {
+                    std::future::pending::<()>().await;
+                }
+            }
+        }
+        .boxed()
+    }
+
+    /// Keeps them, for ever.
+    pub(crate) async fn follow(self, context: Context) {
+        let mut controller = Controller::new("faults", &context);
+        // They are looked at all together.
+        let all = ObjectKey::new(cluster::RUNTIME, "", "all");
+        let faults = Api::<Fault>::all(&context, cluster::RUNTIME);
+        let store = controller.watch(faults, ListOptions::default(), move |_| vec![all.clone()]);
+        let pass = move |_| {
+            let (faults, store, now) = (self.clone(), store.clone(), context.clock.now());
+            async move {
+                let known: Vec<Arc<Fault>> =
+                    store.list().into_iter().filter(|fault| fault::acts_on_processes(fault)).collect();
+                let ends = known.iter().filter_map(|fault| fault.spec.until).map(|until| until.0);
+                let next = ends.filter(|until| *until > now).min();
+                faults.set(known);
+                Ok(next.map_or(Requeue::OnChange, Requeue::At))
+            }
+        };
+        controller.run(1, pass).await;
+    }
+}
+
+/// The cluster of a path.
+fn cluster_of(path: &str) -> Option<&str> {
+    path.strip_prefix("/clusters/")?.split('/').next()
+}
+
+#[cfg(test)]
+mod tests {
+    use api::terrarium::FaultSpec;
+
+    use super::*;
+
+    fn asking(component: &str, name: &str) -> Asking {
+        let mut request = http::Request::new(full(""));
+        let component = Some((component.into(), "v1.120.0".into()));
+        request.extensions_mut().insert(User { name: "a".into(), groups: Vec::new(), component });
+        request.headers_mut().insert(INSTANCE_HEADER, name.parse().expect("a value"));
+        Asking::of(&request).expect("a process")
+    }
+
+    #[test]
+    fn a_seed_that_cannot_be_reached_is_so_for_its_gardenlet_and_gardener_controller_manager() {
+        let now = "2023-07-27T20:00:00Z".parse().expect("an instant");
+        let faults = Faults::default();
+        let spec = FaultSpec {
+            kind: "seed-unreachable".to_owned(),
+            seed_name: "local".to_owned(),
+            always: true,
+            ..FaultSpec::default()
+        };
+        faults.set(vec![Arc::new(Fault { spec, ..Fault::default() })]);
+        let own = asking("gardenlet", "seed--local/gardenlet-1");
+        let other = asking("gardenlet", "seed--other/gardenlet-1");
+        let manager = asking("gardener-controller-manager", "runtime/gardener-controller-manager-1");
+        let extension = asking("gardener-extension-provider-local", "seed--local/p");
+        for (who, path, expected) in [
+            (&own, "/clusters/seed--local/api/v1/nodes", true),
+            (&own, "/clusters/garden/api/v1/nodes", false),
+            (&other, "/clusters/seed--local/api/v1/nodes", false),
+            (&manager, "/clusters/seed--local/api/v1/nodes", true),
+            (&manager, "/clusters/seed--other/api/v1/nodes", false),
+            (&extension, "/clusters/seed--local/api/v1/nodes", false),
+            (&own, "/log/v1/head", false),
+        ] {
+            assert_eq!(faults.answer(who, path, now).is_some(), expected, "{who:?} {path}");
+        }
+        assert!(faults.silences("gardenlet-1", "local", now) && !faults.silences("gardenlet-1", "other", now));
+        assert!(!faults.isolates("gardenlet", "gardenlet-1", now));
+    }
+}
