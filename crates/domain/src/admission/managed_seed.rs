@@ -264,16 +264,15 @@ mod tests {
     fn a_shoot_must_be_fit_to_be_a_seed() {
         let at = |text: &str| vec![format!("spec.shoot.name: Invalid value: \"s\": {text}")];
         assert_eq!(judged(json!({}), None, None, None), at("shoot garden/s not found"));
-        for (shoot, expected) in vec![
-            (shoot(|spec| spec["dns"] = json!({})), "shoot garden/s does not specify a domain"),
-            (shoot(|spec| spec["addons"] = json!({ "nginxIngress": { "enabled": true } })), NO_INGRESS_ADDON),
-            (shoot(|spec| spec["kubernetes"] = json!({ "version": "1.31.1" })), NEEDS_AUTOSCALER),
-            (
-                shoot(|spec| spec["provider"]["workers"] = json!([])),
-                "workerless shoot cannot be used to create managed seed",
-            ),
-        ] {
-            assert_eq!(judged(json!({}), None, Some(&shoot), None), at(expected));
+        type Change = fn(&mut Value);
+        let cases: [(Change, &str); 4] = [
+            (|spec| spec["dns"] = json!({}), "shoot garden/s does not specify a domain"),
+            (|spec| spec["addons"] = json!({ "nginxIngress": { "enabled": true } }), NO_INGRESS_ADDON),
+            (|spec| spec["kubernetes"] = json!({ "version": "1.31.1" }), NEEDS_AUTOSCALER),
+            (|spec| spec["provider"]["workers"] = json!([]), "workerless shoot cannot be used to create managed seed"),
+        ];
+        for (change, expected) in cases {
+            assert_eq!(judged(json!({}), None, Some(&shoot(change)), None), at(expected));
         }
         let taken = "shoot garden/s already registered as seed by managed seed garden/x";
         assert_eq!(judged(json!({}), None, Some(&shoot(|_| {})), Some("garden/x")), at(taken));
