@@ -289,7 +289,7 @@ fn a_fault_hits_nobody_else_and_nonsense_is_refused() {
     assert_eq!(
         error,
         "Fault.terrarium.dev \"wrong\" is invalid: spec.kind: Unsupported value: \"task-fail\": supported values: \
-         \"task-fails\""
+         \"task-fails\", \"component-crash\", \"component-partition\", \"seed-unreachable\""
     );
     audited.until("2023-07-27T20:31:00Z");
     annotate(&mut audited, OPERATION, Some("reconcile"));
