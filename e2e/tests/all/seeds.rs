@@ -53,14 +53,13 @@ fn a_seed_comes_by_a_gardenlet_or_by_a_shoot_and_follows_updates() {
 
     // gardenlet waits for the Shoot, and makes it a Seed.
     let waits = "jsonpath={.status.conditions[?(@.type==\"ShootReconciled\")].message}";
-    until("Waiting for shoot \"garden/host\" to be reconciled", || garden(&["get", "ms", "child", "-o", waits]));
     sandbox.terrarium(&["clock", "until", "shoot/garden/host=Succeeded"]);
     until("v1.120.0", || version(&sandbox, "child"));
     until("Shoot \"garden/host\" has been reconciled", || garden(&["get", "ms", "child", "-o", waits]));
     in_order(&garden(&["get", "ms"]), &["NAME", "STATUS", "SHOOT", "child", "Registered", "host"]);
     in_order(
         &garden(&["get", "events", "--field-selector", "involvedObject.name=child"]),
-        &["Waiting for shoot", "Ensuring garden namespace", "Reconciling seed secrets", "Deploying gardenlet into"],
+        &["Ensuring garden namespace", "Reconciling seed secrets", "Deploying gardenlet into"],
     );
     let spec = "jsonpath={.spec.networks.nodes} {.spec.provider.zones} {.spec.ingress.domain}";
     in_order(&garden(&["get", "seed", "child", "-o", spec]), &["10.10.0.0/16 [\"local-a\"] ingress.host.garden."]);

@@ -32,7 +32,7 @@ use super::shared::{GARDEN, Gardenlet, RUNTIME, garden_key};
 use crate::provider_local;
 
 const CONCURRENCY: usize = 20;
-/// Time between two looks whether the processes of a Seed that is gone have ended.
+/// Time between two looks whether a Seed is gone, and whether its processes have ended.
 const LOOK: TimeDelta = TimeDelta::seconds(1);
 
 /// Runs the controller until the component stops.
@@ -50,11 +50,6 @@ pub(crate) async fn run(gardenlet: Arc<Gardenlet>) {
             .filter(|seed| is_its_shoot(seed))
             .map(|seed| garden_key(namespace::GARDEN, &seed.metadata.name))
             .collect()
-    });
-    // The last step of a deletion waits for the Seed.
-    controller.watch_store(&gardenlet.stores.seeds, |change| {
-        let is_gone = change.new.is_none();
-        if is_gone { vec![garden_key(namespace::GARDEN, &change.key.name)] } else { Vec::new() }
     });
     let recorder = Recorder::named(&gardenlet.context, GARDEN, "managedseed-controller");
     let deployer = Arc::new(Deployer { gardenlet, seeds, recorder, seen: Mutex::default() });
@@ -128,11 +123,7 @@ impl Deployer {
             known => match rules::delay(seed, known.is_none(), config.jitter_managed_seed_updates) {
                 // Its Shoot or its gardenlet may be what it waits for.
                 Delay::Never => {
-                    let is_done = |type_| {
-                        let condition = conditions::get(&seed.status.conditions, type_);
-                        condition.is_some_and(|condition| condition.status == condition::TRUE)
-                    };
-                    if is_done(condition::SHOOT_RECONCILED) && is_done(condition::SEED_REGISTERED) {
+                    if is_true(seed, condition::SHOOT_RECONCILED) && is_true(seed, condition::SEED_REGISTERED) {
                         return Some(Requeue::OnChange);
                     }
                     false
@@ -173,7 +164,7 @@ impl Deployer {
         let wanted = wanted(&gardenlet, options.profile.name()).map_err(Error::Failed)?;
         let name = &seed.metadata.name;
         let made = seed_cluster::seed_cluster(name, kubernetes_version, wanted, version, options.profile.name());
-        if self.gardenlet.stores.seeds.find("", name).is_none() {
+        if !is_true(seed, condition::SEED_REGISTERED) {
             for step in [
                 "Ensuring garden namespace in target cluster",
                 "Reconciling seed secrets",
@@ -227,16 +218,17 @@ impl Deployer {
             return Ok(Requeue::OnChange);
         }
         let name = &seed.metadata.name;
-        if let Some(registered) = self.gardenlet.stores.seeds.find("", name) {
+        let (context, seeds) = (&self.gardenlet.context, self.gardenlet.garden::<Seed>(""));
+        // This gardenlet follows its own Seed only.
+        if let Some(registered) = seeds.get_opt(name).await? {
             if !registered.metadata.is_being_deleted() {
                 let about = ObjectRef::of(seed);
                 let text = format!("Deleting seed {name}");
                 self.recorder.publish(&about, EventType::Normal, "Deleting", &text).await?;
-                self.gardenlet.garden::<Seed>("").delete_if_there(name).await?;
+                seeds.delete_if_there(name).await?;
             }
-            return Ok(Requeue::OnChange);
+            return Ok(Requeue::WorkAt(context.clock.now() + LOOK));
         }
-        let context = &self.gardenlet.context;
         let target = cluster::of_seed(name);
         let clusters = Api::<Cluster>::all(context, RUNTIME);
         if clusters.get_opt(&target).await?.is_some() {
@@ -255,4 +247,8 @@ impl Deployer {
         self.api().update(seed, &new).await?;
         Ok(Requeue::OnChange)
     }
+}
+
+fn is_true(seed: &ManagedSeed, type_: &str) -> bool {
+    conditions::get(&seed.status.conditions, type_).is_some_and(|condition| condition.status == condition::TRUE)
 }
