@@ -35,7 +35,7 @@ pub enum ClusterName<'a> {
 }
 
 impl<'a> ClusterName<'a> {
-    /// What a name stands for; `None`: no cluster is called so.
+    /// The cluster with this name; `None`: no cluster has such a name.
     pub fn parse(name: &'a str) -> Option<Self> {
         match name {
             GARDEN => Some(Self::Garden),

@@ -17,7 +17,7 @@ use crate::{Api, ListOptions, Reflector, Store};
 /// Seconds that the Lease says it is held for.
 const DURATION: i32 = 15;
 
-/// The Lease that one process holds, and where those are registered that may.
+/// The Lease that the working process holds, and where all processes of the component are registered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Election {
     /// Cluster of the Lease.
@@ -130,7 +130,8 @@ impl Leadership {
     }
 }
 
-/// Runs a component while this process leads; `led` is called when it does. It ends with exit code 1 when it leads no more.
+/// Waits until this process holds the Lease, then runs what `led` makes. Ends with exit code 1 when another process has
+/// taken the Lease.
 pub async fn run<F: Future<Output = Exit>>(context: Context, election: Election, led: impl FnOnce() -> F) -> Exit {
     let shutdown = context.tasks.shutdown();
     let leadership = tokio::select! {

@@ -96,7 +96,7 @@ pub fn admit(
     if errors.is_empty() { Ok(()) } else { Err(Refusal::Invalid(errors)) }
 }
 
-/// Fills in the Seed from its Shoot; what says another thing is an error.
+/// Fills in the Seed from its Shoot; a field that differs from the Shoot's is an error.
 fn complete(
     errors: &mut Vec<FieldError>,
     spec: &mut Value,

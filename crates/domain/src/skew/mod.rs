@@ -27,6 +27,8 @@ pub mod high_water;
 pub mod notes;
 pub mod releases;
 pub mod running;
+#[cfg(test)]
+mod short;
 pub mod start_up;
 pub mod transition;
 

@@ -49,6 +49,7 @@ fn is_too_far(one: &GardenerVersion, other: &GardenerVersion) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::skew::short::instance;
 
     /// Who else runs, who looks, what it finds.
     const RUNNING: &str = "
@@ -72,20 +73,6 @@ let 1.119.0                         | ext 1.120.0 => -
 api odd                             | gcm 1.120.0 => -
 api 1.120.0                         | gcm odd     => V0 failed parsing version of gardener-controller-manager \"odd\": Invalid Semantic Version
 ";
-
-    fn instance(name: &str, version: &str) -> Instance {
-        let component = match name {
-            "api" => Component::Apiserver,
-            "gcm" => Component::ControllerManager,
-            "sch" => Component::Scheduler,
-            "adm" => Component::AdmissionController,
-            "let" => Component::Gardenlet,
-            "op" => Component::Operator,
-            "ext" => Component::Extension,
-            other => panic!("no such component: {other}"),
-        };
-        Instance::owned(component, name, version)
-    }
 
     /// Source: spec of the emulator; upstream checks nothing while a component runs.
     #[test]

@@ -313,6 +313,7 @@ pub fn refusal_line(instance: &Instance, refused: &Refused) -> String {
 mod tests {
     use super::super::HighWaterMark;
     use super::*;
+    use crate::skew::short::instance;
 
     /// Short names of who runs, who starts, the version before it; what it is told in profile `documents`.
     const STARTS: &str = "
@@ -333,20 +334,6 @@ api 1.37.0 let 1.36.0              | op 1.38.0  | -      => P1 cannot roll out g
 let 1.37.0 let 1.36.0              | ext v1.37.1 | -     => E1 extension \"ext\" depends on extensions library 1.37.1, which is newer than gardenlet 1.36.0 on seed \"let\"
 api 1.37.0 gcm odd                 | sch 1.37.0 | -      => starts
 ";
-
-    fn instance(name: &str, version: &str) -> Instance {
-        let component = match name {
-            "api" => Component::Apiserver,
-            "gcm" => Component::ControllerManager,
-            "sch" => Component::Scheduler,
-            "adm" => Component::AdmissionController,
-            "let" => Component::Gardenlet,
-            "op" => Component::Operator,
-            "ext" => Component::Extension,
-            other => panic!("no such component: {other}"),
-        };
-        Instance::owned(component, name, version)
-    }
 
     #[test]
     fn what_a_landscape_violates_is_told_in_the_same_words() {

@@ -215,8 +215,10 @@ impl Gate {
     fn body(self, body: process::Body) -> process::Body {
         let stream = futures::stream::unfold((body, self), |(mut body, gate)| async move {
             let frame = body.frame().await?;
+            // A frame holds everything that waited: the bookmark may come behind an event.
             let is_bookmark = frame.as_ref().is_ok_and(|frame| {
-                frame.data_ref().is_some_and(|data: &Bytes| data.starts_with(b"{\"type\":\"BOOKMARK\""))
+                let mut lines = frame.data_ref().into_iter().flat_map(|data: &Bytes| data.split(|byte| *byte == b'\n'));
+                lines.any(|line| line.starts_with(b"{\"type\":\"BOOKMARK\""))
             });
             let waits = gate.0.lock().expect("no panic").clone();
             if let Some(mut open) = waits.filter(|_| is_bookmark) {
