@@ -24,9 +24,11 @@ use api::core::*;
 use api::core_v1;
 use api::security::CredentialsBinding;
 use api::seedmanagement::{Gardenlet, ManagedSeed};
+use apimachinery::catalogue::NEWEST;
 use chrono::TimeDelta;
 use clock::Random;
 use domain::profile::Profile;
+use domain::skew::GardenerVersion;
 use domain::validation::shoot::Gates;
 use generic_apiserver::webhooks::WebhookCaller;
 use generic_apiserver::{Authenticated, Builder, FixedClusters, Foundation, Server};
@@ -37,6 +39,8 @@ pub use kubeconfig::ShootAccess;
 /// Configuration of gardener-apiserver.
 #[derive(Clone, Debug)]
 pub struct Options {
+    /// The emulated version: older ones do not know all fields, newer ones have more defaults for new Shoots.
+    pub version: GardenerVersion,
     /// Documents or upstream.
     pub profile: Profile,
     /// Feature gates.
@@ -60,6 +64,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
+            version: GardenerVersion::release(1, 120, 0),
             profile: Profile::default(),
             gates: Gates::default(),
             default_domains: Vec::new(),
@@ -73,10 +78,29 @@ impl Default for Options {
     }
 }
 
+impl Options {
+    /// Those of an emulated version, with the feature gates as they are in its release. What is no version is emulated as
+    /// the default one: who starts has been judged before.
+    pub fn emulating(version: &str) -> Self {
+        let usual = Self::default();
+        match GardenerVersion::parse(version) {
+            Some(version) => Self { gates: Gates::of_release(&version), version, ..usual },
+            None => usual,
+        }
+    }
+
+    /// The release whose fields are served.
+    fn release(&self) -> u16 {
+        let (major, minor) = self.version.minor();
+        u16::try_from(minor).ok().filter(|_| major == 1).unwrap_or(NEWEST)
+    }
+}
+
 /// A server of Gardener's kinds in cluster `garden`.
 pub fn service(foundation: Foundation, options: &Options) -> Server {
     let random = foundation.random.clone();
     let builder = Builder::new(foundation)
+        .release(options.release())
         .clusters(FixedClusters::new([GARDEN], &options.kubernetes_version))
         .folds(GARDEN)
         .authorizer(Authenticated)

@@ -9,8 +9,11 @@ use std::sync::Arc;
 use api::constants::{annotation, condition, label, role};
 use api::core::{ControllerInstallation, ControllerRegistration, Seed, Shoot};
 use api::kubernetes::core::Secret;
+use apimachinery::meta::Time;
+use clock::Clock;
 use controller::{Api, Change, Controller, Error, ListOptions, ObjectKey, Requeue};
 use domain::required_extensions::{self as required, Domain, KindType};
+use domain::skew::library;
 use process::Context;
 
 use crate::protection::garden_key;
@@ -43,7 +46,15 @@ pub async fn run(context: Context, stores: Stores, config: Config) {
     });
     let all = stores.clone();
     controller.watch_store(&stores.controller_deployments, move |change| {
-        if change.differs(|deployment| deployment.helm.clone()) { all.seeds.keys() } else { Vec::new() }
+        let is_news =
+            change.differs(|deployment| (deployment.helm.clone(), library::declared(deployment).map(str::to_owned)));
+        if is_news { all.seeds.keys() } else { Vec::new() }
+    });
+    let all = stores.clone();
+    controller.watch_store(&stores.seeds, move |change| {
+        // The oldest gardenlet decides for all.
+        let version = |seed: &Seed| seed.status.gardener.as_ref().map(|gardener| gardener.version.clone());
+        if change.differs(version) { all.seeds.keys() } else { Vec::new() }
     });
     controller.watch_store(&stores.controller_installations, |change| {
         seed_keys(change, |installation| installation.spec.seed_ref.as_ref().map(|seed| seed.name.clone()))
@@ -57,7 +68,8 @@ pub async fn run(context: Context, stores: Stores, config: Config) {
             Vec::new()
         }
     });
-    let reconciler = Arc::new(Reconciler { installations: Api::all(&context, GARDEN), stores });
+    let reconciler =
+        Arc::new(Reconciler { clock: context.clock.clone(), installations: Api::all(&context, GARDEN), stores });
     controller
         .run(config.concurrent_syncs, move |key| {
             let reconciler = reconciler.clone();
@@ -109,6 +121,7 @@ fn domain_of(secret: &Secret) -> Option<(&str, Domain)> {
 }
 
 struct Reconciler {
+    clock: Clock,
     stores: Stores,
     installations: Api<ControllerInstallation>,
 }
@@ -148,6 +161,9 @@ impl Reconciler {
                 Some(stored) => drop(self.installations.update(stored, &installation).await?),
             }
         }
+        for installation in &known {
+            self.judge_library(installation).await?;
+        }
         for installation in known.iter().filter(|known| !wanted.contains_key(&known.spec.registration_ref.name)) {
             if !installation.metadata.is_being_deleted() {
                 self.installations.delete_object(installation, false, None).await?;
@@ -184,6 +200,20 @@ impl Reconciler {
             needed.extend(bucket.map(|bucket| ("BackupEntry".to_owned(), bucket.spec.provider.r#type.clone())));
         }
         (needed, has_shoots)
+    }
+
+    /// Says whether the extension's library is too new for a gardenlet; gardenlet says all else of an installation.
+    async fn judge_library(&self, installation: &ControllerInstallation) -> Result<(), Error> {
+        let named = installation.spec.deployment_ref.as_ref();
+        let deployment = named.and_then(|named| self.stores.controller_deployments.find("", &named.name));
+        let seeds = self.stores.seeds.list();
+        let text = deployment.and_then(|deployment| library::violation(&deployment, seeds.iter().map(AsRef::as_ref)));
+        let now = Time::from_instant(self.clock.now());
+        let new = required::judged(installation, text.as_deref(), now);
+        if new.status != installation.status {
+            self.installations.update_status(installation, &new).await?;
+        }
+        Ok(())
     }
 
     async fn read(&self, seed: &Seed) -> Result<Vec<ControllerInstallation>, Error> {

@@ -14,6 +14,7 @@ use api::operator::{Garden, GardenStatus};
 use api::terrarium::Cluster;
 use apimachinery::Resource;
 use apimachinery::meta::Time;
+use chrono::{DateTime, Utc};
 use controller::{Api, Change, Controller, Error, ListOptions, ObjectKey, Requeue, Store};
 use domain::care::components::Workload;
 use domain::conditions;
@@ -197,7 +198,10 @@ impl Operator {
             garden = self.begin(&garden).await?;
         }
         if status::is_over(&garden) {
-            return self.care(garden).await;
+            match self.repaired_at(&garden) {
+                Some(at) if at <= self.now().0 => garden = self.begin(&garden).await?,
+                repaired_at => return self.care(garden, repaired_at).await,
+            }
         }
         let tasks = if is_deletion { flow::deletion() } else { flow::reconciliation(&garden) };
         let progress = flow::progress(&tasks, |act| self.state(&garden, act));
@@ -268,8 +272,17 @@ impl Operator {
         Ok(changes_at.map_or(Requeue::OnChange, Requeue::At))
     }
 
-    /// Looks after the conditions of a Garden that nobody works on.
-    async fn care(&self, garden: Garden) -> Result<Requeue, Error> {
+    /// When somebody else's changes of the control plane are undone, if there are any.
+    fn repaired_at(&self, garden: &Garden) -> Option<DateTime<Utc>> {
+        if garden.metadata.is_being_deleted() {
+            return None;
+        }
+        let is_changed = Component::ALL.into_iter().any(|component| self.deployed(garden, component) == State::Runs);
+        is_changed.then(|| status::repaired_at(garden))?
+    }
+
+    /// Looks after the conditions of a Garden that nobody works on, which is reconciled again at an instant or later.
+    async fn care(&self, garden: Garden, repaired_at: Option<DateTime<Utc>>) -> Result<Requeue, Error> {
         if garden.metadata.is_being_deleted() {
             return Ok(Requeue::OnChange);
         }
@@ -277,10 +290,10 @@ impl Operator {
         let (health, changes_at) = self.health(&garden);
         conditions::merge(&mut status.conditions, health);
         self.write_status(&garden, status).await?;
-        Ok(changes_at.map_or(Requeue::OnChange, Requeue::At))
+        Ok(changes_at.into_iter().chain(repaired_at).min().map_or(Requeue::OnChange, Requeue::At))
     }
 
-    fn health(&self, garden: &Garden) -> (Vec<api::core::Condition>, Option<chrono::DateTime<chrono::Utc>>) {
+    fn health(&self, garden: &Garden) -> (Vec<api::core::Condition>, Option<DateTime<Utc>>) {
         let required = Component::ALL.map(Component::name);
         let found: Vec<Workload> = Component::ALL
             .iter()

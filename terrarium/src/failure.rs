@@ -26,6 +26,9 @@ pub(crate) enum Failure {
     /// A signal ended it: exit code 130.
     #[error("{0}")]
     Interrupted(String),
+    /// Nothing failed; somebody asked for this exit code in such a case: ends quietly.
+    #[error("exit code {0}")]
+    ExitCode(u8),
     /// Nobody reads the output any more: ends quietly.
     #[error("the output is closed")]
     OutputClosed,
@@ -45,6 +48,7 @@ impl Failure {
             Self::Refused(_) => 3,
             Self::Held(_) => 4,
             Self::Interrupted(_) => 130,
+            Self::ExitCode(code) => *code,
             Self::OutputClosed => 0,
         }
     }
@@ -53,7 +57,12 @@ impl Failure {
     pub(crate) fn hint(&self) -> &str {
         match self {
             Self::Input { hint, .. } => hint,
-            Self::Failed(_) | Self::Refused(_) | Self::Held(_) | Self::Interrupted(_) | Self::OutputClosed => "",
+            Self::Failed(_)
+            | Self::Refused(_)
+            | Self::Held(_)
+            | Self::Interrupted(_)
+            | Self::ExitCode(_)
+            | Self::OutputClosed => "",
         }
     }
 }

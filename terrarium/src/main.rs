@@ -66,6 +66,7 @@ enum Command {
     Dump(live::dump::Arguments),
     Simulate(simulate::Arguments),
     Forecast(questions::forecast::Arguments),
+    Rollout(questions::rollout::Arguments),
     Versions(questions::versions::Arguments),
     Why(questions::why::Arguments),
     Skew(questions::skew::Arguments),
@@ -140,6 +141,7 @@ fn main() -> ExitCode {
         }
         Command::Simulate(arguments) => simulate::run(arguments, &mut output),
         Command::Forecast(arguments) => questions::forecast::run(arguments, &mut output),
+        Command::Rollout(arguments) => questions::rollout::run(arguments, &mut output),
         Command::Versions(arguments) => questions::versions::run(arguments, &mut output),
         Command::Why(arguments) => questions::why::run(arguments, &mut output),
         Command::Skew(arguments) => questions::skew::run(arguments, &mut output),

@@ -34,7 +34,7 @@ impl Output {
 
     /// Why a command failed, and what to do.
     pub(crate) fn failure(&mut self, failure: &Failure) {
-        if *failure == Failure::OutputClosed {
+        if matches!(failure, Failure::OutputClosed | Failure::ExitCode(_)) {
             return;
         }
         self.note(&format!("error: {failure}"));

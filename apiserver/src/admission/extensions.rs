@@ -1,10 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Plugins around ControllerRegistrations.
 
-use api::core::*;
+use api::constants::{annotation, namespace};
+use api::core::{
+    BackupBucket, BackupEntry, CloudProfile, ControllerRegistration, NamespacedCloudProfile, SecretBinding, Seed, Shoot,
+};
+use api::core_v1::ControllerDeployment;
+use api::kubernetes::core::Namespace;
 use api::security::CredentialsBinding;
 use apimachinery::Resource;
+use apimachinery::field::{FieldError, Path};
+use domain::admission::Refusal;
 use domain::admission::extensions::{Labels, check_backup, check_primary, check_seed, check_shoot};
+use domain::profile::Profile;
+use domain::skew::enforcement::Enforcement;
+use domain::skew::library;
 use generic_apiserver::{Attributes, Plugin, Reads};
 
 use super::{Verdict, refused, stored, writes};
@@ -121,5 +131,48 @@ impl Plugin for ControllerRegistrationResources {
         }
         let result = check_primary(registration, &reads.list_decisive::<ControllerRegistration>());
         result.map_err(|refusal| refused::<ControllerRegistration>(attributes, refusal))
+    }
+}
+
+/// The library that an extension declares is not newer than any gardenlet (rule E1).
+pub(super) struct ExtensionLibrary(pub(super) Profile);
+
+impl ExtensionLibrary {
+    /// What is wrong with a library that the request declares, and what becomes of it.
+    fn found(&self, attributes: &mut Attributes<'_>, reads: &mut Reads<'_>) -> Option<(String, Enforcement)> {
+        if !writes::<ControllerDeployment>(attributes, &[""]) {
+            return None;
+        }
+        let old = stored::<ControllerDeployment>(attributes).and_then(library::declared);
+        let deployment = attributes.object::<ControllerDeployment>()?;
+        if library::declared(deployment) == old {
+            return None;
+        }
+        let seeds = reads.list::<Seed>(None);
+        let text = library::violation(deployment, seeds.iter().map(AsRef::as_ref))?;
+        let instances = reads.get::<Namespace>("", namespace::INSTANCES);
+        let said = instances.as_ref().and_then(|one| one.metadata.annotation(annotation::SKEW_ENFORCEMENT));
+        let enforcement = said.and_then(Enforcement::named).unwrap_or_else(|| Enforcement::usual(self.0));
+        Some((text, enforcement))
+    }
+}
+
+impl Plugin for ExtensionLibrary {
+    fn name(&self) -> &'static str {
+        "ExtensionLibrary"
+    }
+
+    fn validate(&self, attributes: &mut Attributes<'_>, reads: &mut Reads<'_>) -> Verdict {
+        let Some((text, Enforcement::Enforce)) = self.found(attributes, reads) else { return Ok(()) };
+        let path = Path::new("metadata").child("annotations").key(annotation::EXTENSIONS_LIBRARY_VERSION);
+        let errors = vec![FieldError::forbidden(&path, &text)];
+        Err(refused::<ControllerDeployment>(attributes, Refusal::Invalid(errors)))
+    }
+
+    fn warnings(&self, attributes: &mut Attributes<'_>, reads: &mut Reads<'_>) -> Vec<String> {
+        match self.found(attributes, reads) {
+            Some((text, Enforcement::Warn)) => vec![format!("version skew: {text}")],
+            _ => Vec::new(),
+        }
     }
 }

@@ -41,6 +41,7 @@ pub fn chain(options: &Options) -> Vec<Arc<dyn Plugin>> {
         Arc::new(seed::SeedValidator),
         Arc::new(seed::SeedMutator),
         Arc::new(extensions::ControllerRegistrationResources),
+        Arc::new(extensions::ExtensionLibrary(options.profile)),
         Arc::new(namespaced_cloud_profile::NamespacedCloudProfileValidator),
         Arc::new(project::ProjectValidator),
         Arc::new(lifecycle::DeletionConfirmation),

@@ -9,6 +9,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use clock::Random;
 use domain::maintenance::upcoming;
 use domain::profile::Profile;
+use domain::skew::GardenerVersion;
 use domain::validation::shoot::{self, Gates};
 use domain::{defaulting, generation, reconcile, warnings};
 use generic_apiserver::registry::Generation;
@@ -22,6 +23,7 @@ pub struct ShootStrategy {
     gates: Gates,
     credentials_rotation_interval: TimeDelta,
     profile: Profile,
+    version: GardenerVersion,
     random: Random,
 }
 
@@ -29,7 +31,8 @@ impl ShootStrategy {
     /// The strategy of a server; `random` draws default maintenance time windows, and when the upcoming maintenance is.
     pub fn new(options: &Options, random: Random) -> Self {
         let credentials_rotation_interval = options.credentials_rotation_interval;
-        Self { gates: options.gates, credentials_rotation_interval, profile: options.profile, random }
+        let version = options.version.clone();
+        Self { gates: options.gates, credentials_rotation_interval, profile: options.profile, version, random }
     }
 
     /// Keeps the window that counts until the upcoming maintenance, whatever a client says of it.
@@ -53,6 +56,7 @@ impl Strategy<Shoot> for ShootStrategy {
     fn prepare_for_create(&self, object: &mut Shoot, _: &RequestContext) {
         defaulting::sync_cloud_profile_reference(object);
         object.metadata.annotations.remove(annotation::UPCOMING_TIME_WINDOW);
+        defaulting::new_shoot(object, &self.version);
     }
 
     fn validate_create(&self, object: &Shoot, _: &RequestContext) -> Vec<FieldError> {
@@ -77,6 +81,7 @@ impl Strategy<Shoot> for ShootStrategy {
             object.metadata.generation = old.metadata.generation + 1;
         }
         self.keep_upcoming_window(object, old, request.now);
+        defaulting::keep_version_of_creation(object, old);
     }
 
     fn validate_update(&self, object: &Shoot, old: &Shoot, request: &RequestContext) -> Vec<FieldError> {

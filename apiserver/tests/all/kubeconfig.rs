@@ -55,10 +55,6 @@ async fn reconciled(access: Option<ShootAccess>) -> Garden {
     garden
 }
 
-fn run(test: impl Future<Output = ()>) {
-    tokio::runtime::Builder::new_current_thread().build().expect("a runtime").block_on(test);
-}
-
 async fn ask(garden: &Garden, resource: &str, body: Value) -> support::Answer {
     garden.send("POST", &format!("{SHOOT}/{resource}"), "application/json", &body).await
 }
@@ -74,7 +70,7 @@ fn kubeconfig(answer: &Value) -> Value {
 
 #[test]
 fn a_kubeconfig_has_a_context_for_each_address_and_a_certificate_of_the_asking_user() {
-    run(async {
+    support::run(async {
         let garden = reconciled(None).await;
         for (resource, kind, group) in [
             ("adminkubeconfig", "AdminKubeconfigRequest", "system:masters"),
@@ -116,7 +112,7 @@ fn a_kubeconfig_has_a_context_for_each_address_and_a_certificate_of_the_asking_u
 
 #[test]
 fn where_the_landscape_has_an_address_clusters_are_reached_there() {
-    run(async {
+    support::run(async {
         let access = ShootAccess { server: "127.0.0.1:40121".to_owned(), authorities: "HOST\n".to_owned() };
         let garden = reconciled(Some(access)).await;
         let config = kubeconfig(&ask(&garden, "adminkubeconfig", Value::Null).await.accepted());
@@ -130,7 +126,7 @@ fn where_the_landscape_has_an_address_clusters_are_reached_there() {
 
 #[test]
 fn times_have_a_default_and_bounds() {
-    run(async {
+    support::run(async {
         let garden = reconciled(None).await;
         let until = async |body: Value| {
             let answer = ask(&garden, "adminkubeconfig", body).await.accepted();
@@ -151,7 +147,7 @@ fn times_have_a_default_and_bounds() {
 
 #[test]
 fn what_is_missing_is_said() {
-    run(async {
+    support::run(async {
         let fresh = garden(None).await;
         ask(&fresh, "adminkubeconfig", json!({})).await.refused(
             422,
@@ -184,7 +180,7 @@ fn what_is_missing_is_said() {
 
 #[test]
 fn it_is_created_and_nothing_else() {
-    run(async {
+    support::run(async {
         let garden = reconciled(None).await;
         for method in ["GET", "PUT", "PATCH", "DELETE"] {
             let answer = garden

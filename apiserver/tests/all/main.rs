@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What gardener-apiserver answers: the integration tests of this crate, in one binary that is linked once.
 
+mod histories;
 mod kubeconfig;
 mod neighbours;
 mod opaque;
+mod releases;
 mod shoots;
 mod support;
 mod versions;

@@ -12,10 +12,6 @@ const WRITTEN: &str = r#"{ "z": 1.0, "kind": "C<D>", "a": {"y": [1e2, {"d": 1, "
 const SERVED: &str = r#"{"z":1.0,"kind":"C\u003cD\u003e","a":{"y":[1e2,{"d":1,"c":2}],"b":null},"z":2}"#;
 const SORTED: &str = r#"{"a":{"b":null,"y":[100,{"c":2,"d":1}]},"kind":"C\u003cD\u003e","z":2}"#;
 
-fn run(test: impl Future<Output = ()>) {
-    tokio::runtime::Builder::new_current_thread().build().expect("a runtime").block_on(test);
-}
-
 /// The text of `providerConfig` of the first worker pool.
 fn config(object: &str) -> &str {
     let start = object.find(r#""providerConfig":"#).expect("there is one") + r#""providerConfig":"#.len();
@@ -51,7 +47,7 @@ async fn garden() -> Garden {
 
 #[test]
 fn what_a_client_writes_is_what_is_stored_and_served() {
-    run(async {
+    support::run(async {
         let garden = garden().await;
         let ask = async |method: &str, path: &str, type_: &str, text: &str| {
             let (code, answer) = garden.send_text(method, path, type_, text).await;

@@ -3,11 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Garden, path, shoot};
-
-fn run(test: impl Future<Output = ()>) {
-    tokio::runtime::Builder::new_current_thread().build().expect("a runtime").block_on(test);
-}
+use crate::support::{Garden, path, run, shoot};
 
 const LOCAL: &str = "/apis/core.gardener.cloud/v1beta1/namespaces/garden-demo/shoots/local";
 

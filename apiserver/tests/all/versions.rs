@@ -6,11 +6,7 @@ use apiserver::Options;
 use domain::profile::Profile;
 use serde_json::{Value, json};
 
-use crate::support::{Garden, shoot};
-
-fn run(test: impl Future<Output = ()>) {
-    tokio::runtime::Builder::new_current_thread().build().expect("a runtime").block_on(test);
-}
+use crate::support::{Garden, run, shoot};
 
 async fn furnished(profile: Profile) -> Garden {
     let garden = Garden::new(&Options { profile, ..Options::default() });

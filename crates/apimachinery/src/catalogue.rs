@@ -2,7 +2,7 @@
 //! One row of a table of resources: everything a server, a client and a command need to know to handle a kind.
 
 use crate::resource::{GroupKind, GroupResource, Object, Resource};
-use crate::schema::Node;
+use crate::schema::{self, Node};
 
 /// A served resource.
 #[derive(Clone, Debug)]
@@ -34,8 +34,24 @@ pub struct ResourceInfo {
     pub heartbeat_fields: &'static [&'static str],
     /// Whether the kind behaves as one of a CustomResourceDefinition (no strategic merge patch, pruning by schema).
     pub custom: bool,
-    /// Schema of the kind.
+    /// Schema of the kind, as the newest release has it.
     pub schema: fn() -> Node,
+    /// Fields that releases before some minor do not have.
+    pub later: &'static [LaterField],
+    /// The release whose fields are served: a minor, or [`NEWEST`].
+    pub release: u16,
+}
+
+/// The release that has every field.
+pub const NEWEST: u16 = u16::MAX;
+
+/// A field that came with some release: not in `metadata` or `status`, and not below a list or map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LaterField {
+    /// JSON names from the root to the field.
+    pub path: &'static [&'static str],
+    /// Minor of the first release that has it.
+    pub since: u16,
 }
 
 /// A printer column.
@@ -63,6 +79,21 @@ pub enum Cell {
 }
 
 impl ResourceInfo {
+    /// The row as a release serves it.
+    pub fn at(&self, release: u16) -> Self {
+        Self { release, ..self.clone() }
+    }
+
+    /// Paths of the fields that the row's release does not have.
+    pub fn unknown_fields(&self) -> impl Iterator<Item = &'static [&'static str]> {
+        self.later.iter().filter(|field| field.since > self.release).map(|field| field.path)
+    }
+
+    /// Schema of the kind without the fields that the row's release does not have.
+    pub fn node(&self) -> Node {
+        self.unknown_fields().fold((self.schema)(), schema::without)
+    }
+
     /// Group and plural name.
     pub fn group_resource(&self) -> GroupResource {
         GroupResource { group: self.group.to_owned(), resource: self.plural.to_owned() }

@@ -5,11 +5,13 @@
 //! and leaked. Recursion is broken by [`ObjectRef`], which resolves lazily.
 
 mod meta;
+mod without;
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::LazyLock;
 
+pub use self::without::without;
 use crate::meta::{ByteString, Duration, IntOrString, MicroTime, Quantity, RawExtension, TextMap, Time};
 
 /// A type with a schema tree.
@@ -77,6 +79,8 @@ pub enum ObjectRef {
     Static(fn() -> &'static ObjectSchema),
     /// A struct built from a table.
     Table(&'static LazyLock<ObjectSchema, Box<dyn FnOnce() -> ObjectSchema + Send>>),
+    /// A struct without some of its fields.
+    Partial(&'static ObjectSchema),
 }
 
 impl ObjectRef {
@@ -85,6 +89,7 @@ impl ObjectRef {
         match self {
             Self::Static(resolve) => resolve(),
             Self::Table(lazy) => lazy,
+            Self::Partial(schema) => schema,
         }
     }
 }

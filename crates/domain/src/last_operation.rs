@@ -236,7 +236,7 @@ pub const CODES: [&str; 11] = [
 ];
 
 /// Words in a provider's error and the code that they yield, compared without regard to case.
-const WORDS: [(&str, &str); 14] = [
+const WORDS: [(&str, &str); 15] = [
     ("Authentication failed", "ERR_INFRA_UNAUTHENTICATED"),
     ("InvalidAuthenticationTokenTenant", "ERR_INFRA_UNAUTHENTICATED"),
     ("Unauthorized", "ERR_INFRA_UNAUTHORIZED"),
@@ -249,6 +249,8 @@ const WORDS: [(&str, &str); 14] = [
     ("PendingVerification", "ERR_INFRA_DEPENDENCIES"),
     ("not available in the current hardware cluster", "ERR_INFRA_RESOURCES_DEPLETED"),
     ("InvalidParameter", "ERR_CONFIGURATION_PROBLEM"),
+    // Rule E1, which upstream no code knows.
+    ("depends on extensions library", "ERR_CONFIGURATION_PROBLEM"),
     ("RetryableError", "ERR_RETRYABLE_INFRA_DEPENDENCIES"),
     ("is misconfigured and requires zero voluntary evictions", "ERR_RETRYABLE_CONFIGURATION_PROBLEM"),
 ];

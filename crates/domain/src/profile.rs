@@ -52,6 +52,11 @@ impl Profile {
         matches!(self, Self::Documents)
     }
 
+    /// Row 4: whether an extension does not work on a seed while its library is newer than some gardenlet (rule E1).
+    pub const fn enforces_extensions(self) -> bool {
+        matches!(self, Self::Documents)
+    }
+
     /// Row 5: whether adding a version that is expired already is refused (else dropped on create, taken on update).
     pub const fn refuses_new_expired_versions(self) -> bool {
         matches!(self, Self::Documents)

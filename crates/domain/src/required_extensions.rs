@@ -7,14 +7,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
+use api::constants::condition;
 use api::core::{
-    ControllerInstallation, ControllerInstallationSpec, ControllerRegistration, ControllerResource, Seed, Shoot,
+    Condition, ControllerInstallation, ControllerInstallationSpec, ControllerRegistration, ControllerResource, Seed,
+    Shoot,
 };
 use api::core_v1::ControllerDeployment;
 use api::kubernetes::core::ObjectReference;
-use apimachinery::meta::ObjectMeta;
+use apimachinery::meta::{ObjectMeta, Time};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
+
+use crate::care::conditions::updated;
+use crate::conditions;
+use crate::skew::library;
 
 /// Kind and type of an extension resource, `Infrastructure/local`.
 pub type KindType = (String, String);
@@ -217,6 +223,50 @@ fn hash(value: &impl Serialize) -> String {
     })
 }
 
+/// An installation with what the version of its extension's library makes of condition `Valid`: `too_new` says why it must
+/// not be there. Once it may, the condition goes, and gardenlet writes it anew.
+pub fn judged(installation: &ControllerInstallation, too_new: Option<&str>, now: Time) -> ControllerInstallation {
+    let mut new = installation.clone();
+    let conditions = &mut new.status.conditions;
+    let is_valid = |condition: &Condition| condition.r#type == condition::INSTALLATION_VALID;
+    if let Some(text) = too_new {
+        let old = conditions::get_or_initial(conditions, condition::INSTALLATION_VALID, now);
+        let valid = updated(&old, "False", library::TOO_NEW, text, &[], now);
+        match conditions.iter_mut().find(|condition| is_valid(condition)) {
+            Some(condition) => *condition = valid,
+            None => conditions.push(valid),
+        }
+    } else {
+        conditions.retain(|condition| !is_valid(condition) || condition.reason != library::TOO_NEW);
+    }
+    new
+}
+
+/// Why the extension for a kind and type must not work on a Seed: its library is too new.
+pub fn too_new_for<'a>(
+    kind: &str,
+    type_: &str,
+    seed: &str,
+    registrations: impl Iterator<Item = &'a ControllerRegistration>,
+    mut installations: impl Iterator<Item = &'a ControllerInstallation>,
+) -> Option<String> {
+    let serves = |one: &&ControllerRegistration| {
+        one.spec.resources.iter().any(|resource| resource.kind == kind && resource.r#type == type_)
+    };
+    let names: BTreeSet<&str> = registrations.filter(serves).map(|one| one.metadata.name.as_str()).collect();
+    installations.find_map(|installation| {
+        let is_here = installation.spec.seed_ref.as_ref().is_some_and(|reference| reference.name == seed);
+        let is_its = names.contains(installation.spec.registration_ref.name.as_str());
+        too_new(installation).filter(|_| is_here && is_its).map(str::to_owned)
+    })
+}
+
+/// Why the extension of an installation does not work, if its library is too new.
+pub fn too_new(installation: &ControllerInstallation) -> Option<&str> {
+    let valid = conditions::get(&installation.status.conditions, condition::INSTALLATION_VALID)?;
+    (valid.reason == library::TOO_NEW).then_some(&valid.message)
+}
+
 #[cfg(test)]
 mod tests {
     use api::core::*;
@@ -347,5 +397,37 @@ mod tests {
         "region".clone_into(&mut seed.spec.provider.region);
         let second = installation(Some(&first), &seed, &registration, None);
         assert_eq!(second.spec.seed_ref.map(|seed| seed.resource_version).as_deref(), Some("2"));
+    }
+
+    #[test]
+    fn an_extension_whose_library_is_too_new_is_judged_until_it_is_not() {
+        let mut installation = ControllerInstallation::default();
+        "local".clone_into(&mut installation.spec.registration_ref.name);
+        installation.spec.seed_ref = Some(ObjectReference { name: "a".to_owned(), ..ObjectReference::default() });
+        let registrations = [registration("local", "Worker/local"), registration("other", "Worker/other")];
+        let found = |installation: &ControllerInstallation, type_: &str, seed: &str| {
+            too_new_for("Worker", type_, seed, registrations.iter(), [installation].into_iter())
+        };
+        let now = Time::default();
+        assert_eq!(judged(&installation, None, now), installation);
+        assert_eq!(found(&installation, "local", "a"), None);
+
+        let judged_so = judged(&installation, Some("too new"), now);
+        assert_eq!(too_new(&judged_so), Some("too new"));
+        assert_eq!(found(&judged_so, "local", "a").as_deref(), Some("too new"));
+        assert_eq!(found(&judged_so, "other", "a"), None, "another extension");
+        assert_eq!(found(&judged_so, "local", "b"), None, "another Seed");
+        assert_eq!(judged(&judged_so, None, now).status.conditions, []);
+
+        let valid = updated(
+            &conditions::initial(condition::INSTALLATION_VALID, now),
+            "True",
+            "RegistrationValid",
+            "",
+            &[],
+            now,
+        );
+        installation.status.conditions = vec![valid];
+        assert_eq!(judged(&installation, None, now), installation, "what gardenlet says stays");
     }
 }

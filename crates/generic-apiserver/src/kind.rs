@@ -38,7 +38,7 @@ pub(crate) struct Names {
 impl Names {
     fn new(info: &ResourceInfo) -> Self {
         Self {
-            node: (info.schema)(),
+            node: info.node(),
             api_version: apimachinery::resource::group_version(info.group, info.version),
             log_resource: info.log_resource().into(),
             group_resource: info.group_resource(),

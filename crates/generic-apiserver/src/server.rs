@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use apimachinery::catalogue::ResourceInfo;
+use apimachinery::catalogue::{NEWEST, ResourceInfo};
 use apimachinery::meta::ObjectMeta;
 use apimachinery::{Object, Resource};
 use bytes::Bytes;
@@ -34,7 +34,7 @@ use crate::request::{Call, Query, ResourcePath, Route, Target};
 use crate::reviews::{self, Review};
 use crate::snapshot::View as Snapshot;
 use crate::status::{BODY_LIMIT, Failure, Result};
-use crate::storage::{CollectionId, Store, stored};
+use crate::storage::{CollectionId, Store, partial, stored};
 use crate::subresource::Subresource;
 use crate::views::{Renamed, View};
 use crate::webhooks::{WebhookCaller, Webhooks};
@@ -83,6 +83,7 @@ pub struct Builder {
     authenticator: Option<Arc<dyn Authenticator>>,
     health: Health,
     metrics: Option<Metrics>,
+    release: u16,
 }
 
 impl fmt::Debug for Builder {
@@ -110,19 +111,27 @@ impl Builder {
             authenticator: None,
             health: Health::default(),
             metrics: None,
+            release: NEWEST,
         }
+    }
+
+    /// Serves the fields of a release only ([`ResourceInfo::later`]), of the resources that are added from here on. What
+    /// objects have beyond them is not shown, and stays.
+    pub fn release(mut self, minor: u16) -> Self {
+        self.release = minor;
+        self
     }
 
     /// Serves a resource: `O` is a typed kind or [`apimachinery::DynamicObject`]. A second call for one resource
     /// replaces the first.
     pub fn resource<O: Object>(mut self, info: &ResourceInfo, strategy: impl Strategy<O>) -> Self {
-        self.kinds.push((Arc::new(Typed::<O, _>::new(info, strategy)), true));
+        self.kinds.push((Arc::new(Typed::<O, _>::new(&info.at(self.release), strategy)), true));
         self
     }
 
     /// Folds a resource that somebody else serves, so that admission and namespace checks can read it.
     pub fn known<O: Object>(mut self, info: &ResourceInfo) -> Self {
-        self.kinds.push((Arc::new(Typed::<O, _>::new(info, Generic)), false));
+        self.kinds.push((Arc::new(Typed::<O, _>::new(&info.at(self.release), Generic)), false));
         self
     }
 
@@ -232,8 +241,9 @@ impl Builder {
             }
             kinds.push(kind);
         }
+        let rows_of = kinds.iter().map(|kind: &Arc<dyn Kind>| &kind.names().info);
         let store = Store::new(
-            self.foundation.log.clone(),
+            partial::view(self.foundation.log.clone(), rows_of),
             self.foundation.writer,
             self.folds,
             kinds,

@@ -134,7 +134,7 @@ impl Host {
             .admission(clock_object::PermanentClock)
             .admission(garden_object::GardenAdmission);
         let builder = match parts.profile {
-            Some(profile) => builder.admission(registry::Gate(profile)),
+            Some(profile) => builder.admission(registry::Gate::new(profile, parts.metrics.as_ref())),
             None => builder,
         };
         // Who asks for OpenAPI hears of all kinds, whether or not somebody serves the aggregated ones just now.

@@ -28,9 +28,10 @@ use clock::Instant;
 use domain::profile::Profile;
 use domain::skew::enforcement::Enforcement;
 use domain::skew::start_up::{Candidate, Decision, Refused, judge};
-use domain::skew::{Component, HighWaterMark, Instance, Landscape, high_water};
+use domain::skew::{Component, HighWaterMark, Instance, Landscape, Rule, high_water};
 use futures::future::BoxFuture;
 use generic_apiserver::admission::{Attributes, Operation, Plugin, Reads};
+use generic_apiserver::http::{Count, Metrics};
 use http::Method;
 use process::transport::full;
 use process::{Transport, TransportError};
@@ -218,12 +219,30 @@ pub fn remove<'a>(transport: &'a Transport, name: Option<&'a str>) -> BoxFuture<
 /// Refuses registrations that the rules about versions forbid, or warns of them, as the [`Policy`] says.
 ///
 /// Source: spec of the emulator; upstream has no such gate.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Gate(pub(crate) Profile);
+#[derive(Clone, Debug)]
+pub(crate) struct Gate {
+    profile: Profile,
+    /// By rule and component; `None`: nobody reads it.
+    violations: Option<Count>,
+}
 
 impl Gate {
+    /// The gate of a landscape, which counts what it finds.
+    pub(crate) fn new(profile: Profile, metrics: Option<&Metrics>) -> Self {
+        const HELP: &str = "Registrations that a rule about version skew forbids, refused or warned of";
+        let violations = metrics.map(|metrics| metrics.count("terrarium_version_skew_violations", HELP));
+        Self { profile, violations }
+    }
+
+    fn count(&self, rule: Rule, attributes: &Attributes<'_>) {
+        let new = attributes.object.downcast_ref::<DynamicObject>().and_then(|new| registered(&new.metadata));
+        if let (Some(violations), Some(instance)) = (&self.violations, new) {
+            violations.add(&[("rule", &rule.to_string()), ("component", instance.component.name())]);
+        }
+    }
+
     /// What is wrong with a registration, and what becomes of it; `None`: nothing, or it is none.
-    fn judge(self, attributes: &Attributes<'_>, reads: &mut Reads<'_>) -> Option<(Refused, Enforcement)> {
+    fn judge(&self, attributes: &Attributes<'_>, reads: &mut Reads<'_>) -> Option<(Refused, Enforcement)> {
         let is_registration = attributes.is_main::<Lease>()
             && attributes.namespace == namespace::INSTANCES
             && *attributes.request.cluster == *cluster::GARDEN
@@ -240,7 +259,8 @@ impl Gate {
         }
         let held = reads.0.get_any(Namespace::GROUP, Namespace::PLURAL, "", namespace::INSTANCES);
         let held = held.as_ref().and_then(|object| object.downcast_ref::<DynamicObject>());
-        let policy = held.map_or_else(|| policy(&ObjectMeta::default(), self.0), |held| policy(&held.metadata, self.0));
+        let policy = held
+            .map_or_else(|| policy(&ObjectMeta::default(), self.profile), |held| policy(&held.metadata, self.profile));
         if policy.enforcement == Enforcement::Off {
             return None;
         }
@@ -252,7 +272,7 @@ impl Gate {
             allows_downgrades: policy.allows_downgrades,
             ..landscape(all, &new.metadata.name)
         };
-        match judge(&landscape, &Candidate { instance, previous: None, looks_ahead: false }, self.0) {
+        match judge(&landscape, &Candidate { instance, previous: None, looks_ahead: false }, self.profile) {
             Decision::Starts | Decision::Waits => None,
             Decision::Refused(refused) => Some((refused, policy.enforcement)),
         }
@@ -266,6 +286,7 @@ impl Plugin for Gate {
 
     fn validate(&self, attributes: &mut Attributes<'_>, reads: &mut Reads<'_>) -> Result<(), Status> {
         let Some((refused, Enforcement::Enforce)) = self.judge(attributes, reads) else { return Ok(()) };
+        self.count(refused.rule, attributes);
         let name = attributes.object.downcast_ref::<DynamicObject>().map_or("", |lease| lease.metadata.name.as_str());
         let resource = GroupResource { group: Lease::GROUP.to_owned(), resource: Lease::PLURAL.to_owned() };
         let mut status = Status::forbidden(&resource, name, &format!("version skew: {}", refused.text));
@@ -279,6 +300,9 @@ impl Plugin for Gate {
 
     fn warnings(&self, attributes: &mut Attributes<'_>, reads: &mut Reads<'_>) -> Vec<String> {
         let judged = self.judge(attributes, reads);
+        if let Some((refused, _)) = &judged {
+            self.count(refused.rule, attributes);
+        }
         judged.into_iter().map(|(refused, _)| format!("version skew: {}", refused.text)).collect()
     }
 }

@@ -26,7 +26,7 @@ pub(crate) fn start(landscape: &mut Landscape, component: &Component) -> Running
                 default_domains: vec![DEFAULT_DOMAIN.to_owned()],
                 kubernetes_version: options.kubernetes_version.clone(),
                 gates: options.gates,
-                ..Default::default()
+                ..apiserver::Options::emulating(&version)
             };
             let server = apiserver::service(landscape.foundation(), &options);
             server.start(&tasks);

@@ -135,6 +135,25 @@ fn a_landscape_is_updated_in_the_legal_order() {
 }
 
 #[test]
+fn what_was_changed_by_hand_is_repaired_with_the_hourly_reconciliation() {
+    let sandbox = sandbox("operator-repairs");
+    sandbox.terrarium(&["up", "--start-time", "2023-07-27T20:00:00Z"]);
+    let it = Operated(&sandbox);
+    it.reconciled("v1.120.0");
+    it.runtime(&["set", "image", "deployment/gardener-scheduler", "*=gardener/scheduler:v1.119.0"]);
+    let ended = "jsonpath={.items[*].status.containerStatuses[*].lastState.terminated.exitCode}";
+    it.until("3", || it.runtime(&["get", "pods", "-l", "role=gardener-scheduler", "-o", ended]));
+    let image = "jsonpath={.spec.template.spec.containers[0].image}";
+    let image = || it.runtime(&["get", "deployment", "gardener-scheduler", "-o", image]);
+    sandbox.terrarium(&["clock", "advance", "30m"]);
+    assert_eq!(image(), "gardener/scheduler:v1.119.0");
+    sandbox.terrarium(&["clock", "advance", "31m"]);
+    it.until("gardener/scheduler:v1.120.0", image);
+    it.reconciled("v1.120.0");
+    it.runtime(&["rollout", "status", "deployment/gardener-scheduler", "--timeout=60s"]);
+}
+
+#[test]
 fn an_operator_that_must_not_run_does_no_harm() {
     let sandbox = sandbox("operator-refused");
     sandbox.terrarium(&["up", "--start-time", "2023-07-27T20:00:00Z"]);

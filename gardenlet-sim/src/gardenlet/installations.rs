@@ -10,6 +10,7 @@ use api::core::ControllerInstallation;
 use apimachinery::meta::Time;
 use controller::{Controller, Error, ObjectKey, Requeue, Store};
 use domain::care::conditions::{initial, updated};
+use domain::required_extensions::too_new;
 
 use super::shared::Gardenlet;
 
@@ -72,9 +73,15 @@ async fn pass(gardenlet: &Gardenlet, store: &Store<ControllerInstallation>, key:
         api.update(&installation, &new).await?;
         return Ok(Requeue::OnChange);
     }
+    // gardener-controller-manager judges the library, since it knows all gardenlets; its verdict stays.
+    let is_too_new = too_new(&installation).is_some();
+    if is_too_new && gardenlet.options.profile.enforces_extensions() {
+        return Ok(Requeue::OnChange);
+    }
     let now = Time::from_instant(gardenlet.context.clock.now());
     let mut new = (*installation).clone();
-    for (type_, status, reason, message) in CONDITIONS {
+    let own = CONDITIONS.into_iter().filter(|(type_, ..)| !is_too_new || *type_ != condition::INSTALLATION_VALID);
+    for (type_, status, reason, message) in own {
         match new.status.conditions.iter_mut().find(|condition| condition.r#type == type_) {
             Some(condition) => *condition = updated(condition, status, reason, message, &[], now),
             None => {

@@ -24,6 +24,7 @@ use apimachinery::Resource;
 use chrono::TimeDelta;
 use clock::TimerClass;
 use controller::{Api, Change, Controller, ListOptions, ObjectKey, Recorder, Store};
+use domain::required_extensions::too_new_for;
 use domain::skew::GardenerVersion;
 use domain::upgrade::changes::has_component;
 use process::{Context, watch};
@@ -58,6 +59,18 @@ impl Gardenlet {
     /// Whether its version deploys something that came or went with a release.
     pub(crate) fn has_component(&self, what: &str) -> bool {
         self.version().is_none_or(|version| has_component(what, &version))
+    }
+
+    /// Why the extension for a kind and type does not work here, if its library is too new for a gardenlet.
+    pub(crate) fn extension_is_too_new(&self, kind: &str, type_: &str) -> Option<String> {
+        if !self.options.profile.enforces_extensions() {
+            return None;
+        }
+        let registrations = self.stores.controller_registrations.list();
+        let installations = self.stores.controller_installations.list();
+        let seed = &self.options.seed_name;
+        let (registrations, installations) = (registrations.iter(), installations.iter());
+        too_new_for(kind, type_, seed, registrations.map(AsRef::as_ref), installations.map(AsRef::as_ref))
     }
 
     /// Objects of the garden; `namespace` empty for all.

@@ -89,7 +89,7 @@ pub(super) fn flags(profile: &str, default_domain: &str, kubernetes_version: &st
 
 /// How an instance of a version serves with these arguments.
 pub(super) fn options(args: &[String], version: &str) -> Result<Options, String> {
-    let mut options = Options::default();
+    let mut options = Options::emulating(version);
     for arg in args {
         let unknown = || format!("unknown flag: {arg}");
         let (name, value) = arg.split_once('=').ok_or_else(unknown)?;

@@ -17,7 +17,7 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use clap::{Args, ValueEnum};
 use controller::{Api, ListOptions};
 use domain::profile::Profile;
-use domain::skew::notes::{self, ShootVersions};
+use domain::skew::notes::{self, GateSetting, ShootVersions};
 use domain::skew::start_up::violation_text;
 use domain::skew::{Component, GardenerVersion, Landscape, violations};
 use futures::StreamExt;
@@ -35,6 +35,7 @@ use super::landscapes::{bytes_in, size};
 use super::{Which, ask, block_on, bootstrap, up};
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::questions::fleet::gates;
 use crate::spelling;
 
 /// Kinds whose objects are counted in the text.
@@ -185,7 +186,8 @@ async fn look(client: &Client, with_rollouts: bool, now: DateTime<Utc>) -> Resul
     let operated = gardens.into_iter().find_map(|garden| Some(garden.status.gardener?.version));
     let gardener_version = operated.unwrap_or_else(|| client.facts.gardener_version.clone());
     let mut warnings = skew(&landscape, profile);
-    warnings.extend(unwise(&landscape, &gardener_version, &shoots, profile, now));
+    let gates = gates(&context).await;
+    warnings.extend(unwise(&landscape, &gardener_version, &shoots, &gates, profile, now));
     Ok(Found {
         gardener_version,
         processes: pods.iter().map(process).collect(),
@@ -298,12 +300,14 @@ fn skew(landscape: &Landscape, profile: Profile) -> Vec<String> {
     found.iter().map(|violation| format!("{}: {}", violation.rule, text(violation))).collect()
 }
 
-/// What is legal and unwise: notes W1 to W6, as far as they are about what runs. W3 is about the version that is emulated:
+/// What is legal and unwise: notes W1 to W6, as far as they are about what runs. W2 is about none of our landscapes: the
+/// cluster of gardener-operator is no Seed. W4 is about the minor after the newest gardener-apiserver. W3 is about the version that is emulated:
 /// Shoots outside of its list go on in profile `documents`, and fail in profile `upstream`.
 fn unwise(
     landscape: &Landscape,
     gardener: &str,
     shoots: &[Shoot],
+    gates: &[GateSetting],
     profile: Profile,
     now: DateTime<Utc>,
 ) -> Vec<String> {
@@ -313,8 +317,10 @@ fn unwise(
     let clusters: Vec<(String, String)> =
         shoots.iter().map(|shoot| (shoot.name.clone(), shoot.kubernetes.clone())).collect();
     let dropped = GardenerVersion::parse(gardener).and_then(|it| notes::kubernetes_dropped(&it, &clusters));
-    let laggards = newest.map(|newest| notes::laggards(landscape, &newest, profile)).unwrap_or_default();
-    let found = notes::shoots_not_reconciled(landscape, &shoots).into_iter().chain(dropped).chain(laggards);
+    let laggards = newest.as_ref().map(|newest| notes::laggards(landscape, newest, profile)).unwrap_or_default();
+    let next = newest.map(|newest| GardenerVersion::release(newest.minor().0, newest.minor().1 + 1, 0));
+    let gone = next.map(|next| notes::gates_gone(&next, gates)).unwrap_or_default();
+    let found = notes::shoots_not_reconciled(landscape, &shoots).into_iter().chain(dropped).chain(gone).chain(laggards);
     found.chain(notes::out_of_maintenance(landscape, now)).map(|note| note.to_string()).collect()
 }
 
@@ -366,7 +372,7 @@ mod tests {
 
     /// Notes that a landscape of v1.120.0 shows, some time, with some Shoots.
     fn noted(all: &[(&str, &str)], now: &str, shoots: &[Shoot]) -> Vec<String> {
-        unwise(&landscape(all), "v1.120.0", shoots, Profile::Documents, now.parse().expect("an instant"))
+        unwise(&landscape(all), "v1.120.0", shoots, &[], Profile::Documents, now.parse().expect("an instant"))
     }
 
     #[test]
@@ -404,6 +410,28 @@ mod tests {
                 "W5 LaggardBlocksNext: gardener-scheduler 1.119.2 would be too old (C2) for gardener-apiserver 1.121",
                 "W6 OutOfMaintenance: 1.119 gets no fixes any more, since 1.122 was released on 2025-06-27: \
                  gardener-scheduler",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_gate_with_which_the_next_minor_does_not_start_is_told() {
+        let all = [("gardener-apiserver", "v1.128.0")];
+        let gate = |name: &str, on: bool| GateSetting {
+            component: Component::Apiserver,
+            owner: String::new(),
+            name: name.to_owned(),
+            on,
+        };
+        let gates = [gate("InPlaceNodeUpdates", true), gate("UseNamespacedCloudProfile", true)];
+        let now = "2025-11-01T00:00:00Z".parse().expect("an instant");
+        let found = unwise(&landscape(&all), "v1.128.0", &[], &gates, Profile::Documents, now);
+        let found: Vec<&String> = found.iter().filter(|note| note.starts_with("W4")).collect();
+        assert_eq!(
+            found,
+            [
+                "W4 FeatureGateGone: gardener-apiserver sets UseNamespacedCloudProfile=true, with which 1.129.0 does not \
+              start: unrecognized feature gate: UseNamespacedCloudProfile"
             ]
         );
     }

@@ -257,8 +257,9 @@ impl Forecast {
         let offers = &offers;
         std::thread::scope(|scope| {
             let parts = world.shoots.chunks(share);
-            let parts: Vec<_> =
-                parts.map(|shoots| scope.spawn(move || Self::of_shoots(shoots, offers, from, until, random))).collect();
+            let parts: Vec<_> = parts
+                .map(|shoots| scope.spawn(move || Self::of_shoots(world, shoots, offers, from, until, random)))
+                .collect();
             for part in parts {
                 let part = part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
                 forecast.rows.extend(part.rows);
@@ -272,6 +273,7 @@ impl Forecast {
     }
 
     fn of_shoots(
+        world: &World,
         shoots: &[Shoot],
         offers: &BTreeMap<ProfileKey, Offer>,
         from: DateTime<Utc>,
@@ -279,7 +281,7 @@ impl Forecast {
         random: &Random,
     ) -> Self {
         let draw = |purpose: &str, key: &str, ordinal: u64| random.draw(purpose, key, ordinal);
-        let settings = Settings { from, until, draw: &draw, gates: GATES, hash_version: hash_version() };
+        let settings = Settings { from, until, draw: &draw, gates: GATES, forms: &|shoot| world.forms(shoot) };
         let mut forecast = Self { rows: Vec::new(), unmoved: BTreeMap::new(), shoots: shoots.len() };
         for shoot in shoots {
             let name = name_of(shoot);

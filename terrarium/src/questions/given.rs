@@ -224,6 +224,19 @@ impl World {
         }
     }
 
+    /// Takes over the profiles of others.
+    pub(crate) fn add_profiles(&mut self, others: &[Self]) {
+        for other in others {
+            self.cloud_profiles.extend_from_slice(&other.cloud_profiles);
+            self.namespaced.extend_from_slice(&other.namespaced);
+        }
+    }
+
+    /// Whether some object could not be read.
+    pub(crate) fn lacks_objects(&self) -> bool {
+        self.remarks.violations.iter().any(|violation| violation.is_left_out)
+    }
+
     /// Fills in incomplete versions and images of Shoots, by what their profiles offer.
     pub(crate) fn complete(&mut self, now: DateTime<Utc>) {
         let offers = self.offers();

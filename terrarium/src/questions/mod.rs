@@ -10,9 +10,10 @@
 //! about the versions of Gardener's components, which [`fleet`] reads.
 
 pub(crate) mod explain;
-mod fleet;
+pub(crate) mod fleet;
 pub(crate) mod forecast;
 mod given;
+pub(crate) mod rollout;
 mod rows;
 pub(crate) mod skew;
 mod summary;

@@ -22,7 +22,7 @@ use domain::reconcile::is_hibernation_enabled;
 use domain::rotation;
 use process::Context;
 
-use super::forecast::{GATES, hash_version};
+use super::forecast::GATES;
 use super::world::{ProfileKey, World};
 use super::{explain, show};
 use crate::failure::Failure;
@@ -71,8 +71,9 @@ async fn lines(arguments: &Arguments, client: &Client) -> Result<Vec<String>, Fa
     rotations(&shoot, &mut lines);
     machines(&context, &shoot, pool, &mut lines).await?;
     in_place(&shoot, pool, &mut lines);
-    pending::lines(&context, &shoot, pool, &mut lines).await?;
-    maintenance(&context, &shoot, now, client.facts.seed, pool, &mut lines).await?;
+    let world = World::of_landscape(&context).await?;
+    pending::lines(&context, &shoot, pool, &world.forms(&shoot), &mut lines).await?;
+    maintenance(&world, &shoot, now, client.facts.seed, pool, &mut lines);
     Ok(lines)
 }
 
@@ -228,14 +229,14 @@ fn in_place(shoot: &Shoot, pool: Option<&str>, lines: &mut Vec<String>) {
 }
 
 /// The next run, what it will do, and what it will not.
-async fn maintenance(
-    context: &Context,
+fn maintenance(
+    world: &World,
     shoot: &Shoot,
     now: DateTime<Utc>,
     seed: u64,
     pool: Option<&str>,
     lines: &mut Vec<String>,
-) -> Result<(), Failure> {
+) {
     if let Some(last) = &shoot.status.last_maintenance {
         let failure = last.failure_reason.as_ref().map_or_else(String::new, |reason| format!(" ({reason})"));
         lines.push(format!(
@@ -247,7 +248,7 @@ async fn maintenance(
     }
     if shoot.metadata.is_being_deleted() {
         lines.push("No maintenance any more: metadata.deletionTimestamp is set".to_owned());
-        return Ok(());
+        return;
     }
     let random = Random::new(seed);
     let draw = |purpose: &str, key: &str, ordinal: u64| random.draw(purpose, key, ordinal);
@@ -273,12 +274,11 @@ async fn maintenance(
             "  spec.hibernation.enabled is true: versions change, nodes come with them when it wakes up".to_owned(),
         );
     }
-    let world = World::of_landscape(context).await?;
     let key = ProfileKey::of(shoot);
     let offers = world.offers();
     let Some(offered) = offers.get(&key) else {
         lines.push(format!("  spec.cloudProfile: {key} is gone; maintenance cannot run"));
-        return Ok(());
+        return;
     };
     let offer = Offer { name: key.name.clone(), first: offered.clone(), changes: Vec::new() };
     let settings = Settings {
@@ -286,7 +286,7 @@ async fn maintenance(
         until: run,
         draw: &draw,
         gates: GATES,
-        hash_version: hash_version(),
+        forms: &|shoot| world.forms(shoot),
     };
     let course = forecast::course(shoot, &offer, &settings);
     let is_of = |name: Option<&String>| pool.is_none() || name.map(String::as_str) == pool || name.is_none();
@@ -317,5 +317,4 @@ async fn maintenance(
             lines.push(format!("  {line}"));
         }
     }
-    Ok(())
 }

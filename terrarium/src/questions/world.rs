@@ -7,10 +7,13 @@ use std::collections::BTreeMap;
 
 use api::cluster;
 use api::core::{CloudProfile, CloudProfileSpec, NamespacedCloudProfile, Shoot};
+use api::kubernetes::core::Secret;
 use controller::{Api, ListOptions};
 use domain::cloud_profile::{self, NAMESPACED_CLOUD_PROFILE};
+use domain::worker_pool::{Forms, PoolForms, StoredKeys};
 use process::Context;
 
+use super::forecast::hash_version;
 use super::given::{Remarks, and_more};
 use crate::failure::Failure;
 
@@ -23,6 +26,8 @@ pub(crate) struct World {
     pub(crate) namespaced: Vec<NamespacedCloudProfile>,
     /// Shoots.
     pub(crate) shoots: Vec<Shoot>,
+    /// How pools are hashed, of Shoots of which that is known, by `NAMESPACE/NAME`.
+    forms: BTreeMap<String, PoolForms>,
     /// What was left out, and what is taken for granted.
     pub(crate) notes: Vec<String>,
     /// What there is to say about manifests.
@@ -68,12 +73,21 @@ impl World {
     pub(crate) async fn of_landscape(context: &Context) -> Result<Self, Failure> {
         let failed = |error: controller::Error| Failure::Failed(error.to_string());
         let all = ListOptions::default();
+        let shoots: Vec<Shoot> = Api::all(context, cluster::GARDEN).list(&all).await.map_err(failed)?.0;
+        let keys = ListOptions::with_field(&format!("metadata.name={}", StoredKeys::SECRET));
+        let keys: Vec<Secret> = Api::all(context, "*").list(&keys).await.map_err(failed)?.0;
         Ok(Self {
             cloud_profiles: Api::all(context, cluster::GARDEN).list(&all).await.map_err(failed)?.0,
             namespaced: Api::all(context, cluster::GARDEN).list(&all).await.map_err(failed)?.0,
-            shoots: Api::all(context, cluster::GARDEN).list(&all).await.map_err(failed)?.0,
+            forms: shoots.iter().filter_map(|shoot| Some((name_of(shoot), forms_of(shoot, &keys)?))).collect(),
+            shoots,
             ..Self::default()
         })
+    }
+
+    /// How the pools of a Shoot are hashed; where that is not known, as new ones are.
+    pub(crate) fn forms(&self, shoot: &Shoot) -> PoolForms {
+        self.forms.get(&name_of(shoot)).cloned().unwrap_or_else(|| hash_version().into())
     }
 
     /// Notes versions and images that Shoots use and their profiles do not have.
@@ -131,6 +145,15 @@ impl World {
         }
         offers
     }
+}
+
+/// The forms that the control plane of a Shoot remembers.
+fn forms_of(shoot: &Shoot, keys: &[Secret]) -> Option<PoolForms> {
+    let own = keys.iter().find(|secret| secret.metadata.namespace == shoot.status.technical_id)?;
+    let stored: Vec<StoredKeys> = serde_yaml_ng::from_slice(&own.data.get(StoredKeys::DATA)?.0).ok()?;
+    let pools: BTreeMap<String, Forms> = stored.iter().map(|entry| (entry.name.clone(), entry.forms())).collect();
+    let latest = pools.values().map(|forms| forms.latest).max().unwrap_or_else(hash_version);
+    Some(PoolForms { pools, others: latest.into() })
 }
 
 /// `NAMESPACE/NAME`.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! gardener-apiserver on a memory log beside a server of Kubernetes' kinds, and requests into them.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use api::catalogue;
 use api::kubernetes::core::{ConfigMap, Namespace, Secret};
@@ -21,30 +21,61 @@ use serde_json::{Value, json};
 /// When every test begins: a summer evening, four hours before 1.26.4 expires.
 pub(crate) const START: &str = "2023-07-27T20:00:00Z";
 
-/// A log before which two writers can be made to meet: both have decided by then, and neither has written.
+/// A log before which two writers can be made to meet: both have decided by then, and neither has written. And one that
+/// takes its time: between a decision and its entry, and between the entry and the answer, others have their turn.
 #[derive(Clone, Debug)]
 pub(crate) struct MeetingLog {
     log: MemoryLog,
     barrier: Arc<tokio::sync::Barrier>,
     expected: Arc<AtomicUsize>,
+    delays: Arc<Mutex<Option<Draws>>>,
+}
+
+/// Random numbers, one after the other.
+#[derive(Debug)]
+pub(crate) struct Draws {
+    random: Random,
+    drawn: u64,
+}
+
+impl Draws {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self { random: Random::new(seed), drawn: 0 }
+    }
+
+    /// A number below `bound`.
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+        self.drawn += 1;
+        self.random.below(bound, "test", "", self.drawn)
+    }
 }
 
 impl MeetingLog {
     fn new() -> Self {
         let barrier = Arc::new(tokio::sync::Barrier::new(2));
-        Self { log: MemoryLog::new(), barrier, expected: Arc::default() }
+        Self { log: MemoryLog::new(), barrier, expected: Arc::default(), delays: Arc::default() }
+    }
+
+    async fn pass_time(&self) {
+        let turns = self.delays.lock().expect("no panic").as_mut().map_or(0, |draws| draws.below(12));
+        for _ in 0..turns {
+            tokio::task::yield_now().await;
+        }
     }
 }
 
 impl EventLog for MeetingLog {
     fn append(&self, append: Append) -> BoxFuture<'static, Result<Appended, AppendError>> {
-        let Self { log, barrier, expected } = self.clone();
+        let this = self.clone();
         Box::pin(async move {
-            let meets = expected.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |count| count.checked_sub(1)).is_ok();
-            if meets {
-                barrier.wait().await;
+            let countdown = |count: usize| count.checked_sub(1);
+            if this.expected.fetch_update(Ordering::SeqCst, Ordering::SeqCst, countdown).is_ok() {
+                this.barrier.wait().await;
             }
-            log.append(append).await
+            this.pass_time().await;
+            let appended = this.log.append(append).await;
+            this.pass_time().await;
+            appended
         })
     }
 
@@ -128,6 +159,21 @@ impl Garden {
         self.log.expected.store(2, Ordering::SeqCst);
     }
 
+    /// From now on the log takes its time.
+    pub(crate) fn delay_appends(&self, seed: u64) {
+        *self.log.delays.lock().expect("no panic") = Some(Draws::new(seed));
+    }
+
+    /// Revision of the last entry.
+    pub(crate) fn head(&self) -> Revision {
+        self.log.head()
+    }
+
+    /// All entries.
+    pub(crate) async fn entries(&self) -> Vec<Arc<Entry>> {
+        self.log.read(Revision(0), self.log.head(), None).await.expect("all is there")
+    }
+
     /// Another instance of gardener-apiserver on the same log.
     pub(crate) fn beside(&self, options: &Options) -> Self {
         let foundation = Foundation {
@@ -141,6 +187,11 @@ impl Garden {
         let gardener = apiserver::service(foundation, options);
         let (kubernetes, clock, log) = (self.kubernetes.clone(), self.clock.clone(), self.log.clone());
         Self { kubernetes, gardener, clock, log, user: self.user }
+    }
+
+    /// Another instance beside [`Garden::furnished`].
+    pub(crate) fn beside_furnished(&self) -> Self {
+        self.beside(&Options { default_domains: vec!["example.org".to_owned()], ..Options::default() })
     }
 
     /// A garden with what an operator gives it: registrations of extensions, CloudProfile and Seed `local`, Project
@@ -270,4 +321,8 @@ pub(crate) fn shoot(name: &str, version: &str) -> Value {
             },
         },
     })
+}
+
+pub(crate) fn run(test: impl Future<Output = ()>) {
+    tokio::runtime::Builder::new_current_thread().build().expect("a runtime").block_on(test);
 }

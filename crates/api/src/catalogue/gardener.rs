@@ -5,7 +5,7 @@
 //! v1.120.0.
 
 use apimachinery::catalogue::Cell::{Condition, Function, Path};
-use apimachinery::catalogue::{Column, ResourceInfo};
+use apimachinery::catalogue::{Column, LaterField, ResourceInfo};
 
 use super::{AGE, cells, column, path, row, wide};
 use crate::{core, core_v1, operations, security, seedmanagement, settings};
@@ -220,6 +220,7 @@ pub(super) fn rows() -> Vec<ResourceInfo> {
                 ("spec.seedName", ".spec.seedName"),
                 ("status.seedName", ".status.seedName"),
             ],
+            later: &[LaterField { path: &["spec", "maintenance", "autoRotation"], since: 135 }],
             ..row::<core::Shoot>(&[], SHOOT)
         },
         ResourceInfo { categories: ALL, ..row::<core::ShootState>(&[], SHOOT_STATE) },
@@ -230,6 +231,10 @@ pub(super) fn rows() -> Vec<ResourceInfo> {
         },
         ResourceInfo {
             subresources: &["status", "scale"],
+            later: &[LaterField {
+                path: &["spec", "shootTemplate", "spec", "maintenance", "autoRotation"],
+                since: 135,
+            }],
             ..row::<seedmanagement::ManagedSeedSet>(&["mss"], MANAGED_SEED_SET)
         },
         ResourceInfo { subresources: STATUS, ..row::<seedmanagement::Gardenlet>(&["gl", "glet"], GARDENLET) },

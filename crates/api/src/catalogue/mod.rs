@@ -14,7 +14,7 @@ mod unstored;
 use std::sync::LazyLock;
 
 use apimachinery::Resource;
-use apimachinery::catalogue::{Cell, Column, ResourceInfo};
+use apimachinery::catalogue::{Cell, Column, NEWEST, ResourceInfo};
 
 use crate::cluster::{self, ClusterName};
 
@@ -163,6 +163,8 @@ fn bare(
         heartbeat_fields: &[],
         custom: false,
         schema,
+        later: &[],
+        release: NEWEST,
     }
 }
 

@@ -126,6 +126,8 @@ pub const COMPONENT_IDENTITY: &str = "terrarium.dev/identity";
 pub const OWNER_HAS_GONE: &str = "terrarium.dev/owner-has-gone";
 /// Gardener version that wrote an object which stands for a component.
 pub const GARDENER_VERSION: &str = "terrarium.dev/gardener-version";
+/// Version of the gardener-apiserver that created a Shoot, `v1.120.0`: some defaults are for new Shoots only.
+pub const CREATED_WITH_GARDENER_VERSION: &str = "terrarium.dev/created-with-gardener-version";
 /// Version of the extensions library that an extension is built with, on its ControllerDeployment or operator Extension.
 pub const EXTENSIONS_LIBRARY_VERSION: &str = "terrarium.dev/extensions-library-version";
 /// `true` on kube-apiserver's Pods that know the authorizer for node agents.

@@ -179,6 +179,34 @@ pub struct Maintenance {
     pub time_window: Option<MaintenanceTimeWindow>,
     /// Whether changes of the specification are rolled out within the time window only. Default: false.
     pub confine_spec_update_rollout: Option<bool>,
+    /// Which credentials are rotated by themselves. Releases before 1.135 do not have this field.
+    pub auto_rotation: Option<MaintenanceAutoRotation>,
+}
+
+/// What is rotated by itself.
+#[api_type]
+pub struct MaintenanceAutoRotation {
+    /// The credentials that are rotated during maintenance.
+    pub credentials: Option<MaintenanceCredentialsAutoRotation>,
+}
+
+/// Credentials that are rotated by themselves.
+#[api_type]
+pub struct MaintenanceCredentialsAutoRotation {
+    /// The passwords of observability.
+    pub observability: Option<MaintenanceRotationConfig>,
+    /// The SSH key pair of the workers. Not for workerless Shoots.
+    pub ssh_keypair: Option<MaintenanceRotationConfig>,
+    /// The key that encrypts what is stored in etcd.
+    pub etcd_encryption_key: Option<MaintenanceRotationConfig>,
+}
+
+/// How often something is rotated.
+#[api_type]
+pub struct MaintenanceRotationConfig {
+    /// Time after the last rotation, or the creation of the Shoot, from which it is due: between 30 minutes and 90 days. 0:
+    /// it is not rotated by itself.
+    pub rotation_period: Option<Duration>,
 }
 
 /// What is updated by itself.

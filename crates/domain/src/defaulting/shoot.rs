@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Defaults of Shoots.
 
-use api::constants::{label, taint, update_strategy};
+use api::constants::{annotation, label, taint, update_strategy};
 use api::core::*;
 use apimachinery::meta::{Duration, IntOrString};
 
 use super::{HOUR, MINUTE, add_toleration, fill};
 use crate::profile::Profile;
+use crate::skew::GardenerVersion;
 use crate::window;
 
 /// Fills the defaults of a Shoot.
@@ -49,6 +50,36 @@ pub fn shoot(shoot: &mut Shoot, window_draw: u64) {
         ingress.external_traffic_policy.get_or_insert_with(|| "Cluster".to_owned());
     }
     spec.scheduler_name.get_or_insert_with(|| "default-scheduler".to_owned());
+}
+
+/// After how many seconds the key that encrypts etcd is rotated, in new Shoots.
+const ETCD_ENCRYPTION_KEY_ROTATION: i64 = 672 * HOUR;
+
+/// Fills what only new Shoots get, by the version of the gardener-apiserver that creates them, and notes that version.
+///
+/// | since | default |
+/// | --- | --- |
+/// | 1.141 | `spec.maintenance.autoRotation.credentials.etcdEncryptionKey.rotationPeriod: 672h` |
+///
+/// Source: plugin/pkg/shoot/mutator @ v1.141.0.
+pub fn new_shoot(shoot: &mut Shoot, version: &GardenerVersion) {
+    let annotations = &mut shoot.metadata.annotations;
+    annotations.insert(annotation::CREATED_WITH_GARDENER_VERSION.to_owned(), format!("v{version}"));
+    if version.minor() >= (1, 141) {
+        let maintenance = shoot.spec.maintenance.get_or_insert_default();
+        let credentials = maintenance.auto_rotation.get_or_insert_default().credentials.get_or_insert_default();
+        let key = credentials.etcd_encryption_key.get_or_insert_default();
+        fill(&mut key.rotation_period, ETCD_ENCRYPTION_KEY_ROTATION);
+    }
+}
+
+/// Keeps what [`new_shoot`] has noted, whatever a client makes of it.
+pub fn keep_version_of_creation(shoot: &mut Shoot, old: &Shoot) {
+    let key = annotation::CREATED_WITH_GARDENER_VERSION;
+    match old.metadata.annotations.get(key) {
+        Some(version) => drop(shoot.metadata.annotations.insert(key.to_owned(), version.clone())),
+        None => drop(shoot.metadata.annotations.remove(key)),
+    }
 }
 
 fn maintenance(maintenance: &mut Maintenance, has_workers: bool, window_draw: u64) {

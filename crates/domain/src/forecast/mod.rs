@@ -33,7 +33,7 @@ use crate::rotation;
 use crate::validation::shoot::Gates;
 use crate::versions::Expirable;
 use crate::window::Span;
-use crate::worker_pool::{self, Effect, HashVersion};
+use crate::worker_pool::{self, Effect, PoolForms};
 
 /// What is offered to a Shoot, as time goes by.
 #[derive(Clone, Debug, Default)]
@@ -68,8 +68,8 @@ pub struct Settings<'a> {
     pub draw: &'a Draw<'a>,
     /// Feature gates of gardener-apiserver.
     pub gates: Gates,
-    /// How gardenlet computes the hashes of pools.
-    pub hash_version: HashVersion,
+    /// How gardenlet computes the hashes of a Shoot's pools.
+    pub forms: &'a dyn Fn(&Shoot) -> PoolForms,
 }
 
 impl std::fmt::Debug for Settings<'_> {
@@ -380,7 +380,7 @@ impl Run<'_> {
         if let Some(operation) = after.metadata.annotation(annotation::OPERATION).map(str::to_owned) {
             self.begin(&mut after, &operation);
         }
-        let effects = worker_pool::effects(self.before, &after, self.settings.hash_version);
+        let effects = worker_pool::effects(self.before, &after, &(self.settings.forms)(self.before));
         let by_hand = effects.into_iter().filter(|(_, effect)| effect.effect == Effect::ManualInPlace);
         by_hand.map(|(pool, _)| pool).collect()
     }
@@ -393,7 +393,7 @@ impl Run<'_> {
         }
         let mut changed = self.before.clone();
         change(&mut changed);
-        let effects = worker_pool::effects(self.before, &changed, self.settings.hash_version);
+        let effects = worker_pool::effects(self.before, &changed, &(self.settings.forms)(self.before));
         let concerned = effects.iter().filter(|(name, _)| pool.is_none_or(|pool| *name == pool));
         concerned.map(|(_, effect)| effect.effect).max().unwrap_or_default()
     }

@@ -29,6 +29,11 @@ pub fn of(
         let resource = GroupResource { group: GROUP.into(), resource: "shoots".into() };
         return Some(Status::forbidden(&resource, name, &aggregate(&forbidden)).message);
     }
+    of_validation(maintained, stored, gates)
+}
+
+/// As [`of`], where what is offered is not known.
+pub fn of_validation(maintained: &Shoot, stored: &Shoot, gates: Gates) -> Option<String> {
     // Validation compares with what a server has stored.
     let stored = with_resource_version(stored);
     let mut maintained = with_resource_version(maintained);
@@ -42,7 +47,7 @@ pub fn of(
     let known = shoot_update(&stored, &stored, gates);
     let new: Vec<_> = errors.into_iter().filter(|error| !known.contains(error)).collect();
     let kind = GroupKind { group: GROUP.into(), kind: "Shoot".into() };
-    (!new.is_empty()).then(|| Status::invalid(&kind, name, &new).message)
+    (!new.is_empty()).then(|| Status::invalid(&kind, &stored.metadata.name, &new).message)
 }
 
 fn with_resource_version(shoot: &Shoot) -> Shoot {

@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::*;
 use crate::defaulting;
+use crate::worker_pool::HashVersion;
 
 fn instant(text: &str) -> DateTime<Utc> {
     text.parse().expect("RFC 3339")
@@ -80,7 +81,7 @@ fn settings() -> Settings<'static> {
         until: instant("2025-07-15T12:00:00Z"),
         draw: &draw,
         gates: Gates::default(),
-        hash_version: HashVersion::V1,
+        forms: &|_| HashVersion::V1.into(),
     }
 }
 

@@ -21,6 +21,8 @@ use crate::last_operation;
 const THRESHOLD: TimeDelta = TimeDelta::minutes(1);
 /// How long a task waits for a component.
 pub const TASK_TIMEOUT: TimeDelta = TimeDelta::minutes(5);
+/// From one reconciliation to the next.
+const SYNC_PERIOD: TimeDelta = TimeDelta::hours(1);
 
 /// Whether a Garden is to be deleted.
 fn is_deletion(garden: &Garden) -> bool {
@@ -41,6 +43,13 @@ pub fn begins(garden: &Garden, identity: &Gardener) -> bool {
         || status.last_operation.is_none()
         || is_delete != is_deletion(garden)
         || garden.metadata.annotation(annotation::OPERATION).is_some()
+}
+
+/// When a Garden is reconciled for what was changed by hand: with the reconciliation that upstream makes every hour
+/// (`controllers.garden.syncPeriod`), which is left out while there is nothing to repair.
+pub fn repaired_at(garden: &Garden) -> Option<DateTime<Utc>> {
+    let operation = garden.status.last_operation.as_ref()?;
+    Some(operation.last_update_time.0 + SYNC_PERIOD)
 }
 
 /// The status at the beginning of an operation: from now on an older operator does not start any more.

@@ -24,6 +24,7 @@ pub mod allowed;
 mod binaries;
 pub mod enforcement;
 pub mod high_water;
+pub mod library;
 pub mod notes;
 pub mod releases;
 pub mod running;

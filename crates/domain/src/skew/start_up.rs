@@ -191,24 +191,29 @@ fn decide_operator(
     if !candidate.looks_ahead {
         return Decision::Starts;
     }
-    // The operator brings gardener-apiserver to its own version: who would be left behind then?
-    let mut rolled = landscape.clone();
-    rolled.instances.retain(|known| GardenerVersion::parse(&known.version).is_some());
-    rolled.garden = None;
-    rolled.instances.push(Instance::new(Component::Apiserver, &instance.version));
-    let behind = violations(&rolled, profile).into_iter().find(|one| matches!(one.rule, Rule::C2 | Rule::G2));
-    match behind.and_then(|violation| violation.offender) {
+    match left_behind(landscape, version, profile) {
         None => Decision::Starts,
         Some(left) => Decision::Refused(Refused {
             rule: Rule::P1,
-            text: format!(
-                "cannot roll out gardener-apiserver {version}: {} {} would be too old",
-                left.component.name(),
-                left.version.trim_start_matches('v')
-            ),
-            against: vec![left.version.clone()],
+            text: left_behind_text(&left, version),
+            against: vec![left.version],
         }),
     }
+}
+
+/// Whom an operator of a version would leave behind (rule P1), since it brings gardener-apiserver to its own version.
+pub(crate) fn left_behind(landscape: &Landscape, version: &GardenerVersion, profile: Profile) -> Option<Instance> {
+    let mut rolled = landscape.clone();
+    rolled.instances.retain(|known| GardenerVersion::parse(&known.version).is_some());
+    rolled.garden = None;
+    rolled.instances.push(Instance::new(Component::Apiserver, &version.to_string()));
+    let behind = violations(&rolled, profile).into_iter().find(|one| matches!(one.rule, Rule::C2 | Rule::G2))?;
+    behind.offender
+}
+
+fn left_behind_text(left: &Instance, version: &GardenerVersion) -> String {
+    let (name, old) = (left.component.name(), left.version.trim_start_matches('v'));
+    format!("cannot roll out gardener-apiserver {version}: {name} {old} would be too old")
 }
 
 fn extension_refused(landscape: &Landscape, instance: &Instance, violation: &Violation) -> Decision {
@@ -285,6 +290,9 @@ pub fn violation_text(landscape: &Landscape, violation: &Violation, profile: Pro
     let offender = violation.offender.as_ref().unwrap_or(&nobody);
     if violation.rule == Rule::E1 {
         return extension_text(landscape, offender, violation.against.first());
+    }
+    if let (Rule::P1, Some(version)) = (violation.rule, violation.against.first()) {
+        return left_behind_text(offender, version);
     }
     let version = GardenerVersion::parse(&offender.version).or_else(|| violation.against.last().cloned());
     let Some(version) = version else {

@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 
 use crate::profile::Profile;
+use crate::skew::start_up::left_behind;
 use crate::skew::transition::{self, Refusal, Step, against_garden};
-use crate::skew::{Component, GardenerVersion, Instance, Landscape};
+use crate::skew::{Component, Distance, GardenerVersion, Instance, Landscape, Rule, Violation};
 
 /// One instance is replaced by one of another version.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,6 +108,18 @@ impl Tally {
     }
 }
 
+/// Rule P1: a gardener-operator does not start if its gardener-apiserver would leave somebody behind.
+fn looked_ahead(before: &Landscape, from: &Instance, to: &str, profile: Profile) -> Option<Refusal> {
+    if from.component != Component::Operator || !profile.checks_every_start() {
+        return None;
+    }
+    let version = GardenerVersion::parse(to)?;
+    let left = left_behind(before, &version, profile)?;
+    let severity = Distance::Minors(0);
+    let violation = Violation { rule: Rule::P1, offender: Some(left), severity, against: vec![version] };
+    Some(Refusal { violations: vec![violation] })
+}
+
 /// Replaces instances of a landscape one after the other, each judged as it is then
 /// ([`transition::check_on_the_way_back`]). Between two steps the operators that
 /// run reconcile the Garden, if it has been reconciled before.
@@ -120,6 +133,9 @@ pub fn check(landscape: &Landscape, steps: &[Replacement], profile: Profile) -> 
         let before = tally.landscape(from);
         let step = Step::Replace { from: from.clone(), to: to.clone() };
         if let Err(refusal) = transition::check_on_the_way_back(&before, &step, profile) {
+            return Err(Illegal { index, refusal, before });
+        }
+        if let Some(refusal) = looked_ahead(&before, from, to, profile) {
             return Err(Illegal { index, refusal, before });
         }
         tally.remove(from);

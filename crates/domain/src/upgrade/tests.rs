@@ -287,6 +287,25 @@ fn the_first_illegal_step_is_found() {
     assert!(text.starts_with("O3a downgrading Gardener is not supported (old version was 1.38.0"), "{text}");
 }
 
+/// Rule P1: the operator brings gardener-apiserver along, at once.
+#[test]
+fn an_operator_does_not_come_while_somebody_would_be_left_behind() {
+    let all = [(API, "", "1.37.0"), (GCM, "", "1.37.0"), (LET, "a", "1.36.2"), (OP, "", "1.37.0")];
+    let start = landscape(&all, Some("1.37.0"));
+    let operator = Replacement { from: Instance::new(OP, "1.37.0"), to: "1.38.0".to_owned() };
+    let gardenlet = Replacement { from: Instance::owned(LET, "a", "1.36.2"), to: "1.37.0".to_owned() };
+    let illegal =
+        check(&start, std::slice::from_ref(&operator), Profile::Documents).expect_err("the gardenlet is left behind");
+    let violation = &illegal.refusal.violations[0];
+    assert_eq!((illegal.index, violation.rule), (0, Rule::P1));
+    assert_eq!(
+        violation_text(&illegal.before, violation, Profile::Documents),
+        "cannot roll out gardener-apiserver 1.38.0: gardenlet 1.36.2 would be too old"
+    );
+    assert_eq!(check(&start, &[gardenlet, operator.clone()], Profile::Documents), Ok(()));
+    assert_eq!(check(&start, &[operator], Profile::Upstream), Ok(()), "there nobody looks ahead");
+}
+
 /// 30,000 steps: what is planned for all gardenlets of a version is planned once.
 #[test]
 fn a_thousand_seeds_and_thirty_minors_are_planned() {

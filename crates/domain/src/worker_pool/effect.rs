@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use api::core::{Shoot, Worker};
 
-use super::hash::{Field, HashVersion, Inputs};
+use super::hash::{Field, Forms, HashVersion, Inputs, PoolForms};
 use super::{HashInputs, UpdateStrategy};
 use crate::rollout::zones::{Moves, moves};
 
@@ -52,11 +52,11 @@ pub struct PoolEffect {
 
 /// What the step from `old` to `new` does to each pool that is in both, by pool name.
 ///
-/// `version` is the form of hash that the landscape's gardenlet uses for new pools; a step that changes it as well is
-/// not looked at, since it alone rolls nothing ([`super::OscKeys`]). Zones are in no hash, but decide which
+/// `forms` are those of the old Shoot's pools. A pool that is still hashed in an older form than new ones rolls for a change
+/// of what either form hashes ([`super::OscKeys`]); that a newer form comes rolls nothing. Zones are in no hash, but decide which
 /// MachineDeployments a pool has ([`crate::rollout::zones`]). Other fields that no hash contains, a pool's size included,
 /// have no effect on existing nodes and are not listed.
-pub fn effects(old: &Shoot, new: &Shoot, version: HashVersion) -> BTreeMap<String, PoolEffect> {
+pub fn effects(old: &Shoot, new: &Shoot, forms: &PoolForms) -> BTreeMap<String, PoolEffect> {
     let old_pools: BTreeMap<&str, &Worker> =
         old.spec.provider.workers.iter().map(|worker| (worker.name.as_str(), worker)).collect();
     let mut effects = BTreeMap::new();
@@ -65,7 +65,7 @@ pub fn effects(old: &Shoot, new: &Shoot, version: HashVersion) -> BTreeMap<Strin
         let before = HashInputs::of_shoot(old, known).in_extension_pool();
         let after = HashInputs::of_shoot(new, worker).in_extension_pool();
         let paths = Paths { index, worker };
-        let mut effect = pool_effect(&before, &after, version, &paths);
+        let mut effect = pool_effect(&before, &after, forms.of(&worker.name), &paths);
         // Nodes that stay in no MachineDeployment are replaced, whatever the pool's strategy.
         let by_zones = match moves(known, worker) {
             Moves::None => Effect::None,
@@ -81,17 +81,28 @@ pub fn effects(old: &Shoot, new: &Shoot, version: HashVersion) -> BTreeMap<Strin
     effects
 }
 
-fn pool_effect(before: &HashInputs, after: &HashInputs, version: HashVersion, paths: &Paths<'_>) -> PoolEffect {
-    let inputs: fn(&HashInputs) -> Inputs = match (after.strategy.is_in_place(), version) {
-        (true, _) => HashInputs::in_place_inputs,
-        (false, HashVersion::V1) => HashInputs::machine_class_inputs_v1,
-        (false, HashVersion::V2) => |pool| {
+/// What a form hashes of a pool.
+fn inputs(pool: &HashInputs, version: HashVersion) -> Inputs {
+    match (pool.strategy.is_in_place(), version) {
+        (true, _) => pool.in_place_inputs(),
+        (false, HashVersion::V1) => pool.machine_class_inputs_v1(),
+        (false, HashVersion::V2) => {
             let mut inputs = pool.osc_key_inputs_v2();
             inputs.extend(pool.provider_additions_v2());
             inputs
-        },
-    };
-    let changed = changed_fields(&inputs(before), &inputs(after));
+        }
+    }
+}
+
+fn pool_effect(before: &HashInputs, after: &HashInputs, forms: Forms, paths: &Paths<'_>) -> PoolEffect {
+    // A pool that changes its strategy is seen as the one that it becomes.
+    let before = &HashInputs { strategy: after.strategy, ..before.clone() };
+    let mut changed: Vec<Field> = [forms.current, forms.latest]
+        .into_iter()
+        .flat_map(|version| changed_fields(&inputs(before, version), &inputs(after, version)))
+        .collect();
+    changed.sort_unstable();
+    changed.dedup();
     if !changed.is_empty() {
         let effect = match after.strategy {
             UpdateStrategy::AutoRollingUpdate => Effect::Rolling,
@@ -238,7 +249,7 @@ mod tests {
         let mut worker = new.spec.provider.workers.remove(0);
         change(&mut new, &mut worker);
         new.spec.provider.workers.push(worker);
-        let found = effects(&old, &new, version).remove("w").expect("the pool is in both");
+        let found = effects(&old, &new, &version.into()).remove("w").expect("the pool is in both");
         assert_eq!(
             (found.effect.as_str(), found.triggers),
             (effect, triggers.iter().map(ToString::to_string).collect())
@@ -290,6 +301,24 @@ mod tests {
         check_pool(V1, Some("ManualInPlaceUpdate"), other_provider_config, "none", &[]);
     }
 
+    /// The gate was switched on, and no change has moved the pool yet.
+    #[test]
+    fn a_pool_in_an_older_form_rolls_for_what_either_form_hashes() {
+        let forms = Forms { current: HashVersion::V1, latest: HashVersion::V2 };
+        let forms = PoolForms { pools: BTreeMap::from([("w".to_owned(), forms)]), others: HashVersion::V2.into() };
+        let effect_of = |change: fn(&mut Shoot, &mut Worker)| {
+            let old = shoot();
+            let mut new = old.clone();
+            let mut worker = new.spec.provider.workers.remove(0);
+            change(&mut new, &mut worker);
+            new.spec.provider.workers.push(worker);
+            effects(&old, &new, &forms).remove("w").expect("the pool is in both").effect
+        };
+        assert_eq!(effect_of(other_provider_config), Effect::Rolling, "the first form takes all of it");
+        assert_eq!(effect_of(eviction), Effect::Rolling, "the second form takes the kubelet's settings");
+        assert_eq!(effect_of(|_, worker| worker.maximum = 9), Effect::None);
+    }
+
     #[test]
     fn zones_move_nodes_or_replace_them_all() {
         use HashVersion::{V1, V2};
@@ -303,7 +332,7 @@ mod tests {
         let effect_of = |zones: &[&str]| {
             let mut new = old.clone();
             new.spec.provider.workers[0].zones = zones.iter().map(ToString::to_string).collect();
-            effects(&old, &new, V1).remove("w").expect("the pool is in both")
+            effects(&old, &new, &V1.into()).remove("w").expect("the pool is in both")
         };
         assert_eq!((effect_of(&["a"]).effect, effect_of(&["b", "a"]).effect), (Effect::Moving, Effect::None));
         assert_eq!(effect_of(&["a"]).triggers, [ZONES]);

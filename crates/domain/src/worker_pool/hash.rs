@@ -9,6 +9,7 @@ use std::fmt::{self, Write as _};
 
 use api::core::{KubeletConfig, KubeletConfigReserved};
 use apimachinery::meta::{Quantity, RawExtension, Time};
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::{HashInputs, major_minor};
@@ -24,6 +25,10 @@ pub enum HashVersion {
 }
 
 impl HashVersion {
+    const fn numbered(number: u8) -> Self {
+        if number == 2 { Self::V2 } else { Self::V1 }
+    }
+
     /// `1` or `2`, as in the stored state.
     pub const fn number(self) -> u8 {
         match self {
@@ -295,6 +300,84 @@ impl OscKeys {
         };
         let keys = [current, latest].into_iter().map(|version| (version, inputs.osc_key(version))).collect();
         Self { current, keys }
+    }
+}
+
+/// A pool's entry in that Secret, whose value `pools` is a YAML list of them.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StoredKeys {
+    /// The pool.
+    pub name: String,
+    current_version: u8,
+    #[serde(rename = "hashVersionToOSCKey")]
+    keys: BTreeMap<u8, String>,
+}
+
+impl StoredKeys {
+    /// The Secret's name, in the control plane's namespace.
+    pub const SECRET: &str = "worker-pools-operatingsystemconfig-hashes";
+    /// The key of the list.
+    pub const DATA: &str = "pools";
+
+    /// The entry of a pool.
+    pub fn new(pool: &str, keys: &OscKeys) -> Self {
+        Self {
+            name: pool.to_owned(),
+            current_version: keys.current.number(),
+            keys: keys.keys.iter().map(|(version, key)| (version.number(), key.clone())).collect(),
+        }
+    }
+
+    /// What is remembered.
+    pub fn keys(&self) -> OscKeys {
+        OscKeys {
+            current: HashVersion::numbered(self.current_version),
+            keys: self.keys.iter().map(|(number, key)| (HashVersion::numbered(*number), key.clone())).collect(),
+        }
+    }
+
+    /// The forms that are remembered.
+    pub fn forms(&self) -> Forms {
+        let OscKeys { current, keys } = self.keys();
+        Forms { current, latest: keys.last_key_value().map_or(current, |(version, _)| *version).max(current) }
+    }
+}
+
+/// The forms that count for a pool: a change of what either hashes rolls its nodes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Forms {
+    /// The one that it uses.
+    pub current: HashVersion,
+    /// The one that it gets with its next roll-out, and new pools get at once.
+    pub latest: HashVersion,
+}
+
+impl From<HashVersion> for Forms {
+    fn from(version: HashVersion) -> Self {
+        Self { current: version, latest: version }
+    }
+}
+
+/// The forms of the pools of a Shoot.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PoolForms {
+    /// Pools of which something is remembered, by name.
+    pub pools: BTreeMap<String, Forms>,
+    /// Those of all others.
+    pub others: Forms,
+}
+
+impl PoolForms {
+    /// Those of a pool.
+    pub fn of(&self, pool: &str) -> Forms {
+        self.pools.get(pool).copied().unwrap_or(self.others)
+    }
+}
+
+impl From<HashVersion> for PoolForms {
+    fn from(version: HashVersion) -> Self {
+        Self { pools: BTreeMap::new(), others: version.into() }
     }
 }
 

@@ -11,6 +11,8 @@ use process::transport::full;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
 use prometheus_client::registry::Registry;
 
 /// Upper ends of the buckets of durations, in seconds.
@@ -76,6 +78,18 @@ impl fmt::Debug for Metrics {
     }
 }
 
+/// How often something has happened, by labels. Cheap to clone; clones count together.
+#[derive(Clone, Debug, Default)]
+pub struct Count(Family<Vec<(&'static str, String)>, Counter>);
+
+impl Count {
+    /// Once more, with these labels.
+    pub fn add(&self, labels: &[(&'static str, &str)]) {
+        let labels = labels.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
+        self.0.get_or_create(&labels).inc();
+    }
+}
+
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -84,6 +98,13 @@ impl Metrics {
     /// Adds metrics of somebody else; a collector is asked whenever metrics are read.
     pub fn register(&self, collector: impl Collector) {
         lock(&self.registry).register_collector(Box::new(collector));
+    }
+
+    /// Adds a count, which is shown as `NAME_total`.
+    pub fn count(&self, name: &str, help: &str) -> Count {
+        let count = Count::default();
+        lock(&self.registry).register(name, help, count.0.clone());
+        count
     }
 
     /// The metrics as OpenMetrics text.

@@ -45,7 +45,7 @@ use crate::authorization::{Authenticated, Authorizer};
 pub use guard::guarded;
 pub use heads::size as size_of_head;
 pub use health::Health;
-pub use metrics::Metrics;
+pub use metrics::{Count, Metrics};
 
 /// Whether answers to a path may last although they are no watches.
 pub type Lasting = Arc<dyn Fn(&str) -> bool + Send + Sync>;

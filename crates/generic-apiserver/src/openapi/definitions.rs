@@ -79,7 +79,7 @@ impl Definitions {
     /// Adds a kind and its list.
     pub(super) fn kind(&mut self, info: &ResourceInfo) -> KindNames {
         self.versions.insert((info.group, info.version));
-        let node = (info.schema)();
+        let node = info.node();
         let (name, mut schema) = match node.as_object() {
             Some(object) => {
                 let name = if info.custom { custom_name(info) } else { name_of(object) };

@@ -328,6 +328,8 @@ mod tests {
             heartbeat_fields: &[],
             custom: false,
             schema: || apimachinery::schema::Node::Raw,
+            later: &[],
+            release: apimachinery::catalogue::NEWEST,
         }
     }
 

@@ -27,7 +27,7 @@ pub(crate) struct Expected {
 
 impl From<&ResourceInfo> for Expected {
     fn from(info: &ResourceInfo) -> Self {
-        Self { kind: info.kind, version: info.version, schema: (info.schema)() }
+        Self { kind: info.kind, version: info.version, schema: info.node() }
     }
 }
 

@@ -10,6 +10,7 @@
 //! begins there is given it piece by piece ([`replay`]).
 
 mod feed;
+pub(crate) mod partial;
 pub(crate) mod replay;
 pub(crate) mod splice;
 pub(crate) mod stored;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Adds an annotation to a stored metadata section without decoding it.
+//! Sections of stored objects, read and changed without decoding them.
 
 /// Appends `section` (a sequence of `,"key":value`) with `key: value` among its annotations, which stay sorted.
 pub(crate) fn annotate(out: &mut Vec<u8>, section: &[u8], key: &str, value: &str) {
@@ -69,13 +69,13 @@ fn quote(text: &str) -> String {
 }
 
 /// Pairs of `,"name":value,…`: the name without quotes (escapes kept), begin and end of the value.
-struct Pairs<'a> {
+pub(super) struct Pairs<'a> {
     text: &'a [u8],
     at: usize,
 }
 
 impl<'a> Pairs<'a> {
-    fn new(text: &'a [u8]) -> Self {
+    pub(super) fn new(text: &'a [u8]) -> Self {
         Self { text, at: 0 }
     }
 

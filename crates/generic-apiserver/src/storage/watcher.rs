@@ -249,6 +249,8 @@ mod tests {
             heartbeat_fields: &[],
             custom: false,
             schema: || Node::Raw,
+            later: &[],
+            release: apimachinery::catalogue::NEWEST,
         };
         Watcher::new(Arc::new(Typed::<DynamicObject, _>::new(&info, Generic)), Selection::default(), true)
     }

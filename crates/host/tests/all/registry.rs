@@ -7,6 +7,7 @@ use clock::{Clock, Random};
 use domain::profile::Profile;
 use eventlog::MemoryLog;
 use generic_apiserver::Foundation;
+use generic_apiserver::http::Metrics;
 use host::registry::{self, Registered};
 use host::{Host, Parts};
 use process::Tasks;
@@ -25,7 +26,7 @@ async fn host(profile: Profile) -> Host {
         writer: 1,
         recent_bytes: generic_apiserver::RECENT_BYTES,
     };
-    let parts = Parts { profile: Some(profile), ..Parts::default() };
+    let parts = Parts { profile: Some(profile), metrics: Some(Metrics::default()), ..Parts::default() };
     let host = Host::with(foundation, &Tasks::new(), parts);
     let cluster = json!({"metadata": {"name": "garden"}, "spec": {"kubernetesVersion": "1.27.1"}}).to_string();
     assert_eq!(
@@ -156,6 +157,10 @@ async fn a_version_out_of_skew_is_warned_of_or_not_looked_at_where_the_landscape
         assert_eq!(answer.code, code, "{profile:?} {annotation}");
         let expected = warning.map(|text| format!("299 - \"{text}\"")).unwrap_or_default();
         assert_eq!(answer.header("warning"), expected, "{profile:?} {annotation}");
+        let count = "terrarium_version_skew_violations_total{rule=\"C1\",component=\"gardener-scheduler\"} 1\n";
+        let metrics = get(&host, "/clusters/garden/metrics").await.body;
+        let metrics = String::from_utf8_lossy(&metrics);
+        assert_eq!(metrics.contains(count), annotation != "off", "{profile:?} {annotation}: {metrics}");
     }
 }
 

@@ -117,7 +117,7 @@ fn check(seed: u64) -> Seen {
             until: stretch.until,
             draw: &draw,
             gates: life.gates,
-            hash_version: HashVersion::V1,
+            forms: &|_| HashVersion::V1.into(),
         };
         let changes = forecast::course(&stretch.given, life.offer_of(&stretch.given), &settings).changes;
         if let Err(difference) = told.agrees(stretch, &changes) {

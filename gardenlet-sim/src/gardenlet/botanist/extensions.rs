@@ -27,6 +27,8 @@ use super::{Botanist, Failure, delete};
 
 /// What the extension kinds have in common.
 pub(crate) trait ExtensionObject: Kind {
+    /// `spec.type`
+    fn type_(&self) -> &str;
     /// Whether both ask for the same.
     fn asks_the_same(&self, other: &Self) -> bool;
     /// `status.lastOperation`
@@ -40,6 +42,10 @@ pub(crate) trait ExtensionObject: Kind {
 macro_rules! extension_object {
     ($($kind:ty),* $(,)?) => {$(
         impl ExtensionObject for $kind {
+            fn type_(&self) -> &str {
+                &self.spec.r#type
+            }
+
             fn asks_the_same(&self, other: &Self) -> bool {
                 self.spec == other.spec
             }
@@ -194,7 +200,13 @@ impl Botanist {
         const SEVERE: TimeDelta = TimeDelta::seconds(30);
         let key = self.gardenlet.seed_key(&self.technical_id, name);
         let written = self.run().written.get(&(K::KIND, name.to_owned())).cloned();
-        let look = || store.get(&key).map_or(Standing::Waiting, |object| standing(&*object, written.as_ref()));
+        let look = || {
+            let Some(object) = store.get(&key) else { return Standing::Waiting };
+            match self.gardenlet.extension_is_too_new(K::KIND, object.type_()) {
+                Some(error) => Standing::Error(error),
+                None => standing(&*object, written.as_ref()),
+            }
+        };
         let answer = self
             .gardenlet
             .wait(&self.technical_id, timeout, || match look() {

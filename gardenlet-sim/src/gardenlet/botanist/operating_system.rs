@@ -12,31 +12,13 @@ use api::extensions::{
 use api::kubernetes::core::Secret;
 use apimachinery::meta::{ByteString, ObjectMeta};
 use domain::worker_pool::hash::digest;
-use domain::worker_pool::{self, HashInputs, HashVersion, OscKeys, UpdateStrategy};
-use serde::{Deserialize, Serialize};
+use domain::worker_pool::{self, HashInputs, HashVersion, OscKeys, StoredKeys, UpdateStrategy};
 
 use super::super::configuration::NEW_WORKER_POOL_HASH;
 use super::{Botanist, Failure, delete};
 
-/// Secret of the control plane namespace that remembers the form of each pool's key.
-const HASHES: &str = "worker-pools-operatingsystemconfig-hashes";
-
 /// Which of a pool's two configurations.
 const PURPOSES: [(&str, &str); 2] = [("provision", "init"), ("reconcile", "original")];
-
-/// An entry of the remembered keys.
-#[derive(Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct PoolHash {
-    name: String,
-    current_version: u8,
-    #[serde(rename = "hashVersionToOSCKey")]
-    keys: BTreeMap<u8, String>,
-}
-
-const fn version(number: u8) -> HashVersion {
-    if number == 2 { HashVersion::V2 } else { HashVersion::V1 }
-}
 
 impl Botanist {
     fn latest_hash_version(&self) -> HashVersion {
@@ -53,35 +35,29 @@ impl Botanist {
     /// Reads the remembered forms, moves them where a key changed, and remembers them.
     async fn settle_hash_versions(&self) -> Result<(), Failure> {
         let api = self.gardenlet.seed::<Secret>(&self.technical_id);
-        let stored = self.gardenlet.known::<Secret>(&self.gardenlet.seed_cluster, &self.technical_id, HASHES);
-        let remembered: Vec<PoolHash> = stored
+        let stored =
+            self.gardenlet.known::<Secret>(&self.gardenlet.seed_cluster, &self.technical_id, StoredKeys::SECRET);
+        let remembered: Vec<StoredKeys> = stored
             .as_ref()
-            .and_then(|secret| secret.data.get("pools"))
+            .and_then(|secret| secret.data.get(StoredKeys::DATA))
             .and_then(|data| serde_yaml_ng::from_slice(&data.0).ok())
             .unwrap_or_default();
         let mut keys = BTreeMap::new();
         let mut next = Vec::new();
         for pool in &self.shoot.spec.provider.workers {
-            let before = remembered.iter().find(|entry| entry.name == pool.name).map(|entry| OscKeys {
-                current: version(entry.current_version),
-                keys: entry.keys.iter().map(|(number, key)| (version(*number), key.clone())).collect(),
-            });
+            let before = remembered.iter().find(|entry| entry.name == pool.name).map(StoredKeys::keys);
             let inputs = HashInputs::of_shoot(&self.shoot, pool);
             let now = OscKeys::next(before.as_ref(), &inputs, self.latest_hash_version());
             if !UpdateStrategy::of(pool.update_strategy.as_deref()).is_in_place() {
-                next.push(PoolHash {
-                    name: pool.name.clone(),
-                    current_version: now.current.number(),
-                    keys: now.keys.iter().map(|(version, key)| (version.number(), key.clone())).collect(),
-                });
+                next.push(StoredKeys::new(&pool.name, &now));
             }
             keys.insert(pool.name.clone(), now);
         }
         self.run().osc_keys = keys;
         let text = serde_yaml_ng::to_string(&next).map_err(|error| Failure::text(error.to_string()))?;
         let secret = Secret {
-            metadata: ObjectMeta::named(&self.technical_id, HASHES),
-            data: BTreeMap::from([("pools".to_owned(), ByteString(text.into_bytes()))]),
+            metadata: ObjectMeta::named(&self.technical_id, StoredKeys::SECRET),
+            data: BTreeMap::from([(StoredKeys::DATA.to_owned(), ByteString(text.into_bytes()))]),
             r#type: "Opaque".to_owned(),
             ..Secret::default()
         };

@@ -22,6 +22,7 @@ use crate::live::Which;
 use crate::manifests::{self, Origin};
 
 pub(crate) use file::key;
+pub(crate) use running::gates;
 use running::of_landscape;
 
 /// What is known of a landscape.

@@ -94,7 +94,7 @@ fn kubernetes_of(seed: &Value) -> Option<&str> {
 
 /// Feature gates in the configuration of the components: files in ConfigMaps `NAME-config`, arguments of
 /// gardener-apiserver.
-async fn gates(context: &process::Context) -> Vec<GateSetting> {
+pub(crate) async fn gates(context: &process::Context) -> Vec<GateSetting> {
     let all = ListOptions::default();
     let mut gates = Vec::new();
     let deployments = Api::<Deployment>::all(context, cluster::RUNTIME).list(&all).await.map(|(list, _)| list);

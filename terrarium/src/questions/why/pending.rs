@@ -10,19 +10,19 @@ use api::core::{Shoot, Worker};
 use api::extensions::Cluster;
 use controller::Api;
 use domain::reconcile::{is_confined, is_hibernation_enabled};
-use domain::worker_pool::{self, Effect, HashInputs, kubernetes_version};
+use domain::worker_pool::{self, Effect, HashInputs, PoolForms, kubernetes_version};
 use process::Context;
 use serde_json::Value;
 
 use super::{failed, seed_cluster};
 use crate::failure::Failure;
-use crate::questions::forecast::hash_version;
 
 /// The lines, one a field; those of other pools than `pool` are left out.
 pub(super) async fn lines(
     context: &Context,
     shoot: &Shoot,
     pool: Option<&str>,
+    forms: &PoolForms,
     lines: &mut Vec<String>,
 ) -> Result<(), Failure> {
     let Some((cluster, namespace)) = seed_cluster(shoot) else { return Ok(()) };
@@ -44,7 +44,7 @@ pub(super) async fn lines(
         // Only the spec can wait.
         known.status.clone_from(&shoot.status);
         if !is_hibernation_enabled(&shoot.spec) {
-            effects = worker_pool::effects(&known, shoot, hash_version());
+            effects = worker_pool::effects(&known, shoot, forms);
         }
     }
     let workers = Api::<api::extensions::Worker>::namespaced(context, &cluster, &namespace);

@@ -25,16 +25,32 @@ use super::Errors;
 use super::common::{consecutive_hyphens, one_of};
 use super::meta::{NameRule, immutable, object_meta, object_meta_update};
 use crate::annotations::is_true;
+use crate::skew::GardenerVersion;
+use crate::skew::releases::gate_is_on;
 
 const WORKERLESS: &str = "this field should not be set for workerless Shoot clusters";
 
-/// Feature gates of gardener-apiserver that validation asks for; all are off by default.
+/// Feature gates of gardener-apiserver that validation asks for; by default they are as in releases before 1.121.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Gates {
     /// `InPlaceNodeUpdates`
     pub in_place_node_updates: bool,
     /// `CredentialsRotationWithoutWorkersRollout`
     pub credentials_rotation_without_workers_rollout: bool,
+}
+
+impl Gates {
+    /// As they are in a release where nothing is set.
+    pub fn of_release(version: &GardenerVersion) -> Self {
+        Self {
+            in_place_node_updates: gate_is_on(version, "InPlaceNodeUpdates", None),
+            credentials_rotation_without_workers_rollout: gate_is_on(
+                version,
+                "CredentialsRotationWithoutWorkersRollout",
+                None,
+            ),
+        }
+    }
 }
 
 /// A new Shoot.

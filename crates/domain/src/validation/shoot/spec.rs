@@ -258,6 +258,7 @@ fn maintenance(errors: &mut Errors, maintenance: Option<&Maintenance>, workerles
         let path = path.child("autoUpdate").child("machineImageVersion");
         errors.push(FieldError::forbidden(&path, WORKERLESS));
     }
+    auto_rotation(errors, maintenance.auto_rotation.as_ref(), workerless, &path.child("autoRotation"));
     let Some(written) = &maintenance.time_window else { return };
     let path = path.child("timeWindow");
     let window = match Window::parse(&written.begin, &written.end) {
@@ -274,6 +275,32 @@ fn maintenance(errors: &mut Errors, maintenance: Option<&Maintenance>, workerles
         errors.push(invalid_duration(&path, shown, "time window must not be greater than 6h0m0s"));
     } else if length < TimeDelta::minutes(30) {
         errors.push(invalid_duration(&path, shown, "time window must not be smaller than 30m0s"));
+    }
+}
+
+/// Source: pkg/apis/core/validation @ v1.135.0.
+fn auto_rotation(errors: &mut Errors, rotation: Option<&MaintenanceAutoRotation>, workerless: bool, path: &Path) {
+    let Some(credentials) = rotation.and_then(|rotation| rotation.credentials.as_ref()) else { return };
+    let path = path.child("credentials");
+    if workerless && credentials.ssh_keypair.is_some() {
+        errors.push(FieldError::forbidden(&path.child("sshKeypair"), WORKERLESS));
+    }
+    let all = [
+        ("sshKeypair", &credentials.ssh_keypair),
+        ("observability", &credentials.observability),
+        ("etcdEncryptionKey", &credentials.etcd_encryption_key),
+    ];
+    for (name, config) in all {
+        let Some(period) = config.as_ref().and_then(|config| config.rotation_period) else { continue };
+        let length = TimeDelta::nanoseconds(period.nanoseconds);
+        if !length.is_zero() && !(TimeDelta::minutes(30)..=TimeDelta::days(90)).contains(&length) {
+            let path = path.child(name).child("rotationPeriod");
+            errors.push(invalid_duration(
+                &path,
+                period,
+                "value must be either 0 to disable rotation or between 30m and 90d",
+            ));
+        }
     }
 }
 

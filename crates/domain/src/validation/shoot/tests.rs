@@ -215,3 +215,42 @@ fn a_pending_in_place_update_holds_its_pool_still_unless_it_is_forced() {
                 Version";
     assert!(errors.iter().any(|error| error.to_string() == text), "{errors:#?}");
 }
+
+/// Period of rotation; what is said of it.
+const PERIODS: &str = "
+0s       |
+30m      |
+2160h    |
+29m59s   | Invalid value: 29m59s: value must be either 0 to disable rotation or between 30m and 90d
+2160h1s  | Invalid value: 2160h0m1s: value must be either 0 to disable rotation or between 30m and 90d
+-1h      | Invalid value: -1h0m0s: value must be either 0 to disable rotation or between 30m and 90d
+";
+
+/// Source: pkg/apis/core/validation @ v1.135.0.
+#[test]
+fn credentials_are_rotated_every_half_an_hour_to_ninety_days() {
+    for row in PERIODS.lines().filter(|row| !row.is_empty()) {
+        let (period, expected) = row.split_once('|').expect("two cells");
+        let config = MaintenanceRotationConfig { rotation_period: Some(period.trim().parse().expect("a duration")) };
+        let credentials = MaintenanceCredentialsAutoRotation {
+            ssh_keypair: Some(config.clone()),
+            etcd_encryption_key: Some(config),
+            ..MaintenanceCredentialsAutoRotation::default()
+        };
+        let mut shoot = shoot("1.31.1", "-", "AutoRollingUpdate");
+        shoot.spec.maintenance.get_or_insert_default().auto_rotation =
+            Some(MaintenanceAutoRotation { credentials: Some(credentials) });
+        let found: Vec<String> = super::shoot(&shoot, GATES)
+            .iter()
+            .filter(|error| error.field.contains("autoRotation"))
+            .map(ToString::to_string)
+            .collect();
+        let expected = match expected.trim() {
+            "" => Vec::new(),
+            text => ["sshKeypair", "etcdEncryptionKey"]
+                .map(|name| format!("spec.maintenance.autoRotation.credentials.{name}.rotationPeriod: {text}"))
+                .to_vec(),
+        };
+        assert_eq!(found, expected, "row: {row}");
+    }
+}

@@ -146,6 +146,8 @@ pub(crate) fn widgets() -> ResourceInfo {
         heartbeat_fields: &["status.heartbeat"],
         custom: false,
         schema: Widget::node,
+        later: &[],
+        release: apimachinery::catalogue::NEWEST,
     }
 }
 
@@ -170,6 +172,8 @@ pub(crate) fn row(
         heartbeat_fields: &[],
         custom: false,
         schema: || Node::Raw,
+        later: &[],
+        release: apimachinery::catalogue::NEWEST,
     }
 }
 

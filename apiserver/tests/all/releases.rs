@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Instances of two releases on one log: a field that only the newer one has.
+
+use apiserver::Options;
+use domain::skew::GardenerVersion;
+use serde_json::{Value, json};
+
+use crate::support::{self, Garden};
+
+const SHOOT: &str = "/apis/core.gardener.cloud/v1beta1/namespaces/garden-demo/shoots/local";
+const SHOOTS: &str = "/apis/core.gardener.cloud/v1beta1/namespaces/garden-demo/shoots";
+const JSON: &str = "application/json";
+const MERGE: &str = "application/merge-patch+json";
+
+fn options(minor: u64) -> Options {
+    let version = GardenerVersion::release(1, minor, 0);
+    Options { default_domains: vec!["example.org".to_owned()], version, ..Options::default() }
+}
+
+fn rotation() -> Value {
+    json!({ "credentials": { "observability": { "rotationPeriod": "24h0m0s" } } })
+}
+
+fn found(shoot: &Value) -> &Value {
+    &shoot["spec"]["maintenance"]["autoRotation"]
+}
+
+#[test]
+fn an_older_release_does_not_show_a_field_and_does_not_lose_it() {
+    support::run(async {
+        let older = Garden::new(&options(134));
+        older.apply(include_str!("manifests/garden.yaml")).await;
+        let newer = older.beside(&options(135));
+        let mut shoot = support::shoot("local", "1.26.4");
+        shoot["spec"]["maintenance"] = json!({ "autoRotation": rotation() });
+
+        // The older one does not know it: refused, or dropped with a warning.
+        let strict = format!("{SHOOTS}?fieldValidation=Strict");
+        older.send("POST", &strict, JSON, &shoot).await.refused(
+            400,
+            "Shoot in version \"v1beta1\" cannot be handled as a Shoot: strict decoding error: unknown field \
+             \"spec.maintenance.autoRotation\"",
+        );
+        let created = older.send("POST", SHOOTS, JSON, &shoot).await.accepted();
+        assert_eq!(found(&created), &Value::Null);
+        let annotation =
+            |shoot: &Value| shoot["metadata"]["annotations"]["terrarium.dev/created-with-gardener-version"].clone();
+        assert_eq!(annotation(&created), "v1.134.0");
+
+        // The newer one serves it.
+        let patch = json!({ "spec": { "maintenance": { "autoRotation": rotation() } } });
+        let patched = newer.send("PATCH", SHOOT, MERGE, &patch).await.accepted();
+        assert_eq!(found(&patched), &rotation());
+        assert_eq!(annotation(&patched), "v1.134.0", "it is not created anew");
+        let shown = older.send("GET", SHOOT, JSON, &Value::Null).await.accepted();
+        assert_eq!(found(&shown), &Value::Null);
+
+        // What the older one writes, as a patch or as a whole, leaves it.
+        let patch = json!({ "metadata": { "labels": { "a": "b" } }, "spec": { "purpose": "testing" } });
+        let patched = older.send("PATCH", SHOOT, MERGE, &patch).await.accepted();
+        assert_eq!(found(&patched), &Value::Null);
+        assert_eq!(patched["spec"]["purpose"], "testing");
+        let mut whole = older.send("GET", SHOOT, JSON, &Value::Null).await.accepted();
+        whole["spec"]["purpose"] = json!("evaluation");
+        older.send("PUT", SHOOT, JSON, &whole).await.accepted();
+        let shown = newer.send("GET", SHOOT, JSON, &Value::Null).await.accepted();
+        assert_eq!(found(&shown), &rotation());
+        assert_eq!(shown["spec"]["purpose"], "evaluation");
+
+        // An older one that starts now knows of it from the log.
+        let late = older.beside(&options(134));
+        let patch = json!({ "spec": { "purpose": "testing" } });
+        late.send("PATCH", SHOOT, MERGE, &patch).await.accepted();
+        let shown = newer.send("GET", SHOOT, JSON, &Value::Null).await.accepted();
+        assert_eq!(found(&shown), &rotation());
+
+        // The newer one takes it away: an older one does not bring it back.
+        let patch = json!({ "spec": { "maintenance": { "autoRotation": null } } });
+        newer.send("PATCH", SHOOT, MERGE, &patch).await.accepted();
+        let patch = json!({ "spec": { "purpose": "evaluation" } });
+        older.send("PATCH", SHOOT, MERGE, &patch).await.accepted();
+        let shown = newer.send("GET", SHOOT, JSON, &Value::Null).await.accepted();
+        assert_eq!(found(&shown), &Value::Null);
+    });
+}
+
+#[test]
+fn openapi_says_what_a_release_has() {
+    support::run(async {
+        let older = Garden::new(&options(134));
+        let newer = older.beside(&options(135));
+        let properties = async |garden: &Garden| {
+            let path = "/openapi/v3/apis/core.gardener.cloud/v1beta1";
+            let document = garden.send("GET", path, JSON, &Value::Null).await.accepted();
+            let schemas = document["components"]["schemas"].as_object().expect("schemas").clone();
+            let (_, maintenance) =
+                schemas.iter().find(|(name, _)| name.ends_with(".v1beta1.Maintenance")).expect("a definition");
+            maintenance["properties"].as_object().expect("properties").keys().cloned().collect::<Vec<_>>()
+        };
+        assert!(!properties(&older).await.contains(&"autoRotation".to_owned()));
+        assert!(properties(&newer).await.contains(&"autoRotation".to_owned()));
+    });
+}
