@@ -60,6 +60,7 @@ macro_rules! scripts {
 scripts! {
     alone:
         questions_offline
+        rollout
         simulate_bad_input
         simulate_demo
         simulate_manifests

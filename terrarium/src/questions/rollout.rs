@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use api::cluster;
-use api::constants::{annotation, label};
-use api::core::{Shoot, Worker};
+use api::constants::{annotation, label, operation_state, operation_type};
+use api::core::{LastOperation, Shoot, Worker};
 use api::kubernetes::core::Node;
 use apimachinery::meta::Time;
 use chrono::{DateTime, Utc};
@@ -195,6 +195,10 @@ fn of_files(arguments: &Arguments, output: &mut Output) -> Result<Change, Failur
     }
     old.complete(now);
     old.accept(false, output)?;
+    if arguments.operation.is_some() && old.shoots[0].status.last_operation.is_none() {
+        old.shoots[0].status.last_operation = Some(created(now));
+        old.notes.push("the old Shoot has no status: it is taken for one that has been created".to_owned());
+    }
     let new = match new {
         None => old.shoots[0].clone(),
         Some(mut new) => {
@@ -213,6 +217,17 @@ fn of_files(arguments: &Arguments, output: &mut Output) -> Result<Change, Failur
     };
     let old_shoot = old.shoots.remove(0);
     Ok(Change { old: old_shoot, new, world: old, nodes: BTreeMap::new(), now, is_of_landscape: false })
+}
+
+/// The last operation of a Shoot that has been created.
+fn created(now: DateTime<Utc>) -> LastOperation {
+    LastOperation {
+        r#type: operation_type::CREATE.to_owned(),
+        state: operation_state::SUCCEEDED.to_owned(),
+        progress: 100,
+        last_update_time: Time::from_instant(now),
+        ..LastOperation::default()
+    }
 }
 
 /// Each file as a world of its own.

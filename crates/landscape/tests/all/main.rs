@@ -6,6 +6,7 @@ mod crash;
 mod determinism;
 mod faults;
 mod forecast;
+mod foretold;
 mod garden;
 mod gardenlet;
 mod life_and_death;
