@@ -125,33 +125,42 @@ fn is_ready(pod: &DynamicObject) -> bool {
 
 /// The budgets that a pod counts for.
 fn budgets(pod: &DynamicObject, namespace: &str, reads: &Reads<'_>, is_leaving: &dyn Fn(&str) -> bool) -> Vec<Budget> {
-    let all = |group: &str, plural: &str| -> Vec<DynamicObject> {
-        let all = reads.0.list_any(group, plural, Some(namespace));
-        all.iter().filter_map(|object| object.downcast_ref::<DynamicObject>().cloned()).collect()
-    };
-    let pods = all("", "pods");
-    let budget = |budget: &DynamicObject| {
+    let all = reads.0.list_any("policy", "poddisruptionbudgets", Some(namespace));
+    let selects = |budget: &DynamicObject| {
         let selector: LabelSelector = serde_json::from_value(budget.get(&["spec", "selector"])?.clone()).ok()?;
-        let selector = Labels::from_selector(&selector).ok().filter(|it| it.matches(&pod.metadata.labels))?;
-        let mine: Vec<&DynamicObject> = pods.iter().filter(|pod| selector.matches(&pod.metadata.labels)).collect();
-        let count = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
-        let living = |pod: &&&DynamicObject| {
-            is_ready(pod) && !pod.metadata.is_being_deleted() && !is_leaving(&pod.metadata.name)
+        Labels::from_selector(&selector).ok().filter(|it| it.matches(&pod.metadata.labels))
+    };
+    let mine: Vec<(&DynamicObject, Labels)> = all
+        .iter()
+        .filter_map(|object| object.downcast_ref::<DynamicObject>())
+        .filter_map(|budget| Some((budget, selects(budget)?)))
+        .collect();
+    if mine.is_empty() {
+        return Vec::new();
+    }
+    let pods = reads.0.list_any("", "pods", Some(namespace));
+    let living =
+        |pod: &&DynamicObject| is_ready(pod) && !pod.metadata.is_being_deleted() && !is_leaving(&pod.metadata.name);
+    let budget = |(budget, selector): &(&DynamicObject, Labels)| {
+        let selected = || {
+            let pods = pods.iter().filter_map(|object| object.downcast_ref::<DynamicObject>());
+            pods.filter(|pod| selector.matches(&pod.metadata.labels))
         };
+        let count = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+        let field = |name| budget.get(&["spec", name]).cloned().unwrap_or_default();
         let status = |name| budget.get(&["status", name]).and_then(Value::as_i64);
         let is_observed = status("observedGeneration") == Some(budget.metadata.generation);
-        let field = |name| budget.get(&["spec", name]).cloned().unwrap_or_default();
-        Some(Budget {
+        Budget {
             name: budget.metadata.name.clone(),
             least: field("minAvailable"),
             missing: field("maxUnavailable"),
             gives_up_unhealthy: field("unhealthyPodEvictionPolicy") == "AlwaysAllow",
-            expected: count(mine.len()),
-            healthy: count(mine.iter().filter(living).count()),
+            expected: count(selected().count()),
+            healthy: count(selected().filter(living).count()),
             desired: status("desiredHealthy").filter(|_| is_observed),
-        })
+        }
     };
-    all("policy", "poddisruptionbudgets").iter().filter_map(budget).collect()
+    mine.iter().map(budget).collect()
 }
 
 /// Whether a pod may be evicted.

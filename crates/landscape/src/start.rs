@@ -63,6 +63,7 @@ pub(crate) fn start(landscape: &mut Landscape, component: &Component) -> Running
             Running::spawn(context, |context| scheduler::run(context, scheduler::Options::default()))
         }
         Component::Gardenlet(seed_name) => {
+            let has_pods = options.workload;
             let template = options.seeds.iter().find(|seed| seed.metadata.name == *seed_name);
             let options = gardenlet::Options {
                 seed_name: seed_name.clone(),
@@ -73,7 +74,7 @@ pub(crate) fn start(landscape: &mut Landscape, component: &Component) -> Running
                     capacity: [("shoots".to_owned(), SHOOTS_PER_SEED)].into(),
                     ..gardenlet::Configuration::default()
                 },
-                has_pods: false,
+                has_pods,
             };
             Running::spawn(context, |context| gardenlet::run(context, options))
         }

@@ -14,6 +14,7 @@
 
 mod claim;
 mod conditions;
+mod daemon_memory;
 mod daemon_set;
 mod deployment;
 mod disruption;
@@ -29,6 +30,7 @@ mod pods;
 mod replica_set;
 mod sizes;
 mod stateful_set;
+mod tallies;
 mod template;
 mod wall_waits;
 
@@ -45,9 +47,11 @@ use controller::{Api, Error, EventType, Index, ListOptions, ObjectKey, ObjectRef
 use futures::future;
 use process::Context;
 
+use self::daemon_memory::DaemonMemory;
 use self::expectations::Expectations;
 use self::objects::{DaemonSet, Deployment, ReplicaSet, StatefulSet, controller_uid};
 use self::placement::{Choice, Places, Wants};
+use self::tallies::Tallies;
 use self::wall_waits::WallWaits;
 
 type IsProcess = Arc<dyn Fn(&str) -> bool + Send + Sync>;
@@ -107,6 +111,9 @@ struct Workload {
     nodes: Store<Node>,
     /// What is on the nodes.
     places: Places,
+    /// How many pods each owner has.
+    tallies: Tallies,
+    daemons: DaemonMemory,
     budgets: Store<PodDisruptionBudget>,
     /// By uid of the controller.
     sets_by_owner: Index<ReplicaSet>,
@@ -152,13 +159,15 @@ impl Workload {
         let expectations = Expectations::default();
         let wall_waits = WallWaits::default();
         let (observed, waits) = (expectations.clone(), wall_waits.clone());
-        let places = Places::default();
+        let (places, tallies) = (Places::default(), Tallies::default());
+        let counted = tallies.clone();
         let (with_pods, with_nodes) = (places.clone(), places.clone());
         let nodes = Reflector::new(Api::<Node>::all(context, "*"), ListOptions::default())
             .on_change(move |change| with_nodes.observe_node(change));
         let pods = Reflector::new(Api::<Pod>::all(context, "*"), ListOptions::default()).on_change(move |change| {
             observed.observe(change);
             with_pods.observe_pod(change);
+            counted.observe(change);
             if let Some(old) = &change.old
                 && change.new.as_ref().is_none_or(|new| pods::ready_since(new).is_none())
             {
@@ -186,6 +195,8 @@ impl Workload {
             pods: pods.start(),
             nodes: nodes.start(),
             places,
+            tallies,
+            daemons: DaemonMemory::default(),
             budgets: Reflector::new(Api::all(context, "*"), ListOptions::default()).start(),
             sets_by_owner,
             pods_by_owner,

@@ -79,6 +79,12 @@ impl Wants {
             requests: Resources::of_pod(spec),
         }
     }
+
+    /// Whether a taint keeps the pod away.
+    fn is_hindered(&self, taint: &Taint) -> bool {
+        matches!(taint.effect.as_str(), "NoSchedule" | "NoExecute")
+            && !self.tolerations.iter().any(|toleration| tolerates(toleration, taint))
+    }
 }
 
 /// A node, and what is on it.
@@ -95,21 +101,36 @@ impl Place {
         (self.node.spec.taints.iter().any(|taint| taint.effect == "PreferNoSchedule"), self.used.pods)
     }
 
+    /// Whether any pod may be put there: those that may not are no part of the order.
+    fn is_open(&self) -> bool {
+        let is_ready = |it: &api::kubernetes::core::NodeCondition| it.r#type == "Ready" && it.status == "True";
+        !self.node.spec.unschedulable
+            && !self.node.metadata.is_being_deleted()
+            && self.node.status.conditions.iter().any(is_ready)
+    }
+
+    /// Whether a pod can run there.
+    fn fits(&self, wants: &Wants) -> bool {
+        let node = &self.node;
+        let Resources { cpu, memory, pods } = self.used.plus(wants.requests);
+        self.is_open()
+            && pods <= self.allocatable.pods
+            && (wants.requests.cpu == 0 || cpu <= self.allocatable.cpu)
+            && (wants.requests.memory == 0 || memory <= self.allocatable.memory)
+            && !node.spec.taints.iter().any(|taint| wants.is_hindered(taint))
+            && wants.selector.iter().all(|(key, value)| node.metadata.label(key) == Some(value))
+    }
+
     /// Why a pod cannot run there, in the scheduler's words.
     fn obstacles(&self, wants: &Wants) -> Vec<String> {
         let node = &self.node;
         if node.spec.unschedulable {
             return vec!["node(s) were unschedulable".to_owned()];
         }
-        let hinders = |taint: &&Taint| {
-            matches!(taint.effect.as_str(), "NoSchedule" | "NoExecute")
-                && !wants.tolerations.iter().any(|toleration| tolerates(toleration, taint))
-        };
-        if let Some(taint) = node.spec.taints.iter().find(hinders) {
+        if let Some(taint) = node.spec.taints.iter().find(|taint| wants.is_hindered(taint)) {
             return vec![format!("node(s) had untolerated taint {{{}: {}}}", taint.key, taint.value)];
         }
-        let is_ready = |it: &api::kubernetes::core::NodeCondition| it.r#type == "Ready" && it.status == "True";
-        if node.metadata.is_being_deleted() || !node.status.conditions.iter().any(is_ready) {
+        if !self.is_open() {
             return vec!["node(s) were not ready".to_owned()];
         }
         if !wants.selector.iter().all(|(key, value)| node.metadata.label(key) == Some(value)) {
@@ -128,7 +149,7 @@ impl Place {
 #[derive(Debug, Default)]
 struct Cluster {
     nodes: BTreeMap<String, Place>,
-    /// By rank, then name.
+    /// Those that take pods, by rank, then name.
     order: BTreeSet<((bool, i64), String)>,
     /// What is on nodes that are not known.
     elsewhere: BTreeMap<String, Resources>,
@@ -146,7 +167,9 @@ impl Cluster {
         };
         self.order.remove(&(place.rank(), node.to_owned()));
         place.used = place.used.plus(resources);
-        self.order.insert((place.rank(), node.to_owned()));
+        if place.is_open() {
+            self.order.insert((place.rank(), node.to_owned()));
+        }
     }
 
     fn set(&mut self, name: &str, node: Option<&Arc<Node>>) {
@@ -161,7 +184,9 @@ impl Cluster {
             Some(node) => {
                 let allocatable = Resources::of_node(&node.status.allocatable);
                 let place = Place { node: node.clone(), allocatable, used };
-                self.order.insert((place.rank(), name.to_owned()));
+                if place.is_open() {
+                    self.order.insert((place.rank(), name.to_owned()));
+                }
                 self.nodes.insert(name.to_owned(), place);
             }
             None if used == Resources::default() => {}
@@ -253,15 +278,12 @@ impl Places {
         let Some(cluster) = inner.clusters.get(cluster).filter(|cluster| !cluster.nodes.is_empty()) else {
             return Choice::NoNodes;
         };
+        if let Some((_, name)) = cluster.order.iter().find(|(_, name)| cluster.nodes[name].fits(wants)) {
+            return Choice::Node(name.clone());
+        }
         let mut obstacles: BTreeMap<String, usize> = BTreeMap::new();
-        for (_, name) in &cluster.order {
-            let found = cluster.nodes[name].obstacles(wants);
-            if found.is_empty() {
-                return Choice::Node(name.clone());
-            }
-            for obstacle in found {
-                *obstacles.entry(obstacle).or_default() += 1;
-            }
+        for obstacle in cluster.nodes.values().flat_map(|place| place.obstacles(wants)) {
+            *obstacles.entry(obstacle).or_default() += 1;
         }
         let count = cluster.nodes.len();
         let mut texts: Vec<String> = obstacles.into_iter().map(|(text, count)| format!("{count} {text}")).collect();
