@@ -71,18 +71,22 @@ pub(crate) fn image() -> Result<(), String> {
     step("image terrarium", build)
 }
 
-/// Builds and runs the benchmarks with the release profile: of the simulation, of a landscape of processes, of forecasts,
-/// or all.
+/// Builds and runs the benchmarks with the release profile: of the simulation, of roll-outs, of a landscape of
+/// processes, of forecasts, or all.
 pub(crate) fn bench(arguments: &[&str]) -> Result<(), String> {
     let (which, sizes) = match arguments {
-        [which @ ("simulation" | "processes" | "forecast"), sizes @ ..] => (Some(*which), sizes),
+        [which @ ("simulation" | "rollout" | "processes" | "forecast"), sizes @ ..] => (Some(*which), sizes),
         sizes => (None, sizes),
     };
     let is_wanted = |name: &str| which.is_none_or(|which| which == name);
     if is_wanted("simulation") {
         run_bench("landscape", "landscape", sizes)?;
     }
-    if which != Some("simulation") {
+    if is_wanted("rollout") {
+        let words: Vec<&str> = std::iter::once("rollout").chain(sizes.iter().copied()).collect();
+        run_bench("landscape", "landscape", &words)?;
+    }
+    if !matches!(which, Some("simulation" | "rollout")) {
         step("build", cargo(&["build", "--package", "terrarium", "--release"]))?;
     }
     for name in ["processes", "forecast"].into_iter().filter(|name| is_wanted(name)) {

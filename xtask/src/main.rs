@@ -14,7 +14,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   test [--long]   every check: format, clippy, tidy, tests (with vectors, determinism and end to end)
   tidy            import table, features, headers, crate docs; sizes and doc coverage as warnings
   image           build the executable and, with docker, its image `terrarium` (docs/guides/containers.md)
-  bench [simulation|processes|forecast] [quick|full]
+  bench [simulation|rollout|processes|forecast] [quick|full]
                   build and run the benchmarks: one table each, and JSON as the last line";
 
 fn main() -> ExitCode {

@@ -162,6 +162,12 @@ impl<K> Api<K> {
         self.endpoint.delete(self.endpoint.path_of_name(name), options)
     }
 
+    /// Posts a body to a subresource of an object, `eviction`.
+    pub fn post(&self, name: &str, subresource: &str, body: &Value) -> impl Future<Output = Result<(), Error>> + Send {
+        let path = format!("{}/{subresource}", self.endpoint.path_of_name(name));
+        self.endpoint.post(path, body.to_string().into_bytes())
+    }
+
     /// Deletes an object if there is one of this name.
     pub async fn delete_if_there(&self, name: &str) -> Result<(), Error> {
         match self.delete(name, &DeleteOptions::default()).await {

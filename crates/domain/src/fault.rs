@@ -4,6 +4,14 @@
 //! A fault is an object; whoever would suffer it asks [`is_active`] and the function of its kind, and counts the hit with
 //! [`hit`] before it lets it happen.
 
+mod machines;
+
+pub use self::machines::{
+    CONDITION, CREATE_ERROR, CRITICAL_COMPONENTS_STUCK, DRAIN_BLOCKED_BY_PDB, JOINS_NOT_READY, MAX, MISCONFIGURED,
+    MachineFacts, NEVER_JOINS, NODE_OBJECT_DELETED, NODE_UNHEALTHY, POD_TERMINATION_HANGS, PROVIDER_OUTAGE,
+    QUOTA_EXCEEDED, STATUS, VM_DELETE_ERROR, hit_machine, hits_machine, provider_error, unhealthy_condition,
+};
+
 use api::cluster;
 use api::core::Shoot;
 use api::terrarium::{Fault, FaultStatus};
@@ -37,6 +45,8 @@ pub enum Target {
     Component,
     /// The cluster of a Seed.
     Seed,
+    /// Machines and their Nodes: of a Shoot, a pool, a zone, or a single one.
+    Machine,
 }
 
 /// A process of a component.
@@ -59,6 +69,8 @@ pub struct Setting {
     pub is_required: bool,
     /// What it means.
     pub meaning: &'static str,
+    /// What it may be; empty: anything.
+    pub values: &'static [&'static str],
 }
 
 /// A process of a component ends.
@@ -82,7 +94,7 @@ pub const CODE: &str = "code";
 pub const MESSAGE: &str = "message";
 
 /// All kinds.
-pub const KINDS: [Kind; 4] = [
+pub const KINDS: [Kind; 15] = [
     Kind {
         name: TASK_FAILS,
         effect: "the task of a Shoot's flow ends with an error: the Shoot's operation is in state Error and tried again, \
@@ -90,9 +102,24 @@ pub const KINDS: [Kind; 4] = [
         target: Target::Shoot,
         lasts: false,
         settings: &[
-            Setting { name: TASK, is_required: true, meaning: "name of the task, as in lastOperation.description" },
-            Setting { name: CODE, is_required: false, meaning: "error code, as in ERR_INFRA_QUOTA_EXCEEDED" },
-            Setting { name: MESSAGE, is_required: false, meaning: "text of the error; codes are found in it, too" },
+            Setting {
+                name: TASK,
+                is_required: true,
+                meaning: "name of the task, as in lastOperation.description",
+                values: &[],
+            },
+            Setting {
+                name: CODE,
+                is_required: false,
+                meaning: "error code, as in ERR_INFRA_QUOTA_EXCEEDED",
+                values: &CODES,
+            },
+            Setting {
+                name: MESSAGE,
+                is_required: false,
+                meaning: "text of the error; codes are found in it, too",
+                values: &[],
+            },
         ],
     },
     Kind {
@@ -118,6 +145,17 @@ pub const KINDS: [Kind; 4] = [
         lasts: true,
         settings: &[],
     },
+    machines::KINDS[0],
+    machines::KINDS[1],
+    machines::KINDS[2],
+    machines::KINDS[3],
+    machines::KINDS[4],
+    machines::KINDS[5],
+    machines::KINDS[6],
+    machines::KINDS[7],
+    machines::KINDS[8],
+    machines::KINDS[9],
+    machines::KINDS[10],
 ];
 
 /// The kind with a name.
@@ -161,12 +199,22 @@ pub fn validate(fault: &Fault) -> Vec<FieldError> {
     }
     if let Some(target) = target {
         let given = [
-            ("shoot", Target::Shoot, spec.shoot.is_some()),
-            ("component", Target::Component, !spec.component.is_empty()),
-            ("instance", Target::Component, !spec.instance.is_empty()),
-            ("seedName", Target::Seed, !spec.seed_name.is_empty()),
+            ("shoot", &[Target::Shoot, Target::Machine][..], spec.shoot.is_some()),
+            ("component", &[Target::Component], !spec.component.is_empty()),
+            ("instance", &[Target::Component], !spec.instance.is_empty()),
+            ("seedName", &[Target::Seed], !spec.seed_name.is_empty()),
+            ("pool", &[Target::Machine], !spec.pool.is_empty()),
+            ("zone", &[Target::Machine], spec.zone.is_some()),
+            ("machine", &[Target::Machine], spec.machine.is_some()),
+            ("node", &[Target::Machine], !spec.node.is_empty()),
         ];
-        errors.extend(given.iter().filter(|(_, own, is_given)| *is_given && *own != target).map(|it| forbidden(it.0)));
+        let stray = given.iter().filter(|(_, own, is_given)| *is_given && !own.contains(&target));
+        errors.extend(stray.map(|it| forbidden(it.0)));
+    }
+    for (name, number) in [("zone", spec.zone), ("machine", spec.machine)] {
+        if let Some(number) = number.filter(|number| *number < 1) {
+            errors.push(FieldError::invalid(&path.child(name), number, "must be at least 1"));
+        }
     }
     match spec.times {
         Some(_) if kind.is_some_and(|kind| kind.lasts) => {
@@ -184,10 +232,14 @@ pub fn validate(fault: &Fault) -> Vec<FieldError> {
     let settings = path.child("settings");
     let names: Vec<&str> = kind.settings.iter().map(|setting| setting.name).collect();
     for (name, value) in &spec.settings {
-        if !names.contains(&name.as_str()) {
+        let Some(setting) = kind.settings.iter().find(|setting| setting.name == name) else {
             errors.push(FieldError::not_supported(&settings, name.as_str(), &names));
-        } else if name == CODE && !CODES.contains(&value.as_str()) {
-            errors.push(FieldError::not_supported(&settings.key(name), value.as_str(), &CODES));
+            continue;
+        };
+        if !setting.values.is_empty() && !setting.values.contains(&value.as_str()) {
+            errors.push(FieldError::not_supported(&settings.key(name), value.as_str(), setting.values));
+        } else if name == MAX && value.parse::<u32>().is_err() {
+            errors.push(FieldError::invalid(&settings.key(name), value.as_str(), "must be a number from 0 on"));
         }
     }
     for setting in kind.settings.iter().filter(|setting| setting.is_required) {
@@ -247,7 +299,7 @@ pub fn fails_task(fault: &Fault, shoot: &Shoot, names: &[&str], now: DateTime<Ut
 
 /// Whether a kind of fault is about processes, whoever they are.
 pub fn acts_on_processes(fault: &Fault) -> bool {
-    kind(&fault.spec.kind).is_some_and(|kind| kind.target != Target::Shoot)
+    kind(&fault.spec.kind).is_some_and(|kind| matches!(kind.target, Target::Component | Target::Seed))
 }
 
 /// Whether an active fault of a kind names a process.
@@ -343,7 +395,10 @@ mod tests {
         check(
             |fault| fault.spec.kind = "task".into(),
             &["spec.kind: Unsupported value: \"task\": supported values: \"task-fails\", \
-               \"component-crash\", \"component-partition\", \"seed-unreachable\""],
+               \"component-crash\", \"component-partition\", \"seed-unreachable\", \"create-error\", \"never-joins\", \
+               \"joins-not-ready\", \"critical-components-stuck\", \"node-unhealthy\", \"node-object-deleted\", \
+               \"drain-blocked-by-pdb\", \"pod-termination-hangs\", \"vm-delete-error\", \"quota-exceeded\", \
+               \"provider-outage\""],
         );
         check(|fault| fault.spec.times = Some(0), &["spec.times: Invalid value: 0: must be at least 1"]);
         check(|fault| fault.spec.always = true, &["spec.times: Forbidden: must not be set together with `always`"]);

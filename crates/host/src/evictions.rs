@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `pods/eviction`: a pod is deleted, unless a PodDisruptionBudget needs it.
 //!
-//! How many pods a budget can do without is counted when somebody asks: nobody keeps the status of budgets here. Without
-//! controllers that say how many pods there should be, those that the budget selects are what there should be.
+//! How many pods have to be healthy the disruption controller writes into the status of a budget; how many are is counted
+//! when somebody asks, so that no status has to be written for an eviction. A budget that the controller has not seen
+//! yet, or where there is none, is about the pods that it selects.
 //!
 //! Source: k8s.io/kubernetes pkg/registry/core/pod/storage/eviction.go, pkg/controller/disruption/disruption.go.
 
+use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use api::kubernetes::tables;
 use apimachinery::meta::LabelSelector;
@@ -26,7 +28,26 @@ use serde_json::{Value, json};
 
 /// Answers evictions. Cheap to clone; clones are one.
 #[derive(Clone, Default)]
-pub(crate) struct Evictions(Arc<OnceLock<Server>>);
+pub(crate) struct Evictions(Arc<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    server: OnceLock<Server>,
+    /// Pods that may go and have not been deleted yet: they count as gone.
+    leaving: Mutex<BTreeSet<Place>>,
+}
+
+/// Cluster, namespace and name of a pod.
+type Place = (String, String, String);
+
+/// A pod that leaves; dropped when it has, or when it does not.
+struct Leaving(Arc<Inner>, Place);
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        self.0.leaving.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.1);
+    }
+}
 
 impl fmt::Debug for Evictions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -37,7 +58,7 @@ impl fmt::Debug for Evictions {
 impl Evictions {
     /// Says which server has the pods; once.
     pub(crate) fn look_at(&self, server: Server) {
-        let _ = self.0.set(server);
+        let _ = self.0.server.set(server);
     }
 }
 
@@ -52,11 +73,16 @@ struct Budget {
     gives_up_unhealthy: bool,
     expected: i64,
     healthy: i64,
+    /// How many have to be healthy, as the disruption controller says.
+    desired: Option<i64>,
 }
 
 impl Budget {
     /// How many pods have to be healthy. Percentages are of those that there should be, rounded up.
     fn needed(&self) -> i64 {
+        if let Some(desired) = self.desired {
+            return desired;
+        }
         let count = |value: &Value| {
             let percent = || value.as_str()?.strip_suffix('%')?.parse::<i64>().ok();
             value.as_i64().or_else(|| Some(percent()?.saturating_mul(self.expected).saturating_add(99) / 100))
@@ -98,33 +124,47 @@ fn is_ready(pod: &DynamicObject) -> bool {
 }
 
 /// The budgets that a pod counts for.
-fn budgets(pod: &DynamicObject, namespace: &str, reads: &Reads<'_>) -> Vec<Budget> {
-    let all = |group: &str, plural: &str| -> Vec<DynamicObject> {
-        let all = reads.0.list_any(group, plural, Some(namespace));
-        all.iter().filter_map(|object| object.downcast_ref::<DynamicObject>().cloned()).collect()
-    };
-    let pods = all("", "pods");
-    let budget = |budget: &DynamicObject| {
+fn budgets(pod: &DynamicObject, namespace: &str, reads: &Reads<'_>, is_leaving: &dyn Fn(&str) -> bool) -> Vec<Budget> {
+    let all = reads.0.list_any("policy", "poddisruptionbudgets", Some(namespace));
+    let selects = |budget: &DynamicObject| {
         let selector: LabelSelector = serde_json::from_value(budget.get(&["spec", "selector"])?.clone()).ok()?;
-        let selector = Labels::from_selector(&selector).ok().filter(|it| it.matches(&pod.metadata.labels))?;
-        let mine: Vec<&DynamicObject> = pods.iter().filter(|pod| selector.matches(&pod.metadata.labels)).collect();
+        Labels::from_selector(&selector).ok().filter(|it| it.matches(&pod.metadata.labels))
+    };
+    let mine: Vec<(&DynamicObject, Labels)> = all
+        .iter()
+        .filter_map(|object| object.downcast_ref::<DynamicObject>())
+        .filter_map(|budget| Some((budget, selects(budget)?)))
+        .collect();
+    if mine.is_empty() {
+        return Vec::new();
+    }
+    let pods = reads.0.list_any("", "pods", Some(namespace));
+    let living =
+        |pod: &&DynamicObject| is_ready(pod) && !pod.metadata.is_being_deleted() && !is_leaving(&pod.metadata.name);
+    let budget = |(budget, selector): &(&DynamicObject, Labels)| {
+        let selected = || {
+            let pods = pods.iter().filter_map(|object| object.downcast_ref::<DynamicObject>());
+            pods.filter(|pod| selector.matches(&pod.metadata.labels))
+        };
         let count = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
-        let living = |pod: &&&DynamicObject| is_ready(pod) && !pod.metadata.is_being_deleted();
         let field = |name| budget.get(&["spec", name]).cloned().unwrap_or_default();
-        Some(Budget {
+        let status = |name| budget.get(&["status", name]).and_then(Value::as_i64);
+        let is_observed = status("observedGeneration") == Some(budget.metadata.generation);
+        Budget {
             name: budget.metadata.name.clone(),
             least: field("minAvailable"),
             missing: field("maxUnavailable"),
             gives_up_unhealthy: field("unhealthyPodEvictionPolicy") == "AlwaysAllow",
-            expected: count(mine.len()),
-            healthy: count(mine.iter().filter(living).count()),
-        })
+            expected: count(selected().count()),
+            healthy: count(selected().filter(living).count()),
+            desired: status("desiredHealthy").filter(|_| is_observed),
+        }
     };
-    all("policy", "poddisruptionbudgets").iter().filter_map(budget).collect()
+    mine.iter().map(budget).collect()
 }
 
 /// Whether a pod may be evicted.
-fn judge(namespace: &str, name: &str, reads: &Reads<'_>) -> Result<(), Status> {
+fn judge(namespace: &str, name: &str, reads: &Reads<'_>, is_leaving: &dyn Fn(&str) -> bool) -> Result<(), Status> {
     let pod = reads.0.get_any("", "pods", namespace, name);
     let Some(pod) = pod.as_ref().and_then(|pod| pod.downcast_ref::<DynamicObject>()) else { return Ok(()) };
     let phase = pod.get(&["status", "phase"]).and_then(Value::as_str).unwrap_or_default();
@@ -132,7 +172,7 @@ fn judge(namespace: &str, name: &str, reads: &Reads<'_>) -> Result<(), Status> {
     if matches!(phase, "Pending" | "Succeeded" | "Failed") || pod.metadata.is_being_deleted() {
         return Ok(());
     }
-    match &budgets(pod, namespace, reads)[..] {
+    match &budgets(pod, namespace, reads, is_leaving)[..] {
         [] => Ok(()),
         [budget] => budget.allows(is_ready(pod)),
         _ => Err(Status::internal_error(
@@ -153,15 +193,22 @@ impl Subresource for Evictions {
     }
 
     fn answer<'a>(&'a self, request: SubresourceRequest, reads: &Reads<'_>) -> BoxFuture<'a, Result<Response, Status>> {
-        let judged = judge(&request.namespace, &request.name, reads);
+        let place: Place = (request.context.cluster.to_string(), request.namespace.clone(), request.name.clone());
+        let judged = {
+            // Two that ask at once are judged one after the other.
+            let mut leaving = self.0.leaving.lock().unwrap_or_else(PoisonError::into_inner);
+            let is_leaving = |name: &str| leaving.contains(&(place.0.clone(), place.1.clone(), name.to_owned()));
+            let judged = judge(&request.namespace, &request.name, reads, &is_leaving);
+            judged.map(|()| leaving.insert(place.clone()).then(|| Leaving(self.0.clone(), place)))
+        };
         Box::pin(async move {
-            judged?;
+            let _leaving = judged?;
             let given = request.body["metadata"]["name"].as_str().unwrap_or_default();
             if !given.is_empty() && given != request.name {
                 return Err(Status::bad_request("name in URL does not match name in Eviction object"));
             }
             let failed = |error: &dyn fmt::Display| Status::internal_error(&error.to_string());
-            let server = self.0.get().ok_or_else(|| failed(&"there is no server yet"))?;
+            let server = self.0.server.get().ok_or_else(|| failed(&"there is no server yet"))?;
             let mut options = request.body["deleteOptions"].clone();
             if request.context.dry_run {
                 options["dryRun"] = json!(["All"]);
@@ -199,6 +246,7 @@ mod tests {
             gives_up_unhealthy: false,
             expected,
             healthy,
+            desired: None,
         };
         for (least, missing, expected, healthy, needed, allows) in [
             (json!(2), Value::Null, 3, 3, 2, true),
@@ -220,6 +268,8 @@ mod tests {
             let budget = Budget { gives_up_unhealthy, ..budget(json!(2), Value::Null, 3, healthy) };
             assert_eq!(budget.allows(false).is_ok(), allows, "{budget:?}");
         }
+        let known = Budget { desired: Some(2), ..budget(json!(3), Value::Null, 3, 3) };
+        assert!(known.allows(true).is_ok(), "what the disruption controller says counts");
         let refused = budget(json!(3), Value::Null, 3, 3).allows(true).expect_err("all three are needed");
         let details = refused.details.expect("why");
         assert_eq!(refused.code, 429);

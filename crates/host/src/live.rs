@@ -48,6 +48,8 @@ use crate::{Host, Parts, registry};
 
 /// Wall time that connections have to end.
 const LAST_STEP: TimeDelta = TimeDelta::seconds(12);
+/// How long a simulated pod of a Shoot takes to end.
+const POD_END: TimeDelta = TimeDelta::seconds(5);
 /// Where the log is followed.
 const LOG_WATCH_PATH: &str = "/log/v1/watch";
 /// Why time stands while the landscape begins.
@@ -214,6 +216,11 @@ impl Live {
             let workload = workload::Options {
                 is_process: Arc::new(move |image| is_process.names(image)),
                 node_of: Arc::new(|cluster| (!cluster::is_technical_id(cluster)).then(|| "terrarium".to_owned())),
+                pod_end_of: Arc::new(
+                    |cluster| {
+                        if cluster::is_technical_id(cluster) { POD_END } else { TimeDelta::zero() }
+                    },
+                ),
                 ..workload::Options::default()
             };
             live.spawn("kube-controller-manager", move |context, _| {

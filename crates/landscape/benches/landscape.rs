@@ -2,7 +2,7 @@
 //! The benchmarks of a landscape in one process: `cargo xtask bench [quick|full]`.
 //!
 //! One table, and one line of JSON at the end. `quick` is for a glance; the default takes some minutes; `full` runs a
-//! year of 100 Shoots.
+//! year of 100 Shoots. `rollout` before these measures roll-outs alone: 50 and 200 nodes with 10 pods each; 1,000; 5,000.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark prints its table")]
 
 use std::process::ExitCode;
@@ -33,6 +33,11 @@ const REFLECTORS: [usize; 3] = [1, 4, 6];
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
+    if let [rollout, size @ ..] = words.as_slice()
+        && rollout == "rollout"
+    {
+        return end(measure_rollouts(size.first().map_or("", String::as_str)));
+    }
     let size = match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         [] => NORMAL,
         ["quick"] => QUICK,
@@ -42,13 +47,51 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    match measure(&size) {
+    end(measure(&size))
+}
+
+fn end(measured: Result<(), Failure>) -> ExitCode {
+    match measured {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             eprintln!("error: {failure}");
             ExitCode::FAILURE
         }
     }
+}
+
+/// Pods of each node.
+const PODS: usize = 10;
+
+fn measure_rollouts(size: &str) -> Result<(), Failure> {
+    let probe = Probe { wall: &wall_seconds, resident: &resident_bytes };
+    let nodes: &[usize] = match size {
+        "quick" => &[50, 200],
+        "full" => &[50, 200, 1_000, 5_000],
+        _ => &[50, 200, 1_000],
+    };
+    println!(
+        "{:>7} {:>7} {:>10} {:>12} {:>12} {:>16} {:>14} {:>12}",
+        "nodes", "pods", "seconds", "ms/machine", "machines/s", "landscape time", "entries/mach.", "resident"
+    );
+    let mut rollouts = Vec::new();
+    for nodes in nodes {
+        let rollout = bench::rollout(*nodes, PODS, 1, &probe)?;
+        println!(
+            "{:>7} {:>7} {:>10.2} {:>12.1} {:>12.1} {:>14} s {:>14.1} {:>8.0} MiB",
+            rollout.nodes,
+            rollout.pods,
+            rollout.seconds,
+            rollout.milliseconds_per_machine,
+            rollout.nodes as f64 / rollout.seconds,
+            rollout.landscape_seconds,
+            rollout.entries_per_machine,
+            rollout.resident as f64 / f64::from(1 << 20),
+        );
+        rollouts.push(rollout);
+    }
+    println!("{}", json!({"rollouts": rollouts}));
+    Ok(())
 }
 
 fn measure(size: &Size) -> Result<(), Failure> {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Benchmarks of the whole: figures from runs of landscapes. Wall time and memory come from the caller.
 
+mod rollout;
+
 use std::fmt;
 
 use api::cluster;
@@ -20,6 +22,8 @@ use crate::failure::Failure;
 use crate::landscape::{Landscape, Memory};
 use crate::options::Options;
 use crate::{preset, wait};
+
+pub use self::rollout::{Rollout, rollout};
 
 /// Fewer than the guard against live-locks lets through for one object.
 const PATCHES_PER_INSTANT: u32 = 50;

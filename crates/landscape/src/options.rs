@@ -48,6 +48,9 @@ pub struct Options {
     pub gardener_version: String,
     /// Feature gates of gardener-apiserver.
     pub gates: Gates,
+    /// Whether Deployments and the like get pods, which run on nodes, as in a landscape of processes. Otherwise they are
+    /// objects and nothing else.
+    pub workload: bool,
 }
 
 impl Options {
@@ -65,6 +68,7 @@ impl Options {
             kubernetes_version: "1.31.1".to_owned(),
             gardener_version: GARDENER_VERSION.to_owned(),
             gates: Gates::default(),
+            workload: false,
         }
     }
 }

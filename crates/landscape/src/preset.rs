@@ -124,7 +124,7 @@ pub async fn create_until(admin: &Context, expiration: DateTime<Utc>) -> Result<
     Ok(())
 }
 
-fn typed<K: Resource>(value: Value) -> K {
+pub(crate) fn typed<K: Resource>(value: Value) -> K {
     apimachinery::wire::from_tree(value).expect("an object that fits its type")
 }
 

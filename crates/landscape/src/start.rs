@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! How each component is started in a simulation.
 
+use std::sync::Arc;
+
+use api::cluster;
+use chrono::TimeDelta;
 use gardenlet_sim::{gardenlet, provider_local};
+use kube_controllers::workload;
 
 use crate::component::{Component, Running};
 use crate::landscape::Landscape;
@@ -9,6 +14,9 @@ use crate::options::Sync;
 
 /// Domain under which Shoots without a domain of their own get one.
 pub const DEFAULT_DOMAIN: &str = "sandbox.example.org";
+
+/// How long a simulated pod of a Shoot takes to end, as in a landscape of processes.
+const POD_END_SECONDS: i64 = 5;
 
 /// Shoots that a seed takes: more than anybody simulates on one.
 const SHOOTS_PER_SEED: u32 = 100_000;
@@ -34,7 +42,14 @@ pub(crate) fn start(landscape: &mut Landscape, component: &Component) -> Running
             Running::server(tasks)
         }
         Component::KubeControllers => {
-            Running::spawn(context, |context| kube_controllers::run(context, kube_controllers::Options::default()))
+            let workload = options.workload.then(|| workload::Options {
+                node_of: Arc::new(|cluster| (!cluster::is_technical_id(cluster)).then(|| "terrarium".to_owned())),
+                pod_end_of: Arc::new(|cluster| {
+                    TimeDelta::seconds(if cluster::is_technical_id(cluster) { POD_END_SECONDS } else { 0 })
+                }),
+                ..workload::Options::default()
+            });
+            Running::spawn(context, |context| kube_controllers::run(context, kube_controllers::Options { workload }))
         }
         Component::ControllerManager => {
             let options = controller_manager::Options {
@@ -48,6 +63,7 @@ pub(crate) fn start(landscape: &mut Landscape, component: &Component) -> Running
             Running::spawn(context, |context| scheduler::run(context, scheduler::Options::default()))
         }
         Component::Gardenlet(seed_name) => {
+            let has_pods = options.workload;
             let template = options.seeds.iter().find(|seed| seed.metadata.name == *seed_name);
             let options = gardenlet::Options {
                 seed_name: seed_name.clone(),
@@ -58,7 +74,7 @@ pub(crate) fn start(landscape: &mut Landscape, component: &Component) -> Running
                     capacity: [("shoots".to_owned(), SHOOTS_PER_SEED)].into(),
                     ..gardenlet::Configuration::default()
                 },
-                has_pods: false,
+                has_pods,
             };
             Running::spawn(context, |context| gardenlet::run(context, options))
         }

@@ -59,6 +59,8 @@ struct Pool {
     established: bool,
     /// The number of replicas changed, or a machine failed, and not all machines ran since.
     disturbed: bool,
+    /// Somebody is about to take machines away.
+    expects_trouble: bool,
 }
 
 #[derive(Debug)]
@@ -95,6 +97,11 @@ impl Auditor {
         }
     }
 
+    /// Somebody interferes: the numbers of machines say nothing until all of them run again.
+    pub fn disturb(&mut self) {
+        self.deployments.values_mut().for_each(|pool| pool.expects_trouble = true);
+    }
+
     /// Checks what must hold whenever nothing more happens at an instant.
     pub fn end_of_step(&mut self) {
         let mut found = Vec::new();
@@ -114,6 +121,8 @@ impl Auditor {
             if running >= pool.replicas && total == running {
                 pool.established = true;
                 pool.disturbed = false;
+            } else if std::mem::take(&mut pool.expects_trouble) {
+                pool.disturbed = true;
             }
             if pool.disturbed {
                 continue;
@@ -231,6 +240,11 @@ impl Auditor {
             node: label("node"),
             terminating: machine.metadata.deletion_timestamp.is_some(),
         };
+        // One that failed may be replaced at the same instant.
+        let of = (key.0.clone(), state.deployment.clone());
+        if let Some(pool) = self.deployments.get_mut(&of).filter(|_| state.failed()) {
+            pool.disturbed = true;
+        }
         self.machines.insert(key, state);
     }
 

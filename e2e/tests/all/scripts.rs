@@ -77,6 +77,10 @@ scripts! {
         maintenance_window
         profiles
         questions_landscape
+        rollout_drain_budget
+        rollout_drain_retries
+        rollout_drain_timeout
+        rollout_failures
         rotation_credentials
         rotation_failure
         rotation_maintenance

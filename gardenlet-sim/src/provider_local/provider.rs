@@ -6,14 +6,15 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use api::cluster;
-use api::constants::{label, role};
+use api::constants::{annotation, label, role};
 use api::core::Shoot;
 use api::extensions::Cluster;
-use api::kubernetes::core::{Node, Secret};
+use api::kubernetes::core::{Node, Pod, Secret};
 use api::machine::{Machine, MachineClass, MachineDeployment, MachineSet};
+use api::terrarium::Fault;
 use apimachinery::Resource;
 use chrono::TimeDelta;
-use controller::{Api, Error, ListOptions, ObjectKey, Recorder, Reflector, Store};
+use controller::{Api, Error, Index, ListOptions, ObjectKey, Recorder, Reflector, Store};
 use domain::rollout::Parameter;
 use process::Context;
 
@@ -46,6 +47,14 @@ pub(super) struct Provider {
     pub(super) machines: Ledger<Machine>,
     pub(super) classes: Ledger<MachineClass>,
     pub(super) nodes: Ledger<Node>,
+    /// What goes wrong on purpose.
+    pub(super) faults: Ledger<Fault>,
+    pub(super) fault_store: Store<Fault>,
+    pub(super) pod_store: Store<Pod>,
+    /// By cluster and name of the node.
+    pub(super) pods_by_node: Index<Pod>,
+    /// By cluster and address.
+    nodes_by_address: Index<Node>,
     shoots: Arc<Mutex<Shoots>>,
     reflectors: Mutex<Vec<Box<dyn FnOnce() + Send>>>,
 }
@@ -66,7 +75,18 @@ impl Provider {
         let set_store = reflect(context, &seed, everything.clone(), &mut reflectors);
         let machine_store = reflect(context, &seed, everything.clone(), &mut reflectors);
         let class_store = reflect(context, &seed, everything.clone(), &mut reflectors);
-        let node_store = reflect(context, "*", everything, &mut reflectors);
+        let node_store: Store<Node> = reflect(context, "*", everything.clone(), &mut reflectors);
+        let nodes_by_address = node_store.index(|node: &Node| {
+            let cluster = node.metadata.annotation(annotation::CLUSTER).unwrap_or_default();
+            node.status.addresses.iter().map(|address| place(cluster, &address.address)).collect()
+        });
+        let pod_store: Store<Pod> = reflect(context, "*", everything.clone(), &mut reflectors);
+        let pods_by_node = pod_store.index(|pod: &Pod| {
+            let cluster = pod.metadata.annotation(annotation::CLUSTER).unwrap_or_default();
+            let node = Some(&pod.spec.node_name).filter(|node| !node.is_empty());
+            node.map(|node| place(cluster, node)).into_iter().collect()
+        });
+        let fault_store = reflect(context, cluster::RUNTIME, everything, &mut reflectors);
         let selected = ListOptions::labelled(OPERATING_SYSTEM_CONFIGS);
         let node_agent_secrets = reflect(context, "*", selected, &mut reflectors);
         let shoots: Arc<Mutex<Shoots>> = Arc::default();
@@ -87,6 +107,11 @@ impl Provider {
             machines: Ledger::new(machine_store.clone()),
             classes: Ledger::new(class_store.clone()),
             nodes: Ledger::new(node_store.clone()),
+            faults: Ledger::new(fault_store.clone()),
+            fault_store,
+            pod_store,
+            pods_by_node,
+            nodes_by_address,
             deployment_store,
             set_store,
             machine_store,
@@ -148,10 +173,20 @@ impl Provider {
         Ok(())
     }
 
+    /// Whether a Node of a cluster has an address.
+    pub(super) fn is_address_taken(&self, cluster: &str, address: &str) -> bool {
+        self.nodes_by_address.count(&place(cluster, address)) > 0
+    }
+
     /// How long a stage of an object takes: always the same for the same object and attempt.
     pub(super) fn duration(&self, parameter: Parameter, uid: &str, attempt: u64) -> TimeDelta {
         self.options.timing.duration(parameter, self.context.random.draw(parameter.name(), uid, attempt))
     }
+}
+
+/// What is somewhere in a cluster: a key of indices.
+pub(super) fn place(cluster: &str, name: &str) -> String {
+    format!("{cluster}/{name}")
 }
 
 /// Versions of one server are revisions of its log and can be compared.

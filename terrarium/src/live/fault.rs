@@ -15,7 +15,6 @@ use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use clap::{Args, Subcommand};
 use controller::{Api, Error, ListOptions};
 use domain::fault::{self, KINDS, Kind, Target};
-use domain::last_operation::CODES;
 use gardenlet_sim::gardenlet;
 use serde_json::{Value, json};
 
@@ -78,6 +77,18 @@ struct Injection {
     /// The Seed whose cluster it hits
     #[arg(long, value_name = "NAME")]
     seed_cluster: Option<String>,
+    /// The one worker pool whose machines it hits [default: any]
+    #[arg(long, value_name = "NAME")]
+    pool: Option<String>,
+    /// The one zone of a pool whose machines it hits: its number in the pool, from 1 on [default: any]
+    #[arg(long, value_name = "I", value_parser = clap::value_parser!(i32).range(1..))]
+    zone: Option<i32>,
+    /// The one machine of its pool and zone that it hits: its number in the order of creation, from 1 on [default: any]
+    #[arg(long, value_name = "I", value_parser = clap::value_parser!(i32).range(1..))]
+    machine: Option<i32>,
+    /// The one node that it hits [default: any]
+    #[arg(long, value_name = "NAME")]
+    node: Option<String>,
     /// How often it hits [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i32).range(1..), conflicts_with = "always")]
     times: Option<i32>,
@@ -139,6 +150,9 @@ fn list_kinds(output: &mut Output) -> Result<(), Failure> {
         output.line(&format!("  {}", kind.effect))?;
         match kind.target {
             Target::Shoot => output.line("  --shoot PROJECT/NAME  the Shoot (optional)")?,
+            Target::Machine => {
+                output.line("  --shoot PROJECT/NAME, --pool NAME, --zone I, --machine I, --node NAME  which machines (optional)")?;
+            }
             Target::Component => output.line("  --component NAME[/I]  the component, or one pod of it")?,
             Target::Seed => output.line("  --seed-cluster NAME  the Seed")?,
         }
@@ -180,13 +194,22 @@ fn row(fault: &Fault, now: DateTime<Utc>) -> Value {
 
 /// Whom a fault hits.
 fn place(spec: &FaultSpec) -> String {
-    if let Some(shoot) = &spec.shoot {
-        return format!("Shoot {}/{}", shoot.namespace, shoot.name);
+    let parts = [
+        spec.shoot.as_ref().map(|shoot| format!("Shoot {}/{}", shoot.namespace, shoot.name)),
+        Some(&spec.pool).filter(|pool| !pool.is_empty()).map(|pool| format!("pool {pool}")),
+        spec.zone.map(|zone| format!("zone {zone}")),
+        spec.machine.map(|machine| format!("machine {machine}")),
+        Some(&spec.node).filter(|node| !node.is_empty()).map(|node| format!("Node {node}")),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    if !parts.is_empty() {
+        return parts.join(", ");
     }
     match fault::kind(&spec.kind).map(|kind| kind.target) {
         Some(Target::Component) if !spec.instance.is_empty() => format!("Pod {}", spec.instance),
         Some(Target::Component) => spec.component.clone(),
         Some(Target::Seed) => format!("Seed {}", spec.seed_name),
+        Some(Target::Machine) => "any machine".to_owned(),
         Some(Target::Shoot) | None => "any Shoot".to_owned(),
     }
 }
@@ -225,18 +248,24 @@ impl Injection {
     fn check_target(&self) -> Result<(), Failure> {
         let kind = self.kind()?;
         let given = [
-            ("--shoot", Target::Shoot, self.shoot.is_some()),
-            ("--component", Target::Component, self.component.is_some()),
-            ("--seed-cluster", Target::Seed, self.seed_cluster.is_some()),
+            ("--shoot", &[Target::Shoot, Target::Machine][..], self.shoot.is_some()),
+            ("--component", &[Target::Component], self.component.is_some()),
+            ("--seed-cluster", &[Target::Seed], self.seed_cluster.is_some()),
+            ("--pool", &[Target::Machine], self.pool.is_some()),
+            ("--zone", &[Target::Machine], self.zone.is_some()),
+            ("--machine", &[Target::Machine], self.machine.is_some()),
+            ("--node", &[Target::Machine], self.node.is_some()),
         ];
-        let (flag, ..) = given[kind.target as usize];
-        if let Some((other, ..)) = given.iter().find(|(_, target, is_given)| *is_given && *target != kind.target) {
+        let fits = |targets: &[Target]| targets.contains(&kind.target);
+        let flag = given.iter().find(|(_, targets, _)| fits(targets)).map_or("--shoot", |(flag, ..)| *flag);
+        if let Some((other, ..)) = given.iter().find(|(_, targets, is_given)| *is_given && !fits(targets)) {
             return Err(Failure::input(
                 format!("{} does not hit what {other} names", kind.name),
                 format!("use {flag}"),
             ));
         }
-        if kind.target != Target::Shoot && !given.iter().any(|(.., is_given)| *is_given) {
+        let needs_target = matches!(kind.target, Target::Component | Target::Seed);
+        if needs_target && !given.iter().any(|(.., is_given)| *is_given) {
             return Err(Failure::input(
                 format!("{} needs to know whom it hits", kind.name),
                 format!("add {flag} NAME"),
@@ -318,10 +347,20 @@ impl Injection {
                 return Err(Failure::input(format!("no flow has a task `{task}`"), nearest(task, names())));
             }
         }
-        if let Some(code) = settings.get(fault::CODE)
-            && !CODES.contains(&code.as_str())
-        {
-            return Err(Failure::input(format!("`{code}` is no error code"), nearest(code, CODES.into_iter())));
+        for setting in kind.settings.iter().filter(|setting| !setting.values.is_empty()) {
+            let Some(value) = settings.get(setting.name).filter(|value| !setting.values.contains(&value.as_str()))
+            else {
+                continue;
+            };
+            let what = if setting.name == fault::CODE {
+                "error code".to_owned()
+            } else {
+                format!("value of {}", setting.name)
+            };
+            return Err(Failure::input(
+                format!("`{value}` is no {what}"),
+                nearest(value, setting.values.iter().copied()),
+            ));
         }
         Ok(settings)
     }
@@ -354,6 +393,10 @@ async fn inject(client: &Client, injection: &Injection, output: &mut Output) -> 
             component,
             instance,
             seed_name,
+            pool: injection.pool.clone().unwrap_or_default(),
+            zone: injection.zone,
+            machine: injection.machine,
+            node: injection.node.clone().unwrap_or_default(),
             times: injection.times,
             always: injection.always,
             until: until.map(Time::from_instant),
@@ -395,6 +438,10 @@ mod tests {
             shoot: None,
             component: None,
             seed_cluster: None,
+            pool: None,
+            zone: None,
+            machine: None,
+            node: None,
             times: None,
             always: false,
             lasts: None,

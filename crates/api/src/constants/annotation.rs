@@ -99,6 +99,8 @@ pub const DEPLOYMENT_ROLLBACK_TO: &str = "deprecated.deployment.rollback.to";
 pub const POD_DELETION_COST: &str = "controller.kubernetes.io/pod-deletion-cost";
 /// The object as `kubectl apply` sent it last.
 pub const KUBECTL_LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+/// Set by a kubelet on a Pod that it took from a file of its node.
+pub const MIRROR_POD: &str = "kubernetes.io/config.mirror";
 /// When `kubectl rollout restart` was asked for, on the template of the Pods.
 pub const KUBECTL_RESTARTED_AT: &str = "kubectl.kubernetes.io/restartedAt";
 /// `true` keeps the cluster-autoscaler from removing a Node.
@@ -134,6 +136,13 @@ pub const EXTENSIONS_LIBRARY_VERSION: &str = "terrarium.dev/extensions-library-v
 pub const NODE_AGENT_AUTHORIZER: &str = "terrarium.dev/node-agent-authorizer";
 /// How long a simulated Pod takes to become ready.
 pub const POD_START: &str = "terrarium.dev/pod-start";
+/// How long a simulated Pod takes to end, its grace period being the most; `never`: it does not end by itself.
+pub const POD_END: &str = "terrarium.dev/pod-end";
+/// Which Machine of its MachineDeployment it is, in the order of creation, from 1 on.
+pub const MACHINE_ORDINAL: &str = "terrarium.dev/machine-ordinal";
+/// What went wrong on purpose: on a Machine kinds of faults that stay with it, on a Node types of its conditions that
+/// faults have set; with commas.
+pub const FAULTS: &str = "terrarium.dev/faults";
 /// What is to go wrong with a simulated Pod.
 pub const POD_FAULT: &str = "terrarium.dev/pod-fault";
 /// On a Shoot whose window was changed while roll-outs are confined: the window of before, and until when it counts,

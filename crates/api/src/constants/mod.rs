@@ -68,6 +68,8 @@ pub mod taint {
     pub const PREFER_NO_SCHEDULE: &str = "deployment.machine.sapcloud.io/prefer-no-schedule";
     /// On a Node that is not ready.
     pub const NOT_READY: &str = "node.kubernetes.io/not-ready";
+    /// On a Node that nothing is heard of.
+    pub const UNREACHABLE: &str = "node.kubernetes.io/unreachable";
     /// On a Node that the cloud provider has not seen.
     pub const UNINITIALIZED: &str = "node.cloudprovider.kubernetes.io/uninitialized";
     /// On a cordoned Node.

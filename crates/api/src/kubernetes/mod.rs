@@ -7,6 +7,7 @@ pub mod autoscaling;
 pub mod coordination;
 pub mod core;
 pub mod networking;
+pub mod policy;
 pub mod rbac;
 pub mod tables;
 

@@ -24,7 +24,7 @@ pub struct Fault {
 /// What goes wrong, where, how often and how long.
 #[api_type]
 pub struct FaultSpec {
-    /// Kind of fault: `task-fails`, `component-crash`, `component-partition`, `seed-unreachable`.
+    /// Kind of fault, `never-joins`: `terrarium fault list --kinds` tells of all.
     #[schema(required)]
     pub kind: String,
     /// The one Shoot that it hits. Without it any Shoot.
@@ -35,6 +35,15 @@ pub struct FaultSpec {
     pub instance: String,
     /// The Seed whose cluster it hits.
     pub seed_name: String,
+    /// The one worker pool whose machines it hits. Without it any.
+    pub pool: String,
+    /// The one zone of a pool whose machines it hits: its number in the pool, from 1 on. Without it any.
+    pub zone: Option<i32>,
+    /// The one machine that it hits: its number in its MachineDeployment in the order of creation, from 1 on. Without it
+    /// any.
+    pub machine: Option<i32>,
+    /// The one Node that it hits. Without it any.
+    pub node: String,
     /// How often it hits, at least once. Defaults to 1, unless `always` is set; what lasts until it is cleared is always
     /// there.
     pub times: Option<i32>,

@@ -259,6 +259,11 @@ impl Endpoint {
         Box::pin(async move { request::send(&self.context, Method::DELETE, path, body).await.map(drop) })
     }
 
+    /// Posts to a subresource, and takes no interest in the answer unless it is an error.
+    pub(crate) fn post(&self, path: String, body: Vec<u8>) -> Answering<'_, ()> {
+        Box::pin(async move { request::send(&self.context, Method::POST, path, Some((JSON, body))).await.map(drop) })
+    }
+
     pub(crate) fn delete_collection(&self, selection: &ListOptions, options: &DeleteOptions) -> Answering<'_, ()> {
         let mut path = self.collection_path();
         selection.push(&mut path);

@@ -42,7 +42,7 @@ pub struct Pass {
     pub delete: Vec<String>,
 }
 
-/// Counts of the MachineSet's status.
+/// Counts of a MachineSet's Machines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// All Machines, failed and terminating ones included.
@@ -51,8 +51,50 @@ pub struct Counts {
     pub available: i32,
     /// Those in phase `Running`.
     pub ready: i32,
+    /// Those in phase `Unknown`.
+    pub unknown: i32,
     /// Those in phase `Terminating`.
     pub terminating: i32,
+    /// Those that are to go whatever is wanted: failed ones, and those of rank 1.
+    pub stale: i32,
+    /// Those that count as the MachineSet's replicas: not stale, not going, not updated in place a moment ago.
+    pub active: i32,
+    /// Those that were updated in place and wait for their new MachineSet.
+    pub updated_in_place: i32,
+}
+
+impl Counts {
+    /// Counts a Machine in.
+    pub fn add(&mut self, member: &Member) {
+        self.count(member, 1);
+    }
+
+    /// Takes a Machine out again.
+    pub fn remove(&mut self, member: &Member) {
+        self.count(member, -1);
+    }
+
+    fn count(&mut self, member: &Member, one: i32) {
+        let part = |counts: bool| if counts { one } else { 0 };
+        let phase = member.phase;
+        self.machines += one;
+        self.available += part(matches!(phase, Phase::Running | Phase::Available));
+        self.ready += part(phase == Phase::Running);
+        self.unknown += part(phase == Phase::Unknown);
+        self.terminating += part(phase == Phase::Terminating);
+        self.stale += part(!member.is_updated_in_place && member.is_stale());
+        let is_active = !member.is_updated_in_place && !member.is_stale() && phase != Phase::Terminating;
+        self.active += part(is_active);
+        self.updated_in_place += part(member.is_updated_in_place);
+    }
+
+    /// Machines that are being replaced, those that go counted twice. While there are any, no Machine of the
+    /// MachineDeployment is given up for being unwell.
+    ///
+    /// Source: `canMarkMachineFailed`.
+    pub fn in_replacement(&self) -> i32 {
+        self.machines - self.ready - self.unknown + self.terminating
+    }
 }
 
 /// The most Machines that one pass creates or deletes.
@@ -60,57 +102,71 @@ const BURST: i32 = 100;
 /// Rank of a Machine that says nothing.
 pub const DEFAULT_PRIORITY: i32 = 3;
 
-/// Counts Machines.
-pub fn counts(members: &[Member]) -> Counts {
-    let count = |is: fn(Phase) -> bool| {
-        i32::try_from(members.iter().filter(|member| is(member.phase)).count()).unwrap_or(i32::MAX)
-    };
-    Counts {
-        machines: count(|_| true),
-        available: count(|phase| matches!(phase, Phase::Running | Phase::Available)),
-        ready: count(|phase| phase == Phase::Running),
-        terminating: count(|phase| phase == Phase::Terminating),
+impl Member {
+    fn is_stale(&self) -> bool {
+        self.phase == Phase::Failed || (self.priority == 1 && self.phase != Phase::Terminating)
     }
+}
+
+/// Counts Machines.
+pub fn counts<'a>(members: impl IntoIterator<Item = &'a Member>) -> Counts {
+    let mut counts = Counts::default();
+    members.into_iter().for_each(|member| counts.add(member));
+    counts
 }
 
 /// One pass: failed Machines and those of rank 1 go; then as many are created or deleted as are missing or too many.
 ///
+/// `members` are looked at only if some of them are to go: a pass that deletes nothing costs the same for any number.
 /// Source: pkg/controller/machineset.go of machine-controller-manager v0.58.0.
-pub fn pass(wish: Wish, members: &[Member]) -> Pass {
+pub fn pass<'a, M>(wish: Wish, counts: &Counts, members: impl FnOnce() -> M) -> Pass
+where
+    M: IntoIterator<Item = &'a Member>,
+{
     let names = |members: &[&Member]| members.iter().map(|member| member.name.clone()).collect::<Vec<_>>();
     if wish.deleting {
-        let left: Vec<&Member> = members.iter().filter(|member| member.phase != Phase::Terminating).collect();
+        if counts.machines == counts.terminating {
+            return Pass::default();
+        }
+        let left: Vec<&Member> = members().into_iter().filter(|member| member.phase != Phase::Terminating).collect();
         return Pass { create: 0, delete: names(&left) };
     }
-    let counted: Vec<&Member> = members.iter().filter(|member| !member.is_updated_in_place).collect();
-    let ignored = i32::try_from(members.len() - counted.len()).unwrap_or(i32::MAX);
-    let is_stale = |member: &&Member| {
-        member.phase == Phase::Failed || (member.priority == 1 && member.phase != Phase::Terminating)
+    let ignored = counts.updated_in_place;
+    let difference = counts.active - wish.replicas;
+    let create = if difference < 0 {
+        let is_blocked = wish.frozen || wish.scale_up_disabled || difference + ignored >= 0;
+        if is_blocked { 0 } else { (-difference).min(BURST) }
+    } else {
+        0
     };
-    let (stale, fresh): (Vec<&Member>, Vec<&Member>) = counted.into_iter().partition(is_stale);
+    if counts.stale == 0 && difference <= 0 {
+        return Pass { create, delete: Vec::new() };
+    }
+    let counted = members().into_iter().filter(|member| !member.is_updated_in_place);
+    let (stale, fresh): (Vec<&Member>, Vec<&Member>) = counted.partition(|member| member.is_stale());
     let mut delete = names(&stale);
-    let mut active: Vec<&Member> = fresh.into_iter().filter(|member| member.phase != Phase::Terminating).collect();
-    let difference = i32::try_from(active.len()).unwrap_or(i32::MAX) - wish.replicas;
-    let create = match difference {
-        missing if missing < 0 => {
-            let is_blocked = wish.frozen || wish.scale_up_disabled || missing + ignored >= 0;
-            if is_blocked { 0 } else { (-missing).min(BURST) }
-        }
-        excess => {
-            sort_for_deletion(&mut active);
-            active.truncate(usize::try_from(excess.min(BURST)).unwrap_or_default());
-            delete.extend(names(&active));
-            0
-        }
-    };
+    if difference > 0 {
+        let mut active: Vec<&Member> = fresh.into_iter().filter(|member| member.phase != Phase::Terminating).collect();
+        let excess = usize::try_from(difference.min(BURST)).unwrap_or_default();
+        delete.extend(names(first_to_delete(&mut active, excess)));
+    }
     Pass { create, delete }
 }
 
-/// Sorts Machines: the first is deleted first. Lower rank, then the phase that serves least, then age, then name.
-pub fn sort_for_deletion(members: &mut [&Member]) {
-    members.sort_by(|a, b| {
+/// The `count` Machines that are deleted first, in order: lower rank, then the phase that serves least, then age, then
+/// name.
+pub fn first_to_delete<'m, 'a>(members: &'m mut [&'a Member], count: usize) -> &'m [&'a Member] {
+    let order = |a: &&Member, b: &&Member| {
         (a.priority, rank(a.phase), a.created, &a.name).cmp(&(b.priority, rank(b.phase), b.created, &b.name))
-    });
+    };
+    let count = count.min(members.len());
+    if count > 0 && count < members.len() {
+        // All are looked at, few are sorted.
+        members.select_nth_unstable_by(count - 1, order);
+    }
+    let first = &mut members[..count];
+    first.sort_by(order);
+    first
 }
 
 /// Any phase that is not listed ranks like `Terminating`, those of in-place updates too.
@@ -142,7 +198,8 @@ mod tests {
 
     #[track_caller]
     fn check(replicas: i32, phases: &[Phase], create: i32, delete: &[&str]) {
-        let pass = pass(Wish { replicas, ..Wish::default() }, &members(phases));
+        let members = members(phases);
+        let pass = pass(Wish { replicas, ..Wish::default() }, &counts(&members), || &members);
         assert_eq!((pass.create, pass.delete), (create, delete.iter().map(ToString::to_string).collect()));
     }
 
@@ -155,18 +212,20 @@ mod tests {
         check(2, &[Running, Failed], 1, &["m1"]);
         check(1, &[Running, Pending], 0, &["m1"]);
         check(0, &[Running, Terminating], 0, &["m0"]);
+        check(1, &[Running, Running, Failed, Pending], 0, &["m2", "m3", "m0"]);
     }
 
     #[test]
     fn a_frozen_set_creates_nothing() {
         let wish = Wish { replicas: 2, frozen: true, ..Wish::default() };
-        assert_eq!(pass(wish, &[]), Pass::default());
+        assert_eq!(pass(wish, &Counts::default(), || &[]), Pass::default());
     }
 
     #[test]
     fn a_deleted_set_deletes_its_machines() {
         let wish = Wish { replicas: 2, deleting: true, ..Wish::default() };
-        let pass = pass(wish, &members(&[Phase::Running, Phase::Terminating]));
+        let members = members(&[Phase::Running, Phase::Terminating]);
+        let pass = pass(wish, &counts(&members), || &members);
         assert_eq!(pass.delete, ["m0"]);
     }
 }

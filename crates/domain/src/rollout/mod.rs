@@ -16,6 +16,7 @@
 
 pub mod conditions;
 pub mod deployment;
+pub mod drain;
 pub mod limits;
 pub mod machine;
 pub mod machine_set;

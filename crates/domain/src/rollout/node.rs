@@ -109,6 +109,44 @@ pub fn become_ready(conditions: &mut Vec<NodeCondition>, now: Time) {
     }
 }
 
+/// A condition says that something is wrong. One that says so already keeps its times.
+pub fn fail(conditions: &mut Vec<NodeCondition>, type_: &str, status: &str, now: Time) {
+    let (reason, message) = match (type_, status) {
+        (READY, "Unknown") => ("NodeStatusUnknown", "Kubelet stopped posting node status."),
+        (READY, _) => ("KubeletNotReady", "container runtime is down"),
+        _ => ("FaultInjected", "a fault was injected"),
+    };
+    set(conditions, (type_, status, reason, message), now);
+}
+
+/// A condition says again that nothing is wrong; one that is there only because of that goes.
+pub fn recover(conditions: &mut Vec<NodeCondition>, type_: &str, now: Time) {
+    if type_ == READY {
+        return set(conditions, (READY, "True", "KubeletReady", "kubelet is posting ready status"), now);
+    }
+    let mut known = KUBELET_CONDITIONS.iter().chain(DETECTOR_CONDITIONS);
+    match known.find(|(known, ..)| *known == type_) {
+        Some((_, reason, message)) => set(conditions, (type_, "False", reason, message), now),
+        None => conditions.retain(|condition| condition.r#type != type_),
+    }
+}
+
+fn set(conditions: &mut Vec<NodeCondition>, (type_, status, reason, message): (&str, &str, &str, &str), now: Time) {
+    let new = NodeCondition {
+        r#type: type_.to_owned(),
+        status: status.to_owned(),
+        last_heartbeat_time: now,
+        last_transition_time: now,
+        reason: reason.to_owned(),
+        message: message.to_owned(),
+    };
+    match conditions.iter_mut().find(|condition| condition.r#type == type_) {
+        Some(present) if present.status == status => {}
+        Some(present) => *present = new,
+        None => conditions.push(new),
+    }
+}
+
 /// A condition that says that nothing is wrong: type, reason and message.
 fn absent_condition((type_, reason, message): &(&str, &str, &str), now: Time) -> NodeCondition {
     NodeCondition {

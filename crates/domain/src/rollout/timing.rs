@@ -20,6 +20,12 @@ pub enum Parameter {
     VmDelete,
     /// Deletion of the Node object and removal of the Machine's finalizer.
     NodeDelete,
+    /// A pod without finalizers that was asked to end, until it is gone; its grace period is the most.
+    PodTerminate,
+    /// Volumes of a pod that is gone, until they are detached from the node.
+    VolumeDetach,
+    /// The same, until they are attached to another one.
+    VolumeReattach,
     /// Restart of a kubelet in another patch version.
     KubeletPatchRestart,
     /// Work on an extension object that has something to do.
@@ -38,6 +44,9 @@ impl Parameter {
             Self::CriticalComponents => "machine.criticalComponents",
             Self::VmDelete => "machine.vmDelete",
             Self::NodeDelete => "machine.nodeDelete",
+            Self::PodTerminate => "drain.podTerminate",
+            Self::VolumeDetach => "drain.pvDetach",
+            Self::VolumeReattach => "drain.pvReattach",
             Self::KubeletPatchRestart => "kubelet.patchRestart",
             Self::ExtensionReconcile => "extension.reconcile",
             Self::ExtensionInfrastructure => "extension.infrastructure",
@@ -51,8 +60,8 @@ impl Parameter {
             Self::Boot => 60,
             Self::Join | Self::CriticalComponents | Self::ExtensionInfrastructure => 15,
             Self::NodeDelete => 2,
-            Self::KubeletPatchRestart => 10,
-            Self::ExtensionReconcile => 5,
+            Self::KubeletPatchRestart | Self::VolumeDetach | Self::VolumeReattach => 10,
+            Self::ExtensionReconcile | Self::PodTerminate => 5,
         })
     }
 }

@@ -211,10 +211,15 @@ impl Scope {
                 meta.finalizers.extend(wanted.map(ToOwned::to_owned));
             }
         }
-        let due = Time::from_instant(self.now() + chrono::TimeDelta::seconds(grace));
         let first = meta.deletion_timestamp.is_none();
-        if meta.deletion_timestamp.is_none_or(|set| set > due) {
-            meta.deletion_timestamp = Some(due);
+        let asked = match (meta.deletion_timestamp, meta.deletion_grace_period_seconds) {
+            (None, _) => Some(self.now()),
+            // A grace period can be shortened, also when it has passed already.
+            (Some(set), Some(known)) if grace < known => Some(set.0 - chrono::TimeDelta::seconds(known)),
+            _ => None,
+        };
+        if let Some(asked) = asked {
+            meta.deletion_timestamp = Some(Time::from_instant(asked + chrono::TimeDelta::seconds(grace)));
             meta.deletion_grace_period_seconds = Some(grace);
         }
         if first {

@@ -5,20 +5,20 @@
 //!
 //! Source: k8s.io/kubernetes pkg/controller/daemon/{daemon_controller,update}.go.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use api::constants::label;
 use api::kubernetes::apps::DaemonSetStatus;
-use api::kubernetes::core::{Pod, PodSpec};
+use api::kubernetes::core::{Node, Pod, PodSpec};
 use apimachinery::meta::{IntOrString, LabelSelector};
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta, Utc};
 use controller::{Controller, Error, ObjectKey, Requeue};
 use serde_json::Value;
 
-use super::objects::DaemonSet;
+use super::objects::{DaemonSet, controller_uid};
 use super::pod_control::{Draft, Owner, count, mismatch, next_available};
-use super::{Workload, claim, pods, template};
+use super::{Workload, claim, place, pods, template};
 
 const CONCURRENCY: usize = 5;
 
@@ -45,11 +45,25 @@ pub(crate) async fn run(workload: Arc<Workload>) {
     controller.watch_store(&workload.daemon_sets, move |change| {
         if let (Some(old), None) = (&change.old, &change.new) {
             known.expectations.forget(&old.metadata.uid);
+            known.daemons.forget(&old.metadata.uid);
         }
         vec![change.key.clone()]
     });
     let known = workload.clone();
-    controller.watch_store(&workload.pods, move |change| Workload::owners_of(&known.daemon_sets, change));
+    controller.watch_store(&workload.pods, move |change| {
+        for pod in [&change.old, &change.new].into_iter().flatten() {
+            match controller_uid(&pod.metadata) {
+                Some(uid) => known.daemons.mark(uid, &pod.spec.node_name),
+                // Whose an orphan is, a look at everything shows.
+                None => {
+                    let keys = Workload::owners_of(&known.daemon_sets, change);
+                    let sets = keys.iter().filter_map(|key| known.daemon_sets.get(key));
+                    sets.for_each(|set| known.daemons.forget(&set.metadata.uid));
+                }
+            }
+        }
+        Workload::owners_of(&known.daemon_sets, change)
+    });
     let known = workload.clone();
     controller.watch_store(&workload.nodes, move |change| {
         // Which sets select the node, a pass finds out; a heartbeat concerns none.
@@ -58,6 +72,7 @@ pub(crate) async fn run(workload: Arc<Workload>) {
         }
         let cluster = &change.key.cluster;
         let sets = known.daemon_sets.list_in_cluster(cluster);
+        sets.iter().for_each(|set| known.daemons.mark(&set.metadata.uid, &change.key.name));
         sets.iter().map(|set| ObjectKey::new(cluster, &set.metadata.namespace, &set.metadata.name)).collect()
     });
     controller
@@ -90,9 +105,9 @@ struct Plan {
 fn plan(nodes: &[String], pods: &[Fact<'_>], max_unavailable: Option<usize>) -> Plan {
     let mut plan = Plan::default();
     let mut by_node: BTreeMap<&str, usize> = BTreeMap::new();
+    let wanted: BTreeSet<&str> = nodes.iter().map(String::as_str).collect();
     for (position, pod) in pods.iter().enumerate() {
-        let belongs = nodes.iter().any(|node| node == pod.node);
-        if !belongs || by_node.contains_key(pod.node) {
+        if !wanted.contains(pod.node) || by_node.contains_key(pod.node) {
             plan.delete.push(position);
         } else {
             by_node.insert(pod.node, position);
@@ -120,10 +135,7 @@ impl Workload {
         if nodes.is_empty() {
             return (self.options.node_of)(cluster).into_iter().collect();
         }
-        let fits = nodes.iter().filter(|node| {
-            let mut selector = spec.node_selector.iter();
-            !node.metadata.is_being_deleted() && selector.all(|(key, value)| node.metadata.label(key) == Some(value))
-        });
+        let fits = nodes.iter().filter(|node| is_meant(node, spec));
         fits.map(|node| node.metadata.name.clone()).collect()
     }
 
@@ -134,6 +146,10 @@ impl Workload {
             return Ok(Requeue::At(until));
         }
         let Some(selector) = claim::selector(set.selector()) else { return Ok(Requeue::OnChange) };
+        if let Some((nodes, desired)) = self.changed_nodes(&set) {
+            return self.reconcile_changed_nodes(key, &set, nodes, desired, now).await;
+        }
+        self.daemons.begin(&set.metadata.uid);
         let near = self.pods.list_in(&key.cluster, &key.namespace);
         let active = near.into_iter().filter(|pod| pods::is_active(pod)).collect();
         let mut pods = claim::claim(&self.api(), &*set, &selector, &self.api(), active).await?;
@@ -190,9 +206,89 @@ impl Workload {
             number_unavailable: desired - available,
             ..set.status.clone()
         };
+        let is_settled = changed.status.updated_number_scheduled == desired && set.spec.min_ready_seconds == 0;
+        if is_settled {
+            self.tallies.trust(&set.metadata.uid);
+            self.daemons.settle(&set.metadata.uid, set.metadata.generation, nodes.into_iter().collect());
+        }
         self.api::<DaemonSet>().update_status(&set, &changed).await?;
         Ok(next_available(&pods, min_ready, now))
     }
+
+    /// The nodes that changed since a set reached its goal, and how many it is meant for; `None`: all are looked at.
+    fn changed_nodes(&self, set: &DaemonSet) -> Option<(BTreeSet<String>, usize)> {
+        let uid = &set.metadata.uid;
+        let is_usual = self.tallies.get(uid).is_some() && !set.metadata.is_being_deleted();
+        is_usual.then(|| self.daemons.take(uid, set.metadata.generation))?
+    }
+
+    /// A pass over the nodes that changed, or whose pods of the set did.
+    async fn reconcile_changed_nodes(
+        &self,
+        key: &ObjectKey,
+        set: &DaemonSet,
+        nodes: BTreeSet<String>,
+        mut desired: usize,
+        now: DateTime<Utc>,
+    ) -> Result<Requeue, Error> {
+        let uid = &set.metadata.uid;
+        let spec: PodSpec = apimachinery::wire::from_tree(set.spec.template["spec"].clone()).unwrap_or_default();
+        let (mut create, mut delete) = (Vec::new(), Vec::new());
+        for name in nodes {
+            let node = self.nodes.get(&ObjectKey::new(&key.cluster, "", &name));
+            let is_wanted = node.is_some_and(|node| is_meant(&node, &spec));
+            let on_node = self.pods_by_place.get(&place(&key.cluster, &name));
+            let mut own: Vec<Arc<Pod>> =
+                on_node.into_iter().filter(|pod| controller_uid(&pod.metadata) == Some(uid)).collect();
+            own.sort_by_key(|pod| pod.metadata.creation_timestamp.0);
+            delete.extend(own.iter().skip(usize::from(is_wanted)).cloned());
+            desired = self.daemons.change(uid, &name, is_wanted);
+            if is_wanted && own.is_empty() {
+                create.push(name);
+            }
+        }
+        let desired = i32::try_from(desired).unwrap_or(i32::MAX);
+        let tally = self.tallies.get(uid).unwrap_or_default();
+        let is_idle = create.is_empty() && delete.is_empty();
+        let hash = template::hash(&set.spec.template, set.status.collision_count);
+        if !is_idle {
+            let gone: Vec<&Pod> = delete.iter().map(|pod| &**pod).collect();
+            let drafts = create.into_iter().map(|node| Draft {
+                node: Some(node),
+                labels: vec![(label::CONTROLLER_REVISION_HASH, hash.clone())],
+                ..Draft::default()
+            });
+            let drafts: Vec<Draft> = drafts.collect();
+            let result = async {
+                if !gone.is_empty() {
+                    self.delete_pods(set, &gone, now).await?;
+                }
+                if drafts.is_empty() { Ok(0) } else { self.create_pods(set, drafts, now).await }
+            };
+            // What was not done is found by a look at everything.
+            result.await.inspect_err(|_| self.daemons.forget(uid))?;
+            return Ok(Requeue::OnChange);
+        }
+        let mut changed = DaemonSet::clone(set);
+        changed.status = DaemonSetStatus {
+            current_number_scheduled: tally.active,
+            desired_number_scheduled: desired,
+            number_ready: tally.ready,
+            observed_generation: set.metadata.generation,
+            updated_number_scheduled: tally.active,
+            number_available: tally.ready,
+            number_unavailable: desired - tally.ready,
+            ..set.status.clone()
+        };
+        self.api::<DaemonSet>().update_status(set, &changed).await?;
+        Ok(Requeue::OnChange)
+    }
+}
+
+/// Whether a set's pods are meant for a node.
+fn is_meant(node: &Node, spec: &PodSpec) -> bool {
+    let mut selector = spec.node_selector.iter();
+    !node.metadata.is_being_deleted() && selector.all(|(key, value)| node.metadata.label(key) == Some(value))
 }
 
 /// How many pods may be missing during an update, at least one; `None`: pods are replaced only by who deletes them.

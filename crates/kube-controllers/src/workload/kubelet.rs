@@ -7,23 +7,41 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use api::kubernetes::core::{Pod, PodCondition};
-use apimachinery::meta::{DeleteOptions, Preconditions, Time};
-use controller::{Controller, Error, ObjectKey, Requeue};
+use api::kubernetes::core::{Node, NodeSpec, Pod, PodCondition};
+use apimachinery::meta::{DeleteOptions, Preconditions, Quantity, TextMap, Time};
+use chrono::TimeDelta;
+use controller::{Controller, Error, EventType, ObjectKey, Requeue};
 
-use super::{Workload, cluster_of, place, pod_status, pods};
+use super::placement::Choice;
+use super::{Workload, nodes, place, pod_status, pods};
 
 const CONCURRENCY: usize = 5;
 
 /// Runs the kubelet until the component stops.
 pub(crate) async fn run(workload: Arc<Workload>) {
     let mut controller = Controller::new("kubelet", &workload.context);
-    controller.watch_store(&workload.pods, |change| change.new.iter().map(|_| change.key.clone()).collect());
+    let known = workload.clone();
+    controller.watch_store(&workload.pods, move |change| {
+        let mut keys: Vec<ObjectKey> = change.new.iter().map(|_| change.key.clone()).collect();
+        let is_placed = |pod: &Option<Arc<Pod>>| {
+            pod.as_ref().is_some_and(|pod| pods::is_active(pod) && !pod.spec.node_name.is_empty())
+        };
+        // Who leaves a node makes room for those that wait.
+        if is_placed(&change.old) && !is_placed(&change.new) {
+            keys.extend(known.pods_by_place.keys(&place(&change.key.cluster, "")));
+        }
+        keys
+    });
     let known = workload.clone();
     controller.watch_store(&workload.nodes, move |change| {
-        // Pods that wait for a node, or whose node is gone.
-        let name = if change.new.is_some() { "" } else { &*change.key.name };
-        known.pods_by_place.keys(&place(&change.key.cluster, name))
+        // Pods that wait for a node, or whose node is gone, is lost or came back.
+        let cluster = &change.key.cluster;
+        let matters = change.new.is_some() && change.differs(placement_facts);
+        let mut keys = if matters { known.pods_by_place.keys(&place(cluster, "")) } else { Vec::new() };
+        if change.new.is_none() || change.differs(|node| nodes::lost_since(node).is_some()) {
+            keys.extend(known.pods_by_node.keys(&place(cluster, &change.key.name)));
+        }
+        keys
     });
     controller
         .run(CONCURRENCY, move |key| {
@@ -31,6 +49,13 @@ pub(crate) async fn run(workload: Arc<Workload>) {
             async move { workload.reconcile_pod(&key).await }
         })
         .await;
+}
+
+/// What decides whether pods fit on a node, but for the pods that are there.
+fn placement_facts(node: &Node) -> (bool, NodeSpec, TextMap, BTreeMap<String, Quantity>) {
+    let ready = node.status.conditions.iter().find(|condition| condition.r#type == "Ready");
+    let is_ready = ready.is_some_and(|ready| ready.status == "True");
+    (is_ready, node.spec.clone(), node.metadata.labels.clone(), node.status.allocatable.clone())
 }
 
 impl Workload {
@@ -53,6 +78,9 @@ impl Workload {
         if pod.spec.node_name.is_empty() {
             return self.schedule(key, &pod).await;
         }
+        if self.is_lost(key, &pod) {
+            return Ok(Requeue::OnChange);
+        }
         let wanted = pod_status::annotations(&pod.metadata);
         let fault = wanted.fault.as_deref();
         if fault == Some("Pending") || pod_status::says(&pod, fault) {
@@ -71,12 +99,40 @@ impl Workload {
         Ok(Requeue::OnChange)
     }
 
-    /// Nothing has to stop: the pod goes as soon as its finalizers let it.
+    /// A pod that was asked to end does so after its time, at the latest when its grace period is over. The kubelet of a
+    /// node that is lost does nothing.
     async fn end(&self, key: &ObjectKey, pod: &Pod) -> Result<Requeue, Error> {
-        if pod.metadata.deletion_grace_period_seconds.unwrap_or(0) == 0 {
+        let grace = pod.metadata.deletion_grace_period_seconds.unwrap_or(0);
+        if grace == 0 {
             return Ok(Requeue::OnChange);
         }
+        let has_run = !pod.status.container_statuses.is_empty();
+        let is_there = has_run && self.has_node(&key.cluster, &pod.spec.node_name);
+        if !is_there || pods::is_terminal(pod) {
+            return self.remove(key, pod).await;
+        }
+        if self.is_lost(key, pod) {
+            return Ok(Requeue::OnChange);
+        }
+        let wanted = pod_status::annotations(&pod.metadata);
+        if wanted.never_ends {
+            return Ok(Requeue::OnChange);
+        }
+        let grace = TimeDelta::seconds(grace);
+        let takes = wanted.end.unwrap_or_else(|| (self.options.pod_end_of)(&key.cluster)).min(grace);
+        // The deletion timestamp is the end of the grace period.
+        let asked = pod.metadata.deletion_timestamp.map(|end| end.0 - grace);
+        let due = asked.map_or_else(|| self.context.clock.now(), |asked| asked + takes);
+        if self.context.clock.now() < due {
+            return Ok(Requeue::WorkAt(due));
+        }
         self.remove(key, pod).await
+    }
+
+    /// Whether the kubelet of a pod's node is silent.
+    fn is_lost(&self, key: &ObjectKey, pod: &Pod) -> bool {
+        let node = self.nodes.get(&ObjectKey::new(&key.cluster, "", &pod.spec.node_name));
+        node.is_some_and(|node| nodes::lost_since(&node).is_some())
     }
 
     /// Deletes a pod that has nothing to stop.
@@ -92,24 +148,36 @@ impl Workload {
         }
     }
 
-    /// Puts the pod on a node, or says why it waits for one.
+    /// Puts the pod on a node, or says why it waits for one: in its condition, and in an Event when that changes.
     async fn schedule(&self, key: &ObjectKey, pod: &Pod) -> Result<Requeue, Error> {
         let mut new = pod.clone();
-        if let Some(node) = self.choose_node(&key.cluster, &pod.spec.node_selector, &BTreeMap::new()) {
-            new.spec.node_name = node;
-            self.api().update(pod, &new).await?;
+        let message = match self.choose_node(&key.cluster, &pod.spec) {
+            Choice::Node(node) => {
+                new.spec.node_name = node;
+                self.places.assume(key, &pod.metadata.uid, &new.spec, || false);
+                if let Err(error) = self.api().update(pod, &new).await {
+                    self.places.forget(&pod.metadata.uid);
+                    return Err(error);
+                }
+                return Ok(Requeue::OnChange);
+            }
+            Choice::Nowhere(message) => message,
+            Choice::NoNodes => return Ok(Requeue::OnChange),
+        };
+        let is_known = |it: &PodCondition| it.r#type == "PodScheduled" && it.status == "False" && it.message == message;
+        if pod.status.conditions.iter().any(is_known) {
             return Ok(Requeue::OnChange);
         }
-        if pods::condition(pod, "PodScheduled").is_some_and(|known| known.status == "False") {
-            return Ok(Requeue::OnChange);
-        }
-        let nodes = self.nodes.list_in_cluster(cluster_of(pod)).len();
+        self.event("default-scheduler", pod, EventType::Warning, "FailedScheduling", &message).await;
+        let since = pods::condition(pod, "PodScheduled").filter(|it| it.status == "False");
+        let since = since.map(|it| it.last_transition_time);
+        new.status.conditions.retain(|it| it.r#type != "PodScheduled");
         new.status.conditions.push(PodCondition {
             r#type: "PodScheduled".to_owned(),
             status: "False".to_owned(),
-            last_transition_time: Time::from_instant(self.context.clock.now()),
+            last_transition_time: since.unwrap_or_else(|| Time::from_instant(self.context.clock.now())),
             reason: "Unschedulable".to_owned(),
-            message: format!("0/{nodes} nodes are available."),
+            message,
             ..PodCondition::default()
         });
         self.api().update_status(pod, &new).await?;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Deployments, ReplicaSets, StatefulSets, DaemonSets and pods, in every cluster at once.
+//! Deployments, ReplicaSets, StatefulSets, DaemonSets and pods, their budgets and nodes, in every cluster at once.
 //!
 //! ```text
 //! Deployment ──sizes──► ReplicaSets ──create, delete──► pods ──run by──► a kubelet that starts processes,
@@ -14,39 +14,48 @@
 
 mod claim;
 mod conditions;
+mod daemon_memory;
 mod daemon_set;
 mod deployment;
+mod disruption;
 mod expectations;
 mod history;
 mod kubelet;
+mod nodes;
 mod objects;
+mod placement;
 mod pod_control;
 mod pod_status;
 mod pods;
 mod replica_set;
 mod sizes;
 mod stateful_set;
+mod tallies;
 mod template;
 mod wall_waits;
 
-use apimachinery::meta::TextMap;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use api::constants::annotation;
-use api::kubernetes::core::{Node, Pod};
+use api::kubernetes::core::{Node, Pod, PodSpec};
+use api::kubernetes::policy::PodDisruptionBudget;
 use apimachinery::Resource;
 use chrono::TimeDelta;
 use controller::{Api, Error, EventType, Index, ListOptions, ObjectKey, ObjectRef, Recorder, Reflector, Store};
 use futures::future;
 use process::Context;
 
+use self::daemon_memory::DaemonMemory;
 use self::expectations::Expectations;
 use self::objects::{DaemonSet, Deployment, ReplicaSet, StatefulSet, controller_uid};
+use self::placement::{Choice, Places, Wants};
+use self::tallies::Tallies;
 use self::wall_waits::WallWaits;
 
 type IsProcess = Arc<dyn Fn(&str) -> bool + Send + Sync>;
+type EndOf = Arc<dyn Fn(&str) -> TimeDelta + Send + Sync>;
 type NodeOf = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 /// How pods run.
@@ -57,6 +66,9 @@ pub struct Options {
     /// How long a simulated pod takes from its creation until it is ready, in landscape time (work). A pod that
     /// replaces one that was available is ready at once.
     pub pod_start: TimeDelta,
+    /// How long the simulated pods of a cluster take to end once they are asked to, in landscape time (work); their grace
+    /// period is the most. Where they take any time, nothing replaces a pod at once either.
+    pub pod_end_of: EndOf,
     /// Name of the node that the pods of a cluster without Node objects run on; `None`: they wait for a Node.
     pub node_of: NodeOf,
 }
@@ -66,6 +78,7 @@ impl Default for Options {
         Self {
             is_process: Arc::new(|_| false),
             pod_start: TimeDelta::seconds(2),
+            pod_end_of: Arc::new(|_| TimeDelta::zero()),
             node_of: Arc::new(|_| Some("terrarium".to_owned())),
         }
     }
@@ -82,7 +95,8 @@ pub(crate) async fn run(context: &Context, options: Options) {
     let workload = Arc::new(Workload::start(context, options));
     let deployments = future::join(deployment::run(workload.clone()), replica_set::run(workload.clone()));
     let others = future::join(stateful_set::run(workload.clone()), daemon_set::run(workload.clone()));
-    future::join3(deployments, others, kubelet::run(workload)).await;
+    let around = future::join(disruption::run(workload.clone()), nodes::run(workload.clone()));
+    future::join4(deployments, others, around, kubelet::run(workload)).await;
 }
 
 /// What the controllers share: local copies, and the way to tell users.
@@ -95,12 +109,20 @@ struct Workload {
     daemon_sets: Store<DaemonSet>,
     pods: Store<Pod>,
     nodes: Store<Node>,
+    /// What is on the nodes.
+    places: Places,
+    /// How many pods each owner has.
+    tallies: Tallies,
+    daemons: DaemonMemory,
+    budgets: Store<PodDisruptionBudget>,
     /// By uid of the controller.
     sets_by_owner: Index<ReplicaSet>,
     /// By uid of the controller.
     pods_by_owner: Index<Pod>,
     /// Active pods by [`place`].
     pods_by_place: Index<Pod>,
+    /// All pods of nodes by [`place`].
+    pods_by_node: Index<Pod>,
     expectations: Expectations,
     wall_waits: WallWaits,
     recorders: Mutex<BTreeMap<(Arc<str>, &'static str), Recorder>>,
@@ -137,8 +159,15 @@ impl Workload {
         let expectations = Expectations::default();
         let wall_waits = WallWaits::default();
         let (observed, waits) = (expectations.clone(), wall_waits.clone());
+        let (places, tallies) = (Places::default(), Tallies::default());
+        let counted = tallies.clone();
+        let (with_pods, with_nodes) = (places.clone(), places.clone());
+        let nodes = Reflector::new(Api::<Node>::all(context, "*"), ListOptions::default())
+            .on_change(move |change| with_nodes.observe_node(change));
         let pods = Reflector::new(Api::<Pod>::all(context, "*"), ListOptions::default()).on_change(move |change| {
             observed.observe(change);
+            with_pods.observe_pod(change);
+            counted.observe(change);
             if let Some(old) = &change.old
                 && change.new.as_ref().is_none_or(|new| pods::ready_since(new).is_none())
             {
@@ -151,6 +180,10 @@ impl Workload {
             let is_active = pods::is_active(pod);
             is_active.then(|| place(cluster_of(pod), &pod.spec.node_name)).into_iter().collect()
         });
+        let pods_by_node = pods.store().index(|pod: &Pod| {
+            let is_placed = !pod.spec.node_name.is_empty();
+            is_placed.then(|| place(cluster_of(pod), &pod.spec.node_name)).into_iter().collect()
+        });
         let sets_by_owner = sets.store().index(owner_of);
         Self {
             context: context.clone(),
@@ -160,10 +193,15 @@ impl Workload {
             stateful_sets: Reflector::new(Api::all(context, "*"), ListOptions::default()).start(),
             daemon_sets: Reflector::new(Api::all(context, "*"), ListOptions::default()).start(),
             pods: pods.start(),
-            nodes: Reflector::new(Api::all(context, "*"), ListOptions::default()).start(),
+            nodes: nodes.start(),
+            places,
+            tallies,
+            daemons: DaemonMemory::default(),
+            budgets: Reflector::new(Api::all(context, "*"), ListOptions::default()).start(),
             sets_by_owner,
             pods_by_owner,
             pods_by_place,
+            pods_by_node,
             expectations,
             wall_waits,
             recorders: Mutex::default(),
@@ -194,32 +232,21 @@ impl Workload {
         (owner.kind == O::KIND && owner.api_version == O::api_version()).then(|| key.sibling(&owner.name))
     }
 
-    /// Where a new pod runs: the fitting node with the fewest pods, or what stands for nodes in a cluster that has
-    /// none. `None`: nowhere yet. `more`: how many pods each node has beside those that are seen.
-    fn choose_node(&self, cluster: &str, selector: &TextMap, more: &BTreeMap<String, usize>) -> Option<String> {
-        let nodes = self.nodes.list_in_cluster(cluster);
-        if nodes.is_empty() {
-            return (self.options.node_of)(cluster);
+    /// Where a new pod runs: a node that fits, or what stands for nodes in a cluster that has none.
+    fn choose_node(&self, cluster: &str, spec: &PodSpec) -> Choice {
+        match self.places.choose(cluster, &Wants::of(spec)) {
+            Choice::NoNodes => match (self.options.node_of)(cluster) {
+                Some(node) => Choice::Node(node),
+                None => Choice::Nowhere("no nodes available to schedule pods".to_owned()),
+            },
+            choice => choice,
         }
-        let fits = |node: &&Arc<Node>| {
-            let is_ready = |it: &api::kubernetes::core::NodeCondition| it.r#type == "Ready" && it.status == "True";
-            !node.spec.unschedulable
-                && !node.metadata.is_being_deleted()
-                && node.status.conditions.iter().any(is_ready)
-                && selector.iter().all(|(key, value)| node.metadata.label(key) == Some(value))
-        };
-        let count = |node: &&Arc<Node>| {
-            let name = &node.metadata.name;
-            self.pods_by_place.count(&place(cluster, name)) + more.get(name).copied().unwrap_or_default()
-        };
-        nodes.iter().filter(fits).min_by_key(count).map(|node| node.metadata.name.clone())
     }
 
     /// Whether a node is there that pods can run on.
     fn has_node(&self, cluster: &str, name: &str) -> bool {
-        self.nodes.get(&ObjectKey::new(cluster, "", name)).is_some()
-            || (self.nodes.list_in_cluster(cluster).is_empty()
-                && (self.options.node_of)(cluster).is_some_and(|node| node == name))
+        let known = self.places.has_node(cluster, name);
+        known.unwrap_or_else(|| (self.options.node_of)(cluster).is_some_and(|node| node == name))
     }
 
     /// Whether somebody else runs the pod.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What all controllers of pods do alike: make a pod of a template, create and delete, find out whom a pod concerns.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use api::kubernetes::core::{Pod, PodSpec};
@@ -13,6 +12,7 @@ use controller::{Change, Error, EventType, ObjectKey, Requeue, Store};
 use serde_json::{Value, json};
 
 use super::objects::{NewPod, controller_uid};
+use super::placement::Choice;
 use super::{Workload, claim, cluster_of, is_terminating, place, pod_status, pods, template};
 
 /// A kind whose objects own pods.
@@ -51,8 +51,6 @@ pub(crate) struct Draft {
 struct CreationPass {
     now: DateTime<Utc>,
     created: usize,
-    /// How many pods by node.
-    nodes: BTreeMap<String, usize>,
 }
 
 /// When counts of `pods` change by time alone: the next of them has been ready for long enough.
@@ -119,7 +117,11 @@ impl Workload {
         metadata.owner_references.push(claim::reference(owner));
         let node = match (draft.node, known.node_name.as_str()) {
             (Some(node), _) => Some(node),
-            (None, "") => self.choose_node(cluster, &known.node_selector, &pass.nodes),
+            (None, "") => match self.choose_node(cluster, &known) {
+                Choice::Node(node) => Some(node),
+                // The scheduler says why, when it looks at the pod.
+                Choice::Nowhere(_) | Choice::NoNodes => None,
+            },
             (None, name) => Some(name.to_owned()),
         };
         if let (Some(node), true) = (&node, spec.is_object()) {
@@ -131,7 +133,8 @@ impl Workload {
             let kept = known.into_iter().filter(|volume| !gives_way(volume));
             spec["volumes"] = kept.chain(draft.volumes.iter().cloned()).collect();
         }
-        let is_at_once = draft.at_once || self.options.pod_start <= TimeDelta::zero();
+        let takes_time = (self.options.pod_end_of)(cluster) > TimeDelta::zero();
+        let is_at_once = (draft.at_once && !takes_time) || self.options.pod_start <= TimeDelta::zero();
         let mut status = None;
         let is_chosen = known.node_name.is_empty();
         if let Some(node) = node.filter(|_| is_at_once && is_chosen && !self.is_process(pod_status::images(&known))) {
@@ -156,14 +159,13 @@ impl Workload {
         let api = self.api::<NewPod>().within(cluster_of(owner), namespace);
         self.expectations.expect(uid, count, &[], now);
         let selector = claim::selector(owner.selector());
-        let mut pass = CreationPass { now, created: 0, nodes: BTreeMap::new() };
+        let mut pass = CreationPass { now, created: 0 };
         for (done, draft) in drafts.into_iter().enumerate() {
             let pod = self.make_pod(owner, draft, &pass);
-            let node = pod.spec["nodeName"].as_str().unwrap_or_default().to_owned();
             match api.create(&pod).await {
                 Ok(pod) => {
                     pass.created += 1;
-                    *pass.nodes.entry(node).or_default() += 1;
+                    self.assume(cluster_of(owner), &pod);
                     let message = owner.message(true, &pod.metadata.name);
                     self.event(O::SOURCE, owner, EventType::Normal, "SuccessfulCreate", &message).await;
                     // Somebody changed its labels on its way: more of them would be lost alike.
@@ -188,6 +190,13 @@ impl Workload {
         Ok(count)
     }
 
+    /// A pod that was just created counts on its node until it is seen.
+    fn assume(&self, cluster: &str, pod: &NewPod) {
+        let key = ObjectKey::new(cluster, &pod.metadata.namespace, &pod.metadata.name);
+        let spec: PodSpec = apimachinery::wire::from_tree(pod.spec.clone()).unwrap_or_default();
+        self.places.assume(&key, &pod.metadata.uid, &spec, || self.pods.get(&key).is_some());
+    }
+
     /// Deletes pods; how many. Until they are seen to go, nothing is said of the owner's pods.
     pub(crate) async fn delete_pods<O: Owner>(
         &self,
@@ -202,8 +211,9 @@ impl Workload {
         let mut result = Ok(pods.len());
         for pod in pods {
             let ObjectMeta { name, uid, .. } = &pod.metadata;
-            // Nothing has to stop for a simulated pod, so that it goes at once.
-            let simulated = !self.is_process(pod_status::images(&pod.spec));
+            // Where nothing has to stop for a simulated pod, it goes at once.
+            let takes_time = (self.options.pod_end_of)(cluster_of(owner)) > TimeDelta::zero();
+            let simulated = !takes_time && !self.is_process(pod_status::images(&pod.spec));
             let options = DeleteOptions {
                 grace_period_seconds: simulated.then_some(0),
                 preconditions: Some(Preconditions { uid: Some(uid.clone()), resource_version: None }),

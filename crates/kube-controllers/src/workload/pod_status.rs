@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The status of a simulated pod, as a kubelet and a container runtime would report it.
 //!
-//! Two annotations of a pod (usually set in its template) change what becomes of it:
+//! Three annotations of a pod (usually set in its template) change what becomes of it:
 //!
 //! | annotation | value |
 //! | --- | --- |
 //! | `terrarium.dev/pod-start` | a duration such as `30s`: how long it takes to become ready |
+//! | `terrarium.dev/pod-end` | a duration: how long it takes to end once it is asked to, its grace period being the most; `never`: it does not end by itself |
 //! | `terrarium.dev/pod-fault` | `Pending`: it never starts; `NotReady`: it runs and is not ready; any other text: the reason why its containers wait, such as `CrashLoopBackOff` or `ImagePullBackOff` |
 
 use api::constants::annotation;
@@ -21,18 +22,21 @@ use chrono::{DateTime, TimeDelta, Utc};
 pub(crate) struct Wanted {
     /// How long it takes to become ready.
     pub(crate) start: Option<TimeDelta>,
+    /// How long it takes to end.
+    pub(crate) end: Option<TimeDelta>,
+    /// It does not end by itself.
+    pub(crate) never_ends: bool,
     /// What is wrong with it.
     pub(crate) fault: Option<String>,
 }
 
 /// Reads the annotations; a duration that is none counts as absent.
 pub(crate) fn annotations(metadata: &ObjectMeta) -> Wanted {
-    let start = metadata
-        .annotation(annotation::POD_START)
-        .and_then(|text| text.parse::<Duration>().ok())
-        .map(Duration::to_chrono);
+    let duration = |name| metadata.annotation(name)?.parse::<Duration>().ok().map(Duration::to_chrono);
     Wanted {
-        start,
+        start: duration(annotation::POD_START),
+        end: duration(annotation::POD_END),
+        never_ends: metadata.annotation(annotation::POD_END) == Some("never"),
         fault: metadata.annotation(annotation::POD_FAULT).filter(|fault| !fault.is_empty()).map(str::to_owned),
     }
 }
@@ -275,8 +279,16 @@ mod tests {
         assert_eq!(annotations(&metadata), Wanted::default());
         metadata.annotations.insert("terrarium.dev/pod-start".to_owned(), "1m30s".to_owned());
         metadata.annotations.insert("terrarium.dev/pod-fault".to_owned(), "NotReady".to_owned());
-        let wanted = Wanted { start: Some(TimeDelta::seconds(90)), fault: Some("NotReady".to_owned()) };
+        metadata.annotations.insert("terrarium.dev/pod-end".to_owned(), "7s".to_owned());
+        let wanted = Wanted {
+            start: Some(TimeDelta::seconds(90)),
+            end: Some(TimeDelta::seconds(7)),
+            never_ends: false,
+            fault: Some("NotReady".to_owned()),
+        };
         assert_eq!(annotations(&metadata), wanted);
+        metadata.annotations.insert("terrarium.dev/pod-end".to_owned(), "never".to_owned());
+        assert!(annotations(&metadata).never_ends);
         metadata.annotations.insert("terrarium.dev/pod-start".to_owned(), "soon".to_owned());
         assert_eq!(annotations(&metadata).start, None);
     }

@@ -13,6 +13,7 @@ use api::kubernetes::apps::{ReplicaSetCondition, ReplicaSetStatus};
 use api::kubernetes::core::Pod;
 use apimachinery::Resource;
 use apimachinery::meta::{LabelSelector, Time};
+use apimachinery::selector::Labels;
 use chrono::{DateTime, TimeDelta, Utc};
 use clock::TimerClass;
 use controller::{Controller, Error, ObjectKey, QueueHandle, Requeue};
@@ -22,6 +23,7 @@ use super::conditions::REPLICA_FAILURE;
 use super::objects::{ReplicaSet, controller_uid};
 use super::pod_control::{Draft, Owner, count, mismatch, next_available};
 use super::pods::{self, Ranked};
+use super::tallies::Tally;
 use super::{Workload, claim, template};
 
 const CONCURRENCY: usize = 5;
@@ -39,7 +41,15 @@ pub(crate) async fn run(workload: Arc<Workload>) {
         vec![change.key.clone()]
     });
     let known = workload.clone();
-    controller.watch_store(&workload.pods, move |change| Workload::owners_of(&known.sets, change));
+    controller.watch_store(&workload.pods, move |change| {
+        let keys = Workload::owners_of(&known.sets, change);
+        // Which of them an orphan belongs to, a look at it shows.
+        if change.new.as_ref().is_some_and(|pod| controller_uid(&pod.metadata).is_none()) {
+            let sets = keys.iter().filter_map(|key| known.sets.get(key));
+            sets.for_each(|set| known.tallies.doubt(&set.metadata.uid));
+        }
+        keys
+    });
     // Only read, to choose a node.
     controller.watch_store(&workload.nodes, |_| Vec::new());
     let queue = controller.queue();
@@ -78,9 +88,15 @@ impl Workload {
             return Ok(Requeue::At(until));
         }
         let Some(selector) = claim::selector(set.spec.selector.as_ref()) else { return Ok(Requeue::OnChange) };
+        if let Some(tally) = self.tally_of(&set).filter(|tally| tally.active <= set.replicas()) {
+            return self.reconcile_counts(&set, &selector, tally, now).await;
+        }
         let near = self.pods.list_in(&key.cluster, &key.namespace);
         let active = near.into_iter().filter(|pod| pods::is_active(pod)).collect();
-        let mut pods = claim::claim(&self.api(), &*set, &selector, &self.api(), active).await?;
+        // What changes from here on is looked at in another pass.
+        self.tallies.trust(&set.metadata.uid);
+        let claimed = claim::claim(&self.api(), &*set, &selector, &self.api(), active).await;
+        let mut pods = claimed.inspect_err(|_| self.tallies.doubt(&set.metadata.uid))?;
         let mut failure = None;
         let mut error = None;
         if !set.metadata.is_being_deleted() {
@@ -119,6 +135,46 @@ impl Workload {
         }
         pods.retain(|pod| !passed.contains(&pod.metadata.uid));
         Ok(next_available(&pods, min_ready, now))
+    }
+
+    /// Counts of the pods of a Deployment's set, from which follows what there is to do; `None`: the pods themselves have
+    /// to be looked at.
+    fn tally_of(&self, set: &ReplicaSet) -> Option<Tally> {
+        let known = &set.status;
+        let is_usual = controller_uid(&set.metadata).is_some()
+            && !set.metadata.is_being_deleted()
+            && set.spec.min_ready_seconds == 0
+            && known.observed_generation == set.metadata.generation
+            && known.fully_labeled_replicas == known.replicas
+            && known.conditions.is_empty();
+        self.tallies.get(&set.metadata.uid).filter(|_| is_usual)
+    }
+
+    /// A pass that knows counts only: missing pods are created, otherwise the counts are told.
+    async fn reconcile_counts(
+        &self,
+        set: &ReplicaSet,
+        selector: &Labels,
+        tally: Tally,
+        now: DateTime<Utc>,
+    ) -> Result<Requeue, Error> {
+        let missing = usize::try_from(set.replicas() - tally.active).unwrap_or(0);
+        if missing > 0 && mismatch(set, selector).is_none() {
+            // What fails is told by a pass that looks at everything.
+            let created = self.create_missing(set, missing, now).await;
+            created.inspect_err(|_| self.tallies.doubt(&set.metadata.uid))?;
+            return Ok(Requeue::OnChange);
+        }
+        let mut changed = ReplicaSet::clone(set);
+        changed.status = ReplicaSetStatus {
+            replicas: tally.active,
+            fully_labeled_replicas: tally.active,
+            ready_replicas: tally.ready,
+            available_replicas: tally.ready,
+            ..set.status.clone()
+        };
+        self.api::<ReplicaSet>().update_status(set, &changed).await?;
+        Ok(Requeue::OnChange)
     }
 
     /// The pods that are available by wall time; for the next one, the owner is looked at again then.

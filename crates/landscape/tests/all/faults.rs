@@ -289,7 +289,10 @@ fn a_fault_hits_nobody_else_and_nonsense_is_refused() {
     assert_eq!(
         error,
         "Fault.terrarium.dev \"wrong\" is invalid: spec.kind: Unsupported value: \"task-fail\": supported values: \
-         \"task-fails\", \"component-crash\", \"component-partition\", \"seed-unreachable\""
+         \"task-fails\", \"component-crash\", \"component-partition\", \"seed-unreachable\", \"create-error\", \"never-joins\", \
+         \"joins-not-ready\", \"critical-components-stuck\", \"node-unhealthy\", \"node-object-deleted\", \
+         \"drain-blocked-by-pdb\", \"pod-termination-hangs\", \"vm-delete-error\", \"quota-exceeded\", \
+         \"provider-outage\""
     );
     audited.until("2023-07-27T20:31:00Z");
     annotate(&mut audited, OPERATION, Some("reconcile"));

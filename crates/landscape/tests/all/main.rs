@@ -11,6 +11,7 @@ mod garden;
 mod gardenlet;
 mod life_and_death;
 mod maintenance;
+mod node_drains;
 mod node_rollout;
 mod profiles;
 mod rotation;

@@ -15,15 +15,15 @@ use landscape::{Component, Options};
 
 use crate::support::{self, Audited, evening};
 
-const SEED: &str = "seed--local";
-const SHOOT: &str = "shoot--demo--local";
+pub(crate) const SEED: &str = "seed--local";
+pub(crate) const SHOOT: &str = "shoot--demo--local";
 
 /// A landscape without gardenlet, in which the cluster and the control plane namespace of a shoot exist.
-fn landscape(seed: u64) -> Audited {
+pub(crate) fn landscape(seed: u64) -> Audited {
     landscape_of(Options::new(seed, evening()))
 }
 
-fn landscape_of(options: Options) -> Audited {
+pub(crate) fn landscape_of(options: Options) -> Audited {
     let mut audited = Audited::start(options);
     audited.landscape.stop_component(&Component::Gardenlet("local".into())).expect("gardenlet stops");
     let admin = audited.admin.clone();
@@ -50,14 +50,14 @@ fn landscape_of(options: Options) -> Audited {
     audited
 }
 
-fn shoot() -> Shoot {
+pub(crate) fn shoot() -> Shoot {
     let mut shoot = Shoot { metadata: named("garden-demo", "local"), ..Shoot::default() };
     shoot.spec.kubernetes.version = "1.26.4".into();
     shoot
 }
 
 /// Writes the Shoot into its Cluster, as gardenlet does at the start of an operation.
-fn publish(audited: &mut Audited, shoot: &Shoot) {
+pub(crate) fn publish(audited: &mut Audited, shoot: &Shoot) {
     let clusters = Api::<Cluster>::all(&audited.admin, SEED);
     let old = audited.run(clusters.get(SHOOT)).expect("the Cluster is there");
     let mut new = old.clone();
@@ -65,11 +65,11 @@ fn publish(audited: &mut Audited, shoot: &Shoot) {
     audited.run(clusters.update(&old, &new)).expect("the Cluster is changed");
 }
 
-fn named(namespace: &str, name: &str) -> ObjectMeta {
+pub(crate) fn named(namespace: &str, name: &str) -> ObjectMeta {
     ObjectMeta::named(namespace, name)
 }
 
-fn worker(minimum: i32, surge: i32, unavailable: i32) -> Worker {
+pub(crate) fn worker(minimum: i32, surge: i32, unavailable: i32) -> Worker {
     let mut worker = Worker { metadata: named(SHOOT, "local"), ..Worker::default() };
     order(&mut worker.metadata);
     let mut pool = WorkerPool {
@@ -94,7 +94,7 @@ fn order(metadata: &mut ObjectMeta) {
     metadata.annotations.insert("gardener.cloud/operation".into(), "reconcile".into());
 }
 
-fn change(audited: &mut Audited, change: impl FnOnce(&mut WorkerPool)) {
+pub(crate) fn change(audited: &mut Audited, change: impl FnOnce(&mut WorkerPool)) {
     let workers = Api::<Worker>::namespaced(&audited.admin, SEED, SHOOT);
     let old = audited.run(workers.get("local")).expect("the Worker is there");
     let mut new = old.clone();
@@ -103,17 +103,17 @@ fn change(audited: &mut Audited, change: impl FnOnce(&mut WorkerPool)) {
     audited.run(workers.update(&old, &new)).expect("the Worker is changed");
 }
 
-fn all<K: Resource>(audited: &mut Audited, cluster: &str) -> Vec<K> {
+pub(crate) fn all<K: Resource>(audited: &mut Audited, cluster: &str) -> Vec<K> {
     let api = Api::<K>::all(&audited.admin, cluster);
     audited.run(api.list(&ListOptions::default())).expect("the kind is served").0
 }
 
-fn nodes(audited: &mut Audited) -> Vec<(String, String)> {
+pub(crate) fn nodes(audited: &mut Audited) -> Vec<(String, String)> {
     let info = |node: Node| (node.status.node_info.kubelet_version, node.status.node_info.os_image);
     all::<Node>(audited, SHOOT).into_iter().map(info).collect()
 }
 
-fn until_worker_succeeds(audited: &mut Audited, limit: &str) {
+pub(crate) fn until_worker_succeeds(audited: &mut Audited, limit: &str) {
     let limit = support::instant(limit);
     loop {
         audited.landscape.settle().expect("everybody settles");

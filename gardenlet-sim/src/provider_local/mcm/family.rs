@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A MachineDeployment with its MachineSets, Machines and Nodes, in one pass.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use api::constants::{annotation, finalizer, label, taint};
 use api::kubernetes::{deployment_revision, parsed_annotation};
 use api::machine::{MachineDeployment, MachineSet, MachineSummary};
@@ -10,32 +12,51 @@ use chrono::{DateTime, Utc};
 use controller::{Error, EventType, ObjectKey, ObjectRef};
 use domain::rollout::conditions::{Observed, Progress};
 use domain::rollout::deployment::{self, Deployment, Set, Step, Strategy};
-use domain::rollout::machine_set::{self, Counts};
+use domain::rollout::machine_set::Counts;
 use domain::rollout::names::{self, template_hash};
 use domain::rollout::{Limits, node};
 
 use super::super::provider::Provider;
+use super::drains::Drains;
 use super::machines::Individual;
 use super::nodes::Agents;
+use super::roster::{Marks, Roster};
 use crate::ledger::Draft;
 
-/// The objects of one pass.
+/// The objects of one pass: the MachineDeployment, its MachineSets, and the Machines that the pass has to do with.
 pub(super) struct Family<'a> {
     pub(super) provider: &'a Provider,
     pub(super) agents: &'a Agents,
+    pub(super) drains: &'a Drains,
     pub(super) now: DateTime<Utc>,
     pub(super) namespace: String,
     pub(super) deployment: Draft<MachineDeployment>,
     pub(super) sets: Vec<Draft<MachineSet>>,
-    /// By creation, then name.
-    pub(super) machines: Vec<Individual>,
+    /// What is known of all Machines.
+    pub(super) roster: Roster,
+    /// Those that were loaded, by creation, then name.
+    pub(super) machines: BTreeMap<Position, Individual>,
+    /// Those that are still to be looked at.
+    pub(super) todo: BTreeSet<Position>,
+    /// Where those that were loaded are.
+    positions: BTreeMap<String, Position>,
+    /// What failed in this pass, or was found to have failed: it is told, also if its Machine is gone at the end.
+    failures: BTreeMap<String, (String, MachineSummary)>,
     progress: Progress,
     is_complete: bool,
 }
 
+/// Machines come in the order of their creation, then of their names.
+pub(super) type Position = (Time, String);
+
 impl<'a> Family<'a> {
-    /// Everything that belongs to a MachineDeployment; `None` if it is gone.
-    pub(super) fn read(provider: &'a Provider, agents: &'a Agents, key: &ObjectKey) -> Option<Self> {
+    /// Everything of a MachineDeployment that a pass has to do with; `None` if it is gone.
+    pub(super) fn read(
+        provider: &'a Provider,
+        (agents, drains): (&'a Agents, &'a Drains),
+        (roster, marks): (Roster, Marks),
+        key: &ObjectKey,
+    ) -> Option<Self> {
         let deployment = provider.deployments.get(key)?;
         let seed = &provider.seed;
         let uid = &deployment.metadata.uid;
@@ -46,28 +67,102 @@ impl<'a> Family<'a> {
             .filter(|set| is_owned_by(&set.metadata, uid))
             .map(Draft::new)
             .collect();
-        let mut machines = Vec::new();
-        for machine in provider.machines.list_in(seed, &key.namespace) {
-            let owner = sets.iter().find(|set| is_owned_by(&machine.metadata, &set.get().metadata.uid));
-            let Some(owner) = owner else { continue };
-            let node = provider.nodes.get(&ObjectKey::new(&key.namespace, "", &machine.metadata.name));
-            machines.push(Individual::new(owner.get().metadata.name.clone(), machine, node));
-        }
-        machines.sort_by_key(|individual| {
-            let metadata = &individual.machine.get().metadata;
-            (metadata.creation_timestamp, metadata.name.clone())
-        });
-        Some(Self {
+        let mut family = Self {
             provider,
             agents,
+            drains,
             now: provider.context.clock.now(),
             namespace: key.namespace.to_string(),
             deployment: Draft::new(deployment),
             sets,
-            machines,
+            roster,
+            machines: BTreeMap::new(),
+            todo: BTreeSet::new(),
+            positions: BTreeMap::new(),
+            failures: BTreeMap::new(),
             progress: Progress::default(),
             is_complete: false,
-        })
+        };
+        let names: BTreeSet<String> = if marks.all {
+            let all = provider.machines.list_in(seed, &key.namespace);
+            let known = family.roster.names(None);
+            known.into_iter().chain(all.iter().map(|machine| machine.metadata.name.clone())).collect()
+        } else {
+            let due = family.roster.due(family.now);
+            marks.machines.into_iter().chain(due).chain(family.roster.held.iter().cloned()).collect()
+        };
+        for name in names {
+            family.load(&name);
+        }
+        family.todo = family.machines.keys().cloned().collect();
+        let found = family.roster.failures();
+        family.failures =
+            found.map(|(set, failure)| (failure.name.clone(), (set.to_owned(), failure.clone()))).collect();
+        Some(family)
+    }
+
+    /// Takes up a Machine with its Node, or takes note that it is gone.
+    pub(super) fn load(&mut self, name: &str) -> Option<&mut Individual> {
+        if let Some(position) = self.positions.get(name) {
+            return self.machines.get_mut(position);
+        }
+        let machine = self.provider.machines.get(&self.provider.seed_key(&self.namespace, name));
+        let owned = machine.and_then(|machine| {
+            let owner = self.sets.iter().find(|set| is_owned_by(&machine.metadata, &set.get().metadata.uid))?;
+            Some((machine, owner.get().metadata.name.clone()))
+        });
+        let Some((machine, set)) = owned else {
+            self.roster.remove(name);
+            return None;
+        };
+        let node = self.provider.nodes.get(&ObjectKey::new(&self.namespace, "", name));
+        let position = self.keep(Individual::new(set, machine, node));
+        self.machines.get_mut(&position)
+    }
+
+    /// Where a Machine that was loaded is.
+    pub(super) fn position_of(&self, name: &str) -> Option<&Position> {
+        self.positions.get(name)
+    }
+
+    /// Takes up all Machines of a MachineSet, or of all.
+    pub(super) fn load_all(&mut self, set: Option<&str>) {
+        for name in self.roster.names(set) {
+            self.load(&name);
+        }
+    }
+
+    /// Takes up a Machine; where it is.
+    pub(super) fn keep(&mut self, individual: Individual) -> Position {
+        let metadata = &individual.machine.get().metadata;
+        let position = (metadata.creation_timestamp, metadata.name.clone());
+        self.positions.insert(position.1.clone(), position.clone());
+        self.machines.insert(position.clone(), individual);
+        self.note(&position);
+        position
+    }
+
+    /// Takes note of a Machine as it is now.
+    pub(super) fn note(&mut self, position: &Position) {
+        let Some(individual) = self.machines.get(position) else { return };
+        let entry = individual.entry();
+        if let Some(failure) = &entry.failure {
+            self.failures.insert(position.1.clone(), (entry.set.clone(), failure.clone()));
+        }
+        self.roster.set(&position.1, entry);
+    }
+
+    /// A Machine is gone.
+    pub(super) fn drop_machine(&mut self, position: &Position) {
+        self.machines.remove(position);
+        self.positions.remove(&position.1);
+        self.todo.remove(position);
+        self.roster.remove(&position.1);
+    }
+
+    /// The loaded Machines of a MachineSet.
+    pub(super) fn of_set<'s>(&'s mut self, set: &'s str) -> impl Iterator<Item = &'s mut Individual> {
+        self.machines.values_mut().filter(move |individual| individual.set == set)
     }
 
     /// One pass of the MachineDeployment. Says whether anything changed that a further pass has to look at.
@@ -107,23 +202,32 @@ impl<'a> Family<'a> {
             Step::Scale { set, replicas } => self.scale(&set, replicas, wish).await,
             Step::TaintNodes { set } => {
                 let taint = node::taint(taint::PREFER_NO_SCHEDULE, "True", "PreferNoSchedule");
-                for individual in self.machines.iter_mut().filter(|individual| individual.set == set) {
-                    individual.add_taint(&taint);
-                }
+                self.load_all(Some(&set));
+                self.of_set(&set).for_each(|individual| individual.add_taint(&taint));
                 let annotations = &mut self.set(&set).edit().metadata.annotations;
                 annotations.insert(annotation::PREFER_NO_SCHEDULE.to_owned(), "True".to_owned());
                 Ok(true)
             }
             Step::DisableScaleDown => {
-                self.machines.iter_mut().for_each(Individual::disable_scale_down);
+                self.forbid_scale_down(true);
                 Ok(false)
             }
             Step::EnableScaleDown => {
-                self.machines.iter_mut().for_each(Individual::enable_scale_down);
+                self.forbid_scale_down(false);
                 Ok(false)
             }
             Step::DeleteSet { set } => self.delete_set(&set).await,
         }
+    }
+
+    /// Keeps the cluster-autoscaler from all Nodes, or lets it at them: from those that changed if it is so already.
+    fn forbid_scale_down(&mut self, is_forbidden: bool) {
+        if self.roster.scale_down_disabled != Some(is_forbidden) {
+            self.load_all(None);
+            self.roster.scale_down_disabled = Some(is_forbidden);
+        }
+        let change = if is_forbidden { Individual::disable_scale_down } else { Individual::enable_scale_down };
+        self.machines.values_mut().for_each(change);
     }
 
     /// Brings what reaches existing machines from the MachineDeployment's template to its set, and marks the set as the
@@ -212,9 +316,7 @@ impl<'a> Family<'a> {
     }
 
     pub(super) fn counts(&self, set: &str) -> Counts {
-        let members: Vec<_> =
-            self.machines.iter().filter(|individual| individual.set == set).map(Individual::member).collect();
-        machine_set::counts(&members)
+        self.roster.counts(set)
     }
 
     pub(super) fn set(&mut self, name: &str) -> &mut Draft<MachineSet> {
@@ -314,28 +416,21 @@ impl<'a> Family<'a> {
         }
     }
 
+    /// Machines that failed are told until all are ready.
+    ///
+    /// Source: pkg/controller/machineset_status.go of machine-controller-manager v0.58.0.
     fn set_status(&self, set: &MachineSet) -> api::machine::MachineSetStatus {
         let counts = self.counts(&set.metadata.name);
-        let failed: Vec<MachineSummary> = self
-            .machines
-            .iter()
-            .filter(|individual| individual.set == set.metadata.name)
-            .map(|individual| individual.machine.get())
-            .filter(|machine| machine.status.last_operation.state == "Failed")
-            .map(|machine| MachineSummary {
-                name: machine.metadata.name.clone(),
-                provider_id: machine.spec.provider_id.clone(),
-                last_operation: machine.status.last_operation.clone(),
-                owner_ref: set.metadata.name.clone(),
-            })
-            .collect();
+        let failures = self.failures.values().filter(|(of, _)| *of == set.metadata.name);
+        let failed: Vec<MachineSummary> = failures.map(|(_, failure)| failure.clone()).collect();
+        let told = set.status.failed_machines.clone().filter(|_| counts.ready != set.status.replicas);
         api::machine::MachineSetStatus {
             replicas: counts.machines,
             fully_labeled_replicas: counts.machines,
             ready_replicas: counts.ready,
             available_replicas: counts.available,
             observed_generation: set.metadata.generation,
-            failed_machines: (!failed.is_empty()).then_some(failed),
+            failed_machines: if failed.is_empty() { told } else { Some(failed) },
             ..set.status.clone()
         }
     }
@@ -343,7 +438,7 @@ impl<'a> Family<'a> {
     /// Writes everything that changed: Nodes, Machines, MachineSets, MachineDeployment.
     pub(super) async fn save(&mut self) -> Result<(), Error> {
         let provider = self.provider;
-        for individual in &mut self.machines {
+        for individual in self.machines.values_mut() {
             individual.save(provider, &self.namespace).await?;
         }
         let api = provider.seed_api::<MachineSet>(&self.namespace);

@@ -3,19 +3,23 @@
 
 use std::sync::Arc;
 
+use std::collections::BTreeSet;
+
 use api::constants::{annotation, finalizer, label, taint};
-use api::kubernetes::core::{Node, Taint};
+use api::kubernetes::core::{Node, NodeCondition, Taint};
 use api::kubernetes::parsed_annotation;
-use api::machine::{ClassSpec, LastOperation, Machine, MachineClass, MachineSet, MachineSpec};
-use apimachinery::meta::Time;
-use chrono::{DateTime, Utc};
+use api::machine::{ClassSpec, LastOperation, Machine, MachineClass, MachineSet, MachineSpec, MachineSummary};
+use apimachinery::meta::{Duration, Time};
+use chrono::{DateTime, TimeDelta, Utc};
 use controller::{Api, Error};
-use domain::rollout::machine::{self, Action, Operation, Phase, Step};
+use domain::profile::Profile;
+use domain::rollout::machine::{self, Action, Operation, Phase, Settings, Step, Trouble};
 use domain::rollout::machine_set::{DEFAULT_PRIORITY, Member};
 use domain::rollout::node;
 
 use super::super::provider::Provider;
-use super::family::Family;
+use super::family::{Family, Position};
+use super::roster::Entry;
 use super::{nodes, tokens};
 use crate::ledger::Draft;
 
@@ -44,6 +48,29 @@ impl Individual {
             priority: priority.unwrap_or(DEFAULT_PRIORITY),
             is_updated_in_place: machine.metadata.label(label::UPDATE_RESULT) == Some("successful"),
         }
+    }
+
+    /// Where it stands among the Machines of its MachineDeployment.
+    pub(super) fn position(&self) -> Position {
+        let metadata = &self.machine.get().metadata;
+        (metadata.creation_timestamp, metadata.name.clone())
+    }
+
+    /// What is remembered of it.
+    pub(super) fn entry(&self) -> Entry {
+        let machine = self.machine.get();
+        let failure = (machine.status.last_operation.state == "Failed").then(|| MachineSummary {
+            name: machine.metadata.name.clone(),
+            provider_id: machine.spec.provider_id.clone(),
+            last_operation: machine.status.last_operation.clone(),
+            owner_ref: self.set.clone(),
+        });
+        Entry { set: self.set.clone(), member: self.member(), ordinal: self.ordinal().unwrap_or_default(), failure }
+    }
+
+    /// Its number in the order of creation.
+    pub(super) fn ordinal(&self) -> Option<i32> {
+        parsed_annotation(&self.machine.get().metadata, annotation::MACHINE_ORDINAL)
     }
 
     /// Takes over from the set's template what reaches existing machines.
@@ -81,7 +108,7 @@ impl Individual {
     fn set_operation(&mut self, operation: Operation, now: Time) {
         self.machine.edit().status.last_operation = LastOperation {
             description: operation.description,
-            error_code: String::new(),
+            error_code: operation.code,
             last_update_time: now,
             state: operation.state,
             r#type: operation.type_,
@@ -116,39 +143,45 @@ impl Individual {
     }
 
     /// As the rules of its life look at it.
-    fn observe(&self) -> (machine::Machine, Option<machine::Node>) {
+    fn observe(&self, profile: Profile, others_are_replaced: bool, trouble: Trouble) -> Observed {
         let machine = self.machine.get();
         let status = &machine.status;
+        let spec = &machine.spec;
+        let duration = |given: Option<Duration>, minutes: i64| {
+            given.map_or(TimeDelta::minutes(minutes), Duration::to_chrono).max(TimeDelta::zero())
+        };
+        let operation = &status.last_operation;
         let observed = machine::Machine {
             name: machine.metadata.name.clone(),
             phase: Phase::of(&status.current_status.phase),
             created: machine.metadata.creation_timestamp.0,
             phase_since: status.current_status.last_update_time.0,
-            deleting: machine.metadata.is_being_deleted(),
-            has_vm: !machine.spec.provider_id.is_empty(),
+            deleting: machine.metadata.deletion_timestamp.map(|since| since.0),
+            force_deletion: machine.metadata.label(label::MACHINE_FORCE_DELETION) == Some("True"),
+            has_vm: !spec.provider_id.is_empty(),
+            has_joined: self.has_joined(),
+            conditions: print_conditions(&status.conditions),
             operation: Operation {
-                type_: status.last_operation.r#type.clone(),
-                state: status.last_operation.state.clone(),
-                description: status.last_operation.description.clone(),
+                type_: operation.r#type.clone(),
+                state: operation.state.clone(),
+                description: operation.description.clone(),
+                code: operation.error_code.clone(),
             },
-            operation_since: status.last_operation.last_update_time.0,
+            error_code: operation.error_code.clone(),
+            operation_since: operation.last_update_time.0,
+            settings: Settings {
+                creation_timeout: duration(spec.creation_timeout, profile.machine_creation_timeout_minutes()),
+                health_timeout: duration(spec.health_timeout, 10),
+                drain_timeout: duration(spec.drain_timeout, 120),
+                max_evict_retries: spec.max_evict_retries.unwrap_or_else(|| profile.max_evict_retries()),
+                disable_health_timeout: spec.disable_health_timeout == Some(true),
+            },
+            others_are_replaced,
+            trouble,
         };
-        let node = self.node.as_ref().map(|draft| {
-            let node = draft.get();
-            let ready = node.status.conditions.iter().find(|condition| condition.r#type == node::READY);
-            machine::Node {
-                created: node.metadata.creation_timestamp.0,
-                ready_since: ready.filter(|ready| ready.status == "True").map(|ready| ready.last_transition_time.0),
-                critical_components_missing: node
-                    .spec
-                    .taints
-                    .iter()
-                    .any(|taint| taint.key == taint::CRITICAL_COMPONENTS_NOT_READY),
-                unschedulable: node.spec.unschedulable,
-                pods_left: 0,
-            }
-        });
-        (observed, node)
+        let given: Vec<&str> = spec.node_conditions.iter().flat_map(|conditions| conditions.split(',')).collect();
+        let unhealthy_if = if given.is_empty() { profile.node_conditions() } else { &given };
+        Observed { machine: observed, node: self.node.as_ref().map(|draft| observe_node(draft.get(), unhealthy_if)) }
     }
 
     /// Writes Node and Machine.
@@ -160,45 +193,134 @@ impl Individual {
     }
 }
 
+/// A Machine and its Node, as the rules look at them.
+struct Observed {
+    machine: machine::Machine,
+    node: Option<machine::Node>,
+}
+
+fn observe_node(node: &Node, unhealthy_if: &[&str]) -> machine::Node {
+    let conditions = &node.status.conditions;
+    let find = |type_: &str| conditions.iter().find(|condition| condition.r#type == type_);
+    let since = |condition: &NodeCondition| condition.last_transition_time.0;
+    let ready = find(node::READY);
+    let unready = ready.filter(|ready| ready.status != "True").map(since);
+    let read_only = find("ReadonlyFilesystem").filter(|condition| condition.status != "False").map(since);
+    let pairs: Vec<(&str, &str)> =
+        conditions.iter().map(|condition| (condition.r#type.as_str(), condition.status.as_str())).collect();
+    machine::Node {
+        created: node.metadata.creation_timestamp.0,
+        ready_since: ready.filter(|ready| ready.status == "True").map(since),
+        is_healthy: machine::is_healthy(&pairs, unhealthy_if),
+        lost_since: [unready, read_only].into_iter().flatten().min(),
+        critical_components_missing: node
+            .spec
+            .taints
+            .iter()
+            .any(|taint| taint.key == taint::CRITICAL_COMPONENTS_NOT_READY),
+        unschedulable: node.spec.unschedulable,
+    }
+}
+
+/// Conditions as Go prints them with `%+v`.
+fn print_conditions(conditions: &[NodeCondition]) -> String {
+    let time = |time: Time| time.0.format("%Y-%m-%d %H:%M:%S +0000 UTC").to_string();
+    let texts: Vec<String> = conditions
+        .iter()
+        .map(|condition| {
+            format!(
+                "{{Type:{} Status:{} LastHeartbeatTime:{} LastTransitionTime:{} Reason:{} Message:{}}}",
+                condition.r#type,
+                condition.status,
+                time(condition.last_heartbeat_time),
+                time(condition.last_transition_time),
+                condition.reason,
+                condition.message
+            )
+        })
+        .collect();
+    format!("[{}]", texts.join(" "))
+}
+
 impl Family<'_> {
-    /// The steps of all Machines and their Nodes that are due. Says whether anything changed that a further pass has to
-    /// look at, and the next instant at which something does by itself.
-    pub(super) async fn machine_steps(&mut self) -> Result<(bool, Option<DateTime<Utc>>), Error> {
-        let (mut changed, mut next) = (false, None);
-        let mut index = 0;
-        while index < self.machines.len() {
-            let (machine, node) = self.machines[index].observe();
-            let provider = self.provider;
-            let uid = self.machines[index].machine.get().metadata.uid.clone();
-            let duration = |parameter| provider.duration(parameter, &uid, 0);
-            let until = match machine::step(&machine, node.as_ref(), duration, self.now) {
-                Step::Rest => None,
-                Step::Wait { until, .. } => Some(until),
-                Step::Act(actions) => {
-                    changed = true;
-                    for action in actions {
-                        self.act(index, action).await?;
-                    }
-                    None
-                }
-            };
-            let agent = self.node_agent_step(index).await?;
-            next = [next, until, agent].into_iter().flatten().min();
-            if self.machines[index].set.is_empty() {
-                self.machines.remove(index);
-            } else {
-                self.machines[index].mirror_node();
-                index += 1;
+    /// The steps that are due of the Machines that changed, and of their Nodes. Says whether anything changed that a
+    /// further pass has to look at.
+    pub(super) async fn machine_steps(&mut self) -> Result<bool, Error> {
+        let mut changed = false;
+        let mut again = BTreeSet::new();
+        for position in std::mem::take(&mut self.todo) {
+            changed |= self.suffer_now(&position).await?;
+            let (acted, until) = self.machine_step(&position).await?;
+            changed |= acted;
+            let Some(individual) = self.machines.get(&position) else { continue };
+            if individual.set.is_empty() {
+                self.drop_machine(&position);
+                continue;
+            }
+            let agent = self.node_agent_step(&position).await?;
+            if let Some(individual) = self.machines.get_mut(&position) {
+                individual.mirror_node();
+            }
+            self.note(&position);
+            let next = [until, agent, self.next_trouble()].into_iter().flatten().min();
+            self.roster.set_timer(&position.1, next);
+            if acted {
+                again.insert(position);
             }
         }
-        Ok((changed, next))
+        if changed {
+            for name in self.roster.held.clone() {
+                if let Some(individual) = self.load(&name) {
+                    again.insert(individual.position());
+                }
+            }
+        }
+        self.todo = again;
+        Ok(changed)
     }
 
-    async fn act(&mut self, index: usize, action: Action) -> Result<(), Error> {
+    /// One step of a Machine. Says whether it did anything, and when it changes by itself.
+    async fn machine_step(&mut self, position: &Position) -> Result<(bool, Option<DateTime<Utc>>), Error> {
+        let Some(individual) = self.machines.get(position) else { return Ok((false, None)) };
+        let provider = self.provider;
+        let trouble = self.trouble(individual);
+        let others = self.roster.in_replacement() > 0;
+        let Observed { machine, node } = individual.observe(provider.options.profile, others, trouble);
+        let uid = individual.machine.get().metadata.uid.clone();
+        let duration = |parameter| provider.duration(parameter, &uid, 0);
+        let mut step = machine::step(&machine, node.as_ref(), duration, self.now);
+        if let Step::Drain { forced } = step {
+            step = self.drain(&machine, forced, &uid).await?;
+        }
+        if step == Step::Held {
+            self.roster.held.insert(position.1.clone());
+        } else {
+            self.roster.held.remove(&position.1);
+        }
+        match step {
+            Step::Rest | Step::Held | Step::Drain { .. } => Ok((false, None)),
+            Step::Wait { until, .. } => Ok((false, Some(until))),
+            Step::Act(actions) => {
+                for action in actions {
+                    if let Action::Suffer(fault) = action {
+                        if !self.suffer(position, fault).await? {
+                            break;
+                        }
+                    } else {
+                        self.act(position, action).await?;
+                    }
+                }
+                self.note(position);
+                Ok((true, None))
+            }
+        }
+    }
+
+    async fn act(&mut self, position: &Position, action: Action) -> Result<(), Error> {
         let provider = self.provider;
         let now = Time::from(self.now);
-        let class = self.class_of(index);
-        let individual = &mut self.machines[index];
+        let class = self.class_of(position);
+        let Some(individual) = self.machines.get_mut(position) else { return Ok(()) };
         match action {
             Action::CreateBootstrapToken => {
                 tokens::create(provider, &self.namespace, individual.machine.get(), self.now).await?;
@@ -217,9 +339,14 @@ impl Family<'_> {
             }
             Action::SetStatus { phase, operation, timeout_active } => {
                 individual.set_status(phase, operation, timeout_active, now);
+                // It is replaced in this very pass. That it failed is told before.
+                if phase == Phase::Failed {
+                    individual.save(provider, &self.namespace).await?;
+                }
             }
             Action::SetOperation(operation) => individual.set_operation(operation, now),
-            Action::RegisterNode => self.register_node(index, class.as_deref()).await?,
+            Action::Suffer(_) => {}
+            Action::RegisterNode => self.register_node(position, class.as_deref()).await?,
             Action::MarkNodeReady => {
                 if let Some(node) = &mut individual.node {
                     let node = node.edit();
@@ -264,13 +391,14 @@ impl Family<'_> {
                     .await?;
                 // The family drops those without a set.
                 individual.set.clear();
+                self.drains.forget(&self.namespace, &position.1);
             }
         }
         Ok(())
     }
 
-    pub(super) fn class_of(&self, index: usize) -> Option<Arc<MachineClass>> {
-        let machine = self.machines[index].machine.get();
+    pub(super) fn class_of(&self, position: &Position) -> Option<Arc<MachineClass>> {
+        let machine = self.machines.get(position)?.machine.get();
         self.provider.classes.get(&self.provider.seed_key(&self.namespace, &machine.spec.class.name))
     }
 }

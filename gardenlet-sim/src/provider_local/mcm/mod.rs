@@ -5,23 +5,32 @@
 //! MachineDeployment, MachineSets, Machines, node agents, and again until nothing changes. Then it writes what changed,
 //! an object once.
 //!
-//! **Tour.** [`family`] the objects of one MachineDeployment and their steps; [`machines`] Machines and VMs; [`nodes`]
-//! Nodes and their agents; [`tokens`] what kubelets join with; [`classes`] MachineClasses.
+//! A pass looks at the Machines that changed and at those whose instant has come; of all others it knows counts.
+//!
+//! **Tour.** [`family`] the objects of one MachineDeployment and their steps; [`roster`] what is remembered between
+//! passes; [`machines`] Machines and VMs; [`drains`] pods that have to go; [`troubles`] faults; [`nodes`] Nodes and their
+//! agents; [`tokens`] what kubelets join with; [`classes`] MachineClasses.
 
 mod classes;
+mod drains;
 mod family;
 mod machines;
 mod nodes;
+mod roster;
 mod sets;
 mod tokens;
+mod troubles;
 
 use std::sync::Arc;
 
 use controller::{Change, Controller, Error, ObjectKey, Requeue};
+use domain::fault;
 use domain::rollout::names;
 
+use self::drains::Drains;
 use self::family::Family;
 use self::nodes::Agents;
+use self::roster::Rosters;
 use super::provider::Provider;
 
 /// Starts the controllers.
@@ -35,50 +44,109 @@ pub(super) fn start(provider: &Arc<Provider>) {
             set.and_then(|set| set.metadata.owner_references.iter().find(|owner| owner.kind == "MachineDeployment"));
         owner.map(|owner| change.key.sibling(&owner.name)).into_iter().collect()
     });
-    controller.watch_store(&provider.machine_store, |change| {
+    let (memory, seed) = (Arc::new(Memory::default()), provider.seed.clone());
+    let marks = memory.clone();
+    controller.watch_store(&provider.machine_store, move |change| {
         let owner = names::deployment_of_machine(&change.key.name);
-        owner.map(|owner| change.key.sibling(owner)).into_iter().collect()
+        owner.map(|owner| marks.mark(change.key.sibling(owner), &change.key.name)).into_iter().collect()
     });
-    controller.watch_store(&provider.class_store, |change| {
+    let marks = memory.clone();
+    controller.watch_store(&provider.class_store, move |change| {
         let owner = names::deployment_of_class(&change.key.name);
-        owner.map(|owner| change.key.sibling(owner)).into_iter().collect()
+        owner.map(|owner| marks.mark_all(change.key.sibling(owner))).into_iter().collect()
     });
-    let seed = provider.seed.clone();
+    let (marks, of) = (memory.clone(), seed.clone());
     controller.watch_store(&provider.node_store, move |change| {
-        let owner = names::deployment_of_machine(&change.key.name);
-        let key = |owner| ObjectKey { cluster: seed.clone(), namespace: change.key.cluster.clone(), name: owner };
-        owner.map(|owner| key(owner.into())).into_iter().collect()
+        // A heartbeat is no change.
+        let differs = change.differs(|node| {
+            let conditions = node.status.conditions.iter();
+            let conditions = conditions.map(|it| (it.r#type.clone(), it.status.clone(), it.last_transition_time));
+            (
+                node.metadata.labels.clone(),
+                node.metadata.annotations.clone(),
+                node.spec.clone(),
+                conditions.collect::<Vec<_>>(),
+            )
+        });
+        let owner = names::deployment_of_machine(&change.key.name).filter(|_| differs);
+        let key = |owner| ObjectKey { cluster: of.clone(), namespace: change.key.cluster.clone(), name: owner };
+        owner.map(|owner| marks.mark(key(owner.into()), &change.key.name)).into_iter().collect()
     });
-    let (seed, deployments) = (provider.seed.clone(), provider.deployment_store.clone());
+    let (marks, of) = (memory.clone(), seed.clone());
+    controller.watch_store(&provider.pod_store, move |change| {
+        // Only who is drained waits for pods.
+        let node = change.object().map(|pod| pod.spec.node_name.clone()).unwrap_or_default();
+        let is_awaited = change.new.is_none() && marks.drains.is_running(&change.key.cluster, &node);
+        let owner = names::deployment_of_machine(&node).filter(|_| is_awaited);
+        let key = |owner| ObjectKey { cluster: of.clone(), namespace: change.key.cluster.clone(), name: owner };
+        owner.map(|owner| marks.mark(key(owner.into()), &node)).into_iter().collect()
+    });
+    let (marks, of, deployments) = (memory.clone(), seed.clone(), provider.deployment_store.clone());
     controller.watch_store(&provider.node_agent_secrets, move |change| {
-        let in_namespace = deployments.list_in(&seed, &change.key.cluster);
-        in_namespace.iter().map(|deployment| ObjectKey::of(&seed, &**deployment)).collect()
+        let in_namespace = deployments.list_in(&of, &change.key.cluster);
+        in_namespace.iter().map(|deployment| marks.mark_all(ObjectKey::of(&of, &**deployment))).collect()
     });
-    let agents = Arc::new(Agents::default());
+    let (marks, deployments) = (memory.clone(), provider.deployment_store.clone());
+    controller.watch_store(&provider.fault_store, move |change| {
+        // What it has done is no reason to look at anybody.
+        let is_of_machines = change.object().is_some_and(|fault| {
+            fault::kind(&fault.spec.kind).is_some_and(|kind| kind.target == fault::Target::Machine)
+        });
+        if !is_of_machines || !change.differs(|fault| fault.spec.clone()) {
+            return Vec::new();
+        }
+        deployments.list().iter().map(|deployment| marks.mark_all(ObjectKey::of(&seed, &**deployment))).collect()
+    });
     let provider = provider.clone();
     let tasks = provider.context.tasks.clone();
     tasks.spawn(controller.run(5, move |key| {
-        let (provider, agents) = (provider.clone(), agents.clone());
-        async move { reconcile(&provider, &agents, &key).await }
+        let (provider, memory) = (provider.clone(), memory.clone());
+        async move { reconcile(&provider, &memory, &key).await }
     }));
+}
+
+/// What is remembered between passes.
+#[derive(Default)]
+struct Memory {
+    agents: Agents,
+    drains: Drains,
+    rosters: Rosters,
+}
+
+impl Memory {
+    /// A pass of the MachineDeployment has to look at a Machine.
+    fn mark(&self, deployment: ObjectKey, machine: &str) -> ObjectKey {
+        self.rosters.mark(&deployment, machine);
+        deployment
+    }
+
+    /// A pass of the MachineDeployment has to look at all Machines.
+    fn mark_all(&self, deployment: ObjectKey) -> ObjectKey {
+        self.rosters.mark_all(&deployment);
+        deployment
+    }
 }
 
 /// More rounds than any chain of steps at one instant has.
 const ROUNDS: usize = 64;
 
-async fn reconcile(provider: &Provider, agents: &Agents, key: &ObjectKey) -> Result<Requeue, Error> {
-    let Some(mut family) = Family::read(provider, agents, key) else { return Ok(Requeue::OnChange) };
-    let mut next = None;
+async fn reconcile(provider: &Provider, memory: &Memory, key: &ObjectKey) -> Result<Requeue, Error> {
+    let known = memory.rosters.take(key);
+    let Some(mut family) = Family::read(provider, (&memory.agents, &memory.drains), known, key) else {
+        memory.rosters.forget(key);
+        return Ok(Requeue::OnChange);
+    };
     for _ in 0..ROUNDS {
         let mut changed = family.deployment_pass().await?;
         changed |= family.set_passes().await?;
-        let (machines_changed, until) = family.machine_steps().await?;
-        next = until;
-        if !changed && !machines_changed {
+        changed |= family.machine_steps().await?;
+        if !changed {
             break;
         }
     }
     family.observe();
     family.save().await?;
+    let next = family.roster.next();
+    memory.rosters.give_back(key, family.roster);
     Ok(next.map_or(Requeue::OnChange, Requeue::WorkAt))
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Nodes as their kubelets register them, and the node agents that change them while they run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 use std::sync::{Mutex, PoisonError};
 
@@ -18,7 +18,7 @@ use domain::rollout::node::{self, Place, max_delay_seconds, reconciliation_delay
 use domain::rollout::wanted::ClassFacts;
 use domain::worker_pool::major_minor;
 
-use super::family::Family;
+use super::family::{Family, Position};
 use crate::ledger::Draft;
 
 /// Node network of a shoot that leaves it to the infrastructure.
@@ -52,9 +52,14 @@ pub(super) fn provider_id(machine: &Machine, class: Option<&MachineClass>) -> St
 
 impl Family<'_> {
     /// The kubelet of a booted machine registers its Node.
-    pub(super) async fn register_node(&mut self, index: usize, class: Option<&MachineClass>) -> Result<(), Error> {
+    pub(super) async fn register_node(
+        &mut self,
+        position: &Position,
+        class: Option<&MachineClass>,
+    ) -> Result<(), Error> {
         let provider = self.provider;
-        let node = self.new_node(self.machines[index].machine.get(), class);
+        let Some(individual) = self.machines.get(position) else { return Ok(()) };
+        let node = self.new_node(individual.machine.get(), class);
         let api = Api::<Node>::all(&provider.context, &self.namespace);
         let created = match provider.nodes.create(&api, &self.namespace, &node).await {
             Ok(created) => created,
@@ -65,7 +70,9 @@ impl Family<'_> {
         if draft.get().status != node.status {
             draft.edit().status = node.status;
         }
-        self.machines[index].node = Some(draft);
+        if let Some(individual) = self.machines.get_mut(position) {
+            individual.node = Some(draft);
+        }
         Ok(())
     }
 
@@ -132,10 +139,15 @@ impl Family<'_> {
         let shoot = self.provider.shoot(&self.namespace);
         let nodes = shoot.as_ref().and_then(|shoot| shoot.spec.networking.as_ref()?.nodes.clone());
         let Some((base, size)) = network(nodes.as_deref().unwrap_or(NODES_CIDR)) else { return vec![hostname] };
-        let nodes = self.provider.nodes.list_in(&self.namespace, "");
-        let is_taken = |candidate: &str| {
-            nodes.iter().any(|node| node.status.addresses.iter().any(|address| address.address == candidate))
-        };
+        // Those that were registered a moment ago are no part of the index yet.
+        let fresh: BTreeSet<&str> = self
+            .machines
+            .values()
+            .filter_map(|individual| individual.node.as_ref())
+            .flat_map(|node| node.get().status.addresses.iter().map(|address| address.address.as_str()))
+            .collect();
+        let is_taken =
+            |candidate: &str| fresh.contains(candidate) || self.provider.is_address_taken(&self.namespace, candidate);
         let key = format!("{}/node/{name}", self.namespace);
         let random = &self.provider.context.random;
         for ordinal in 0..64 {
@@ -155,9 +167,9 @@ impl Family<'_> {
 
     /// The node agent of a running machine applies a changed configuration of its class after its delay. Returns the
     /// instant at which it will.
-    pub(super) async fn node_agent_step(&mut self, index: usize) -> Result<Option<DateTime<Utc>>, Error> {
+    pub(super) async fn node_agent_step(&mut self, position: &Position) -> Result<Option<DateTime<Utc>>, Error> {
         let provider = self.provider;
-        let individual = &self.machines[index];
+        let Some(individual) = self.machines.get(position) else { return Ok(None) };
         let machine = individual.machine.get();
         let Some(node) = individual.node.as_ref().map(Draft::get) else { return Ok(None) };
         let name = node.metadata.name.clone();
@@ -166,7 +178,8 @@ impl Family<'_> {
             .conditions
             .iter()
             .any(|condition| condition.r#type == node::READY && condition.status == "True");
-        let version = self.class_of(index).map(|class| ClassFacts::of(&class).kubernetes_version).unwrap_or_default();
+        let version =
+            self.class_of(position).map(|class| ClassFacts::of(&class).kubernetes_version).unwrap_or_default();
         let present = node.status.node_info.kubelet_version.trim_start_matches('v');
         // Another minor version comes with another class, or with an update in place.
         let is_restart = !version.is_empty() && present != version && major_minor(present) == major_minor(&version);
@@ -180,10 +193,10 @@ impl Family<'_> {
             return Ok(None);
         }
         let nodes = provider.nodes.list_in(&self.namespace, "");
-        let position = nodes.iter().position(|other| other.metadata.name == name).unwrap_or_default();
+        let rank = nodes.iter().position(|other| other.metadata.name == name).unwrap_or_default();
         let max = provider.shoot(&self.namespace).map_or(300, |shoot| max_delay_seconds(&shoot.metadata.annotations));
         let mut until = self.agents.since(&self.namespace, &name, self.now);
-        until += reconciliation_delay(position, nodes.len(), max);
+        until += reconciliation_delay(rank, nodes.len(), max);
         if is_restart {
             let attempt = version.bytes().fold(0, |sum: u64, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
             until += provider.duration(Parameter::KubeletPatchRestart, &node.metadata.uid, attempt);
@@ -193,8 +206,8 @@ impl Family<'_> {
         }
         let checksum = checksum.map(str::to_owned);
         self.agents.forget(&self.namespace, &name);
-        let individual = &mut self.machines[index];
-        let Some(draft) = &mut individual.node else { return Ok(None) };
+        let node = self.machines.get_mut(position).and_then(|individual| individual.node.as_mut());
+        let Some(draft) = node else { return Ok(None) };
         let node = draft.edit();
         if let Some(checksum) = checksum {
             node.metadata.annotations.insert(annotation::NODE_CHECKSUM.to_owned(), checksum);

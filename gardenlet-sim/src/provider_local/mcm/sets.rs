@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The passes of a family's MachineSets.
 
-use api::constants::{finalizer, label};
+use api::constants::{annotation, finalizer, label};
 use api::machine::{Machine, MachineSet};
 use apimachinery::meta::{ObjectMeta, Time};
 use controller::{Error, EventType, ObjectRef};
@@ -29,29 +29,36 @@ impl Family<'_> {
 
     async fn set_pass(&mut self, name: &str) -> Result<bool, Error> {
         let set = self.set(name).get().clone();
-        let members: Vec<_> =
-            self.machines.iter().filter(|individual| individual.set == name).map(Individual::member).collect();
-        if set.metadata.is_being_deleted() && members.is_empty() {
+        if set.metadata.is_being_deleted() && self.counts(name).machines == 0 {
             return self.release_set(name).await;
         }
-        for individual in self.machines.iter_mut().filter(|individual| individual.set == name) {
-            individual.follow_template(&set);
-        }
+        self.follow_template(&set);
         let wish = Wish {
             replicas: set.spec.replicas,
             frozen: set.metadata.label("freeze") == Some("True"),
             scale_up_disabled: set.metadata.labels.contains_key(label::SCALE_UP_DISABLED),
             deleting: set.metadata.is_being_deleted(),
         };
-        let pass = machine_set::pass(wish, &members);
+        let pass = machine_set::pass(wish, &self.counts(name), || self.roster.members(name));
         let changed = pass.create > 0 || !pass.delete.is_empty();
         for name in pass.delete {
             self.delete_machine(&set, &name).await?;
         }
+        let ordinal = if pass.create > 0 { self.roster.most_ordinal() } else { 0 };
         for index in 0..pass.create {
-            self.create_machine(&set, index).await?;
+            self.create_machine(&set, index, ordinal + index + 1).await?;
         }
         Ok(changed)
+    }
+
+    /// Machines take over what reaches them from their set's template: all of them if it changed, else those that did.
+    fn follow_template(&mut self, set: &MachineSet) {
+        let name = &set.metadata.name;
+        if self.roster.followed.get(name) != Some(&set.spec.template.spec) {
+            self.load_all(Some(name));
+            self.roster.followed.insert(name.clone(), set.spec.template.spec.clone());
+        }
+        self.of_set(name).for_each(|individual| individual.follow_template(set));
     }
 
     async fn release_set(&mut self, name: &str) -> Result<bool, Error> {
@@ -61,28 +68,31 @@ impl Family<'_> {
         set.edit().metadata.finalizers.retain(|finalizer| finalizer != finalizer::MACHINE_CONTROLLER_MANAGER);
         set.save(&provider.sets, &api, &provider.seed).await?;
         self.sets.retain(|set| set.get().metadata.name != name);
+        self.roster.followed.remove(name);
         Ok(true)
     }
 
-    async fn create_machine(&mut self, set: &MachineSet, index: i32) -> Result<(), Error> {
+    async fn create_machine(&mut self, set: &MachineSet, index: i32, ordinal: i32) -> Result<(), Error> {
         let api = self.provider.seed_api::<Machine>(&self.namespace);
         let set_name = &set.metadata.name;
         let key = format!("{}/{}/{set_name}", self.provider.seed, self.namespace);
         // The instant and the position in it tell creations of one set apart, also after a restart.
         let instant = self.now.timestamp_millis().cast_unsigned().wrapping_mul(1000);
-        let ordinal = instant.wrapping_add(u64::from(index.unsigned_abs()));
-        let suffix = self.provider.context.random.suffix(5, "machine-name", &key, ordinal);
+        let draw = instant.wrapping_add(u64::from(index.unsigned_abs()));
+        let suffix = self.provider.context.random.suffix(5, "machine-name", &key, draw);
         let metadata = ObjectMeta::named(&self.namespace, &format!("{set_name}-{suffix}"));
         let mut machine = Machine { metadata, ..Machine::default() };
         machine.metadata.generate_name = format!("{set_name}-");
         machine.metadata.labels.clone_from(&set.spec.template.metadata.labels);
         machine.metadata.annotations.clone_from(&set.spec.template.metadata.annotations);
+        machine.metadata.annotations.insert(annotation::MACHINE_ORDINAL.to_owned(), ordinal.to_string());
         machine.metadata.owner_references = vec![owner(set)];
         machine.metadata.finalizers = vec![finalizer::MACHINE_CONTROLLER_MANAGER.to_owned()];
         machine.spec = set.spec.template.spec.clone();
         let created = self.provider.machines.create(&api, &self.provider.seed, &machine).await?;
         let message = format!("Created Machine: {}", created.metadata.name);
-        self.machines.push(Individual::new(set_name.clone(), created, None));
+        let position = self.keep(Individual::new(set_name.clone(), created, None));
+        self.todo.insert(position);
         self.provider.recorder.publish(&ObjectRef::of(set), EventType::Normal, "SuccessfulCreate", &message).await
     }
 
@@ -90,18 +100,17 @@ impl Family<'_> {
         let provider = self.provider;
         let api = provider.seed_api::<Machine>(&self.namespace);
         let now = Time::from(self.now);
-        let Some(index) = self.machines.iter().position(|individual| individual.machine.get().metadata.name == name)
-        else {
-            return Ok(());
-        };
-        let individual = &mut self.machines[index];
+        let Some(individual) = self.load(name) else { return Ok(()) };
+        let position = individual.position();
         individual.machine.save(&provider.machines, &api, &provider.seed).await?;
         match provider.machines.delete(&api, &provider.seed, individual.machine.get()).await? {
             Some(left) => {
                 individual.machine.reset(left);
                 individual.set_status(Phase::Terminating, deletion_requested(), false, now);
+                self.note(&position);
+                self.todo.insert(position);
             }
-            None => drop(self.machines.remove(index)),
+            None => self.drop_machine(&position),
         }
         let message = format!("Deleted machine: {name}");
         provider.recorder.publish(&ObjectRef::of(set), EventType::Normal, "SuccessfulDelete", &message).await

@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use apimachinery::meta::{IntOrString, Time};
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::rollout::deployment::{self, Deployment, Set, Step, Strategy};
-use domain::rollout::machine::{self, Action, Machine, Node, Phase};
+use domain::rollout::drain::{Answer, Attempt, Outcome, Pod, Request, SHORT_RETRY, Terms};
+use domain::rollout::machine::{self, Action, Fault, Machine, Node, Phase, ProviderError, Settings, Trouble};
 use domain::rollout::machine_set::{self, DEFAULT_PRIORITY, Member, Wish};
 use domain::rollout::replicas::Situation;
 use domain::rollout::{Limits, Parameter};
@@ -26,6 +27,8 @@ pub(crate) struct Counts {
     pub(crate) pending: i32,
     pub(crate) terminating: i32,
     pub(crate) updated: i32,
+    pub(crate) failed: i32,
+    pub(crate) unknown: i32,
 }
 
 struct SimulatedMachine {
@@ -33,6 +36,44 @@ struct SimulatedMachine {
     ordinal: i64,
     machine: Machine,
     node: Option<Node>,
+    /// The one pod of its node.
+    pod: SimulatedPod,
+    drain: Option<Attempt>,
+    /// When the drain failed.
+    drain_failed: Option<DateTime<Utc>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum SimulatedPod {
+    /// None was there, or it has gone.
+    Gone,
+    Runs,
+    /// It was evicted, and is gone then.
+    EndsAt(i64),
+}
+
+/// Something that goes wrong with machines of a MachineDeployment.
+#[derive(Clone, Debug)]
+pub(crate) struct WorldFault {
+    pub(crate) md: String,
+    /// Ordinal of the machine; `None`: all.
+    pub(crate) machine: Option<i64>,
+    pub(crate) kind: WorldFaultKind,
+    /// How often it hits; `None`: always.
+    pub(crate) times: Option<u32>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum WorldFaultKind {
+    CreateError(String),
+    NeverJoins,
+    JoinsNotReady,
+    CriticalComponentsStuck,
+    Unhealthy,
+    NodeDeleted,
+    Budget { misconfigured: bool, until: Option<i64> },
+    Hangs,
+    VmDeleteError(String),
 }
 
 struct SimulatedDeployment {
@@ -53,6 +94,10 @@ pub(crate) struct World {
     join: i64,
     drain: i64,
     delete: i64,
+    pub(crate) settings: Settings,
+    pub(crate) faults: Vec<WorldFault>,
+    /// Whose pods were deleted without asking, and how long after the deletion.
+    forced: Vec<(String, i64)>,
     /// Machines that go are not drained first: they carry the label that forces it.
     is_drain_forced: bool,
     deployments: BTreeMap<String, SimulatedDeployment>,
@@ -64,7 +109,18 @@ fn instant(seconds: i64) -> DateTime<Utc> {
 
 impl World {
     pub(crate) fn new(join: i64, drain: i64, delete: i64) -> Self {
-        Self { now: 0, uneven: 0, join, drain, delete, is_drain_forced: false, deployments: BTreeMap::new() }
+        Self {
+            now: 0,
+            uneven: 0,
+            join,
+            drain,
+            delete,
+            settings: Settings::default(),
+            faults: Vec::new(),
+            forced: Vec::new(),
+            is_drain_forced: false,
+            deployments: BTreeMap::new(),
+        }
     }
 
     /// A MachineDeployment whose machines all run.
@@ -91,7 +147,9 @@ impl World {
             let machine = simulated.create(&set.name, 0);
             machine.machine.phase = Phase::Running;
             machine.machine.has_vm = true;
+            machine.machine.has_joined = true;
             machine.node = Some(node(0, true));
+            machine.pod = SimulatedPod::Runs;
         }
         self.deployments.insert(name.to_owned(), simulated);
     }
@@ -146,6 +204,16 @@ impl World {
         self.deployments.iter().map(|(name, simulated)| (name.clone(), simulated.counts())).collect()
     }
 
+    /// How many machines were ever made.
+    pub(crate) fn created(&self) -> i64 {
+        self.deployments.values().map(|simulated| simulated.created).sum()
+    }
+
+    /// Machines whose pod was deleted without asking.
+    pub(crate) fn forced(&self) -> &[(String, i64)] {
+        &self.forced
+    }
+
     /// No old set is left, and the cluster-autoscaler may remove nodes.
     pub(crate) fn is_clean(&self) -> bool {
         self.deployments.values().all(|simulated| simulated.sets.len() == 1 && !simulated.scale_down_disabled)
@@ -174,14 +242,93 @@ impl World {
     }
 
     fn round(&mut self, name: &str) -> (bool, Option<i64>) {
-        let now = self.now;
-        let drain = if self.is_drain_forced { 0 } else { self.drain };
-        let speed = (self.join, drain, self.delete, self.uneven);
+        let mut physics = Physics {
+            now: self.now,
+            join: self.join,
+            drain: self.drain,
+            delete: self.delete,
+            uneven: self.uneven,
+            is_drain_forced: self.is_drain_forced,
+            settings: &self.settings,
+            faults: &mut self.faults,
+            forced: &mut self.forced,
+            md: name,
+        };
         let simulated = self.deployments.get_mut(name).expect("the name is of this world");
-        let mut changed = simulated.deployment_pass(name, now);
-        changed |= simulated.set_passes(now);
-        let (machines_changed, wake) = simulated.machine_steps(now, speed);
+        let mut changed = simulated.deployment_pass(name, self.now);
+        changed |= simulated.set_passes(self.now);
+        let (machines_changed, wake) = simulated.machine_steps(&mut physics);
         (changed || machines_changed, wake)
+    }
+}
+
+/// What machines of a MachineDeployment are subject to.
+struct Physics<'a> {
+    now: i64,
+    join: i64,
+    drain: i64,
+    delete: i64,
+    uneven: i64,
+    is_drain_forced: bool,
+    settings: &'a Settings,
+    faults: &'a mut Vec<WorldFault>,
+    forced: &'a mut Vec<(String, i64)>,
+    md: &'a str,
+}
+
+impl Physics<'_> {
+    fn hit(&self, ordinal: i64, is: impl Fn(&WorldFaultKind) -> bool) -> Option<usize> {
+        self.faults.iter().position(|fault| {
+            fault.md == self.md
+                && fault.machine.is_none_or(|machine| machine == ordinal)
+                && fault.times != Some(0)
+                && is(&fault.kind)
+        })
+    }
+
+    fn suffer(&mut self, ordinal: i64, is: impl Fn(&WorldFaultKind) -> bool) {
+        let found = self.hit(ordinal, is).expect("a step suffers from what it was told of");
+        if let Some(times) = &mut self.faults[found].times {
+            *times -= 1;
+        }
+    }
+
+    fn trouble(&self, ordinal: i64, suffered: &[Fault]) -> Trouble {
+        let has = |kind: WorldFaultKind| self.hit(ordinal, |known| *known == kind).is_some();
+        let error = |found: Option<usize>| {
+            let code = match &self.faults[found?].kind {
+                WorldFaultKind::CreateError(code) | WorldFaultKind::VmDeleteError(code) => code.clone(),
+                _ => return None,
+            };
+            Some(ProviderError { code, message: String::new() })
+        };
+        let met = |fault, kind| suffered.contains(&fault) || has(kind);
+        Trouble {
+            create_error: error(self.hit(ordinal, |kind| matches!(kind, WorldFaultKind::CreateError(_)))),
+            never_joins: met(Fault::NeverJoins, WorldFaultKind::NeverJoins),
+            joins_not_ready: met(Fault::JoinsNotReady, WorldFaultKind::JoinsNotReady),
+            critical_components_stuck: met(Fault::CriticalComponentsStuck, WorldFaultKind::CriticalComponentsStuck),
+            vm_delete_error: error(self.hit(ordinal, |kind| matches!(kind, WorldFaultKind::VmDeleteError(_)))),
+            unhealthy: has(WorldFaultKind::Unhealthy),
+            suffered: suffered.to_vec(),
+        }
+    }
+
+    /// What the API server answers to who wants a pod to go.
+    fn answer(&self, ordinal: i64, request: Request) -> Answer {
+        let found = self.hit(ordinal, |kind| matches!(kind, WorldFaultKind::Budget { .. }));
+        match found.map(|found| &self.faults[found].kind) {
+            Some(WorldFaultKind::Budget { misconfigured, until })
+                if request == Request::Evict && until.is_none_or(|until| self.now < until) =>
+            {
+                if *misconfigured {
+                    Answer::Misconfigured("n/b".into())
+                } else {
+                    Answer::Refused
+                }
+            }
+            _ => Answer::Accepted,
+        }
     }
 }
 
@@ -189,26 +336,26 @@ fn node(created: i64, ready: bool) -> Node {
     Node {
         created: instant(created),
         ready_since: ready.then(|| instant(created)),
+        is_healthy: ready,
+        lost_since: None,
         critical_components_missing: !ready,
         unschedulable: false,
-        pods_left: 0,
     }
 }
 
 impl SimulatedDeployment {
     fn create(&mut self, set: &str, now: i64) -> &mut SimulatedMachine {
         self.created += 1;
-        let machine = Machine {
-            name: format!("{set}-{:02}", self.created),
-            phase: Phase::New,
-            created: instant(now),
-            phase_since: instant(now),
-            deleting: false,
-            has_vm: false,
-            operation: machine::Operation::default(),
-            operation_since: instant(now),
-        };
-        self.machines.push(SimulatedMachine { set: set.to_owned(), ordinal: self.created, machine, node: None });
+        let machine = Machine::new(&format!("{set}-{:02}", self.created), instant(now));
+        self.machines.push(SimulatedMachine {
+            set: set.to_owned(),
+            ordinal: self.created,
+            machine,
+            node: None,
+            pod: SimulatedPod::Gone,
+            drain: None,
+            drain_failed: None,
+        });
         self.machines.last_mut().expect("one was just added")
     }
 
@@ -216,7 +363,7 @@ impl SimulatedDeployment {
         let of_set = self.machines.iter().filter(|machine| machine.set == set);
         let member = |simulated: &SimulatedMachine| Member {
             name: simulated.machine.name.clone(),
-            phase: if simulated.machine.deleting { Phase::Terminating } else { simulated.machine.phase },
+            phase: if simulated.machine.deleting.is_some() { Phase::Terminating } else { simulated.machine.phase },
             created: Time::from_instant(simulated.machine.created),
             priority: DEFAULT_PRIORITY,
             is_updated_in_place: false,
@@ -285,7 +432,8 @@ impl SimulatedDeployment {
         let mut changed = false;
         for (_, set) in self.sets.clone() {
             let wish = Wish { replicas: set.replicas, ..Wish::default() };
-            let pass = machine_set::pass(wish, &self.members(&set.name));
+            let members = self.members(&set.name);
+            let pass = machine_set::pass(wish, &machine_set::counts(&members), || &members);
             changed |= pass.create > 0 || !pass.delete.is_empty();
             for _ in 0..pass.create {
                 self.create(&set.name, now);
@@ -293,7 +441,7 @@ impl SimulatedDeployment {
             for name in pass.delete {
                 let found = self.machines.iter_mut().find(|simulated| simulated.machine.name == name);
                 let machine = &mut found.expect("passes name existing machines").machine;
-                machine.deleting = true;
+                machine.deleting = Some(instant(now));
                 machine.phase = Phase::Terminating;
                 machine.operation = machine::deletion_requested();
                 machine.operation_since = instant(now);
@@ -302,22 +450,19 @@ impl SimulatedDeployment {
         changed
     }
 
-    fn machine_steps(&mut self, now: i64, (join, drain, delete, uneven): (i64, i64, i64, i64)) -> (bool, Option<i64>) {
+    fn machine_steps(&mut self, physics: &mut Physics<'_>) -> (bool, Option<i64>) {
         let (mut changed, mut next) = (false, None);
-        for simulated in &mut self.machines {
-            let has_node = simulated.node.is_some();
-            let slower = if simulated.ordinal % 2 == 0 { uneven } else { 0 };
-            let duration = |parameter: Parameter| {
-                let seconds = match parameter {
-                    Parameter::Boot => join,
-                    Parameter::VmDelete if has_node => drain + delete,
-                    Parameter::VmDelete => delete,
-                    _ => 0,
-                };
-                TimeDelta::seconds(seconds + seconds * slower / 2)
-            };
-            match machine::step(&simulated.machine, simulated.node.as_ref(), duration, instant(now)) {
-                machine::Step::Rest => {}
+        for index in 0..self.machines.len() {
+            let others_are_replaced = machine_set::counts(&self.all_members()).in_replacement() > 0;
+            let simulated = &mut self.machines[index];
+            changed |= simulated.suffer_now(physics);
+            simulated.machine.settings = physics.settings.clone();
+            simulated.machine.others_are_replaced = others_are_replaced;
+            simulated.machine.force_deletion = physics.is_drain_forced;
+            let suffered = simulated.machine.trouble.suffered.clone();
+            simulated.machine.trouble = physics.trouble(simulated.ordinal, &suffered);
+            match simulated.step(physics) {
+                machine::Step::Rest | machine::Step::Held | machine::Step::Drain { .. } => {}
                 machine::Step::Wait { until, .. } => {
                     let until = until.timestamp();
                     next = Some(next.map_or(until, |next: i64| next.min(until)));
@@ -325,13 +470,20 @@ impl SimulatedDeployment {
                 machine::Step::Act(actions) => {
                     changed = true;
                     for action in actions {
-                        simulated.apply(action, now);
+                        simulated.apply(action, physics);
                     }
                 }
+            }
+            if let SimulatedPod::EndsAt(end) = simulated.pod {
+                next = Some(next.map_or(end, |next: i64| next.min(end)));
             }
         }
         self.machines.retain(|simulated| !simulated.set.is_empty());
         (changed, next)
+    }
+
+    fn all_members(&self) -> Vec<Member> {
+        self.sets.iter().flat_map(|(_, set)| self.members(&set.name)).collect()
     }
 
     fn counts(&self) -> Counts {
@@ -340,29 +492,120 @@ impl SimulatedDeployment {
             i32::try_from(self.machines.iter().filter(|machine| is(machine)).count()).expect("few machines")
         };
         let phase = |machine: &SimulatedMachine| {
-            if machine.machine.deleting { Phase::Terminating } else { machine.machine.phase }
+            if machine.machine.deleting.is_some() { Phase::Terminating } else { machine.machine.phase }
         };
+        let in_phase = |wanted: Phase| count(&|machine| phase(machine) == wanted);
         Counts {
             old: old.iter().map(|set| set.replicas).sum(),
             new: new.as_ref().map_or(0, |set| set.replicas),
             total: count(&|_| true),
             running: count(&|machine| phase(machine) == Phase::Running),
-            pending: count(&|machine| matches!(phase(machine), Phase::New | Phase::Pending)),
+            pending: count(&|machine| matches!(phase(machine), Phase::New | Phase::Pending | Phase::CrashLoopBackOff)),
             terminating: count(&|machine| phase(machine) == Phase::Terminating),
             updated: new.map_or(0, |set| set.machines),
+            failed: in_phase(Phase::Failed),
+            unknown: in_phase(Phase::Unknown),
         }
     }
 }
 
 impl SimulatedMachine {
-    fn apply(&mut self, action: Action, now: i64) {
+    /// Faults that wait for no step.
+    fn suffer_now(&mut self, physics: &mut Physics<'_>) -> bool {
+        if self.machine.phase != Phase::Running {
+            return false;
+        }
+        let now = instant(physics.now);
+        if self.node.is_some() && physics.hit(self.ordinal, |kind| *kind == WorldFaultKind::NodeDeleted).is_some() {
+            physics.suffer(self.ordinal, |kind| *kind == WorldFaultKind::NodeDeleted);
+            self.node = None;
+            self.pod = SimulatedPod::Gone;
+            return true;
+        }
+        let is_unhealthy = physics.hit(self.ordinal, |kind| *kind == WorldFaultKind::Unhealthy).is_some();
+        match &mut self.node {
+            Some(node) if is_unhealthy && node.is_healthy => {
+                *node = Node { ready_since: None, is_healthy: false, lost_since: Some(now), ..*node };
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn step(&mut self, physics: &mut Physics<'_>) -> machine::Step {
+        let now = instant(physics.now);
+        let slower = if self.ordinal % 2 == 0 { physics.uneven } else { 0 };
+        let stretched = |seconds: i64| seconds + seconds * slower / 2;
+        let duration = |parameter: Parameter| {
+            TimeDelta::seconds(match parameter {
+                Parameter::Boot => stretched(physics.join),
+                Parameter::VmDelete => stretched(physics.delete),
+                _ => 0,
+            })
+        };
+        let step = machine::step(&self.machine, self.node.as_ref(), duration, now);
+        let machine::Step::Drain { forced } = step else { return step };
+        let deleted = self.machine.deleting.expect("only machines that go are drained");
+        if matches!(self.pod, SimulatedPod::EndsAt(end) if end <= physics.now) {
+            self.pod = SimulatedPod::Gone;
+        }
+        let is_over = self.drain_failed.is_some_and(|failed| now >= failed + SHORT_RETRY);
+        let known = self.drain.take().filter(|attempt| attempt.is_forced() == forced && !is_over);
+        let mut attempt = known.unwrap_or_else(|| {
+            self.drain_failed = None;
+            let settings = &self.machine.settings;
+            let terms = Terms::new(forced, settings.max_evict_retries, settings.drain_timeout, TimeDelta::zero());
+            let pod = Pod { name: "p".into(), grace: TimeDelta::seconds(30), ..Pod::default() };
+            let pods = if self.pod == SimulatedPod::Gone { vec![] } else { vec![pod] };
+            Attempt::begin(&self.machine.name, terms, pods, now)
+        });
+        for _ in 0..2 {
+            for (index, request) in attempt.requests(|_| self.pod != SimulatedPod::Gone, now) {
+                let answer = physics.answer(self.ordinal, request);
+                if answer == Answer::Accepted {
+                    let hangs = physics.hit(self.ordinal, |kind| *kind == WorldFaultKind::Hangs).is_some();
+                    if request == Request::Delete {
+                        physics.forced.push((self.machine.name.clone(), physics.now - deleted.timestamp()));
+                    }
+                    self.pod = match request {
+                        Request::Delete => SimulatedPod::Gone,
+                        Request::Evict if hangs => SimulatedPod::EndsAt(i64::from(i32::MAX)),
+                        Request::Evict => SimulatedPod::EndsAt(physics.now + stretched(physics.drain)),
+                    };
+                }
+                attempt.answer(index, request, answer, now);
+            }
+        }
+        let outcome = attempt.outcome();
+        if matches!(outcome, Outcome::Failed(_)) && self.drain_failed.is_none() {
+            self.drain_failed = Some(now);
+        }
+        self.drain = Some(attempt);
+        machine::after_drain(&self.machine, forced, &outcome, self.drain_failed, now)
+    }
+
+    fn apply(&mut self, action: Action, physics: &mut Physics<'_>) {
+        let now = physics.now;
         let machine = &mut self.machine;
         match action {
+            Action::Suffer(fault) => {
+                physics.suffer(self.ordinal, |kind| match fault {
+                    Fault::CreateError => matches!(kind, WorldFaultKind::CreateError(_)),
+                    Fault::VmDeleteError => matches!(kind, WorldFaultKind::VmDeleteError(_)),
+                    Fault::NeverJoins => *kind == WorldFaultKind::NeverJoins,
+                    Fault::JoinsNotReady => *kind == WorldFaultKind::JoinsNotReady,
+                    Fault::CriticalComponentsStuck => *kind == WorldFaultKind::CriticalComponentsStuck,
+                });
+                machine.trouble.suffered.push(fault);
+            }
             Action::CreateBootstrapToken | Action::DeleteBootstrapToken => {}
             Action::RecordVm => machine.has_vm = true,
             Action::SetStatus { phase, operation, .. } => {
+                if machine.phase != phase {
+                    machine.phase_since = instant(now);
+                }
                 machine.phase = phase;
-                machine.phase_since = instant(now);
+                machine.error_code.clone_from(&operation.code);
                 machine.operation = operation;
                 machine.operation_since = instant(now);
             }
@@ -370,8 +613,15 @@ impl SimulatedMachine {
                 machine.operation = operation;
                 machine.operation_since = instant(now);
             }
-            Action::RegisterNode => self.node = Some(node(now, false)),
-            Action::MarkNodeReady => self.node.as_mut().expect("a node").ready_since = Some(instant(now)),
+            Action::RegisterNode => {
+                self.node = Some(node(now, false));
+                machine.has_joined = true;
+                self.pod = SimulatedPod::Runs;
+            }
+            Action::MarkNodeReady => {
+                let node = self.node.as_mut().expect("a node");
+                (node.ready_since, node.is_healthy) = (Some(instant(now)), true);
+            }
             Action::RemoveCriticalTaint => self.node.as_mut().expect("a node").critical_components_missing = false,
             Action::Cordon => self.node.as_mut().expect("a node").unschedulable = true,
             Action::DeleteNode => self.node = None,

@@ -4,7 +4,7 @@
 use api::core::{KubeletConfig, KubeletConfigEviction, KubeletConfigReserved, PendingWorkersRollout, Shoot};
 use apimachinery::meta::{IntOrString, RawExtension, Time};
 use domain::rollout::machine::Phase;
-use domain::rollout::machine_set::{DEFAULT_PRIORITY, Member, sort_for_deletion};
+use domain::rollout::machine_set::{DEFAULT_PRIORITY, Member, first_to_delete};
 use domain::rollout::replicas::Situation;
 use domain::rollout::{Limits, zones};
 use domain::worker_pool::hash::Inputs;
@@ -187,6 +187,6 @@ fn deletion_order(input: &Value) -> Value {
     };
     let members: Vec<Member> = input["machines"].as_array().expect("machines").iter().map(member).collect();
     let mut sorted: Vec<&Member> = members.iter().collect();
-    sort_for_deletion(&mut sorted);
-    sorted.into_iter().map(|member| member.name.clone()).collect()
+    let count = sorted.len();
+    first_to_delete(&mut sorted, count).iter().map(|member| member.name.clone()).collect()
 }

@@ -7,12 +7,14 @@ use std::fmt::Display;
 
 use api::core::{Shoot, Worker};
 use apimachinery::meta::IntOrString;
+use chrono::TimeDelta;
 use domain::rollout::Parameter;
+use domain::rollout::machine::Settings;
 use domain::rollout::node::{max_delay_seconds, reconciliation_delay};
 use domain::worker_pool::HashInputs;
 use serde_json::{Value, json};
 
-use super::{Counts, World};
+use super::{Counts, World, WorldFault, WorldFaultKind};
 
 fn limit(value: &Value) -> IntOrString {
     match value.as_str() {
@@ -46,16 +48,11 @@ pub(crate) fn missing(vector: &Value) -> Option<&'static str> {
     if deployments.any(|(_, md)| md["strategy"] == "InPlaceUpdate") {
         return Some("in-place updates: selection of nodes, their results, hand-over to the new MachineSet");
     }
-    let set = vector["change"]["set"].as_str().unwrap_or_default().split('=').next().unwrap_or_default();
-    for fault in vector["faults"].as_array().into_iter().flatten() {
-        match fault["fault"].as_str().unwrap_or_default() {
-            // Who hibernates forces the drain: nothing is evicted.
-            "drainBlockedByPDB" | "podTerminationHangs" if set == HIBERNATION => {}
-            "drainBlockedByPDB" | "podTerminationHangs" => return Some("drains that are held up"),
-            "nodeUnhealthy" | "nodeObjectDeleted" => return Some("health of nodes, and replacing their machines"),
-            _ => return Some("machines that fail to come up or to go, and replacing them"),
-        }
+    let change = &vector["change"];
+    if change["set"].is_null() && !change["fault"].is_null() {
+        return None;
     }
+    let set = change["set"].as_str().unwrap_or_default().split('=').next().unwrap_or_default();
     if set != KUBERNETES_VERSION && set != HIBERNATION && !CLASS_FIELDS.contains(&set) {
         return Some("a change of this field");
     }
@@ -82,6 +79,18 @@ pub(crate) fn play(vector: &Value) -> Result<(), String> {
             world.set_bounds(name, number(&md["minimum"]), number(&md["maximum"]));
         }
     }
+    let optional = |key: &str, default: TimeDelta| timing[key].as_i64().map_or(default, TimeDelta::seconds);
+    let usual = Settings::default();
+    world.settings = Settings {
+        creation_timeout: optional("creationTimeout", usual.creation_timeout),
+        health_timeout: optional("healthTimeout", usual.health_timeout),
+        drain_timeout: optional("drainTimeout", usual.drain_timeout),
+        max_evict_retries: timing["maxEvictRetries"]
+            .as_i64()
+            .map_or(usual.max_evict_retries, |_| number(&timing["maxEvictRetries"])),
+        ..usual
+    };
+    world.faults = vector["faults"].as_array().into_iter().flatten().map(fault).collect::<Result<_, _>>()?;
     let mut kubelets = Kubelets::of(vector);
     let mut actions: Vec<(i64, Value)> = vec![(0, first_action(vector, kubelets.as_ref()))];
     for action in vector["actions"].as_array().into_iter().flatten() {
@@ -128,8 +137,38 @@ pub(crate) fn play(vector: &Value) -> Result<(), String> {
     if end.is_null() { Ok(()) } else { same(asked_for(last, end), end.clone()) }
 }
 
+/// A fault of 7.3, as the vectors write it.
+fn fault(fault: &Value) -> Result<WorldFault, String> {
+    let text = |key: &str| fault[key].as_str().unwrap_or("Unknown").to_owned();
+    let kind = match fault["fault"].as_str().unwrap_or_default() {
+        "createError" => WorldFaultKind::CreateError(text("code")),
+        "neverJoins" => WorldFaultKind::NeverJoins,
+        "joinsNotReady" => WorldFaultKind::JoinsNotReady,
+        "criticalComponentsStuck" => WorldFaultKind::CriticalComponentsStuck,
+        "nodeUnhealthy" => WorldFaultKind::Unhealthy,
+        "nodeObjectDeleted" => WorldFaultKind::NodeDeleted,
+        "drainBlockedByPDB" => {
+            WorldFaultKind::Budget { misconfigured: fault["misconfigured"] == true, until: fault["until"].as_i64() }
+        }
+        "podTerminationHangs" => WorldFaultKind::Hangs,
+        "vmDeleteError" => WorldFaultKind::VmDeleteError(text("code")),
+        other => return Err(format!("unknown fault {other}")),
+    };
+    let lasts = matches!(kind, WorldFaultKind::Unhealthy | WorldFaultKind::Budget { .. } | WorldFaultKind::Hangs);
+    let times = fault["times"].as_u64().unwrap_or(1);
+    Ok(WorldFault {
+        md: fault["md"].as_str().unwrap_or_default().to_owned(),
+        machine: fault["machine"].as_i64(),
+        kind,
+        times: (!lasts && fault["always"] != true).then(|| u32::try_from(times).expect("a small number")),
+    })
+}
+
 /// The change of the vector as an action at the start.
 fn first_action(vector: &Value, kubelets: Option<&Kubelets>) -> Value {
+    if vector["change"]["set"].is_null() {
+        return json!({"do": "nothing"});
+    }
     let set = vector["change"]["set"].as_str().unwrap_or_default();
     if let Some((path, value)) = set.split_once('=') {
         return json!({"do": "set", "path": path, "value": value == "true"});
@@ -209,8 +248,9 @@ fn json(counts: &Counts) -> Value {
     json!({
         "old": counts.old, "new": counts.new, "total": counts.total, "running": counts.running,
         "pending": counts.pending, "terminating": counts.terminating, "updated": counts.updated,
-        // A world without failures and updates in place.
-        "failed": 0, "unknown": 0, "selected": 0, "updating": 0, "updateFailed": 0,
+        "failed": counts.failed, "unknown": counts.unknown,
+        // A world without updates in place.
+        "selected": 0, "updating": 0, "updateFailed": 0,
     })
 }
 

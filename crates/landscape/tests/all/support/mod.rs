@@ -69,6 +69,11 @@ impl Audited {
         self.audit();
     }
 
+    /// Somebody is about to take machines away: until all run again, there may be fewer.
+    pub(crate) fn disturb(&mut self) {
+        self.auditor.disturb();
+    }
+
     fn audit(&mut self) {
         let head = self.landscape.log().head();
         let entries = self.landscape.run(self.landscape.log().read(self.seen, head, None));

@@ -1,0 +1,445 @@
+// SPDX-License-Identifier: Apache-2.0
+//! An attempt to drain a Node: which pods have to go, when each is asked to, and how the attempt ends.
+//!
+//! ```text
+//! without claims   evict ─refused─► wait 20 s ─► evict … ─retries used up─► delete (grace 0)
+//! (all at once)      └─accepted─► wait for it to go: grace period (at most the time-out) and 30 s
+//!
+//! with claims      by priority, one after the other: evict, wait for it to go, for its volumes to be detached here and
+//! (in a row)       attached elsewhere; who is refused is asked again in the next round, 20 s later
+//!
+//! forced           delete all (grace 0), wait for nobody
+//! ```
+//!
+//! An attempt that fails is repeated after 5 s, with the pods that are there then and all retries anew. Attempts live in
+//! memory, as upstream's do: after a restart the next one begins. The time-out counts from the Machine's deletion and
+//! survives.
+//! Source: pkg/util/provider/drain/drain.go of machine-controller-manager v0.58.0.
+
+use api::constants::annotation;
+use api::kubernetes::core::Pod as PodObject;
+use chrono::{DateTime, TimeDelta, Utc};
+
+/// How long a pod whose eviction was refused is left alone.
+pub const EVICTION_RETRY: TimeDelta = TimeDelta::seconds(20);
+/// How long a step of a deletion that failed is left alone.
+pub const SHORT_RETRY: TimeDelta = TimeDelta::seconds(5);
+/// What a pod gets beyond its grace period.
+const BUFFER: TimeDelta = TimeDelta::seconds(30);
+
+/// A pod that has to go.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pod {
+    /// Namespace.
+    pub namespace: String,
+    /// Name.
+    pub name: String,
+    /// UID: a pod of the same name is another one.
+    pub uid: String,
+    /// What it gets to end.
+    pub grace: TimeDelta,
+    /// The higher, the earlier among those with claims.
+    pub priority: i32,
+    /// It has volumes that move with it.
+    pub has_claims: bool,
+}
+
+impl Pod {
+    /// A pod of a Node as a drain looks at it; `None` for one that stays: mirror pods, and those of DaemonSets. Pods that
+    /// have ended, that nobody owns, or that have data on the node, go like all others.
+    pub fn of(pod: &PodObject) -> Option<Self> {
+        let metadata = &pod.metadata;
+        let stays = metadata.annotations.contains_key(annotation::MIRROR_POD)
+            || metadata
+                .owner_references
+                .iter()
+                .any(|owner| owner.controller == Some(true) && owner.kind == "DaemonSet");
+        (!stays).then(|| Self {
+            namespace: metadata.namespace.clone(),
+            name: metadata.name.clone(),
+            uid: metadata.uid.clone(),
+            grace: TimeDelta::seconds(
+                pod.spec.termination_grace_period_seconds.unwrap_or_default().clamp(0, MOST_GRACE),
+            ),
+            priority: pod.spec.priority.unwrap_or_default(),
+            has_claims: pod.spec.volumes.iter().any(|volume| volume.persistent_volume_claim.is_some()),
+        })
+    }
+}
+
+/// A year: far beyond any time-out, and far from overflowing.
+const MOST_GRACE: i64 = 365 * 24 * 3600;
+
+/// The conditions of an attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Terms {
+    /// Pods are deleted and nobody waits.
+    pub forced: bool,
+    /// How often a pod is asked before it is deleted.
+    pub retries: u32,
+    /// The longest wait for a pod.
+    pub timeout: TimeDelta,
+    /// How long the volumes of a pod that is gone take to be detached here and attached elsewhere.
+    pub volumes: TimeDelta,
+}
+
+impl Terms {
+    /// The terms from `maxEvictRetries` and the drain time-out: a pod is asked at most once every 20 s of it.
+    pub fn new(forced: bool, max_evict_retries: i32, timeout: TimeDelta, volumes: TimeDelta) -> Self {
+        let most = timeout.num_seconds() / EVICTION_RETRY.num_seconds();
+        let retries = u32::try_from(i64::from(max_evict_retries).min(most)).unwrap_or_default();
+        Self { forced, retries, timeout, volumes }
+    }
+}
+
+/// What is asked of the API server about a pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// `pods/eviction`, with the pod's own grace period.
+    Evict,
+    /// `DELETE` with grace period 0.
+    Delete,
+}
+
+/// What it answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// The pod goes.
+    Accepted,
+    /// There is no such pod any more.
+    Gone,
+    /// 429: a PodDisruptionBudget needs it for now.
+    Refused,
+    /// 429, and the PodDisruptionBudget (`namespace/name`) will not allow it: all its pods are healthy, and none may go.
+    Misconfigured(String),
+    /// Any other error.
+    Error(String),
+}
+
+/// How far a pod is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Stage {
+    /// To be asked at this instant, so many times asked already.
+    Asking(u32, DateTime<Utc>),
+    /// Waits for its turn.
+    Queued,
+    /// Accepted; to be gone by then.
+    Going(DateTime<Utc>),
+    /// Gone; its volumes have moved by then.
+    Moving(DateTime<Utc>),
+    Done,
+    Failed(String),
+}
+
+/// How an attempt stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Pods are left. `until`: when something is due by itself.
+    Waiting {
+        /// Next instant; `None` if only pods that go are waited for.
+        until: Option<DateTime<Utc>>,
+        /// Pods that are not gone.
+        pods_left: u32,
+    },
+    /// Nothing is left.
+    Drained,
+    /// The attempt ended with these errors.
+    Failed(String),
+}
+
+/// An attempt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attempt {
+    node: String,
+    terms: Terms,
+    pods: Vec<(Pod, Stage)>,
+    /// Round of those with claims, from 1 on.
+    round: u32,
+    /// Those with claims that were refused in this round.
+    refused: Vec<usize>,
+}
+
+impl Attempt {
+    /// Begins with the pods that are on the node now.
+    pub fn begin(node: &str, terms: Terms, mut pods: Vec<Pod>, now: DateTime<Utc>) -> Self {
+        pods.sort_by(|a, b| {
+            (b.priority, &a.namespace, &a.name, &a.uid).cmp(&(a.priority, &b.namespace, &b.name, &b.uid))
+        });
+        let stage = |pod: &Pod| {
+            if pod.has_claims && !terms.forced { Stage::Queued } else { Stage::Asking(0, now) }
+        };
+        let pods = pods.into_iter().map(|pod| (pod.clone(), stage(&pod))).collect();
+        let mut attempt = Self { node: node.to_owned(), terms, pods, round: 1, refused: Vec::new() };
+        attempt.next_with_claims(now);
+        attempt
+    }
+
+    /// Whether it began under other terms: what was forced meanwhile begins anew.
+    pub fn is_forced(&self) -> bool {
+        self.terms.forced
+    }
+
+    /// The pods of the attempt.
+    pub fn pod(&self, index: usize) -> &Pod {
+        &self.pods[index].0
+    }
+
+    /// Takes note of who is gone, and says whom to ask now.
+    pub fn requests(&mut self, is_there: impl Fn(&Pod) -> bool, now: DateTime<Utc>) -> Vec<(usize, Request)> {
+        for index in 0..self.pods.len() {
+            let (pod, stage) = &self.pods[index];
+            let node = &self.node;
+            match stage {
+                Stage::Asking(..) | Stage::Queued if !is_there(pod) => self.pods[index].1 = Stage::Done,
+                Stage::Going(_) if !is_there(pod) => self.went(index, now),
+                Stage::Going(until) if *until <= now => {
+                    let name = &pod.name;
+                    let text = format!(
+                        "timeout expired while waiting for pod \"{name}\" terminating scheduled on node {node}"
+                    );
+                    self.pods[index].1 = Stage::Failed(text);
+                }
+                Stage::Moving(until) if *until <= now => self.pods[index].1 = Stage::Done,
+                _ => {}
+            }
+        }
+        self.next_with_claims(now);
+        let retries = self.terms.retries;
+        let request = |tries: u32| if self.terms.forced || tries >= retries { Request::Delete } else { Request::Evict };
+        let due = self.pods.iter().enumerate().filter_map(|(index, (pod, stage))| match stage {
+            // Those with claims count rounds.
+            Stage::Asking(_, at) if *at <= now && pod.has_claims => Some((index, request(self.round - 1))),
+            Stage::Asking(tries, at) if *at <= now => Some((index, request(*tries))),
+            _ => None,
+        });
+        due.collect()
+    }
+
+    /// Takes an answer.
+    pub fn answer(&mut self, index: usize, request: Request, answer: Answer, now: DateTime<Utc>) {
+        let (pod, stage) = &self.pods[index];
+        let Stage::Asking(tries, _) = stage else { return };
+        let (name, tries) = (&pod.name, *tries);
+        let is_serial = pod.has_claims && !self.terms.forced;
+        let next = match answer {
+            Answer::Accepted if self.terms.forced => Stage::Done,
+            Answer::Accepted => Stage::Going(now + pod.grace.min(self.terms.timeout) + BUFFER),
+            Answer::Gone => Stage::Done,
+            Answer::Refused if request == Request::Evict && is_serial => {
+                self.refused.push(index);
+                Stage::Queued
+            }
+            Answer::Refused if request == Request::Evict => Stage::Asking(tries + 1, now + EVICTION_RETRY),
+            Answer::Misconfigured(budget) => Stage::Failed(format!(
+                "error while evicting pod \"{name}\": pod disruption budget {budget} is misconfigured and requires zero \
+                 voluntary evictions"
+            )),
+            Answer::Refused => {
+                Stage::Failed(format!("error when evicting pod \"{name}\": refused scheduled on node {}", self.node))
+            }
+            Answer::Error(error) => {
+                Stage::Failed(format!("error when evicting pod \"{name}\": {error} scheduled on node {}", self.node))
+            }
+        };
+        self.pods[index].1 = next;
+        self.next_with_claims(now);
+    }
+
+    /// How it stands.
+    pub fn outcome(&self) -> Outcome {
+        let is_over = |stage: &Stage| matches!(stage, Stage::Done | Stage::Failed(_));
+        let pods_left = self.pods.iter().filter(|(_, stage)| !is_over(stage)).count();
+        if pods_left > 0 {
+            let instants = self.pods.iter().filter_map(|(_, stage)| match stage {
+                Stage::Asking(_, at) | Stage::Going(at) | Stage::Moving(at) => Some(*at),
+                _ => None,
+            });
+            return Outcome::Waiting { until: instants.min(), pods_left: u32::try_from(pods_left).unwrap_or(u32::MAX) };
+        }
+        let errors = self.pods.iter().filter_map(|(_, stage)| match stage {
+            Stage::Failed(error) => Some(error.as_str()),
+            _ => None,
+        });
+        match errors.collect::<Vec<_>>()[..] {
+            [] => Outcome::Drained,
+            [error] => Outcome::Failed(error.to_owned()),
+            // As Go prints several errors as one.
+            ref errors => Outcome::Failed(format!("[{}]", errors.join(", "))),
+        }
+    }
+
+    fn went(&mut self, index: usize, now: DateTime<Utc>) {
+        let (pod, stage) = &mut self.pods[index];
+        *stage = if pod.has_claims { Stage::Moving(now + self.terms.volumes) } else { Stage::Done };
+        if *stage == Stage::Moving(now) {
+            *stage = Stage::Done;
+        }
+    }
+
+    /// If no pod with claims is on its way, the next one of the round is asked; when all were, the next round begins.
+    fn next_with_claims(&mut self, now: DateTime<Utc>) {
+        let is_busy = |(pod, stage): &(Pod, Stage)| {
+            pod.has_claims && matches!(stage, Stage::Asking(..) | Stage::Going(_) | Stage::Moving(_))
+        };
+        if self.terms.forced || self.pods.iter().any(is_busy) {
+            return;
+        }
+        let queued: Vec<usize> = (0..self.pods.len()).filter(|index| self.pods[*index].1 == Stage::Queued).collect();
+        if let Some(next) = queued.iter().find(|index| !self.refused.contains(index)) {
+            self.pods[*next].1 = Stage::Asking(0, now);
+        } else if let Some(first) = queued.first() {
+            self.round += 1;
+            self.refused.clear();
+            self.pods[*first].1 = Stage::Asking(0, now + EVICTION_RETRY);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    fn at(seconds: i64) -> DateTime<Utc> {
+        DateTime::UNIX_EPOCH + TimeDelta::seconds(seconds)
+    }
+
+    fn pod(name: &str) -> Pod {
+        Pod { name: name.into(), uid: name.into(), grace: TimeDelta::seconds(30), ..Pod::default() }
+    }
+
+    fn with_claims(name: &str, priority: i32) -> Pod {
+        Pod { has_claims: true, priority, ..pod(name) }
+    }
+
+    fn terms(forced: bool, retries: i32, timeout: i64) -> Terms {
+        Terms::new(forced, retries, TimeDelta::seconds(timeout), TimeDelta::seconds(20))
+    }
+
+    /// Plays an attempt: who is asked what and when, and how it ends. `answer` says what a request gets, and for how many
+    /// seconds the pod stays after it was accepted.
+    fn play(terms: Terms, pods: Vec<Pod>, answer: impl Fn(&Pod, Request, i64) -> (Answer, i64)) -> Vec<String> {
+        let mut attempt = Attempt::begin("n", terms, pods, at(0));
+        let (mut now, mut story) = (0, Vec::new());
+        let mut leaving: Vec<(i64, String)> = Vec::new();
+        loop {
+            let gone: BTreeSet<&str> =
+                leaving.iter().filter(|(end, _)| *end <= now).map(|(_, name)| name.as_str()).collect();
+            let due = attempt.requests(|pod| !gone.contains(pod.name.as_str()), at(now));
+            let is_idle = due.is_empty();
+            for (index, request) in due {
+                let pod = attempt.pod(index).clone();
+                let (answer, stays) = answer(&pod, request, now);
+                story.push(format!("{now} {request:?} {}: {answer:?}", pod.name));
+                if answer == Answer::Accepted {
+                    leaving.push((now + stays, pod.name.clone()));
+                }
+                attempt.answer(index, request, answer, at(now));
+            }
+            match attempt.outcome() {
+                Outcome::Drained => {
+                    story.push(format!("{now} drained"));
+                    return story;
+                }
+                Outcome::Failed(error) => {
+                    story.push(format!("{now} failed: {error}"));
+                    return story;
+                }
+                Outcome::Waiting { until, .. } if is_idle => {
+                    let ends = leaving.iter().map(|(end, _)| *end).filter(|end| *end > now);
+                    now = ends.chain(until.map(|until| until.timestamp())).min().expect("it waits for something");
+                }
+                Outcome::Waiting { .. } => {}
+            }
+        }
+    }
+
+    #[test]
+    fn pods_without_claims_are_evicted_at_once_and_waited_for() {
+        let story = play(terms(false, 10, 7200), vec![pod("b"), pod("a")], |pod, _, _| {
+            (Answer::Accepted, if pod.name == "a" { 5 } else { 9 })
+        });
+        assert_eq!(story, ["0 Evict a: Accepted", "0 Evict b: Accepted", "9 drained"]);
+        assert_eq!(play(terms(false, 10, 7200), vec![], |_, _, _| panic!("nobody is asked")), ["0 drained"]);
+        assert_eq!(play(terms(false, 10, 7200), vec![pod("a")], |_, _, _| (Answer::Gone, 0))[1], "0 drained");
+    }
+
+    /// "HTTP 429: wait 20 s and retry; after maxEvictRetries attempts switch to DELETE with grace period 0."
+    #[test]
+    fn a_pod_that_is_needed_is_asked_every_20_s_and_then_deleted() {
+        let refuse = |_: &Pod, request, _| match request {
+            Request::Evict => (Answer::Refused, 0),
+            Request::Delete => (Answer::Accepted, 0),
+        };
+        let story = play(terms(false, 2, 7200), vec![pod("a")], refuse);
+        assert_eq!(story, ["0 Evict a: Refused", "20 Evict a: Refused", "40 Delete a: Accepted", "40 drained"]);
+        let story = play(terms(false, 1000, 59), vec![pod("a")], refuse);
+        assert_eq!(story.len(), 4, "once every 20 s of the drain time-out: {story:?}");
+        let until_60 = |_: &Pod, _, now| if now < 60 { (Answer::Refused, 0) } else { (Answer::Accepted, 5) };
+        let story = play(terms(false, 10, 7200), vec![pod("a")], until_60);
+        assert_eq!(story[3..], ["60 Evict a: Accepted", "65 drained"]);
+    }
+
+    #[test]
+    fn a_budget_that_never_allows_anything_ends_the_attempt() {
+        let story = play(terms(false, 10, 7200), vec![pod("a")], |_, _, _| (Answer::Misconfigured("n/b".into()), 0));
+        assert_eq!(
+            story[1],
+            "0 failed: error while evicting pod \"a\": pod disruption budget n/b is misconfigured and requires zero \
+             voluntary evictions"
+        );
+        let story = play(terms(false, 10, 7200), vec![pod("a"), pod("b")], |pod, _, _| match pod.name.as_str() {
+            "a" => (Answer::Misconfigured("n/b".into()), 0),
+            _ => (Answer::Accepted, 7),
+        });
+        assert!(story[2].starts_with("7 failed: error while evicting pod \"a\""), "others end first: {story:?}");
+    }
+
+    /// "After eviction wait for disappearance up to min(terminationGracePeriod, drain timeout) + 30 s."
+    #[test]
+    fn a_pod_that_does_not_end_fails_the_attempt() {
+        let story = play(terms(false, 10, 7200), vec![pod("a")], |_, _, _| (Answer::Accepted, 1000));
+        let text = "timeout expired while waiting for pod \"a\" terminating scheduled on node n";
+        assert_eq!(story[1], format!("60 failed: {text}"));
+        let slow = Pod { grace: TimeDelta::hours(9), ..pod("a") };
+        let story = play(terms(false, 10, 600), vec![slow], |_, _, _| (Answer::Accepted, 9999));
+        assert_eq!(story[1], format!("630 failed: {text}"));
+        let story = play(terms(false, 10, 7200), vec![pod("a"), pod("b")], |_, _, _| (Answer::Error("x".into()), 0));
+        assert_eq!(
+            story[2],
+            "0 failed: [error when evicting pod \"a\": x scheduled on node n, error when evicting pod \"b\": x \
+             scheduled on node n]"
+        );
+    }
+
+    /// "Pods with PVC: serially, by pod priority descending".
+    #[test]
+    fn pods_with_claims_go_one_after_the_other() {
+        let pods = || vec![with_claims("a", 0), with_claims("b", 5), pod("c")];
+        let story = play(terms(false, 10, 7200), pods(), |_, _, _| (Answer::Accepted, 5));
+        assert_eq!(story, ["0 Evict b: Accepted", "0 Evict c: Accepted", "25 Evict a: Accepted", "50 drained"]);
+        // Who is refused is asked in the next round.
+        let story = play(terms(false, 2, 7200), pods(), |pod, request, _| match (pod.name.as_str(), request) {
+            ("b", Request::Evict) => (Answer::Refused, 0),
+            _ => (Answer::Accepted, 5),
+        });
+        assert_eq!(
+            story,
+            [
+                "0 Evict b: Refused",
+                "0 Evict c: Accepted",
+                "0 Evict a: Accepted",
+                "45 Evict b: Refused",
+                "65 Delete b: Accepted",
+                "90 drained",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_forced_drain_deletes_and_waits_for_nobody() {
+        let story = play(terms(true, 10, 7200), vec![pod("a"), with_claims("b", 1)], |_, _, _| (Answer::Accepted, 99));
+        assert_eq!(story, ["0 Delete b: Accepted", "0 Delete a: Accepted", "0 drained"]);
+    }
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A Machine that ran once: whether its Node is well, and when it is given up.
+
+use chrono::{DateTime, Utc};
+
+use super::creation::joined;
+use super::{Action, Machine, Node, ONE_MISSING, Operation, Phase, Step, at, go_duration};
+
+/// Running, unless its Node is missing or unwell.
+///
+/// Source: `reconcileMachineHealth`.
+pub(super) fn running(machine: &Machine, node: Option<&Node>) -> Step {
+    let name = &machine.name;
+    let text = match node {
+        Some(node) if node.is_healthy => return Step::Rest,
+        None if !machine.has_joined => return Step::Rest,
+        None => format!("Node object went missing. Machine {name} is unhealthy - changing MachinePhase to Unknown"),
+        Some(_) => format!(
+            "Machine {name} is unhealthy - changing MachinePhase to Unknown. Node conditions: {}",
+            machine.conditions
+        ),
+    };
+    Step::Act(vec![Action::SetStatus {
+        phase: Phase::Unknown,
+        operation: Operation::new("HealthCheck", "Processing", text),
+        timeout_active: false,
+    }])
+}
+
+/// Unknown until its Node is well again, or until the health time-out has passed and no other Machine of the
+/// MachineDeployment is being replaced.
+pub(super) fn unknown(machine: &Machine, node: Option<&Node>, now: DateTime<Utc>) -> Step {
+    if node.is_some_and(|node| node.is_healthy) {
+        return Step::Act(vec![Action::SetStatus {
+            phase: Phase::Running,
+            operation: joined(machine),
+            timeout_active: false,
+        }]);
+    }
+    if machine.settings.disable_health_timeout {
+        return Step::Rest;
+    }
+    let timeout = machine.settings.health_timeout;
+    let end = machine.phase_since + timeout;
+    if now >= end && machine.others_are_replaced {
+        return Step::Held;
+    }
+    let text = format!(
+        "Machine {} health checks failing since last {} minutes. Updating machine phase to Failed. Node Conditions: {}",
+        machine.name,
+        go_duration(timeout),
+        machine.conditions
+    );
+    let failed = Action::SetStatus {
+        phase: Phase::Failed,
+        operation: Operation::new("HealthCheck", "Failed", text),
+        timeout_active: false,
+    };
+    at(end, now, ONE_MISSING, vec![failed])
+}
+
+/// Whether a Node is healthy: Ready is not missed, and none of the configured conditions is other than `False`.
+pub fn is_healthy(conditions: &[(&str, &str)], unhealthy_if: &[&str]) -> bool {
+    !conditions.is_empty()
+        && conditions.iter().all(|(type_, status)| match *type_ {
+            crate::rollout::node::READY => *status == "True",
+            other => !unhealthy_if.contains(&other) || *status == "False",
+        })
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+//! How many pods each owner has, counted as they change, so that a pass need not look at all of them.
+//!
+//! A pass that finds its owner's pods to be as many as wanted writes the counts and is done. Whoever needs to know which
+//! pods they are looks at them: when there are too many, or when a pod came, changed or lost its labels or its owner.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use api::kubernetes::core::Pod;
+use controller::Change;
+
+use super::objects::controller_uid;
+use super::pods;
+
+/// Counts of an owner's pods.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    /// Those that count: neither ended nor on their way out.
+    pub(crate) active: i32,
+    /// Those of them that are ready.
+    pub(crate) ready: i32,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    tallies: BTreeMap<String, Tally>,
+    /// Owners whose pods have to be looked at.
+    unsure: BTreeSet<String>,
+}
+
+/// Counts by uid of the owner. Clones are one.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tallies(Arc<Mutex<Inner>>);
+
+fn part(pod: Option<&Arc<Pod>>) -> Option<(&str, Tally)> {
+    let pod = pod.filter(|pod| pods::is_active(pod))?;
+    let tally = Tally { active: 1, ready: i32::from(pods::ready_since(pod).is_some()) };
+    Some((controller_uid(&pod.metadata)?, tally))
+}
+
+impl Tallies {
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A pod changed.
+    pub(crate) fn observe(&self, change: &Change<Pod>) {
+        let (old, new) = (part(change.old.as_ref()), part(change.new.as_ref()));
+        let mut inner = self.lock();
+        if let (Some(old), Some(new)) = (&change.old, &change.new)
+            && (old.metadata.labels != new.metadata.labels
+                || old.metadata.owner_references != new.metadata.owner_references)
+        {
+            let owners = [old, new].map(|pod| controller_uid(&pod.metadata).map(str::to_owned));
+            inner.unsure.extend(owners.into_iter().flatten());
+        }
+        if old == new {
+            return;
+        }
+        if let Some((owner, tally)) = old
+            && let Some(known) = inner.tallies.get_mut(owner)
+        {
+            known.active -= tally.active;
+            known.ready -= tally.ready;
+            if known.active == 0 {
+                inner.tallies.remove(owner);
+            }
+        }
+        if let Some((owner, tally)) = new {
+            let known = inner.tallies.entry(owner.to_owned()).or_default();
+            known.active += tally.active;
+            known.ready += tally.ready;
+        }
+    }
+
+    /// An owner's pods have to be looked at: an orphan may be its own.
+    pub(crate) fn doubt(&self, owner: &str) {
+        self.lock().unsure.insert(owner.to_owned());
+    }
+
+    /// An owner's pods were looked at.
+    pub(crate) fn trust(&self, owner: &str) {
+        self.lock().unsure.remove(owner);
+    }
+
+    /// The counts of an owner's pods, unless they have to be looked at.
+    pub(crate) fn get(&self, owner: &str) -> Option<Tally> {
+        let inner = self.lock();
+        (!inner.unsure.contains(owner)).then(|| inner.tallies.get(owner).copied().unwrap_or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use api::kubernetes::core::PodCondition;
+    use apimachinery::meta::{ObjectMeta, OwnerReference};
+    use controller::ObjectKey;
+
+    use super::*;
+
+    fn pod(label: &str, is_ready: bool) -> Arc<Pod> {
+        let mut metadata = ObjectMeta { uid: "p".to_owned(), ..ObjectMeta::default() };
+        metadata.labels.insert("app".to_owned(), label.to_owned());
+        let owner = OwnerReference { uid: "o".to_owned(), controller: Some(true), ..OwnerReference::default() };
+        metadata.owner_references = vec![owner];
+        let mut pod = Pod { metadata, ..Pod::default() };
+        if is_ready {
+            let ready = PodCondition { r#type: "Ready".into(), status: "True".into(), ..PodCondition::default() };
+            pod.status.conditions.push(ready);
+        }
+        Arc::new(pod)
+    }
+
+    #[test]
+    fn pods_are_counted_as_they_come_and_go() {
+        let tallies = Tallies::default();
+        let change = |old: Option<Arc<Pod>>, new: Option<Arc<Pod>>| {
+            tallies.observe(&Change { key: ObjectKey::new("c", "n", "p"), old, new });
+            tallies.get("o").map(|tally| (tally.active, tally.ready))
+        };
+        assert_eq!(change(None, Some(pod("web", false))), Some((1, 0)));
+        assert_eq!(change(Some(pod("web", false)), Some(pod("web", true))), Some((1, 1)));
+        assert_eq!(change(Some(pod("web", true)), Some(pod("other", true))), None, "its selector may be another's");
+        tallies.trust("o");
+        assert_eq!(change(Some(pod("other", true)), None), Some((0, 0)));
+        tallies.doubt("o");
+        assert_eq!(tallies.get("o"), None);
+    }
+}

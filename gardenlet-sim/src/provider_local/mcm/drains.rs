@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Attempts to drain Nodes: they live in memory, and begin anew after a restart.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use api::constants::annotation;
+use api::kubernetes::core::Pod as PodObject;
+use api::kubernetes::policy::PodDisruptionBudget;
+use apimachinery::meta::{DeleteOptions, Preconditions};
+use apimachinery::selector::Labels;
+use chrono::{DateTime, TimeDelta, Utc};
+use controller::{Api, Error, ListOptions, Patch};
+use domain::fault;
+use domain::rollout::Parameter;
+use domain::rollout::drain::{Answer, Attempt, Outcome, Pod, Request, SHORT_RETRY, Terms};
+use domain::rollout::machine::{self, Step, after_drain};
+use serde_json::json;
+
+use super::super::provider::place;
+use super::family::Family;
+
+/// How long a forced drain may take: upstream's time-out, which nothing here comes near.
+const FORCED: TimeDelta = TimeDelta::minutes(1);
+
+/// The attempts that are under way, by cluster and Node.
+#[derive(Debug, Default)]
+pub(super) struct Drains(Mutex<BTreeMap<(String, String), Running>>);
+
+#[derive(Debug)]
+struct Running {
+    attempt: Attempt,
+    /// When it failed.
+    failed: Option<DateTime<Utc>>,
+}
+
+impl Drains {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<(String, String), Running>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a Node is being drained: then its pods are of interest.
+    pub(super) fn is_running(&self, cluster: &str, node: &str) -> bool {
+        let all = self.lock();
+        !all.is_empty() && all.contains_key(&(cluster.to_owned(), node.to_owned()))
+    }
+
+    /// The Machine is gone, or its drain is over.
+    pub(super) fn forget(&self, cluster: &str, node: &str) {
+        self.lock().remove(&(cluster.to_owned(), node.to_owned()));
+    }
+}
+
+impl Family<'_> {
+    /// Goes on with the drain of a Machine's Node, or begins it. What follows from how it stands.
+    pub(super) async fn drain(&mut self, machine: &machine::Machine, forced: bool, uid: &str) -> Result<Step, Error> {
+        let key = (self.namespace.clone(), machine.name.clone());
+        let present: BTreeMap<String, Pod> = self
+            .provider
+            .pods_by_node
+            .get(&place(&self.namespace, &machine.name))
+            .into_iter()
+            .filter_map(|pod| Pod::of(&pod))
+            .map(|pod| (pod.uid.clone(), pod))
+            .collect();
+        let known = self.drains.lock().remove(&key);
+        let is_fresh = |running: &Running| {
+            running.attempt.is_forced() == forced && running.failed.is_none_or(|failed| self.now < failed + SHORT_RETRY)
+        };
+        let mut running = match known.filter(is_fresh) {
+            Some(running) => running,
+            None => {
+                let volumes = [Parameter::VolumeDetach, Parameter::VolumeReattach];
+                let volumes = volumes.map(|parameter| self.provider.duration(parameter, uid, 0));
+                let (retries, timeout) = if forced {
+                    (1, FORCED)
+                } else {
+                    (machine.settings.max_evict_retries, machine.settings.drain_timeout)
+                };
+                let terms = Terms::new(forced, retries, timeout, volumes[0] + volumes[1]);
+                let pods = present.values().cloned().collect();
+                Running { attempt: Attempt::begin(&machine.name, terms, pods, self.now), failed: None }
+            }
+        };
+        if running.failed.is_none() {
+            loop {
+                let due = running.attempt.requests(|pod| present.contains_key(&pod.uid), self.now);
+                if due.is_empty() {
+                    break;
+                }
+                for (index, request) in due {
+                    let pod = running.attempt.pod(index).clone();
+                    let answer = self.ask(&machine.name, &pod, request).await?;
+                    running.attempt.answer(index, request, answer, self.now);
+                }
+            }
+        }
+        let outcome = running.attempt.outcome();
+        if matches!(outcome, Outcome::Failed(_)) && running.failed.is_none() {
+            running.failed = Some(self.now);
+        }
+        let step = after_drain(machine, forced, &outcome, running.failed, self.now);
+        if outcome != Outcome::Drained && !(forced && running.failed.is_some()) {
+            self.drains.lock().insert(key, running);
+        }
+        Ok(step)
+    }
+
+    /// Asks the API server to let a pod go.
+    async fn ask(&self, node: &str, pod: &Pod, request: Request) -> Result<Answer, Error> {
+        let pods = Api::<PodObject>::namespaced(&self.provider.context, &self.namespace, &pod.namespace);
+        let asked = match request {
+            Request::Delete => {
+                let preconditions = Preconditions { uid: Some(pod.uid.clone()), resource_version: None };
+                let options = DeleteOptions {
+                    grace_period_seconds: Some(0),
+                    preconditions: Some(preconditions),
+                    ..DeleteOptions::default()
+                };
+                pods.delete(&pod.name, &options).await
+            }
+            Request::Evict => {
+                if let Some(refused) = self.refusal(node, pod) {
+                    return Ok(refused);
+                }
+                if self.is_hit(node, fault::POD_TERMINATION_HANGS) {
+                    let never = json!({ "metadata": { "annotations": { (annotation::POD_END): "never" } } });
+                    match pods.patch(&pod.name, &Patch::Merge(never)).await {
+                        Err(error) if !error.is_not_found() => return Err(error),
+                        _ => {}
+                    }
+                }
+                let body = json!({
+                    "apiVersion": "policy/v1", "kind": "Eviction",
+                    "metadata": { "name": pod.name, "namespace": pod.namespace },
+                    "deleteOptions": { "preconditions": { "uid": pod.uid } },
+                });
+                pods.post(&pod.name, "eviction", &body).await
+            }
+        };
+        let Err(error) = asked else { return Ok(Answer::Accepted) };
+        // Another pod of this name is a conflict: the one that is meant is gone.
+        if error.is_not_found() || error.is_conflict() {
+            return Ok(Answer::Gone);
+        }
+        let Some(status) = error.status() else { return Err(error) };
+        if status.code != 429 {
+            return Ok(Answer::Error(status.message.clone()));
+        }
+        Ok(match self.misconfigured_budget(pod).await? {
+            Some(budget) => Answer::Misconfigured(budget),
+            None => Answer::Refused,
+        })
+    }
+
+    /// What a fault answers in the place of a PodDisruptionBudget.
+    fn refusal(&self, node: &str, pod: &Pod) -> Option<Answer> {
+        let fault = self.faults_of(node, &[fault::DRAIN_BLOCKED_BY_PDB]).into_iter().next()?;
+        let is_misconfigured = fault.spec.settings.get(fault::MISCONFIGURED).is_some_and(|value| value == "true");
+        Some(if is_misconfigured {
+            Answer::Misconfigured(format!("{}/{}", pod.namespace, fault.metadata.name))
+        } else {
+            Answer::Refused
+        })
+    }
+
+    /// The budget of a pod, if all its pods are healthy and none of them may go.
+    ///
+    /// Source: `isMisconfiguredPdb`.
+    async fn misconfigured_budget(&self, pod: &Pod) -> Result<Option<String>, Error> {
+        let key = controller::ObjectKey::new(&self.namespace, &pod.namespace, &pod.name);
+        let Some(object) = self.provider.pod_store.get(&key) else { return Ok(None) };
+        let budgets = Api::<PodDisruptionBudget>::namespaced(&self.provider.context, &self.namespace, &pod.namespace);
+        let (budgets, _) = budgets.list(&ListOptions::default()).await?;
+        let selects = |budget: &&PodDisruptionBudget| {
+            let selector = budget.spec.selector.as_ref().and_then(|selector| Labels::from_selector(selector).ok());
+            selector.is_some_and(|selector| selector.matches(&object.metadata.labels))
+        };
+        let is_misconfigured = |budget: &&PodDisruptionBudget| {
+            let status = &budget.status;
+            status.observed_generation == budget.metadata.generation
+                && status.expected_pods > 0
+                && status.current_healthy >= status.expected_pods
+                && status.disruptions_allowed == 0
+        };
+        let found = budgets.iter().find(selects).filter(is_misconfigured);
+        Ok(found.map(|budget| format!("{}/{}", budget.metadata.namespace, budget.metadata.name)))
+    }
+}
