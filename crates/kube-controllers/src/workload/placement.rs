@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Where pods run: which nodes fit, and which of them is taken.
 //!
-//! A pod goes to the fitting node with the fewest pods, one that is tainted PreferNoSchedule last. Nodes are kept sorted
+//! A pod goes to the fitting node with the fewest pods; nodes with taints come last. Nodes are kept sorted
 //! by that, so that a choice looks at as many nodes as do not fit and no more.
 //!
 //! Source: kube-scheduler's plugins NodeUnschedulable, TaintToleration, NodeAffinity (`nodeSelector`), NodeResourcesFit.
@@ -96,9 +96,13 @@ struct Place {
 }
 
 impl Place {
-    /// Where it stands in the order of choice.
-    fn rank(&self) -> (bool, i64) {
-        (self.node.spec.taints.iter().any(|taint| taint.effect == "PreferNoSchedule"), self.used.pods)
+    /// Where it stands in the order of choice: first those without taints, last those that few pods tolerate.
+    fn rank(&self) -> Rank {
+        let class = |taint: &Taint| match taint.effect.as_str() {
+            "NoSchedule" | "NoExecute" => 2,
+            _ => 1,
+        };
+        (self.node.spec.taints.iter().map(class).max().unwrap_or(0), self.used.pods)
     }
 
     /// Whether any pod may be put there: those that may not are no part of the order.
@@ -146,11 +150,14 @@ impl Place {
     }
 }
 
+/// Class by taints, pods.
+type Rank = (u8, i64);
+
 #[derive(Debug, Default)]
 struct Cluster {
     nodes: BTreeMap<String, Place>,
     /// Those that take pods, by rank, then name.
-    order: BTreeSet<((bool, i64), String)>,
+    order: BTreeSet<(Rank, String)>,
     /// What is on nodes that are not known.
     elsewhere: BTreeMap<String, Resources>,
 }

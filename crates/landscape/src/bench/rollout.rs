@@ -22,6 +22,8 @@ use crate::{preset, wait};
 const NAME: &str = "s";
 /// Its cluster.
 const CLUSTER: &str = "shoot--demo--s";
+/// Pods of a Deployment: no owner makes more than 10,000 objects at one instant.
+const PODS_OF_DEPLOYMENT: usize = 1_000;
 /// The image that its nodes get.
 const IMAGE: &str = "1096.1.0";
 
@@ -72,24 +74,31 @@ pub fn rollout(nodes: usize, pods_per_node: usize, seed: u64, probe: &Probe<'_>)
         }
     };
     let pods = nodes * pods_per_node;
-    let deployment: Deployment = preset::typed(json!({
-        "metadata": {"name": "web", "namespace": "default"},
-        "spec": {
-            "replicas": pods,
-            "selector": {"matchLabels": {"app": "web"}},
-            "template": {
-                "metadata": {"labels": {"app": "web"}},
-                "spec": {"terminationGracePeriodSeconds": 30, "containers": [{"name": "web", "image": "web:1"}]},
+    let deployment = |number: usize, replicas: usize| -> Deployment {
+        let name = format!("web-{number}");
+        preset::typed(json!({
+            "metadata": {"name": name, "namespace": "default"},
+            "spec": {
+                "replicas": replicas,
+                "selector": {"matchLabels": {"app": name}},
+                "template": {
+                    "metadata": {"labels": {"app": name}},
+                    "spec": {"terminationGracePeriodSeconds": 30, "containers": [{"name": "web", "image": "web:1"}]},
+                },
             },
-        },
-    }));
+        }))
+    };
     let created = landscape.run_until_done(limit, async {
         api.create(&shoot).await?;
         wait::for_object(&api, NAME, succeeded(operation_type::CREATE)).await?;
         let deployments = Api::<Deployment>::namespaced(&admin, CLUSTER, "default");
-        deployments.create(&deployment).await?;
-        let wanted = i32::try_from(pods).unwrap_or(i32::MAX);
-        wait::for_object(&deployments, "web", |it| it.status.ready_replicas >= wanted).await
+        for number in 0..pods.div_ceil(PODS_OF_DEPLOYMENT) {
+            let replicas = PODS_OF_DEPLOYMENT.min(pods - number * PODS_OF_DEPLOYMENT);
+            let created = deployments.create(&deployment(number, replicas)).await?;
+            let wanted = i32::try_from(replicas).unwrap_or(i32::MAX);
+            wait::for_object(&deployments, &created.metadata.name, |it| it.status.ready_replicas >= wanted).await?;
+        }
+        Ok(())
     })?;
     created.ok_or_else(|| landscape.stuck())?.map_err(refused)?;
 
