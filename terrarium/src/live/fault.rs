@@ -50,7 +50,7 @@ enum Verb {
         output: Format,
     },
     /// Let something go wrong; prints the fault's ID
-    Inject(Injection),
+    Inject(Box<Injection>),
     /// Take faults away
     Clear {
         /// IDs, as `fault list` shows them
@@ -492,6 +492,10 @@ mod tests {
                 shoot: None,
                 component: component.map(str::to_owned),
                 seed_cluster: seed.map(str::to_owned),
+                pool: None,
+                zone: None,
+                machine: None,
+                node: None,
                 times: None,
                 always: false,
                 lasts: None,
@@ -503,6 +507,13 @@ mod tests {
         check("component-partition", Some("gardener-apiserver/0"), None, Ok(()));
         check("seed-unreachable", None, Some("local"), Ok(()));
         check("task-fails", None, None, Ok(()));
+        check("never-joins", None, None, Ok(()));
+        check(
+            "never-joins",
+            None,
+            Some("local"),
+            Err(("never-joins does not hit what --seed-cluster names", "use --shoot")),
+        );
         check(
             "component-crash",
             Some("gardenler/0"),

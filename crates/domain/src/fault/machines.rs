@@ -233,7 +233,7 @@ mod tests {
         check(machine, true, |fault| fault.spec.shoot = shoot("s"));
         check(machine, false, |fault| fault.spec.shoot = shoot("t"));
         check(machine, true, |fault| {
-            (fault.spec.pool, fault.spec.zone, fault.spec.machine) = ("w".into(), Some(2), Some(4))
+            (fault.spec.pool, fault.spec.zone, fault.spec.machine) = ("w".into(), Some(2), Some(4));
         });
         check(machine, false, |fault| fault.spec.pool = "x".into());
         check(machine, false, |fault| fault.spec.zone = Some(1));

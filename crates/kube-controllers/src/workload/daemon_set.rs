@@ -72,7 +72,9 @@ pub(crate) async fn run(workload: Arc<Workload>) {
         }
         let cluster = &change.key.cluster;
         let sets = known.daemon_sets.list_in_cluster(cluster);
-        sets.iter().for_each(|set| known.daemons.mark(&set.metadata.uid, &change.key.name));
+        for set in &sets {
+            known.daemons.mark(&set.metadata.uid, &change.key.name);
+        }
         sets.iter().map(|set| ObjectKey::new(cluster, &set.metadata.namespace, &set.metadata.name)).collect()
     });
     controller

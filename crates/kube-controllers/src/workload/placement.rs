@@ -41,9 +41,9 @@ impl Resources {
     fn of_node(allocatable: &BTreeMap<String, Quantity>) -> Self {
         let get = |name: &str, of: fn(&Quantity) -> i64| allocatable.get(name).map_or(i64::MAX, of);
         Self {
-            cpu: get("cpu", |it| it.millis()),
-            memory: get("memory", |it| it.value()),
-            pods: get("pods", |it| it.value()),
+            cpu: get("cpu", Quantity::millis),
+            memory: get("memory", Quantity::value),
+            pods: get("pods", Quantity::value),
         }
     }
 
@@ -52,8 +52,8 @@ impl Resources {
         let of = |container: &Container| {
             let resources = &container.resources;
             let get = |name: &str| resources.requests.get(name).or_else(|| resources.limits.get(name));
-            let cpu = get("cpu").map_or(0, |it| it.millis()).max(0);
-            let memory = get("memory").map_or(0, |it| it.value()).max(0);
+            let cpu = get("cpu").map_or(0, Quantity::millis).max(0);
+            let memory = get("memory").map_or(0, Quantity::value).max(0);
             Self { cpu, memory, pods: 0 }
         };
         let sum = spec.containers.iter().map(of).fold(Self::default(), Self::plus);
@@ -345,7 +345,9 @@ mod tests {
 
     fn places(nodes: Vec<Change<Node>>) -> Places {
         let places = Places::default();
-        nodes.iter().for_each(|change| places.observe_node(change));
+        for change in &nodes {
+            places.observe_node(change);
+        }
         places
     }
 

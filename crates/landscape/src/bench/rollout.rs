@@ -20,8 +20,8 @@ use crate::{preset, wait};
 
 /// Name of the Shoot.
 const NAME: &str = "s";
-/// Its cluster.
-const CLUSTER: &str = "shoot--demo--s";
+/// Project of the Shoot.
+const PROJECT: &str = "demo";
 /// Pods of a Deployment: no owner makes more than 10,000 objects at one instant.
 const PODS_OF_DEPLOYMENT: usize = 1_000;
 /// The image that its nodes get.
@@ -59,6 +59,7 @@ pub fn rollout(nodes: usize, pods_per_node: usize, seed: u64, probe: &Probe<'_>)
     let prepared = landscape.run_until_done(limit, preset::create(&admin))?;
     prepared.ok_or_else(|| landscape.stuck())?.map_err(refused)?;
 
+    let shoot_cluster = cluster::technical_id(PROJECT, NAME);
     let count = i32::try_from(nodes).unwrap_or(i32::MAX);
     let api = Api::<Shoot>::namespaced(&admin, cluster::GARDEN, preset::NAMESPACE);
     let mut shoot = preset::shoot(NAME);
@@ -91,7 +92,7 @@ pub fn rollout(nodes: usize, pods_per_node: usize, seed: u64, probe: &Probe<'_>)
     let created = landscape.run_until_done(limit, async {
         api.create(&shoot).await?;
         wait::for_object(&api, NAME, succeeded(operation_type::CREATE)).await?;
-        let deployments = Api::<Deployment>::namespaced(&admin, CLUSTER, "default");
+        let deployments = Api::<Deployment>::namespaced(&admin, &shoot_cluster, "default");
         for number in 0..pods.div_ceil(PODS_OF_DEPLOYMENT) {
             let replicas = PODS_OF_DEPLOYMENT.min(pods - number * PODS_OF_DEPLOYMENT);
             let created = deployments.create(&deployment(number, replicas)).await?;
@@ -116,7 +117,8 @@ pub fn rollout(nodes: usize, pods_per_node: usize, seed: u64, probe: &Probe<'_>)
     let seconds = (probe.wall)() - began;
     let entries = landscape.counts().entries - before;
     let landscape_seconds = (landscape.now() - from).num_seconds();
-    let (left, _) = landscape.run(Api::<Node>::all(&admin, CLUSTER).list(&ListOptions::default()))?.map_err(refused)?;
+    let (left, _) =
+        landscape.run(Api::<Node>::all(&admin, &shoot_cluster).list(&ListOptions::default()))?.map_err(refused)?;
     let is_new = |node: &&Node| node.status.node_info.os_image.ends_with(IMAGE);
     let replaced = left.iter().filter(is_new).count();
     if replaced < nodes {

@@ -148,7 +148,7 @@ impl Individual {
         let status = &machine.status;
         let spec = &machine.spec;
         let duration = |given: Option<Duration>, minutes: i64| {
-            given.map_or(TimeDelta::minutes(minutes), Duration::to_chrono).max(TimeDelta::zero())
+            given.map_or_else(|| TimeDelta::minutes(minutes), Duration::to_chrono).max(TimeDelta::zero())
         };
         let operation = &status.last_operation;
         let observed = machine::Machine {

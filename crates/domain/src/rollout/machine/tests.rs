@@ -86,8 +86,7 @@ fn a_machine_boots_joins_and_runs() {
 #[test]
 fn a_machine_that_the_provider_refuses_is_tried_again() {
     let mut refused = machine(Phase::New);
-    let error = |code: &str| Some(ProviderError { code: code.into(), message: "no quota".into() });
-    refused.trouble.create_error = error("ResourceExhausted");
+    refused.trouble.create_error = Some(ProviderError { code: "ResourceExhausted".into(), message: "no quota".into() });
     let actions = act(&refused, None, 30);
     assert_eq!(actions[0], Action::Suffer(Fault::CreateError));
     let text = "Cloud provider message - machine codes error: code = [ResourceExhausted] message = [no quota]";
