@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Faults: what goes wrong on purpose. Their kinds, whether they hit, and what of.
 //!
-//! A fault is an object; whoever would suffer it asks [`is_active`] and the function of its kind, and counts the hit with
+//! A fault is an object; whoever it hits asks [`is_active`] and the function of its kind, and counts the hit with
 //! [`hit`] before it lets it happen.
 
 mod machines;
@@ -82,7 +82,7 @@ pub const SEED_UNREACHABLE: &str = "seed-unreachable";
 /// A task of a Shoot's flow ends with an error.
 pub const TASK_FAILS: &str = "task-fails";
 
-/// Who suffers from a seed that cannot be reached.
+/// Who needs a seed that cannot be reached.
 const GARDENLET: &str = "gardenlet";
 const CONTROLLER_MANAGER: &str = "gardener-controller-manager";
 
@@ -320,12 +320,12 @@ pub fn crashes(fault: &Fault, process: Process<'_>, now: DateTime<Utc>) -> bool 
 pub fn cuts_off(fault: &Fault, process: Process<'_>, cluster: Option<&str>, now: DateTime<Utc>) -> bool {
     let seed = fault.spec.seed_name.as_str();
     let to_seed = || cluster.and_then(cluster::seed) == Some(seed);
-    let suffers = || match process.component {
+    let needs_seed = || match process.component {
         GARDENLET => process.seed == Some(seed),
         component => component == CONTROLLER_MANAGER,
     };
     names(fault, COMPONENT_PARTITION, process, now)
-        || (fault.spec.kind == SEED_UNREACHABLE && state(fault, now) == State::Active && to_seed() && suffers())
+        || (fault.spec.kind == SEED_UNREACHABLE && state(fault, now) == State::Active && to_seed() && needs_seed())
 }
 
 /// Whether a gardenlet does not renew the heartbeat of its seed.
@@ -454,7 +454,7 @@ mod tests {
 
     /// Kind, whom it names; who asks, which cluster, and whether it is cut off.
     #[test]
-    fn who_is_cut_off_is_named_or_suffers_from_a_seed() {
+    fn who_is_cut_off_is_named_or_needs_the_seed() {
         let process = |component, pod, seed| Process { component, pod, seed };
         let gardenlet = process("gardenlet", "g-1", Some("local"));
         let manager = process("gardener-controller-manager", "m-1", None);

@@ -180,7 +180,7 @@ pub struct Trouble {
     /// Its Node is kept from being Ready.
     pub unhealthy: bool,
     /// What has gone wrong for good.
-    pub suffered: Vec<Fault>,
+    pub lasting: Vec<Fault>,
 }
 
 /// What a step knows of the Machine.
@@ -262,7 +262,7 @@ pub struct Node {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// A fault hits: count it, and remember it if it lasts. If it hits no more, the step is asked for anew.
-    Suffer(Fault),
+    Hit(Fault),
     /// Create the bootstrap token with which the kubelet of a new VM joins.
     CreateBootstrapToken,
     /// Delete it again.

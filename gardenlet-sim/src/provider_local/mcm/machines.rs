@@ -249,7 +249,7 @@ impl Family<'_> {
         let mut changed = false;
         let mut again = BTreeSet::new();
         for position in std::mem::take(&mut self.todo) {
-            changed |= self.suffer_now(&position).await?;
+            changed |= self.let_hit_now(&position).await?;
             let (acted, until) = self.machine_step(&position).await?;
             changed |= acted;
             let Some(individual) = self.machines.get(&position) else { continue };
@@ -302,8 +302,8 @@ impl Family<'_> {
             Step::Wait { until, .. } => Ok((false, Some(until))),
             Step::Act(actions) => {
                 for action in actions {
-                    if let Action::Suffer(fault) = action {
-                        if !self.suffer(position, fault).await? {
+                    if let Action::Hit(fault) = action {
+                        if !self.let_hit(position, fault).await? {
                             break;
                         }
                     } else {
@@ -345,7 +345,7 @@ impl Family<'_> {
                 }
             }
             Action::SetOperation(operation) => individual.set_operation(operation, now),
-            Action::Suffer(_) => {}
+            Action::Hit(_) => {}
             Action::RegisterNode => self.register_node(position, class.as_deref()).await?,
             Action::MarkNodeReady => {
                 if let Some(node) = &mut individual.node {

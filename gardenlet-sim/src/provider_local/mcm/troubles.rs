@@ -66,17 +66,17 @@ impl Family<'_> {
     /// What would go wrong with a Machine now.
     pub(super) fn trouble(&self, individual: &Individual) -> Trouble {
         let metadata = &individual.machine.get().metadata;
-        let suffered: Vec<Fault> = match metadata.annotation(annotation::FAULTS) {
+        let lasting: Vec<Fault> = match metadata.annotation(annotation::FAULTS) {
             Some(text) => {
                 FOR_GOOD.into_iter().filter(|fault| text.split(',').any(|name| name == kinds(*fault)[0])).collect()
             }
             None => Vec::new(),
         };
-        if suffered.is_empty() && !self.has_faults() {
+        if lasting.is_empty() && !self.has_faults() {
             return Trouble::default();
         }
         let name = &metadata.name;
-        let is_met = |fault: Fault| suffered.contains(&fault) || self.is_hit(name, kinds(fault)[0]);
+        let is_met = |fault: Fault| lasting.contains(&fault) || self.is_hit(name, kinds(fault)[0]);
         let has_vm = !individual.machine.get().spec.provider_id.is_empty();
         let error = |fault: Fault| {
             let faults = self.faults_of(name, kinds(fault));
@@ -90,7 +90,7 @@ impl Family<'_> {
             critical_components_stuck: is_met(Fault::CriticalComponentsStuck),
             vm_delete_error: if has_vm { error(Fault::VmDeleteError) } else { None },
             unhealthy: unhealthy.iter().any(|fault| fault::unhealthy_condition(fault).0 == node::READY),
-            suffered,
+            lasting,
         }
     }
 
@@ -116,7 +116,7 @@ impl Family<'_> {
     }
 
     /// Lets a fault hit: counts it, and remembers it if it stays. `false`: there is none any more.
-    pub(super) async fn suffer(&mut self, position: &Position, fault: Fault) -> Result<bool, Error> {
+    pub(super) async fn let_hit(&mut self, position: &Position, fault: Fault) -> Result<bool, Error> {
         for known in self.faults_of(&position.1, kinds(fault)) {
             if !self.is_reached(&known) || !self.count(&known, &position.1).await? {
                 continue;
@@ -161,7 +161,7 @@ impl Family<'_> {
     }
 
     /// Faults that wait for no step: Nodes that vanish, and conditions of Nodes. Says whether anything changed.
-    pub(super) async fn suffer_now(&mut self, position: &Position) -> Result<bool, Error> {
+    pub(super) async fn let_hit_now(&mut self, position: &Position) -> Result<bool, Error> {
         let name = position.1.clone();
         let is_marked = |node: &Node| node.metadata.annotations.contains_key(annotation::FAULTS);
         let is_concerned = self.has_faults()

@@ -29,7 +29,7 @@ pub(super) fn create(machine: &Machine, duration: impl Fn(Parameter) -> TimeDelt
         let is_late = now - machine.created > machine.settings.creation_timeout;
         let text = format!("Cloud provider message - machine codes error: code = [{code}] message = [{message}]");
         let actions = vec![
-            Action::Suffer(Fault::CreateError),
+            Action::Hit(Fault::CreateError),
             Action::SetStatus {
                 phase: if is_late { Phase::Failed } else { Phase::CrashLoopBackOff },
                 operation: Operation { code: code.clone(), ..Operation::new("Create", "Failed", text) },
@@ -77,7 +77,7 @@ pub(super) fn join(
 
 /// What goes wrong for good is written down once; after that nothing comes but the time-out.
 fn once(machine: &Machine, fault: Fault) -> Step {
-    if machine.trouble.suffered.contains(&fault) { Step::Rest } else { Step::Act(vec![Action::Suffer(fault)]) }
+    if machine.trouble.lasting.contains(&fault) { Step::Rest } else { Step::Act(vec![Action::Hit(fault)]) }
 }
 
 fn become_running(

@@ -157,7 +157,7 @@ fn delete_vm(machine: &Machine, duration: impl Fn(Parameter) -> TimeDelta, now: 
         };
         let text = format!("VM deletion failed due to - {error}. {rest} {INITIATE_VM_DELETION}");
         let failed = Action::SetOperation(Operation::new("Delete", "Failed", text));
-        return at(due, now, ONE_TERMINATING, vec![Action::Suffer(Fault::VmDeleteError), failed]);
+        return at(due, now, ONE_TERMINATING, vec![Action::Hit(Fault::VmDeleteError), failed]);
     }
     let text = format!("VM deletion was successful. {INITIATE_NODE_DELETION}");
     at(due, now, ONE_TERMINATING, vec![Action::SetOperation(operation(text))])

@@ -88,7 +88,7 @@ fn a_machine_that_the_provider_refuses_is_tried_again() {
     let mut refused = machine(Phase::New);
     refused.trouble.create_error = Some(ProviderError { code: "ResourceExhausted".into(), message: "no quota".into() });
     let actions = act(&refused, None, 30);
-    assert_eq!(actions[0], Action::Suffer(Fault::CreateError));
+    assert_eq!(actions[0], Action::Hit(Fault::CreateError));
     let text = "Cloud provider message - machine codes error: code = [ResourceExhausted] message = [no quota]";
     becomes(&actions, (Phase::CrashLoopBackOff, "Create", "Failed", text));
     for (code, retry) in [("ResourceExhausted", 600), ("Unavailable", 5), ("Unknown", 5), ("Internal", 180)] {
@@ -110,20 +110,20 @@ fn a_machine_that_does_not_join_fails_at_the_creation_time_out() {
     let mut pending = machine(Phase::Pending);
     pending.operation.type_ = "Create".into();
     pending.trouble.never_joins = true;
-    assert_eq!(act(&pending, None, 0), [Action::Suffer(Fault::NeverJoins)]);
-    pending.trouble.suffered = vec![Fault::NeverJoins];
+    assert_eq!(act(&pending, None, 0), [Action::Hit(Fault::NeverJoins)]);
+    pending.trouble.lasting = vec![Fault::NeverJoins];
     check(&pending, None, 0, &waits(1200, ONE_MISSING));
     let text = "Machine m failed to join the cluster in 20m0s minutes.";
     becomes(&act(&pending, None, 1200), (Phase::Failed, "Create", "Failed", text));
 
     let mut pending = machine(Phase::Pending);
     pending.trouble.joins_not_ready = true;
-    pending.trouble.suffered = vec![Fault::JoinsNotReady];
+    pending.trouble.lasting = vec![Fault::JoinsNotReady];
     check(&pending, Some(NOT_READY), 15, &waits(1200, ONE_MISSING));
 
     let mut pending = machine(Phase::Pending);
     pending.trouble.critical_components_stuck = true;
-    pending.trouble.suffered = vec![Fault::CriticalComponentsStuck];
+    pending.trouble.lasting = vec![Fault::CriticalComponentsStuck];
     pending.settings.creation_timeout = TimeDelta::minutes(10);
     check(&pending, Some(ready(10)), 25, &waits(600, ONE_MISSING));
 }
@@ -190,7 +190,7 @@ fn delete(mut machine: Machine, mut node: Option<Node>, drain: &Outcome) -> Vec<
                             node = None;
                             story.push("delete node".into());
                         }
-                        Action::Suffer(Fault::VmDeleteError) => machine.trouble.vm_delete_error = None,
+                        Action::Hit(Fault::VmDeleteError) => machine.trouble.vm_delete_error = None,
                         Action::RemoveFinalizer => return story,
                         other => panic!("no {other:?} in a deletion"),
                     }

@@ -286,14 +286,14 @@ impl Physics<'_> {
         })
     }
 
-    fn suffer(&mut self, ordinal: i64, is: impl Fn(&WorldFaultKind) -> bool) {
-        let found = self.hit(ordinal, is).expect("a step suffers from what it was told of");
+    fn let_hit(&mut self, ordinal: i64, is: impl Fn(&WorldFaultKind) -> bool) {
+        let found = self.hit(ordinal, is).expect("a step meets what it was told of");
         if let Some(times) = &mut self.faults[found].times {
             *times -= 1;
         }
     }
 
-    fn trouble(&self, ordinal: i64, suffered: &[Fault]) -> Trouble {
+    fn trouble(&self, ordinal: i64, lasting: &[Fault]) -> Trouble {
         let has = |kind: WorldFaultKind| self.hit(ordinal, |known| *known == kind).is_some();
         let error = |found: Option<usize>| {
             let code = match &self.faults[found?].kind {
@@ -302,7 +302,7 @@ impl Physics<'_> {
             };
             Some(ProviderError { code, message: String::new() })
         };
-        let met = |fault, kind| suffered.contains(&fault) || has(kind);
+        let met = |fault, kind| lasting.contains(&fault) || has(kind);
         Trouble {
             create_error: error(self.hit(ordinal, |kind| matches!(kind, WorldFaultKind::CreateError(_)))),
             never_joins: met(Fault::NeverJoins, WorldFaultKind::NeverJoins),
@@ -310,7 +310,7 @@ impl Physics<'_> {
             critical_components_stuck: met(Fault::CriticalComponentsStuck, WorldFaultKind::CriticalComponentsStuck),
             vm_delete_error: error(self.hit(ordinal, |kind| matches!(kind, WorldFaultKind::VmDeleteError(_)))),
             unhealthy: has(WorldFaultKind::Unhealthy),
-            suffered: suffered.to_vec(),
+            lasting: lasting.to_vec(),
         }
     }
 
@@ -455,12 +455,12 @@ impl SimulatedDeployment {
         for index in 0..self.machines.len() {
             let others_are_replaced = machine_set::counts(&self.all_members()).in_replacement() > 0;
             let simulated = &mut self.machines[index];
-            changed |= simulated.suffer_now(physics);
+            changed |= simulated.let_hit_now(physics);
             simulated.machine.settings = physics.settings.clone();
             simulated.machine.others_are_replaced = others_are_replaced;
             simulated.machine.force_deletion = physics.is_drain_forced;
-            let suffered = simulated.machine.trouble.suffered.clone();
-            simulated.machine.trouble = physics.trouble(simulated.ordinal, &suffered);
+            let lasting = simulated.machine.trouble.lasting.clone();
+            simulated.machine.trouble = physics.trouble(simulated.ordinal, &lasting);
             match simulated.step(physics) {
                 machine::Step::Rest | machine::Step::Held | machine::Step::Drain { .. } => {}
                 machine::Step::Wait { until, .. } => {
@@ -511,13 +511,13 @@ impl SimulatedDeployment {
 
 impl SimulatedMachine {
     /// Faults that wait for no step.
-    fn suffer_now(&mut self, physics: &mut Physics<'_>) -> bool {
+    fn let_hit_now(&mut self, physics: &mut Physics<'_>) -> bool {
         if self.machine.phase != Phase::Running {
             return false;
         }
         let now = instant(physics.now);
         if self.node.is_some() && physics.hit(self.ordinal, |kind| *kind == WorldFaultKind::NodeDeleted).is_some() {
-            physics.suffer(self.ordinal, |kind| *kind == WorldFaultKind::NodeDeleted);
+            physics.let_hit(self.ordinal, |kind| *kind == WorldFaultKind::NodeDeleted);
             self.node = None;
             self.pod = SimulatedPod::Gone;
             return true;
@@ -588,15 +588,15 @@ impl SimulatedMachine {
         let now = physics.now;
         let machine = &mut self.machine;
         match action {
-            Action::Suffer(fault) => {
-                physics.suffer(self.ordinal, |kind| match fault {
+            Action::Hit(fault) => {
+                physics.let_hit(self.ordinal, |kind| match fault {
                     Fault::CreateError => matches!(kind, WorldFaultKind::CreateError(_)),
                     Fault::VmDeleteError => matches!(kind, WorldFaultKind::VmDeleteError(_)),
                     Fault::NeverJoins => *kind == WorldFaultKind::NeverJoins,
                     Fault::JoinsNotReady => *kind == WorldFaultKind::JoinsNotReady,
                     Fault::CriticalComponentsStuck => *kind == WorldFaultKind::CriticalComponentsStuck,
                 });
-                machine.trouble.suffered.push(fault);
+                machine.trouble.lasting.push(fault);
             }
             Action::CreateBootstrapToken | Action::DeleteBootstrapToken => {}
             Action::RecordVm => machine.has_vm = true,
