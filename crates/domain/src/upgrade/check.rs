@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::profile::Profile;
 use crate::skew::start_up::left_behind;
 use crate::skew::transition::{self, Refusal, Step, against_garden};
-use crate::skew::{Component, Distance, GardenerVersion, Instance, Landscape, Rule, Violation};
+use crate::skew::{Component, Distance, GardenerVersion, Instance, Landscape, Rule, Violation, violations};
 
 /// One instance is replaced by one of another version.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,13 +108,19 @@ impl Tally {
     }
 }
 
-/// Rule P1: a gardener-operator does not start if its gardener-apiserver would leave somebody behind.
+/// Rule P1: a gardener-operator does not start if its gardener-apiserver would leave somebody behind. Whoever is left behind
+/// already is on the way back, and no matter of this step.
 fn looked_ahead(before: &Landscape, from: &Instance, to: &str, profile: Profile) -> Option<Refusal> {
     if from.component != Component::Operator || !profile.checks_every_start() {
         return None;
     }
     let version = GardenerVersion::parse(to)?;
     let left = left_behind(before, &version, profile)?;
+    let is_so_already =
+        |known: &Violation| matches!(known.rule, Rule::C2 | Rule::G2) && known.offender.as_ref() == Some(&left);
+    if violations(before, profile).iter().any(is_so_already) {
+        return None;
+    }
     let severity = Distance::Minors(0);
     let violation = Violation { rule: Rule::P1, offender: Some(left), severity, against: vec![version] };
     Some(Refusal { violations: vec![violation] })

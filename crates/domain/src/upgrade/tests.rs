@@ -304,6 +304,11 @@ fn an_operator_does_not_come_while_somebody_would_be_left_behind() {
     );
     assert_eq!(check(&start, &[gardenlet, operator.clone()], Profile::Documents), Ok(()));
     assert_eq!(check(&start, &[operator], Profile::Upstream), Ok(()), "there nobody looks ahead");
+
+    // Who is left behind already is not made worse.
+    let all = [(API, "", "1.37.0"), (API, "", "1.35.0"), (LET, "a", "1.35.0"), (OP, "", "1.34.0")];
+    let operator = Replacement { from: Instance::new(OP, "1.34.0"), to: "1.35.0".to_owned() };
+    assert_eq!(check(&landscape(&all, None), &[operator], Profile::Documents), Ok(()));
 }
 
 /// 30,000 steps: what is planned for all gardenlets of a version is planned once.
