@@ -409,7 +409,7 @@ fn waits_for_nodes(operation: &LastOperation) -> bool {
 }
 
 fn is_ready(node: &Node) -> bool {
-    node.status.conditions.iter().any(|condition| condition.r#type == "Ready" && condition.status == "True")
+    domain::rollout::node::is_ready(&node.status.conditions)
 }
 
 fn os_image(node: &Node) -> String {

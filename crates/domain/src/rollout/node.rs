@@ -12,6 +12,11 @@ use serde_json::Value;
 /// Type of the condition that says whether the kubelet is ready.
 pub const READY: &str = "Ready";
 
+/// Whether condition Ready is `True`.
+pub fn is_ready(conditions: &[NodeCondition]) -> bool {
+    conditions.iter().any(|condition| condition.r#type == READY && condition.status == "True")
+}
+
 /// A taint.
 pub fn taint(key: &str, value: &str, effect: &str) -> Taint {
     Taint { key: key.to_owned(), value: value.to_owned(), effect: effect.to_owned(), time_added: None }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Nodes with pods: drains, what holds them up and what ends that; nodes and machines that fail, and what replaces them.
 
+use std::collections::BTreeSet;
+
 use api::kubernetes::apps::Deployment;
 use api::kubernetes::core::{Event, Node, Pod};
 use api::kubernetes::policy::PodDisruptionBudget;
@@ -105,6 +107,29 @@ fn roll(audited: &mut Audited) -> (String, DateTime<Utc>) {
     });
     let metadata: ObjectMeta = found.expect("it was found");
     (metadata.name, metadata.deletion_timestamp.expect("it goes").0)
+}
+
+/// Two controllers write a Node: provider-local says when it is Ready, kube-controller-manager taints one that was Ready and
+/// is not any more. A version of it that looks as if it had been lost makes them write in turn.
+#[test]
+fn a_node_that_joins_never_looks_as_if_it_had_been_lost() {
+    let mut audited = cluster(1, 2);
+    roll(&mut audited);
+    until_worker_succeeds(&mut audited, "2023-07-27T21:00:00Z");
+    let mut ready = BTreeSet::new();
+    for entry in audited.entries() {
+        if &*entry.key.resource != "/nodes" || entry.verb == eventlog::Verb::Delete {
+            continue;
+        }
+        let node: Node = serde_json::from_slice(&entry.object.parts.concat()).expect("a Node");
+        let is_new = node.spec.taints.iter().any(|taint| taint.key == "node.cloudprovider.kubernetes.io/uninitialized");
+        if domain::rollout::node::is_ready(&node.status.conditions) {
+            ready.insert(node.metadata.uid);
+        } else {
+            assert!(is_new || ready.contains(&node.metadata.uid), "revision {}", entry.revision.0);
+        }
+    }
+    assert_eq!(ready.len(), 4);
 }
 
 #[test]

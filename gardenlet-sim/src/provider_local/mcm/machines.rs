@@ -349,9 +349,10 @@ impl Family<'_> {
             Action::RegisterNode => self.register_node(position, class.as_deref()).await?,
             Action::MarkNodeReady => {
                 if let Some(node) = &mut individual.node {
-                    let node = node.edit();
-                    node::become_ready(&mut node.status.conditions, now);
-                    node.spec.taints.retain(|taint| taint.key != taint::NOT_READY && taint.key != taint::UNINITIALIZED);
+                    node::become_ready(&mut node.edit().status.conditions, now);
+                    // The taints of registration go after it, in a second write: a Node that is neither Ready nor new has
+                    // been lost, and kube-controller-manager taints it.
+                    node.save(&provider.nodes, &Api::all(&provider.context, &self.namespace), &self.namespace).await?;
                 }
             }
             Action::RemoveCriticalTaint => {
@@ -404,10 +405,18 @@ impl Family<'_> {
 }
 
 impl Individual {
-    /// Copies the Node's conditions into the Machine, and brings the Node to the Machine's template.
+    /// Copies the Node's conditions into the Machine, and brings the Node to the Machine's template. A Node that is Ready
+    /// counts as initialized.
     fn mirror_node(&mut self) {
         let machine = self.machine.get();
         let Some(draft) = &mut self.node else { return };
+        let node = draft.get();
+        if node::is_ready(&node.status.conditions)
+            && node.spec.taints.iter().any(|taint| taint.key == taint::UNINITIALIZED)
+        {
+            let taints = &mut draft.edit().spec.taints;
+            taints.retain(|taint| taint.key != taint::NOT_READY && taint.key != taint::UNINITIALIZED);
+        }
         if !machine.metadata.is_being_deleted() {
             let node = draft.get();
             let mut metadata = node.metadata.clone();

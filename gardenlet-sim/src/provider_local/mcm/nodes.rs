@@ -173,11 +173,7 @@ impl Family<'_> {
         let machine = individual.machine.get();
         let Some(node) = individual.node.as_ref().map(Draft::get) else { return Ok(None) };
         let name = node.metadata.name.clone();
-        let is_ready = node
-            .status
-            .conditions
-            .iter()
-            .any(|condition| condition.r#type == node::READY && condition.status == "True");
+        let is_ready = node::is_ready(&node.status.conditions);
         let version =
             self.class_of(position).map(|class| ClassFacts::of(&class).kubernetes_version).unwrap_or_default();
         let present = node.status.node_info.kubelet_version.trim_start_matches('v');
