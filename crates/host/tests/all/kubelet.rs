@@ -136,6 +136,18 @@ impl Kubelet {
         }
     }
 
+    /// The log, once it has as many lines: who is ready has written them, and who reads them may be late.
+    async fn log_of(&self, name: &str, lines: usize) -> String {
+        let wall = self.world.context().wall;
+        loop {
+            let log = self.log(name, "").await;
+            if log.lines().count() >= lines {
+                return log;
+            }
+            wall.sleep(TimeDelta::milliseconds(5), TimerClass::Work).await;
+        }
+    }
+
     async fn log(&self, name: &str, query: &str) -> String {
         let path = format!("/clusters/runtime/api/v1/namespaces/default/pods/{name}/log{query}");
         self.world.text(&path).await
@@ -163,7 +175,7 @@ async fn a_pod_is_a_process_until_it_is_deleted() {
     kubelet.create("toy-1", "toy:well").await;
     let pod = kubelet.until("toy-1", is_ready).await.expect("there");
     assert_eq!((pod.status.phase.as_str(), pod.status.container_statuses[0].restart_count), ("Running", 0));
-    let log = kubelet.log("toy-1", "").await;
+    let log = kubelet.log_of("toy-1", 2).await;
     let (first, assignment) = log.trim_end().split_once('\n').expect("two lines");
     assert_eq!(first, "hello");
     let assignment: Assignment = serde_json::from_str(assignment).expect("what it was given");
