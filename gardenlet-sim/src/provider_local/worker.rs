@@ -254,7 +254,7 @@ fn update_reason(machine: &Machine) -> Option<Reason> {
     condition.and_then(|condition| Reason::of(&condition.reason))
 }
 
-/// How many Machines of old MachineSets of a pool somebody has selected, whatever came out.
+/// How many Machines of old MachineSets of a pool somebody has selected, those whose update failed too.
 fn selected_machines(provider: &Provider, pool: &WorkerPool, old: &[&MachineSet]) -> usize {
     if !is_manual(pool) || old.is_empty() {
         return 0;
@@ -275,10 +275,11 @@ fn selected_machines(provider: &Provider, pool: &WorkerPool, old: &[&MachineSet]
 fn is_updated_by_hand(provider: &Provider, worker: &Worker) -> bool {
     let namespace = &worker.metadata.namespace;
     has_manual_pools(worker)
-        && provider.machines.list_in(&provider.seed, namespace).iter().any(|machine| {
-            let begun = [Reason::SelectedForUpdate, Reason::DrainSuccessful, Reason::ReadyForUpdate];
-            update_reason(machine).is_some_and(|reason| begun.contains(&reason))
-        })
+        && provider
+            .machines
+            .list_in(&provider.seed, namespace)
+            .iter()
+            .any(|machine| update_reason(machine).is_some_and(Reason::is_under_way))
 }
 
 /// Deletes MachineDeployments and MachineClasses that are not wanted any more; says whether the former are gone.

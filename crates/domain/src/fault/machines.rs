@@ -6,6 +6,7 @@ use apimachinery::meta::Time;
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::{CODE, Kind, MESSAGE, Setting, State, Target, hit_target, state};
+use crate::rollout::in_place::Failure;
 use crate::rollout::machine::ProviderError;
 
 /// The provider refuses to create a VM.
@@ -34,7 +35,7 @@ pub const PROVIDER_OUTAGE: &str = "provider-outage";
 pub const OS_UPDATE_FAILS: &str = "os-update-fails";
 /// The kubelet of a node that was updated in place is not healthy.
 pub const KUBELET_UNHEALTHY_AFTER_UPDATE: &str = "kubelet-unhealthy-after-update";
-/// The agent of a node that is updated in place says nothing.
+/// gardener-node-agent reports no result of an update in place.
 pub const NODE_AGENT_SILENT: &str = "node-agent-silent";
 /// The update in place of a node takes this long.
 pub const IN_PLACE_DURATION: &str = "in-place-duration";
@@ -45,14 +46,14 @@ pub const CONDITION: &str = "condition";
 pub const STATUS: &str = "status";
 /// Setting of [`DRAIN_BLOCKED_BY_PDB`]: whether the budget never allows anything.
 pub const MISCONFIGURED: &str = "misconfigured";
-/// Setting of [`OS_UPDATE_FAILS`]: in which way.
-pub const UPDATE_FAILURE: &str = "kind";
+/// Setting of [`OS_UPDATE_FAILS`]: how it fails.
+const UPDATE_FAILURE: &str = "kind";
 /// Value of [`UPDATE_FAILURE`]: the command that updates the operating system fails.
-pub const COMMAND: &str = "command";
+const COMMAND: &str = "command";
 /// Value of [`UPDATE_FAILURE`]: it meets network problems.
-pub const NETWORK_PROBLEMS: &str = "network-problems";
+const NETWORK_PROBLEMS: &str = "network-problems";
 /// Value of [`UPDATE_FAILURE`]: the machine comes back with the version of before.
-pub const ROLLBACK: &str = "rollback";
+const ROLLBACK: &str = "rollback";
 /// Setting of [`IN_PLACE_DURATION`]: how long, in seconds.
 pub const SECONDS: &str = "seconds";
 /// Setting of [`QUOTA_EXCEEDED`]: how many VMs there may be.
@@ -237,9 +238,17 @@ pub fn unhealthy_condition(fault: &Fault) -> (&str, &str) {
     (type_, setting(STATUS).unwrap_or(if type_ == "Ready" { "False" } else { "True" }))
 }
 
-/// In which way an [`OS_UPDATE_FAILS`] lets an update fail: a value of [`UPDATE_FAILURE`].
-pub fn os_update_failure(fault: &Fault) -> &str {
-    fault.spec.settings.get(UPDATE_FAILURE).map(String::as_str).filter(|kind| !kind.is_empty()).unwrap_or(ROLLBACK)
+/// How an update in place fails that an [`OS_UPDATE_FAILS`] or [`KUBELET_UNHEALTHY_AFTER_UPDATE`] hits. `desired` and
+/// `current` are versions of the operating system.
+pub fn update_failure(fault: &Fault, desired: &str, current: &str) -> Failure {
+    if fault.spec.kind == KUBELET_UNHEALTHY_AFTER_UPDATE {
+        return Failure::Kubelet;
+    }
+    match fault.spec.settings.get(UPDATE_FAILURE).map(String::as_str) {
+        Some(COMMAND) => Failure::Command,
+        Some(NETWORK_PROBLEMS) => Failure::NetworkProblems,
+        _ => Failure::RolledBack { desired: desired.to_owned(), current: current.to_owned() },
+    }
 }
 
 /// How long an update takes that an [`IN_PLACE_DURATION`] hits.

@@ -110,12 +110,12 @@ pub enum Step {
         /// The Machines.
         machines: Vec<String>,
     },
-    /// Take from the Machines of the new MachineSet the label of those that were handed over.
+    /// Remove from Machines of the new MachineSet the label that says that they were handed over.
     Settle {
         /// Which.
         set: String,
     },
-    /// Take from a node the labels of its update, and let pods onto it again.
+    /// Remove from a node the labels of its update, and allow pods on it again.
     ClearNode {
         /// Its Machine.
         machine: String,

@@ -7,8 +7,8 @@
 //!               machine-controller-manager)
 //! ```
 //!
-//! Three labels and a condition of the Node are the only memory: labels say what is wished and what came out, the condition
-//! says how far it is. machine-controller-manager writes the condition ([`super::machine`]), its MachineDeployment the labels
+//! Three labels and a condition of the Node are the only memory: labels say what is wanted and what the result is, the
+//! condition says how far it is. machine-controller-manager writes the condition ([`super::machine`]), its MachineDeployment the labels
 //! ([`super::deployment`]), gardener-node-agent the result.
 //!
 //! Source: docs/proposals/31-inplace-node-update.md and pkg/nodeagent/controller/operatingsystemconfig @ v1.120.0;
@@ -61,6 +61,11 @@ impl Reason {
         Self::UpdateFailed,
     ];
 
+    /// The Node was selected, and there is no result yet.
+    pub const fn is_under_way(self) -> bool {
+        matches!(self, Self::SelectedForUpdate | Self::DrainSuccessful | Self::ReadyForUpdate)
+    }
+
     /// The reason of the condition's field.
     pub fn of(value: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|reason| reason.as_str() == value)
@@ -91,7 +96,7 @@ impl Reason {
     }
 }
 
-/// What came out of an update.
+/// The result of an update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The Node runs what it should.
@@ -107,7 +112,7 @@ pub struct Update {
     pub candidate: bool,
     /// Label: it is its turn. Only that there is one counts.
     pub selected: bool,
-    /// Label: what came out.
+    /// Label: the result.
     pub outcome: Option<Outcome>,
     /// Reason of the condition.
     pub reason: Option<Reason>,
@@ -134,6 +139,11 @@ impl Update {
             since: condition.map(|condition| condition.last_transition_time.0),
             failure: metadata.annotation(annotation::UPDATE_FAILED_REASON).unwrap_or_default().to_owned(),
         }
+    }
+
+    /// gardener-node-agent may update the Node, and has not yet.
+    pub fn is_awaited(&self) -> bool {
+        self.reason == Some(Reason::ReadyForUpdate) && self.outcome.is_none()
     }
 
     /// The Node was updated, and its Machine can be handed over to the new MachineSet.
@@ -264,25 +274,45 @@ impl Work {
 }
 
 /// A way in which gardener-node-agent fails.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Failure<'a> {
-    /// The command that updates the operating system ends with this error.
-    Command(&'a str),
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The command that updates the operating system ends with an error.
+    Command,
+    /// The same, after it has been repeated because of network problems.
+    NetworkProblems,
     /// The machine comes back with the operating system of before.
     RolledBack {
         /// Version that it was to have.
-        desired: &'a str,
+        desired: String,
         /// Version that it has.
-        current: &'a str,
+        current: String,
     },
     /// The kubelet is not healthy after it restarted.
     Kubelet,
 }
 
-impl fmt::Display for Failure<'_> {
+impl Failure {
+    /// How much longer an attempt takes that fails so: a command that meets network problems is repeated, and a kubelet is
+    /// asked, for 5 minutes.
+    pub const fn delay(&self) -> TimeDelta {
+        match self {
+            Self::NetworkProblems | Self::Kubelet => TimeDelta::minutes(5),
+            Self::Command | Self::RolledBack { .. } => TimeDelta::zero(),
+        }
+    }
+
+    /// The same version is not tried again.
+    pub const fn is_final(&self) -> bool {
+        matches!(self, Self::RolledBack { .. })
+    }
+}
+
+/// The reason that the Node gives.
+impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Command(error) => write!(f, "failed to execute OS update command: {error}"),
+            Self::Command => f.write_str("failed to execute OS update command: exit status 1"),
+            Self::NetworkProblems => f.write_str("failed to execute OS update command: network problems"),
             Self::RolledBack { desired, current } => write!(
                 f,
                 "OS update might have failed and rolled back to the previous version. Desired version: {desired:?}, Current \
@@ -290,6 +320,32 @@ impl fmt::Display for Failure<'_> {
             ),
             Self::Kubelet => f.write_str("kubelet is not healthy after in-place update: context deadline exceeded"),
         }
+    }
+}
+
+/// Whether gardener-node-agent works on a node, and since when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// It does not.
+    Waits,
+    /// Since the node is ready for its update.
+    Since(DateTime<Utc>),
+    /// The last attempt failed: it tries again after its usual delay.
+    Again,
+}
+
+/// Whether gardener-node-agent works on a node. `tried` and `current` are the versions of the operating system that it tried
+/// last and that the node runs, `desired` the one that it is to run.
+pub fn turn(update: &Update, work: Work, tried: Option<&str>, (desired, current): (&str, &str)) -> Turn {
+    match (update.outcome, update.since) {
+        (None, Some(since)) if update.is_awaited() => Turn::Since(since),
+        (Some(Outcome::Failed), _) => {
+            let rolled_back = Failure::RolledBack { desired: desired.to_owned(), current: current.to_owned() };
+            let is_given_up =
+                work.operating_system && tried == Some(desired) && update.failure == rolled_back.to_string();
+            if is_given_up { Turn::Waits } else { Turn::Again }
+        }
+        _ => Turn::Waits,
     }
 }
 
@@ -350,12 +406,42 @@ mod tests {
         assert_eq!(Update::of(&node).outcome, None);
     }
 
+    /// A version that a machine came back from is tried again when the user removes the annotation, or wants another one.
+    #[test]
+    fn an_agent_works_on_nodes_that_are_ready_and_on_those_that_failed() {
+        let both = ("2.0", "1.0");
+        let at = DateTime::UNIX_EPOCH;
+        let update = |reason, outcome, failure: &str| Update {
+            reason: Some(reason),
+            outcome,
+            since: Some(at),
+            failure: failure.to_owned(),
+            ..Update::default()
+        };
+        let system = Work { operating_system: true, ..Work::default() };
+        let ready = update(Reason::ReadyForUpdate, None, "");
+        assert_eq!(turn(&ready, system, None, both), Turn::Since(at));
+        assert_eq!(turn(&ready, system, Some("2.0"), both), Turn::Since(at), "the attempt has begun");
+        for reason in [Reason::CandidateForUpdate, Reason::SelectedForUpdate, Reason::DrainSuccessful] {
+            assert_eq!(turn(&update(reason, None, ""), system, None, both), Turn::Waits);
+        }
+        let done = update(Reason::UpdateSuccessful, Some(Outcome::Successful), "");
+        assert_eq!(turn(&done, system, None, both), Turn::Waits);
+        let text = Failure::RolledBack { desired: "2.0".into(), current: "1.0".into() }.to_string();
+        let rolled_back = update(Reason::UpdateFailed, Some(Outcome::Failed), &text);
+        assert_eq!(turn(&rolled_back, system, Some("2.0"), both), Turn::Waits);
+        assert_eq!(turn(&rolled_back, system, None, both), Turn::Again);
+        assert_eq!(turn(&rolled_back, system, Some("3.0"), ("3.0", "1.0")), Turn::Again);
+        let command = update(Reason::UpdateFailed, Some(Outcome::Failed), &Failure::Command.to_string());
+        assert_eq!(turn(&command, system, Some("2.0"), both), Turn::Again);
+    }
+
     #[test]
     fn failures_are_told_as_upstream_does() {
-        let rolled_back = Failure::RolledBack { desired: "2.0", current: "1.0" }.to_string();
+        let rolled_back = Failure::RolledBack { desired: "2.0".into(), current: "1.0".into() }.to_string();
         let expected = "OS update might have failed and rolled back to the previous version. Desired version: \"2.0\", \
                         Current version: \"1.0\"";
         assert_eq!(rolled_back, expected);
-        assert_eq!(Failure::Command("exit status 1").to_string(), "failed to execute OS update command: exit status 1");
+        assert_eq!(Failure::Command.to_string(), "failed to execute OS update command: exit status 1");
     }
 }

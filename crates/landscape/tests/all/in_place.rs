@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use api::core::{CloudProfile, InPlaceUpdates, Shoot};
 use api::kubernetes::core::Node;
 use api::machine::Machine;
-use api::terrarium::{Fault, FaultSpec};
-use apimachinery::meta::{DeleteOptions, ObjectMeta};
+use api::terrarium::Fault;
+use apimachinery::meta::DeleteOptions;
 use chrono::TimeDelta;
 use controller::{Api, Patch};
 use domain::rollout::in_place::{Outcome, Update};
@@ -46,7 +46,9 @@ fn cluster(seed: u64, strategy: &str, nodes: i32, unavailable: i32) -> Audited {
     audited.run(api.create(&shoot)).expect("the Shoot is valid");
     let created = wait::for_object(&api, "local", |shoot| is(shoot, "Create", "Succeeded"));
     audited.until_done(CREATED, created);
-    until(&mut audited, 5, "no pool is pending", |audited| audited.shoot("local").status.in_place_updates.is_none());
+    audited.until_it_holds(TimeDelta::minutes(5), "no pool is pending", |audited| {
+        audited.shoot("local").status.in_place_updates.is_none()
+    });
     audited
 }
 
@@ -72,30 +74,6 @@ fn outdated(audited: &mut Audited) -> usize {
     nodes.iter().filter(|node| node.status.node_info.os_image != "gardenlinux 1096.1.0").count()
 }
 
-/// Lets time pass from instant to instant until something holds.
-#[track_caller]
-fn until(audited: &mut Audited, minutes: i64, what: &str, mut holds: impl FnMut(&mut Audited) -> bool) {
-    let end = audited.landscape.now() + TimeDelta::minutes(minutes);
-    loop {
-        audited.landscape.settle().expect("everybody settles");
-        if holds(audited) {
-            return;
-        }
-        let next = audited.landscape.next_timer().filter(|next| *next <= end);
-        let found = machines(audited);
-        let next = next.unwrap_or_else(|| panic!("{what} within {minutes} min: {found:?}\n{}", audited.tail(40)));
-        audited.until(&next.to_rfc3339());
-    }
-}
-
-fn inject(audited: &mut Audited, kind: &str, change: impl FnOnce(&mut FaultSpec)) {
-    let mut fault = Fault { metadata: ObjectMeta::named("", kind), ..Fault::default() };
-    kind.clone_into(&mut fault.spec.kind);
-    change(&mut fault.spec);
-    let admin = audited.admin.clone();
-    audited.run(Api::all(&admin, "runtime").create(&fault)).expect("the fault is created");
-}
-
 fn select(audited: &mut Audited, node: &str) {
     let label = "node.machine.sapcloud.io/selected-for-update";
     let patch = Patch::Merge(json!({"metadata": {"labels": {label: "true"}}}));
@@ -111,7 +89,7 @@ fn an_update_in_place_keeps_its_bounds_and_its_nodes() {
         let before = nodes(&mut audited);
         update_image(&mut audited);
         let mut most = 0;
-        until(&mut audited, 60, "all nodes are updated", |audited| {
+        audited.until_it_holds(TimeDelta::minutes(60), "all nodes are updated", |audited| {
             let machines = machines(audited);
             let busy = machines.iter().filter(|(_, phase)| phase != "Running").count();
             most = most.max(busy);
@@ -128,9 +106,9 @@ fn an_update_in_place_keeps_its_bounds_and_its_nodes() {
 #[test]
 fn an_agent_that_says_nothing_is_not_waited_for_and_may_be_late() {
     let mut audited = cluster(1, "AutoInPlaceUpdate", 2, 1);
-    inject(&mut audited, "node-agent-silent", |spec| spec.pool = "local".into());
+    audited.inject("node-agent-silent", |spec| spec.pool = "local".into());
     update_image(&mut audited);
-    until(&mut audited, 60, "the update is given up", |audited| {
+    audited.until_it_holds(TimeDelta::minutes(60), "the update is given up", |audited| {
         machines(audited).iter().any(|(_, phase)| phase == "InPlaceUpdateFailed")
     });
     let failed =
@@ -142,7 +120,7 @@ fn an_agent_that_says_nothing_is_not_waited_for_and_may_be_late() {
     let admin = audited.admin.clone();
     let faults = Api::<Fault>::all(&admin, "runtime");
     audited.run(faults.delete("node-agent-silent", &DeleteOptions::default())).expect("it is cleared");
-    until(&mut audited, 60, "all nodes are updated", |audited| outdated(audited) == 0);
+    audited.until_it_holds(TimeDelta::minutes(60), "all nodes are updated", |audited| outdated(audited) == 0);
 }
 
 /// A kubelet that was not healthy is tried again by its agent; one node that failed holds the others.
@@ -153,21 +131,21 @@ fn an_agent_tries_again_what_failed() {
         ("os-update-fails", "failed to execute OS update command: exit status 1"),
     ] {
         let mut audited = cluster(2, "AutoInPlaceUpdate", 2, 1);
-        inject(&mut audited, kind, |spec| {
+        audited.inject(kind, |spec| {
             if kind == "os-update-fails" {
                 spec.settings.insert("kind".into(), "command".into());
             }
         });
         update_image(&mut audited);
         let mut told = String::new();
-        until(&mut audited, 60, "the update fails", |audited| {
+        audited.until_it_holds(TimeDelta::minutes(60), "the update fails", |audited| {
             let updates = all::<Node>(audited, SHOOT).iter().map(Update::of).collect::<Vec<_>>();
             let failed = updates.into_iter().find(|update| update.outcome == Some(Outcome::Failed));
             told = failed.map(|update| update.failure).unwrap_or_default();
             !told.is_empty()
         });
         assert_eq!(told, text);
-        until(&mut audited, 60, "all nodes are updated", |audited| outdated(audited) == 0);
+        audited.until_it_holds(TimeDelta::minutes(60), "all nodes are updated", |audited| outdated(audited) == 0);
     }
 }
 
@@ -176,14 +154,14 @@ fn an_agent_tries_again_what_failed() {
 fn a_machine_that_somebody_deletes_during_an_update_is_replaced_by_a_new_one() {
     let mut audited = cluster(3, "ManualInPlaceUpdate", 3, 1);
     update_image(&mut audited);
-    until(&mut audited, 30, "the nodes are candidates", |audited| {
+    audited.until_it_holds(TimeDelta::minutes(30), "the nodes are candidates", |audited| {
         all::<Node>(audited, SHOOT).iter().map(Update::of).all(|update| update.candidate)
     });
     let gone = machines(&mut audited).remove(0).0;
     let admin = audited.admin.clone();
     let api = Api::<Machine>::namespaced(&admin, SEED, SHOOT);
     audited.run(api.delete(&gone, &DeleteOptions::default())).expect("it is deleted");
-    until(&mut audited, 30, "a new machine runs", |audited| {
+    audited.until_it_holds(TimeDelta::minutes(30), "a new machine runs", |audited| {
         let machines = machines(audited);
         machines.len() == 3 && machines.iter().all(|(name, phase)| *name != gone && phase == "Running")
     });
@@ -191,7 +169,7 @@ fn a_machine_that_somebody_deletes_during_an_update_is_replaced_by_a_new_one() {
     for (name, _) in machines(&mut audited) {
         select(&mut audited, &name);
     }
-    until(&mut audited, 60, "no pool is pending", |audited| {
+    audited.until_it_holds(TimeDelta::minutes(60), "no pool is pending", |audited| {
         audited.shoot("local").status.in_place_updates.is_none() && outdated(audited) == 0
     });
 }

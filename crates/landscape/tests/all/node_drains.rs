@@ -79,27 +79,11 @@ fn machine(audited: &mut Audited, name: &str) -> Option<Machine> {
     all::<Machine>(audited, SEED).into_iter().find(|machine| machine.metadata.name == name)
 }
 
-/// Lets time pass until something holds.
-#[track_caller]
-fn until(audited: &mut Audited, limit: i64, what: &str, mut holds: impl FnMut(&mut Audited) -> bool) -> DateTime<Utc> {
-    let end = audited.landscape.now() + TimeDelta::seconds(limit);
-    loop {
-        audited.landscape.settle().expect("everybody settles");
-        if holds(audited) {
-            return audited.landscape.now();
-        }
-        let next = audited.landscape.next_timer().filter(|next| *next <= end);
-        let found = machines(audited);
-        let next = next.unwrap_or_else(|| panic!("{what} within {limit} s: {found:?}\n{}", audited.tail(60)));
-        audited.until(&next.to_rfc3339());
-    }
-}
-
 /// The machine that goes first in a roll-out, and when it went.
 fn roll(audited: &mut Audited) -> (String, DateTime<Utc>) {
     change(audited, |pool| pool.machine_image.version = "1096.1.0".into());
     let mut found = None;
-    until(audited, 300, "a machine goes", |audited| {
+    audited.until_it_holds(TimeDelta::seconds(300), "a machine goes", |audited| {
         let machines = all::<Machine>(audited, SEED);
         let first = machines.into_iter().find(|machine| machine.metadata.is_being_deleted());
         found = first.map(|machine| machine.metadata);
@@ -145,7 +129,7 @@ fn a_drain_evicts_pods_which_end_in_time_and_come_back_elsewhere() {
     assert!(node.spec.taints.iter().any(|taint| taint.key == "deployment.machine.sapcloud.io/prefer-no-schedule"));
     let evicted: Vec<_> = pods(&mut audited).into_iter().filter(|(node, ends)| *node == first && *ends).collect();
     assert!(!evicted.is_empty(), "they are asked to go at once");
-    let drained = until(&mut audited, 60, "the drain is over", |audited| {
+    let drained = audited.until_it_holds(TimeDelta::seconds(60), "the drain is over", |audited| {
         machine(audited, &first)
             .is_some_and(|machine| machine.status.last_operation.description.starts_with("Drain successful"))
     });
@@ -188,7 +172,7 @@ fn a_budget_that_allows_nothing_holds_a_drain_up_until_it_is_deleted() {
     let budgets = Api::<PodDisruptionBudget>::namespaced(&admin, SHOOT, "default");
     audited.run(budgets.delete("web", &DeleteOptions::default())).expect("deleted");
     let at = audited.landscape.now();
-    let drained = until(&mut audited, 60, "the drain is over", |audited| {
+    let drained = audited.until_it_holds(TimeDelta::seconds(60), "the drain is over", |audited| {
         machine(audited, &first)
             .is_some_and(|machine| machine.status.last_operation.description.starts_with("Drain successful"))
     });
@@ -204,7 +188,7 @@ fn a_drain_is_forced_when_its_time_is_over() {
     let mut audited = cluster(3, 2);
     deploy(&mut audited, 2, &json!({}), Some(json!({"maxUnavailable": 0})));
     let (first, since) = roll(&mut audited);
-    let forced = until(&mut audited, 900, "the drain is forced", |audited| {
+    let forced = audited.until_it_holds(TimeDelta::seconds(900), "the drain is forced", |audited| {
         machine(audited, &first)
             .is_some_and(|machine| !machine.status.last_operation.description.contains("node drain"))
     });
@@ -234,7 +218,7 @@ fn a_pod_that_is_needed_for_now_is_deleted_after_ten_tries() {
     lame.metadata.labels.insert("pod-template-hash".to_owned(), "none".to_owned());
     audited.run(Api::all(&admin, SHOOT).create(&lame)).expect("the pod is created");
     let (first, since) = roll(&mut audited);
-    let drained = until(&mut audited, 900, "the drain is over", |audited| {
+    let drained = audited.until_it_holds(TimeDelta::seconds(900), "the drain is over", |audited| {
         machine(audited, &first)
             .is_some_and(|machine| !machine.status.last_operation.description.contains("node drain"))
     });
@@ -258,7 +242,7 @@ fn a_drain_goes_on_after_its_controller_was_killed() {
     audited.landscape.stop_component(&provider).expect("it stops");
     audited.until(&(since + TimeDelta::minutes(6)).to_rfc3339());
     audited.landscape.start_component(provider);
-    let forced = until(&mut audited, 900, "the drain is forced", |audited| {
+    let forced = audited.until_it_holds(TimeDelta::seconds(900), "the drain is forced", |audited| {
         machine(audited, &first)
             .is_some_and(|machine| !machine.status.last_operation.description.contains("node drain"))
     });
@@ -276,21 +260,13 @@ fn pods_with_claims_go_one_after_the_other() {
     deploy(&mut audited, 3, &spec, None);
     let (first, since) = roll(&mut audited);
     assert_eq!(pods(&mut audited).iter().filter(|(_, ends)| *ends).count(), 1);
-    let drained = until(&mut audited, 300, "the drain is over", |audited| {
+    let drained = audited.until_it_holds(TimeDelta::seconds(300), "the drain is over", |audited| {
         machine(audited, &first)
             .is_some_and(|machine| machine.status.last_operation.description.starts_with("Drain successful"))
     });
     // 3 x (5 s to end, about 10 s to detach and 10 s to attach).
     let seconds = (drained - since).num_seconds();
     assert!((60..=90).contains(&seconds), "{seconds}");
-}
-
-fn inject(audited: &mut Audited, kind: &str, change: impl FnOnce(&mut FaultSpec)) {
-    let mut fault = Fault { metadata: ObjectMeta::named("", kind), ..Fault::default() };
-    kind.clone_into(&mut fault.spec.kind);
-    change(&mut fault.spec);
-    let admin = audited.admin.clone();
-    audited.run(Api::all(&admin, "runtime").create(&fault)).expect("the fault is created");
 }
 
 fn fault(audited: &mut Audited) -> Fault {
@@ -300,11 +276,11 @@ fn fault(audited: &mut Audited) -> Fault {
 #[test]
 fn a_machine_that_never_joins_is_replaced() {
     let mut audited = cluster(7, 2);
-    inject(&mut audited, "never-joins", |spec| spec.pool = "local".into());
+    audited.inject("never-joins", |spec| spec.pool = "local".into());
     change(&mut audited, |pool| pool.machine_image.version = "1096.1.0".into());
     let start = audited.landscape.now();
     let mut stuck = String::new();
-    let failed = until(&mut audited, 900, "a machine is given up", |audited| {
+    let failed = audited.until_it_holds(TimeDelta::seconds(900), "a machine is given up", |audited| {
         let failed = all::<MachineDeployment>(audited, SEED).remove(0).status.failed_machines;
         stuck = failed.first().map(|failed| failed.name.clone()).unwrap_or_default();
         !failed.is_empty()
@@ -332,12 +308,12 @@ fn a_machine_that_never_joins_is_replaced() {
 #[test]
 fn a_provider_that_refuses_is_asked_again() {
     let mut audited = cluster(8, 1);
-    inject(&mut audited, "create-error", |spec| {
+    audited.inject("create-error", |spec| {
         spec.settings.insert("code".into(), "ResourceExhausted".into());
         spec.settings.insert("message".into(), "no machines left".into());
     });
     change(&mut audited, |pool| pool.machine_image.version = "1096.1.0".into());
-    until(&mut audited, 60, "it is refused", |audited| {
+    audited.until_it_holds(TimeDelta::seconds(60), "it is refused", |audited| {
         machines(audited).iter().any(|(_, phase)| phase == "CrashLoopBackOff")
     });
     let refused = all::<Machine>(&mut audited, SEED).into_iter().find(|it| it.status.current_status.phase != "Running");
@@ -368,10 +344,11 @@ fn a_node_that_somebody_deletes_comes_back_as_another_one() {
     );
     let left = pods(&mut audited);
     assert!(left.len() == 2 && left.iter().all(|(on, _)| *on != node), "its pods are gone, too: {left:?}");
-    let failed = until(&mut audited, 700, "it is given up", |audited| machines(audited).len() == 3);
+    let failed =
+        audited.until_it_holds(TimeDelta::seconds(700), "it is given up", |audited| machines(audited).len() == 3);
     // Instants in objects have whole seconds.
     assert!((599..=600).contains(&(failed - start).num_seconds()), "{}", failed - start);
-    until(&mut audited, 300, "it is replaced", |audited| {
+    audited.until_it_holds(TimeDelta::seconds(300), "it is replaced", |audited| {
         let all = machines(audited);
         all.len() == 2 && all.iter().all(|(name, phase)| phase == "Running" && *name != node)
     });
@@ -387,7 +364,7 @@ fn a_machine_that_somebody_deletes_is_drained_and_replaced() {
     let api = Api::<Machine>::namespaced(&admin, SEED, SHOOT);
     audited.disturb();
     audited.run(api.delete(&name, &DeleteOptions::default())).expect("deleted");
-    until(&mut audited, 300, "it is replaced", |audited| {
+    audited.until_it_holds(TimeDelta::seconds(300), "it is replaced", |audited| {
         let all = machines(audited);
         all.len() == 2 && all.iter().all(|(other, phase)| phase == "Running" && *other != name)
     });
@@ -426,7 +403,7 @@ fn a_node_without_a_kubelet_loses_its_pods_and_is_replaced() {
     let phases = machines(&mut audited);
     let of = |name: &str| phases.iter().find(|(known, _)| known == name).map(|(_, phase)| phase.as_str());
     assert_eq!((of(&nodes[0]), of(&nodes[1])), (Some("Terminating"), Some("Unknown")), "one at a time: {phases:?}");
-    until(&mut audited, 900, "both are replaced", |audited| {
+    audited.until_it_holds(TimeDelta::seconds(900), "both are replaced", |audited| {
         let all = machines(audited);
         all.len() == 3 && all.iter().all(|(name, phase)| phase == "Running" && !nodes[..2].contains(name))
     });
@@ -438,7 +415,7 @@ fn a_node_without_a_kubelet_loses_its_pods_and_is_replaced() {
 fn a_node_that_gets_well_again_stays() {
     let mut audited = cluster(12, 1);
     let until = audited.landscape.now() + TimeDelta::minutes(3);
-    inject(&mut audited, "node-unhealthy", |spec| {
+    audited.inject("node-unhealthy", |spec| {
         spec.until = Some(apimachinery::meta::Time::from_instant(until));
         spec.settings.insert("condition".into(), "KernelDeadlock".into());
     });

@@ -2,29 +2,30 @@
 //! Updates of nodes in place: labels of MachineSets, Machines and Nodes, the hand-over from MachineSet to MachineSet, and
 //! gardener-node-agent, which updates a node.
 
+use std::sync::Arc;
+
 use api::constants::{annotation, label, taint};
 use api::kubernetes::core::{Node, Pod};
 use api::machine::MachineSet;
+use api::terrarium::Fault;
 use apimachinery::meta::{DeleteOptions, ObjectMeta, Time};
 use chrono::{DateTime, TimeDelta, Utc};
 use controller::{Api, Error, EventType, ObjectRef, Recorder};
 use domain::fault;
 use domain::rollout::Parameter;
 use domain::rollout::deployment::{Deployment, InPlace};
-use domain::rollout::in_place::{self, Configuration, Failure, Outcome, Reason, SUCCESSFUL, TRUE, Update, Work};
+use domain::rollout::in_place::{self, Configuration, Failure, SUCCESSFUL, TRUE, Turn, Update, Work};
 use domain::rollout::node;
 use domain::rollout::wanted::ClassFacts;
 
 use super::super::provider::place;
 use super::family::{Family, Position, owner};
 use super::machines::Individual;
+use super::nodes::set_kubelet_version;
 use super::roster::Entry;
 use crate::ledger::Draft;
 
-/// How long gardener-node-agent asks a kubelet whether it is healthy, and repeats a command that meets network problems.
-const PATIENCE: TimeDelta = TimeDelta::minutes(5);
-
-/// What came of a look of a node's agent.
+/// What a node's agent did.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Looked {
     /// It changed the Node.
@@ -201,14 +202,11 @@ impl Family<'_> {
         if !self.is_updated_in_place() {
             return None;
         }
-        let name = node.metadata.label(label::NODE_AGENT_SECRET_NAME)?;
-        let secret = self.node_agent_secret(name)?;
+        let secret = self.node_agent_secret(&node.metadata)?;
         let wanted = Configuration::parse(secret.metadata.annotation(annotation::IN_PLACE_CONFIGURATION)?);
         let applied = node.metadata.annotation(annotation::IN_PLACE_CONFIGURATION).unwrap_or_default();
         let work = wanted.work(&Configuration::parse(applied));
-        let update = Update::of(node);
-        let is_awaited = update.reason == Some(Reason::ReadyForUpdate) && update.outcome.is_none();
-        (work.is_any() || is_awaited).then_some((wanted, work))
+        (work.is_any() || Update::of(node).is_awaited()).then_some((wanted, work))
     }
 
     /// gardener-node-agent updates a node that is ready for it, or tries again. Until then it changes nothing at all.
@@ -224,32 +222,30 @@ impl Family<'_> {
         let is_going = individual.machine.get().metadata.is_being_deleted();
         let Some(node) = individual.node.as_ref().map(Draft::get) else { return Ok(Looked::NOTHING) };
         let (name, uid) = (node.metadata.name.clone(), node.metadata.uid.clone());
-        let update = Update::of(node);
-        let has_failed = update.outcome == Some(Outcome::Failed);
-        let is_ready = update.reason == Some(Reason::ReadyForUpdate) && update.outcome.is_none();
-        let desired = wanted.operating_system();
-        let is_tried = node.metadata.annotation(annotation::UPDATING_OPERATING_SYSTEM) == Some(desired);
-        // A machine that came back with what it had before is left alone until something else is wanted.
-        let rolled_back = Failure::RolledBack { desired, current: operating_system(node) }.to_string();
-        let is_given_up = has_failed && is_tried && work.operating_system && update.failure == rolled_back;
-        if is_going || is_given_up || !(is_ready || has_failed) {
+        let (desired, current) = (wanted.operating_system(), operating_system(node));
+        let tried = node.metadata.annotation(annotation::UPDATING_OPERATING_SYSTEM);
+        let is_tried = tried == Some(desired);
+        let turn = in_place::turn(&Update::of(node), work, tried, (desired, current));
+        if is_going || turn == Turn::Waits {
             self.agents.forget(&self.namespace, &name);
             return Ok(Looked::NOTHING);
         }
+        let hit = [(work.operating_system, fault::OS_UPDATE_FAILS), (true, fault::KUBELET_UNHEALTHY_AFTER_UPDATE)];
+        let kinds: Vec<&str> = hit.iter().filter(|(applies, _)| *applies).map(|(_, kind)| *kind).collect();
+        let failing = self.faults_of(&name, &kinds).into_iter().next();
+        let failing = failing.map(|known| (fault::update_failure(&known, desired, current), known));
         if self.is_hit(&name, fault::NODE_AGENT_SILENT) {
             return Ok(Looked::NOTHING);
         }
-        let since = match update.since {
-            Some(since) if is_ready => since,
+        let since = match turn {
+            Turn::Since(since) => since,
             _ => self.agents.since(&self.namespace, &name, self.now) + self.agent_delay(&name),
         };
         if self.now < since {
             return Ok(Looked::again_at(since));
         }
-        let failure = self.failure(&name, wanted, work);
-        let until = since
-            + self.update_duration(&name, &uid, work, since)
-            + failure.as_ref().map_or(TimeDelta::zero(), |it| it.longer);
+        let delay = failing.as_ref().map_or(TimeDelta::zero(), |(failure, _)| failure.delay());
+        let until = since + self.update_duration(&name, &uid, work, since) + delay;
         let Some(individual) = self.machines.get_mut(position) else { return Ok(Looked::NOTHING) };
         if work.operating_system && !is_tried {
             individual.edit_node(
@@ -273,8 +269,8 @@ impl Family<'_> {
             return Ok(Looked::again_at(until));
         }
         self.agents.forget(&self.namespace, &name);
-        match failure {
-            Some(failure) => self.fail_update(position, failure).await?,
+        match failing {
+            Some((failure, known)) => self.fail_update(position, &failure, &known).await?,
             None => self.complete_update(position, wanted, work).await?,
         }
         Ok(Looked { changed: true, again: None })
@@ -287,28 +283,8 @@ impl Family<'_> {
         given.unwrap_or_else(|| work.duration(|part: Parameter| self.provider.duration(part, uid, attempt)))
     }
 
-    /// How the update of a node ends if a fault hits it.
-    fn failure(&self, name: &str, wanted: &Configuration, work: Work) -> Option<Failing> {
-        let kinds = [(work.operating_system, fault::OS_UPDATE_FAILS), (true, fault::KUBELET_UNHEALTHY_AFTER_UPDATE)];
-        let kinds: Vec<&str> = kinds.iter().filter(|(applies, _)| *applies).map(|(_, kind)| *kind).collect();
-        let known = self.faults_of(name, &kinds).into_iter().next()?;
-        let current = operating_system(self.individual(name)?.node.as_ref()?.get());
-        let way = if known.spec.kind == fault::KUBELET_UNHEALTHY_AFTER_UPDATE {
-            ""
-        } else {
-            fault::os_update_failure(&known)
-        };
-        let (failure, longer) = match way {
-            "" => (Failure::Kubelet, PATIENCE),
-            fault::ROLLBACK => (Failure::RolledBack { desired: wanted.operating_system(), current }, TimeDelta::zero()),
-            fault::NETWORK_PROBLEMS => (Failure::Command("network problems"), PATIENCE),
-            _ => (Failure::Command("exit status 1"), TimeDelta::zero()),
-        };
-        Some(Failing { text: failure.to_string(), way: way.to_owned(), longer, fault: known })
-    }
-
-    async fn fail_update(&mut self, position: &Position, failing: Failing) -> Result<(), Error> {
-        if !self.count(&failing.fault, &position.1).await? {
+    async fn fail_update(&mut self, position: &Position, failure: &Failure, known: &Arc<Fault>) -> Result<(), Error> {
+        if !self.count(known, &position.1).await? {
             return Ok(());
         }
         let now = Time::from(self.now);
@@ -318,12 +294,12 @@ impl Family<'_> {
             |node| {
                 node.metadata.labels.insert(label::UPDATE_RESULT.to_owned(), in_place::FAILED.to_owned());
                 let annotations = &mut node.metadata.annotations;
-                annotations.insert(annotation::UPDATE_FAILED_REASON.to_owned(), failing.text);
-                if failing.way != fault::ROLLBACK {
+                annotations.insert(annotation::UPDATE_FAILED_REASON.to_owned(), failure.to_string());
+                if !failure.is_final() {
                     annotations.remove(annotation::UPDATING_OPERATING_SYSTEM);
                 }
                 // A kubelet that is not healthy leaves its Node as it is.
-                if !failing.way.is_empty() {
+                if *failure != Failure::Kubelet {
                     node::recover(&mut node.status.conditions, node::READY, now);
                 }
             },
@@ -341,11 +317,10 @@ impl Family<'_> {
         let boot_id = random.uid(&format!("{}/node/{name}/boot", self.namespace), start);
         let now = Time::from(self.now);
         let (configuration, os_image) = (wanted.to_string(), format!("{} {}", facts.image_name, facts.image_version));
-        let secret = self.individual(name).and_then(|individual| individual.node.as_ref()).and_then(|node| {
-            let name = node.get().metadata.label(label::NODE_AGENT_SECRET_NAME)?;
-            let secret = self.node_agent_secret(name)?;
-            Some(secret.metadata.annotation(annotation::NODE_AGENT_SECRET_CHECKSUM)?.to_owned())
-        });
+        let node = self.individual(name).and_then(|individual| individual.node.as_ref());
+        let secret = node.and_then(|node| self.node_agent_secret(&node.get().metadata));
+        let checksum = secret
+            .and_then(|secret| secret.metadata.annotation(annotation::NODE_AGENT_SECRET_CHECKSUM).map(str::to_owned));
         let Some(draft) = self.machines.get_mut(position).and_then(|individual| individual.node.as_mut()) else {
             return Ok(());
         };
@@ -354,17 +329,12 @@ impl Family<'_> {
         annotations.remove(annotation::UPDATE_FAILED_REASON);
         annotations.remove(annotation::UPDATING_OPERATING_SYSTEM);
         annotations.insert(annotation::IN_PLACE_CONFIGURATION.to_owned(), configuration);
-        annotations.extend(secret.map(|checksum| (annotation::NODE_CHECKSUM.to_owned(), checksum)));
-        let labels = &mut node.metadata.labels;
-        labels.insert(label::UPDATE_RESULT.to_owned(), SUCCESSFUL.to_owned());
-        let version = &facts.kubernetes_version;
-        labels.insert(label::WORKER_KUBERNETES_VERSION.to_owned(), version.clone());
-        let info = &mut node.status.node_info;
-        info.kubelet_version = format!("v{version}");
-        info.kube_proxy_version = format!("v{version}");
+        annotations.extend(checksum.map(|checksum| (annotation::NODE_CHECKSUM.to_owned(), checksum)));
+        node.metadata.labels.insert(label::UPDATE_RESULT.to_owned(), SUCCESSFUL.to_owned());
+        set_kubelet_version(node, &facts.kubernetes_version);
         if work.operating_system {
-            info.os_image = os_image;
-            info.boot_id = boot_id;
+            node.status.node_info.os_image = os_image;
+            node.status.node_info.boot_id = boot_id;
         }
         node::recover(&mut node.status.conditions, node::READY, now);
         let about = ObjectRef::of(&*node);
@@ -388,15 +358,4 @@ impl Family<'_> {
         }
         Ok(())
     }
-}
-
-/// How an update fails.
-struct Failing {
-    /// What the Node says of it.
-    text: String,
-    /// The way in which the operating system's update fails; empty if the kubelet is not healthy.
-    way: String,
-    /// How much longer it takes.
-    longer: TimeDelta,
-    fault: std::sync::Arc<api::terrarium::Fault>,
 }

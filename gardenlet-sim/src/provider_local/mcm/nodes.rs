@@ -51,6 +51,13 @@ pub(super) fn provider_id(machine: &Machine, class: Option<&MachineClass>) -> St
     format!("{}:///{}/{}/{name}", class.provider, template.region, template.zone)
 }
 
+/// Another kubelet runs on a node.
+pub(super) fn set_kubelet_version(node: &mut Node, version: &str) {
+    node.metadata.labels.insert(label::WORKER_KUBERNETES_VERSION.to_owned(), version.to_owned());
+    node.status.node_info.kubelet_version = format!("v{version}");
+    node.status.node_info.kube_proxy_version = format!("v{version}");
+}
+
 impl Family<'_> {
     /// The kubelet of a booted machine registers its Node.
     pub(super) async fn register_node(
@@ -93,7 +100,7 @@ impl Family<'_> {
         metadata.labels = place.labels();
         let mut taints = node::registration_taints(&machine.spec.node_template.spec.taints);
         node::synchronize(&mut metadata, &mut taints, &machine.spec.node_template);
-        let secret = metadata.label(label::NODE_AGENT_SECRET_NAME).and_then(|name| self.node_agent_secret(name));
+        let secret = self.node_agent_secret(&metadata);
         let told = [
             (annotation::NODE_AGENT_SECRET_CHECKSUM, annotation::NODE_CHECKSUM),
             (annotation::IN_PLACE_CONFIGURATION, annotation::IN_PLACE_CONFIGURATION),
@@ -166,7 +173,9 @@ impl Family<'_> {
         vec![hostname]
     }
 
-    pub(super) fn node_agent_secret(&self, name: &str) -> Option<std::sync::Arc<Secret>> {
+    /// What the agent of a Node reads.
+    pub(super) fn node_agent_secret(&self, node: &ObjectMeta) -> Option<std::sync::Arc<Secret>> {
+        let name = node.label(label::NODE_AGENT_SECRET_NAME)?;
         self.provider.node_agent_secrets.get(&ObjectKey::new(&self.namespace, "kube-system", name))
     }
 
@@ -196,7 +205,7 @@ impl Family<'_> {
         let present = node.status.node_info.kubelet_version.trim_start_matches('v');
         // Another minor version comes with another class, or with an update in place.
         let is_restart = !version.is_empty() && present != version && major_minor(present) == major_minor(&version);
-        let secret = node.metadata.label(label::NODE_AGENT_SECRET_NAME).and_then(|name| self.node_agent_secret(name));
+        let secret = self.node_agent_secret(&node.metadata);
         let checksum =
             secret.as_ref().and_then(|secret| secret.metadata.annotation(annotation::NODE_AGENT_SECRET_CHECKSUM));
         let is_outdated =
@@ -222,9 +231,7 @@ impl Family<'_> {
             node.metadata.annotations.insert(annotation::NODE_CHECKSUM.to_owned(), checksum);
         }
         if is_restart {
-            node.metadata.labels.insert(label::WORKER_KUBERNETES_VERSION.to_owned(), version.clone());
-            node.status.node_info.kubelet_version = format!("v{version}");
-            node.status.node_info.kube_proxy_version = format!("v{version}");
+            set_kubelet_version(node, &version);
         }
         let about = ObjectRef::of(&*node);
         self.publish_applied(&about).await?;

@@ -7,7 +7,7 @@
 //! | machines of the new set | all are handed over | s are created, the others are handed over |
 //! | machines of old sets at the end | none | s are deleted |
 //!
-//! By hand (`manual`) nobody selects nodes but the user, as many as he likes.
+//! By hand (`manual`) only the user selects nodes, any number at a time.
 //!
 //! Source: pkg/controller/deployment_inplace.go of machine-controller-manager v0.62; what differs from v0.58 follows v0.62.
 
@@ -152,7 +152,7 @@ mod tests {
         Deployment { replicas, strategy: Strategy::InPlace { limits, manual }, paused: false, deleting: false }
     }
 
-    /// A set all of whose machines run; its nodes are marked.
+    /// A set. All its machines run, and its nodes are marked.
     fn set(name: &str, replicas: i32) -> Set {
         let in_place = InPlace { scale_up_disabled: true, ..InPlace::default() };
         let desired = Some(3);

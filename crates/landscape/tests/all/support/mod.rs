@@ -6,6 +6,8 @@ use std::sync::Arc;
 use api::core::{Seed, Shoot};
 use api::kubernetes::core::{Event, Node};
 use api::machine::{Machine, MachineDeployment};
+use api::terrarium::{Fault, FaultSpec};
+use apimachinery::meta::ObjectMeta;
 use chrono::{DateTime, TimeDelta, Utc};
 use controller::{Api, Error, ListOptions};
 use eventlog::{Entry, EventLog, Revision};
@@ -67,6 +69,36 @@ impl Audited {
     pub(crate) fn until(&mut self, limit: &str) {
         self.landscape.run_until(instant(limit)).unwrap_or_else(|failure| panic!("{failure}"));
         self.audit();
+    }
+
+    /// Lets time pass from instant to instant until something holds; the instant at which it does.
+    #[track_caller]
+    pub(crate) fn until_it_holds(
+        &mut self,
+        limit: TimeDelta,
+        what: &str,
+        mut holds: impl FnMut(&mut Self) -> bool,
+    ) -> DateTime<Utc> {
+        let end = self.landscape.now() + limit;
+        loop {
+            self.landscape.settle().expect("everybody settles");
+            if holds(self) {
+                return self.landscape.now();
+            }
+            let next = self.landscape.next_timer().filter(|next| *next <= end);
+            let next = next.unwrap_or_else(|| panic!("not within {limit}: {what}\n{}", self.tail(60)));
+            self.until(&next.to_rfc3339());
+        }
+    }
+
+    /// Creates a fault that is named as its kind.
+    #[track_caller]
+    pub(crate) fn inject(&mut self, kind: &str, change: impl FnOnce(&mut FaultSpec)) {
+        let mut fault = Fault { metadata: ObjectMeta::named("", kind), ..Fault::default() };
+        kind.clone_into(&mut fault.spec.kind);
+        change(&mut fault.spec);
+        let admin = self.admin.clone();
+        self.run(Api::all(&admin, "runtime").create(&fault)).expect("the fault is created");
     }
 
     /// Somebody is about to take machines away: until all run again, there may be fewer.
