@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::encode::{self, Body, Sections};
 use crate::meta::ObjectMeta;
-use crate::resource::Object;
+use crate::resource::{DifferingTrees, Object};
 
 /// An object as metadata and a tree that was pruned by its schema.
 ///
@@ -82,6 +82,19 @@ impl Object for DynamicObject {
         let metadata = crate::wire::to_tree(&self.metadata);
         tree.insert("metadata".to_owned(), metadata);
         Value::Object(tree)
+    }
+
+    fn differing_trees(&self, old: &Self) -> DifferingTrees {
+        let tree = |object: &Self, other: &Self| {
+            let differs = |(name, value): &(&String, &Value)| other.fields.get(*name) != Some(*value);
+            let fields = object.fields.iter().filter(differs).map(|(name, value)| (name.clone(), value.clone()));
+            let mut tree: Map<String, Value> = fields.collect();
+            if object.metadata != other.metadata {
+                tree.insert("metadata".to_owned(), crate::wire::to_tree(&object.metadata));
+            }
+            Value::Object(tree)
+        };
+        DifferingTrees { old: tree(old, self), new: tree(self, old) }
     }
 
     fn encode(&self) -> Sections {

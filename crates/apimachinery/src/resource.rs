@@ -88,11 +88,22 @@ pub trait Object: Clone + fmt::Debug + Send + Sync + 'static {
     fn take_status(&mut self, from: Self) -> bool;
     /// The object as a tree, with `apiVersion` and `kind`.
     fn to_tree(&self) -> Value;
+    /// The top-level fields in which an object differs from an older one, in trees without anything else.
+    fn differing_trees(&self, old: &Self) -> DifferingTrees;
     /// The object's sections as they are stored.
     fn encode(&self) -> crate::encode::Sections;
     /// As [`Object::encode`] for a change of `old`, whose sections are `stored`: sections of which nothing differs are
     /// those.
     fn encode_change(&self, old: &Self, stored: &crate::encode::Sections) -> crate::encode::Sections;
+}
+
+/// The fields in which two objects differ.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DifferingTrees {
+    /// As the older object has them.
+    pub old: Value,
+    /// As the newer object has them.
+    pub new: Value,
 }
 
 /// Group and kind.
@@ -178,6 +189,14 @@ impl<K: Resource> Object for K {
 
     fn to_tree(&self) -> Value {
         crate::encode::to_tree(self)
+    }
+
+    fn differing_trees(&self, old: &Self) -> DifferingTrees {
+        let Some(differing) = self.differing_fields(old) else {
+            return DifferingTrees { old: old.to_tree(), new: self.to_tree() };
+        };
+        let tree = |object: &Self| wire::to_tree_of(object, &|name| differing.contains(&name));
+        DifferingTrees { old: tree(old), new: tree(self) }
     }
 
     fn encode(&self) -> crate::encode::Sections {
