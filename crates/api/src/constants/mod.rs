@@ -102,6 +102,8 @@ pub mod role {
 pub mod user {
     /// gardener-apiserver.
     pub const APISERVER: &str = "gardener.cloud:system:apiserver";
+    /// `User-Agent` of this product's own commands, up to the slash.
+    pub const COMMANDS: &str = "terrarium";
     /// gardener-controller-manager.
     pub const CONTROLLER_MANAGER: &str = "gardener.cloud:system:controller-manager";
     /// gardener-scheduler.
