@@ -72,6 +72,8 @@ pub(crate) trait Kind: Send + Sync {
     /// The object of bytes that this or another server has stored.
     fn read_served(&self, bytes: &[u8]) -> Result<Box<AnyObject>, String>;
     fn to_tree(&self, object: &AnyObject) -> Value;
+    /// [`Object::to_tree_without_entries`].
+    fn to_tree_without_entries(&self, object: &AnyObject) -> Value;
     /// [`Object::KEEPS_OPAQUE`].
     fn keeps_opaque(&self) -> bool;
     /// Replaces the status by another object's; `false` if the kind has none.
@@ -162,6 +164,10 @@ impl<O: Object, S: Strategy<O>> Kind for Typed<O, S> {
 
     fn to_tree(&self, object: &AnyObject) -> Value {
         own::<O>(object).to_tree()
+    }
+
+    fn to_tree_without_entries(&self, object: &AnyObject) -> Value {
+        own::<O>(object).to_tree_without_entries()
     }
 
     fn keeps_opaque(&self) -> bool {

@@ -180,7 +180,7 @@ pub fn update(entries: &[ManagedFieldsEntry], changes: &Changes, writer: &Writer
     }
     let taken = changes.taken();
     let lost = taken.union(&changes.removed);
-    let names: Vec<String> = lost.names().map(|name| format!("\"f:{name}\"")).collect();
+    let ends = lost.ends();
     let mut own = writer.entry(UPDATE);
     let own_identity = identity(&own);
     let gained = taken.difference(&Set::of_names(NEVER_OWNED));
@@ -189,7 +189,7 @@ pub fn update(entries: &[ManagedFieldsEntry], changes: &Changes, writer: &Writer
     for entry in entries {
         let is_own = entry.operation == UPDATE && identity(entry) == own_identity;
         let text = entry.fields_v1.as_ref().map_or("", |raw| raw.0.text());
-        if !is_own && !names.iter().any(|name| text.contains(name.as_str())) {
+        if !is_own && !ends.iter().any(|end| text.contains(end.as_str())) {
             out.push(entry.clone());
             continue;
         }

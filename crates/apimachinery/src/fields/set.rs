@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Sets of paths, and `fieldsV1`, the form in which objects carry them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
@@ -70,9 +70,26 @@ impl Set {
         self.nodes.get(element).map(|node| &node.below).filter(|below| !below.is_empty())
     }
 
-    /// Names of the fields with which its paths begin.
-    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
-        self.nodes.keys().filter_map(Element::name)
+    /// The last elements of its paths as they are written in `fieldsV1`, each once: a text that has none of them holds no path
+    /// of this set. One that JSON may write in several ways is cut where it does.
+    pub(super) fn ends(&self) -> BTreeSet<String> {
+        let mut ends = BTreeSet::new();
+        self.collect_ends(&mut ends);
+        ends
+    }
+
+    fn collect_ends(&self, ends: &mut BTreeSet<String>) {
+        for (element, node) in &self.nodes {
+            if node.is_member {
+                let mut key = String::new();
+                element.write(&mut key);
+                let quoted = Value::from(key).to_string();
+                let plain = quoted.split(['<', '>', '&', '\u{2028}', '\u{2029}']).next().unwrap_or_default();
+                // `\\u003c` is how a scalar has written it before.
+                ends.insert(plain.split("\\\\u").next().unwrap_or_default().to_owned());
+            }
+            node.below.collect_ends(ends);
+        }
     }
 
     /// Every path that is in either.

@@ -298,6 +298,20 @@ fn a_configuration_must_be_of_the_type() {
 }
 
 #[test]
+fn what_is_very_deep_is_one_field() {
+    let nested = |depth: usize, end: Value| (0..depth).fold(end, |inner, _| json!({"a": inner}));
+    let mut world = World::new();
+    world.apply("one", json!({"raw": nested(90, json!(1))}));
+    let text = world.owners().concat();
+    assert_eq!(text.matches("f:a").count(), 62, "the rest of the path is `spec.raw`");
+    world.update("two", json!({"raw": nested(90, json!(2))}));
+    assert_eq!(world.owners().len(), 2);
+    assert_eq!(world.apply_with("one", &json!({"raw": nested(90, json!(3))}), true), Ok(()));
+    assert_eq!(world.apply_with("one", &json!({"size": 1}), false), Ok(()));
+    assert_eq!(world.object["spec"], json!({"size": 1}));
+}
+
+#[test]
 fn entries_that_are_none_are_refused() {
     let entry = ManagedFieldsEntry {
         manager: "m".to_owned(),

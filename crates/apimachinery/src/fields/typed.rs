@@ -10,6 +10,10 @@ use super::place::{Place, Shape, element_of, entries, equal, items};
 use super::set::Set;
 use crate::schema::Node;
 
+/// How long a path may be: what is deeper, which can only be opaque JSON, belongs to one field. Entries nest as deep as
+/// their paths, and must stay within what is read again ([`crate::decode::MAX_DEPTH`]).
+const LONGEST: usize = 64;
+
 /// What differs between two objects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
@@ -83,6 +87,9 @@ impl Comparison {
 
     /// Compares what is below; whether there is nothing below that counts.
     fn walk(&mut self, shape: Shape<'_>, place: Place<'_>, old: Option<&Value>, new: Option<&Value>) -> bool {
+        if self.path.len() >= LONGEST {
+            return self.leaf(old, new);
+        }
         match shape {
             Shape::Struct | Shape::Map => {
                 let (before, after) = (entries(old), entries(new));
@@ -177,6 +184,10 @@ pub fn set_of(value: &Value, schema: &Node) -> Set {
 }
 
 fn collect(set: &mut Set, path: &mut Vec<Element>, value: &Value, place: Place<'_>) {
+    if path.len() >= LONGEST {
+        set.insert(path);
+        return;
+    }
     let shape = place.shape(Some(value));
     match shape {
         Shape::Struct | Shape::Map => {

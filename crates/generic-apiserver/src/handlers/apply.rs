@@ -16,7 +16,7 @@ use process::Response;
 use serde_json::{Map, Value};
 
 use super::draft::Draft;
-use super::ownership::forget_entries;
+use super::ownership::Given;
 use super::update::{Made, Source};
 use super::{Scope, warn};
 use crate::kind::AnyObject;
@@ -145,8 +145,7 @@ impl Scope {
         stored: &Stored,
         old: &AnyObject,
     ) -> Result<Made> {
-        let mut live = self.kind.to_tree(old);
-        forget_entries(&mut live);
+        let live = self.kind.to_tree_without_entries(old);
         let entries = &self.kind.metadata(old).managed_fields;
         let applied = self.applied(configuration, &self.kind.empty_tree(), &live, entries)?;
         let warnings = configuration.warnings.clone();
@@ -159,7 +158,7 @@ impl Scope {
                 self.object(tree)?
             }
         };
-        Ok(Made { object, warnings, given: super::ownership::Given::Nothing, entries: Some(applied.entries) })
+        Ok(Made { object, warnings, given: Given::Nothing, entries: Some(applied.entries) })
     }
 
     /// A merged tree as the schema has it.

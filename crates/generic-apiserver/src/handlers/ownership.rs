@@ -122,8 +122,7 @@ impl Scope {
         if matches!(given, Given::Reset) || known.is_empty() && !self.tracks_creation() {
             return Vec::new();
         }
-        let mut tree = self.kind.to_tree(object);
-        forget_entries(&mut tree);
+        let tree = self.kind.to_tree_without_entries(object);
         let changes = fields::compare(&self.kind.empty_tree(), &tree, &self.names().node);
         fields::update(&known, &changes, &self.writer(&self.manager()))
     }
@@ -148,9 +147,7 @@ impl Scope {
         if known.is_empty() {
             return Vec::new();
         }
-        let mut trees = self.kind.differing_trees(object, old);
-        forget_entries(&mut trees.old);
-        forget_entries(&mut trees.new);
+        let trees = self.kind.differing_trees(object, old);
         let changes = fields::compare(&trees.old, &trees.new, &self.names().node);
         if changes.is_empty() {
             return known.clone();
@@ -178,9 +175,9 @@ impl Scope {
 /// Number of the section that holds the entries.
 const MANAGED_FIELDS: usize = 2;
 
-/// Takes the entries out of an object's tree.
-pub(super) fn forget_entries(tree: &mut Value) {
-    if let Some(Value::Object(metadata)) = tree.get_mut("metadata") {
-        metadata.remove("managedFields");
-    }
+/// Whether a patch may look at the entries, or change them; all others are applied to an object without them.
+pub(super) fn concerns_entries(patch: &[u8]) -> bool {
+    let has = |text: &[u8]| patch.windows(text.len()).any(|window| window == text);
+    // Of a JSON patch also what goes to all of the metadata, or to all of the object.
+    has(b"managedFields") || has(b"\"/metadata\"") || has(b"\"\"") || has(b"\\u")
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use apimachinery::field::{ErrorType, FieldError, Path};
 use apimachinery::meta::ManagedFieldsEntry;
+use apimachinery::resource::metadata_tree;
 use apimachinery::{GroupKind, decode, opaque, patch};
 use eventlog::{Expect, Verb};
 use http::header::CONTENT_TYPE;
@@ -13,7 +14,7 @@ use serde_json::{Map, Value};
 
 use super::apply::Configuration;
 use super::draft::Draft;
-use super::ownership::Given;
+use super::ownership::{Given, concerns_entries};
 use super::webhooks::Change;
 use super::{Scope, Tries, Write, sections, warn};
 use crate::admission::Operation;
@@ -213,7 +214,7 @@ impl Scope {
                 self.patched(type_, body, *validation, stored, old)
             }
             Source::Replicas(replicas, revision) => {
-                let mut tree = self.kind.to_tree(old);
+                let mut tree = self.kind.to_tree_without_entries(old);
                 tree["spec"]["replicas"] = (*replicas).into();
                 if !revision.is_empty() {
                     tree["metadata"]["resourceVersion"] = Value::String(revision.clone());
@@ -230,7 +231,7 @@ impl Scope {
         let fields = object_of(&mut tree)?;
         match &*self.context.subresource {
             "status" => {
-                let mut kept = self.kind.to_tree(old);
+                let mut kept = self.kind.to_tree_without_entries(old);
                 let into = object_of(&mut kept)?;
                 put(into, "status", fields.remove("status"));
                 if let Some(metadata) = fields.remove("metadata") {
@@ -240,7 +241,7 @@ impl Scope {
                 Ok(kept)
             }
             "finalize" => {
-                let mut kept = self.kind.to_tree(old);
+                let mut kept = self.kind.to_tree_without_entries(old);
                 let finalizers = fields.get_mut("spec").and_then(|spec| spec.get_mut("finalizers")).map(Value::take);
                 if let Some(metadata) = fields.remove("metadata") {
                     put(object_of(&mut kept)?, "metadata", Some(metadata));
@@ -267,8 +268,9 @@ impl Scope {
         old: &AnyObject,
     ) -> Result<Made> {
         if type_ == JSON_PATCH {
+            let entries = concerns_entries(body);
             let make = || {
-                let mut tree = self.opaque_tree(old, &stored.sections)?;
+                let mut tree = self.opaque_tree(old, &stored.sections, entries)?;
                 let body = opaque::open_for_json_patch(&mut tree, body, &self.names().node);
                 patch::json_patch(&mut tree, &body)?;
                 Ok(tree)
@@ -280,10 +282,12 @@ impl Scope {
         }
         let merge = self.merge_patch(body)?;
         let strategic = (type_ == STRATEGIC_PATCH).then_some(&merge);
+        let entries = concerns_entries(body);
         let make = || {
             let tree = match strategic {
+                Some(_) if !entries => self.kind.to_tree_without_entries(old),
                 Some(_) => self.kind.to_tree(old),
-                None => self.opaque_tree(old, &stored.sections)?,
+                None => self.opaque_tree(old, &stored.sections, entries)?,
             };
             self.merged(type_, tree, &merge)
         };
@@ -322,12 +326,20 @@ impl Scope {
         Ok(tree)
     }
 
-    /// An object as a tree in which opaque JSON has the text that it has in the object's sections.
-    pub(super) fn opaque_tree(&self, object: &AnyObject, sections: &eventlog::Sections) -> Result<Value> {
+    /// An object as a tree in which opaque JSON has the text that it has in the object's sections; without its managed fields
+    /// unless `entries` says so.
+    pub(super) fn opaque_tree(
+        &self,
+        object: &AnyObject,
+        sections: &eventlog::Sections,
+        entries: bool,
+    ) -> Result<Value> {
         if !self.kind.keeps_opaque() {
-            return Ok(self.kind.to_tree(object));
+            return Ok(if entries { self.kind.to_tree(object) } else { self.kind.to_tree_without_entries(object) });
         }
-        let text = sections.parts.concat();
+        let [identity, metadata, managed, rest, status] = &sections.parts;
+        let managed: &[u8] = if entries { managed } else { b"}" };
+        let text = [identity, metadata, managed, rest, status].concat();
         let decoded = decode::json_with_opaque(&text, &self.names().node);
         let mut tree = decoded.map_err(|error| Failure::Internal(error.message))?.tree;
         // The sections hold no resource version.
@@ -362,8 +374,7 @@ impl Scope {
         let mut fields = Map::new();
         fields.insert("apiVersion".to_owned(), Value::String(self.names().api_version.clone()));
         fields.insert("kind".to_owned(), Value::String(self.names().info.kind.to_owned()));
-        let metadata = serde_json::to_value(self.kind.metadata(old)).unwrap_or_default();
-        fields.insert("metadata".to_owned(), metadata);
+        fields.insert("metadata".to_owned(), metadata_tree(self.kind.metadata(old)));
         put(&mut fields, "status", stored.status());
         Value::Object(fields)
     }
