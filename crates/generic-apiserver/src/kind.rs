@@ -10,7 +10,7 @@ use apimachinery::encode::Sections;
 use apimachinery::field::FieldError;
 use apimachinery::meta::ObjectMeta;
 use apimachinery::resource::DifferingTrees;
-use apimachinery::schema::{Emit, Node};
+use apimachinery::schema::{Emit, Field, Node};
 use apimachinery::{GroupKind, GroupResource, GroupVersionResource, Object};
 use serde_json::{Map, Value};
 
@@ -117,15 +117,25 @@ impl<O: Object, S: Strategy<O>> Typed<O, S> {
     }
 }
 
-/// A tree with an empty struct wherever Go writes one.
+/// A tree with an empty struct wherever Go writes one, and `null` for lists and maps that it writes.
 fn with_structs(mut tree: Value, node: &Node) -> Value {
     let fields = node.as_object().map(|schema| schema.fields.as_slice()).unwrap_or_default();
-    for field in fields.iter().filter(|field| field.emit == Emit::Always && field.node.as_object().is_some()) {
-        if tree.get(field.name).is_none() {
-            tree[field.name] = with_structs(Value::Object(Map::new()), &field.node);
+    for field in fields.iter().filter(|field| field.emit == Emit::Always) {
+        if tree.get(field.name).is_some() {
+            continue;
+        }
+        match field.node {
+            Node::Object(_) => tree[field.name] = with_structs(Value::Object(Map::new()), &field.node),
+            Node::List(_) | Node::Map(_) => tree[field.name] = Value::Null,
+            _ => {}
         }
     }
     tree
+}
+
+/// Whether a field is a struct that Go never leaves out.
+fn is_struct(field: &Field) -> bool {
+    field.emit == Emit::Always && field.node.as_object().is_some()
 }
 
 const OWN: &str = "a kind is only given objects of its own type";
@@ -188,7 +198,15 @@ impl<O: Object, S: Strategy<O>> Kind for Typed<O, S> {
     }
 
     fn differing_trees(&self, object: &AnyObject, old: &AnyObject) -> DifferingTrees {
-        own::<O>(object).differing_trees(own::<O>(old))
+        let mut trees = own::<O>(object).differing_trees(own::<O>(old));
+        if !O::KEEPS_OPAQUE {
+            for field in self.names.node.as_object().into_iter().flat_map(|schema| &schema.fields) {
+                if is_struct(field) && trees.old.get(field.name).is_none() && trees.new.get(field.name).is_some() {
+                    trees.old[field.name] = Value::Object(Map::new());
+                }
+            }
+        }
+        trees
     }
 
     fn copy(&self, object: &AnyObject) -> Box<AnyObject> {

@@ -61,7 +61,10 @@ fn schema() -> Node {
         name: "Thing",
         package: "example.com",
         description: "",
-        fields: vec![field("metadata", ObjectMeta::node()), field("spec", Node::Object(ObjectRef::Static(|| &SPEC)))],
+        fields: vec![
+            field("metadata", ObjectMeta::node()),
+            Field { emit: Emit::Always, ..field("spec", Node::Object(ObjectRef::Static(|| &SPEC))) },
+        ],
     });
     Node::Object(ObjectRef::Static(|| &ROOT))
 }
@@ -324,6 +327,18 @@ async fn writes_that_are_no_apply_are_tracked_under_their_managers() {
     let second = world.patch("merge-patch+json", &path, &beat).await.expect_code(200);
     assert_eq!(second["status"]["heartbeat"], "2");
     assert_eq!(first["metadata"]["managedFields"], second["metadata"]["managedFields"]);
+}
+
+/// Go writes a struct also when it is empty: it is there before anybody sets a field in it.
+#[tokio::test]
+async fn structs_that_are_always_there_are_nobodys() {
+    let world = world().await;
+    let collection = THING.trim_end_matches("/t");
+    let body = thing(&json!({"purpose": "test", "pools": [{"name": "a"}]}));
+    let made = world.send("POST", &format!("{collection}?fieldManager=one"), &body).await.expect_code(201);
+    let expected =
+        r#"one Update: {"f:spec":{"f:pools":{".":{},"k:{\"name\":\"a\"}":{".":{},"f:name":{}}},"f:purpose":{}}}"#;
+    assert_eq!(owners(&made), [expected]);
 }
 
 #[tokio::test]
