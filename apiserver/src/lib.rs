@@ -105,7 +105,7 @@ pub fn service(foundation: Foundation, options: &Options) -> Server {
         .folds(GARDEN)
         .authorizer(Authenticated)
         .cluster_annotation(annotation::CLUSTER)
-        .own_agent(user::COMMANDS);
+        .own_agents(user::OWN_AGENTS);
     let builder = register(builder, options, random);
     match &options.webhooks {
         Some(caller) => rows::webhooks(builder).webhooks(caller.clone()),

@@ -129,7 +129,7 @@ impl Host {
         let builder = Builder::new(foundation)
             .clusters(clusters::ByObject::new(RUNTIME_VERSION))
             .cluster_annotation(annotation::CLUSTER)
-            .own_agent(user::COMMANDS)
+            .own_agents(user::OWN_AGENTS)
             .authorizer(Authenticated)
             .admission(namespaces::PermanentNamespaces)
             .admission(clock_object::PermanentClock)

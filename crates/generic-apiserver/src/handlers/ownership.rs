@@ -110,7 +110,7 @@ impl Scope {
             return true;
         }
         let agent = self.agent();
-        !agent.is_empty() && agent != self.server.own_agent
+        !agent.is_empty() && !self.server.own_agents.contains(&agent.as_str())
     }
 
     /// The entries of a new object.

@@ -75,7 +75,7 @@ impl Strategy<DynamicObject> for NoHooks {}
 
 async fn world() -> World {
     let things = ResourceInfo { schema, ..row("example.com", "v1", "Thing", "things") };
-    World::with(|builder| builder.resource::<DynamicObject>(&things, NoHooks).own_agent("landscape")).await
+    World::with(|builder| builder.resource::<DynamicObject>(&things, NoHooks).own_agents(&["landscape"])).await
 }
 
 fn widget(spec: &Value) -> Value {
