@@ -7,9 +7,11 @@
 mod machines;
 
 pub use self::machines::{
-    CONDITION, CREATE_ERROR, CRITICAL_COMPONENTS_STUCK, DRAIN_BLOCKED_BY_PDB, JOINS_NOT_READY, MAX, MISCONFIGURED,
-    MachineFacts, NEVER_JOINS, NODE_OBJECT_DELETED, NODE_UNHEALTHY, POD_TERMINATION_HANGS, PROVIDER_OUTAGE,
-    QUOTA_EXCEEDED, STATUS, VM_DELETE_ERROR, hit_machine, hits_machine, provider_error, unhealthy_condition,
+    COMMAND, CONDITION, CREATE_ERROR, CRITICAL_COMPONENTS_STUCK, DRAIN_BLOCKED_BY_PDB, IN_PLACE_DURATION,
+    JOINS_NOT_READY, KUBELET_UNHEALTHY_AFTER_UPDATE, MAX, MISCONFIGURED, MachineFacts, NETWORK_PROBLEMS, NEVER_JOINS,
+    NODE_AGENT_SILENT, NODE_OBJECT_DELETED, NODE_UNHEALTHY, OS_UPDATE_FAILS, POD_TERMINATION_HANGS, PROVIDER_OUTAGE,
+    QUOTA_EXCEEDED, ROLLBACK, SECONDS, STATUS, UPDATE_FAILURE, VM_DELETE_ERROR, hit_machine, hits_machine,
+    in_place_duration, os_update_failure, provider_error, unhealthy_condition,
 };
 
 use api::cluster;
@@ -94,7 +96,7 @@ pub const CODE: &str = "code";
 pub const MESSAGE: &str = "message";
 
 /// All kinds.
-pub const KINDS: [Kind; 15] = [
+pub const KINDS: [Kind; 19] = [
     Kind {
         name: TASK_FAILS,
         effect: "the task of a Shoot's flow ends with an error: the Shoot's operation is in state Error and tried again, \
@@ -156,6 +158,10 @@ pub const KINDS: [Kind; 15] = [
     machines::KINDS[8],
     machines::KINDS[9],
     machines::KINDS[10],
+    machines::KINDS[11],
+    machines::KINDS[12],
+    machines::KINDS[13],
+    machines::KINDS[14],
 ];
 
 /// The kind with a name.
@@ -238,7 +244,7 @@ pub fn validate(fault: &Fault) -> Vec<FieldError> {
         };
         if !setting.values.is_empty() && !setting.values.contains(&value.as_str()) {
             errors.push(FieldError::not_supported(&settings.key(name), value.as_str(), setting.values));
-        } else if name == MAX && value.parse::<u32>().is_err() {
+        } else if (name == MAX || name == SECONDS) && value.parse::<u32>().is_err() {
             errors.push(FieldError::invalid(&settings.key(name), value.as_str(), "must be a number from 0 on"));
         }
     }
@@ -398,7 +404,8 @@ mod tests {
                \"component-crash\", \"component-partition\", \"seed-unreachable\", \"create-error\", \"never-joins\", \
                \"joins-not-ready\", \"critical-components-stuck\", \"node-unhealthy\", \"node-object-deleted\", \
                \"drain-blocked-by-pdb\", \"pod-termination-hangs\", \"vm-delete-error\", \"quota-exceeded\", \
-               \"provider-outage\""],
+               \"provider-outage\", \"os-update-fails\", \"kubelet-unhealthy-after-update\", \
+               \"node-agent-silent\", \"in-place-duration\""],
         );
         check(|fault| fault.spec.times = Some(0), &["spec.times: Invalid value: 0: must be at least 1"]);
         check(|fault| fault.spec.always = true, &["spec.times: Forbidden: must not be set together with `always`"]);

@@ -205,6 +205,7 @@ impl Auditor {
             if let Some((now, moved)) = new.get(&type_)
                 && *now == status
                 && *moved != since
+                && type_ != STEPS
             {
                 self.violate(format!("{about}: lastTransitionTime of {type_} moved while it stayed {status}"));
             }
@@ -271,6 +272,9 @@ impl MachineState {
     }
 }
 
+/// A condition that is always `True`: its reason says how far the update of a Node is, its instant since when.
+const STEPS: &str = "InPlaceUpdate";
+
 fn core_condition(condition: &Condition) -> (&str, &str, Time) {
     (&condition.r#type, &condition.status, condition.last_transition_time)
 }
@@ -290,6 +294,11 @@ fn resolve(deployment: &MachineDeployment) -> (i32, i32) {
     };
     let surge = surge.map_or(0, |value| part(value, replicas, 99));
     let unavailable = unavailable.map_or(0, |value| part(value, replicas, 0)).min(replicas);
+    let is_by_hand = strategy.in_place_update.as_ref().is_some_and(|update| update.orchestration_type == "Manual");
+    if is_by_hand {
+        // Whoever selects nodes by hand may select all of them.
+        return (0, replicas);
+    }
     if surge == 0 && unavailable == 0 { (0, 1.min(replicas)) } else { (surge, unavailable) }
 }
 

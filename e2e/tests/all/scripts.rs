@@ -81,6 +81,10 @@ scripts! {
         rollout_drain_retries
         rollout_drain_timeout
         rollout_failures
+        rollout_in_place_auto
+        rollout_in_place_failure
+        rollout_in_place_manual
+        rollout_in_place_surge
         rotation_credentials
         rotation_failure
         rotation_maintenance

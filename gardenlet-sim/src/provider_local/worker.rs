@@ -6,13 +6,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use api::constants::{annotation, label};
 use api::core::Shoot;
-use api::extensions::{InPlaceUpdatesWorkerStatus, Worker};
+use api::extensions::{InPlaceUpdatesWorkerStatus, Worker, WorkerPool};
 use api::kubernetes::core::Secret;
 use api::machine::{Machine, MachineClass, MachineDeployment, MachineSet};
 use apimachinery::meta::TextMap;
 use apimachinery::meta::{ByteString, DeleteOptions, ObjectMeta, Time};
 use chrono::{DateTime, TimeDelta, Utc};
 use controller::{Controller, Error, ListOptions, ObjectKey, Requeue, Store};
+use domain::rollout::in_place::{self, Reason};
 use domain::rollout::replicas::Situation;
 use domain::rollout::wanted::{self, Wanted};
 use domain::rollout::worker_wait::{self, Awaited, Wait};
@@ -48,10 +49,14 @@ pub(super) fn start(provider: &Arc<Provider>) {
     controller.watch_store(&provider.set_store, move |change| busy(&of, &change.key.cluster, &change.key.namespace));
     let of = workers.clone();
     controller.watch_store(&provider.machine_store, move |change| {
-        if change.new.is_some() {
-            return Vec::new();
+        let (seed, namespace) = (&*change.key.cluster, &*change.key.namespace);
+        if change.new.is_none() {
+            return busy(&of, seed, namespace);
         }
-        busy(&of, &change.key.cluster, &change.key.namespace)
+        // Somebody selected its Node.
+        let is_selected = change.old.is_some() && change.differs(update_reason);
+        let workers = if is_selected { of.list_in(seed, namespace) } else { Vec::new() };
+        workers.iter().filter(|worker| has_manual_pools(worker)).map(|worker| ObjectKey::of(seed, &**worker)).collect()
     });
     let of = workers.clone();
     controller.watch_store(&provider.class_store, move |change| {
@@ -79,7 +84,8 @@ async fn reconcile(
     memory: &Memory,
     key: &ObjectKey,
 ) -> Result<Requeue, Error> {
-    let Some(stored) = ledger.get(key).filter(|object| has_work(&**object)) else { return Ok(Requeue::OnChange) };
+    let has_work = |worker: &Arc<Worker>| has_work(&**worker) || is_updated_by_hand(provider, worker);
+    let Some(stored) = ledger.get(key).filter(has_work) else { return Ok(Requeue::OnChange) };
     let api = provider.seed_api::<Worker>(&key.namespace);
     let now = provider.context.clock.now();
     let is_ordered = stored.metadata.annotations.contains_key(annotation::OPERATION);
@@ -224,9 +230,55 @@ fn wait(provider: &Provider, namespace: &str, wanted: &[Wanted<'_>], is_hibernat
     }
     let awaited: Vec<Awaited<'_>> = owned
         .iter()
-        .map(|(deployment, wanted, sets)| Awaited { deployment, class_name: &wanted.class_name, sets })
+        .map(|(deployment, wanted, sets)| {
+            let is_old = |set: &&&MachineSet| set.spec.template.spec.class.name != wanted.class_name;
+            let old: Vec<&MachineSet> = sets.iter().filter(is_old).copied().collect();
+            let selected = selected_machines(provider, wanted.pool, &old);
+            Awaited { deployment, class_name: &wanted.class_name, sets, selected }
+        })
         .collect();
     worker_wait::wait(&awaited, is_hibernated)
+}
+
+fn is_manual(pool: &WorkerPool) -> bool {
+    UpdateStrategy::of(pool.update_strategy.as_deref()) == UpdateStrategy::ManualInPlaceUpdate
+}
+
+fn has_manual_pools(worker: &Worker) -> bool {
+    worker.spec.pools.iter().any(is_manual)
+}
+
+/// How far the update in place of a Machine's Node is.
+fn update_reason(machine: &Machine) -> Option<Reason> {
+    let condition = machine.status.conditions.iter().find(|condition| condition.r#type == in_place::CONDITION);
+    condition.and_then(|condition| Reason::of(&condition.reason))
+}
+
+/// How many Machines of old MachineSets of a pool somebody has selected, whatever came out.
+fn selected_machines(provider: &Provider, pool: &WorkerPool, old: &[&MachineSet]) -> usize {
+    if !is_manual(pool) || old.is_empty() {
+        return 0;
+    }
+    let is_of = |machine: &Machine| {
+        machine.metadata.owner_references.iter().any(|owner| old.iter().any(|set| set.metadata.uid == owner.uid))
+    };
+    let namespace = &old[0].metadata.namespace;
+    let machines = provider.machines.list_in(&provider.seed, namespace);
+    let is_selected = |machine: &Machine| {
+        update_reason(machine).is_some_and(|reason| reason != Reason::CandidateForUpdate) && is_of(machine)
+    };
+    machines.iter().filter(|machine| is_selected(machine)).count()
+}
+
+/// Somebody selected nodes of a pool, and they are being updated: the Worker waits for them, and remembers the pool's hash
+/// with the last one. One that failed is told once.
+fn is_updated_by_hand(provider: &Provider, worker: &Worker) -> bool {
+    let namespace = &worker.metadata.namespace;
+    has_manual_pools(worker)
+        && provider.machines.list_in(&provider.seed, namespace).iter().any(|machine| {
+            let begun = [Reason::SelectedForUpdate, Reason::DrainSuccessful, Reason::ReadyForUpdate];
+            update_reason(machine).is_some_and(|reason| begun.contains(&reason))
+        })
 }
 
 /// Deletes MachineDeployments and MachineClasses that are not wanted any more; says whether the former are gone.

@@ -78,6 +78,10 @@ pub const MACHINE_PRIORITY: &str = "machinepriority.machine.sapcloud.io";
 pub const PREFER_NO_SCHEDULE: &str = "deployment.machine.sapcloud.io/prefer-no-schedule";
 /// Annotations, labels and taints of a Node's machine template when they were applied last, as JSON.
 pub const NODE_LAST_APPLIED: &str = "node.machine.sapcloud.io/last-applied-anno-labels-taints";
+/// Why the update in place of a Node failed.
+pub const UPDATE_FAILED_REASON: &str = "node.machine.sapcloud.io/update-failed-reason";
+/// Version of the operating system that gardener-node-agent is trying to bring to a Node.
+pub const UPDATING_OPERATING_SYSTEM: &str = "node-agent.gardener.cloud/updating-operating-system-version";
 /// Checksum of the OperatingSystemConfig that a Node applied last.
 pub const NODE_CHECKSUM: &str = "checksum/cloud-config-data";
 /// Checksum of the OperatingSystemConfig in a Secret for nodes.
@@ -140,6 +144,9 @@ pub const POD_START: &str = "terrarium.dev/pod-start";
 pub const POD_END: &str = "terrarium.dev/pod-end";
 /// Which Machine of its MachineDeployment it is, in the order of creation, from 1 on.
 pub const MACHINE_ORDINAL: &str = "terrarium.dev/machine-ordinal";
+/// What is applied by updates in place, `{"kubelet":"1.31","operatingSystem":"1096.1.0"}`: on the Secret for the nodes of a
+/// pool what they are to run, on a Node what it runs.
+pub const IN_PLACE_CONFIGURATION: &str = "terrarium.dev/in-place-configuration";
 /// What went wrong on purpose: on a Machine kinds of faults that stay with it, on a Node types of its conditions that
 /// faults have set; with commas.
 pub const FAULTS: &str = "terrarium.dev/faults";

@@ -83,6 +83,8 @@ pub const MACHINE_NODE: &str = "node";
 pub const MACHINE_TEMPLATE_HASH: &str = "machine-template-hash";
 /// `True` on a Machine whose drain is forced.
 pub const MACHINE_FORCE_DELETION: &str = "force-deletion";
+/// `True` on a Machine whose drain before an update in place is forced.
+pub const MACHINE_FORCE_DRAIN: &str = "force-drain";
 /// A Node whose machine is to be updated in place.
 pub const CANDIDATE_FOR_UPDATE: &str = "node.machine.sapcloud.io/candidate-for-update";
 /// A Node that was selected for an update in place; only its presence counts.

@@ -3,7 +3,7 @@
 
 use api::terrarium::{Fault, FaultStatus};
 use apimachinery::meta::Time;
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 
 use super::{CODE, Kind, MESSAGE, Setting, State, Target, hit_target, state};
 use crate::rollout::machine::ProviderError;
@@ -30,6 +30,14 @@ pub const VM_DELETE_ERROR: &str = "vm-delete-error";
 pub const QUOTA_EXCEEDED: &str = "quota-exceeded";
 /// The provider refuses everything.
 pub const PROVIDER_OUTAGE: &str = "provider-outage";
+/// The update in place of a node's operating system fails.
+pub const OS_UPDATE_FAILS: &str = "os-update-fails";
+/// The kubelet of a node that was updated in place is not healthy.
+pub const KUBELET_UNHEALTHY_AFTER_UPDATE: &str = "kubelet-unhealthy-after-update";
+/// The agent of a node that is updated in place says nothing.
+pub const NODE_AGENT_SILENT: &str = "node-agent-silent";
+/// The update in place of a node takes this long.
+pub const IN_PLACE_DURATION: &str = "in-place-duration";
 
 /// Setting of [`NODE_UNHEALTHY`]: type of the condition.
 pub const CONDITION: &str = "condition";
@@ -37,6 +45,16 @@ pub const CONDITION: &str = "condition";
 pub const STATUS: &str = "status";
 /// Setting of [`DRAIN_BLOCKED_BY_PDB`]: whether the budget never allows anything.
 pub const MISCONFIGURED: &str = "misconfigured";
+/// Setting of [`OS_UPDATE_FAILS`]: in which way.
+pub const UPDATE_FAILURE: &str = "kind";
+/// Value of [`UPDATE_FAILURE`]: the command that updates the operating system fails.
+pub const COMMAND: &str = "command";
+/// Value of [`UPDATE_FAILURE`]: it meets network problems.
+pub const NETWORK_PROBLEMS: &str = "network-problems";
+/// Value of [`UPDATE_FAILURE`]: the machine comes back with the version of before.
+pub const ROLLBACK: &str = "rollback";
+/// Setting of [`IN_PLACE_DURATION`]: how long, in seconds.
+pub const SECONDS: &str = "seconds";
 /// Setting of [`QUOTA_EXCEEDED`]: how many VMs there may be.
 pub const MAX: &str = "max";
 
@@ -79,7 +97,7 @@ const fn lasting(name: &'static str, effect: &'static str, settings: &'static [S
 }
 
 /// The kinds.
-pub(super) const KINDS: [Kind; 11] = [
+pub(super) const KINDS: [Kind; 15] = [
     counted(
         CREATE_ERROR,
         "the provider refuses to create a VM: the Machine is in CrashLoopBackOff, is tried again, and Failed after its \
@@ -136,6 +154,34 @@ pub(super) const KINDS: [Kind; 11] = [
         &[Setting { name: MAX, is_required: true, meaning: "how many VMs there may be", values: &[] }],
     ),
     lasting(PROVIDER_OUTAGE, "the provider neither creates nor deletes VMs (Unavailable)", &[]),
+    counted(
+        OS_UPDATE_FAILS,
+        "the update in place of a node's operating system fails: its Machine is InPlaceUpdateFailed, and no further node is \
+         selected",
+        &[Setting {
+            name: UPDATE_FAILURE,
+            is_required: false,
+            meaning: "command or network-problems: it is tried again by itself; rollback: only when another version is \
+                      wanted [default: rollback]",
+            values: &[COMMAND, NETWORK_PROBLEMS, ROLLBACK],
+        }],
+    ),
+    counted(
+        KUBELET_UNHEALTHY_AFTER_UPDATE,
+        "the kubelet of a node that was updated in place is not healthy: as above, and tried again by itself",
+        &[],
+    ),
+    lasting(
+        NODE_AGENT_SILENT,
+        "gardener-node-agent does nothing on nodes that are ready for an update in place: their Machines are \
+         InPlaceUpdateFailed after inPlaceUpdateTimeout",
+        &[],
+    ),
+    lasting(
+        IN_PLACE_DURATION,
+        "an update in place takes this long",
+        &[Setting { name: SECONDS, is_required: true, meaning: "how many seconds", values: &[] }],
+    ),
 ];
 
 /// What a fault can name of a Machine.
@@ -189,6 +235,17 @@ pub fn unhealthy_condition(fault: &Fault) -> (&str, &str) {
     let setting = |name: &str| fault.spec.settings.get(name).map(String::as_str).filter(|value| !value.is_empty());
     let type_ = setting(CONDITION).unwrap_or("Ready");
     (type_, setting(STATUS).unwrap_or(if type_ == "Ready" { "False" } else { "True" }))
+}
+
+/// In which way an [`OS_UPDATE_FAILS`] lets an update fail: a value of [`UPDATE_FAILURE`].
+pub fn os_update_failure(fault: &Fault) -> &str {
+    fault.spec.settings.get(UPDATE_FAILURE).map(String::as_str).filter(|kind| !kind.is_empty()).unwrap_or(ROLLBACK)
+}
+
+/// How long an update takes that an [`IN_PLACE_DURATION`] hits.
+pub fn in_place_duration(fault: &Fault) -> Option<TimeDelta> {
+    let seconds: u32 = fault.spec.settings.get(SECONDS)?.parse().ok()?;
+    Some(TimeDelta::seconds(seconds.into()))
 }
 
 /// The status of a fault that hits a Machine.

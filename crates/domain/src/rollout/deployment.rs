@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One pass of a MachineDeployment over its MachineSets.
 
+mod in_place;
+
 use apimachinery::meta::{IntOrString, Time};
+
+pub use self::in_place::InPlace;
 
 use super::limits::Limits;
 use super::{WaitingOn, scaling};
@@ -56,6 +60,8 @@ pub struct Set {
     pub tainted: bool,
     /// Deletion was requested.
     pub deleting: bool,
+    /// What counts for updates in place.
+    pub in_place: InPlace,
 }
 
 /// Something that a pass changes.
@@ -82,6 +88,38 @@ pub enum Step {
     DisableScaleDown,
     /// Allow it again, on nodes on which it was forbidden here.
     EnableScaleDown,
+    /// Label an old MachineSet so that it makes no machines any more.
+    DisableScaleUp {
+        /// Which.
+        set: String,
+    },
+    /// Label the nodes of an old MachineSet as candidates for an update in place.
+    MarkCandidates {
+        /// Which.
+        set: String,
+    },
+    /// Label a node as selected for its update.
+    Select {
+        /// Its Machine.
+        machine: String,
+    },
+    /// Hand machines whose nodes were updated over from an old MachineSet to the new one, replicas included.
+    HandOver {
+        /// The old set.
+        set: String,
+        /// The Machines.
+        machines: Vec<String>,
+    },
+    /// Take from the Machines of the new MachineSet the label of those that were handed over.
+    Settle {
+        /// Which.
+        set: String,
+    },
+    /// Take from a node the labels of its update, and let pods onto it again.
+    ClearNode {
+        /// Its Machine.
+        machine: String,
+    },
     /// Delete a MachineSet.
     DeleteSet {
         /// Which.
@@ -142,7 +180,7 @@ pub fn pass(deployment: &Deployment, new: Option<&Set>, old: &[Set]) -> Pass {
     }
     match &deployment.strategy {
         Strategy::Rolling(_) => rolling(deployment, new, &old),
-        Strategy::InPlace { .. } => in_place(deployment, new, &old),
+        Strategy::InPlace { manual, .. } => in_place::pass(deployment, *manual, new, &old),
     }
 }
 
@@ -157,19 +195,6 @@ fn rolling(deployment: &Deployment, new: Option<&Set>, old: &[&Set]) -> Pass {
     let scaled = scale_down_old(deployment, new, old);
     if !scaled.is_empty() {
         steps.extend(scaled);
-        return Pass { steps, ..Pass::default() };
-    }
-    finish(deployment, new, old, steps)
-}
-
-/// In-place roll-outs: a MachineDeployment without old machines is handled as any other; what moves machines from an
-/// old set to the new one is added here.
-fn in_place(deployment: &Deployment, new: Option<&Set>, old: &[&Set]) -> Pass {
-    let Some(new) = new else { return create_set(deployment, old) };
-    let mut steps = mark_nodes(old);
-    let old_replicas: i32 = old.iter().map(|set| set.replicas).sum();
-    if old_replicas == 0 && new.replicas != deployment.replicas {
-        steps.push(Step::Scale { set: new.name.clone(), replicas: deployment.replicas });
         return Pass { steps, ..Pass::default() };
     }
     finish(deployment, new, old, steps)

@@ -6,6 +6,8 @@
 //!  └refused─►CrashLoopBackOff      └──────────creationTimeout──────────►Failed          │ ▲
 //!                                                                         ▲    unwell ▼ │ well
 //!                                                                         └healthTimeout─Unknown
+//! Running──selected, drain──►InPlaceUpdating──►InPlaceUpdateSuccessful──well──►Running
+//!                              └failed, inPlaceUpdateTimeout─►InPlaceUpdateFailed
 //! Terminating──drain──►VM deletion──vmDelete──►Node deletion──nodeDelete──►gone
 //! ```
 //!
@@ -16,6 +18,7 @@
 mod creation;
 mod deletion;
 mod health;
+mod in_place;
 
 use std::fmt::Write as _;
 
@@ -24,6 +27,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 pub use self::deletion::{after_drain, deletion_requested};
 pub use self::health::is_healthy;
 use super::WaitingOn;
+use super::in_place::{Reason, Update};
 use super::timing::Parameter;
 
 /// Phase of a Machine.
@@ -126,6 +130,8 @@ pub struct Settings {
     pub max_evict_retries: i32,
     /// It stays `Unknown` for ever.
     pub disable_health_timeout: bool,
+    /// How long an update in place may take.
+    pub in_place_update_timeout: TimeDelta,
 }
 
 impl Default for Settings {
@@ -136,6 +142,7 @@ impl Default for Settings {
             drain_timeout: TimeDelta::hours(2),
             max_evict_retries: 360,
             disable_health_timeout: false,
+            in_place_update_timeout: TimeDelta::minutes(20),
         }
     }
 }
@@ -198,6 +205,10 @@ pub struct Machine {
     pub deleting: Option<DateTime<Utc>>,
     /// It carries the label that forces its drain.
     pub force_deletion: bool,
+    /// It carries the label that forces the drain before an update in place.
+    pub force_drain: bool,
+    /// Since when its Node is selected for an update in place.
+    pub selected: Option<DateTime<Utc>>,
     /// The VM exists: `spec.providerID` is set and its deletion was not successful.
     pub has_vm: bool,
     /// Its Node was there once.
@@ -228,6 +239,8 @@ impl Machine {
             phase_since: created,
             deleting: None,
             force_deletion: false,
+            force_drain: false,
+            selected: None,
             has_vm: false,
             has_joined: false,
             conditions: String::new(),
@@ -242,7 +255,7 @@ impl Machine {
 }
 
 /// What a step knows of the Node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
     /// Registration.
     pub created: DateTime<Utc>,
@@ -256,6 +269,8 @@ pub struct Node {
     pub critical_components_missing: bool,
     /// `spec.unschedulable`
     pub unschedulable: bool,
+    /// Its update in place.
+    pub update: Update,
 }
 
 /// Something that a step changes.
@@ -286,8 +301,12 @@ pub enum Action {
     MarkNodeReady,
     /// The critical components run: their taint goes.
     RemoveCriticalTaint,
-    /// Mark the Node as terminating and cordon it.
+    /// Say on the Node that it is going.
+    MarkTerminating,
+    /// Keep new pods from the Node.
     Cordon,
+    /// Say on the Node how far its update in place is.
+    SetUpdate(Reason),
     /// Delete the Node object.
     DeleteNode,
     /// Let the Machine go.
@@ -346,8 +365,12 @@ pub fn step(
     match machine.phase {
         Phase::New | Phase::CrashLoopBackOff => creation::create(machine, duration, now),
         Phase::Pending => creation::join(machine, node, duration, now),
-        Phase::Running => health::running(machine, node),
-        Phase::Unknown => health::unknown(machine, node, now),
+        Phase::Running => {
+            in_place::prepare(machine, node, now).unwrap_or_else(|| health::running(machine, node, duration, now))
+        }
+        Phase::Unknown => in_place::prepare(machine, node, now).unwrap_or_else(|| health::unknown(machine, node, now)),
+        Phase::InPlaceUpdating | Phase::InPlaceUpdateFailed => in_place::finish(machine, node, now),
+        Phase::InPlaceUpdateSuccessful => in_place::rejoin(machine, node),
         _ => Step::Rest,
     }
 }

@@ -17,6 +17,7 @@
 pub mod conditions;
 pub mod deployment;
 pub mod drain;
+pub mod in_place;
 pub mod limits;
 pub mod machine;
 pub mod machine_set;
@@ -56,6 +57,11 @@ pub enum WaitingOn {
     MachineDeletion {
         /// Machines being deleted.
         terminating: u32,
+    },
+    /// gardener-node-agent updates the node.
+    InPlaceUpdate {
+        /// The node.
+        node: String,
     },
     /// `replicas - maxUnavailable` is not met.
     Availability {

@@ -28,6 +28,12 @@ pub enum Parameter {
     VolumeReattach,
     /// Restart of a kubelet in another patch version.
     KubeletPatchRestart,
+    /// Update of a node's operating system in place, with the restart.
+    InPlaceOperatingSystem,
+    /// Update of a kubelet in place to another minor version or other settings.
+    InPlaceKubelet,
+    /// Renewal of a node's credentials in place.
+    InPlaceCredentials,
     /// Work on an extension object that has something to do.
     ExtensionReconcile,
     /// The same for an Infrastructure.
@@ -48,6 +54,9 @@ impl Parameter {
             Self::VolumeDetach => "drain.pvDetach",
             Self::VolumeReattach => "drain.pvReattach",
             Self::KubeletPatchRestart => "kubelet.patchRestart",
+            Self::InPlaceOperatingSystem => "inPlace.os",
+            Self::InPlaceKubelet => "inPlace.kubelet",
+            Self::InPlaceCredentials => "inPlace.credentials",
             Self::ExtensionReconcile => "extension.reconcile",
             Self::ExtensionInfrastructure => "extension.infrastructure",
         }
@@ -58,7 +67,9 @@ impl Parameter {
         TimeDelta::seconds(match self {
             Self::VmCreate | Self::VmDelete => 30,
             Self::Boot => 60,
-            Self::Join | Self::CriticalComponents | Self::ExtensionInfrastructure => 15,
+            Self::Join | Self::CriticalComponents | Self::InPlaceCredentials | Self::ExtensionInfrastructure => 15,
+            Self::InPlaceOperatingSystem => 180,
+            Self::InPlaceKubelet => 20,
             Self::NodeDelete => 2,
             Self::KubeletPatchRestart | Self::VolumeDetach | Self::VolumeReattach => 10,
             Self::ExtensionReconcile | Self::PodTerminate => 5,

@@ -14,6 +14,8 @@ pub struct Awaited<'a> {
     pub class_name: &'a str,
     /// Its MachineSets.
     pub sets: &'a [&'a MachineSet],
+    /// Machines of old MachineSets that somebody has selected for their update in place.
+    pub selected: usize,
 }
 
 /// How far the machines of a Worker are.
@@ -38,6 +40,7 @@ pub fn wait(wanted: &[Awaited<'_>], hibernated: bool) -> Wait {
     let (mut awake, mut unavailable, mut updated, mut desired, mut available, mut healthy) = (0, 0, 0, 0, 0, 0);
     let mut missing_set = None;
     let mut is_short = false;
+    let mut selected = 0;
     for awaited in wanted {
         let deployment = awaited.deployment;
         let status = &deployment.status;
@@ -61,6 +64,7 @@ pub fn wait(wanted: &[Awaited<'_>], hibernated: bool) -> Wait {
             // Whoever updates them takes as long as it takes: they count as done.
             let old = awaited.sets.iter().filter(|set| set.spec.template.spec.class.name != awaited.class_name);
             updated += old.map(|set| set.status.replicas).sum::<i32>();
+            selected += awaited.selected;
         }
     }
     if hibernated {
@@ -76,6 +80,9 @@ pub fn wait(wanted: &[Awaited<'_>], hibernated: bool) -> Wait {
              ({}/{})",
             metadata.namespace, metadata.name
         ));
+    }
+    if selected > 0 {
+        return Wait::Waiting(format!("Waiting until {selected} old machines are updated..."));
     }
     if unavailable == 0 && updated == awake && healthy == wanted.len() && !is_short {
         return Wait::Ready;
@@ -149,7 +156,7 @@ mod tests {
     fn check(deployment: &MachineDeployment, class_of_set: &str, hibernated: bool, expected: &Wait) {
         let mut set = MachineSet::default();
         set.spec.template.spec.class.name = class_of_set.into();
-        let awaited = Awaited { deployment, class_name: "class", sets: &[&set] };
+        let awaited = Awaited { deployment, class_name: "class", sets: &[&set], selected: 0 };
         assert_eq!(&wait(&[awaited], hibernated), expected);
     }
 
@@ -203,8 +210,12 @@ mod tests {
                 };
                 deployment.spec.strategy.in_place_update = Some(strategy);
             }
-            let awaited = Awaited { deployment: &deployment, class_name: "class", sets: &[&new, &old] };
+            let awaited = Awaited { deployment: &deployment, class_name: "class", sets: &[&new, &old], selected: 0 };
             assert_eq!(wait(&[awaited], false) == Wait::Ready, is_ready, "{orchestration} {available}");
+            if is_ready {
+                let waits = Wait::Waiting("Waiting until 2 old machines are updated...".to_owned());
+                assert_eq!(wait(&[Awaited { selected: 2, ..awaited }], false), waits);
+            }
         }
     }
 

@@ -18,7 +18,7 @@ use api::extensions::WorkerPool;
 use apimachinery::meta::{RawExtension, Time};
 
 pub use self::effect::{Effect, PoolEffect, effects};
-pub use self::hash::{Forms, HashVersion, OscKeys, PoolForms, StoredKeys};
+pub use self::hash::{Field, Forms, HashVersion, OscKeys, PoolForms, StoredKeys};
 
 /// How a pool's nodes are brought to a new state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

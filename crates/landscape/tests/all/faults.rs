@@ -292,7 +292,8 @@ fn a_fault_hits_nobody_else_and_nonsense_is_refused() {
          \"task-fails\", \"component-crash\", \"component-partition\", \"seed-unreachable\", \"create-error\", \"never-joins\", \
          \"joins-not-ready\", \"critical-components-stuck\", \"node-unhealthy\", \"node-object-deleted\", \
          \"drain-blocked-by-pdb\", \"pod-termination-hangs\", \"vm-delete-error\", \"quota-exceeded\", \
-         \"provider-outage\""
+         \"provider-outage\", \"os-update-fails\", \"kubelet-unhealthy-after-update\", \"node-agent-silent\", \
+         \"in-place-duration\""
     );
     audited.until("2023-07-27T20:31:00Z");
     annotate(&mut audited, OPERATION, Some("reconcile"));

@@ -9,6 +9,7 @@ mod forecast;
 mod foretold;
 mod garden;
 mod gardenlet;
+mod in_place;
 mod life_and_death;
 mod maintenance;
 mod node_drains;

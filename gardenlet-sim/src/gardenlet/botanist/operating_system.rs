@@ -6,11 +6,12 @@ use std::collections::BTreeMap;
 use api::constants::{annotation, label, role};
 use api::core::Worker as Pool;
 use api::extensions::{
-    CRIConfig, File, FileContent, FileContentImageRef, FileContentInline, OperatingSystemConfig,
-    OperatingSystemConfigSpec, Unit,
+    CARotation, CRIConfig, CredentialsRotation, File, FileContent, FileContentImageRef, FileContentInline,
+    InPlaceUpdates, OperatingSystemConfig, OperatingSystemConfigSpec, ServiceAccountKeyRotation, Unit,
 };
 use api::kubernetes::core::Secret;
 use apimachinery::meta::{ByteString, ObjectMeta};
+use domain::rollout::in_place::Configuration;
 use domain::worker_pool::hash::digest;
 use domain::worker_pool::{self, HashInputs, HashVersion, OscKeys, StoredKeys, UpdateStrategy};
 
@@ -157,7 +158,24 @@ impl Botanist {
                 });
             }
         }
+        if purpose == "reconcile" && UpdateStrategy::of(pool.update_strategy.as_deref()).is_in_place() {
+            spec.in_place_updates = Some(self.in_place_updates(pool));
+        }
         OperatingSystemConfig { metadata, spec, ..OperatingSystemConfig::default() }
+    }
+
+    /// What nodes of a pool are updated to in place.
+    fn in_place_updates(&self, pool: &Pool) -> InPlaceUpdates {
+        let inputs = HashInputs::of_shoot(&self.shoot, pool);
+        let (authorities, key) = (inputs.ca_rotation, inputs.service_account_key_rotation);
+        InPlaceUpdates {
+            operating_system_version: inputs.image_version.clone(),
+            kubelet: inputs.kubernetes_version.clone(),
+            credentials_rotation: (authorities.is_some() || key.is_some()).then_some(CredentialsRotation {
+                certificate_authorities: Some(CARotation { last_initiation_time: authorities }),
+                service_account_key: Some(ServiceAccountKeyRotation { last_initiation_time: key }),
+            }),
+        }
     }
 
     /// The Secret with the user data of new machines: what the extension says, or the name that it will give it.
@@ -184,6 +202,10 @@ impl Botanist {
             metadata.labels.insert(label::ROLE.to_owned(), role::OPERATING_SYSTEM_CONFIG.to_owned());
             metadata.labels.insert(label::WORKER_POOL.to_owned(), pool.name.clone());
             metadata.annotations.insert(annotation::NODE_AGENT_SECRET_CHECKSUM.to_owned(), digest(&[&text]));
+            if UpdateStrategy::of(pool.update_strategy.as_deref()).is_in_place() {
+                let wanted = Configuration::wanted(&inputs).to_string();
+                metadata.annotations.insert(annotation::IN_PLACE_CONFIGURATION.to_owned(), wanted);
+            }
             let secret = Secret {
                 metadata,
                 data: BTreeMap::from([("osc.yaml".to_owned(), ByteString(text.into_bytes()))]),

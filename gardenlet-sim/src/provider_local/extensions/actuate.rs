@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use api::constants::api_version;
 use api::extensions::{
-    CloudConfig, DNSRecord, Infrastructure, InfrastructureStatusNetworking, Network, OperatingSystemConfig,
+    CloudConfig, DNSRecord, InPlaceUpdatesStatus, Infrastructure, InfrastructureStatusNetworking, Network, OSUpdate,
+    OperatingSystemConfig,
 };
 use api::kubernetes::core::{Secret, SecretReference};
 use apimachinery::Resource;
@@ -42,6 +43,13 @@ pub(super) async fn operating_system_config(
     config: &mut OperatingSystemConfig,
     provider: &Provider,
 ) -> Result<(), Error> {
+    // A node that is updated in place rewrites what it says of its operating system.
+    config.status.in_place_updates = config.spec.in_place_updates.as_ref().map(|updates| {
+        let version = &updates.operating_system_version;
+        let script = format!("s/^PRETTY_NAME=.*/PRETTY_NAME=\"Machine Image Version {version}\"/");
+        let args = vec!["-i".to_owned(), "-E".to_owned(), script, "/etc/os-release".to_owned()];
+        InPlaceUpdatesStatus { os_update: Some(OSUpdate { command: "sed".to_owned(), args }) }
+    });
     if config.spec.purpose != "provision" {
         return Ok(());
     }

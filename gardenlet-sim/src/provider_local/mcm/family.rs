@@ -11,7 +11,7 @@ use apimachinery::meta::{ObjectMeta, OwnerReference, Time};
 use chrono::{DateTime, Utc};
 use controller::{Error, EventType, ObjectKey, ObjectRef};
 use domain::rollout::conditions::{Observed, Progress};
-use domain::rollout::deployment::{self, Deployment, Set, Step, Strategy};
+use domain::rollout::deployment::{self, Deployment, InPlace, Set, Step, Strategy};
 use domain::rollout::machine_set::Counts;
 use domain::rollout::names::{self, template_hash};
 use domain::rollout::{Limits, node};
@@ -217,6 +217,30 @@ impl<'a> Family<'a> {
                 Ok(false)
             }
             Step::DeleteSet { set } => self.delete_set(&set).await,
+            Step::DisableScaleUp { set } => {
+                self.disable_scale_up(&set);
+                Ok(false)
+            }
+            Step::MarkCandidates { set } => {
+                self.mark_candidates(&set);
+                Ok(true)
+            }
+            Step::Select { machine } => {
+                self.select(&machine);
+                Ok(true)
+            }
+            Step::HandOver { set, machines } => {
+                self.hand_over(&set, &machines, wish).await?;
+                Ok(true)
+            }
+            Step::Settle { set } => {
+                self.settle(&set);
+                Ok(true)
+            }
+            Step::ClearNode { machine } => {
+                self.clear_node(&machine);
+                Ok(true)
+            }
         }
     }
 
@@ -272,7 +296,7 @@ impl<'a> Family<'a> {
         !is_newest
     }
 
-    fn new_set(&self) -> Option<usize> {
+    pub(super) fn new_set(&self) -> Option<usize> {
         let deployment = self.deployment.get();
         let same = self
             .sets
@@ -312,6 +336,7 @@ impl<'a> Family<'a> {
             max: number(annotation::DEPLOYMENT_MAX_REPLICAS),
             tainted: set.metadata.annotation(annotation::PREFER_NO_SCHEDULE) == Some("True"),
             deleting: set.metadata.is_being_deleted(),
+            in_place: if self.is_updated_in_place() { self.in_place(set) } else { InPlace::default() },
         }
     }
 
@@ -351,7 +376,7 @@ impl<'a> Family<'a> {
         Ok(true)
     }
 
-    async fn scale(&mut self, name: &str, replicas: i32, wish: &Deployment) -> Result<bool, Error> {
+    pub(super) async fn scale(&mut self, name: &str, replicas: i32, wish: &Deployment) -> Result<bool, Error> {
         let before = self.set(name).get().clone();
         let mut after = before.clone();
         after.spec.replicas = replicas;

@@ -13,6 +13,7 @@ use apimachinery::meta::{Duration, Time};
 use chrono::{DateTime, TimeDelta, Utc};
 use controller::{Api, Error};
 use domain::profile::Profile;
+use domain::rollout::in_place::{self, Reason, Update};
 use domain::rollout::machine::{self, Action, Operation, Phase, Settings, Step, Trouble};
 use domain::rollout::machine_set::{DEFAULT_PRIORITY, Member};
 use domain::rollout::node;
@@ -65,7 +66,13 @@ impl Individual {
             last_operation: machine.status.last_operation.clone(),
             owner_ref: self.set.clone(),
         });
-        Entry { set: self.set.clone(), member: self.member(), ordinal: self.ordinal().unwrap_or_default(), failure }
+        Entry {
+            set: self.set.clone(),
+            member: self.member(),
+            ordinal: self.ordinal().unwrap_or_default(),
+            update: self.node.as_ref().map(|node| Update::of(node.get())),
+            failure,
+        }
     }
 
     /// Its number in the order of creation.
@@ -151,6 +158,7 @@ impl Individual {
             given.map_or_else(|| TimeDelta::minutes(minutes), Duration::to_chrono).max(TimeDelta::zero())
         };
         let operation = &status.last_operation;
+        let update = self.node.as_ref().map(|node| Update::of(node.get()));
         let observed = machine::Machine {
             name: machine.metadata.name.clone(),
             phase: Phase::of(&status.current_status.phase),
@@ -158,6 +166,8 @@ impl Individual {
             phase_since: status.current_status.last_update_time.0,
             deleting: machine.metadata.deletion_timestamp.map(|since| since.0),
             force_deletion: machine.metadata.label(label::MACHINE_FORCE_DELETION) == Some("True"),
+            force_drain: machine.metadata.label(label::MACHINE_FORCE_DRAIN) == Some("True"),
+            selected: update.filter(|update| update.reason == Some(Reason::SelectedForUpdate)).and_then(|it| it.since),
             has_vm: !spec.provider_id.is_empty(),
             has_joined: self.has_joined(),
             conditions: print_conditions(&status.conditions),
@@ -175,6 +185,7 @@ impl Individual {
                 drain_timeout: duration(spec.drain_timeout, 120),
                 max_evict_retries: spec.max_evict_retries.unwrap_or_else(|| profile.max_evict_retries()),
                 disable_health_timeout: spec.disable_health_timeout == Some(true),
+                in_place_update_timeout: duration(spec.in_place_update_timeout, 20),
             },
             others_are_replaced,
             trouble,
@@ -219,6 +230,7 @@ fn observe_node(node: &Node, unhealthy_if: &[&str]) -> machine::Node {
             .iter()
             .any(|taint| taint.key == taint::CRITICAL_COMPONENTS_NOT_READY),
         unschedulable: node.spec.unschedulable,
+        update: Update::of(node),
     }
 }
 
@@ -258,13 +270,14 @@ impl Family<'_> {
                 continue;
             }
             let agent = self.node_agent_step(&position).await?;
+            changed |= agent.changed;
             if let Some(individual) = self.machines.get_mut(&position) {
                 individual.mirror_node();
             }
             self.note(&position);
-            let next = [until, agent, self.next_trouble()].into_iter().flatten().min();
+            let next = [until, agent.again, self.next_trouble()].into_iter().flatten().min();
             self.roster.set_timer(&position.1, next);
-            if acted {
+            if acted || agent.changed {
                 again.insert(position);
             }
         }
@@ -365,6 +378,21 @@ impl Family<'_> {
                     let node = node.edit();
                     node.spec.unschedulable = true;
                     node::add_taint(&mut node.spec.taints, node::taint(taint::UNSCHEDULABLE, "", "NoSchedule"));
+                }
+            }
+            Action::SetUpdate(reason) => {
+                if let Some(node) = &mut individual.node {
+                    let node = node.edit();
+                    let failure = Update::of(node).failure;
+                    in_place::set_condition(&mut node.status.conditions, reason, &failure, now);
+                }
+                if reason == Reason::DrainSuccessful {
+                    self.drains.forget(&self.namespace, &position.1);
+                }
+            }
+            Action::MarkTerminating => {
+                if let Some(node) = &mut individual.node {
+                    let node = node.edit();
                     if !node.status.conditions.iter().any(|condition| condition.r#type == "Terminating") {
                         node.status.conditions.push(node::terminating_condition(false, now));
                     }
@@ -396,6 +424,15 @@ impl Family<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The class that says what a machine is to run: the newest one of machines that are updated in place.
+    pub(super) fn configured_class(&self, position: &Position) -> Option<Arc<MachineClass>> {
+        if !self.is_updated_in_place() {
+            return self.class_of(position);
+        }
+        let class = &self.deployment.get().spec.template.spec.class.name;
+        self.provider.classes.get(&self.provider.seed_key(&self.namespace, class))
     }
 
     pub(super) fn class_of(&self, position: &Position) -> Option<Arc<MachineClass>> {

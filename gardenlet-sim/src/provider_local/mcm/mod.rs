@@ -8,12 +8,14 @@
 //! A pass looks at the Machines that changed and at those whose instant has come; of all others it knows counts.
 //!
 //! **Tour.** [`family`] the objects of one MachineDeployment and their steps; [`roster`] what is remembered between
-//! passes; [`machines`] Machines and VMs; [`drains`] pods that have to go; [`troubles`] faults; [`nodes`] Nodes and their
+//! passes; [`machines`] Machines and VMs; [`drains`] pods that have to go; [`in_place`] updates in
+//! place; [`troubles`] faults; [`nodes`] Nodes and their
 //! agents; [`tokens`] what kubelets join with; [`classes`] MachineClasses.
 
 mod classes;
 mod drains;
 mod family;
+mod in_place;
 mod machines;
 mod nodes;
 mod roster;

@@ -11,14 +11,15 @@ use api::kubernetes::core::{
 };
 use api::machine::{Machine, MachineClass};
 use apimachinery::meta::{ObjectMeta, Time};
-use chrono::{DateTime, Utc};
-use controller::{Api, Error, EventType, ObjectKey, ObjectRef, Recorder};
+use chrono::{DateTime, TimeDelta, Utc};
+use controller::{Api, Error, ObjectKey, ObjectRef};
 use domain::rollout::Parameter;
 use domain::rollout::node::{self, Place, max_delay_seconds, reconciliation_delay};
 use domain::rollout::wanted::ClassFacts;
 use domain::worker_pool::major_minor;
 
 use super::family::{Family, Position};
+use super::in_place::Looked;
 use crate::ledger::Draft;
 
 /// Node network of a shoot that leaves it to the infrastructure.
@@ -31,12 +32,12 @@ pub(super) struct Agents {
 }
 
 impl Agents {
-    fn since(&self, cluster: &str, node: &str, now: DateTime<Utc>) -> DateTime<Utc> {
+    pub(super) fn since(&self, cluster: &str, node: &str, now: DateTime<Utc>) -> DateTime<Utc> {
         let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
         *pending.entry((cluster.to_owned(), node.to_owned())).or_insert(now)
     }
 
-    fn forget(&self, cluster: &str, node: &str) {
+    pub(super) fn forget(&self, cluster: &str, node: &str) {
         let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
         pending.remove(&(cluster.to_owned(), node.to_owned()));
     }
@@ -93,10 +94,14 @@ impl Family<'_> {
         let mut taints = node::registration_taints(&machine.spec.node_template.spec.taints);
         node::synchronize(&mut metadata, &mut taints, &machine.spec.node_template);
         let secret = metadata.label(label::NODE_AGENT_SECRET_NAME).and_then(|name| self.node_agent_secret(name));
-        if let Some(checksum) =
-            secret.as_ref().and_then(|secret| secret.metadata.annotation(annotation::NODE_AGENT_SECRET_CHECKSUM))
-        {
-            metadata.annotations.insert(annotation::NODE_CHECKSUM.to_owned(), checksum.to_owned());
+        let told = [
+            (annotation::NODE_AGENT_SECRET_CHECKSUM, annotation::NODE_CHECKSUM),
+            (annotation::IN_PLACE_CONFIGURATION, annotation::IN_PLACE_CONFIGURATION),
+        ];
+        for (of_secret, of_node) in told {
+            if let Some(value) = secret.as_ref().and_then(|secret| secret.metadata.annotation(of_secret)) {
+                metadata.annotations.insert(of_node.to_owned(), value.to_owned());
+            }
         }
         let mut capacity = template.capacity;
         capacity.insert("pods".to_owned(), apimachinery::meta::Quantity::from_integer(110));
@@ -161,21 +166,33 @@ impl Family<'_> {
         vec![hostname]
     }
 
-    fn node_agent_secret(&self, name: &str) -> Option<std::sync::Arc<Secret>> {
+    pub(super) fn node_agent_secret(&self, name: &str) -> Option<std::sync::Arc<Secret>> {
         self.provider.node_agent_secrets.get(&ObjectKey::new(&self.namespace, "kube-system", name))
     }
 
-    /// The node agent of a running machine applies a changed configuration of its class after its delay. Returns the
-    /// instant at which it will.
-    pub(super) async fn node_agent_step(&mut self, position: &Position) -> Result<Option<DateTime<Utc>>, Error> {
+    /// How long a node's agent waits before it applies what changed: the nodes of a cluster take turns.
+    pub(super) fn agent_delay(&self, node: &str) -> TimeDelta {
+        let nodes = self.provider.nodes.list_in(&self.namespace, "");
+        let rank = nodes.iter().position(|other| other.metadata.name == node).unwrap_or_default();
+        let shoot = self.provider.shoot(&self.namespace);
+        let max = shoot.map_or(300, |shoot| max_delay_seconds(&shoot.metadata.annotations));
+        reconciliation_delay(rank, nodes.len(), max)
+    }
+
+    /// The node agent of a running machine applies a changed configuration after its delay; what it applies only to a node
+    /// that is ready for an update in place, holds up everything else.
+    pub(super) async fn node_agent_step(&mut self, position: &Position) -> Result<Looked, Error> {
         let provider = self.provider;
-        let Some(individual) = self.machines.get(position) else { return Ok(None) };
+        let Some(individual) = self.machines.get(position) else { return Ok(Looked::NOTHING) };
         let machine = individual.machine.get();
-        let Some(node) = individual.node.as_ref().map(Draft::get) else { return Ok(None) };
+        let Some(node) = individual.node.as_ref().map(Draft::get) else { return Ok(Looked::NOTHING) };
+        if let Some((wanted, work)) = self.pending_update(node) {
+            return self.update_node(position, &wanted, work).await;
+        }
         let name = node.metadata.name.clone();
         let is_ready = node::is_ready(&node.status.conditions);
-        let version =
-            self.class_of(position).map(|class| ClassFacts::of(&class).kubernetes_version).unwrap_or_default();
+        let class = self.configured_class(position);
+        let version = class.map(|class| ClassFacts::of(&class).kubernetes_version).unwrap_or_default();
         let present = node.status.node_info.kubelet_version.trim_start_matches('v');
         // Another minor version comes with another class, or with an update in place.
         let is_restart = !version.is_empty() && present != version && major_minor(present) == major_minor(&version);
@@ -186,24 +203,20 @@ impl Family<'_> {
             checksum.is_some_and(|checksum| node.metadata.annotation(annotation::NODE_CHECKSUM) != Some(checksum));
         if machine.metadata.is_being_deleted() || !is_ready || !(is_restart || is_outdated) {
             self.agents.forget(&self.namespace, &name);
-            return Ok(None);
+            return Ok(Looked::NOTHING);
         }
-        let nodes = provider.nodes.list_in(&self.namespace, "");
-        let rank = nodes.iter().position(|other| other.metadata.name == name).unwrap_or_default();
-        let max = provider.shoot(&self.namespace).map_or(300, |shoot| max_delay_seconds(&shoot.metadata.annotations));
-        let mut until = self.agents.since(&self.namespace, &name, self.now);
-        until += reconciliation_delay(rank, nodes.len(), max);
+        let mut until = self.agents.since(&self.namespace, &name, self.now) + self.agent_delay(&name);
         if is_restart {
             let attempt = version.bytes().fold(0, |sum: u64, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
             until += provider.duration(Parameter::KubeletPatchRestart, &node.metadata.uid, attempt);
         }
         if self.now < until {
-            return Ok(Some(until));
+            return Ok(Looked::again_at(until));
         }
         let checksum = checksum.map(str::to_owned);
         self.agents.forget(&self.namespace, &name);
         let node = self.machines.get_mut(position).and_then(|individual| individual.node.as_mut());
-        let Some(draft) = node else { return Ok(None) };
+        let Some(draft) = node else { return Ok(Looked::NOTHING) };
         let node = draft.edit();
         if let Some(checksum) = checksum {
             node.metadata.annotations.insert(annotation::NODE_CHECKSUM.to_owned(), checksum);
@@ -214,10 +227,8 @@ impl Family<'_> {
             node.status.node_info.kube_proxy_version = format!("v{version}");
         }
         let about = ObjectRef::of(&*node);
-        let recorder = Recorder::named(&provider.context, &self.namespace, "gardener-node-agent");
-        let message = "Operating system config has been applied successfully";
-        recorder.publish(&about, EventType::Normal, "OSCApplied", message).await?;
-        Ok(None)
+        self.publish_applied(&about).await?;
+        Ok(Looked::NOTHING)
     }
 }
 

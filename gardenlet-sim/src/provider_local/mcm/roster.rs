@@ -11,6 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use api::machine::{MachineSpec, MachineSummary};
 use chrono::{DateTime, Utc};
 use controller::ObjectKey;
+use domain::rollout::in_place::Update;
 use domain::rollout::machine_set::{Counts, Member};
 
 /// The rosters of all MachineDeployments, and what changed since their last passes.
@@ -82,6 +83,8 @@ pub(super) struct Entry {
     pub(super) member: Member,
     /// Its number in the order of creation; 0 for none.
     pub(super) ordinal: i32,
+    /// What its Node says of its update in place; `None` if it has no Node.
+    pub(super) update: Option<Update>,
     /// Its last operation failed.
     pub(super) failure: Option<MachineSummary>,
 }
@@ -166,9 +169,14 @@ impl Roster {
         self.counts.values().map(Counts::in_replacement).sum()
     }
 
+    /// What is remembered of the Machines of a MachineSet.
+    pub(super) fn entries<'a>(&'a self, set: &'a str) -> impl Iterator<Item = &'a Entry> {
+        self.entries.values().filter(move |entry| entry.set == set)
+    }
+
     /// The Machines of a MachineSet.
     pub(super) fn members<'a>(&'a self, set: &'a str) -> impl Iterator<Item = &'a Member> {
-        self.entries.values().filter(move |entry| entry.set == set).map(|entry| &entry.member)
+        self.entries(set).map(|entry| &entry.member)
     }
 
     /// Names of all Machines, or of those of a MachineSet.

@@ -132,7 +132,7 @@ impl Family<'_> {
     }
 
     /// Counts a hit, unless the fault hits no more. What lasts until it is cleared is not counted.
-    async fn count(&self, known: &Arc<FaultObject>, machine: &str) -> Result<bool, Error> {
+    pub(super) async fn count(&self, known: &Arc<FaultObject>, machine: &str) -> Result<bool, Error> {
         let lasts = fault::kind(&known.spec.kind).is_some_and(|kind| kind.lasts);
         if lasts {
             return Ok(true);

@@ -4,7 +4,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::{Action, Fault, Machine, Node, ONE_TERMINATING, Operation, Phase, ProviderError, Step, at};
+use super::{Action, Fault, Machine, Node, ONE_TERMINATING, Operation, Phase, ProviderError, Step, at, in_place};
 use crate::rollout::WaitingOn;
 use crate::rollout::drain::{Outcome, SHORT_RETRY};
 use crate::rollout::timing::Parameter;
@@ -56,7 +56,7 @@ pub(super) fn delete(
     }
     if description.contains(INITIATE_DRAIN) {
         return match node {
-            Some(node) if !node.unschedulable => Step::Act(vec![Action::Cordon]),
+            Some(node) if !node.unschedulable => Step::Act(vec![Action::MarkTerminating, Action::Cordon]),
             _ => Step::Drain { forced: is_forced(machine, node, now) },
         };
     }
@@ -92,15 +92,16 @@ pub(super) fn delete(
 
 /// Whether pods are deleted without asking: the label says so, the drain time-out has passed, or the Node has been lost
 /// for more than 5 minutes.
-fn is_forced(machine: &Machine, node: Option<&Node>, now: DateTime<Utc>) -> bool {
-    machine.force_deletion
+pub(super) fn is_forced(machine: &Machine, node: Option<&Node>, now: DateTime<Utc>) -> bool {
+    let label = if machine.deleting.is_some() { machine.force_deletion } else { machine.force_drain };
+    label
         || drain_end(machine).is_some_and(|end| now >= end)
         || node.and_then(|node| node.lost_since).is_some_and(|since| now - since > LOST)
 }
 
 /// When a drain is forced by time.
 fn drain_end(machine: &Machine) -> Option<DateTime<Utc>> {
-    machine.deleting.map(|since| since + machine.settings.drain_timeout)
+    machine.deleting.or(machine.selected).map(|since| since + machine.settings.drain_timeout)
 }
 
 /// What follows from an attempt to drain the Node. `forced`: as it began. `failed_since`: when an attempt failed last.
@@ -111,6 +112,9 @@ pub fn after_drain(
     failed_since: Option<DateTime<Utc>>,
     now: DateTime<Utc>,
 ) -> Step {
+    if machine.deleting.is_none() {
+        return in_place::after_drain(machine, forced, outcome, failed_since, now);
+    }
     let done = |text: String| Step::Act(vec![Action::SetOperation(operation(text))]);
     match outcome {
         Outcome::Drained if forced => done(format!("Force Drain successful. {DELETE_ATTACHMENTS}")),
@@ -131,7 +135,7 @@ pub fn after_drain(
 }
 
 /// Waits for the drain, or for the instant at which it is forced.
-fn wait_for_drain(machine: &Machine, forced: bool, until: Option<DateTime<Utc>>, pods_left: u32) -> Step {
+pub(super) fn wait_for_drain(machine: &Machine, forced: bool, until: Option<DateTime<Utc>>, pods_left: u32) -> Step {
     let waiting_on = WaitingOn::Drain { node: machine.name.clone(), pods_left };
     let end = drain_end(machine).filter(|_| !forced);
     match until.into_iter().chain(end).min() {

@@ -1,18 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A Machine that ran once: whether its Node is well, and when it is given up.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 
 use super::creation::joined;
-use super::{Action, Machine, Node, ONE_MISSING, Operation, Phase, Step, at, go_duration};
+use super::{Action, Machine, Node, ONE_MISSING, Operation, Phase, Step, at, go_duration, in_place};
+use crate::rollout::timing::Parameter;
 
 /// Running, unless its Node is missing or unwell.
 ///
 /// Source: `reconcileMachineHealth`.
-pub(super) fn running(machine: &Machine, node: Option<&Node>) -> Step {
+pub(super) fn running(
+    machine: &Machine,
+    node: Option<&Node>,
+    duration: impl Fn(Parameter) -> TimeDelta,
+    now: DateTime<Utc>,
+) -> Step {
     let name = &machine.name;
     let text = match node {
-        Some(node) if node.is_healthy => return Step::Rest,
+        Some(node) if node.is_healthy => {
+            return in_place::critical_components(machine, node, duration, now).unwrap_or(Step::Rest);
+        }
         None if !machine.has_joined => return Step::Rest,
         None => format!("Node object went missing. Machine {name} is unhealthy - changing MachinePhase to Unknown"),
         Some(_) => format!(

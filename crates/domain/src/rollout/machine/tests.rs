@@ -45,6 +45,14 @@ const NOT_READY: Node = Node {
     lost_since: None,
     critical_components_missing: true,
     unschedulable: false,
+    update: Update {
+        candidate: false,
+        selected: false,
+        outcome: None,
+        reason: None,
+        since: None,
+        failure: String::new(),
+    },
 };
 
 fn ready(since: i64) -> Node {
@@ -182,6 +190,7 @@ fn delete(mut machine: Machine, mut node: Option<Node>, drain: &Outcome) -> Vec<
                             machine.operation_since = now;
                             story.push(machine.operation.description.clone());
                         }
+                        Action::MarkTerminating => {}
                         Action::Cordon => {
                             node = node.map(|node| Node { unschedulable: true, ..node });
                             story.push("cordon".into());
@@ -281,4 +290,92 @@ fn health_tolerates_a_missing_ready_condition_and_no_unknown_one() {
     assert!(!is_healthy(&[("Ready", "Unknown")], &unhealthy_if));
     assert!(!is_healthy(&[("Ready", "True"), ("KernelDeadlock", "Unknown")], &unhealthy_if));
     assert!(!is_healthy(&[], &unhealthy_if));
+}
+
+fn updating(reason: Option<Reason>, change: impl FnOnce(&mut Update)) -> Node {
+    let mut node = ready(0);
+    node.critical_components_missing = false;
+    (node.update.reason, node.update.since) = (reason, Some(seconds(0)));
+    change(&mut node.update);
+    node
+}
+
+/// node-rollout 5.5, rows 2 to 6: two steps for a Node that is selected before it is a candidate.
+#[test]
+fn a_node_becomes_a_candidate_then_selected_then_is_drained() {
+    let running = machine(Phase::Running);
+    let labelled = |reason| updating(reason, |update| (update.candidate, update.selected) = (true, true));
+    let set = |reason| Step::Act(vec![Action::SetUpdate(reason)]);
+    check(&running, Some(labelled(None)), 0, &set(Reason::CandidateForUpdate));
+    check(&running, Some(labelled(Some(Reason::UpdateSuccessful))), 0, &set(Reason::CandidateForUpdate));
+    check(&running, Some(labelled(Some(Reason::CandidateForUpdate))), 0, &set(Reason::SelectedForUpdate));
+    let selected = labelled(Some(Reason::SelectedForUpdate));
+    check(&running, Some(selected.clone()), 0, &Step::Act(vec![Action::Cordon]));
+    let cordoned = Node { unschedulable: true, ..selected };
+    check(&running, Some(cordoned.clone()), 0, &Step::Drain { forced: false });
+    let forced = Machine { force_drain: true, ..machine(Phase::Running) };
+    check(&forced, Some(cordoned.clone()), 0, &Step::Drain { forced: true });
+    let long = Machine { selected: Some(seconds(0)), ..machine(Phase::Running) };
+    check(&long, Some(cordoned.clone()), 2 * 3600 - 1, &Step::Drain { forced: false });
+    check(&long, Some(cordoned), 2 * 3600, &Step::Drain { forced: true });
+    let waits = updating(Some(Reason::CandidateForUpdate), |update| update.candidate = true);
+    check(&running, Some(waits), 0, &Step::Rest);
+    let nothing = updating(None, |update| update.selected = true);
+    check(&running, Some(nothing), 0, &Step::Rest);
+}
+
+#[test]
+fn a_drained_node_is_ready_for_its_update() {
+    let Step::Act(actions) = after_drain(&machine(Phase::Running), false, &Outcome::Drained, None, seconds(0)) else {
+        panic!("it goes on")
+    };
+    assert_eq!(actions[0], Action::SetUpdate(Reason::DrainSuccessful));
+    assert_eq!(actions[2], Action::SetUpdate(Reason::ReadyForUpdate));
+    becomes(
+        &actions,
+        (Phase::InPlaceUpdating, "InPlaceUpdate", "Processing", "Machine m is undergoing an in-place update"),
+    );
+    let failed = Outcome::Failed("no".into());
+    let Step::Act(actions) = after_drain(&machine(Phase::Running), true, &failed, None, seconds(0)) else {
+        panic!("it says so")
+    };
+    let text = "Drain failed due to - no. Will retry in next sync. Initiate node drain";
+    assert_eq!(actions, [Action::SetOperation(Operation::new("DrainNode", "Processing", text))]);
+}
+
+#[test]
+fn a_result_ends_an_update_whenever_it_comes() {
+    let done = |outcome, failure: &str| {
+        let failure = failure.to_owned();
+        updating(Some(Reason::ReadyForUpdate), |update| (update.outcome, update.failure) = (Some(outcome), failure))
+    };
+    use crate::rollout::in_place::Outcome as Result;
+    for phase in [Phase::InPlaceUpdating, Phase::InPlaceUpdateFailed] {
+        let actions = act(&machine(phase), Some(done(Result::Successful, "")), 5000);
+        assert_eq!(actions[0], Action::SetUpdate(Reason::UpdateSuccessful));
+        let text = "Machine m successfully updated dependencies";
+        becomes(&actions, (Phase::InPlaceUpdateSuccessful, "InPlaceUpdate", "Successful", text));
+        let actions = act(&machine(phase), Some(done(Result::Failed, "no room")), 5000);
+        assert_eq!(actions[0], Action::SetUpdate(Reason::UpdateFailed));
+        let text = "Machine m failed to update dependencies: no room";
+        becomes(&actions, (Phase::InPlaceUpdateFailed, "InPlaceUpdate", "Failed", text));
+    }
+    let told = updating(Some(Reason::UpdateFailed), |update| update.outcome = Some(Result::Failed));
+    check(&machine(Phase::InPlaceUpdateFailed), Some(told), 5000, &Step::Rest);
+    let silent = updating(Some(Reason::ReadyForUpdate), |_| ());
+    let actions = act(&machine(Phase::InPlaceUpdating), Some(silent), 1200);
+    let text = "Machine m failed to in-place update in 20m0s minutes.";
+    becomes(&actions, (Phase::InPlaceUpdateFailed, "InPlaceUpdate", "Failed", text));
+    let actions = act(&machine(Phase::InPlaceUpdateSuccessful), Some(ready(0)), 0);
+    let text = "Machine m successfully re-joined the cluster";
+    becomes(&actions, (Phase::Running, "HealthCheck", "Successful", text));
+}
+
+#[test]
+fn the_critical_components_of_an_updated_node_come_back() {
+    let updated = Node { critical_components_missing: true, ..updating(Some(Reason::UpdateSuccessful), |_| ()) };
+    check(&machine(Phase::Running), Some(updated.clone()), 15, &Step::Act(vec![Action::RemoveCriticalTaint]));
+    let mut stuck = machine(Phase::Running);
+    stuck.trouble.critical_components_stuck = true;
+    check(&stuck, Some(updated), 15, &Step::Rest);
 }

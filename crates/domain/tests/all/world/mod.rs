@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A world of MachineDeployments, MachineSets and Machines as plain values.
 
+mod agent;
 mod rules;
 pub(crate) mod trace;
 
@@ -10,6 +11,7 @@ use apimachinery::meta::{IntOrString, Time};
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::rollout::deployment::{self, Deployment, Set, Step, Strategy};
 use domain::rollout::drain::{Answer, Attempt, Outcome, Pod, Request, SHORT_RETRY, Terms};
+use domain::rollout::in_place::{Reason, Update};
 use domain::rollout::machine::{self, Action, Fault, Machine, Node, Phase, ProviderError, Settings, Trouble};
 use domain::rollout::machine_set::{self, DEFAULT_PRIORITY, Member, Wish};
 use domain::rollout::replicas::Situation;
@@ -29,6 +31,9 @@ pub(crate) struct Counts {
     pub(crate) updated: i32,
     pub(crate) failed: i32,
     pub(crate) unknown: i32,
+    pub(crate) selected: i32,
+    pub(crate) updating: i32,
+    pub(crate) update_failed: i32,
 }
 
 struct SimulatedMachine {
@@ -41,6 +46,9 @@ struct SimulatedMachine {
     drain: Option<Attempt>,
     /// When the drain failed.
     drain_failed: Option<DateTime<Utc>>,
+    /// It was handed over a moment ago.
+    arrived: bool,
+    agent: agent::Agent,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -74,6 +82,9 @@ pub(crate) enum WorldFaultKind {
     Budget { misconfigured: bool, until: Option<i64> },
     Hangs,
     VmDeleteError(String),
+    OsUpdateFails,
+    AgentSilent,
+    InPlaceDuration(i64),
 }
 
 struct SimulatedDeployment {
@@ -94,6 +105,8 @@ pub(crate) struct World {
     join: i64,
     drain: i64,
     delete: i64,
+    /// How long a node takes to be updated in place.
+    pub(crate) in_place: i64,
     pub(crate) settings: Settings,
     pub(crate) faults: Vec<WorldFault>,
     /// Whose pods were deleted without asking, and how long after the deletion.
@@ -115,6 +128,7 @@ impl World {
             join,
             drain,
             delete,
+            in_place: 180,
             settings: Settings::default(),
             faults: Vec::new(),
             forced: Vec::new(),
@@ -123,9 +137,13 @@ impl World {
         }
     }
 
-    /// A MachineDeployment whose machines all run.
+    /// A MachineDeployment whose machines all run, and are replaced.
     pub(crate) fn add(&mut self, name: &str, replicas: i32, max_surge: IntOrString, max_unavailable: IntOrString) {
-        let strategy = Strategy::Rolling(Limits { max_surge, max_unavailable });
+        self.add_with(name, replicas, Strategy::Rolling(Limits { max_surge, max_unavailable }));
+    }
+
+    /// A MachineDeployment whose machines all run.
+    pub(crate) fn add_with(&mut self, name: &str, replicas: i32, strategy: Strategy) {
         let deployment = Deployment { replicas, strategy, paused: false, deleting: false };
         let set = Set {
             name: format!("{name}-0"),
@@ -190,6 +208,20 @@ impl World {
         }
     }
 
+    /// Labels nodes, by the ordinals of their machines.
+    pub(crate) fn select(&mut self, ordinals: &[i64]) {
+        for simulated in self.deployments.values_mut() {
+            let machines = simulated.machines.iter_mut().filter(|machine| ordinals.contains(&machine.ordinal));
+            machines.filter_map(|machine| machine.node.as_mut()).for_each(|node| node.update.selected = true);
+        }
+    }
+
+    /// Phase and last operation of a machine.
+    pub(crate) fn machine(&self, ordinal: i64) -> &Machine {
+        let mut machines = self.deployments.values().flat_map(|simulated| &simulated.machines);
+        &machines.find(|machine| machine.ordinal == ordinal).expect("there is such a machine").machine
+    }
+
     /// Names of all machines, in order.
     pub(crate) fn machine_names(&self) -> Vec<String> {
         let machines = self.deployments.values().flat_map(|simulated| &simulated.machines);
@@ -247,6 +279,7 @@ impl World {
             join: self.join,
             drain: self.drain,
             delete: self.delete,
+            in_place: self.in_place,
             uneven: self.uneven,
             is_drain_forced: self.is_drain_forced,
             settings: &self.settings,
@@ -268,6 +301,7 @@ struct Physics<'a> {
     join: i64,
     drain: i64,
     delete: i64,
+    in_place: i64,
     uneven: i64,
     is_drain_forced: bool,
     settings: &'a Settings,
@@ -340,6 +374,7 @@ fn node(created: i64, ready: bool) -> Node {
         lost_since: None,
         critical_components_missing: !ready,
         unschedulable: false,
+        update: Update::default(),
     }
 }
 
@@ -355,6 +390,8 @@ impl SimulatedDeployment {
             pod: SimulatedPod::Gone,
             drain: None,
             drain_failed: None,
+            arrived: false,
+            agent: agent::Agent::of(self.template),
         });
         self.machines.last_mut().expect("one was just added")
     }
@@ -366,7 +403,7 @@ impl SimulatedDeployment {
             phase: if simulated.machine.deleting.is_some() { Phase::Terminating } else { simulated.machine.phase },
             created: Time::from_instant(simulated.machine.created),
             priority: DEFAULT_PRIORITY,
-            is_updated_in_place: false,
+            is_updated_in_place: simulated.arrived,
         };
         of_set.map(member).collect()
     }
@@ -378,6 +415,7 @@ impl SimulatedDeployment {
                 machines: counts.machines,
                 available: counts.available,
                 terminating: counts.terminating,
+                in_place: self.in_place(set),
                 ..set.clone()
             }
         };
@@ -414,6 +452,15 @@ impl SimulatedDeployment {
                 }
                 Step::DisableScaleDown => self.scale_down_disabled = true,
                 Step::EnableScaleDown => self.scale_down_disabled = false,
+                Step::DisableScaleUp { set } => self.set(&set).in_place.scale_up_disabled = true,
+                Step::MarkCandidates { .. }
+                | Step::Select { .. }
+                | Step::HandOver { .. }
+                | Step::Settle { .. }
+                | Step::ClearNode { .. } => {
+                    self.take_in_place(step);
+                    changed = true;
+                }
                 Step::DeleteSet { set } => {
                     assert!(self.members(&set).is_empty(), "only empty sets are deleted here");
                     self.sets.retain(|(_, present)| present.name != set);
@@ -431,7 +478,8 @@ impl SimulatedDeployment {
     fn set_passes(&mut self, now: i64) -> bool {
         let mut changed = false;
         for (_, set) in self.sets.clone() {
-            let wish = Wish { replicas: set.replicas, ..Wish::default() };
+            let scale_up_disabled = set.in_place.scale_up_disabled;
+            let wish = Wish { replicas: set.replicas, scale_up_disabled, ..Wish::default() };
             let members = self.members(&set.name);
             let pass = machine_set::pass(wish, &machine_set::counts(&members), || &members);
             changed |= pass.create > 0 || !pass.delete.is_empty();
@@ -459,6 +507,9 @@ impl SimulatedDeployment {
             simulated.machine.settings = physics.settings.clone();
             simulated.machine.others_are_replaced = others_are_replaced;
             simulated.machine.force_deletion = physics.is_drain_forced;
+            let selected = simulated.node.as_ref().map(|node| &node.update);
+            let selected = selected.filter(|update| update.reason == Some(Reason::SelectedForUpdate));
+            simulated.machine.selected = selected.and_then(|update| update.since);
             let lasting = simulated.machine.trouble.lasting.clone();
             simulated.machine.trouble = physics.trouble(simulated.ordinal, &lasting);
             match simulated.step(physics) {
@@ -474,6 +525,9 @@ impl SimulatedDeployment {
                     }
                 }
             }
+            let (acted, at) = simulated.update_step(self.template, physics);
+            changed |= acted;
+            next = next.into_iter().chain(at).min();
             if let SimulatedPod::EndsAt(end) = simulated.pod {
                 next = Some(next.map_or(end, |next: i64| next.min(end)));
             }
@@ -505,6 +559,9 @@ impl SimulatedDeployment {
             updated: new.map_or(0, |set| set.machines),
             failed: in_phase(Phase::Failed),
             unknown: in_phase(Phase::Unknown),
+            selected: count(&|machine| machine.node.as_ref().is_some_and(|node| node.update.selected)),
+            updating: in_phase(Phase::InPlaceUpdating),
+            update_failed: in_phase(Phase::InPlaceUpdateFailed),
         }
     }
 }
@@ -525,7 +582,7 @@ impl SimulatedMachine {
         let is_unhealthy = physics.hit(self.ordinal, |kind| *kind == WorldFaultKind::Unhealthy).is_some();
         match &mut self.node {
             Some(node) if is_unhealthy && node.is_healthy => {
-                *node = Node { ready_since: None, is_healthy: false, lost_since: Some(now), ..*node };
+                (node.ready_since, node.is_healthy, node.lost_since) = (None, false, Some(now));
                 true
             }
             _ => false,
@@ -545,7 +602,8 @@ impl SimulatedMachine {
         };
         let step = machine::step(&self.machine, self.node.as_ref(), duration, now);
         let machine::Step::Drain { forced } = step else { return step };
-        let deleted = self.machine.deleting.expect("only machines that go are drained");
+        let begun =
+            self.machine.deleting.or(self.machine.selected).expect("machines that go or are selected are drained");
         if matches!(self.pod, SimulatedPod::EndsAt(end) if end <= physics.now) {
             self.pod = SimulatedPod::Gone;
         }
@@ -565,7 +623,7 @@ impl SimulatedMachine {
                 if answer == Answer::Accepted {
                     let hangs = physics.hit(self.ordinal, |kind| *kind == WorldFaultKind::Hangs).is_some();
                     if request == Request::Delete {
-                        physics.forced.push((self.machine.name.clone(), physics.now - deleted.timestamp()));
+                        physics.forced.push((self.machine.name.clone(), physics.now - begun.timestamp()));
                     }
                     self.pod = match request {
                         Request::Delete => SimulatedPod::Gone,
@@ -623,7 +681,15 @@ impl SimulatedMachine {
                 (node.ready_since, node.is_healthy) = (Some(instant(now)), true);
             }
             Action::RemoveCriticalTaint => self.node.as_mut().expect("a node").critical_components_missing = false,
+            Action::MarkTerminating => {}
             Action::Cordon => self.node.as_mut().expect("a node").unschedulable = true,
+            Action::SetUpdate(reason) => {
+                let update = &mut self.node.as_mut().expect("a node").update;
+                (update.reason, update.since) = (Some(reason), Some(instant(now)));
+                if reason == Reason::DrainSuccessful {
+                    (self.drain, self.drain_failed) = (None, None);
+                }
+            }
             Action::DeleteNode => self.node = None,
             // The world drops machines without a set.
             Action::RemoveFinalizer => self.set.clear(),

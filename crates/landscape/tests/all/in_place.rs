@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Updates of nodes in place, by all controllers that have a part in them.
+
+use std::collections::BTreeSet;
+
+use api::core::{CloudProfile, InPlaceUpdates, Shoot};
+use api::kubernetes::core::Node;
+use api::machine::Machine;
+use api::terrarium::{Fault, FaultSpec};
+use apimachinery::meta::{DeleteOptions, ObjectMeta};
+use chrono::TimeDelta;
+use controller::{Api, Patch};
+use domain::rollout::in_place::{Outcome, Update};
+use domain::validation::shoot::Gates;
+use landscape::{Options, preset, wait};
+use serde_json::json;
+
+use crate::node_rollout::{SEED, SHOOT, all};
+use crate::support::{Audited, evening, is};
+
+const CREATED: &str = "2023-07-27T21:00:00Z";
+
+fn shoots(audited: &Audited) -> Api<Shoot> {
+    Api::namespaced(&audited.admin, "garden", preset::NAMESPACE)
+}
+
+/// A Shoot with one pool, whose nodes can be updated in place, `maxSurge` 0.
+fn cluster(seed: u64, strategy: &str, nodes: i32, unavailable: i32) -> Audited {
+    let gates = Gates { in_place_node_updates: true, ..Gates::default() };
+    let mut audited = Audited::start(Options { gates, ..Options::new(seed, evening()) });
+    let admin = audited.admin.clone();
+    audited.until_done("2023-07-27T20:01:00Z", preset::create(&admin));
+    let profiles = Api::<CloudProfile>::all(&admin, "garden");
+    let mut profile = audited.run(profiles.get("local")).expect("the preset has it");
+    for version in &mut profile.spec.machine_images[0].versions {
+        let from = Some("934.8.0".to_owned());
+        version.in_place_updates = Some(InPlaceUpdates { supported: true, min_version_for_update: from });
+    }
+    audited.run(profiles.replace(&profile)).expect("versions can be updated in place");
+    let mut shoot = preset::shoot("local");
+    let pool = &mut shoot.spec.provider.workers[0];
+    pool.update_strategy = Some(strategy.to_owned());
+    (pool.minimum, pool.maximum) = (nodes, nodes);
+    (pool.max_surge, pool.max_unavailable) = (Some(0.into()), Some(unavailable.into()));
+    let api = shoots(&audited);
+    audited.run(api.create(&shoot)).expect("the Shoot is valid");
+    let created = wait::for_object(&api, "local", |shoot| is(shoot, "Create", "Succeeded"));
+    audited.until_done(CREATED, created);
+    until(&mut audited, 5, "no pool is pending", |audited| audited.shoot("local").status.in_place_updates.is_none());
+    audited
+}
+
+fn update_image(audited: &mut Audited) {
+    let path = "/spec/provider/workers/0/machine/image/version";
+    let patch = Patch::Json(json!([{"op": "replace", "path": path, "value": "1096.1.0"}]));
+    let api = shoots(audited);
+    audited.run(api.patch("local", &patch)).expect("the image can be updated");
+}
+
+fn machines(audited: &mut Audited) -> Vec<(String, String)> {
+    let machines = all::<Machine>(audited, SEED).into_iter();
+    machines.map(|machine| (machine.metadata.name, machine.status.current_status.phase)).collect()
+}
+
+fn nodes(audited: &mut Audited) -> BTreeSet<(String, String)> {
+    let nodes = all::<Node>(audited, SHOOT).into_iter();
+    nodes.map(|node| (node.metadata.name, node.metadata.uid)).collect()
+}
+
+fn outdated(audited: &mut Audited) -> usize {
+    let nodes = all::<Node>(audited, SHOOT);
+    nodes.iter().filter(|node| node.status.node_info.os_image != "gardenlinux 1096.1.0").count()
+}
+
+/// Lets time pass from instant to instant until something holds.
+#[track_caller]
+fn until(audited: &mut Audited, minutes: i64, what: &str, mut holds: impl FnMut(&mut Audited) -> bool) {
+    let end = audited.landscape.now() + TimeDelta::minutes(minutes);
+    loop {
+        audited.landscape.settle().expect("everybody settles");
+        if holds(audited) {
+            return;
+        }
+        let next = audited.landscape.next_timer().filter(|next| *next <= end);
+        let found = machines(audited);
+        let next = next.unwrap_or_else(|| panic!("{what} within {minutes} min: {found:?}\n{}", audited.tail(40)));
+        audited.until(&next.to_rfc3339());
+    }
+}
+
+fn inject(audited: &mut Audited, kind: &str, change: impl FnOnce(&mut FaultSpec)) {
+    let mut fault = Fault { metadata: ObjectMeta::named("", kind), ..Fault::default() };
+    kind.clone_into(&mut fault.spec.kind);
+    change(&mut fault.spec);
+    let admin = audited.admin.clone();
+    audited.run(Api::all(&admin, "runtime").create(&fault)).expect("the fault is created");
+}
+
+fn select(audited: &mut Audited, node: &str) {
+    let label = "node.machine.sapcloud.io/selected-for-update";
+    let patch = Patch::Merge(json!({"metadata": {"labels": {label: "true"}}}));
+    let admin = audited.admin.clone();
+    audited.run(Api::<Node>::all(&admin, SHOOT).patch(node, &patch)).expect("the node is there");
+}
+
+/// "maxSurge: 0, maxUnavailable: 2": no more than two nodes at a time, and in the end the same nodes with another system.
+#[test]
+fn an_update_in_place_keeps_its_bounds_and_its_nodes() {
+    for seed in 1..=3 {
+        let mut audited = cluster(seed, "AutoInPlaceUpdate", 5, 2);
+        let before = nodes(&mut audited);
+        update_image(&mut audited);
+        let mut most = 0;
+        until(&mut audited, 60, "all nodes are updated", |audited| {
+            let machines = machines(audited);
+            let busy = machines.iter().filter(|(_, phase)| phase != "Running").count();
+            most = most.max(busy);
+            assert!(busy <= 2, "seed {seed}: {machines:?}");
+            outdated(audited) == 0 && audited.shoot("local").status.in_place_updates.is_none()
+        });
+        assert_eq!((most, nodes(&mut audited)), (2, before), "seed {seed}");
+        let updates: Vec<Update> = all::<Node>(&mut audited, SHOOT).iter().map(Update::of).collect();
+        assert!(updates.iter().all(|update| !update.candidate && !update.selected && update.outcome.is_none()));
+    }
+}
+
+/// "a late success label still leads to success".
+#[test]
+fn an_agent_that_says_nothing_is_not_waited_for_and_may_be_late() {
+    let mut audited = cluster(1, "AutoInPlaceUpdate", 2, 1);
+    inject(&mut audited, "node-agent-silent", |spec| spec.pool = "local".into());
+    update_image(&mut audited);
+    until(&mut audited, 60, "the update is given up", |audited| {
+        machines(audited).iter().any(|(_, phase)| phase == "InPlaceUpdateFailed")
+    });
+    let failed =
+        all::<Machine>(&mut audited, SEED).into_iter().map(|machine| machine.status.last_operation.description);
+    let failed: Vec<String> =
+        failed.filter(|text| text.ends_with("failed to in-place update in 20m0s minutes.")).collect();
+    assert_eq!(failed.len(), 1);
+    assert_eq!(outdated(&mut audited), 2, "no other node is selected");
+    let admin = audited.admin.clone();
+    let faults = Api::<Fault>::all(&admin, "runtime");
+    audited.run(faults.delete("node-agent-silent", &DeleteOptions::default())).expect("it is cleared");
+    until(&mut audited, 60, "all nodes are updated", |audited| outdated(audited) == 0);
+}
+
+/// A kubelet that was not healthy is tried again by its agent; one node that failed holds the others.
+#[test]
+fn an_agent_tries_again_what_failed() {
+    for (kind, text) in [
+        ("kubelet-unhealthy-after-update", "kubelet is not healthy after in-place update: context deadline exceeded"),
+        ("os-update-fails", "failed to execute OS update command: exit status 1"),
+    ] {
+        let mut audited = cluster(2, "AutoInPlaceUpdate", 2, 1);
+        inject(&mut audited, kind, |spec| {
+            if kind == "os-update-fails" {
+                spec.settings.insert("kind".into(), "command".into());
+            }
+        });
+        update_image(&mut audited);
+        let mut told = String::new();
+        until(&mut audited, 60, "the update fails", |audited| {
+            let updates = all::<Node>(audited, SHOOT).iter().map(Update::of).collect::<Vec<_>>();
+            let failed = updates.into_iter().find(|update| update.outcome == Some(Outcome::Failed));
+            told = failed.map(|update| update.failure).unwrap_or_default();
+            !told.is_empty()
+        });
+        assert_eq!(told, text);
+        until(&mut audited, 60, "all nodes are updated", |audited| outdated(audited) == 0);
+    }
+}
+
+/// Whose node is deleted by hand in the middle of an update gets another one, from the new MachineSet.
+#[test]
+fn a_machine_that_somebody_deletes_during_an_update_is_replaced_by_a_new_one() {
+    let mut audited = cluster(3, "ManualInPlaceUpdate", 3, 1);
+    update_image(&mut audited);
+    until(&mut audited, 30, "the nodes are candidates", |audited| {
+        all::<Node>(audited, SHOOT).iter().map(Update::of).all(|update| update.candidate)
+    });
+    let gone = machines(&mut audited).remove(0).0;
+    let admin = audited.admin.clone();
+    let api = Api::<Machine>::namespaced(&admin, SEED, SHOOT);
+    audited.run(api.delete(&gone, &DeleteOptions::default())).expect("it is deleted");
+    until(&mut audited, 30, "a new machine runs", |audited| {
+        let machines = machines(audited);
+        machines.len() == 3 && machines.iter().all(|(name, phase)| *name != gone && phase == "Running")
+    });
+    assert_eq!(outdated(&mut audited), 2);
+    for (name, _) in machines(&mut audited) {
+        select(&mut audited, &name);
+    }
+    until(&mut audited, 60, "no pool is pending", |audited| {
+        audited.shoot("local").status.in_place_updates.is_none() && outdated(audited) == 0
+    });
+}

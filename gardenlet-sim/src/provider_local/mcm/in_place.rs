@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Updates of nodes in place: labels of MachineSets, Machines and Nodes, the hand-over from MachineSet to MachineSet, and
+//! gardener-node-agent, which updates a node.
+
+use api::constants::{annotation, label, taint};
+use api::kubernetes::core::{Node, Pod};
+use api::machine::MachineSet;
+use apimachinery::meta::{DeleteOptions, ObjectMeta, Time};
+use chrono::{DateTime, TimeDelta, Utc};
+use controller::{Api, Error, EventType, ObjectRef, Recorder};
+use domain::fault;
+use domain::rollout::Parameter;
+use domain::rollout::deployment::{Deployment, InPlace};
+use domain::rollout::in_place::{self, Configuration, Failure, Outcome, Reason, SUCCESSFUL, TRUE, Update, Work};
+use domain::rollout::node;
+use domain::rollout::wanted::ClassFacts;
+
+use super::super::provider::place;
+use super::family::{Family, Position, owner};
+use super::machines::Individual;
+use super::roster::Entry;
+use crate::ledger::Draft;
+
+/// How long gardener-node-agent asks a kubelet whether it is healthy, and repeats a command that meets network problems.
+const PATIENCE: TimeDelta = TimeDelta::minutes(5);
+
+/// What came of a look of a node's agent.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Looked {
+    /// It changed the Node.
+    pub(super) changed: bool,
+    /// When it looks again.
+    pub(super) again: Option<DateTime<Utc>>,
+}
+
+impl Looked {
+    pub(super) const NOTHING: Self = Self { changed: false, again: None };
+
+    pub(super) const fn again_at(until: DateTime<Utc>) -> Self {
+        Self { changed: false, again: Some(until) }
+    }
+}
+
+impl Individual {
+    fn edit_node(&mut self, is_to_do: impl FnOnce(&Node) -> bool, change: impl FnOnce(&mut Node)) {
+        if let Some(draft) = self.node.as_mut().filter(|draft| is_to_do(draft.get())) {
+            change(draft.edit());
+        }
+    }
+
+    fn label_node(&mut self, key: &str) {
+        self.edit_node(
+            |node| node.metadata.label(key) != Some(TRUE),
+            |node| drop(node.metadata.labels.insert(key.to_owned(), TRUE.to_owned())),
+        );
+    }
+
+    /// The update is over: pods come again once the critical components run.
+    fn clear_update(&mut self) {
+        self.edit_node(
+            |_| true,
+            |node| {
+                in_place::clear(node);
+                uncordon(node);
+                node.spec.taints.retain(|taint| taint.key != taint::PREFER_NO_SCHEDULE);
+                node::add_taint(
+                    &mut node.spec.taints,
+                    node::taint(taint::CRITICAL_COMPONENTS_NOT_READY, "", "NoSchedule"),
+                );
+            },
+        );
+    }
+}
+
+/// Version of the operating system that a Node runs.
+fn operating_system(node: &Node) -> &str {
+    node.status.node_info.os_image.rsplit(' ').next().unwrap_or_default()
+}
+
+fn uncordon(node: &mut Node) {
+    node.spec.unschedulable = false;
+    node.spec.taints.retain(|taint| taint.key != taint::UNSCHEDULABLE);
+}
+
+impl Family<'_> {
+    pub(super) fn is_updated_in_place(&self) -> bool {
+        self.deployment.get().spec.strategy.in_place_update.is_some()
+    }
+
+    /// What the pass knows of a MachineSet's machines beside their numbers.
+    pub(super) fn in_place(&self, set: &MachineSet) -> InPlace {
+        let mut entries: Vec<&Entry> = self.roster.entries(&set.metadata.name).collect();
+        entries.sort_by(|a, b| (a.member.created, &a.member.name).cmp(&(b.member.created, &b.member.name)));
+        let has = |is: fn(&Update) -> bool| {
+            entries.iter().filter(move |entry| entry.update.as_ref().is_some_and(is)).copied()
+        };
+        let names = |entries: &mut dyn Iterator<Item = &Entry>| {
+            entries.map(|entry| entry.member.name.clone()).collect::<Vec<_>>()
+        };
+        let count = |entries: &mut dyn Iterator<Item = &Entry>| i32::try_from(entries.count()).unwrap_or(i32::MAX);
+        let updating = domain::rollout::machine::Phase::InPlaceUpdating;
+        InPlace {
+            scale_up_disabled: set.metadata.labels.contains_key(label::SCALE_UP_DISABLED),
+            unmarked: has(|update| !update.candidate).count(),
+            undergoing: count(&mut has(|update| update.selected)),
+            candidates: names(&mut has(|update| update.candidate && !update.selected)),
+            updated: names(&mut has(Update::is_done).filter(|entry| entry.member.phase != updating)),
+            without_node: count(&mut entries.iter().copied().filter(|entry| entry.update.is_none())),
+            arrived: count(&mut entries.iter().copied().filter(|entry| entry.member.is_updated_in_place)),
+            uncleared: names(&mut has(Update::is_done)),
+        }
+    }
+
+    pub(super) fn disable_scale_up(&mut self, set: &str) {
+        let labels = &mut self.set(set).edit().metadata.labels;
+        labels.insert(label::SCALE_UP_DISABLED.to_owned(), TRUE.to_owned());
+    }
+
+    pub(super) fn mark_candidates(&mut self, set: &str) {
+        self.load_all(Some(set));
+        self.of_set(set).for_each(|individual| individual.label_node(label::CANDIDATE_FOR_UPDATE));
+        self.look_again(&self.roster.names(Some(set)));
+    }
+
+    pub(super) fn select(&mut self, machine: &str) {
+        if let Some(individual) = self.load(machine) {
+            individual.label_node(label::SELECTED_FOR_UPDATE);
+        }
+        self.look_again(&[machine.to_owned()]);
+    }
+
+    /// Hands Machines over to the new MachineSet: they are its own from now on, and pods may come to their Nodes.
+    ///
+    /// The label says that they come from elsewhere, until the MachineSets' replicas have been written, too. All of it is
+    /// written at once: whose owner is gone is deleted.
+    pub(super) async fn hand_over(&mut self, from: &str, machines: &[String], wish: &Deployment) -> Result<(), Error> {
+        let Some(new) = self.new_set() else { return Ok(()) };
+        let (provider, namespace) = (self.provider, self.namespace.clone());
+        let new = self.sets[new].get().clone();
+        let selector = |set: &MachineSet| set.spec.selector.clone().unwrap_or_default().match_labels;
+        let before = selector(self.set(from).get());
+        for name in machines {
+            let Some(individual) = self.load(name) else { continue };
+            new.metadata.name.clone_into(&mut individual.set);
+            let ObjectMeta { labels, owner_references, .. } = &mut individual.machine.edit().metadata;
+            *owner_references = vec![owner(&new)];
+            labels.retain(|key, _| !before.contains_key(key));
+            labels.extend(selector(&new));
+            labels.insert(label::UPDATE_RESULT.to_owned(), SUCCESSFUL.to_owned());
+            individual.edit_node(|node| node.spec.unschedulable, uncordon);
+            individual.save(provider, &namespace).await?;
+        }
+        self.look_again(machines);
+        let count = i32::try_from(machines.len()).unwrap_or(i32::MAX);
+        let left = self.set(from).get().spec.replicas - count;
+        // The old set first: together they never want more machines than there are.
+        self.scale(from, left, wish).await?;
+        self.scale(&new.metadata.name, new.spec.replicas + count, wish).await?;
+        let api = provider.seed_api::<MachineSet>(&namespace);
+        for name in [from, &new.metadata.name] {
+            self.set(name).save(&provider.sets, &api, &provider.seed).await?;
+        }
+        Ok(())
+    }
+
+    /// Machines that were handed over count as all others from now on.
+    pub(super) fn settle(&mut self, set: &str) {
+        let arrived: Vec<String> = self
+            .roster
+            .entries(set)
+            .filter(|entry| entry.member.is_updated_in_place)
+            .map(|entry| entry.member.name.clone())
+            .collect();
+        for name in &arrived {
+            if let Some(individual) = self.load(name) {
+                individual.machine.edit().metadata.labels.remove(label::UPDATE_RESULT);
+            }
+        }
+        self.look_again(&arrived);
+    }
+
+    pub(super) fn clear_node(&mut self, machine: &str) {
+        if let Some(individual) = self.load(machine) {
+            individual.clear_update();
+        }
+        self.look_again(&[machine.to_owned()]);
+    }
+
+    /// Takes note of Machines that were changed, and has their steps taken.
+    fn look_again(&mut self, machines: &[String]) {
+        for name in machines {
+            let Some(position) = self.position_of(name).cloned() else { continue };
+            self.note(&position);
+            self.todo.insert(position);
+        }
+    }
+
+    /// What a node of an in-place pool is to run, and what of it is to be done; `None` if that is nothing, unless the node
+    /// is ready for an update: then it is done at once.
+    pub(super) fn pending_update(&self, node: &Node) -> Option<(Configuration, Work)> {
+        if !self.is_updated_in_place() {
+            return None;
+        }
+        let name = node.metadata.label(label::NODE_AGENT_SECRET_NAME)?;
+        let secret = self.node_agent_secret(name)?;
+        let wanted = Configuration::parse(secret.metadata.annotation(annotation::IN_PLACE_CONFIGURATION)?);
+        let applied = node.metadata.annotation(annotation::IN_PLACE_CONFIGURATION).unwrap_or_default();
+        let work = wanted.work(&Configuration::parse(applied));
+        let update = Update::of(node);
+        let is_awaited = update.reason == Some(Reason::ReadyForUpdate) && update.outcome.is_none();
+        (work.is_any() || is_awaited).then_some((wanted, work))
+    }
+
+    /// gardener-node-agent updates a node that is ready for it, or tries again. Until then it changes nothing at all.
+    ///
+    /// What is under way follows from the condition of the Node; only of repeated attempts the begin is in memory.
+    pub(super) async fn update_node(
+        &mut self,
+        position: &Position,
+        wanted: &Configuration,
+        work: Work,
+    ) -> Result<Looked, Error> {
+        let Some(individual) = self.machines.get(position) else { return Ok(Looked::NOTHING) };
+        let is_going = individual.machine.get().metadata.is_being_deleted();
+        let Some(node) = individual.node.as_ref().map(Draft::get) else { return Ok(Looked::NOTHING) };
+        let (name, uid) = (node.metadata.name.clone(), node.metadata.uid.clone());
+        let update = Update::of(node);
+        let has_failed = update.outcome == Some(Outcome::Failed);
+        let is_ready = update.reason == Some(Reason::ReadyForUpdate) && update.outcome.is_none();
+        let desired = wanted.operating_system();
+        let is_tried = node.metadata.annotation(annotation::UPDATING_OPERATING_SYSTEM) == Some(desired);
+        // A machine that came back with what it had before is left alone until something else is wanted.
+        let rolled_back = Failure::RolledBack { desired, current: operating_system(node) }.to_string();
+        let is_given_up = has_failed && is_tried && work.operating_system && update.failure == rolled_back;
+        if is_going || is_given_up || !(is_ready || has_failed) {
+            self.agents.forget(&self.namespace, &name);
+            return Ok(Looked::NOTHING);
+        }
+        if self.is_hit(&name, fault::NODE_AGENT_SILENT) {
+            return Ok(Looked::NOTHING);
+        }
+        let since = match update.since {
+            Some(since) if is_ready => since,
+            _ => self.agents.since(&self.namespace, &name, self.now) + self.agent_delay(&name),
+        };
+        if self.now < since {
+            return Ok(Looked::again_at(since));
+        }
+        let failure = self.failure(&name, wanted, work);
+        let until = since
+            + self.update_duration(&name, &uid, work, since)
+            + failure.as_ref().map_or(TimeDelta::zero(), |it| it.longer);
+        let Some(individual) = self.machines.get_mut(position) else { return Ok(Looked::NOTHING) };
+        if work.operating_system && !is_tried {
+            individual.edit_node(
+                |_| true,
+                |node| {
+                    let annotations = &mut node.metadata.annotations;
+                    annotations.insert(annotation::UPDATING_OPERATING_SYSTEM.to_owned(), desired.to_owned());
+                },
+            );
+        }
+        let outage = until - work.outage();
+        if self.now < outage {
+            return Ok(Looked::again_at(outage));
+        }
+        if self.now < until {
+            let now = Time::from(self.now);
+            individual.edit_node(
+                |node| node::is_ready(&node.status.conditions),
+                |node| node::fail(&mut node.status.conditions, node::READY, "False", now),
+            );
+            return Ok(Looked::again_at(until));
+        }
+        self.agents.forget(&self.namespace, &name);
+        match failure {
+            Some(failure) => self.fail_update(position, failure).await?,
+            None => self.complete_update(position, wanted, work).await?,
+        }
+        Ok(Looked { changed: true, again: None })
+    }
+
+    fn update_duration(&self, name: &str, uid: &str, work: Work, since: DateTime<Utc>) -> TimeDelta {
+        let faults = self.faults_of(name, &[fault::IN_PLACE_DURATION]);
+        let given = faults.iter().find_map(|fault| fault::in_place_duration(fault));
+        let attempt = since.timestamp().cast_unsigned();
+        given.unwrap_or_else(|| work.duration(|part: Parameter| self.provider.duration(part, uid, attempt)))
+    }
+
+    /// How the update of a node ends if a fault hits it.
+    fn failure(&self, name: &str, wanted: &Configuration, work: Work) -> Option<Failing> {
+        let kinds = [(work.operating_system, fault::OS_UPDATE_FAILS), (true, fault::KUBELET_UNHEALTHY_AFTER_UPDATE)];
+        let kinds: Vec<&str> = kinds.iter().filter(|(applies, _)| *applies).map(|(_, kind)| *kind).collect();
+        let known = self.faults_of(name, &kinds).into_iter().next()?;
+        let current = operating_system(self.individual(name)?.node.as_ref()?.get());
+        let way = if known.spec.kind == fault::KUBELET_UNHEALTHY_AFTER_UPDATE {
+            ""
+        } else {
+            fault::os_update_failure(&known)
+        };
+        let (failure, longer) = match way {
+            "" => (Failure::Kubelet, PATIENCE),
+            fault::ROLLBACK => (Failure::RolledBack { desired: wanted.operating_system(), current }, TimeDelta::zero()),
+            fault::NETWORK_PROBLEMS => (Failure::Command("network problems"), PATIENCE),
+            _ => (Failure::Command("exit status 1"), TimeDelta::zero()),
+        };
+        Some(Failing { text: failure.to_string(), way: way.to_owned(), longer, fault: known })
+    }
+
+    async fn fail_update(&mut self, position: &Position, failing: Failing) -> Result<(), Error> {
+        if !self.count(&failing.fault, &position.1).await? {
+            return Ok(());
+        }
+        let now = Time::from(self.now);
+        let Some(individual) = self.machines.get_mut(position) else { return Ok(()) };
+        individual.edit_node(
+            |_| true,
+            |node| {
+                node.metadata.labels.insert(label::UPDATE_RESULT.to_owned(), in_place::FAILED.to_owned());
+                let annotations = &mut node.metadata.annotations;
+                annotations.insert(annotation::UPDATE_FAILED_REASON.to_owned(), failing.text);
+                if failing.way != fault::ROLLBACK {
+                    annotations.remove(annotation::UPDATING_OPERATING_SYSTEM);
+                }
+                // A kubelet that is not healthy leaves its Node as it is.
+                if !failing.way.is_empty() {
+                    node::recover(&mut node.status.conditions, node::READY, now);
+                }
+            },
+        );
+        Ok(())
+    }
+
+    async fn complete_update(&mut self, position: &Position, wanted: &Configuration, work: Work) -> Result<(), Error> {
+        let name = &position.1;
+        self.delete_pods(name).await?;
+        let facts = self.configured_class(position).map(|class| ClassFacts::of(&class)).unwrap_or_default();
+        let random = &self.provider.context.random;
+        // Each start of a machine has an id of its own.
+        let start = self.now.timestamp_millis().cast_unsigned();
+        let boot_id = random.uid(&format!("{}/node/{name}/boot", self.namespace), start);
+        let now = Time::from(self.now);
+        let (configuration, os_image) = (wanted.to_string(), format!("{} {}", facts.image_name, facts.image_version));
+        let secret = self.individual(name).and_then(|individual| individual.node.as_ref()).and_then(|node| {
+            let name = node.get().metadata.label(label::NODE_AGENT_SECRET_NAME)?;
+            let secret = self.node_agent_secret(name)?;
+            Some(secret.metadata.annotation(annotation::NODE_AGENT_SECRET_CHECKSUM)?.to_owned())
+        });
+        let Some(draft) = self.machines.get_mut(position).and_then(|individual| individual.node.as_mut()) else {
+            return Ok(());
+        };
+        let node = draft.edit();
+        let annotations = &mut node.metadata.annotations;
+        annotations.remove(annotation::UPDATE_FAILED_REASON);
+        annotations.remove(annotation::UPDATING_OPERATING_SYSTEM);
+        annotations.insert(annotation::IN_PLACE_CONFIGURATION.to_owned(), configuration);
+        annotations.extend(secret.map(|checksum| (annotation::NODE_CHECKSUM.to_owned(), checksum)));
+        let labels = &mut node.metadata.labels;
+        labels.insert(label::UPDATE_RESULT.to_owned(), SUCCESSFUL.to_owned());
+        let version = &facts.kubernetes_version;
+        labels.insert(label::WORKER_KUBERNETES_VERSION.to_owned(), version.clone());
+        let info = &mut node.status.node_info;
+        info.kubelet_version = format!("v{version}");
+        info.kube_proxy_version = format!("v{version}");
+        if work.operating_system {
+            info.os_image = os_image;
+            info.boot_id = boot_id;
+        }
+        node::recover(&mut node.status.conditions, node::READY, now);
+        let about = ObjectRef::of(&*node);
+        self.publish_applied(&about).await
+    }
+
+    pub(super) async fn publish_applied(&self, node: &ObjectRef) -> Result<(), Error> {
+        let recorder = Recorder::named(&self.provider.context, &self.namespace, "gardener-node-agent");
+        let message = "Operating system config has been applied successfully";
+        recorder.publish(node, EventType::Normal, "OSCApplied", message).await
+    }
+
+    /// What the drain left goes: pods of DaemonSets, which come again.
+    async fn delete_pods(&self, node: &str) -> Result<(), Error> {
+        for pod in self.provider.pods_by_node.get(&place(&self.namespace, node)) {
+            let api = Api::<Pod>::namespaced(&self.provider.context, &self.namespace, &pod.metadata.namespace);
+            match api.delete(&pod.metadata.name, &DeleteOptions::default()).await {
+                Err(error) if !error.is_not_found() => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How an update fails.
+struct Failing {
+    /// What the Node says of it.
+    text: String,
+    /// The way in which the operating system's update fails; empty if the kubelet is not healthy.
+    way: String,
+    /// How much longer it takes.
+    longer: TimeDelta,
+    fault: std::sync::Arc<api::terrarium::Fault>,
+}
