@@ -5,6 +5,8 @@
 //! changes once no pass changes anything.
 
 use apimachinery::meta::IntOrString;
+use domain::rollout::Limits;
+use domain::rollout::deployment::Strategy;
 use serde_json::Value;
 
 use crate::world::{self, Counts, World, WorldFault, WorldFaultKind};
@@ -172,6 +174,67 @@ fn check_failing(
     }
     let most = 2 * i64::from(replicas) + i64::from(gives_up);
     assert!(world.created() <= most, "{context}: {} machines were made", world.created());
+}
+
+/// Replicas 0..=5 that are updated in place, with every surge and unavailability up to 3 and one machine at each position
+/// that is slow, whose agent says nothing until it is replaced, or whose update fails once: bounds hold at every moment,
+/// without a surge the machines stay the same, and what was halted ends in the wanted state with the next template.
+#[test]
+fn updates_in_place_keep_their_bounds_in_every_small_case() {
+    let kinds = [WorldFaultKind::InPlaceDuration(400), WorldFaultKind::AgentSilent, WorldFaultKind::OsUpdateFails];
+    let mut cases = 0;
+    for replicas in 0..=5 {
+        for surge in 0..=3 {
+            for unavailable in 0..=3 {
+                for position in 1..=i64::from(replicas).max(1) {
+                    for kind in &kinds {
+                        check_in_place(replicas, (surge, unavailable), position, kind);
+                        cases += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert_eq!(cases, 16 * 16 * 3);
+}
+
+fn check_in_place(replicas: i32, (surge, unavailable): (i32, i32), position: i64, kind: &WorldFaultKind) {
+    let context = format!("{replicas} replicas, surge {surge}, unavailable {unavailable}: {position} {kind:?}");
+    let limits = Limits { max_surge: IntOrString::Int(surge), max_unavailable: IntOrString::Int(unavailable) };
+    let mut world = World::new(90, 30, 30);
+    world.add_with("md", replicas, Strategy::InPlace { limits, manual: false });
+    let (surge, unavailable) = world.limits("md");
+    let before = world.machine_names();
+    world.faults = vec![WorldFault { md: "md".to_owned(), machine: Some(position), kind: kind.clone(), times: None }];
+    world.change_template();
+    play(&mut world, replicas, (surge, unavailable), &context);
+    if *kind != WorldFaultKind::InPlaceDuration(400) {
+        world.faults.clear();
+        world.change_template();
+        play(&mut world, replicas, (surge, unavailable), &context);
+    }
+    let (_, last) = world.counts().into_iter().next().expect("one MachineDeployment");
+    let expected = Counts { new: replicas, total: replicas, running: replicas, updated: replicas, ..Counts::default() };
+    assert_eq!(last, expected, "{context}");
+    assert!(world.is_clean(), "{context}: old sets and annotations are gone");
+    if surge == 0 {
+        assert_eq!(world.machine_names(), before, "{context}");
+    }
+}
+
+/// Lets a world go on until nothing changes by itself, looking at its bounds.
+fn play(world: &mut World, replicas: i32, (surge, unavailable): (i32, i32), context: &str) {
+    for _ in 0..400 {
+        let next = world.settle_checked(|counts| {
+            assert!(counts.total <= replicas + surge, "{context}: {counts:?}");
+            assert!(counts.running >= replicas - unavailable, "{context}: {counts:?}");
+        });
+        match next {
+            Some(at) => world.now = at,
+            None => return,
+        }
+    }
+    panic!("{context}: it never ends");
 }
 
 /// Scaling to any other number in the middle of a roll-out ends with that number of new machines.

@@ -11,7 +11,7 @@
 //!
 //! Source: pkg/controller/deployment_inplace.go of machine-controller-manager v0.62; what differs from v0.58 follows v0.62.
 
-use super::{Deployment, Pass, Set, Step, create_set, finish, mark_nodes};
+use super::{Deployment, Pass, Set, Step, create_set, finish, mark_nodes, scale_down_old};
 use crate::rollout::WaitingOn;
 
 /// What a pass knows of the machines of a MachineSet and their nodes, beside their numbers.
@@ -106,14 +106,16 @@ fn reconcile_new(deployment: &Deployment, new: &Set, old: &[&Set]) -> Vec<Step> 
 }
 
 /// What old sets give: machines that are not needed any more, or nodes that are selected.
+///
+/// Unlike upstream, machines that are not needed go only as far as others are available: with a surge of all machines the
+/// new ones exist long before they run.
 fn reconcile_old(deployment: &Deployment, is_manual: bool, new: &Set, old: &[&Set]) -> Vec<Step> {
     let old_replicas = total(old, |set| set.replicas);
     if old_replicas == 0 {
         return Vec::new();
     }
     if new.replicas == deployment.replicas {
-        let left = old.iter().filter(|set| set.replicas > 0);
-        return left.map(|set| Step::Scale { set: set.name.clone(), replicas: 0 }).collect();
+        return scale_down_old(deployment, new, old);
     }
     if is_manual {
         return Vec::new();
