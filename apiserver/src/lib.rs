@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use api::catalogue;
 use api::cluster::GARDEN;
-use api::constants::annotation;
+use api::constants::{annotation, user};
 use api::core::*;
 use api::core_v1;
 use api::security::CredentialsBinding;
@@ -104,7 +104,8 @@ pub fn service(foundation: Foundation, options: &Options) -> Server {
         .clusters(FixedClusters::new([GARDEN], &options.kubernetes_version))
         .folds(GARDEN)
         .authorizer(Authenticated)
-        .cluster_annotation(annotation::CLUSTER);
+        .cluster_annotation(annotation::CLUSTER)
+        .own_agents(user::OWN_AGENTS);
     let builder = register(builder, options, random);
     match &options.webhooks {
         Some(caller) => rows::webhooks(builder).webhooks(caller.clone()),

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::encode::{self, Body, Sections};
 use crate::meta::ObjectMeta;
-use crate::resource::Object;
+use crate::resource::{DifferingTrees, Object, metadata_tree};
 
 /// An object as metadata and a tree that was pruned by its schema.
 ///
@@ -28,6 +28,14 @@ impl DynamicObject {
     pub fn get(&self, path: &[&str]) -> Option<&Value> {
         let (first, rest) = path.split_first()?;
         rest.iter().try_fold(self.fields.get(*first)?, |value, name| value.get(name))
+    }
+
+    fn tree(&self, metadata: Value) -> Value {
+        let mut tree = self.fields.clone();
+        tree.insert("apiVersion".to_owned(), Value::String(self.api_version.clone()));
+        tree.insert("kind".to_owned(), Value::String(self.kind.clone()));
+        tree.insert("metadata".to_owned(), metadata);
+        Value::Object(tree)
     }
 
     /// The object as one JSON text, `resourceVersion` included when it is set: what a client sends.
@@ -76,12 +84,24 @@ impl Object for DynamicObject {
     }
 
     fn to_tree(&self) -> Value {
-        let mut tree = self.fields.clone();
-        tree.insert("apiVersion".to_owned(), Value::String(self.api_version.clone()));
-        tree.insert("kind".to_owned(), Value::String(self.kind.clone()));
-        let metadata = crate::wire::to_tree(&self.metadata);
-        tree.insert("metadata".to_owned(), metadata);
-        Value::Object(tree)
+        self.tree(crate::wire::to_tree(&self.metadata))
+    }
+
+    fn to_tree_without_entries(&self) -> Value {
+        self.tree(metadata_tree(&self.metadata))
+    }
+
+    fn differing_trees(&self, old: &Self) -> DifferingTrees {
+        let tree = |object: &Self, other: &Self| {
+            let differs = |(name, value): &(&String, &Value)| other.fields.get(*name) != Some(*value);
+            let fields = object.fields.iter().filter(differs).map(|(name, value)| (name.clone(), value.clone()));
+            let mut tree: Map<String, Value> = fields.collect();
+            if object.metadata != other.metadata {
+                tree.insert("metadata".to_owned(), metadata_tree(&object.metadata));
+            }
+            Value::Object(tree)
+        };
+        DifferingTrees { old: tree(old, self), new: tree(self, old) }
     }
 
     fn encode(&self) -> Sections {

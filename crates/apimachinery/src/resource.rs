@@ -88,11 +88,25 @@ pub trait Object: Clone + fmt::Debug + Send + Sync + 'static {
     fn take_status(&mut self, from: Self) -> bool;
     /// The object as a tree, with `apiVersion` and `kind`.
     fn to_tree(&self) -> Value;
+    /// As [`Object::to_tree`], without `metadata.managedFields`: these are long, and few want them.
+    fn to_tree_without_entries(&self) -> Value;
+    /// The top-level fields in which an object differs from an older one, in trees without anything else and without
+    /// `metadata.managedFields`.
+    fn differing_trees(&self, old: &Self) -> DifferingTrees;
     /// The object's sections as they are stored.
     fn encode(&self) -> crate::encode::Sections;
     /// As [`Object::encode`] for a change of `old`, whose sections are `stored`: sections of which nothing differs are
     /// those.
     fn encode_change(&self, old: &Self, stored: &crate::encode::Sections) -> crate::encode::Sections;
+}
+
+/// The fields in which two objects differ.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DifferingTrees {
+    /// As the older object has them.
+    pub old: Value,
+    /// As the newer object has them.
+    pub new: Value,
 }
 
 /// Group and kind.
@@ -151,6 +165,11 @@ fn dotted(f: &mut fmt::Formatter<'_>, name: &str, group: &str) -> fmt::Result {
     if group.is_empty() { f.write_str(name) } else { write!(f, "{name}.{group}") }
 }
 
+/// Metadata as a tree without `managedFields`.
+pub fn metadata_tree(metadata: &ObjectMeta) -> Value {
+    wire::to_tree_of(metadata, &|name| name != "managedFields")
+}
+
 impl<K: Resource> Object for K {
     const KEEPS_OPAQUE: bool = true;
 
@@ -178,6 +197,28 @@ impl<K: Resource> Object for K {
 
     fn to_tree(&self) -> Value {
         crate::encode::to_tree(self)
+    }
+
+    fn to_tree_without_entries(&self) -> Value {
+        let mut tree = wire::to_tree_of(self, &|name| name != "metadata");
+        tree["apiVersion"] = Value::String(K::api_version());
+        tree["kind"] = Value::String(K::KIND.to_owned());
+        tree["metadata"] = metadata_tree(Resource::metadata(self));
+        tree
+    }
+
+    fn differing_trees(&self, old: &Self) -> DifferingTrees {
+        let Some(differing) = self.differing_fields(old) else {
+            return DifferingTrees { old: old.to_tree_without_entries(), new: self.to_tree_without_entries() };
+        };
+        let tree = |object: &Self| {
+            let mut tree = wire::to_tree_of(object, &|name| name != "metadata" && differing.contains(&name));
+            if differing.contains(&"metadata") {
+                tree["metadata"] = metadata_tree(Resource::metadata(object));
+            }
+            tree
+        };
+        DifferingTrees { old: tree(old), new: tree(self) }
     }
 
     fn encode(&self) -> crate::encode::Sections {

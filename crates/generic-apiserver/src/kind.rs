@@ -9,9 +9,10 @@ use apimachinery::catalogue::ResourceInfo;
 use apimachinery::encode::Sections;
 use apimachinery::field::FieldError;
 use apimachinery::meta::ObjectMeta;
-use apimachinery::schema::Node;
+use apimachinery::resource::DifferingTrees;
+use apimachinery::schema::{Emit, Field, Node};
 use apimachinery::{GroupKind, GroupResource, GroupVersionResource, Object};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::registry::{Generation, RequestContext, Strategy};
 
@@ -71,6 +72,8 @@ pub(crate) trait Kind: Send + Sync {
     /// The object of bytes that this or another server has stored.
     fn read_served(&self, bytes: &[u8]) -> Result<Box<AnyObject>, String>;
     fn to_tree(&self, object: &AnyObject) -> Value;
+    /// [`Object::to_tree_without_entries`].
+    fn to_tree_without_entries(&self, object: &AnyObject) -> Value;
     /// [`Object::KEEPS_OPAQUE`].
     fn keeps_opaque(&self) -> bool;
     /// Replaces the status by another object's; `false` if the kind has none.
@@ -78,6 +81,10 @@ pub(crate) trait Kind: Send + Sync {
     fn encode(&self, object: &AnyObject) -> Sections;
     /// As [`Kind::encode`] for a change of `old`, whose sections are `stored`: what did not change is not written anew.
     fn encode_change(&self, object: &AnyObject, old: &AnyObject, stored: &Sections) -> Sections;
+    /// What a new object is before anybody has set a field: Go never leaves out a struct.
+    fn empty_tree(&self) -> Value;
+    /// [`Object::differing_trees`].
+    fn differing_trees(&self, object: &AnyObject, old: &AnyObject) -> DifferingTrees;
     fn copy(&self, object: &AnyObject) -> Box<AnyObject>;
     fn metadata<'a>(&self, object: &'a AnyObject) -> &'a ObjectMeta;
     fn metadata_mut<'a>(&self, object: &'a mut AnyObject) -> &'a mut ObjectMeta;
@@ -108,6 +115,27 @@ impl<O: Object, S: Strategy<O>> Typed<O, S> {
     pub(crate) fn new(info: &ResourceInfo, strategy: S) -> Self {
         Self { names: Names::new(info), strategy, kind: PhantomData }
     }
+}
+
+/// A tree with an empty struct wherever Go writes one, and `null` for lists and maps that it writes.
+fn with_structs(mut tree: Value, node: &Node) -> Value {
+    let fields = node.as_object().map(|schema| schema.fields.as_slice()).unwrap_or_default();
+    for field in fields.iter().filter(|field| field.emit == Emit::Always) {
+        if tree.get(field.name).is_some() {
+            continue;
+        }
+        match field.node {
+            Node::Object(_) => tree[field.name] = with_structs(Value::Object(Map::new()), &field.node),
+            Node::List(_) | Node::Map(_) => tree[field.name] = Value::Null,
+            _ => {}
+        }
+    }
+    tree
+}
+
+/// Whether a field is a struct that Go never leaves out.
+fn is_struct(field: &Field) -> bool {
+    field.emit == Emit::Always && field.node.as_object().is_some()
 }
 
 const OWN: &str = "a kind is only given objects of its own type";
@@ -148,6 +176,10 @@ impl<O: Object, S: Strategy<O>> Kind for Typed<O, S> {
         own::<O>(object).to_tree()
     }
 
+    fn to_tree_without_entries(&self, object: &AnyObject) -> Value {
+        own::<O>(object).to_tree_without_entries()
+    }
+
     fn keeps_opaque(&self) -> bool {
         O::KEEPS_OPAQUE
     }
@@ -158,6 +190,23 @@ impl<O: Object, S: Strategy<O>> Kind for Typed<O, S> {
 
     fn encode_change(&self, object: &AnyObject, old: &AnyObject, stored: &Sections) -> Sections {
         own::<O>(object).encode_change(own::<O>(old), stored)
+    }
+
+    fn empty_tree(&self) -> Value {
+        let empty = O::from_tree(Value::Object(Map::new())).map(|object| object.to_tree()).unwrap_or_default();
+        if O::KEEPS_OPAQUE { empty } else { with_structs(empty, &self.names.node) }
+    }
+
+    fn differing_trees(&self, object: &AnyObject, old: &AnyObject) -> DifferingTrees {
+        let mut trees = own::<O>(object).differing_trees(own::<O>(old));
+        if !O::KEEPS_OPAQUE {
+            for field in self.names.node.as_object().into_iter().flat_map(|schema| &schema.fields) {
+                if is_struct(field) && trees.old.get(field.name).is_none() && trees.new.get(field.name).is_some() {
+                    trees.old[field.name] = Value::Object(Map::new());
+                }
+            }
+        }
+        trees
     }
 
     fn copy(&self, object: &AnyObject) -> Box<AnyObject> {

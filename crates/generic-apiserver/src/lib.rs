@@ -9,8 +9,7 @@
 //! front; `openapi` what clients learn about kinds; [`protobuf`] bodies that are no JSON; [`validator`] what must hold of
 //! every watch.
 //!
-//! Managed fields have their place and are not there yet: the section of stored objects is kept, requests cannot fill
-//! it, apply patches answer 415.
+//! Managed fields are a section of stored objects; `handlers::ownership` tells which objects have them.
 
 pub mod admission;
 pub mod authentication;

@@ -75,6 +75,7 @@ pub struct Builder {
     authorizer: Arc<dyn Authorizer>,
     clusters: Arc<dyn Clusters>,
     cluster_annotation: &'static str,
+    own_agents: &'static [&'static str],
     folds: Option<&'static str>,
     views: Vec<View>,
     reviews: Vec<ResourceInfo>,
@@ -103,6 +104,7 @@ impl Builder {
             authorizer: Arc::new(AllowAll),
             clusters: Arc::new(FixedClusters::default()),
             cluster_annotation: "",
+            own_agents: &[],
             folds: None,
             views: Vec::new(),
             reviews: Vec::new(),
@@ -215,6 +217,13 @@ impl Builder {
         self
     }
 
+    /// The `User-Agent`s of the landscape's own commands, up to the slash: what they create is not tracked until somebody
+    /// applies to it, as what components create.
+    pub fn own_agents(mut self, names: &'static [&'static str]) -> Self {
+        self.own_agents = names;
+        self
+    }
+
     /// Follows one logical cluster only; of others nothing is known.
     pub fn folds(mut self, cluster: &'static str) -> Self {
         self.folds = Some(cluster);
@@ -264,6 +273,7 @@ impl Builder {
             authorizer: self.authorizer,
             clusters: self.clusters,
             cluster_annotation: self.cluster_annotation,
+            own_agents: self.own_agents,
             views: self.views.into_iter().map(|view| (key(&view.info), Arc::new(view))).collect(),
             reviews: self.reviews.into_iter().map(|info| (key(&info), Arc::new(Review { info }))).collect(),
             subresources: self
@@ -309,6 +319,7 @@ pub(crate) struct Inner {
     pub(crate) plugins: Vec<Arc<dyn Plugin>>,
     pub(crate) authorizer: Arc<dyn Authorizer>,
     pub(crate) clusters: Arc<dyn Clusters>,
+    pub(crate) own_agents: &'static [&'static str],
     pub(crate) cluster_annotation: &'static str,
 }
 

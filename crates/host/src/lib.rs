@@ -50,7 +50,7 @@ use crate::timekeeper::Timekeeper;
 use crate::tokens::Tokens;
 use api::catalogue;
 use api::cluster;
-use api::constants::annotation;
+use api::constants::{annotation, user};
 use api::terrarium::Clock;
 use apimachinery::catalogue::ResourceInfo;
 use bytes::Bytes;
@@ -129,6 +129,7 @@ impl Host {
         let builder = Builder::new(foundation)
             .clusters(clusters::ByObject::new(RUNTIME_VERSION))
             .cluster_annotation(annotation::CLUSTER)
+            .own_agents(user::OWN_AGENTS)
             .authorizer(Authenticated)
             .admission(namespaces::PermanentNamespaces)
             .admission(clock_object::PermanentClock)

@@ -102,6 +102,9 @@ pub mod role {
 pub mod user {
     /// gardener-apiserver.
     pub const APISERVER: &str = "gardener.cloud:system:apiserver";
+    /// `User-Agent`s, up to the slash, of what asks for the landscape itself: commands, stories, and the administrator of a
+    /// simulation.
+    pub const OWN_AGENTS: &[&str] = &["terrarium", "demo", "client"];
     /// gardener-controller-manager.
     pub const CONTROLLER_MANAGER: &str = "gardener.cloud:system:controller-manager";
     /// gardener-scheduler.

@@ -87,15 +87,18 @@ pub fn to_tree(value: &dyn Wire) -> Value {
             });
             Value::Object(out)
         }
-        View::Struct(object) => {
-            let mut out = Map::new();
-            for (position, info) in object.fields().iter().enumerate() {
-                let value = object.field(position);
-                if info.always || !value.is_zero() {
-                    out.insert(info.name.to_owned(), to_tree(value));
-                }
-            }
-            Value::Object(out)
+        View::Struct(object) => to_tree_of(object, &|_| true),
+    }
+}
+
+/// The wanted fields of a struct as a tree.
+pub fn to_tree_of(object: &dyn Fields, wanted: &dyn Fn(&str) -> bool) -> Value {
+    let mut out = Map::new();
+    for (position, info) in object.fields().iter().enumerate().filter(|(_, info)| wanted(info.name)) {
+        let value = object.field(position);
+        if info.always || !value.is_zero() {
+            out.insert(info.name.to_owned(), to_tree(value));
         }
     }
+    Value::Object(out)
 }

@@ -3,13 +3,14 @@
 
 use std::sync::Arc;
 
-use apimachinery::meta::Time;
+use apimachinery::meta::{ManagedFieldsEntry, Time};
 use bytes::Bytes;
 use eventlog::{Expect, Verb};
 use process::Response;
 use serde_json::Value;
 
 use super::draft::Draft;
+use super::ownership::Given;
 use super::webhooks::Change;
 use super::{Scope, Tries, Write, sections, warn};
 use crate::admission::Operation;
@@ -28,13 +29,19 @@ impl Scope {
         self.context.dry_run = self.call.query.dry_run("CreateOptions")?;
         let validation = self.call.query.field_validation("CreateOptions")?;
         let draft = self.draft(&body, validation)?;
-        let (mut response, warnings) = self.create_from(draft, "").await?;
+        let (mut response, warnings) = self.create_from(draft, "", None).await?;
         warn(&mut response, &warnings);
         Ok(response)
     }
 
-    /// Creates an object; `name` is the one of the URL, for kinds that are created by a PUT.
-    pub(super) async fn create_from(&self, draft: Draft, name: &str) -> Result<(Response, Vec<String>)> {
+    /// Creates an object; `name` is the one of the URL, for what is created by a PUT or an apply; `entries` are those of an
+    /// apply.
+    pub(super) async fn create_from(
+        &self,
+        draft: Draft,
+        name: &str,
+        entries: Option<Vec<ManagedFieldsEntry>>,
+    ) -> Result<(Response, Vec<String>)> {
         let Draft { mut tree, mut warnings } = draft;
         let resource = &self.names().group_resource;
         if self.names().has_subresource("status")
@@ -43,12 +50,19 @@ impl Scope {
         {
             fields.remove("status");
         }
+        let said = Given::of(&tree);
         let mut tries = Tries::default();
         while tries.go_on() {
             let mut object = self.object(tree.clone())?;
+            let sent = std::mem::take(&mut self.kind.metadata_mut(&mut *object).managed_fields);
             self.take_identity(&mut *object, name)?;
             warnings.extend(meta::dedup_owners(self.kind.metadata_mut(&mut *object), false));
             self.kind.default(&mut *object);
+            let managed = match &entries {
+                Some(entries) => entries.clone(),
+                None => self.entries_of_new(&*object, &said.clone().with(sent)),
+            };
+            self.kind.metadata_mut(&mut *object).managed_fields.clone_from(&managed);
 
             let mut view = View::new(&self.server.store, &self.call.route.cluster);
             let given = self.kind.metadata(&*object).name.clone();
@@ -58,6 +72,7 @@ impl Scope {
             self.mutate(change, &mut object, &mut warnings).await?;
             warnings.extend(meta::dedup_owners(self.kind.metadata_mut(&mut *object), true));
             let name = self.fill_identity(&mut *object);
+            self.kind.metadata_mut(&mut *object).managed_fields = managed;
 
             self.kind.prepare_for_create(&mut *object, &self.context);
             let errors = self.kind.validate_create(&*object, &self.context);
@@ -136,7 +151,6 @@ impl Scope {
         meta.self_link.clear();
         meta.deletion_timestamp = None;
         meta.deletion_grace_period_seconds = None;
-        meta.managed_fields.clear();
         meta.generation = generation;
         meta.creation_timestamp = Time::from_instant(self.now());
         if meta.name.is_empty() && !meta.generate_name.is_empty() {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What each verb does.
 
+mod apply;
 mod create;
 mod delete;
 mod draft;
+mod ownership;
 mod read;
 mod scale;
 mod update;

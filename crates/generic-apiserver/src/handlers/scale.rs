@@ -9,6 +9,7 @@ use process::Response;
 use serde_json::{Value, json};
 
 use super::Scope;
+use super::apply::invalid_type;
 use super::update::{Source, read_patch};
 use crate::meta;
 use crate::negotiation::Form;
@@ -57,6 +58,9 @@ impl Scope {
         let dry_run = self.call.query.dry_run("PatchOptions")?;
         self.call.query.field_validation("PatchOptions")?;
         let type_ = self.patch_type()?;
+        if type_ == "application/apply-patch+yaml" {
+            return self.apply_scale(body, dry_run).await;
+        }
         let mut tree = scale(&self.stored(&self.path.name)?.bytes())?;
         if type_ == "application/json-patch+json" {
             patch::json_patch(&mut tree, body)?;
@@ -64,6 +68,29 @@ impl Scope {
             patch::merge_patch(&mut tree, &read_patch(body)?);
         }
         self.set_scale(tree, dry_run).await
+    }
+
+    /// Applies a Scale: to its object, through this door, of which nothing but the number of replicas is taken.
+    async fn apply_scale(mut self, body: &[u8], dry_run: bool) -> Result<Response> {
+        self.context.dry_run = dry_run;
+        let validation = self.call.query.field_validation("PatchOptions")?;
+        let mut configuration = self.configuration(body, validation)?;
+        let tree = &mut configuration.tree;
+        let text = |name: &str| tree.get(name).and_then(Value::as_str).unwrap_or_default();
+        if (text("apiVersion"), text("kind")) != ("autoscaling/v1", "Scale") {
+            return Err(invalid_type(text("apiVersion"), text("kind")));
+        }
+        let names = self.names();
+        let metadata = tree.get("metadata").cloned().unwrap_or_else(|| json!({}));
+        let mut whole = json!({ "apiVersion": names.api_version, "kind": names.info.kind, "metadata": metadata });
+        if let Some(replicas) = tree.get("spec").and_then(|spec| spec.get("replicas")) {
+            whole["spec"] = json!({ "replicas": replicas });
+        }
+        *tree = whole;
+        self.form = Form::Object;
+        let changed = self.apply_tree(configuration).await?.into_body().collect().await;
+        let changed = changed.map_err(|error| Failure::Internal(error.to_string()))?.to_bytes();
+        Ok(json_response(200, scale(&changed)?.to_string()))
     }
 
     async fn set_scale(mut self, tree: Value, dry_run: bool) -> Result<Response> {

@@ -4,13 +4,17 @@
 use std::sync::Arc;
 
 use apimachinery::field::{ErrorType, FieldError, Path};
+use apimachinery::meta::ManagedFieldsEntry;
+use apimachinery::resource::metadata_tree;
 use apimachinery::{GroupKind, decode, opaque, patch};
 use eventlog::{Expect, Verb};
 use http::header::CONTENT_TYPE;
 use process::Response;
 use serde_json::{Map, Value};
 
+use super::apply::Configuration;
 use super::draft::Draft;
+use super::ownership::{Given, concerns_entries};
 use super::webhooks::Change;
 use super::{Scope, Tries, Write, sections, warn};
 use crate::admission::Operation;
@@ -36,12 +40,24 @@ pub(super) enum Source<'a> {
     Patch(&'a str, &'a [u8], FieldValidation),
     /// A new value for the number of replicas, and a resource version that must hold.
     Replicas(i64, String),
+    /// A configuration.
+    Apply(Configuration),
 }
 
 /// A new object, and what there is to warn of.
-struct Made {
-    object: Box<AnyObject>,
-    warnings: Vec<String>,
+pub(super) struct Made {
+    pub(super) object: Box<AnyObject>,
+    pub(super) warnings: Vec<String>,
+    /// What the client says of managed fields.
+    pub(super) given: Given,
+    /// The managed fields, if they are known already.
+    pub(super) entries: Option<Vec<ManagedFieldsEntry>>,
+}
+
+impl Made {
+    fn new(object: Box<AnyObject>, warnings: Vec<String>, given: Given) -> Self {
+        Self { object, warnings, given, entries: None }
+    }
 }
 
 impl Scope {
@@ -63,7 +79,7 @@ impl Scope {
             && self.path.subresource.is_empty()
             && self.server.store.get(self.id, &self.object_path(&name)).is_none()
         {
-            let (mut response, warnings) = self.create_from(draft, &name).await?;
+            let (mut response, warnings) = self.create_from(draft, &name, None).await?;
             warn(&mut response, &warnings);
             return Ok(response);
         }
@@ -78,20 +94,20 @@ impl Scope {
             let error = FieldError::forbidden(&Path::new("force"), "may not be specified for non-apply patch");
             return Err(Failure::options("PatchOptions", error));
         }
+        if type_ == APPLY_PATCH {
+            return self.apply(body, validation).await;
+        }
         let name = self.path.name.clone();
         self.modify(&name, Source::Patch(type_, body, validation)).await
     }
 
     /// The patch's media type.
-    ///
-    /// Unlike upstream: what is listed as accepted is what is accepted. Server-side apply needs managed fields, which are
-    /// not kept yet: its place is the match in [`Scope::patched`].
     pub(super) fn patch_type(&self) -> Result<&'static str> {
         let type_ = media(self.call.header(CONTENT_TYPE));
         let accepted: &[&'static str] = if self.names().info.custom {
-            &[JSON_PATCH, MERGE_PATCH]
+            &[JSON_PATCH, MERGE_PATCH, APPLY_PATCH]
         } else {
-            &[JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH]
+            &[JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, APPLY_PATCH]
         };
         let found = accepted.iter().find(|accepted| **accepted == type_).copied();
         found.ok_or_else(|| Failure::UnsupportedMediaType(accepted.to_vec()))
@@ -104,7 +120,7 @@ impl Scope {
         while tries.go_on() {
             let stored = self.stored(name)?;
             let old = self.decoded(&stored)?;
-            let Made { mut object, mut warnings } = self.make(&mut source, &stored, &*old)?;
+            let Made { mut object, mut warnings, given, entries } = self.make(&mut source, &stored, &*old)?;
             let whole = matches!(source, Source::Body(_));
             self.keep_identity(&mut *object, &stored, &*old, whole)?;
             // Of a patch owners are looked at only once.
@@ -112,6 +128,9 @@ impl Scope {
                 warnings.extend(meta::dedup_owners(self.kind.metadata_mut(&mut *object), false));
             }
             self.kind.default(&mut *object);
+            let sent = std::mem::take(&mut self.kind.metadata_mut(&mut *object).managed_fields);
+            let managed = entries.unwrap_or_else(|| self.entries_of_changed(&*object, &*old, &given.with(sent)));
+            self.kind.metadata_mut(&mut *object).managed_fields.clone_from(&managed);
 
             let mut view = View::new(&self.server.store, &self.call.route.cluster);
             self.admit(Operation::Update, name, &mut *object, Some(&*old), &mut view)?;
@@ -119,6 +138,7 @@ impl Scope {
             self.mutate(change, &mut object, &mut warnings).await?;
             warnings.extend(meta::dedup_owners(self.kind.metadata_mut(&mut *object), true));
             self.keep_server_fields(&mut *object, &*old);
+            self.kind.metadata_mut(&mut *object).managed_fields.clone_from(&managed);
             self.kind.prepare_for_update(&mut *object, &*old, &self.context);
             let errors = self.kind.validate_update(&*object, &*old, &self.context);
             self.invalid(name, &errors)?;
@@ -130,7 +150,14 @@ impl Scope {
             warnings.extend(self.kind.warnings(&*object, Some(&*old), &self.context));
             warnings.extend(self.admission_warnings(Operation::Update, name, &mut *object, Some(&*old), &mut view));
 
-            let encoded = self.encode_update(&mut *object, &*old, &stored);
+            let mut encoded = self.encode_update(&mut *object, &*old, &stored);
+            if self.is_of_times_only(&managed, &*old, &stored, &encoded) {
+                self.kind
+                    .metadata_mut(&mut *object)
+                    .managed_fields
+                    .clone_from(&self.kind.metadata(&*old).managed_fields);
+                encoded = self.encode_update(&mut *object, &*old, &stored);
+            }
             let finish = |mut response: Response| {
                 warn(&mut response, &warnings);
                 response
@@ -174,8 +201,9 @@ impl Scope {
         match source {
             Source::Body(draft) => {
                 let tree = draft.tree.clone();
+                let given = Given::of(&tree);
                 let tree = self.through_door(tree, stored, old)?;
-                Ok(Made { object: self.object(tree)?, warnings: draft.warnings.clone() })
+                Ok(Made::new(self.object(tree)?, draft.warnings.clone(), given))
             }
             Source::Patch(type_, body, validation) => {
                 // Most writes are patches of a status, and most of an object is its specification: leave that alone.
@@ -186,23 +214,24 @@ impl Scope {
                 self.patched(type_, body, *validation, stored, old)
             }
             Source::Replicas(replicas, revision) => {
-                let mut tree = self.kind.to_tree(old);
+                let mut tree = self.kind.to_tree_without_entries(old);
                 tree["spec"]["replicas"] = (*replicas).into();
                 if !revision.is_empty() {
                     tree["metadata"]["resourceVersion"] = Value::String(revision.clone());
                 }
-                Ok(Made { object: self.object(tree)?, warnings: Vec::new() })
+                Ok(Made::new(self.object(tree)?, Vec::new(), Given::Nothing))
             }
+            Source::Apply(configuration) => self.made_by_apply(configuration, stored, old),
         }
     }
 
     /// Keeps of a PUT's body what its door lets through: everything but `status` on the main resource, `status` and
     /// metadata on `status`.
-    fn through_door(&self, mut tree: Value, stored: &Stored, old: &AnyObject) -> Result<Value> {
+    pub(super) fn through_door(&self, mut tree: Value, stored: &Stored, old: &AnyObject) -> Result<Value> {
         let fields = object_of(&mut tree)?;
         match &*self.context.subresource {
             "status" => {
-                let mut kept = self.kind.to_tree(old);
+                let mut kept = self.kind.to_tree_without_entries(old);
                 let into = object_of(&mut kept)?;
                 put(into, "status", fields.remove("status"));
                 if let Some(metadata) = fields.remove("metadata") {
@@ -212,7 +241,7 @@ impl Scope {
                 Ok(kept)
             }
             "finalize" => {
-                let mut kept = self.kind.to_tree(old);
+                let mut kept = self.kind.to_tree_without_entries(old);
                 let finalizers = fields.get_mut("spec").and_then(|spec| spec.get_mut("finalizers")).map(Value::take);
                 if let Some(metadata) = fields.remove("metadata") {
                     put(object_of(&mut kept)?, "metadata", Some(metadata));
@@ -239,27 +268,32 @@ impl Scope {
         old: &AnyObject,
     ) -> Result<Made> {
         if type_ == JSON_PATCH {
+            let entries = concerns_entries(body);
             let make = || {
-                let mut tree = self.opaque_tree(old, &stored.sections)?;
+                let mut tree = self.opaque_tree(old, &stored.sections, entries)?;
                 let body = opaque::open_for_json_patch(&mut tree, body, &self.names().node);
                 patch::json_patch(&mut tree, &body)?;
                 Ok(tree)
             };
             let draft = self.pruned(make, None, validation)?;
+            let given = Given::of(&draft.tree);
             let tree = self.through_door(draft.tree, stored, old)?;
-            return Ok(Made { object: self.object(tree)?, warnings: draft.warnings });
+            return Ok(Made::new(self.object(tree)?, draft.warnings, given));
         }
         let merge = self.merge_patch(body)?;
         let strategic = (type_ == STRATEGIC_PATCH).then_some(&merge);
+        let entries = concerns_entries(body);
         let make = || {
             let tree = match strategic {
+                Some(_) if !entries => self.kind.to_tree_without_entries(old),
                 Some(_) => self.kind.to_tree(old),
-                None => self.opaque_tree(old, &stored.sections)?,
+                None => self.opaque_tree(old, &stored.sections, entries)?,
             };
             self.merged(type_, tree, &merge)
         };
         let Draft { tree, warnings } = self.pruned(make, strategic, validation)?;
-        Ok(Made { object: self.object(tree)?, warnings })
+        let given = Given::of(&tree);
+        Ok(Made::new(self.object(tree)?, warnings, given))
     }
 
     /// Applies a merge patch of the status to metadata and status only; `None` if the kind's type cannot take a status
@@ -279,7 +313,7 @@ impl Scope {
         let mut partial = self.object(tree)?;
         let mut object = self.kind.copy(old);
         std::mem::swap(self.kind.metadata_mut(&mut *object), self.kind.metadata_mut(&mut *partial));
-        Ok(self.kind.take_status(&mut *object, partial).then_some(Made { object, warnings }))
+        Ok(self.kind.take_status(&mut *object, partial).then(|| Made::new(object, warnings, Given::Nothing)))
     }
 
     fn merged(&self, type_: &str, mut tree: Value, merge: &Value) -> Result<Value> {
@@ -292,12 +326,20 @@ impl Scope {
         Ok(tree)
     }
 
-    /// An object as a tree in which opaque JSON has the text that it has in the object's sections.
-    pub(super) fn opaque_tree(&self, object: &AnyObject, sections: &eventlog::Sections) -> Result<Value> {
+    /// An object as a tree in which opaque JSON has the text that it has in the object's sections; without its managed fields
+    /// unless `entries` says so.
+    pub(super) fn opaque_tree(
+        &self,
+        object: &AnyObject,
+        sections: &eventlog::Sections,
+        entries: bool,
+    ) -> Result<Value> {
         if !self.kind.keeps_opaque() {
-            return Ok(self.kind.to_tree(object));
+            return Ok(if entries { self.kind.to_tree(object) } else { self.kind.to_tree_without_entries(object) });
         }
-        let text = sections.parts.concat();
+        let [identity, metadata, managed, rest, status] = &sections.parts;
+        let managed: &[u8] = if entries { managed } else { b"}" };
+        let text = [identity, metadata, managed, rest, status].concat();
         let decoded = decode::json_with_opaque(&text, &self.names().node);
         let mut tree = decoded.map_err(|error| Failure::Internal(error.message))?.tree;
         // The sections hold no resource version.
@@ -332,8 +374,7 @@ impl Scope {
         let mut fields = Map::new();
         fields.insert("apiVersion".to_owned(), Value::String(self.names().api_version.clone()));
         fields.insert("kind".to_owned(), Value::String(self.names().info.kind.to_owned()));
-        let metadata = serde_json::to_value(self.kind.metadata(old)).unwrap_or_default();
-        fields.insert("metadata".to_owned(), metadata);
+        fields.insert("metadata".to_owned(), metadata_tree(self.kind.metadata(old)));
         put(&mut fields, "status", stored.status());
         Value::Object(fields)
     }
@@ -400,7 +441,6 @@ impl Scope {
         meta.deletion_grace_period_seconds = old.deletion_grace_period_seconds;
         meta.generation = old.generation;
         meta.resource_version.clone_from(&old.resource_version);
-        meta.managed_fields.clone_from(&old.managed_fields);
     }
 
     /// The object as it is stored, its generation raised if the kind's specification changed.

@@ -234,7 +234,7 @@ impl Scope {
         };
         let make = || {
             let encoded = sections(self.kind.encode(&**object));
-            let mut tree = self.opaque_tree(&**object, &encoded)?;
+            let mut tree = self.opaque_tree(&**object, &encoded, true)?;
             let patch = opaque::open_for_json_patch(&mut tree, patch, &self.names().node);
             patch::json_patch(&mut tree, &patch)?;
             Ok(tree)

@@ -10,8 +10,7 @@
 //! Documents are made from the schema trees of the rows, once per set of rows and not once per cluster, when they are
 //! first asked for; they live as long as the server. A document's hash is the SHA-512 of its bytes.
 //!
-//! **Deliberately absent**: documents of the discovery paths, OpenAPI v3 as protobuf (nobody asks for it: 406), and
-//! server-side apply among the patches, as long as it is not served.
+//! **Deliberately absent**: documents of the discovery paths, and OpenAPI v3 as protobuf (nobody asks for it: 406).
 //!
 //! Source: kube-openapi pkg/handler, pkg/handler3; kube-api 5.
 

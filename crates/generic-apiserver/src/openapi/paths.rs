@@ -17,8 +17,14 @@ use serde_json::{Map, Value, json};
 use super::definitions::{Definitions, Dialect, gvk};
 
 const JSON: &str = "application/json";
-const PATCHES: [&str; 3] =
-    ["application/json-patch+json", "application/merge-patch+json", "application/strategic-merge-patch+json"];
+const PATCHES: [&str; 4] = [
+    "application/json-patch+json",
+    "application/merge-patch+json",
+    "application/strategic-merge-patch+json",
+    "application/apply-patch+yaml",
+];
+/// Those of kinds that have no strategic merge patch.
+const CUSTOM_PATCHES: [&str; 3] = [PATCHES[0], PATCHES[1], PATCHES[3]];
 
 /// Parameters of a query: name, type, what it does.
 const PARAMETERS: [(&str, &str, &str); 18] = [
@@ -134,7 +140,7 @@ pub(super) fn add(
         answers: Vec::new(),
     };
     let (kind, plural) = (info.kind, info.plural);
-    let patches: &'static [&'static str] = if info.custom { &PATCHES[..2] } else { &PATCHES };
+    let patches: &'static [&'static str] = if info.custom { &CUSTOM_PATCHES } else { &PATCHES };
 
     let mut item = PathItem::new(dialect, &["namespace"][..usize::from(info.namespaced)]);
     item.add(Operation {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! YAML at the edge: bodies become JSON before anybody reads them, answers become YAML after everybody has written them.
 //!
-//! **Deliberately absent**: YAML of watches and of apply patches, which have a media type of their own.
+//! Apply patches are YAML of a media type of their own, and are read by who answers them.
+//!
+//! **Deliberately absent**: YAML of watches.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
@@ -44,7 +46,28 @@ pub(crate) fn is_sent(call: &Call) -> bool {
     media(call.header(CONTENT_TYPE)) == YAML
 }
 
+/// Reads the body of an apply patch: the tree, in which of duplicates the last counts, and what is to be said of each
+/// duplicate.
+pub(crate) fn read_apply(body: &[u8]) -> std::result::Result<(Value, Vec<String>), String> {
+    let duplicates = RefCell::default();
+    let tree = parse_with(body, &duplicates)?;
+    let text = String::from_utf8_lossy(body);
+    let said = duplicates.into_inner().into_iter().map(|name: String| {
+        let is_key = |line: &str| {
+            let mut behind = line.split(name.as_str()).skip(1);
+            behind.any(|rest| rest.trim_start_matches(['"', '\'', ' ']).starts_with(':'))
+        };
+        let line = text.lines().enumerate().filter(|(_, line)| is_key(line)).last().map_or(1, |(index, _)| index + 1);
+        format!("line {line}: key {name:?} already set in map")
+    });
+    Ok((tree, said.collect()))
+}
+
 fn parse(body: &[u8]) -> std::result::Result<Value, String> {
+    parse_with(body, &RefCell::default())
+}
+
+fn parse_with(body: &[u8], duplicates: &RefCell<Vec<String>>) -> std::result::Result<Value, String> {
     let extent = scan::extent(body, MOST);
     if extent.depth > MOST.depth {
         return Err("error converting YAML to JSON: yaml: exceeded max depth".to_owned());
@@ -53,7 +76,9 @@ fn parse(body: &[u8]) -> std::result::Result<Value, String> {
         return Err(format!("error converting YAML to JSON: yaml: more than {} nodes", MOST.nodes));
     }
     let left = Cell::new(MOST.nodes);
-    Tree { left: &left }.deserialize(serde_yaml_ng::Deserializer::from_slice(body)).map_err(|error| error.to_string())
+    Tree { left: &left, duplicates }
+        .deserialize(serde_yaml_ng::Deserializer::from_slice(body))
+        .map_err(|error| error.to_string())
 }
 
 /// Whether the answer is to be YAML; headers then ask for JSON, from which it is made.

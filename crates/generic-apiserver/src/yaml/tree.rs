@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A tree from YAML of which no more is made than the limits allow, whatever its aliases stand for.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
@@ -11,6 +11,8 @@ use serde_json::{Map, Number, Value};
 #[derive(Clone, Copy)]
 pub(super) struct Tree<'a> {
     pub(super) left: &'a Cell<usize>,
+    /// Keys that were found twice in one map.
+    pub(super) duplicates: &'a RefCell<Vec<String>>,
 }
 
 impl Tree<'_> {
@@ -86,6 +88,9 @@ impl<'de> Visitor<'de> for Tree<'_> {
         let mut map = Map::new();
         while let Some(name) = entries.next_key::<String>()? {
             let value = entries.next_value_seed(self)?;
+            if map.contains_key(&name) {
+                self.duplicates.borrow_mut().push(name.clone());
+            }
             map.insert(name, value);
         }
         self.count(Value::Object(map))

@@ -2,6 +2,7 @@
 //! A server of any kinds: the integration tests of this crate, in one binary that is linked once.
 
 mod admission;
+mod apply;
 mod kubectl;
 mod list;
 mod refusals;

@@ -344,9 +344,9 @@ const REFUSED: &[Row] = &[
         WW,
         "application/apply-patch+yaml",
         "{}",
-        415,
-        "UnsupportedMediaType",
-        "the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json",
+        422,
+        "Invalid",
+        "PatchOptions.meta.k8s.io \"\" is invalid: fieldManager: Required value: is required for apply patch",
     ),
     (
         "PATCH",
@@ -355,7 +355,7 @@ const REFUSED: &[Row] = &[
         "{}",
         415,
         "UnsupportedMediaType",
-        "the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json",
+        "the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json, application/apply-patch+yaml",
     ),
     (
         "PATCH",
@@ -364,7 +364,7 @@ const REFUSED: &[Row] = &[
         "{}",
         415,
         "UnsupportedMediaType",
-        "the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json",
+        "the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml",
     ),
     (
         "PATCH",

@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The entries of `metadata.managedFields`: who owns what after a write, and what keeps an apply from being done.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::merge::{merged, with_named_parents, without};
+use super::path::{Element, text_of};
+use super::place::equal;
+use super::set::Set;
+use super::typed::{Changes, compare, set_of, violations};
+use crate::meta::{ManagedFieldsEntry, Raw, RawExtension, Time};
+use crate::schema::Node;
+use crate::status::{Status, StatusCause, StatusDetails, quote, reason};
+
+const APPLY: &str = "Apply";
+const UPDATE: &str = "Update";
+const FIELDS_V1: &str = "FieldsV1";
+/// Who owns what was there before the first apply of an object that was not tracked.
+const BEFORE_FIRST_APPLY: &str = "before-first-apply";
+/// Who owns what the oldest of too many entries had.
+const ANCIENT: &str = "ancient-changes";
+/// Most entries of operation `Update`.
+const MOST_UPDATES: usize = 10;
+
+/// Paths that nobody owns.
+const NEVER_OWNED: &[&[&str]] = &[
+    &["apiVersion"],
+    &["kind"],
+    &["metadata"],
+    &["metadata", "name"],
+    &["metadata", "namespace"],
+    &["metadata", "creationTimestamp"],
+    &["metadata", "selfLink"],
+    &["metadata", "uid"],
+    &["metadata", "clusterName"],
+    &["metadata", "generation"],
+    &["metadata", "managedFields"],
+    &["metadata", "resourceVersion"],
+];
+
+/// Who writes, and when.
+#[derive(Clone, Copy, Debug)]
+pub struct Writer<'a> {
+    /// Name of the manager; an empty one is `unknown`.
+    pub manager: &'a str,
+    /// Version of the kind.
+    pub api_version: &'a str,
+    /// Subresource through which the write comes; empty for the object itself.
+    pub subresource: &'a str,
+    /// Landscape time of the write.
+    pub now: Time,
+    /// Whether a top-level field can be changed through this door; others are owned by nobody who comes through it.
+    pub owns: fn(&str) -> bool,
+}
+
+impl Writer<'_> {
+    fn entry(&self, operation: &str) -> ManagedFieldsEntry {
+        let manager = if self.manager.is_empty() { "unknown" } else { self.manager };
+        ManagedFieldsEntry {
+            manager: manager.to_owned(),
+            operation: operation.to_owned(),
+            api_version: self.api_version.to_owned(),
+            subresource: self.subresource.to_owned(),
+            ..ManagedFieldsEntry::default()
+        }
+    }
+}
+
+/// One manager's entry, its fields read.
+#[derive(Clone, Debug, PartialEq)]
+struct Owner {
+    entry: ManagedFieldsEntry,
+    fields: Set,
+}
+
+/// What tells managers apart, and the order in which conflicts name them: the JSON of an entry without time and fields,
+/// and for operation `Apply` without version.
+fn identity(entry: &ManagedFieldsEntry) -> String {
+    let api_version = if entry.operation == APPLY { "" } else { entry.api_version.as_str() };
+    let fields = [
+        ("manager", entry.manager.as_str()),
+        ("operation", entry.operation.as_str()),
+        ("apiVersion", api_version),
+        ("subresource", entry.subresource.as_str()),
+    ];
+    let present = fields.iter().filter(|(_, value)| !value.is_empty());
+    let texts: Vec<String> = present.map(|(name, value)| format!("{}:{}", json(name), json(value))).collect();
+    format!("{{{}}}", texts.join(","))
+}
+
+fn json(text: &str) -> String {
+    Value::from(text).to_string()
+}
+
+/// Entries by their identity.
+type Owners = BTreeMap<String, Owner>;
+
+fn read(entries: &[ManagedFieldsEntry]) -> Result<Owners, String> {
+    let mut owners = Owners::new();
+    for (position, entry) in entries.iter().enumerate() {
+        if !matches!(entry.operation.as_str(), APPLY | UPDATE) {
+            return Err("operation must be `Apply` or `Update`".to_owned());
+        }
+        if entry.api_version.is_empty() {
+            return Err("apiVersion must not be empty".to_owned());
+        }
+        match entry.fields_type.as_str() {
+            FIELDS_V1 => {}
+            "" => return Err(format!("missing fieldsType in managed fields entry {position}")),
+            other => {
+                return Err(format!("invalid fieldsType {} in managed fields entry {position}", quote(other)));
+            }
+        }
+        let fields = fields_of(entry)?;
+        owners.insert(identity(entry), Owner { entry: entry.clone(), fields });
+    }
+    Ok(owners)
+}
+
+fn fields_of(entry: &ManagedFieldsEntry) -> Result<Set, String> {
+    match &entry.fields_v1 {
+        Some(raw) => Set::from_fields_v1(raw.0.text()),
+        None => Ok(Set::default()),
+    }
+}
+
+fn write(owners: Owners) -> Vec<ManagedFieldsEntry> {
+    let entries = owners.into_values().map(|Owner { entry, fields }| ManagedFieldsEntry {
+        fields_type: FIELDS_V1.to_owned(),
+        fields_v1: Some(RawExtension(Raw::of_json(&fields.to_fields_v1()))),
+        ..entry
+    });
+    let mut entries: Vec<ManagedFieldsEntry> = entries.collect();
+    sort(&mut entries);
+    entries
+}
+
+fn sort(entries: &mut [ManagedFieldsEntry]) {
+    entries.sort_by(|one, two| {
+        let key = |entry: &ManagedFieldsEntry| (seconds(entry.time), entry.manager.clone());
+        let rest = |entry: &ManagedFieldsEntry| (entry.api_version.clone(), entry.subresource.clone());
+        one.operation.cmp(&two.operation).then_with(|| key(one).cmp(&key(two))).then_with(|| rest(one).cmp(&rest(two)))
+    });
+}
+
+fn seconds(time: Option<Time>) -> i64 {
+    time.map_or(0, |time| time.0.timestamp())
+}
+
+/// Entries that a client sent, in the form in which the server keeps them.
+///
+/// # Errors
+/// An entry that is none, in upstream's words.
+pub fn decode(entries: &[ManagedFieldsEntry]) -> Result<Vec<ManagedFieldsEntry>, String> {
+    read(entries).map(write)
+}
+
+/// Whether two lists of entries differ, and in nothing but times.
+pub fn differ_in_time_only(one: &[ManagedFieldsEntry], two: &[ManagedFieldsEntry]) -> bool {
+    let by_identity = |entries: &[ManagedFieldsEntry]| -> BTreeMap<String, Option<RawExtension>> {
+        entries
+            .iter()
+            .map(|entry| (format!("{}{}", identity(entry), entry.api_version), entry.fields_v1.clone()))
+            .collect()
+    };
+    one.len() == two.len() && one != two && by_identity(one) == by_identity(two)
+}
+
+/// The entries after a write that is no apply.
+///
+/// Everybody else loses what was changed and removed; the writer gains what was changed. An entry of which nothing is left
+/// goes. Of more than ten entries of this operation the oldest become one, `ancient-changes`. Entries that cannot be
+/// concerned are not read.
+pub fn update(entries: &[ManagedFieldsEntry], changes: &Changes, writer: &Writer<'_>) -> Vec<ManagedFieldsEntry> {
+    let changes = changes.retain(writer.owns);
+    if changes.is_empty() {
+        return entries.to_vec();
+    }
+    let taken = changes.taken();
+    let lost = taken.union(&changes.removed);
+    let ends = lost.ends();
+    let mut own = writer.entry(UPDATE);
+    let own_identity = identity(&own);
+    let gained = taken.difference(&Set::of_names(NEVER_OWNED));
+    let mut out: Vec<ManagedFieldsEntry> = Vec::with_capacity(entries.len() + 1);
+    let mut previous = None;
+    for entry in entries {
+        let is_own = entry.operation == UPDATE && identity(entry) == own_identity;
+        let text = entry.fields_v1.as_ref().map_or("", |raw| raw.0.text());
+        if !is_own && !ends.iter().any(|end| text.contains(end.as_str())) {
+            out.push(entry.clone());
+            continue;
+        }
+        let Ok(fields) = fields_of(entry) else { continue };
+        let left = fields.difference(&lost);
+        if is_own {
+            previous = Some((entry.time, left));
+        } else if left == fields {
+            out.push(entry.clone());
+        } else if !left.is_empty() {
+            out.push(with_fields(entry.clone(), &left));
+        }
+    }
+    let (time, left) = previous.unwrap_or_default();
+    own.time = if gained.is_empty() { time } else { Some(writer.now) };
+    let fields = left.union(&gained);
+    if !fields.is_empty() {
+        out.push(with_fields(own, &fields));
+    }
+    cap(&mut out);
+    sort(&mut out);
+    out
+}
+
+fn with_fields(entry: ManagedFieldsEntry, fields: &Set) -> ManagedFieldsEntry {
+    let fields_v1 = Some(RawExtension(Raw::of_json(&fields.to_fields_v1())));
+    ManagedFieldsEntry { fields_type: FIELDS_V1.to_owned(), fields_v1, ..entry }
+}
+
+/// Merges the oldest entries of operation `Update` until there are few enough.
+fn cap(entries: &mut Vec<ManagedFieldsEntry>) {
+    let mut updates: Vec<(i64, String)> = entries
+        .iter()
+        .filter(|entry| entry.operation == UPDATE)
+        .map(|entry| (seconds(entry.time), identity(entry)))
+        .collect();
+    if updates.len() <= MOST_UPDATES {
+        return;
+    }
+    updates.sort();
+    let Ok(mut owners) = read(entries) else { return };
+    let mut first_of: BTreeMap<String, String> = BTreeMap::new();
+    let mut left = updates.len();
+    for (_, manager) in updates {
+        if left <= MOST_UPDATES {
+            break;
+        }
+        let Some(version) = owners.get(&manager).map(|owner| owner.entry.api_version.clone()) else { continue };
+        let Some(first) = first_of.get(&version).cloned() else {
+            first_of.insert(version, manager);
+            continue;
+        };
+        let bucket = ManagedFieldsEntry {
+            manager: ANCIENT.to_owned(),
+            operation: UPDATE.to_owned(),
+            api_version: version,
+            ..ManagedFieldsEntry::default()
+        };
+        let name = identity(&bucket);
+        if !owners.contains_key(&name)
+            && let Some(oldest) = owners.remove(&first)
+        {
+            owners.insert(name.clone(), Owner { entry: bucket, fields: oldest.fields });
+        }
+        if let Some(next) = owners.remove(&manager)
+            && let Some(bucket) = owners.get_mut(&name)
+        {
+            bucket.fields = bucket.fields.union(&next.fields);
+            bucket.entry.time = next.entry.time;
+            left -= 1;
+        }
+    }
+    *entries = write(owners);
+}
+
+/// The entries of an object of which nothing was known so far and that is now written: all of it is the writer's.
+///
+/// `empty` is what a new object is before anybody has set a field.
+pub fn track_all(empty: &Value, object: &Value, schema: &Node, writer: &Writer<'_>) -> Vec<ManagedFieldsEntry> {
+    update(&[], &compare(empty, object, schema), writer)
+}
+
+/// A field that another manager owns and that an apply would change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conflict {
+    /// Who owns it, as conflicts show it: `"name" with subresource "status" using v1`.
+    pub manager: String,
+    /// The field.
+    pub path: Vec<Element>,
+}
+
+/// Why a configuration is not applied.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ApplyError {
+    /// The stored entries cannot be read.
+    Entries(String),
+    /// The configuration is no object of the type; one text for each violation.
+    Typed(Vec<String>),
+    /// Others own what would change; in order of the managers, then of the paths.
+    Conflicts(Vec<Conflict>),
+}
+
+/// What came of an apply.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Applied {
+    /// The object; `None` if it is as it was.
+    pub object: Option<Value>,
+    /// Its entries.
+    pub entries: Vec<ManagedFieldsEntry>,
+}
+
+/// Applies a configuration to an object.
+///
+/// `live` has no `managedFields`; for an object that does not exist yet it is `empty`. With `force` fields change hands
+/// instead of being conflicts. Fields that the manager applied before and does not apply any more are removed, unless
+/// somebody else owns them.
+///
+/// # Errors
+/// See [`ApplyError`].
+pub fn apply(
+    empty: &Value,
+    live: &Value,
+    config: &Value,
+    entries: &[ManagedFieldsEntry],
+    schema: &Node,
+    writer: &Writer<'_>,
+    force: bool,
+) -> Result<Applied, ApplyError> {
+    let before = if entries.is_empty() {
+        let unknown = Writer { manager: BEFORE_FIRST_APPLY, ..*writer };
+        track_all(empty, live, schema, &unknown)
+    } else {
+        entries.to_vec()
+    };
+    let mut owners = read(&before).map_err(ApplyError::Entries)?;
+    let violations = violations(config, schema);
+    if !violations.is_empty() {
+        return Err(ApplyError::Typed(violations));
+    }
+    let own = writer.entry(APPLY);
+    let own_identity = identity(&own);
+    let last = owners.remove(&own_identity);
+    let config_set = set_of(config, schema).retain(writer.owns);
+    let everything = merged(live, config, schema);
+    let object = match &last {
+        Some(last) if !last.fields.is_empty() => {
+            let owned = owners.values().fold(config_set.clone(), |all, owner| all.union(&owner.fields));
+            pruned(&everything, &last.fields, &owned, schema)
+        }
+        _ => everything,
+    };
+    let changes = compare(live, &object, schema).retain(writer.owns);
+    let taken = changes.taken();
+    let conflicts: Vec<Conflict> = owners
+        .values()
+        .flat_map(|owner| {
+            let paths = owner.fields.intersection(&taken).paths();
+            paths.into_iter().map(|path| Conflict { manager: shown(&owner.entry), path })
+        })
+        .collect();
+    if !force && !conflicts.is_empty() {
+        return Err(ApplyError::Conflicts(conflicts));
+    }
+    let lost = taken.union(&changes.removed);
+    for owner in owners.values_mut() {
+        owner.fields = owner.fields.difference(&lost);
+    }
+    owners.retain(|_, owner| !owner.fields.is_empty());
+    let is_same = equal(live, &object);
+    let fields = config_set.difference(&Set::of_names(NEVER_OWNED));
+    if !fields.is_empty() {
+        // As upstream: where the object stays as it is, so does the time.
+        let previous = last.and_then(|last| last.entry.time);
+        let time = if is_same { previous } else { Some(writer.now) };
+        owners.insert(own_identity, Owner { entry: ManagedFieldsEntry { time, ..own }, fields });
+    }
+    Ok(Applied { object: (!is_same).then_some(object), entries: write(owners) })
+}
+
+/// The merged object without what its applier has given up and nobody else owns.
+fn pruned(merged: &Value, last: &Set, owned: &Set, schema: &Node) -> Value {
+    let fields = |value: &Value| with_named_parents(&set_of(value, schema), schema);
+    let last = with_named_parents(last, schema);
+    let all = fields(merged);
+    let rest = without(merged, &last, schema);
+    // What somebody owns comes back,
+    let owned = fields(&rest).union(&with_named_parents(owned, schema));
+    let rest = without(merged, &all.difference(&owned), schema);
+    // and so does what was never this applier's.
+    let gone = all.difference(&fields(&rest)).intersection(&last);
+    without(merged, &gone, schema)
+}
+
+/// A manager as conflicts show it. Upstream never shows a time here: what tells managers apart holds none.
+fn shown(entry: &ManagedFieldsEntry) -> String {
+    let mut text = quote(&entry.manager);
+    if !entry.subresource.is_empty() {
+        text.push_str(" with subresource ");
+        text.push_str(&quote(&entry.subresource));
+    }
+    if entry.operation == UPDATE {
+        text.push_str(" using ");
+        text.push_str(&entry.api_version);
+    }
+    text
+}
+
+/// 409 for conflicts, with a cause for each.
+pub fn conflict_status(conflicts: &[Conflict]) -> Status {
+    let message = match conflicts {
+        [one] => {
+            format!("Apply failed with 1 conflict: conflict with {}: {}", one.manager, text_of(&one.path))
+        }
+        several => {
+            let mut lines = Vec::new();
+            let mut known: Option<&str> = None;
+            for conflict in several {
+                if known != Some(conflict.manager.as_str()) {
+                    lines.push(format!("conflicts with {}:", conflict.manager));
+                    known = Some(&conflict.manager);
+                }
+                lines.push(format!("- {}", text_of(&conflict.path)));
+            }
+            format!("Apply failed with {} conflicts: {}", several.len(), lines.join("\n"))
+        }
+    };
+    let causes = conflicts.iter().map(|conflict| StatusCause {
+        reason: "FieldManagerConflict".to_owned(),
+        message: format!("conflict with {}", conflict.manager),
+        field: text_of(&conflict.path),
+    });
+    let mut status = Status::failure(409, reason::CONFLICT, message);
+    status.details = Some(StatusDetails { causes: causes.collect(), ..StatusDetails::default() });
+    status
+}
+
+/// The conflicts that remain where an object was kept by client-side apply: a field that its last applied configuration
+/// has with the value that the object has may be taken over.
+///
+/// `None`: the configuration is of another version, or none at all, so that all remain.
+pub fn allowed_by_last_applied(
+    conflicts: &[Conflict],
+    last_applied: &str,
+    live: &Value,
+    schema: &Node,
+    api_version: &str,
+) -> Option<Vec<Conflict>> {
+    let config: Value = serde_json::from_str(last_applied).ok()?;
+    if config.get("apiVersion").and_then(Value::as_str) != Some(api_version) || !violations(&config, schema).is_empty()
+    {
+        return None;
+    }
+    let changes = compare(&config, live, schema);
+    let differing = changes.taken().union(&changes.removed);
+    let allowed = set_of(&config, schema).difference(&differing);
+    let allowed: BTreeSet<Vec<Element>> = allowed.paths().into_iter().collect();
+    Some(conflicts.iter().filter(|conflict| !allowed.contains(&conflict.path)).cloned().collect())
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Managed fields of every write: who writes, which objects are tracked, and what the entries are afterwards.
+//!
+//! An object is tracked from its creation on if its creator has a name of his own: a `fieldManager`, or a `User-Agent`.
+//! What the landscape's own components and commands create is not tracked until somebody applies to it; from then on
+//! their writes are tracked, too.
+//!
+//! Unlike upstream: there every object is tracked. Most writes of a landscape are those of its components, to objects to
+//! which nobody applies, and entries would be more than half of what the log holds of them.
+
+use apimachinery::fields::{self, Writer};
+use apimachinery::meta::{ManagedFieldsEntry, Time};
+use http::header::USER_AGENT;
+use serde_json::Value;
+
+use super::Scope;
+use crate::heartbeat;
+use crate::kind::AnyObject;
+use crate::storage::stored::Stored;
+
+/// Longest name of a manager that is taken from `User-Agent`, in bytes.
+const LONGEST: usize = 128;
+
+/// What a client says of the entries in a new version of an object.
+#[derive(Clone, Debug, Default)]
+pub(super) enum Given {
+    /// Nothing that counts.
+    #[default]
+    Nothing,
+    /// That there are none: nothing is tracked any more.
+    Reset,
+    /// These.
+    Entries(Vec<ManagedFieldsEntry>),
+}
+
+impl Given {
+    /// Takes the entries from a new version, before anything else reads them. `tree` is what it was read from: an empty list
+    /// says more than no list.
+    pub(super) fn of(tree: &Value) -> Self {
+        match tree.get("metadata").and_then(|metadata| metadata.get("managedFields")) {
+            Some(Value::Array(entries)) => match entries.as_slice() {
+                [] => Self::Reset,
+                [Value::Object(entry)] if entry.is_empty() => Self::Reset,
+                _ => Self::Entries(Vec::new()),
+            },
+            _ => Self::Nothing,
+        }
+    }
+
+    /// With the entries as the type has them.
+    pub(super) fn with(self, entries: Vec<ManagedFieldsEntry>) -> Self {
+        match self {
+            Self::Entries(_) => Self::Entries(entries),
+            other => other,
+        }
+    }
+}
+
+impl Scope {
+    /// Name of whoever writes; empty for one who does not tell.
+    pub(super) fn manager(&self) -> String {
+        let named = self.call.query.text("fieldManager");
+        if !named.is_empty() {
+            return named.to_owned();
+        }
+        let agent = self.agent();
+        if agent.is_empty() {
+            let component = self.call.user.component.as_ref();
+            return component.map(|(name, _)| name.to_string()).unwrap_or_default();
+        }
+        agent
+    }
+
+    /// `User-Agent` up to the first slash, without what cannot be printed.
+    fn agent(&self) -> String {
+        let agent = self.call.header(USER_AGENT).split('/').next().unwrap_or_default();
+        let mut name: String = agent.chars().filter(|character| !character.is_control()).collect();
+        while name.len() > LONGEST {
+            name.pop();
+        }
+        name
+    }
+
+    pub(super) fn writer<'a>(&'a self, manager: &'a str) -> Writer<'a> {
+        let info = &self.names().info;
+        let owns: fn(&str) -> bool = match &*self.context.subresource {
+            "status" if info.custom => |name| name == "status",
+            "status" => |name| matches!(name, "status" | "metadata"),
+            _ if self.names().has_subresource("status") => |name| name != "status",
+            _ => |_| true,
+        };
+        Writer {
+            manager,
+            api_version: &self.names().api_version,
+            subresource: &self.context.subresource,
+            now: Time::from_instant(self.now()),
+            owns,
+        }
+    }
+
+    /// Whether a new object is tracked.
+    fn tracks_creation(&self) -> bool {
+        let user = &self.call.user;
+        let is_own = user.component.is_some()
+            || user.name.starts_with("system:") && !user.name.starts_with("system:serviceaccount:");
+        if is_own {
+            return false;
+        }
+        if !self.call.query.text("fieldManager").is_empty() {
+            return true;
+        }
+        let agent = self.agent();
+        !agent.is_empty() && !self.server.own_agents.contains(&agent.as_str())
+    }
+
+    /// The entries of a new object.
+    pub(super) fn entries_of_new(&self, object: &AnyObject, given: &Given) -> Vec<ManagedFieldsEntry> {
+        let known = match given {
+            Given::Entries(entries) => fields::decode(entries).unwrap_or_default(),
+            Given::Nothing | Given::Reset => Vec::new(),
+        };
+        if matches!(given, Given::Reset) || known.is_empty() && !self.tracks_creation() {
+            return Vec::new();
+        }
+        let tree = self.kind.to_tree_without_entries(object);
+        let changes = fields::compare(&self.kind.empty_tree(), &tree, &self.names().node);
+        fields::update(&known, &changes, &self.writer(&self.manager()))
+    }
+
+    /// The entries of a changed object. Only the sections that differ are looked at.
+    pub(super) fn entries_of_changed(
+        &self,
+        object: &AnyObject,
+        old: &AnyObject,
+        given: &Given,
+    ) -> Vec<ManagedFieldsEntry> {
+        let stored = &self.kind.metadata(old).managed_fields;
+        let known = match given {
+            _ if !self.context.subresource.is_empty() => None,
+            Given::Reset => return Vec::new(),
+            Given::Entries(entries) if entries != stored => {
+                fields::decode(entries).ok().filter(|entries| !entries.is_empty())
+            }
+            Given::Entries(_) | Given::Nothing => None,
+        };
+        let known = known.as_ref().unwrap_or(stored);
+        if known.is_empty() {
+            return Vec::new();
+        }
+        let trees = self.kind.differing_trees(object, old);
+        let changes = fields::compare(&trees.old, &trees.new, &self.names().node);
+        if changes.is_empty() {
+            return known.clone();
+        }
+        fields::update(known, &changes, &self.writer(&self.manager()))
+    }
+
+    /// Whether an update is one of times of entries, beside heartbeats: these times then stay as they are.
+    pub(super) fn is_of_times_only(
+        &self,
+        entries: &[ManagedFieldsEntry],
+        old: &AnyObject,
+        stored: &Stored,
+        encoded: &eventlog::Sections,
+    ) -> bool {
+        if !fields::differ_in_time_only(entries, &self.kind.metadata(old).managed_fields) {
+            return false;
+        }
+        let mut rest = encoded.clone();
+        rest.parts[MANAGED_FIELDS].clone_from(&stored.sections.parts[MANAGED_FIELDS]);
+        rest.parts == stored.sections.parts || heartbeat::is_only(self.names(), &stored.sections, &rest)
+    }
+}
+
+/// Number of the section that holds the entries.
+const MANAGED_FIELDS: usize = 2;
+
+/// Whether a patch may look at the entries, or change them; all others are applied to an object without them.
+pub(super) fn concerns_entries(patch: &[u8]) -> bool {
+    let has = |text: &[u8]| patch.windows(text.len()).any(|window| window == text);
+    // Of a JSON patch also what goes to all of the metadata, or to all of the object.
+    has(b"managedFields") || has(b"\"/metadata\"") || has(b"\"\"") || has(b"\\u")
+}
