@@ -116,7 +116,12 @@ where
         let exit = tokio::select! {
             biased;
             panic = tasks.panic() => failed(panic),
-            exit = ended => exit.unwrap_or_else(|_| failed("it ended without a word".to_owned())),
+            exit = ended => {
+                // Nothing is reported any more, so nobody is told that it has left. One that cannot be told so drops who is
+                // silent.
+                let _ = reports.leave().await;
+                exit.unwrap_or_else(|_| failed("it ended without a word".to_owned()))
+            }
             broken = participant.run(&reports) => failed(format!("lost the landscape's clock: {broken}")),
             () = stop => Exit::default(),
         };
@@ -151,6 +156,10 @@ mod tests {
     impl Reports for Alone {
         fn join(&self, _: Join) -> Pin<Box<dyn Future<Output = Result<Grant, String>> + Send>> {
             Box::pin(async { Ok(Grant { number: 0, now: start(), watches: None }) })
+        }
+
+        fn leave(&self) -> Pin<Box<dyn Future<Output = Result<(), String>> + Send>> {
+            Box::pin(async { Ok(()) })
         }
 
         fn report(&self, idle: Idle) -> Answer {
@@ -199,6 +208,61 @@ mod tests {
         let told: Vec<_> =
             reports.iter().map(|idle| (idle.grant, idle.next.map(hours), idle.work.map(hours))).collect();
         assert_eq!(told, [(0, Some(6), Some(6)), (1, Some(24), Some(726)), (2, Some(726), Some(726))]);
+    }
+
+    /// A clock that answers the report of somebody who has left at once, as the host's does.
+    #[derive(Clone, Debug, Default)]
+    struct Strict {
+        is_asked: Arc<tokio::sync::Notify>,
+        has_left: Arc<tokio::sync::Notify>,
+        calls: Arc<Mutex<Vec<&'static str>>>,
+    }
+
+    impl Strict {
+        fn note(&self, call: &'static str) {
+            self.calls.lock().unwrap_or_else(PoisonError::into_inner).push(call);
+        }
+    }
+
+    impl Reports for Strict {
+        fn join(&self, join: Join) -> Pin<Box<dyn Future<Output = Result<Grant, String>> + Send>> {
+            Alone::default().join(join)
+        }
+
+        fn report(&self, _: Idle) -> Answer {
+            let strict = self.clone();
+            strict.note("report");
+            strict.is_asked.notify_one();
+            Box::pin(async move {
+                strict.has_left.notified().await;
+                strict.note("refused");
+                Err("it had not joined".to_owned())
+            })
+        }
+
+        fn leave(&self) -> Pin<Box<dyn Future<Output = Result<(), String>> + Send>> {
+            let strict = self.clone();
+            Box::pin(async move {
+                strict.note("leave");
+                strict.has_left.notify_one();
+                tokio::task::yield_now().await;
+                Ok(())
+            })
+        }
+    }
+
+    #[test]
+    fn who_has_left_is_not_told_that_he_had_not_joined() {
+        let strict = Strict::default();
+        let is_asked = strict.is_asked.clone();
+        let exit = participate(setup(), strict.clone(), std::future::pending(), |_| {
+            Ok(async move {
+                is_asked.notified().await;
+                Exit::default()
+            })
+        });
+        assert_eq!(exit, Ok(Exit::default()));
+        assert_eq!(*strict.calls.lock().expect("no panic"), ["report", "leave"]);
     }
 
     #[test]

@@ -23,6 +23,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use bytes::Bytes;
 use chrono::{DateTime, Utc};
 use clock::{Clock, Instant, SimulatedClock, Sleep, TimeSource, TimerClass};
 use futures::future::BoxFuture;
@@ -142,6 +143,8 @@ pub trait Reports: Send + Sync + 'static {
     fn join(&self, join: Join) -> BoxFuture<'static, Result<Grant, String>>;
     /// Makes a report.
     fn report(&self, idle: Idle) -> BoxFuture<'static, Result<Option<Grant>, String>>;
+    /// Takes part no more: time does not wait for the participant any longer, and its reports are refused.
+    fn leave(&self) -> BoxFuture<'static, Result<(), String>>;
 }
 
 /// The part of a participant that the runtime's park hook and the reporting task share.
@@ -296,7 +299,7 @@ pub struct ReportsOver {
 }
 
 impl ReportsOver {
-    fn post(&self, place: &str, body: String) -> BoxFuture<'static, Result<Option<Grant>, String>> {
+    fn post(&self, place: &str, body: String) -> BoxFuture<'static, Result<Option<Bytes>, String>> {
         let request = http::Request::post(format!("{CLOCK_PATH}{place}"))
             .header(PARTICIPANT_HEADER, self.participant.clone())
             .body(full(body));
@@ -307,7 +310,7 @@ impl ReportsOver {
             let status = response.status();
             let body = response.into_body().collect().await.map_err(|error| error.to_string())?.to_bytes();
             match status {
-                StatusCode::OK => serde_json::from_slice(&body).map(Some).map_err(|error| error.to_string()),
+                StatusCode::OK => Ok(Some(body)),
                 StatusCode::NO_CONTENT => Ok(None),
                 StatusCode::CONFLICT => Err(String::from_utf8_lossy(&body).into_owned()),
                 other => Err(format!("{other}: {}", String::from_utf8_lossy(&body))),
@@ -319,10 +322,21 @@ impl ReportsOver {
 impl Reports for ReportsOver {
     fn join(&self, join: Join) -> BoxFuture<'static, Result<Grant, String>> {
         let joined = self.post("join", serde_json::to_string(&join).unwrap_or_default());
-        Box::pin(async move { joined.await?.ok_or_else(|| "no grant".to_owned()) })
+        Box::pin(async move { grant(joined.await?)?.ok_or_else(|| "no grant".to_owned()) })
     }
 
     fn report(&self, idle: Idle) -> BoxFuture<'static, Result<Option<Grant>, String>> {
-        self.post("idle", serde_json::to_string(&idle).unwrap_or_default())
+        let answer = self.post("idle", serde_json::to_string(&idle).unwrap_or_default());
+        Box::pin(async move { grant(answer.await?) })
     }
+
+    fn leave(&self) -> BoxFuture<'static, Result<(), String>> {
+        let participant = String::from_utf8_lossy(self.participant.as_bytes());
+        let left = self.post("leave", serde_json::json!({ "participant": participant }).to_string());
+        Box::pin(async move { left.await.map(drop) })
+    }
+}
+
+fn grant(answer: Option<Bytes>) -> Result<Option<Grant>, String> {
+    answer.map(|body| serde_json::from_slice(&body).map_err(|error| error.to_string())).transpose()
 }

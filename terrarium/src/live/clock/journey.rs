@@ -97,7 +97,7 @@ fn travel(client: Client, goal: Goal, manners: Manners, steps: Sender<Telling>) 
     let name = http::HeaderValue::from_str(&participant).map_err(|error| Failure::Failed(error.to_string()))?;
     let setup = Setup {
         identity: Identity { component: "terrarium".into(), instance: "terrarium".into(), version: "".into() },
-        participant: participant.clone(),
+        participant,
         random: Random::new(client.facts.seed),
         transport: client.transport(),
         // Every grant closes a step.
@@ -118,9 +118,7 @@ fn travel(client: Client, goal: Goal, manners: Manners, steps: Sender<Telling>) 
             let journey = Journey { client, context, teller, manners };
             let ended = journey.run(&goal).await;
             journey.teller.end();
-            // Time must not wait for who has left.
-            let left = journey.client.leave(&participant).await.map(|_| ());
-            *result.lock().unwrap_or_else(PoisonError::into_inner) = ended.and(left);
+            *result.lock().unwrap_or_else(PoisonError::into_inner) = ended;
             Exit::default()
         })
     });
@@ -263,6 +261,10 @@ impl Reports for TellingReports {
             }
             Ok(answer)
         })
+    }
+
+    fn leave(&self) -> BoxFuture<'static, Result<(), String>> {
+        self.over.leave()
     }
 }
 

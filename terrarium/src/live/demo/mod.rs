@@ -137,7 +137,7 @@ fn take_part(
     let name = http::HeaderValue::from_str(&participant).map_err(|error| Failure::Failed(error.to_string()))?;
     let setup = Setup {
         identity: Identity { component: "demo".into(), instance: "demo".into(), version: "".into() },
-        participant: participant.clone(),
+        participant,
         random: Random::new(client.facts.seed),
         transport: client.transport(),
         dial: None,
@@ -149,8 +149,6 @@ fn take_part(
         Ok(async move {
             let stage = Stage::new(client, context, directory, which, lines, pace, keys);
             let last_line = stories::play(&stage, play).await.err().map_or_else(String::new, |it| it.to_string());
-            // Time must not wait for who has left.
-            stage.leave(&participant).await;
             Exit { code: u8::from(!last_line.is_empty()), last_line }
         })
     });

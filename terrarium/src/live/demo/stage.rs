@@ -282,12 +282,6 @@ impl Stage {
         // Without a reader the command has ended.
         let _ = self.lines.send(line.to_owned());
     }
-
-    /// Takes no part in landscape time any more.
-    pub(super) async fn leave(&self, participant: &str) {
-        // Whoever cannot be told drops who is silent.
-        let _ = self.client.leave(participant).await;
-    }
 }
 
 /// What was expected and is not so ends the story.
