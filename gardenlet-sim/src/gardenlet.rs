@@ -21,7 +21,6 @@ mod seed;
 mod self_deployment;
 mod shared;
 mod shoot;
-mod timing;
 
 use std::sync::Arc;
 
@@ -37,6 +36,7 @@ use process::{Context, Exit};
 pub use self::configuration::Configuration;
 pub use self::flow::{TaskInfo, tasks};
 use self::shared::{GARDEN, Gardenlet, MadeCredentials, Signals, Stores};
+use crate::durations::Durations;
 
 /// What a gardenlet is started with.
 #[derive(Clone, Debug, Default)]
@@ -80,6 +80,7 @@ pub fn run(context: Context, options: Options) -> BoxFuture<'static, Exit> {
             recorder: Recorder::named(&context, GARDEN, "shoot-controller"),
             context: context.clone(),
             options,
+            durations: Durations::new(context.random.clone(), &stores.timing),
             stores,
             signals,
             credentials: MadeCredentials::default(),
@@ -88,6 +89,7 @@ pub fn run(context: Context, options: Options) -> BoxFuture<'static, Exit> {
         context.tasks.spawn(care::run(gardenlet.clone(), care, by_technical_id));
         gardenlet.stores.shoots.synced().await;
         gardenlet.stores.faults.synced().await;
+        gardenlet.stores.timing.synced().await;
         gardenlet.stores.what_users_write_is_synced().await;
         let mut patience = Patience::of(&gardenlet.context);
         while let Err(error) = shoot::abort_stuck_operations(&gardenlet).await {

@@ -8,8 +8,9 @@
 //! component knows an API server: both see the world through `controller`.
 //!
 //! **Tour.** [`gardenlet`] takes Shoots through their flows, watches their health, keeps the Seed; [`provider_local`]
-//! extension controllers, machine-controller-manager, node agents; `ledger` what both know of what they wrote.
+//! extension controllers, machine-controller-manager, node agents; `ledger` what both know of what they wrote; `durations` how long things take.
 
+mod durations;
 pub mod gardenlet;
 mod ledger;
 pub mod provider_local;

@@ -11,7 +11,7 @@
 //! serves it, requests for it are answered with 503.
 //!
 //! **Tour.** [`Host`] the front door; [`live`] a host that lives; [`aggregation`] who serves the aggregated groups; [`clock_service`] landscape time, [`timekeeper`] when it
-//! moves, [`clock_object`] how clients see it; `fault_object` what goes wrong on purpose, [`faults`] to processes; `garden_object` what a Garden may say; [`kubelet`] pods as processes, `joined` processes that it did not start; [`registry`] which components run; [`identity`] who asks, [`tokens`] as which ServiceAccount; `evictions` when a pod may go; `log_service` who may read the log; [`catalogue::AGGREGATED_GROUPS`] what is handed on.
+//! moves, [`clock_object`] how clients see it; `fault_object` what goes wrong on purpose, [`faults`] to processes; `timing_object` how long things take; `garden_object` what a Garden may say; [`kubelet`] pods as processes, `joined` processes that it did not start; [`registry`] which components run; [`identity`] who asks, [`tokens`] as which ServiceAccount; `evictions` when a pod may go; `log_service` who may read the log; [`catalogue::AGGREGATED_GROUPS`] what is handed on.
 
 pub mod aggregation;
 pub mod clock_object;
@@ -33,6 +33,7 @@ pub mod registry;
 mod rows;
 mod services;
 pub mod timekeeper;
+mod timing_object;
 pub mod tokens;
 mod webhook_kinds;
 mod workload_defaults;
@@ -223,6 +224,24 @@ impl Host {
         })
     }
 
+    /// Makes the object that says how long things take, unless it is there.
+    ///
+    /// # Errors
+    /// The log cannot be reached.
+    pub fn tell_timing(&self) -> BoxFuture<'_, Result<(), TransportError>> {
+        self.create(timing_object::PATH, serde_json::json!({ "metadata": { "name": domain::rollout::timing::NAME } }))
+    }
+
+    /// Creates an object; that it is there already is no error.
+    fn create(&self, path: &'static str, body: serde_json::Value) -> BoxFuture<'_, Result<(), TransportError>> {
+        Box::pin(async move {
+            let failed = |error: http::Error| TransportError::Broken(error.to_string());
+            let request = http::Request::post(path).body(full(body.to_string())).map_err(failed)?;
+            self.own_transport().send(request).await?;
+            Ok(())
+        })
+    }
+
     /// Makes the clock go as its object says; without an object it goes as it does, and gets one that says so.
     ///
     /// # Errors
@@ -232,10 +251,7 @@ impl Host {
             let state = clock.state();
             let spec = clock_object::spec(state.mode, state.paused);
             let body = serde_json::json!({ "metadata": { "name": clock_object::NAME }, "spec": spec });
-            let failed = |error: http::Error| TransportError::Broken(error.to_string());
-            // Refused if it is there.
-            let request = http::Request::post(clock_object::PATH).body(full(body.to_string())).map_err(failed)?;
-            self.own_transport().send(request).await?;
+            self.create(clock_object::PATH, body).await?;
             self.obey(clock).await;
             Ok(())
         })

@@ -43,13 +43,12 @@ use crate::joined::Joined;
 use crate::kubelet::{self, Before, Launcher, Logs};
 use crate::services::Services;
 use crate::timekeeper::Mode;
+use crate::timing_object::PodEnd;
 use crate::tokens::Tokens;
 use crate::{Host, Parts, registry};
 
 /// Wall time that connections have to end.
 const LAST_STEP: TimeDelta = TimeDelta::seconds(12);
-/// How long a simulated pod of a Shoot takes to end.
-const POD_END: TimeDelta = TimeDelta::seconds(5);
 /// Where the log is followed.
 const LOG_WATCH_PATH: &str = "/log/v1/watch";
 /// Why time stands while the landscape begins.
@@ -162,6 +161,7 @@ impl Live {
             host.serve_clock(clock.clone());
             host.serve_log(log.clone());
             host.set_clock(&clock).await.map_err(io::Error::other)?;
+            host.tell_timing().await.map_err(io::Error::other)?;
             let _ = door.set(host.clone());
             let told = clock.clone();
             let patience = Patience {
@@ -212,18 +212,16 @@ impl Live {
             live.tasks.restarting("availability of APIServices", move || {
                 tell_availability(transport.clone(), time.clone(), known.clone())
             });
-            let is_process = launch.clone();
+            let (is_process, pod_end) = (launch.clone(), PodEnd::default());
+            let ends = pod_end.clone();
             let workload = workload::Options {
                 is_process: Arc::new(move |image| is_process.names(image)),
                 node_of: Arc::new(|cluster| (!cluster::is_technical_id(cluster)).then(|| "terrarium".to_owned())),
-                pod_end_of: Arc::new(
-                    |cluster| {
-                        if cluster::is_technical_id(cluster) { POD_END } else { TimeDelta::zero() }
-                    },
-                ),
+                pod_end_of: Arc::new(move |cluster| ends.of(cluster)),
                 ..workload::Options::default()
             };
             live.spawn("kube-controller-manager", move |context, _| {
+                context.tasks.spawn(pod_end.clone().follow(context.clone()));
                 kube_controllers::run(context, kube_controllers::Options { workload: Some(workload.clone()) })
             })?;
             let (holding, leaving) = (live.clock.clone(), live.clock.clone());

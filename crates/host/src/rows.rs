@@ -16,13 +16,14 @@ use crate::fault_object::FaultStrategy;
 use crate::garden_object::GardenStrategy;
 use crate::kubelet::{LogHook, Logs};
 use crate::namespaces::NamespaceStrategy;
+use crate::timing_object::TimingStrategy;
 use crate::tokens::Tokens;
 use crate::webhook_kinds::WebhookStrategy;
 
 /// Registers every row.
 ///
 /// Kinds are kept as trees pruned by their schema, since nobody here reads them; but for Cluster objects, which say
-/// which clusters exist, the Clock, which says how time goes, Faults, and the kinds of gardener-operator, whose webhooks
+/// which clusters exist, the Clock, which says how time goes, Faults, the Timing, and the kinds of gardener-operator, whose webhooks
 /// judge them upstream.
 pub(crate) fn register<'a>(
     mut builder: Builder,
@@ -36,6 +37,8 @@ pub(crate) fn register<'a>(
             builder.resource::<terrarium::Clock>(row, ClockStrategy)
         } else if row.describes::<terrarium::Fault>() {
             builder.resource::<terrarium::Fault>(row, FaultStrategy)
+        } else if row.describes::<terrarium::Timing>() {
+            builder.resource::<terrarium::Timing>(row, TimingStrategy)
         } else if row.describes::<operator::Garden>() {
             builder.resource::<operator::Garden>(row, GardenStrategy(gardens.clone()))
         } else if row.describes::<operator::Extension>() {

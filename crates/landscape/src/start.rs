@@ -79,11 +79,7 @@ pub(crate) fn start(landscape: &mut Landscape, component: &Component) -> Running
             Running::spawn(context, |context| gardenlet::run(context, options))
         }
         Component::ProviderLocal(seed_name) => {
-            let options = provider_local::Options {
-                seed_name: seed_name.clone(),
-                profile: options.profile,
-                ..provider_local::Options::default()
-            };
+            let options = provider_local::Options { seed_name: seed_name.clone(), profile: options.profile };
             Running::spawn(context, |context| provider_local::run(context, options))
         }
     }

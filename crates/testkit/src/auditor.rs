@@ -52,6 +52,8 @@ pub struct Auditor {
 
 #[derive(Debug, Default)]
 struct Pool {
+    /// Its machines at the end of the last step.
+    machines: i32,
     replicas: i32,
     surge: i32,
     unavailable: i32,
@@ -127,7 +129,9 @@ impl Auditor {
             if pool.disturbed {
                 continue;
             }
-            if total > pool.replicas + pool.surge && pool.established {
+            // What a pool has beyond what it was scaled down to goes, and nothing comes.
+            let most = (pool.replicas + pool.surge).max(std::mem::replace(&mut pool.machines, total));
+            if total > most && pool.established {
                 let Pool { replicas, surge, .. } = pool;
                 found.push(format!("{namespace}/{name}: {total} machines for {replicas} replicas and surge {surge}"));
             }

@@ -81,15 +81,21 @@ scripts! {
         rollout_drain_retries
         rollout_drain_timeout
         rollout_failures
+        rollout_hibernation
         rollout_in_place_auto
+        rollout_in_place_failed
         rollout_in_place_failure
         rollout_in_place_manual
         rollout_in_place_surge
+        rollout_kubelet_patch
+        rollout_outlives_window
+        rollout_zones
         rotation_credentials
         rotation_failure
         rotation_maintenance
         rotation_refused
         rotation_workers
+        timing
         versions_documents
         versions_namespaced
         versions_requirements;

@@ -17,7 +17,8 @@ use domain::care::{components, constraints, nodes};
 use domain::reconcile::is_hibernation_enabled;
 use domain::worker_pool;
 
-use super::botanist::components::{daemon_set_state, deployment_state, required_deployments, stateful_set_state};
+use super::botanist::components::required_deployments;
+use super::botanist::workload::Workload;
 use super::shared::Gardenlet;
 use super::shoot::responsible_seed;
 
@@ -183,9 +184,8 @@ impl Findings {
             return Self::all(conditions::hibernated());
         }
         let deployments: Vec<_> =
-            stores.deployments.list_in(seed, technical_id).iter().map(|each| deployment_state(each)).collect();
-        let etcds: Vec<_> =
-            stores.stateful_sets.list_in(seed, technical_id).iter().map(|each| stateful_set_state(each)).collect();
+            stores.deployments.list_in(seed, technical_id).iter().map(|each| each.state()).collect();
+        let etcds: Vec<_> = stores.stateful_sets.list_in(seed, technical_id).iter().map(|each| each.state()).collect();
         let api_server = deployments.iter().find(|each| each.name == "kube-apiserver");
         let api_server = components::api_server(api_server);
         let control_plane = components::control_plane(
@@ -210,14 +210,14 @@ impl Findings {
             .list_in(technical_id, "kube-system")
             .iter()
             .filter(|each| each.metadata.annotations.contains_key(annotation::GARDENER_VERSION))
-            .map(|each| deployment_state(each))
+            .map(|each| each.state())
             .collect();
         let tunnel = system.iter().find(|each| each.name == "vpn-shoot").cloned();
         let sets = stores.daemon_sets.list_in(technical_id, "kube-system");
         system.extend(
             sets.iter()
                 .filter(|each| each.metadata.annotations.contains_key(annotation::GARDENER_VERSION))
-                .map(|each| daemon_set_state(each)),
+                .map(|each| each.state()),
         );
         Self {
             api_server,

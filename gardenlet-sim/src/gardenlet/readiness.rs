@@ -15,10 +15,10 @@ use api::kubernetes::core::Node;
 use apimachinery::Resource;
 use chrono::{DateTime, Utc};
 use controller::{Api, Change, Controller, Error, ObjectKey, Patch, Requeue, Store};
+use domain::rollout::Parameter;
 use serde_json::{Value, json};
 
 use super::shared::Gardenlet;
-use super::timing::{self, Parameter};
 
 /// A kind of workload.
 pub(crate) trait Component: Resource {
@@ -101,9 +101,9 @@ impl Component for DaemonSet {
 /// How long a component takes to become ready.
 pub(crate) fn parameter(name: &str) -> Parameter {
     match name {
-        "etcd-main" | "etcd-events" => timing::ETCD,
-        "kube-apiserver" => timing::KUBE_APISERVER,
-        _ => timing::COMPONENT,
+        "etcd-main" | "etcd-events" => Parameter::Etcd,
+        "kube-apiserver" => Parameter::KubeApiserver,
+        _ => Parameter::Component,
     }
 }
 
@@ -222,7 +222,7 @@ async fn reconcile<K: Component>(
         let entry = due.entry(key.clone()).or_insert((metadata.generation, DateTime::<Utc>::MAX_UTC));
         if entry.1 == DateTime::<Utc>::MAX_UTC || entry.0 != metadata.generation {
             let attempt = u64::try_from(metadata.generation).unwrap_or_default();
-            let duration = parameter(&metadata.name).of(&gardenlet.context.random, &metadata.uid, attempt);
+            let duration = gardenlet.durations.of(parameter(&metadata.name), &metadata.uid, attempt);
             *entry = (metadata.generation, now + duration);
         }
         entry.1

@@ -31,6 +31,7 @@ use process::{Context, watch};
 
 use super::Options;
 use super::botanist::credentials::Credentials;
+use crate::durations::Durations;
 use crate::ledger::Ledger;
 
 /// One gardenlet.
@@ -44,6 +45,7 @@ pub(crate) struct Gardenlet {
     pub(crate) seed_cluster: String,
     pub(crate) stores: Stores,
     pub(crate) signals: Signals,
+    pub(crate) durations: Durations,
     /// Credentials of Shoots that were made in this process.
     pub(crate) credentials: MadeCredentials,
     /// Events in the garden.
@@ -199,6 +201,8 @@ pub(crate) struct Stores {
     pub(crate) nodes: Store<Node>,
     /// What goes wrong on purpose.
     pub(crate) faults: Store<Fault>,
+    /// How long things take.
+    pub(crate) timing: Store<terrarium::Timing>,
     /// Copies of Shoots and what they refer to, for extensions.
     pub(crate) clusters: Ledger<Cluster>,
     /// The logical clusters of Shoots.
@@ -293,6 +297,7 @@ impl Stores {
             daemon_sets: owned(care, signals, Api::all(context, "*"), true),
             nodes: owned(care, signals, Api::all(context, "*"), true),
             faults: care.store(Api::all(context, RUNTIME), ListOptions::default()),
+            timing: care.store(Api::all(context, RUNTIME), ListOptions::default()),
             clusters: Ledger::new(care.store(Api::all(context, seed), ListOptions::default())),
             shoot_clusters: Ledger::new(care.store(Api::all(context, RUNTIME), ListOptions::default())),
             config_maps: Ledger::new(care.store(Api::all(context, "*"), ListOptions::default())),

@@ -126,6 +126,8 @@ fn start_kind<K: Extension>(provider: &Arc<Provider>, name: &'static str) {
     };
     let store = controller.watch(provider.seed_api::<K>(""), ListOptions::default(), needs_work);
     controller.watch_store(&provider.clusters, |_| Vec::new());
+    // How long things take is known before anything begins.
+    controller.watch_store(&provider.timing_store, |_| Vec::new());
     let ledger = Ledger::new(store);
     let provider = provider.clone();
     let tasks = provider.context.tasks.clone();

@@ -20,7 +20,6 @@ mod provider;
 mod worker;
 
 use domain::profile::Profile;
-use domain::rollout::Timing;
 use futures::future::BoxFuture;
 use process::{Context, Exit};
 
@@ -36,8 +35,6 @@ pub struct Options {
     pub seed_name: String,
     /// Documents or upstream.
     pub profile: Profile,
-    /// How long machines and extensions take.
-    pub timing: Timing,
 }
 
 /// Runs all controllers until the component is asked to stop.

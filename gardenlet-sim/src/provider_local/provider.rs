@@ -11,14 +11,15 @@ use api::core::Shoot;
 use api::extensions::Cluster;
 use api::kubernetes::core::{Node, Pod, Secret};
 use api::machine::{Machine, MachineClass, MachineDeployment, MachineSet};
-use api::terrarium::Fault;
+use api::terrarium::{self, Fault};
 use apimachinery::Resource;
 use chrono::TimeDelta;
 use controller::{Api, Error, Index, ListOptions, ObjectKey, Recorder, Reflector, Store};
-use domain::rollout::Parameter;
+use domain::rollout::{Arguments, Parameter};
 use process::Context;
 
 use super::Options;
+use crate::durations::Durations;
 use crate::ledger::Ledger;
 
 /// Label of the Secrets that hold operating system configurations, in `kube-system` of a shoot.
@@ -30,7 +31,8 @@ type Shoots = BTreeMap<String, (u64, Arc<Shoot>)>;
 /// One simulated provider.
 pub(super) struct Provider {
     pub(super) context: Context,
-    pub(super) options: Options,
+    /// What each machine-controller-manager is started with.
+    pub(super) arguments: Arguments,
     /// Name of the seed's cluster.
     pub(super) seed: Arc<str>,
     /// Events in the seed's cluster.
@@ -50,6 +52,8 @@ pub(super) struct Provider {
     /// What goes wrong on purpose.
     pub(super) faults: Ledger<Fault>,
     pub(super) fault_store: Store<Fault>,
+    pub(super) timing_store: Store<terrarium::Timing>,
+    durations: Durations,
     pub(super) pod_store: Store<Pod>,
     /// By cluster and name of the node.
     pub(super) pods_by_node: Index<Pod>,
@@ -86,7 +90,8 @@ impl Provider {
             let node = Some(&pod.spec.node_name).filter(|node| !node.is_empty());
             node.map(|node| place(cluster, node)).into_iter().collect()
         });
-        let fault_store = reflect(context, cluster::RUNTIME, everything, &mut reflectors);
+        let fault_store = reflect(context, cluster::RUNTIME, everything.clone(), &mut reflectors);
+        let timing_store = reflect(context, cluster::RUNTIME, everything, &mut reflectors);
         let selected = ListOptions::labelled(OPERATING_SYSTEM_CONFIGS);
         let node_agent_secrets = reflect(context, "*", selected, &mut reflectors);
         let shoots: Arc<Mutex<Shoots>> = Arc::default();
@@ -100,7 +105,7 @@ impl Provider {
             context: context.clone(),
             recorder: Recorder::named(context, &seed, "machine-controller-manager"),
             seed: seed.into(),
-            options,
+            arguments: Arguments::of(options.profile),
             clusters,
             deployments: Ledger::new(deployment_store.clone()),
             sets: Ledger::new(set_store.clone()),
@@ -109,6 +114,8 @@ impl Provider {
             nodes: Ledger::new(node_store.clone()),
             faults: Ledger::new(fault_store.clone()),
             fault_store,
+            durations: Durations::new(context.random.clone(), &timing_store),
+            timing_store,
             pod_store,
             pods_by_node,
             nodes_by_address,
@@ -180,7 +187,7 @@ impl Provider {
 
     /// How long a stage of an object takes: always the same for the same object and attempt.
     pub(super) fn duration(&self, parameter: Parameter, uid: &str, attempt: u64) -> TimeDelta {
-        self.options.timing.duration(parameter, self.context.random.draw(parameter.name(), uid, attempt))
+        self.durations.of(parameter, uid, attempt)
     }
 }
 

@@ -253,7 +253,7 @@ fn start(program: Program, context: Context, assignment: &Assignment) -> Result<
                 Box::pin(gardenlet::run(context, options))
             }
             Program::ProviderLocal => {
-                let options = provider_local::Options { seed_name, profile, ..provider_local::Options::default() };
+                let options = provider_local::Options { seed_name, profile };
                 Box::pin(provider_local::run(context, options))
             }
         },

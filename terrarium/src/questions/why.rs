@@ -4,8 +4,9 @@
 //! Each line names the object and the field that it was read from. Nothing is stored anywhere but in these objects: the
 //! lines about the next maintenance come from the same functions as the controller's.
 //!
-//! **Tour.** [`pending`] changes of the spec that are not rolled out.
+//! **Tour.** [`nodes`] what drains and updates in place wait for; [`pending`] changes of the spec that are not rolled out.
 
+mod nodes;
 mod pending;
 
 use api::cluster;
@@ -158,6 +159,14 @@ async fn machines(
         }
     }
     let (machines, _) = Api::<Machine>::namespaced(context, &cluster, &namespace).list(&all).await.map_err(failed)?;
+    let is_on_its_way =
+        |machine: &&Machine| machine.metadata.is_being_deleted() || machine.status.current_status.phase != "Running";
+    let is_updated = shoot.status.in_place_updates.is_some();
+    let nodes = if is_updated || machines.iter().any(|machine| is_on_its_way(&machine)) {
+        Some(nodes::Cluster::read(context, &namespace).await?)
+    } else {
+        None
+    };
     for machine in machines.iter().filter(|machine| is_of(&machine.metadata.name)) {
         let status = &machine.status;
         let phase = &status.current_status.phase;
@@ -167,12 +176,13 @@ async fn machines(
                 "  Machine {}: status is empty; waits for machine-controller-manager",
                 machine.metadata.name
             ));
-        } else if machine.metadata.is_being_deleted() || phase != "Running" {
+        } else if is_on_its_way(&machine) {
             lines.push(format!(
                 "  Machine {}: status.currentStatus.phase {phase}, status.lastOperation {} {}: {}",
                 machine.metadata.name, last.r#type, last.state, last.description
             ));
         }
+        lines.extend(nodes.iter().flat_map(|nodes| nodes.lines(machine)));
     }
     Ok(())
 }

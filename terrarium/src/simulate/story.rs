@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use api::constants::{operation_state, operation_type};
 use api::core::{CloudProfile, LastOperation, Shoot};
 use api::kubernetes::core::{Event, Node};
+use api::machine::Machine;
 use apimachinery::Object;
 use chrono::{DateTime, Utc};
 use clock::Clock;
@@ -60,6 +61,8 @@ pub(crate) enum What {
     Event { reason: String, is_warning: bool },
     /// A node of a Shoot that was created before came, went or was updated in place.
     Node(NodeLife),
+    /// Something that was done with a machine of a Shoot failed.
+    MachineFailed,
     /// The object is gone.
     Gone,
 }
@@ -105,6 +108,8 @@ struct Told {
     nodes: BTreeMap<String, BTreeMap<String, Arc<Node>>>,
     /// Nodes that were Ready, by cluster and name, with what they ran then.
     ready_as: BTreeMap<(String, String), String>,
+    /// What was told last of Machines that fail, by namespace and name.
+    failures: BTreeMap<(String, String), String>,
 }
 
 impl Told {
@@ -133,7 +138,8 @@ impl Story {
         let clock = context.clock.clone();
         let story = Self { told: Arc::default(), clock, names_shoots, shoots: shoots.map(Arc::new) };
         let garden = "garden";
-        let (profiles, shoots, events, nodes) = (story.clone(), story.clone(), story.clone(), story.clone());
+        let (profiles, shoots, events) = (story.clone(), story.clone(), story.clone());
+        let (nodes, machines) = (story.clone(), story.clone());
         Reflector::<CloudProfile>::new(Api::all(context, garden), ListOptions::default())
             .on_change(move |change| profiles.on_cloud_profile(change))
             .start();
@@ -145,6 +151,9 @@ impl Story {
             .start();
         Reflector::<Node>::new(Api::all(context, "*"), ListOptions::default())
             .on_change(move |change| nodes.on_node(change))
+            .start();
+        Reflector::<Machine>::new(Api::all(context, "*"), ListOptions::default())
+            .on_change(move |change| machines.on_machine(change))
             .start();
         story
     }
@@ -376,6 +385,29 @@ impl Story {
         }
         self.push(&mut told, &object, &format!("{subject:<58}{counts}"), "");
         told.is(What::Node(life));
+    }
+
+    /// What fails with a machine is told once, however often it is tried again.
+    fn on_machine(&self, change: &Change<Machine>) {
+        let id = (change.key.namespace.to_string(), change.key.name.to_string());
+        let mut told = self.lock();
+        let Some(machine) = &change.new else {
+            told.failures.remove(&id);
+            return;
+        };
+        let (last, phase) = (&machine.status.last_operation, &machine.status.current_status.phase);
+        if phase == "Running" {
+            told.failures.remove(&id);
+        }
+        let is_known = told.failures.get(&id).is_some_and(|known| *known == last.description);
+        if last.state != "Failed" || is_known {
+            return;
+        }
+        told.failures.insert(id, last.description.clone());
+        let Some(shoot) = told.shoots.get(change.key.namespace.as_ref()).cloned() else { return };
+        let subject = self.subject(&shoot.name, &format!("! {}  {phase}", short(&change.key.name)));
+        self.push(&mut told, &format!("Shoot {}", shoot.name), &subject, &last.description);
+        told.is(What::MachineFailed);
     }
 }
 

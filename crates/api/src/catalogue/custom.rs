@@ -131,5 +131,9 @@ pub(super) fn rows() -> Vec<ResourceInfo> {
                 ]
             },
         ),
+        ResourceInfo {
+            subresources: &[],
+            ..custom::<terrarium::Timing>(&[], const { &[integer("Jitter", ".spec.jitterPercent"), AGE] })
+        },
     ]
 }

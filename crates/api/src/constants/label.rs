@@ -85,6 +85,8 @@ pub const MACHINE_TEMPLATE_HASH: &str = "machine-template-hash";
 pub const MACHINE_FORCE_DELETION: &str = "force-deletion";
 /// `True` on a Machine whose drain before an update in place is forced.
 pub const MACHINE_FORCE_DRAIN: &str = "force-drain";
+/// `True` on a MachineSet that has too many Machines and creates none, and on its MachineDeployment.
+pub const FREEZE: &str = "freeze";
 /// A Node whose machine is to be updated in place.
 pub const CANDIDATE_FOR_UPDATE: &str = "node.machine.sapcloud.io/candidate-for-update";
 /// A Node that was selected for an update in place; only its presence counts.

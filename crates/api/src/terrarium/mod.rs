@@ -4,7 +4,9 @@
 mod clock;
 mod cluster;
 mod fault;
+mod timing;
 
 pub use self::clock::*;
 pub use self::cluster::*;
 pub use self::fault::*;
+pub use self::timing::*;

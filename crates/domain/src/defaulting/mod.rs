@@ -15,8 +15,8 @@ pub use self::extensibility::{controller_registration, credentials_binding, inte
 pub use self::project::project;
 pub use self::seed::{seed, sync_backup_references};
 pub use self::shoot::{
-    canonicalize_shoot, default_node_cidr_mask_size, keep_version_of_creation, machine_controller_manager, new_shoot,
-    shoot, sync_cloud_profile_reference,
+    canonicalize_shoot, default_node_cidr_mask_size, keep_version_of_creation, new_shoot, shoot,
+    sync_cloud_profile_reference,
 };
 
 use api::core::Toleration;

@@ -3,10 +3,9 @@
 
 use api::constants::{annotation, label, taint, update_strategy};
 use api::core::*;
-use apimachinery::meta::{Duration, IntOrString};
+use apimachinery::meta::IntOrString;
 
 use super::{HOUR, MINUTE, add_toleration, fill};
-use crate::profile::Profile;
 use crate::skew::GardenerVersion;
 use crate::window;
 
@@ -255,19 +254,6 @@ pub fn canonicalize_shoot(shoot: &mut Shoot) {
     shoot.spec.kubernetes.enable_static_token_kubeconfig = None;
     if let Some(rotation) = shoot.status.credentials.as_mut().and_then(|credentials| credentials.rotation.as_mut()) {
         rotation.kubeconfig = None;
-    }
-}
-
-/// What the machine-controller-manager of a control plane uses for fields that a pool leaves out.
-pub fn machine_controller_manager(profile: Profile) -> MachineControllerManagerSettings {
-    MachineControllerManagerSettings {
-        machine_drain_timeout: Some(Duration::from_seconds(2 * HOUR)),
-        machine_health_timeout: Some(Duration::from_seconds(10 * MINUTE)),
-        machine_creation_timeout: Some(Duration::from_seconds(profile.machine_creation_timeout_minutes() * MINUTE)),
-        max_evict_retries: Some(profile.max_evict_retries()),
-        node_conditions: profile.node_conditions().iter().map(|&condition| condition.to_owned()).collect(),
-        in_place_update_timeout: Some(Duration::from_seconds(20 * MINUTE)),
-        disable_health_timeout: Some(false),
     }
 }
 

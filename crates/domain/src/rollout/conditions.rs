@@ -102,7 +102,7 @@ impl Observed<'_> {
 
 /// Sets a condition. `refresh` renews the update time also where status and reason stay; the transition time moves only
 /// with the status.
-fn set(
+pub(super) fn set(
     conditions: &mut Vec<MachineDeploymentCondition>,
     type_: &str,
     status: &str,

@@ -24,6 +24,15 @@ pub enum Strategy {
     },
 }
 
+impl Strategy {
+    /// Surge and unavailability as they are written.
+    pub const fn limits(&self) -> &Limits {
+        match self {
+            Self::Rolling(limits) | Self::InPlace { limits, .. } => limits,
+        }
+    }
+}
+
 /// What a pass knows of the MachineDeployment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deployment {

@@ -4,7 +4,7 @@
 //! ```text
 //! Worker ── wanted ──► MachineDeployment per pool and zone      [`wanted`], [`zones`], [`replicas`]
 //! MachineDeployment ── deployment::pass ──► MachineSets          [`deployment`], [`scaling`], [`limits`]
-//! MachineSet ── machine_set::pass ──► Machines                   [`machine_set`]
+//! MachineSet ── machine_set::pass ──► Machines                   [`machine_set`], [`safety`]
 //! Machine ── machine::step ──► VM, Node                          [`machine`], [`node`], [`timing`]
 //! ```
 //!
@@ -14,6 +14,7 @@
 //! Source: pkg/controller, pkg/util/provider/machinecontroller of machine-controller-manager v0.58.0,
 //! extensions/pkg/controller/worker @ v1.120.0.
 
+pub mod arguments;
 pub mod conditions;
 pub mod deployment;
 pub mod drain;
@@ -24,12 +25,14 @@ pub mod machine_set;
 pub mod names;
 pub mod node;
 pub mod replicas;
+pub mod safety;
 pub mod scaling;
 pub mod timing;
 pub mod wanted;
 pub mod worker_wait;
 pub mod zones;
 
+pub use self::arguments::Arguments;
 pub use self::limits::Limits;
 pub use self::timing::{Parameter, Timing};
 

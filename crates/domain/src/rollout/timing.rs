@@ -1,9 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How long things take that a real landscape waits for.
+//! How long things take that a real landscape waits for: what object `Timing` says, and its defaults.
 
 use std::collections::BTreeMap;
 
+use api::terrarium;
+use apimachinery::field::{FieldError, Path};
+use apimachinery::meta::Duration;
 use chrono::TimeDelta;
+
+/// Name of the one object.
+pub const NAME: &str = "landscape";
+/// Jitter unless configured otherwise, in percent.
+const JITTER_PERCENT: i32 = 20;
+/// The longest that anything may take.
+const LONGEST: Duration = Duration::from_hours(24 * 7);
 
 /// A duration of the simulated world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -38,9 +48,45 @@ pub enum Parameter {
     ExtensionReconcile,
     /// The same for an Infrastructure.
     ExtensionInfrastructure,
+    /// An etcd of a control plane, until it is ready.
+    Etcd,
+    /// A kube-apiserver, until it is ready.
+    KubeApiserver,
+    /// The provider's part of a control plane, until it is ready.
+    ControlPlane,
+    /// Any other component, until it is ready.
+    Component,
 }
 
 impl Parameter {
+    /// All of them, in the order of the documentation.
+    pub const ALL: [Self; 19] = [
+        Self::VmCreate,
+        Self::Boot,
+        Self::Join,
+        Self::CriticalComponents,
+        Self::VmDelete,
+        Self::NodeDelete,
+        Self::PodTerminate,
+        Self::VolumeDetach,
+        Self::VolumeReattach,
+        Self::KubeletPatchRestart,
+        Self::InPlaceOperatingSystem,
+        Self::InPlaceKubelet,
+        Self::InPlaceCredentials,
+        Self::ExtensionReconcile,
+        Self::ExtensionInfrastructure,
+        Self::Etcd,
+        Self::KubeApiserver,
+        Self::ControlPlane,
+        Self::Component,
+    ];
+
+    /// The parameter of a name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|parameter| parameter.name() == name)
+    }
+
     /// Name in configurations; also the purpose of the draw for its jitter.
     pub const fn name(self) -> &'static str {
         match self {
@@ -59,6 +105,10 @@ impl Parameter {
             Self::InPlaceCredentials => "inPlace.credentials",
             Self::ExtensionReconcile => "extension.reconcile",
             Self::ExtensionInfrastructure => "extension.infrastructure",
+            Self::Etcd => "flow.etcd",
+            Self::KubeApiserver => "flow.kubeAPIServer",
+            Self::ControlPlane => "flow.controlPlane",
+            Self::Component => "component.ready",
         }
     }
 
@@ -69,10 +119,12 @@ impl Parameter {
             Self::Boot => 60,
             Self::Join | Self::CriticalComponents | Self::InPlaceCredentials | Self::ExtensionInfrastructure => 15,
             Self::InPlaceOperatingSystem => 180,
-            Self::InPlaceKubelet => 20,
+            Self::InPlaceKubelet | Self::KubeApiserver => 20,
             Self::NodeDelete => 2,
-            Self::KubeletPatchRestart | Self::VolumeDetach | Self::VolumeReattach => 10,
-            Self::ExtensionReconcile | Self::PodTerminate => 5,
+            Self::KubeletPatchRestart | Self::VolumeDetach | Self::VolumeReattach | Self::Etcd | Self::ControlPlane => {
+                10
+            }
+            Self::ExtensionReconcile | Self::PodTerminate | Self::Component => 5,
         })
     }
 }
@@ -93,6 +145,13 @@ impl Default for Timing {
 }
 
 impl Timing {
+    /// What an object says; what it does not say, or not well, is the default.
+    pub fn of(spec: &terrarium::TimingSpec) -> Self {
+        let named = |(name, text): (&String, &String)| Some((Parameter::named(name)?, duration(text).ok()?));
+        let percent = spec.jitter_percent.unwrap_or(JITTER_PERCENT).clamp(0, 100);
+        Self { bases: spec.durations.iter().filter_map(named).collect(), jitter: f64::from(percent) / 100.0 }
+    }
+
     /// Durations without deviation.
     pub fn exact() -> Self {
         Self { jitter: 0.0, ..Self::default() }
@@ -110,9 +169,101 @@ impl Timing {
     }
 }
 
+/// Fills in what an object does not say, so that whoever edits it sees what there is.
+pub fn default(spec: &mut terrarium::TimingSpec) {
+    spec.jitter_percent.get_or_insert(JITTER_PERCENT);
+    for parameter in Parameter::ALL {
+        let base = Duration { nanoseconds: parameter.default_base().num_milliseconds() * 1_000_000 };
+        spec.durations.get_or_insert(parameter.name(), || base.to_string());
+    }
+}
+
+/// What is wrong with an object.
+pub fn validate(timing: &terrarium::Timing) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    if timing.metadata.name != NAME {
+        let path = Path::new("metadata").child("name");
+        errors.push(FieldError::invalid(
+            &path,
+            &*timing.metadata.name,
+            "a landscape has one object of this kind, named `landscape`",
+        ));
+    }
+    let spec = Path::new("spec");
+    if let Some(percent) = timing.spec.jitter_percent.filter(|percent| !(0..=100).contains(percent)) {
+        errors.push(FieldError::invalid(&spec.child("jitterPercent"), percent, "must be between 0 and 100, inclusive"));
+    }
+    for (name, text) in &timing.spec.durations {
+        let path = spec.child("durations").key(name);
+        if Parameter::named(name).is_none() {
+            let mut names = Parameter::ALL.map(Parameter::name);
+            names.sort_unstable();
+            errors.push(FieldError::not_supported(&path, name.as_str(), &names));
+        } else if let Err(why) = duration(text) {
+            errors.push(FieldError::invalid(&path, text.as_str(), why));
+        }
+    }
+    errors
+}
+
+fn duration(text: &str) -> Result<TimeDelta, &'static str> {
+    let duration: Duration = text.parse().map_err(|_| "must be a duration such as 90s or 1m30s")?;
+    if duration.nanoseconds < 0 || duration.nanoseconds > LONGEST.nanoseconds {
+        return Err("must be between 0s and 168h");
+    }
+    Ok(duration.to_chrono())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn errors(change: impl FnOnce(&mut terrarium::Timing)) -> Vec<String> {
+        let mut timing = terrarium::Timing::default();
+        NAME.clone_into(&mut timing.metadata.name);
+        default(&mut timing.spec);
+        change(&mut timing);
+        validate(&timing).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn an_object_that_says_nothing_says_the_defaults() {
+        assert_eq!(errors(|_| {}), [""; 0]);
+        let mut spec = terrarium::TimingSpec::default();
+        default(&mut spec);
+        assert_eq!(spec.durations.get("machine.boot").map(String::as_str), Some("1m0s"));
+        assert_eq!(spec.durations.len(), Parameter::ALL.len(), "each has a name of its own");
+        let (said, silent) = (Timing::of(&spec), Timing::of(&terrarium::TimingSpec::default()));
+        for parameter in Parameter::ALL {
+            assert_eq!(said.duration(parameter, 7), silent.duration(parameter, 7), "{parameter:?}");
+            assert_eq!(Parameter::named(parameter.name()), Some(parameter));
+        }
+    }
+
+    #[test]
+    fn what_an_object_says_counts() {
+        let mut spec = terrarium::TimingSpec { jitter_percent: Some(0), ..terrarium::TimingSpec::default() };
+        spec.durations.insert("machine.boot".to_owned(), "20s".to_owned());
+        let timing = Timing::of(&spec);
+        assert_eq!(timing.duration(Parameter::Boot, 12345), TimeDelta::seconds(20));
+        assert_eq!(timing.duration(Parameter::VmCreate, 12345), TimeDelta::seconds(30));
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        let set = |name: &'static str, text: &'static str| {
+            errors(|timing| drop(timing.spec.durations.insert(name.to_owned(), text.to_owned())))
+        };
+        let refused = set("machine.boot", "soon");
+        let text = "spec.durations[machine.boot]: Invalid value: \"soon\": must be a duration such as 90s or 1m30s";
+        assert_eq!(refused, [text]);
+        assert_eq!(set("machine.boot", "-1s").len(), 1);
+        assert_eq!(set("machine.boot", "169h").len(), 1);
+        assert!(set("machine.sleep", "1s")[0].starts_with("spec.durations[machine.sleep]: Unsupported value: "));
+        let jitter = errors(|timing| timing.spec.jitter_percent = Some(101));
+        assert_eq!(jitter, ["spec.jitterPercent: Invalid value: 101: must be between 0 and 100, inclusive"]);
+        assert_eq!(errors(|timing| timing.metadata.name = "other".to_owned()).len(), 1);
+    }
 
     #[test]
     fn jitter_stays_within_its_part_of_the_base() {

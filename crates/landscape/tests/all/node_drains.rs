@@ -6,12 +6,12 @@ use std::collections::BTreeSet;
 use api::kubernetes::apps::Deployment;
 use api::kubernetes::core::{Event, Node, Pod};
 use api::kubernetes::policy::PodDisruptionBudget;
-use api::machine::{Machine, MachineDeployment};
+use api::machine::{Machine, MachineDeployment, MachineSet};
 use api::terrarium::{Fault, FaultSpec};
 use apimachinery::Resource;
 use apimachinery::meta::{DeleteOptions, Duration, ObjectMeta};
 use chrono::{DateTime, TimeDelta, Utc};
-use controller::Api;
+use controller::{Api, Patch};
 use landscape::{Component, Options};
 use serde_json::{Value, json};
 
@@ -433,4 +433,46 @@ fn a_node_that_gets_well_again_stays() {
     assert!(!events.iter().any(|event| event.reason == "SuccessfulDelete"));
     audited.until("2023-07-27T22:00:00Z");
     assert_eq!(audited.landscape.next_timer(), None, "nothing is left to wait for");
+}
+
+/// "Owned machines >= replicas + maxSurge + 2: frozen; one fewer: no longer", counted at full minutes.
+#[test]
+fn a_pool_that_shrinks_faster_than_its_machines_go_is_frozen_until_they_are_gone() {
+    let mut audited = cluster(31, 6);
+    deploy(&mut audited, 6, &json!({}), Some(json!({"maxUnavailable": 0})));
+    let admin = audited.admin.clone();
+    let deployment = all::<MachineDeployment>(&mut audited, SEED).remove(0);
+    let api = Api::<MachineDeployment>::namespaced(&admin, SEED, &deployment.metadata.namespace);
+    let scale = |audited: &mut Audited, replicas: i32| {
+        let patch = Patch::Merge(json!({"spec": {"replicas": replicas}}));
+        audited.run(api.patch(&deployment.metadata.name, &patch)).expect("the MachineDeployment is scaled");
+    };
+    scale(&mut audited, 1);
+    let frozen = |audited: &mut Audited| {
+        let set = all::<MachineSet>(audited, SEED).remove(0);
+        let condition = set.status.machine_set_condition.iter().find(|condition| condition.r#type == "Frozen");
+        let is_marked = set.metadata.label("freeze") == Some("True");
+        assert_eq!(is_marked, condition.is_some());
+        condition.map(|condition| condition.message.clone())
+    };
+    audited.until_it_holds(TimeDelta::minutes(2), "the MachineSet is frozen", |audited| frozen(audited).is_some());
+    assert_eq!(audited.landscape.now().timestamp() % 60, 0, "Machines are counted at full minutes");
+    let message = frozen(&mut audited).unwrap_or_default();
+    assert!(message.ends_with("is 6 >= 4 which is the Max-ScaleUp-Limit"), "{message}");
+    let shown = all::<MachineDeployment>(&mut audited, SEED).remove(0);
+    let condition = shown.status.conditions.iter().find(|condition| condition.r#type == "Frozen");
+    assert_eq!(condition.map(|condition| condition.reason.as_str()), Some("OverShootingReplicaCount"));
+    // More are wanted again while the old ones still go: five are held by the budget.
+    scale(&mut audited, 2);
+    let later = (audited.landscape.now() + TimeDelta::minutes(3)).to_rfc3339();
+    audited.until(&later);
+    assert_eq!(machines(&mut audited).len(), 6, "a frozen MachineSet creates no Machines");
+    let budgets = Api::<PodDisruptionBudget>::namespaced(&admin, SHOOT, "default");
+    audited.run(budgets.delete("web", &DeleteOptions::default())).expect("the budget is deleted");
+    audited.until_it_holds(TimeDelta::minutes(10), "the MachineSet goes on", |audited| frozen(audited).is_none());
+    audited.until_it_holds(TimeDelta::minutes(10), "two Machines run", |audited| {
+        machines(audited).iter().map(|(_, phase)| phase.as_str()).eq(["Running", "Running"])
+    });
+    let marked = all::<MachineDeployment>(&mut audited, SEED).remove(0);
+    assert_eq!((marked.metadata.label("freeze"), marked.status.conditions.len()), (None, 2));
 }

@@ -7,11 +7,11 @@ use api::constants::{annotation, label, role, task};
 use api::joined;
 use api::kubernetes::apps::{DaemonSet, Deployment, StatefulSet};
 use api::kubernetes::core::Pod;
-use apimachinery::Resource;
 use apimachinery::meta::{DeleteOptions, Duration};
 use chrono::{SecondsFormat, TimeDelta};
 use controller::{ListOptions, Patch};
 use domain::last_operation::OperationType;
+use domain::rollout::Arguments;
 use domain::skew::GardenerVersion;
 use domain::upgrade::changes::{image_tag, is_reconfigured};
 use domain::worker_pool::hash::digest;
@@ -19,8 +19,8 @@ use serde_json::{Value, json};
 
 use super::super::configuration::OPEN_TELEMETRY_COLLECTOR;
 use super::super::flow::effect::Component;
-use super::super::kept::Kept;
 use super::super::readiness;
+use super::workload::Workload;
 use super::{Botanist, Failure, delete, typed};
 
 /// Where a component's object lives, and as what.
@@ -199,6 +199,23 @@ impl Botanist {
         format!("{name}:{version}")
     }
 
+    /// machine-controller-manager has one more for the provider's machines, which the provider's webhook adds upstream.
+    fn containers(&self, component: Component, name: &str, image: &str) -> Value {
+        if component != Component::MachineControllerManager {
+            return json!([{ "name": name, "image": image }]);
+        }
+        let arguments = Arguments::of(self.gardenlet.options.profile);
+        let provider = format!("{name}-provider-{}", self.shoot.spec.provider.r#type);
+        json!([
+            { "name": name, "image": image, "command": arguments.command(&self.technical_id) },
+            {
+                "name": provider,
+                "image": format!("{provider}:stable"),
+                "args": arguments.of_provider(&self.technical_id),
+            },
+        ])
+    }
+
     /// Metadata, selector and pod template of a component's object.
     fn workload(&self, component: Component, name: &str, image: &str, pods: &TextMap) -> Value {
         let kind = component.kind();
@@ -225,7 +242,7 @@ impl Botanist {
         }
         // Where there are pods, they take as long as the component: drawn by name, so that it is no reason to roll.
         let key = format!("{}/{name}", self.technical_id);
-        let start = readiness::parameter(name).of(&self.gardenlet.context.random, &key, 0);
+        let start = self.gardenlet.durations.of(readiness::parameter(name), &key, 0);
         let start = Duration { nanoseconds: start.num_milliseconds() * 1_000_000 };
         annotations.insert(annotation::POD_START.to_owned(), start.to_string());
         json!({
@@ -237,7 +254,7 @@ impl Botanist {
                 "selector": { "matchLabels": { "app": name } },
                 "template": {
                     "metadata": { "labels": pod_labels, "annotations": annotations },
-                    "spec": { "containers": [{ "name": name, "image": image }] },
+                    "spec": { "containers": self.containers(component, name, image) },
                 },
             },
         })
@@ -529,102 +546,4 @@ impl Botanist {
     pub(crate) const fn connection_timeout() -> TimeDelta {
         TimeDelta::minutes(1)
     }
-}
-
-/// What is compared and awaited of Deployments, StatefulSets and DaemonSets.
-trait Workload: Kept {
-    /// Whether the stored object says what `wanted` says.
-    fn says(&self, wanted: &Self) -> bool;
-    /// How far it is.
-    fn state(&self) -> domain::care::components::Workload;
-}
-
-/// Whether labels and annotations of `wanted` are there.
-fn has_metadata<K: Resource>(present: &K, wanted: &K) -> bool {
-    let has = |present: &TextMap, wanted: &TextMap| wanted.iter().all(|(key, value)| present.get(key) == Some(value));
-    has(&present.metadata().labels, &wanted.metadata().labels)
-        && has(&present.metadata().annotations, &wanted.metadata().annotations)
-}
-
-/// Whether the parts of a pod template that gardenlet writes are the same: servers fill in defaults elsewhere.
-fn has_template(
-    present: &api::kubernetes::core::PodTemplateSpec,
-    wanted: &api::kubernetes::core::PodTemplateSpec,
-) -> bool {
-    let images = |template: &api::kubernetes::core::PodTemplateSpec| -> Vec<(String, String)> {
-        template.spec.containers.iter().map(|each| (each.name.clone(), each.image.clone())).collect()
-    };
-    present.metadata.labels == wanted.metadata.labels
-        && present.metadata.annotations == wanted.metadata.annotations
-        && images(present) == images(wanted)
-}
-
-impl Workload for Deployment {
-    fn says(&self, wanted: &Self) -> bool {
-        has_metadata(self, wanted)
-            && self.spec.replicas == wanted.spec.replicas
-            && has_template(&self.spec.template, &wanted.spec.template)
-    }
-
-    fn state(&self) -> domain::care::components::Workload {
-        domain::care::components::Workload {
-            name: self.metadata.name.clone(),
-            generation: self.metadata.generation,
-            observed_generation: self.status.observed_generation,
-            replicas: self.spec.replicas.unwrap_or(1),
-            updated_replicas: self.status.updated_replicas,
-            available_replicas: self.status.available_replicas,
-        }
-    }
-}
-
-impl Workload for StatefulSet {
-    fn says(&self, wanted: &Self) -> bool {
-        has_metadata(self, wanted)
-            && self.spec.replicas == wanted.spec.replicas
-            && has_template(&self.spec.template, &wanted.spec.template)
-    }
-
-    fn state(&self) -> domain::care::components::Workload {
-        domain::care::components::Workload {
-            name: self.metadata.name.clone(),
-            generation: self.metadata.generation,
-            observed_generation: self.status.observed_generation,
-            replicas: self.spec.replicas.unwrap_or(1),
-            updated_replicas: self.status.updated_replicas,
-            available_replicas: self.status.available_replicas,
-        }
-    }
-}
-
-impl Workload for DaemonSet {
-    fn says(&self, wanted: &Self) -> bool {
-        has_metadata(self, wanted) && has_template(&self.spec.template, &wanted.spec.template)
-    }
-
-    fn state(&self) -> domain::care::components::Workload {
-        domain::care::components::Workload {
-            name: self.metadata.name.clone(),
-            generation: self.metadata.generation,
-            observed_generation: self.status.observed_generation,
-            replicas: self.status.desired_number_scheduled,
-            updated_replicas: self.status.updated_number_scheduled,
-            available_replicas: self.status.number_available,
-        }
-    }
-}
-
-/// How far a Deployment is, for care.
-pub(crate) fn deployment_state(deployment: &Deployment) -> domain::care::components::Workload {
-    deployment.state()
-}
-
-/// How far a StatefulSet is, for care.
-pub(crate) fn stateful_set_state(set: &StatefulSet) -> domain::care::components::Workload {
-    set.state()
-}
-
-/// How far a DaemonSet is, for care.
-pub(crate) fn daemon_set_state(set: &DaemonSet) -> domain::care::components::Workload {
-    set.state()
 }

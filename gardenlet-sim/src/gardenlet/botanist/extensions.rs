@@ -19,10 +19,10 @@ use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use clock::TimerClass;
 use controller::Store;
 use domain::last_operation::OperationType;
+use domain::rollout::Parameter;
 
 use super::super::flow::effect::{Lifecycle, Resource};
 use super::super::kept::CONFLICTS;
-use super::super::timing;
 use super::{Botanist, Failure, delete};
 
 /// What the extension kinds have in common.
@@ -493,7 +493,7 @@ impl Botanist {
                 if self.write_extension(&wanted, &stores.control_planes, false, false).await? {
                     let attempt = u64::try_from(self.started.0.timestamp()).unwrap_or_default();
                     let context = &self.gardenlet.context;
-                    let takes = timing::CONTROL_PLANE.of(&context.random, &self.shoot.metadata.uid, attempt);
+                    let takes = self.gardenlet.durations.of(Parameter::ControlPlane, &self.shoot.metadata.uid, attempt);
                     self.run().control_plane_ready = Some(context.clock.now() + takes);
                 }
             }

@@ -476,7 +476,7 @@ impl<'a> Family<'a> {
 }
 
 /// The MachineDeployment as the rules look at it.
-fn wish(deployment: &MachineDeployment) -> Deployment {
+pub(super) fn wish(deployment: &MachineDeployment) -> Deployment {
     let strategy = &deployment.spec.strategy;
     let strategy = match (&strategy.in_place_update, &strategy.rolling_update) {
         (Some(update), _) if strategy.r#type == "InPlaceUpdate" => Strategy::InPlace {

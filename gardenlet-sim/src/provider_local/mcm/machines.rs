@@ -9,12 +9,12 @@ use api::constants::{annotation, finalizer, label, taint};
 use api::kubernetes::core::{Node, NodeCondition, Taint};
 use api::kubernetes::parsed_annotation;
 use api::machine::{ClassSpec, LastOperation, Machine, MachineClass, MachineSet, MachineSpec, MachineSummary};
-use apimachinery::meta::{Duration, Time};
-use chrono::{DateTime, TimeDelta, Utc};
+use apimachinery::meta::Time;
+use chrono::{DateTime, Utc};
 use controller::{Api, Error};
-use domain::profile::Profile;
+use domain::rollout::Arguments;
 use domain::rollout::in_place::{self, Reason, Update};
-use domain::rollout::machine::{self, Action, Operation, Phase, Settings, Step, Trouble};
+use domain::rollout::machine::{self, Action, Operation, Phase, Step, Trouble};
 use domain::rollout::machine_set::{DEFAULT_PRIORITY, Member};
 use domain::rollout::node;
 
@@ -150,13 +150,10 @@ impl Individual {
     }
 
     /// As the rules of its life look at it.
-    fn observe(&self, profile: Profile, others_are_replaced: bool, trouble: Trouble) -> Observed {
+    fn observe(&self, arguments: &Arguments, others_are_replaced: bool, trouble: Trouble) -> Observed {
         let machine = self.machine.get();
         let status = &machine.status;
         let spec = &machine.spec;
-        let duration = |given: Option<Duration>, minutes: i64| {
-            given.map_or_else(|| TimeDelta::minutes(minutes), Duration::to_chrono).max(TimeDelta::zero())
-        };
         let operation = &status.last_operation;
         let update = self.node.as_ref().map(|node| Update::of(node.get()));
         let observed = machine::Machine {
@@ -179,20 +176,12 @@ impl Individual {
             },
             error_code: operation.error_code.clone(),
             operation_since: operation.last_update_time.0,
-            settings: Settings {
-                creation_timeout: duration(spec.creation_timeout, profile.machine_creation_timeout_minutes()),
-                health_timeout: duration(spec.health_timeout, 10),
-                drain_timeout: duration(spec.drain_timeout, 120),
-                max_evict_retries: spec.max_evict_retries.unwrap_or_else(|| profile.max_evict_retries()),
-                disable_health_timeout: spec.disable_health_timeout == Some(true),
-                in_place_update_timeout: duration(spec.in_place_update_timeout, 20),
-            },
+            settings: arguments.settings(spec),
             others_are_replaced,
             trouble,
         };
-        let given: Vec<&str> = spec.node_conditions.iter().flat_map(|conditions| conditions.split(',')).collect();
-        let unhealthy_if = if given.is_empty() { profile.node_conditions() } else { &given };
-        Observed { machine: observed, node: self.node.as_ref().map(|draft| observe_node(draft.get(), unhealthy_if)) }
+        let unhealthy_if = arguments.unhealthy_if(spec);
+        Observed { machine: observed, node: self.node.as_ref().map(|draft| observe_node(draft.get(), &unhealthy_if)) }
     }
 
     /// Writes Node and Machine.
@@ -298,7 +287,7 @@ impl Family<'_> {
         let provider = self.provider;
         let trouble = self.trouble(individual);
         let others = self.roster.in_replacement() > 0;
-        let Observed { machine, node } = individual.observe(provider.options.profile, others, trouble);
+        let Observed { machine, node } = individual.observe(&provider.arguments, others, trouble);
         let uid = individual.machine.get().metadata.uid.clone();
         let duration = |parameter| provider.duration(parameter, &uid, 0);
         let mut step = machine::step(&machine, node.as_ref(), duration, self.now);

@@ -9,7 +9,7 @@
 //!
 //! **Tour.** [`family`] the objects of one MachineDeployment and their steps; [`roster`] what is remembered between
 //! passes; [`machines`] Machines and VMs; [`drains`] pods that have to go; [`in_place`] updates in
-//! place; [`troubles`] faults; [`nodes`] Nodes and their
+//! place; [`safety`] MachineSets that are frozen; [`troubles`] faults; [`nodes`] Nodes and their
 //! agents; [`tokens`] what kubelets join with; [`classes`] MachineClasses.
 
 mod classes;
@@ -19,6 +19,7 @@ mod in_place;
 mod machines;
 mod nodes;
 mod roster;
+mod safety;
 mod sets;
 mod tokens;
 mod troubles;
@@ -99,6 +100,10 @@ pub(super) fn start(provider: &Arc<Provider>) {
         }
         deployments.list().iter().map(|deployment| marks.mark_all(ObjectKey::of(&seed, &**deployment))).collect()
     });
+    let (marks, of, deployments) = (memory.clone(), provider.seed.clone(), provider.deployment_store.clone());
+    controller.watch_store(&provider.timing_store, move |_| {
+        deployments.list().iter().map(|deployment| marks.mark_all(ObjectKey::of(&of, &**deployment))).collect()
+    });
     let provider = provider.clone();
     let tasks = provider.context.tasks.clone();
     tasks.spawn(controller.run(5, move |key| {
@@ -142,6 +147,7 @@ async fn reconcile(provider: &Provider, memory: &Memory, key: &ObjectKey) -> Res
         let mut changed = family.deployment_pass().await?;
         changed |= family.set_passes().await?;
         changed |= family.machine_steps().await?;
+        changed |= family.safety_pass().await?;
         if !changed {
             break;
         }

@@ -59,7 +59,7 @@ impl Rosters {
         let mut marks = mem::take(&mut kept.marks);
         let roster = kept.roster.take().unwrap_or_else(|| {
             marks.all = true;
-            Roster::default()
+            Roster { is_count_due: true, ..Roster::default() }
         });
         (roster, marks)
     }
@@ -101,6 +101,10 @@ pub(super) struct Roster {
     pub(super) held: BTreeSet<String>,
     /// Whether the cluster-autoscaler was kept from all Nodes, or let at them.
     pub(super) scale_down_disabled: Option<bool>,
+    /// Machines are to be counted for [`super::safety`] whatever the instant.
+    pub(super) is_count_due: bool,
+    /// When they are counted next, if a count would change anything.
+    pub(super) next_count: Option<DateTime<Utc>>,
     /// What all Machines of a MachineSet have taken over from its template.
     pub(super) followed: BTreeMap<String, MachineSpec>,
 }
@@ -156,7 +160,8 @@ impl Roster {
 
     /// The next instant at which one changes by itself.
     pub(super) fn next(&self) -> Option<DateTime<Utc>> {
-        self.by_time.first().map(|(at, _)| *at)
+        let machine = self.by_time.first().map(|(at, _)| *at);
+        machine.into_iter().chain(self.next_count).min()
     }
 
     /// Counts of a MachineSet.

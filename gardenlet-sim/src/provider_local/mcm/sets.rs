@@ -7,6 +7,7 @@ use apimachinery::meta::{ObjectMeta, Time};
 use controller::{Error, EventType, ObjectRef};
 use domain::rollout::machine::{Phase, deletion_requested};
 use domain::rollout::machine_set::{self, Wish};
+use domain::rollout::safety;
 
 use super::family::{Family, owner};
 use super::machines::Individual;
@@ -35,7 +36,7 @@ impl Family<'_> {
         self.follow_template(&set);
         let wish = Wish {
             replicas: set.spec.replicas,
-            frozen: set.metadata.label("freeze") == Some("True"),
+            frozen: safety::is_frozen(&set),
             scale_up_disabled: set.metadata.labels.contains_key(label::SCALE_UP_DISABLED),
             deleting: set.metadata.is_being_deleted(),
         };
@@ -93,6 +94,7 @@ impl Family<'_> {
         let message = format!("Created Machine: {}", created.metadata.name);
         let position = self.keep(Individual::new(set_name.clone(), created, None));
         self.todo.insert(position);
+        self.roster.is_count_due = true;
         self.provider.recorder.publish(&ObjectRef::of(set), EventType::Normal, "SuccessfulCreate", &message).await
     }
 

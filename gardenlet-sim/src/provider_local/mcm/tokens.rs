@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use api::kubernetes::core::Secret;
 use api::machine::Machine;
-use apimachinery::meta::{ByteString, DeleteOptions, Duration, ObjectMeta, Time};
+use apimachinery::meta::{ByteString, DeleteOptions, ObjectMeta, Time};
 use chrono::{DateTime, Utc};
 use controller::{Api, Error};
 use domain::rollout::machine::bootstrap_token_id;
@@ -27,8 +27,7 @@ pub(super) async fn create(
     now: DateTime<Utc>,
 ) -> Result<(), Error> {
     let machine_name = &machine.metadata.name;
-    let default = Duration::from_minutes(provider.options.profile.machine_creation_timeout_minutes());
-    let expiration = Time::from(now + machine.spec.creation_timeout.unwrap_or(default).to_chrono());
+    let expiration = Time::from(now + provider.arguments.settings(&machine.spec).creation_timeout);
     let random = &provider.context.random;
     let character = |ordinal| {
         let index = random.below(ALPHABET.len() as u64, "bootstrap-token", &machine.metadata.uid, ordinal);

@@ -95,6 +95,7 @@ impl Tally {
                         NodeLife::Recovered => {}
                     }
                 }
+                What::MachineFailed => self.fail(shoot, line.text.clone()),
                 What::Gone => drop(self.gone.insert(shoot.to_owned())),
                 What::Other => {}
             }

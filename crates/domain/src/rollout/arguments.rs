@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The arguments of a control plane's machine-controller-manager: what is in force where a pool says nothing.
+//!
+//! Source: pkg/component/nodemanagement/machinecontrollermanager @ v1.120.0; which of its flags the sidecar of a provider
+//! understands: pkg/util/provider/app/options of machine-controller-manager v0.58.0. Rows 6 to 8 of the profiles.
+
+use api::machine::MachineSpec;
+use apimachinery::meta::Duration;
+use chrono::TimeDelta;
+
+use super::machine::Settings;
+use crate::profile::Profile;
+
+/// What a machine-controller-manager is started with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Arguments {
+    /// `--machine-creation-timeout`.
+    pub creation_timeout: Duration,
+    /// `--machine-drain-timeout`.
+    pub drain_timeout: Duration,
+    /// `--machine-health-timeout`.
+    pub health_timeout: Duration,
+    /// `--machine-inplace-update-timeout`.
+    pub in_place_update_timeout: Duration,
+    /// `--machine-max-evict-retries`.
+    pub max_evict_retries: i32,
+    /// `--node-conditions`.
+    pub node_conditions: &'static [&'static str],
+    /// `--safety-up`: Machines beyond replicas and surge at which a MachineSet is frozen.
+    pub safety_up: i32,
+    /// `--safety-down`: how many fewer Machines than that let it go on.
+    pub safety_down: i32,
+    /// `--machine-safety-overshooting-period`: how often Machines are counted for it.
+    pub overshooting_period: Duration,
+}
+
+impl Arguments {
+    /// Those that gardenlet gives.
+    pub const fn of(profile: Profile) -> Self {
+        Self {
+            creation_timeout: Duration::from_minutes(profile.machine_creation_timeout_minutes()),
+            drain_timeout: Duration::from_minutes(120),
+            health_timeout: Duration::from_minutes(10),
+            in_place_update_timeout: Duration::from_minutes(20),
+            max_evict_retries: profile.max_evict_retries(),
+            node_conditions: profile.node_conditions(),
+            safety_up: 2,
+            safety_down: 1,
+            overshooting_period: Duration::from_minutes(1),
+        }
+    }
+
+    /// Command of container `machine-controller-manager`, which looks after MachineDeployments and MachineSets.
+    pub fn command(&self, namespace: &str) -> Vec<String> {
+        vec![
+            "./machine-controller-manager".to_owned(),
+            "--control-kubeconfig=inClusterConfig".to_owned(),
+            format!("--machine-safety-overshooting-period={}", short(self.overshooting_period)),
+            format!("--namespace={namespace}"),
+            format!("--safety-up={}", self.safety_up),
+            format!("--safety-down={}", self.safety_down),
+            "--concurrent-syncs=30".to_owned(),
+        ]
+    }
+
+    /// Arguments of the provider's container, which looks after Machines.
+    pub fn of_provider(&self, namespace: &str) -> Vec<String> {
+        vec![
+            "--control-kubeconfig=inClusterConfig".to_owned(),
+            format!("--machine-creation-timeout={}", short(self.creation_timeout)),
+            format!("--machine-drain-timeout={}", short(self.drain_timeout)),
+            format!("--machine-health-timeout={}", short(self.health_timeout)),
+            format!("--machine-inplace-update-timeout={}", short(self.in_place_update_timeout)),
+            format!("--machine-max-evict-retries={}", self.max_evict_retries),
+            format!("--node-conditions={}", self.node_conditions.join(",")),
+            format!("--namespace={namespace}"),
+        ]
+    }
+
+    /// How a Machine is looked after: what it says itself, else these arguments.
+    pub fn settings(&self, machine: &MachineSpec) -> Settings {
+        let duration = |own: Option<Duration>, default: Duration| -> TimeDelta { own.unwrap_or(default).to_chrono() };
+        Settings {
+            creation_timeout: duration(machine.creation_timeout, self.creation_timeout),
+            health_timeout: duration(machine.health_timeout, self.health_timeout),
+            drain_timeout: duration(machine.drain_timeout, self.drain_timeout),
+            max_evict_retries: machine.max_evict_retries.unwrap_or(self.max_evict_retries),
+            disable_health_timeout: machine.disable_health_timeout == Some(true),
+            in_place_update_timeout: duration(machine.in_place_update_timeout, self.in_place_update_timeout),
+        }
+    }
+
+    /// Conditions of a Node that make its Machine unhealthy.
+    pub fn unhealthy_if<'a>(&'a self, machine: &'a MachineSpec) -> Vec<&'a str> {
+        match machine.node_conditions.as_deref().filter(|given| !given.is_empty()) {
+            Some(given) => given.split(',').collect(),
+            None => self.node_conditions.to_vec(),
+        }
+    }
+}
+
+/// A whole number of hours or minutes as people write it: `2h`, `10m`.
+fn short(duration: Duration) -> String {
+    let text = duration.to_string();
+    let text = text.strip_suffix("0s").filter(|text| text.ends_with('m')).unwrap_or(&text);
+    text.strip_suffix("0m").filter(|text| text.ends_with('h')).unwrap_or(text).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows 6 to 8 of the profiles.
+    #[test]
+    fn the_arguments_of_each_profile() {
+        let of = |profile| Arguments::of(profile).of_provider("shoot--dev--a");
+        let differing = |profile| -> Vec<String> {
+            let common = ["--control", "--machine-drain", "--machine-health", "--machine-inplace", "--namespace"];
+            of(profile).into_iter().filter(|it| common.iter().all(|prefix| !it.starts_with(prefix))).collect()
+        };
+        let documents = [
+            "--machine-creation-timeout=10m",
+            "--machine-max-evict-retries=10",
+            "--node-conditions=KernelDeadlock,ReadonlyFilesystem,DiskPressure",
+        ];
+        let upstream = [
+            "--machine-creation-timeout=20m",
+            "--machine-max-evict-retries=360",
+            "--node-conditions=KernelDeadlock,ReadonlyFilesystem,DiskPressure,NetworkUnavailable",
+        ];
+        assert_eq!(differing(Profile::Documents), documents);
+        assert_eq!(differing(Profile::Upstream), upstream);
+        assert!(of(Profile::Upstream).contains(&"--machine-drain-timeout=2h".to_owned()));
+    }
+
+    #[test]
+    fn what_a_machine_says_wins() {
+        let arguments = Arguments::of(Profile::Documents);
+        let silent = MachineSpec::default();
+        assert_eq!(arguments.settings(&silent).creation_timeout, TimeDelta::minutes(10));
+        assert_eq!(arguments.unhealthy_if(&silent), ["KernelDeadlock", "ReadonlyFilesystem", "DiskPressure"]);
+        let own = MachineSpec {
+            creation_timeout: Some(Duration::from_minutes(3)),
+            max_evict_retries: Some(1),
+            node_conditions: Some("Broken,Worn".to_owned()),
+            ..MachineSpec::default()
+        };
+        let settings = arguments.settings(&own);
+        assert_eq!((settings.creation_timeout, settings.max_evict_retries), (TimeDelta::minutes(3), 1));
+        assert_eq!(settings.drain_timeout, TimeDelta::hours(2));
+        assert_eq!(arguments.unhealthy_if(&own), ["Broken", "Worn"]);
+        let none = MachineSpec { node_conditions: Some(String::new()), ..MachineSpec::default() };
+        assert_eq!(arguments.unhealthy_if(&none).len(), 3);
+    }
+}

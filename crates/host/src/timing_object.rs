@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+//! How long things take, as an object: `timings.terrarium.dev` in cluster `runtime`.
+//!
+//! The rules are [`domain::rollout::timing`]'s. Components read it themselves; the host reads how long pods take to end,
+//! since kube-controller-manager, which runs in it, knows nothing of Gardener.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use api::cluster;
+use api::terrarium::{Timing, TimingSpec};
+use apimachinery::field::FieldError;
+use chrono::TimeDelta;
+use controller::{Api, Controller, ListOptions, ObjectKey, Requeue};
+use domain::rollout::{self, Parameter, timing};
+use generic_apiserver::{RequestContext, Strategy};
+use process::Context;
+
+/// Path of the objects.
+pub(crate) const PATH: &str = "/clusters/runtime/apis/terrarium.dev/v1alpha1/timings";
+
+/// Defaults and validation.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct TimingStrategy;
+
+impl Strategy<Timing> for TimingStrategy {
+    fn default(&self, object: &mut Timing) {
+        timing::default(&mut object.spec);
+    }
+
+    fn validate_create(&self, object: &Timing, _: &RequestContext) -> Vec<FieldError> {
+        timing::validate(object)
+    }
+
+    fn validate_update(&self, object: &Timing, _: &Timing, _: &RequestContext) -> Vec<FieldError> {
+        timing::validate(object)
+    }
+}
+
+/// How long the pods of shoots take to end, as the object says.
+#[derive(Clone, Debug)]
+pub(crate) struct PodEnd(Arc<Mutex<TimeDelta>>);
+
+impl Default for PodEnd {
+    fn default() -> Self {
+        Self(Arc::new(Mutex::new(Parameter::PodTerminate.default_base())))
+    }
+}
+
+impl PodEnd {
+    /// How long those of a cluster take.
+    pub(crate) fn of(&self, cluster: &str) -> TimeDelta {
+        if !cluster::is_technical_id(cluster) {
+            return TimeDelta::zero();
+        }
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps to the object, for ever.
+    pub(crate) async fn follow(self, context: Context) {
+        let mut controller = Controller::new("timing", &context);
+        let all = ObjectKey::new(cluster::RUNTIME, "", timing::NAME);
+        let objects = Api::<Timing>::all(&context, cluster::RUNTIME);
+        let store = controller.watch(objects, ListOptions::default(), move |_| vec![all.clone()]);
+        let pass = move |key: ObjectKey| {
+            let says = store.get(&key).map_or_else(TimingSpec::default, |object| object.spec.clone());
+            // Pods of one node end side by side: no jitter is drawn for them.
+            let exact = rollout::Timing { jitter: 0.0, ..rollout::Timing::of(&says) };
+            *self.0.lock().unwrap_or_else(PoisonError::into_inner) = exact.duration(Parameter::PodTerminate, 0);
+            async { Ok(Requeue::OnChange) }
+        };
+        controller.run(1, pass).await;
+    }
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//! How long things take in this landscape: what its object `Timing` says, and jitter.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use api::terrarium;
+use chrono::TimeDelta;
+use clock::Random;
+use controller::Store;
+use domain::rollout::{Parameter, Timing};
+
+/// Durations as they are now. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct Durations {
+    random: Random,
+    timing: Arc<Mutex<Arc<Timing>>>,
+}
+
+impl Durations {
+    /// Those of the object in `store`, which the caller keeps; without one the defaults.
+    pub(crate) fn new(random: Random, store: &Store<terrarium::Timing>) -> Self {
+        let timing: Arc<Mutex<Arc<Timing>>> = Arc::default();
+        let told = timing.clone();
+        store.subscribe(move |change| {
+            let says = change.new.as_ref().map(|object| Timing::of(&object.spec)).unwrap_or_default();
+            *told.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(says);
+        });
+        Self { random, timing }
+    }
+
+    /// How long a stage of an object takes: always the same for the same object and attempt, unless the Timing changes.
+    pub(crate) fn of(&self, parameter: Parameter, uid: &str, attempt: u64) -> TimeDelta {
+        let timing = self.timing.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        timing.duration(parameter, self.random.draw(parameter.name(), uid, attempt))
+    }
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Deployments, StatefulSets and DaemonSets of gardenlet: whether one says what is wanted, and how far it is.
+
+use api::constants::annotation;
+use api::kubernetes::apps::{DaemonSet, Deployment, StatefulSet};
+use api::kubernetes::core::{Container, PodTemplateSpec};
+use apimachinery::Resource;
+use apimachinery::meta::TextMap;
+use domain::care::components;
+
+use super::super::kept::Kept;
+
+/// What is compared and awaited of Deployments, StatefulSets and DaemonSets.
+pub(crate) trait Workload: Kept {
+    /// Whether the stored object says what `wanted` says.
+    fn says(&self, wanted: &Self) -> bool;
+    /// How far it is.
+    fn state(&self) -> components::Workload;
+}
+
+/// Whether labels and annotations of `wanted` are there.
+fn has_metadata<K: Resource>(present: &K, wanted: &K) -> bool {
+    let has = |present: &TextMap, wanted: &TextMap| wanted.iter().all(|(key, value)| present.get(key) == Some(value));
+    has(&present.metadata().labels, &wanted.metadata().labels)
+        && has(&present.metadata().annotations, &wanted.metadata().annotations)
+}
+
+/// Whether the parts of a pod template that gardenlet writes are the same: servers fill in defaults elsewhere.
+fn has_template(present: &PodTemplateSpec, wanted: &PodTemplateSpec) -> bool {
+    // How long pods take to start is no reason to make others.
+    let annotations = |template: &PodTemplateSpec| -> Vec<(String, String)> {
+        let all = template.metadata.annotations.iter();
+        all.filter(|(key, _)| *key != annotation::POD_START).map(|(key, value)| (key.clone(), value.clone())).collect()
+    };
+    let (stored, asked) = (&present.spec.containers, &wanted.spec.containers);
+    let is_same = |(stored, asked): (&Container, &Container)| {
+        stored.name == asked.name
+            && stored.image == asked.image
+            && stored.command == asked.command
+            && stored.args == asked.args
+    };
+    present.metadata.labels == wanted.metadata.labels
+        && annotations(present) == annotations(wanted)
+        && stored.len() == asked.len()
+        && stored.iter().zip(asked).all(is_same)
+}
+
+impl Workload for Deployment {
+    fn says(&self, wanted: &Self) -> bool {
+        has_metadata(self, wanted)
+            && self.spec.replicas == wanted.spec.replicas
+            && has_template(&self.spec.template, &wanted.spec.template)
+    }
+
+    fn state(&self) -> components::Workload {
+        components::Workload {
+            name: self.metadata.name.clone(),
+            generation: self.metadata.generation,
+            observed_generation: self.status.observed_generation,
+            replicas: self.spec.replicas.unwrap_or(1),
+            updated_replicas: self.status.updated_replicas,
+            available_replicas: self.status.available_replicas,
+        }
+    }
+}
+
+impl Workload for StatefulSet {
+    fn says(&self, wanted: &Self) -> bool {
+        has_metadata(self, wanted)
+            && self.spec.replicas == wanted.spec.replicas
+            && has_template(&self.spec.template, &wanted.spec.template)
+    }
+
+    fn state(&self) -> components::Workload {
+        components::Workload {
+            name: self.metadata.name.clone(),
+            generation: self.metadata.generation,
+            observed_generation: self.status.observed_generation,
+            replicas: self.spec.replicas.unwrap_or(1),
+            updated_replicas: self.status.updated_replicas,
+            available_replicas: self.status.available_replicas,
+        }
+    }
+}
+
+impl Workload for DaemonSet {
+    fn says(&self, wanted: &Self) -> bool {
+        has_metadata(self, wanted) && has_template(&self.spec.template, &wanted.spec.template)
+    }
+
+    fn state(&self) -> components::Workload {
+        components::Workload {
+            name: self.metadata.name.clone(),
+            generation: self.metadata.generation,
+            observed_generation: self.status.observed_generation,
+            replicas: self.status.desired_number_scheduled,
+            updated_replicas: self.status.updated_number_scheduled,
+            available_replicas: self.status.number_available,
+        }
+    }
+}
