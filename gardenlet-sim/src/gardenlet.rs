@@ -11,6 +11,7 @@
 mod botanist;
 mod care;
 pub mod configuration;
+mod copies;
 mod flow;
 mod in_place;
 mod installations;
@@ -34,6 +35,7 @@ use process::patience::Patience;
 use process::{Context, Exit};
 
 pub use self::configuration::Configuration;
+use self::copies::Copies;
 pub use self::flow::{TaskInfo, tasks};
 use self::shared::{GARDEN, Gardenlet, MadeCredentials, Signals, Stores};
 use crate::durations::Durations;
@@ -84,6 +86,7 @@ pub fn run(context: Context, options: Options) -> BoxFuture<'static, Exit> {
             stores,
             signals,
             credentials: MadeCredentials::default(),
+            copies: Copies::default(),
         });
         context.tasks.spawn(in_place::run(gardenlet.clone(), by_technical_id.clone()));
         context.tasks.spawn(care::run(gardenlet.clone(), care, by_technical_id));

@@ -27,6 +27,7 @@ use generic_apiserver::authentication::{
 };
 use process::User;
 use process::pki::{Badge, PkiError};
+use rustls_pki_types::CertificateDer;
 
 use crate::tokens::Tokens;
 
@@ -36,7 +37,15 @@ use crate::tokens::Tokens;
 pub struct CertificateAuthenticator {
     fixed: FixedAuthenticator,
     start: u64,
+    /// Badges of certificates that were good: each comes with every request, and is read once.
+    badges: Mutex<BTreeMap<Vec<u8>, Option<Component>>>,
 }
+
+/// Component and version.
+type Component = (Arc<str>, Arc<str>);
+
+/// How many certificates are remembered; then it begins anew.
+const REMEMBERED: usize = 1024;
 
 impl CertificateAuthenticator {
     /// Believes certificates of the authorities, given as PEM, in the start of the host with this number.
@@ -46,13 +55,26 @@ impl CertificateAuthenticator {
     pub fn new(authorities: &str, start: u64) -> Result<Self, CertificateError> {
         let users = ClientAuthority::from_pem(authorities)?;
         let fixed = FixedAuthenticator { users: vec![(users, Judged::ByWallTime)], ..FixedAuthenticator::default() };
-        Ok(Self { fixed, start })
+        Ok(Self { fixed, start, badges: Mutex::default() })
     }
 }
 
 impl CertificateAuthenticator {
-    /// Component and version.
-    fn component(&self, badge: &str) -> Result<(Arc<str>, Arc<str>), Unauthorized> {
+    /// Which component has a certificate; `None`: it is none's.
+    fn component_of(&self, certificate: &CertificateDer<'_>) -> Result<Option<Component>, Unauthorized> {
+        if let Some(known) = self.badges.lock().unwrap_or_else(PoisonError::into_inner).get(certificate.as_ref()) {
+            return Ok(known.clone());
+        }
+        let component = organizational_unit(certificate).map(|badge| self.component(&badge)).transpose()?;
+        let mut badges = self.badges.lock().unwrap_or_else(PoisonError::into_inner);
+        if badges.len() >= REMEMBERED {
+            badges.clear();
+        }
+        badges.insert(certificate.to_vec(), component.clone());
+        Ok(component)
+    }
+
+    fn component(&self, badge: &str) -> Result<Component, Unauthorized> {
         let badge: Badge = badge.parse().map_err(|error: PkiError| Unauthorized(error.to_string()))?;
         if badge.start != self.start {
             return Err(Unauthorized(format!(
@@ -69,8 +91,10 @@ impl Authenticator for CertificateAuthenticator {
         Box::pin(async move {
             let identity = self.fixed.authenticate(credentials).await?;
             let Identity::User(user) = identity else { return Ok(identity) };
-            let badge = credentials.certificates.first().and_then(organizational_unit);
-            let component = badge.map(|badge| self.component(&badge)).transpose()?;
+            let component = match credentials.certificates.first() {
+                Some(certificate) => self.component_of(certificate)?,
+                None => None,
+            };
             Ok(Identity::User(User { component, ..user }))
         })
     }
@@ -187,7 +211,6 @@ mod tests {
     use chrono::TimeDelta;
     use clock::Instant;
     use process::pki::{Authority, Key, Leaf, Pair, Validity};
-    use rustls_pki_types::CertificateDer;
     use rustls_pki_types::pem::PemObject;
 
     use super::*;

@@ -31,6 +31,7 @@ use process::{Context, watch};
 
 use super::Options;
 use super::botanist::credentials::Credentials;
+use super::copies::Copies;
 use crate::durations::Durations;
 use crate::ledger::Ledger;
 
@@ -50,6 +51,8 @@ pub(crate) struct Gardenlet {
     pub(crate) credentials: MadeCredentials,
     /// Events in the garden.
     pub(crate) recorder: Recorder,
+    /// What Cluster objects have of CloudProfiles and the Seed.
+    pub(crate) copies: Copies,
 }
 
 impl Gardenlet {

@@ -2,7 +2,7 @@
 //! The log of a landscape on disk: a journal that is synced, a store in sled that is read, checkpoints to start from.
 //!
 //! ```text
-//! append ─► queue ─► writer: judge · journal · fdatasync · sled · show to subscribers ─► acknowledge
+//! append ─► queue ─► writer: judge · journal · fdatasync · show to subscribers ─► acknowledge; sled gets groups of them
 //!                      │ a group shares one sync: what comes while one is written is the next group
 //!                      ▼
 //!                    keeper: checkpoints, compaction, exports

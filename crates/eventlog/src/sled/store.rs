@@ -9,10 +9,16 @@
 //!
 //! One tree, because a batch is atomic within one tree only. No value is above 4 KiB: sled keeps larger pages in files
 //! of their own, which it never syncs.
+//!
+//! Each batch wakes sled's threads some twenty times, whatever it holds. So records are gathered, and given to sled when
+//! there are [`GATHERED`] of them or when somebody reads. Until then the journal alone has them.
 
+use std::fmt;
 use std::fs::File;
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use sled::{Batch, Db, IVec};
@@ -28,6 +34,9 @@ pub(super) const MAX_VALUE: usize = 4096;
 
 /// More parts than a record ever has.
 const MAX_PARTS: usize = u16::MAX as usize;
+
+/// Records that are gathered before sled gets them, at most, and their bytes.
+const GATHERED: (usize, usize) = (256, 1 << 20);
 
 /// Bytes that sled may keep in memory.
 const CACHE: u64 = 64 << 20;
@@ -59,33 +68,83 @@ type Result<T> = std::result::Result<T, Broken>;
 pub(super) type Indexed = (Vec<u8>, Option<(Revision, Verb)>);
 
 /// The open store. Cheap to clone.
-#[derive(Clone, Debug)]
-pub(super) struct Store(Db);
+#[derive(Clone)]
+pub(super) struct Store {
+    db: Db,
+    gathered: Arc<Mutex<Gathered>>,
+}
+
+/// Records that sled does not have yet.
+#[derive(Default)]
+struct Gathered {
+    batch: Batch,
+    count: usize,
+    bytes: usize,
+    /// Why sled did not take earlier ones: what it holds has a hole, and nobody may read it any more.
+    failed: Option<Broken>,
+}
+
+impl fmt::Debug for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Store")
+    }
+}
+
+impl Gathered {
+    /// Gives sled what there is, whole or not at all.
+    fn settle(&mut self, db: &Db) -> Result<()> {
+        if self.count > 0 && self.failed.is_none() {
+            let batch = std::mem::take(self).batch;
+            // sled panics on some errors.
+            let applied = catch_unwind(AssertUnwindSafe(|| db.apply_batch(batch)));
+            self.failed = match applied {
+                Ok(applied) => applied.err().map(Broken::from),
+                Err(_) => Some(Broken("sled gave up".to_owned())),
+            };
+        }
+        self.failed.clone().map_or(Ok(()), Err)
+    }
+}
 
 impl Store {
     /// Opens the store of a log whose lock the caller holds. Blocks while threads of sled's still work for a store that
     /// was open here before.
     pub(super) fn open(path: &Path) -> Result<Self> {
         released(path).map_err(sled::Error::Io)?;
-        Ok(Self(sled::Config::new().path(path).cache_capacity(CACHE).open()?))
+        let db = sled::Config::new().path(path).cache_capacity(CACHE).open()?;
+        Ok(Self { db, gathered: Arc::default() })
     }
 
-    /// Adds a group of records, whole or not at all.
+    /// Adds records. They are read at once; sled gets them later, so that an error may be that of earlier ones.
     pub(super) fn apply<'a>(&self, records: impl Iterator<Item = (&'a Record, &'a [u8])>) -> Result<()> {
-        let mut batch = Batch::default();
+        let mut gathered = self.gathered.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(failed) = &gathered.failed {
+            return Err(failed.clone());
+        }
         for (record, bytes) in records {
             let parts = parts(bytes);
             for (number, part) in parts.into_iter().enumerate() {
-                batch.insert(&entry_key(record.revision, number)[..], part);
+                gathered.batch.insert(&entry_key(record.revision, number)[..], part);
             }
-            batch.insert(index_key(&record.key, record.revision), &[verb_byte(record.verb)]);
+            gathered.batch.insert(index_key(&record.key, record.revision), &[verb_byte(record.verb)]);
+            gathered.count += 1;
+            gathered.bytes += bytes.len();
+            if gathered.count >= GATHERED.0 || gathered.bytes >= GATHERED.1 {
+                gathered.settle(&self.db)?;
+            }
         }
-        Ok(self.0.apply_batch(batch)?)
+        Ok(())
+    }
+
+    /// What sled holds, with every record that was added.
+    fn settled(&self) -> Result<&Db> {
+        self.gathered.lock().unwrap_or_else(PoisonError::into_inner).settle(&self.db)?;
+        Ok(&self.db)
     }
 
     /// Writes what is in memory; with `sync` down to the disk, which sled's own flush does not do.
     pub(super) fn flush(&self, path: &Path, sync: bool) -> Result<()> {
-        self.0.flush()?;
+        self.settled()?.flush()?;
         if sync {
             let synced = File::open(path.join("db")).and_then(|file| file.sync_all());
             synced.map_err(|error| Broken(format!("cannot sync sled's file: {error}")))?;
@@ -95,17 +154,18 @@ impl Store {
 
     /// Revision of the last record at or before a revision; 0 without any.
     pub(super) fn last(&self, at: Revision) -> Result<Revision> {
-        let last = self.0.get_lt(entry_key(Revision(at.0.saturating_add(1)), 0))?;
+        let last = self.settled()?.get_lt(entry_key(Revision(at.0.saturating_add(1)), 0))?;
         Ok(last.and_then(|(key, _)| revision_of_entry(&key)).unwrap_or_default())
     }
 
     /// Bytes of the record at a revision.
     pub(super) fn get(&self, revision: Revision) -> Result<Option<Bytes>> {
-        let Some(first) = self.0.get(entry_key(revision, 0))? else { return Ok(None) };
+        let db = self.settled()?;
+        let Some(first) = db.get(entry_key(revision, 0))? else { return Ok(None) };
         let mut part = 0;
         join(first, || {
             part += 1;
-            Ok(self.0.get(entry_key(revision, part))?)
+            Ok(db.get(entry_key(revision, part))?)
         })
         .map(Some)
     }
@@ -119,8 +179,12 @@ impl Store {
     /// Records with `from < revision <= to`, in order.
     pub(super) fn range(&self, from: Revision, to: Revision) -> impl Iterator<Item = Result<(Revision, Bytes)>> {
         let last = entry_key(to, MAX_PARTS);
-        let mut pieces = self.0.range(entry_key(Revision(from.0 + 1), 0)..=last);
+        let (mut pieces, mut refused) = match self.settled() {
+            Ok(db) => (Some(db.range(entry_key(Revision(from.0 + 1), 0)..=last)), None),
+            Err(error) => (None, Some(error)),
+        };
         std::iter::from_fn(move || {
+            let Some(pieces) = &mut pieces else { return refused.take().map(Err) };
             let (key, first) = match pieces.next()? {
                 Ok(piece) => piece,
                 Err(error) => return Some(Err(error.into())),
@@ -141,11 +205,12 @@ impl Store {
     /// revision, if there is one.
     pub(super) fn next_object(&self, after: &[u8], at: Revision) -> Result<Option<Indexed>> {
         let from = if after.is_empty() { vec![b'i'] } else { with_revision(after, Revision(u64::MAX)) };
-        let Some((found, _)) = self.0.get_gt(from)?.filter(|(key, _)| key.first() == Some(&b'i')) else {
+        let db = self.settled()?;
+        let Some((found, _)) = db.get_gt(from)?.filter(|(key, _)| key.first() == Some(&b'i')) else {
             return Ok(None);
         };
         let prefix = found[..found.len().saturating_sub(8)].to_vec();
-        let last = self.0.get_lt(with_revision(&prefix, Revision(at.0.saturating_add(1))))?;
+        let last = db.get_lt(with_revision(&prefix, Revision(at.0.saturating_add(1))))?;
         let last = last.filter(|(found, _)| is_change_of(&prefix, found)).map(|(found, verb)| change(&found, &verb));
         Ok(Some((prefix, last.transpose()?)))
     }
@@ -153,7 +218,7 @@ impl Store {
     /// A sum over the index of records with `from < revision <= to`; see [`index_sum`].
     pub(super) fn sum_of_index(&self, from: Revision, to: Revision) -> Result<u64> {
         let mut sum = 0_u64;
-        for found in self.0.scan_prefix([b'i']) {
+        for found in self.settled()?.scan_prefix([b'i']) {
             let (key, verb) = found?;
             let (revision, _) = change(&key, &verb)?;
             if from < revision && revision <= to {
@@ -178,13 +243,13 @@ impl Store {
             if count == 0 {
                 return Ok(());
             }
-            self.0.apply_batch(batch)?;
+            self.db.apply_batch(batch)?;
         }
     }
 
     /// Bytes on disk.
     pub(super) fn size(&self) -> u64 {
-        self.0.size_on_disk().unwrap_or_default()
+        self.db.size_on_disk().unwrap_or_default()
     }
 }
 
@@ -290,7 +355,45 @@ fn change(key: &[u8], verb: &[u8]) -> Result<(Revision, Verb)> {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::record::Content;
+    use super::super::tests::Scratch;
     use super::*;
+    use crate::entry::Sections;
+
+    #[test]
+    fn records_are_read_before_sled_has_them() {
+        let folder = Scratch::new();
+        let store = Store::open(&folder).expect("a store");
+        let record = |revision| Record {
+            revision: Revision(revision),
+            link: Revision(revision - 1),
+            verb: Verb::Create,
+            key: Key::new("garden", "shoots", "a", &revision.to_string()),
+            time: chrono::DateTime::UNIX_EPOCH,
+            actor: Arc::default(),
+            writer: (1, revision),
+            previous: Revision(0),
+            content: Content::Whole(Sections::default()),
+        };
+        let add = |revisions: std::ops::RangeInclusive<u64>| {
+            let records: Vec<_> = revisions.map(record).map(|record| (record.encode(), record)).collect();
+            store.apply(records.iter().map(|(bytes, record)| (record, &bytes[..]))).expect("added");
+        };
+        add(1..=3);
+        assert_eq!(store.db.len(), 0, "nobody has read yet");
+        assert_eq!(store.last(Revision(9)), Ok(Revision(3)));
+        assert_eq!(store.db.len(), 6, "a record and its place in the index each");
+        add(4..=4);
+        assert_eq!(store.clone().range(Revision(2), Revision(9)).count(), 2);
+        add(5..=4 + GATHERED.0 as u64);
+        assert_eq!(store.db.len(), 2 * (4 + GATHERED.0), "there were enough of them");
+        // A failure stays: nobody reads over a hole.
+        add(1_000..=1_000);
+        store.gathered.lock().expect("whole").failed = Some(Broken("no".to_owned()));
+        assert_eq!(store.range(Revision(0), Revision(9)).next(), Some(Err(Broken("no".to_owned()))));
+        assert_eq!(store.range(Revision(0), Revision(9)).nth(1), None);
+        assert!(store.record(Revision(1)).is_err() && store.sum_of_index(Revision(0), Revision(9)).is_err());
+    }
 
     proptest! {
         #[test]

@@ -8,7 +8,6 @@ use api::constants::{annotation, condition, finalizer, operation_state, operatio
 use api::core::{CloudProfileSpec, LastError, Project, Seed, Shoot};
 use api::extensions::{Cluster, ClusterSpec};
 use api::kubernetes::core::ConfigMap;
-use apimachinery::encode::to_tree;
 use apimachinery::meta::{ObjectMeta, RawExtension};
 use controller::{Error, EventType, ObjectKey, ObjectRef, Patch, Requeue, merge_patch};
 use domain::annotations;
@@ -24,6 +23,7 @@ use serde_json::{Map, Value, json};
 use super::super::botanist::dns::Domains;
 use super::super::botanist::{self, Botanist, status};
 use super::super::configuration::NODE_AGENT_AUTHORIZER;
+use super::super::copies::copied_tree;
 use super::super::flow::run::{Ended, Progress};
 use super::super::flow::{self, Facts, Plan, Task};
 use super::super::kept::Kept;
@@ -34,7 +34,8 @@ use super::{SEED_NOT_READY, ensure_finalizer, now, seed_problem};
 struct Surroundings {
     project: Arc<Project>,
     cloud_profile: Arc<CloudProfileSpec>,
-    cloud_profile_object: Value,
+    /// CloudProfile and Seed, as the Cluster object has them.
+    copies: (RawExtension, RawExtension),
     seed: Arc<Seed>,
 }
 
@@ -60,15 +61,16 @@ impl Surroundings {
             None => (String::new(), shoot.spec.cloud_profile_name.clone().unwrap_or_default()),
         };
         let missing = || Error::Failed(format!("cloud profile \"{name}\" not found"));
-        let (spec, object) = if kind == "NamespacedCloudProfile" {
+        let (spec, copy) = if kind == "NamespacedCloudProfile" {
             let key = garden_key(namespace, &name);
             let profile = gardenlet.stores.namespaced_cloud_profiles.get(&key).ok_or_else(missing)?;
-            (profile.status.cloud_profile_spec.clone(), to_tree(&*profile))
+            (profile.status.cloud_profile_spec.clone(), gardenlet.copies.of(&*profile))
         } else {
             let profile = gardenlet.stores.cloud_profiles.get(&garden_key("", &name)).ok_or_else(missing)?;
-            (profile.spec.clone(), to_tree(&*profile))
+            (profile.spec.clone(), gardenlet.copies.of(&*profile))
         };
-        Ok(Self { project, cloud_profile: Arc::new(spec), cloud_profile_object: object, seed })
+        let copies = (copy, gardenlet.copies.of(&*seed));
+        Ok(Self { project, cloud_profile: Arc::new(spec), copies, seed })
     }
 }
 
@@ -524,16 +526,10 @@ pub(crate) async fn sync_cluster(gardenlet: &Gardenlet, shoot: &Shoot) -> Result
 
 /// The Cluster object: what extensions know of CloudProfile, Seed and Shoot.
 async fn write_cluster(gardenlet: &Gardenlet, shoot: &Shoot, surroundings: &Surroundings) -> Result<(), Error> {
-    let strip = |mut object: Value| {
-        if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
-            metadata.remove("managedFields");
-        }
-        object
-    };
     let name = &shoot.status.technical_id;
     let clusters = gardenlet.seed::<Cluster>("");
-    let cloud_profile = strip(surroundings.cloud_profile_object.clone());
-    let (seed, shoot) = (strip(to_tree(&*surroundings.seed)), strip(to_tree(shoot)));
+    let (cloud_profile, seed) = &surroundings.copies;
+    let shoot = copied_tree(shoot);
     let mut known = gardenlet.known::<Cluster>(&gardenlet.seed_cluster, "", name);
     loop {
         let stored = match known.take() {
@@ -543,14 +539,14 @@ async fn write_cluster(gardenlet: &Gardenlet, shoot: &Shoot, surroundings: &Surr
         let written = match stored {
             None => {
                 let spec = ClusterSpec {
-                    cloud_profile: RawExtension::from(cloud_profile.clone()),
-                    seed: Some(RawExtension::from(seed.clone())),
+                    cloud_profile: cloud_profile.clone(),
+                    seed: Some(seed.clone()),
                     shoot: RawExtension::from(shoot.clone()),
                 };
                 clusters.create(&Cluster { metadata: ObjectMeta::named("", name), spec }).await?
             }
             Some(stored) => {
-                let spec = cluster_patch(&stored.spec, &cloud_profile, &seed, &shoot);
+                let spec = cluster_patch(&stored.spec, &surroundings.copies, &shoot);
                 if spec.is_empty() {
                     return Ok(());
                 }
@@ -569,25 +565,28 @@ async fn write_cluster(gardenlet: &Gardenlet, shoot: &Shoot, surroundings: &Surr
 }
 
 /// What of a Cluster differs from these objects, as a merge patch of its specification. Made by hand, since all three are
-/// large, and mostly a few lines of one differ.
-fn cluster_patch(stored: &ClusterSpec, cloud_profile: &Value, seed: &Value, shoot: &Value) -> Map<String, Value> {
-    let copies = [
-        ("cloudProfile", Some(&stored.cloud_profile), cloud_profile),
-        ("seed", stored.seed.as_ref(), seed),
-        ("shoot", Some(&stored.shoot), shoot),
-    ];
+/// large, and mostly a few lines of the Shoot differ: the texts of the others are compared first.
+fn cluster_patch(
+    stored: &ClusterSpec,
+    (cloud_profile, seed): &(RawExtension, RawExtension),
+    shoot: &Value,
+) -> Map<String, Value> {
     let mut spec = Map::new();
-    for (field, stored, wanted) in copies {
-        match (stored.map(RawExtension::value), wanted) {
-            (Some(stored), wanted) if stored == *wanted => {}
-            (Some(Value::Object(stored)), Value::Object(wanted)) => {
-                spec.insert(field.to_owned(), Value::Object(merge_patch(&stored, wanted)));
-            }
-            (_, wanted) => {
-                spec.insert(field.to_owned(), wanted.clone());
-            }
-        }
+    let mut differing = |field: &str, stored: Option<&RawExtension>, wanted: &Value| {
+        let patch = match (stored.map(RawExtension::value), wanted) {
+            (Some(stored), wanted) if stored == *wanted => return,
+            (Some(Value::Object(stored)), Value::Object(wanted)) => Value::Object(merge_patch(&stored, wanted)),
+            (_, wanted) => wanted.clone(),
+        };
+        spec.insert(field.to_owned(), patch);
+    };
+    if stored.cloud_profile != *cloud_profile {
+        differing("cloudProfile", Some(&stored.cloud_profile), &cloud_profile.value());
     }
+    if stored.seed.as_ref() != Some(seed) {
+        differing("seed", stored.seed.as_ref(), &seed.value());
+    }
+    differing("shoot", Some(&stored.shoot), shoot);
     spec
 }
 

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Objects of the garden as a Cluster object has them: CloudProfile and Seed change rarely and are copied twice in each
+//! reconciliation of each Shoot, so their texts are kept.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use apimachinery::Resource;
+use apimachinery::encode::to_tree;
+use apimachinery::meta::RawExtension;
+use serde_json::Value;
+
+/// Kind, namespace and name.
+type Whose = (&'static str, String, String);
+
+/// The text of each object that was copied last, and the resource version that it is of.
+#[derive(Debug, Default)]
+pub(crate) struct Copies(Mutex<BTreeMap<Whose, (String, RawExtension)>>);
+
+impl Copies {
+    /// The copy of an object.
+    pub(crate) fn of<K: Resource>(&self, object: &K) -> RawExtension {
+        let meta = object.metadata();
+        let whose = (K::KIND, meta.namespace.clone(), meta.name.clone());
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((version, copy)) = known.get(&whose)
+            && *version == meta.resource_version
+        {
+            return copy.clone();
+        }
+        let copy = RawExtension::from(copied_tree(object));
+        known.insert(whose, (meta.resource_version.clone(), copy.clone()));
+        copy
+    }
+}
+
+/// An object as a tree without its managed fields, which nobody who reads a copy asks for.
+pub(crate) fn copied_tree<K: Resource>(object: &K) -> Value {
+    let mut tree = to_tree(object);
+    if let Some(metadata) = tree.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("managedFields");
+    }
+    tree
+}
+
+#[cfg(test)]
+mod tests {
+    use api::core::Seed;
+    use apimachinery::meta::{ManagedFieldsEntry, ObjectMeta};
+
+    use super::*;
+
+    #[test]
+    fn a_copy_is_made_anew_with_each_version() {
+        let copies = Copies::default();
+        let mut seed = Seed { metadata: ObjectMeta::named("", "local"), ..Seed::default() };
+        seed.metadata.resource_version = "7".to_owned();
+        seed.metadata.managed_fields = vec![ManagedFieldsEntry::default()];
+        let first = copies.of(&seed);
+        assert_eq!(first.value()["metadata"]["name"], "local");
+        assert_eq!(first.value()["metadata"].get("managedFields"), None);
+        seed.spec.provider.region = "here".to_owned();
+        assert_eq!(copies.of(&seed), first, "nothing changes without a new version");
+        seed.metadata.resource_version = "8".to_owned();
+        assert_eq!(copies.of(&seed).value()["spec"]["provider"]["region"], "here");
+        seed.metadata.name = "other".to_owned();
+        assert_eq!(copies.of(&seed).value()["metadata"]["name"], "other");
+    }
+}
