@@ -117,8 +117,8 @@ where
             biased;
             panic = tasks.panic() => failed(panic),
             exit = ended => {
-                // Nothing is reported any more, so nobody is told that it has left. One that cannot be told so drops who is
-                // silent.
+                // No report is under way any more, so none is refused. A host that cannot be told drops the participant for
+                // its silence.
                 let _ = reports.leave().await;
                 exit.unwrap_or_else(|_| failed("it ended without a word".to_owned()))
             }

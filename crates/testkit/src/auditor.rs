@@ -52,13 +52,13 @@ pub struct Auditor {
 
 #[derive(Debug, Default)]
 struct Pool {
-    /// Its machines at the end of the last step.
-    machines: i32,
     replicas: i32,
     surge: i32,
     unavailable: i32,
     /// All machines ran at some time since the number of replicas changed.
     established: bool,
+    /// The number of replicas was lowered, and machines are left that it has no room for.
+    shrinks: bool,
     /// The number of replicas changed, or a machine failed, and not all machines ran since.
     disturbed: bool,
     /// Somebody is about to take machines away.
@@ -120,7 +120,8 @@ impl Auditor {
             if machines.iter().any(|machine| machine.failed()) {
                 pool.disturbed = true;
             }
-            if running >= pool.replicas && total == running {
+            pool.shrinks &= total > pool.replicas + pool.surge;
+            if running >= pool.replicas && total == running && !pool.shrinks {
                 pool.established = true;
                 pool.disturbed = false;
             } else if std::mem::take(&mut pool.expects_trouble) {
@@ -129,9 +130,7 @@ impl Auditor {
             if pool.disturbed {
                 continue;
             }
-            // What a pool has beyond what it was scaled down to goes, and nothing comes.
-            let most = (pool.replicas + pool.surge).max(std::mem::replace(&mut pool.machines, total));
-            if total > most && pool.established {
+            if total > pool.replicas + pool.surge && pool.established {
                 let Pool { replicas, surge, .. } = pool;
                 found.push(format!("{namespace}/{name}: {total} machines for {replicas} replicas and surge {surge}"));
             }
@@ -228,6 +227,7 @@ impl Auditor {
         if pool.replicas != replicas {
             pool.disturbed = true;
             pool.established = false;
+            pool.shrinks = replicas < pool.replicas;
         }
         *pool = Pool { replicas, surge, unavailable, ..*pool };
     }

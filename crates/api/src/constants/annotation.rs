@@ -74,7 +74,7 @@ pub const AUTOSCALER_PREFIX: &str = "autoscaler.gardener.cloud/";
 
 /// A Machine's rank when machines are deleted; `1` goes first.
 pub const MACHINE_PRIORITY: &str = "machinepriority.machine.sapcloud.io";
-/// The user asks that a frozen MachineSet go on; on it or on its MachineDeployment.
+/// On a frozen MachineSet or its MachineDeployment: the user wants it to create Machines again.
 pub const UNFREEZE: &str = "safety.machine.sapcloud.io/unfreeze";
 /// `True` on a MachineSet whose nodes carry [`super::taint::PREFER_NO_SCHEDULE`].
 pub const PREFER_NO_SCHEDULE: &str = "deployment.machine.sapcloud.io/prefer-no-schedule";

@@ -328,7 +328,7 @@ impl fmt::Display for Failure {
 pub enum Turn {
     /// It does not.
     Waits,
-    /// Since the node is ready for its update.
+    /// It does, since the node became ready for its update.
     Since(DateTime<Utc>),
     /// The last attempt failed: it tries again after its usual delay.
     Again,

@@ -22,13 +22,16 @@ mod in_place;
 
 use std::fmt::Write as _;
 
+use api::machine::MachineSpec;
 use chrono::{DateTime, TimeDelta, Utc};
 
 pub use self::deletion::{after_drain, deletion_requested};
 pub use self::health::is_healthy;
 use super::WaitingOn;
+use super::arguments::Arguments;
 use super::in_place::{Reason, Update};
 use super::timing::Parameter;
+use crate::profile::Profile;
 
 /// Phase of a Machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -136,14 +139,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self {
-            creation_timeout: TimeDelta::minutes(20),
-            health_timeout: TimeDelta::minutes(10),
-            drain_timeout: TimeDelta::hours(2),
-            max_evict_retries: 360,
-            disable_health_timeout: false,
-            in_place_update_timeout: TimeDelta::minutes(20),
-        }
+        Arguments::of(Profile::Upstream).settings(&MachineSpec::default())
     }
 }
 

@@ -45,6 +45,23 @@ fn has_template(present: &PodTemplateSpec, wanted: &PodTemplateSpec) -> bool {
         && stored.iter().zip(asked).all(is_same)
 }
 
+/// How far an object is whose numbers these are: wanted, updated and available replicas.
+fn state<K: Resource>(
+    object: &K,
+    observed_generation: i64,
+    [replicas, updated_replicas, available_replicas]: [i32; 3],
+) -> components::Workload {
+    let metadata = object.metadata();
+    components::Workload {
+        name: metadata.name.clone(),
+        generation: metadata.generation,
+        observed_generation,
+        replicas,
+        updated_replicas,
+        available_replicas,
+    }
+}
+
 impl Workload for Deployment {
     fn says(&self, wanted: &Self) -> bool {
         has_metadata(self, wanted)
@@ -53,14 +70,9 @@ impl Workload for Deployment {
     }
 
     fn state(&self) -> components::Workload {
-        components::Workload {
-            name: self.metadata.name.clone(),
-            generation: self.metadata.generation,
-            observed_generation: self.status.observed_generation,
-            replicas: self.spec.replicas.unwrap_or(1),
-            updated_replicas: self.status.updated_replicas,
-            available_replicas: self.status.available_replicas,
-        }
+        let status = &self.status;
+        let wanted = self.spec.replicas.unwrap_or(1);
+        state(self, status.observed_generation, [wanted, status.updated_replicas, status.available_replicas])
     }
 }
 
@@ -72,14 +84,9 @@ impl Workload for StatefulSet {
     }
 
     fn state(&self) -> components::Workload {
-        components::Workload {
-            name: self.metadata.name.clone(),
-            generation: self.metadata.generation,
-            observed_generation: self.status.observed_generation,
-            replicas: self.spec.replicas.unwrap_or(1),
-            updated_replicas: self.status.updated_replicas,
-            available_replicas: self.status.available_replicas,
-        }
+        let status = &self.status;
+        let wanted = self.spec.replicas.unwrap_or(1);
+        state(self, status.observed_generation, [wanted, status.updated_replicas, status.available_replicas])
     }
 }
 
@@ -89,13 +96,8 @@ impl Workload for DaemonSet {
     }
 
     fn state(&self) -> components::Workload {
-        components::Workload {
-            name: self.metadata.name.clone(),
-            generation: self.metadata.generation,
-            observed_generation: self.status.observed_generation,
-            replicas: self.status.desired_number_scheduled,
-            updated_replicas: self.status.updated_number_scheduled,
-            available_replicas: self.status.number_available,
-        }
+        let status = &self.status;
+        let numbers = [status.desired_number_scheduled, status.updated_number_scheduled, status.number_available];
+        state(self, status.observed_generation, numbers)
     }
 }

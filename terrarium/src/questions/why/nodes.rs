@@ -14,7 +14,6 @@ use process::Context;
 
 use super::failed;
 use crate::failure::Failure;
-
 use crate::questions::show;
 use crate::spelling::{first_of, plural};
 
