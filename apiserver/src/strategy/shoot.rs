@@ -11,7 +11,7 @@ use domain::maintenance::upcoming;
 use domain::profile::Profile;
 use domain::skew::GardenerVersion;
 use domain::validation::shoot::{self, Gates};
-use domain::{defaulting, generation, reconcile, warnings};
+use domain::{annotations, defaulting, generation, reconcile, warnings};
 use generic_apiserver::registry::Generation;
 use generic_apiserver::{RequestContext, Strategy};
 
@@ -65,14 +65,12 @@ impl Strategy<Shoot> for ShootStrategy {
 
     fn prepare_for_update(&self, object: &mut Shoot, old: &Shoot, request: &RequestContext) {
         let raised = match &*request.subresource {
-            "status" => reconcile::status_update_raises_generation(object),
+            "status" => reconcile::status_update_raises_generation(old, object),
             "binding" => generation::shoot_binding(object, old),
             _ => {
                 object.spec.seed_name.clone_from(&old.spec.seed_name);
                 let change = reconcile::generation_on_update(old, object);
-                if change.remove_operation {
-                    object.metadata.annotations.remove(annotation::OPERATION);
-                }
+                annotations::set_operation(&mut object.metadata.annotations, change.operation);
                 defaulting::sync_cloud_profile_reference(object);
                 change.increase
             }

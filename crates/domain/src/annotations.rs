@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How annotations that steer a Shoot's life are read and written: booleans and tasks.
+//! How annotations that steer a Shoot's life are read and written: booleans, operations and tasks.
 //!
 //! Source: pkg/apis/core/v1beta1/constants/types_constants.go @ v1.120.0.
 
 use apimachinery::meta::TextMap;
 
-use api::constants::annotation;
+use api::constants::{annotation, operation};
 
 /// Reads a boolean as Go's `strconv.ParseBool` does.
 pub fn parse_bool(text: &str) -> Option<bool> {
@@ -19,6 +19,31 @@ pub fn parse_bool(text: &str) -> Option<bool> {
 /// Whether an annotation parses as true.
 pub fn is_true(annotations: &TextMap, key: &str) -> bool {
     annotations.get(key).and_then(|value| parse_bool(value)) == Some(true)
+}
+
+/// The operations that a value of an operation annotation asks for, in their order, each once. Up to v1.132 an annotation
+/// holds one.
+pub fn operations(value: &str) -> Vec<&str> {
+    let mut operations = Vec::new();
+    for operation in value.split(operation::SEPARATOR).map(str::trim).filter(|operation| !operation.is_empty()) {
+        if !operations.contains(&operation) {
+            operations.push(operation);
+        }
+    }
+    operations
+}
+
+/// The value of an operation annotation that asks for operations.
+pub fn join_operations(operations: &[&str]) -> String {
+    operations.join(&operation::SEPARATOR.to_string())
+}
+
+/// Writes the operation annotation, or takes it off.
+pub fn set_operation(annotations: &mut TextMap, value: Option<String>) {
+    match value {
+        Some(value) => drop(annotations.insert(annotation::OPERATION.to_owned(), value)),
+        None => drop(annotations.remove(annotation::OPERATION)),
+    }
 }
 
 /// The tasks in the annotation, in their order.

@@ -12,31 +12,27 @@ use chrono::{DateTime, TimeDelta, Utc};
 use crate::annotations;
 use crate::last_operation::OperationType;
 use crate::maintenance::upcoming;
+use crate::rotation;
 use crate::window::Span;
 
 /// What a write makes of `metadata.generation` and of the operation annotation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GenerationChange {
     /// Whether the generation rises by one.
     pub increase: bool,
-    /// Whether `gardener.cloud/operation` is consumed.
-    pub remove_operation: bool,
-}
-
-impl GenerationChange {
-    const NONE: Self = Self { increase: false, remove_operation: false };
-    const INCREASE: Self = Self { increase: true, remove_operation: false };
-    const CONSUME: Self = Self { increase: true, remove_operation: true };
+    /// `gardener.cloud/operation` afterwards; `None` if it is absent or consumed.
+    pub operation: Option<String>,
 }
 
 /// The operations that raise the generation and stay until gardenlet has started them.
-const ROTATIONS: [&str; 12] = [
+const ROTATIONS: [&str; 13] = [
     operation::ROTATE_CA_START,
     operation::ROTATE_CA_START_WITHOUT_WORKERS,
     operation::ROTATE_CA_COMPLETE,
     operation::ROTATE_CREDENTIALS_START,
     operation::ROTATE_CREDENTIALS_START_WITHOUT_WORKERS,
     operation::ROTATE_CREDENTIALS_COMPLETE,
+    operation::ROTATE_ETCD_ENCRYPTION_KEY,
     operation::ROTATE_ETCD_ENCRYPTION_KEY_START,
     operation::ROTATE_ETCD_ENCRYPTION_KEY_COMPLETE,
     operation::ROTATE_OBSERVABILITY_CREDENTIALS,
@@ -48,38 +44,49 @@ const ROTATIONS: [&str; 12] = [
 /// What an update of the main resource does. `new` has the stored status already.
 ///
 /// The first reason that applies ends the evaluation: a changed spec hides the operation annotation, which then stays
-/// until the next write.
+/// until the next write. Of several operations each is judged on its own, and one that another includes is dropped.
 pub fn generation_on_update(old: &Shoot, new: &Shoot) -> GenerationChange {
+    let present = new.metadata.annotation(annotation::OPERATION);
+    let keep = |increase| GenerationChange { increase, operation: present.map(str::to_owned) };
     if spec_counts(&old.spec, &new.spec)
         || (old.metadata.deletion_timestamp.is_none() && new.metadata.deletion_timestamp.is_some())
         || (needs_force_deletion(new) && !needs_force_deletion(old))
     {
-        return GenerationChange::INCREASE;
+        return keep(true);
     }
-    let Some(last_operation) = &new.status.last_operation else { return GenerationChange::NONE };
-    let operation = new.metadata.annotation(annotation::OPERATION).unwrap_or_default();
+    let (Some(last_operation), Some(present)) = (&new.status.last_operation, present) else { return keep(false) };
     if last_operation.state == operation_state::FAILED {
-        return if operation == operation::RETRY { GenerationChange::CONSUME } else { GenerationChange::NONE };
+        let is_retry = present == operation::RETRY;
+        return if is_retry { GenerationChange { increase: true, operation: None } } else { keep(false) };
     }
-    match operation {
-        operation::RECONCILE => GenerationChange::CONSUME,
-        operation::ROTATE_SSH_KEYPAIR if !has_ssh_access(&new.spec) => {
-            GenerationChange { increase: false, remove_operation: true }
-        }
-        operation::ROTATE_SSH_KEYPAIR => GenerationChange::INCREASE,
-        rotation if ROTATIONS.contains(&rotation) || rotation.starts_with(operation::ROTATE_ROLLOUT_WORKERS) => {
-            GenerationChange::INCREASE
-        }
-        _ => GenerationChange::NONE,
+    let asked = annotations::operations(present);
+    let is_started_by_gardenlet = |operation: &str| {
+        ROTATIONS.contains(&operation)
+            || operation.starts_with(operation::ROTATE_ROLLOUT_WORKERS)
+            || (operation == operation::ROTATE_SSH_KEYPAIR && has_ssh_access(&new.spec))
+    };
+    let increase = asked.iter().any(|one| *one == operation::RECONCILE || is_started_by_gardenlet(one));
+    let left: Vec<&str> = asked
+        .iter()
+        .filter(|one| **one != operation::RECONCILE)
+        .filter(|one| **one != operation::ROTATE_SSH_KEYPAIR || has_ssh_access(&new.spec))
+        .filter(|one| !asked.iter().any(|all| rotation::includes(all, one)))
+        .copied()
+        .collect();
+    if left.len() == asked.len() {
+        return keep(increase);
     }
+    GenerationChange { increase, operation: (!left.is_empty()).then(|| annotations::join_operations(&left)) }
 }
 
-/// Whether a status write raises the generation: while the control plane migration has ended on the old seed.
-pub fn status_update_raises_generation(new: &Shoot) -> bool {
-    new.status.last_operation.as_ref().is_some_and(|operation| {
+/// Whether a status write raises the generation: while the control plane migration has ended on the old seed, and when a
+/// rotation of the key that encrypts etcd is prepared that completes itself.
+pub fn status_update_raises_generation(old: &Shoot, new: &Shoot) -> bool {
+    let is_migrated = new.status.last_operation.as_ref().is_some_and(|operation| {
         operation.r#type == OperationType::Migrate.as_str()
             && matches!(operation.state.as_str(), operation_state::SUCCEEDED | operation_state::ABORTED)
-    })
+    });
+    is_migrated || (rotation::completes_itself(&new.status) && !rotation::completes_itself(&old.status))
 }
 
 /// Whether a changed spec counts at once. In a confined roll-out only the switch to and from hibernation does.
@@ -342,6 +349,15 @@ force    | force              | Failed     | -                          => same 
 -        | -                  | Succeeded  | rotate-foo                 => same  kept
 -        | -                  | Succeeded  | rotate-ssh-keypair         => rises kept
 no-ssh   | no-ssh             | Succeeded  | rotate-ssh-keypair         => same  removed
+-        | -                  | Succeeded  | rotate-etcd-encryption-key => rises kept
+-        | -                  | Succeeded  | reconcile;rotate-ssh-keypair => rises rotate-ssh-keypair
+no-ssh   | no-ssh             | Succeeded  | reconcile;rotate-ssh-keypair => rises removed
+-        | -                  | Succeeded  | rotate-ca-start; rotate-ssh-keypair => rises kept
+-        | -                  | Succeeded  | reconcile;reconcile        => rises removed
+-        | -                  | Failed     | reconcile;rotate-ca-start  => same  kept
+-        | -                  | Succeeded  | rotate-ssh-keypair;rotate-credentials-start;rotate-ca-start => rises rotate-credentials-start
+-        | -                  | Succeeded  | rotate-credentials-complete;rotate-ca-complete;rotate-rollout-workers=a => rises rotate-credentials-complete;rotate-rollout-workers=a
+-        | -                  | Succeeded  | rotate-credentials-start-without-workers-rollout;rotate-ca-start-without-workers-rollout => rises rotate-credentials-start-without-workers-rollout
 ";
 
     #[test]
@@ -350,10 +366,11 @@ no-ssh   | no-ssh             | Succeeded  | rotate-ssh-keypair         => same 
             let (given, expected) = row.split_once("=>").expect("row has an arrow");
             let cells: Vec<&str> = given.split('|').map(str::trim).collect();
             let change = generation_on_update(&shoot(cells[0], cells[2], "-"), &shoot(cells[1], cells[2], cells[3]));
-            let annotation = match (cells[3], change.remove_operation) {
-                ("-", _) => "-",
-                (_, true) => "removed",
-                (_, false) => "kept",
+            let annotation = match (cells[3], change.operation) {
+                ("-", None) => "-".to_owned(),
+                (_, None) => "removed".to_owned(),
+                (asked, Some(left)) if asked == left => "kept".to_owned(),
+                (_, Some(left)) => left,
             };
             let actual = format!("{:5} {annotation}", if change.increase { "rises" } else { "same" });
             assert_eq!(actual, expected.trim(), "row: {row}");
@@ -370,7 +387,7 @@ no-ssh   | no-ssh             | Succeeded  | rotate-ssh-keypair         => same 
         ] {
             let mut shoot = Shoot::default();
             shoot.status.last_operation = Some(last_operation(type_, state, "2025-06-15T09:00:00Z"));
-            assert_eq!(status_update_raises_generation(&shoot), expected, "{type_} {state}");
+            assert_eq!(status_update_raises_generation(&Shoot::default(), &shoot), expected, "{type_} {state}");
         }
     }
 

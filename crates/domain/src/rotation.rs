@@ -6,18 +6,21 @@
 //! | --- | --- |
 //! | certificate authorities, service account key | Preparing (all nodes roll) → Prepared → Completing → Completed |
 //! | the same, without roll-out of workers | PreparingWithoutWorkersRollout → WaitingForWorkersRollout (pools roll when they are named) → Prepared → … |
-//! | etcd encryption key | Preparing → Prepared → Completing → Completed, nodes never roll |
+//! | etcd encryption key | Preparing → Prepared → Completing → Completed, nodes never roll; begun by `rotate-etcd-encryption-key`, or for a Shoot of Kubernetes 1.34 or later, it completes itself |
 //! | SSH key pair, observability | none: begun and ended by one run |
 //!
 //! Which nodes roll follows from the times, by [`crate::worker_pool::HashInputs`].
 //! Source: pkg/gardenlet/controller/shoot/shoot/reconciler.go @ v1.120.0,
-//! docs/usage/shoot-operations/shoot_credentials_rotation.md.
+//! docs/usage/shoot-operations/shoot_credentials_rotation.md; several operations at once and `rotate-etcd-encryption-key`
+//! @ v1.141.0.
 
 use api::constants::operation;
-use api::core::{PendingWorkersRollout, ShootCredentialsRotation, ShootSpec, ShootStatus};
+use api::core::{ETCDEncryptionKeyRotation, PendingWorkersRollout, ShootCredentialsRotation, ShootSpec, ShootStatus};
 use apimachinery::meta::Time;
 
+use crate::annotations;
 use crate::reconcile::{has_ssh_access, is_hibernation_enabled};
+use crate::versions::Version;
 
 /// Nodes roll, the old credentials are valid beside the new ones.
 pub const PREPARING: &str = "Preparing";
@@ -38,6 +41,8 @@ enum Step {
     Start,
     StartWithoutWorkersRollout,
     Complete,
+    /// [`Self::Start`], and [`Self::Complete`] by itself.
+    Whole,
 }
 
 /// Which credentials an operation is about.
@@ -57,6 +62,9 @@ impl Kind {
 
 /// Reads a two-phase operation.
 fn two_phase(operation: &str) -> Option<(Kind, Step)> {
+    if operation == operation::ROTATE_ETCD_ENCRYPTION_KEY {
+        return Some((Kind::EtcdEncryptionKey, Step::Whole));
+    }
     let (operation, step) = if let Some(operation) = operation.strip_suffix("-start-without-workers-rollout") {
         (operation, Step::StartWithoutWorkersRollout)
     } else if let Some(operation) = operation.strip_suffix("-start") {
@@ -81,17 +89,59 @@ fn rolled_pools(operation: &str) -> Option<Vec<&str>> {
     Some(pools.strip_prefix('=').unwrap_or(pools).split(',').collect())
 }
 
-/// Whether an operation is one that gardenlet carries out here, and whose annotation it removes when a run starts.
+/// Whether one operation does everything that another asks for: `rotate-credentials-…` what there is for each credential.
+pub fn includes(all: &str, operation: &str) -> bool {
+    let Some((Kind::All, step)) = two_phase(all) else { return false };
+    if matches!(operation, operation::ROTATE_SSH_KEYPAIR | operation::ROTATE_OBSERVABILITY_CREDENTIALS) {
+        return step != Step::Complete;
+    }
+    two_phase(operation).is_some_and(|(kind, other)| match kind {
+        Kind::All => false,
+        // Its rotation has one kind of start.
+        Kind::EtcdEncryptionKey => (other == Step::Complete) == (step == Step::Complete),
+        Kind::Authorities | Kind::ServiceAccountKey => other == step,
+    })
+}
+
+/// Whether the rotation of the key that encrypts etcd is prepared, and completes itself with the next run.
+pub fn completes_itself(status: &ShootStatus) -> bool {
+    etcd_encryption_key(status)
+        .is_some_and(|one| one.phase == PREPARED && one.auto_complete_after_prepared == Some(true))
+}
+
+/// The state of the rotation of the key that encrypts etcd, if there was one.
+pub fn etcd_encryption_key(status: &ShootStatus) -> Option<&ETCDEncryptionKeyRotation> {
+    status.credentials.as_ref()?.rotation.as_ref()?.etcd_encryption_key.as_ref()
+}
+
+/// Whether each rotation of the key that encrypts etcd completes itself: from Kubernetes 1.34 on.
+pub fn is_always_whole(spec: &ShootSpec) -> bool {
+    Version::parse(&spec.kubernetes.version).is_ok_and(|version| (version.major, version.minor) >= (1, 34))
+}
+
+/// Whether an operation is one that gardenlet carries out here, and takes off the annotation when a run starts.
 pub fn is_rotation(operation: &str) -> bool {
     two_phase(operation).is_some()
         || rolled_pools(operation).is_some()
         || matches!(operation, operation::ROTATE_SSH_KEYPAIR | operation::ROTATE_OBSERVABILITY_CREDENTIALS)
 }
 
-/// The start of a run: carries out the operation annotation, and forgets pools that are not there any more.
+/// The start of a run: carries out the operations of the annotation, goes on with a rotation that completes itself, and
+/// forgets pools that are not there any more.
 ///
-/// Validation has seen to it that the phase allows the operation; any other operation changes nothing.
-pub fn begin(status: &mut ShootStatus, spec: &ShootSpec, operation: &str, now: Time) {
+/// Validation has seen to it that the phase allows the operations; any other operation changes nothing.
+pub fn begin(status: &mut ShootStatus, spec: &ShootSpec, asked: &str, now: Time) {
+    for operation in annotations::operations(asked) {
+        begin_one(status, spec, operation, now);
+    }
+    let is_prepared = etcd_encryption_key(status).is_some_and(|one| one.phase == PREPARED);
+    if completes_itself(status) || (is_prepared && is_always_whole(spec)) {
+        TwoPhase::etcd_encryption_key(rotation_mut(status)).begin(Step::Complete, None, now);
+    }
+    forget_pools(status, spec);
+}
+
+fn begin_one(status: &mut ShootStatus, spec: &ShootSpec, operation: &str, now: Time) {
     if let Some((kind, step)) = two_phase(operation) {
         let rotation = rotation_mut(status);
         if kind.includes(Kind::Authorities) {
@@ -101,7 +151,7 @@ pub fn begin(status: &mut ShootStatus, spec: &ShootSpec, operation: &str, now: T
             TwoPhase::service_account_key(rotation).begin(step, Some(spec), now);
         }
         if kind.includes(Kind::EtcdEncryptionKey) {
-            TwoPhase::etcd_encryption_key(rotation).begin(step, None, now);
+            begin_etcd_encryption_key(rotation, spec, (kind, step), now);
         }
         if kind == Kind::All && step != Step::Complete {
             begin_ssh_key_pair(status, spec, now);
@@ -118,7 +168,25 @@ pub fn begin(status: &mut ShootStatus, spec: &ShootSpec, operation: &str, now: T
     } else if operation == operation::ROTATE_OBSERVABILITY_CREDENTIALS {
         begin_observability(status, now);
     }
-    forget_pools(status, spec);
+}
+
+/// The start or the completion of this rotation, which nobody is asked to complete from Kubernetes 1.34 on.
+fn begin_etcd_encryption_key(
+    rotation: &mut ShootCredentialsRotation,
+    spec: &ShootSpec,
+    (kind, step): (Kind, Step),
+    now: Time,
+) {
+    let is_always_whole = is_always_whole(spec);
+    if step == Step::Complete {
+        if kind == Kind::EtcdEncryptionKey || !is_always_whole {
+            TwoPhase::etcd_encryption_key(rotation).begin(step, None, now);
+        }
+        return;
+    }
+    TwoPhase::etcd_encryption_key(rotation).begin(step, None, now);
+    let key = rotation.etcd_encryption_key.get_or_insert_default();
+    key.auto_complete_after_prepared = (step == Step::Whole || is_always_whole).then_some(true);
 }
 
 /// The success of a run of this specification.
@@ -139,6 +207,8 @@ pub fn succeed(status: &mut ShootStatus, spec: &ShootSpec, now: Time) {
     }
     if rotation.etcd_encryption_key.is_some() {
         TwoPhase::etcd_encryption_key(rotation).succeed(false, now);
+        let key = rotation.etcd_encryption_key.get_or_insert_default();
+        key.auto_complete_after_prepared.take_if(|_| key.phase == COMPLETED);
     }
     let is_under_way = |initiation: Option<Time>, completion: Option<Time>| {
         initiation.is_some_and(|initiation| completion.is_none_or(|completion| completion < initiation))
@@ -259,7 +329,7 @@ impl<'a> TwoPhase<'a> {
                 return;
             }
             Step::StartWithoutWorkersRollout if self.pending.is_some() => PREPARING_WITHOUT_WORKERS_ROLLOUT,
-            Step::Start | Step::StartWithoutWorkersRollout => PREPARING,
+            Step::Start | Step::StartWithoutWorkersRollout | Step::Whole => PREPARING,
         };
         if phase == PREPARING_WITHOUT_WORKERS_ROLLOUT
             && let Some(pending) = self.pending

@@ -89,7 +89,9 @@ scripts! {
         rollout_in_place_surge
         rollout_kubelet_patch
         rollout_outlives_window
+        rollout_rolling
         rollout_zones
+        rotation_automatic
         rotation_credentials
         rotation_failure
         rotation_maintenance

@@ -281,7 +281,6 @@ impl Forecast {
         random: &Random,
     ) -> Self {
         let draw = |purpose: &str, key: &str, ordinal: u64| random.draw(purpose, key, ordinal);
-        let settings = Settings { from, until, draw: &draw, gates: GATES, forms: &|shoot| world.forms(shoot) };
         let mut forecast = Self { rows: Vec::new(), unmoved: BTreeMap::new(), shoots: shoots.len() };
         for shoot in shoots {
             let name = name_of(shoot);
@@ -290,6 +289,8 @@ impl Forecast {
                 forecast.unmoved.entry(format!("since what {key} offers is not given")).or_default().push(name);
                 continue;
             };
+            let settings =
+                Settings { from, until, draw: &draw, gates: gates_for(shoot), forms: &|shoot| world.forms(shoot) };
             let course = forecast::course(shoot, offer, &settings);
             if !course.changes.iter().any(|change| change.failure.is_none()) {
                 forecast.unmoved.entry(standing(shoot, offer, &course, until)).or_default().push(name.clone());
@@ -314,9 +315,17 @@ impl Forecast {
     }
 }
 
-/// A landscape whose Shoots have pools that are updated in place has the gates for that.
-pub(crate) const GATES: Gates =
-    Gates { in_place_node_updates: true, credentials_rotation_without_workers_rollout: true };
+/// A landscape whose Shoots have pools that are updated in place has the gates for that, and one whose Shoots have
+/// automatic rotations the operations.
+pub(crate) fn gates_for(shoot: &Shoot) -> Gates {
+    let rotates = shoot.spec.maintenance.as_ref().is_some_and(|maintenance| maintenance.auto_rotation.is_some());
+    Gates {
+        in_place_node_updates: true,
+        credentials_rotation_without_workers_rollout: true,
+        etcd_encryption_key_rotates_as_a_whole: rotates,
+        several_operations: rotates,
+    }
+}
 
 /// The form of hash that the emulated gardenlet uses by default.
 pub(crate) fn hash_version() -> HashVersion {

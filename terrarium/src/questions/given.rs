@@ -26,7 +26,7 @@ use domain::validation::{cloud_profile as profiles, shoot as shoots};
 use domain::{cloud_profile, defaulting};
 use serde::de::DeserializeOwned;
 
-use super::forecast::GATES;
+use super::forecast::gates_for;
 use super::world::{ProfileKey, World, name_of};
 use crate::failure::Failure;
 use crate::manifests::{self, Manifest, ManifestError, Origin, Source, Wanted};
@@ -390,7 +390,7 @@ fn stored<T: Clone>(object: &T, meta: impl Fn(&mut T) -> &mut ObjectMeta) -> T {
 /// it is annotated with could not be asked for any more.
 fn violations(shoot: &Shoot) -> Vec<FieldError> {
     let stored = stored(shoot, |shoot| &mut shoot.metadata);
-    let mut errors = shoots::shoot_update(&stored, &stored, GATES);
+    let mut errors = shoots::shoot_update(&stored, &stored, gates_for(&stored));
     if shoot.status.last_operation.is_some() {
         errors.retain(|error| !error.field.starts_with("metadata.annotations"));
     }

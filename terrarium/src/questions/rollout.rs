@@ -16,6 +16,7 @@ use chrono::{DateTime, Utc};
 use clap::Args;
 use clock::{Clock, Random};
 use controller::{Api, ListOptions};
+use domain::annotations;
 use domain::forecast::refusal;
 use domain::profile::Profile;
 use domain::reconcile::{is_confined, is_hibernation_enabled};
@@ -135,6 +136,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
             "CredentialsRotationWithoutWorkersRollout",
             set("CredentialsRotationWithoutWorkersRollout"),
         ),
+        ..Gates::of_release(&release)
     };
     let is_new = gate_is_on(&release, NEW_WORKER_POOL_HASH, set(NEW_WORKER_POOL_HASH));
     let latest = if is_new { HashVersion::V2 } else { HashVersion::V1 };
@@ -322,7 +324,7 @@ impl Change {
         }
         asked.spec.seed_name.clone_from(&self.old.spec.seed_name);
         if let Some(operation) = operation {
-            if !rotation::is_rotation(operation) {
+            if !annotations::operations(operation).iter().any(|one| rotation::is_rotation(one)) {
                 let what = format!("--operation {operation} rotates no credentials");
                 return Err(Failure::input(what, "for example rotate-ca-start, rotate-credentials-start"));
             }

@@ -23,7 +23,7 @@ use domain::reconcile::is_hibernation_enabled;
 use domain::rotation;
 use process::Context;
 
-use super::forecast::GATES;
+use super::forecast::gates_for;
 use super::world::{ProfileKey, World};
 use super::{explain, show};
 use crate::failure::Failure;
@@ -295,7 +295,7 @@ fn maintenance(
         from: now + chrono::TimeDelta::nanoseconds(1),
         until: run,
         draw: &draw,
-        gates: GATES,
+        gates: gates_for(shoot),
         forms: &|shoot| world.forms(shoot),
     };
     let course = forecast::course(shoot, &offer, &settings);

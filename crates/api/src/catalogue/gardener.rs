@@ -220,7 +220,13 @@ pub(super) fn rows() -> Vec<ResourceInfo> {
                 ("spec.seedName", ".spec.seedName"),
                 ("status.seedName", ".status.seedName"),
             ],
-            later: &[LaterField { path: &["spec", "maintenance", "autoRotation"], since: 135 }],
+            later: &[
+                LaterField { path: &["spec", "maintenance", "autoRotation"], since: 135 },
+                LaterField {
+                    path: &["status", "credentials", "rotation", "etcdEncryptionKey", "autoCompleteAfterPrepared"],
+                    since: 128,
+                },
+            ],
             ..row::<core::Shoot>(&[], SHOOT)
         },
         ResourceInfo { categories: ALL, ..row::<core::ShootState>(&[], SHOOT_STATE) },

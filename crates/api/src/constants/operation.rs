@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Values of [`super::annotation::OPERATION`] and [`super::annotation::MAINTENANCE_OPERATION`].
+//! Values of [`super::annotation::OPERATION`] and [`super::annotation::MAINTENANCE_OPERATION`]. Since v1.133 a Shoot's
+//! annotation may hold several, separated by [`SEPARATOR`].
 //!
 //! Source: pkg/apis/core/v1beta1/constants/types_constants.go, pkg/apis/core/v1beta1/types_shoot.go @ v1.120.0.
 
+/// Between operations of one annotation.
+pub const SEPARATOR: char = ';';
 /// Reconcile now.
 pub const RECONCILE: &str = "reconcile";
 /// Try again after a failure.
@@ -36,6 +39,8 @@ pub const ROTATE_SERVICE_ACCOUNT_KEY_START_WITHOUT_WORKERS: &str =
     "rotate-serviceaccount-key-start-without-workers-rollout";
 /// Complete the rotation of the service account key.
 pub const ROTATE_SERVICE_ACCOUNT_KEY_COMPLETE: &str = "rotate-serviceaccount-key-complete";
+/// Rotate etcd's encryption key, both steps one after the other (since v1.128).
+pub const ROTATE_ETCD_ENCRYPTION_KEY: &str = "rotate-etcd-encryption-key";
 /// Start the rotation of etcd's encryption key.
 pub const ROTATE_ETCD_ENCRYPTION_KEY_START: &str = "rotate-etcd-encryption-key-start";
 /// Complete the rotation of etcd's encryption key.

@@ -205,7 +205,7 @@ pub struct MaintenanceCredentialsAutoRotation {
 #[api_type]
 pub struct MaintenanceRotationConfig {
     /// Time after the last rotation, or the creation of the Shoot, from which it is due: between 30 minutes and 90 days. 0:
-    /// it is not rotated by itself.
+    /// it is not rotated by itself. Default: 7 days.
     pub rotation_period: Option<Duration>,
 }
 

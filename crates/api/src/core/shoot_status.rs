@@ -41,6 +41,9 @@ pub struct ETCDEncryptionKeyRotation {
     pub last_initiation_finished_time: Option<Time>,
     /// When completion was asked for last.
     pub last_completion_triggered_time: Option<Time>,
+    /// Whether the rotation is completed without being asked for it, once it is prepared. Releases before 1.128 do not have
+    /// this field.
+    pub auto_complete_after_prepared: Option<bool>,
 }
 
 /// What in-place updates of nodes still wait for.

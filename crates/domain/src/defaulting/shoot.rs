@@ -51,6 +51,9 @@ pub fn shoot(shoot: &mut Shoot, window_draw: u64) {
     spec.scheduler_name.get_or_insert_with(|| "default-scheduler".to_owned());
 }
 
+/// After how many seconds credentials are rotated for which no period is given.
+const AUTO_ROTATION: i64 = 168 * HOUR;
+
 /// After how many seconds the key that encrypts etcd is rotated, in new Shoots.
 const ETCD_ENCRYPTION_KEY_ROTATION: i64 = 672 * HOUR;
 
@@ -89,6 +92,14 @@ fn maintenance(maintenance: &mut Maintenance, has_workers: bool, window_draw: u6
         update.machine_image_version.get_or_insert(true);
     }
     maintenance.time_window.get_or_insert_with(|| window::default_window(window_draw));
+    let rotated = maintenance.auto_rotation.as_mut().and_then(|rotation| rotation.credentials.as_mut());
+    if let Some(credentials) = rotated {
+        let configs =
+            [&mut credentials.ssh_keypair, &mut credentials.observability, &mut credentials.etcd_encryption_key];
+        for config in configs.into_iter().flatten() {
+            fill(&mut config.rotation_period, AUTO_ROTATION);
+        }
+    }
 }
 
 /// The defaults that make sense only for a Shoot with workers.

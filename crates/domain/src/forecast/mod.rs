@@ -4,12 +4,14 @@
 //! [`course`] walks from run to run. What it takes for granted: every reconciliation succeeds before the next window, and
 //! nobody but maintenance and hibernation schedules changes the Shoot; so nobody selects nodes of a pool that is updated
 //! in place by hand, and what is pending there stays so. Runs lie at the instants that the maintenance controller draws; a
-//! window that is open at the beginning counts with the instant it was drawn for. Not in the object, and so not known:
+//! window that is open at the beginning counts with the instant it was drawn for. Rotations end at once, so the next one may
+//! be told of for a window too early when its period ends within a window. Not in the object, and so not known:
 //! which changes of a confined Shoot the next run rolls out beside its own.
 //!
 //! Most windows change nothing, and those are not looked at: after a run that found nothing to do, the next that can find
-//! something comes with the expiration of a version that the Shoot itself uses, or with a change of what is offered; after
-//! one that failed or was refused, with any expiration. A run that changed something is followed by the very next one.
+//! something comes with the expiration of a version that the Shoot itself uses, with credentials that are due to be
+//! rotated, or with a change of what is offered; after one that failed or was refused, with any expiration. A run that
+//! changed something is followed by the very next one.
 //!
 //! **Tour.** [`settled`] the Shoot between two runs; [`refusal`] whether the API server would take the result; [`choice`]
 //! why a version is chosen, or not.
@@ -231,7 +233,8 @@ fn next_cause(shoot: &Shoot, offer: &Offer, now: DateTime<Utc>, has_failed: bool
             let of_interest = entries.filter(|entry| has_failed || uses_image(&image.name, &entry.version));
             of_interest.filter_map(Expirable::expiration_date)
         }));
-    dates.filter(|date| *date > now).chain(offer.next_change(now)).min()
+    let rotation = maintenance::credentials::next_due(shoot, now);
+    dates.filter(|date| *date > now).chain(offer.next_change(now)).chain(rotation).min()
 }
 
 /// One run, while what it does is told.
@@ -346,7 +349,7 @@ impl Run<'_> {
             }
             changes.push(change);
         }
-        let operation = maintenance::operation::take_over(&mut self.before.clone());
+        let operation = maintenance::operation::take_over(&mut self.before.clone(), &plan.rotations);
         let (operations, migrations): (Vec<&String>, Vec<&String>) =
             plan.operations.iter().partition(|text| operation.is_some() && text.starts_with("Added \""));
         for text in migrations {
@@ -363,6 +366,10 @@ impl Run<'_> {
                 }
             });
             changes.push(Change { is_forced: true, effect, ..self.change(Subject::Migration, text) });
+        }
+        for rotation in plan.rotations.iter().filter(|rotation| !rotation.is_started) {
+            let failure = Some(rotation.description.to_owned());
+            changes.push(Change { failure, ..self.change(Subject::Operation, rotation.reason) });
         }
         for text in operations {
             let effect = operation.as_deref().map_or(Effect::None, |operation| self.effect_of_operation(operation));

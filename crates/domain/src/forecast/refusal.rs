@@ -4,12 +4,12 @@
 //! Admission is asked about versions and machine images, static validation about everything. A Shoot comes from a
 //! manifest: what validation says of it unchanged is nothing that maintenance brings, and is left out.
 
-use api::constants::annotation;
 use api::core::{CloudProfileSpec, Shoot};
 use apimachinery::{GroupKind, GroupResource, Status};
 use chrono::{DateTime, Utc};
 
 use crate::admission::{aggregate, shoot as admission};
+use crate::annotations;
 use crate::reconcile::generation_on_update;
 use crate::validation::shoot::{Gates, shoot_update};
 
@@ -37,9 +37,8 @@ pub fn of_validation(maintained: &Shoot, stored: &Shoot, gates: Gates) -> Option
     // Validation compares with what a server has stored.
     let stored = with_resource_version(stored);
     let mut maintained = with_resource_version(maintained);
-    if generation_on_update(&stored, &maintained).remove_operation {
-        maintained.metadata.annotations.remove(annotation::OPERATION);
-    }
+    let operation = generation_on_update(&stored, &maintained).operation;
+    annotations::set_operation(&mut maintained.metadata.annotations, operation);
     let errors = shoot_update(&maintained, &stored, gates);
     if errors.is_empty() {
         return None;

@@ -10,8 +10,12 @@ use crate::hibernation::{self, LOOK_BACK, TRIGGER_DEADLINE};
 use crate::last_operation::OperationType;
 use crate::{maintenance, rotation};
 
-/// The manifest is taken for what holds at the beginning: schedules count from there.
+/// The manifest is taken for what holds at the beginning: schedules count from there, and so do credentials of a Shoot that
+/// is not created yet.
 pub(super) fn begin(shoot: &mut Shoot, from: DateTime<Utc>) {
+    if shoot.metadata.creation_timestamp.is_zero() {
+        shoot.metadata.creation_timestamp = Time::from_instant(from);
+    }
     let seen = shoot.status.last_hibernation_trigger_time.map(|time| time.0);
     if has_schedules(shoot) && seen.is_none_or(|seen| seen < from) {
         shoot.status.last_hibernation_trigger_time = Some(Time::from_instant(from));
@@ -41,8 +45,14 @@ pub(super) fn settle(shoot: &mut Shoot, by_hand: &[String], now: DateTime<Utc>) 
     let done = || LastOperation { r#type: OperationType::Reconcile.as_str().to_owned(), ..LastOperation::default() };
     operation_state::SUCCEEDED.clone_into(&mut shoot.status.last_operation.get_or_insert_with(done).state);
     settle_in_place(shoot, by_hand);
-    rotation::begin(&mut shoot.status, &shoot.spec, &asked, Time::from_instant(now));
-    rotation::succeed(&mut shoot.status, &shoot.spec, Time::from_instant(now));
+    let mut run = |asked: &str| {
+        rotation::begin(&mut shoot.status, &shoot.spec, asked, Time::from_instant(now));
+        rotation::succeed(&mut shoot.status, &shoot.spec, Time::from_instant(now));
+        rotation::completes_itself(&shoot.status)
+    };
+    if run(&asked) {
+        run("");
+    }
 }
 
 fn settle_in_place(shoot: &mut Shoot, by_hand: &[String]) {

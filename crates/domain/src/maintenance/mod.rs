@@ -6,11 +6,13 @@
 //! A version that cannot be raised is an outcome, not an error.
 //!
 //! **Tour.** [`agenda`] when a Shoot is looked at, [`upcoming`] by which window; [`decision`] whether and to what a version is raised; [`migration`]
-//! what a new Kubernetes version forbids in the spec; [`operation`] annotations and tasks; [`report`] texts.
+//! what a new Kubernetes version forbids in the spec; [`credentials`] which ones are rotated; [`operation`] annotations and
+//! tasks; [`report`] texts.
 //!
 //! Source: pkg/controllermanager/controller/shoot/maintenance @ v1.120.0; docs/usage/shoot/shoot_maintenance.md.
 
 pub mod agenda;
+pub mod credentials;
 pub mod decision;
 pub mod migration;
 pub mod operation;
@@ -24,6 +26,7 @@ use api::core::{CloudProfileSpec, Shoot, ShootSpec};
 use chrono::{DateTime, Utc};
 
 pub use self::agenda::{NEXT_RUN_DRAW, next_run, update_is_looked_at};
+pub use self::credentials::RotationOutcome;
 pub use self::decision::{Outcome, kubernetes_update, machine_image_update, says_forced};
 pub use self::operation::Restarters;
 pub use self::report::{Event, Severity};
@@ -42,6 +45,8 @@ pub struct Plan {
     pub pool_versions: Vec<PoolOutcome>,
     /// Machine images of worker pools, in the order of the pools.
     pub pool_images: Vec<PoolOutcome>,
+    /// Credentials that were due to be rotated.
+    pub rotations: Vec<RotationOutcome>,
     /// What else was done, a sentence each.
     pub operations: Vec<String>,
 }
@@ -96,11 +101,12 @@ pub fn plan(
         }
     }
 
+    let rotations = credentials::due(&maintained, now);
     let mut operations = migration::migrate(&mut maintained.spec, &old, &new)?;
-    if let Some(operation) = operation::take_over(&mut maintained) {
+    if let Some(operation) = operation::take_over(&mut maintained, &rotations) {
         operations.push(format!("Added {operation:?} operation annotation"));
     }
-    Ok(Plan { shoot: maintained, control_plane, pool_versions, pool_images, operations })
+    Ok(Plan { shoot: maintained, control_plane, pool_versions, pool_images, rotations, operations })
 }
 
 /// Raises the machine images of all pools.
@@ -135,7 +141,7 @@ fn maintain_images(
 pub fn apply(stored: &Shoot, plan: &Plan, restarters: Restarters) -> Shoot {
     let mut shoot = stored.clone();
     shoot.spec.clone_from(&plan.shoot.spec);
-    operation::take_over(&mut shoot);
+    operation::take_over(&mut shoot, &plan.rotations);
     annotations::add_tasks(&mut shoot.metadata.annotations, &operation::tasks(restarters));
     shoot
 }

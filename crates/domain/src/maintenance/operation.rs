@@ -4,6 +4,7 @@
 use api::constants::{annotation, operation, operation_state, task};
 use api::core::Shoot;
 
+use super::RotationOutcome;
 use crate::annotations;
 
 /// Which pods maintenance restarts (`controllers.shootMaintenance` of gardener-controller-manager).
@@ -38,12 +39,16 @@ pub fn tasks(restarters: Restarters) -> Vec<&'static str> {
     tasks
 }
 
-/// Turns the request for maintenance, or the operation that waits for it, into the operation to do now.
+/// Turns the request for maintenance, the operations that wait for it, and the rotations that are due into what is to be
+/// done now.
 ///
-/// Returns the operation, if it is more than a reconciliation. A Shoot that failed is retried only if it says so; its
-/// waiting operation keeps waiting. Without a last operation there is nothing to do. An operation that is present is
-/// overwritten.
-pub fn take_over(shoot: &mut Shoot) -> Option<String> {
+/// Returns the value of the annotation, if it is more than a reconciliation. A Shoot that failed is retried only if it
+/// says so; its waiting operation keeps waiting, and no credentials are rotated. Without a last operation there is nothing
+/// to do. An operation that is present is overwritten.
+///
+/// A single operation stands alone, as releases before 1.133 want it; several, and any rotation that is due, are joined
+/// with `reconcile`.
+pub fn take_over(shoot: &mut Shoot, rotations: &[RotationOutcome]) -> Option<String> {
     if super::is_requested(shoot) {
         shoot.metadata.annotations.remove(annotation::OPERATION);
     }
@@ -56,8 +61,21 @@ pub fn take_over(shoot: &mut Shoot) -> Option<String> {
         }
         return None;
     }
-    let waiting = present.remove(annotation::MAINTENANCE_OPERATION).filter(|operation| !operation.is_empty());
-    let operation = waiting.unwrap_or_else(|| operation::RECONCILE.to_owned());
+    let waiting = present.remove(annotation::MAINTENANCE_OPERATION).unwrap_or_default();
+    let asked = annotations::operations(&waiting);
+    let mut started = rotations.iter().filter(|rotation| rotation.is_started).map(|one| one.operation).peekable();
+    let operation = if started.peek().is_none() && asked.len() == 1 {
+        waiting
+    } else {
+        let is_begun_by_hand = asked.contains(&operation::ROTATE_ETCD_ENCRYPTION_KEY_START);
+        let mut operations = asked;
+        for one in std::iter::once(operation::RECONCILE).chain(started) {
+            if !operations.contains(&one) && !(is_begun_by_hand && one == operation::ROTATE_ETCD_ENCRYPTION_KEY) {
+                operations.push(one);
+            }
+        }
+        annotations::join_operations(&operations)
+    };
     present.insert(annotation::OPERATION.to_owned(), operation.clone());
     Some(operation).filter(|operation| operation != operation::RECONCILE)
 }

@@ -6,7 +6,7 @@ use api::core::{LastMaintenance, Shoot};
 use apimachinery::meta::Time;
 use chrono::{DateTime, Utc};
 
-use super::{Outcome, Plan};
+use super::{Outcome, Plan, RotationOutcome};
 
 /// Type of an Event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +43,7 @@ impl Plan {
         self.control_plane.is_some()
             || !self.pool_versions.is_empty()
             || !self.pool_images.is_empty()
+            || !self.rotations.is_empty()
             || !self.operations.is_empty()
     }
 
@@ -78,8 +79,11 @@ impl Plan {
     }
 
     fn description(&self) -> String {
-        let pieces: Vec<String> = self.outcomes().map(|(subject, outcome)| subject.describe(outcome)).collect();
-        let failed = self.outcomes().filter(|(_, outcome)| outcome.result.is_err()).count();
+        let rotations = self.rotations.iter().map(describe_rotation);
+        let pieces: Vec<String> =
+            self.outcomes().map(|(subject, outcome)| subject.describe(outcome)).chain(rotations).collect();
+        let failed = self.outcomes().filter(|(_, outcome)| outcome.result.is_err()).count()
+            + self.rotations.iter().filter(|rotation| !rotation.is_started).count();
         let prefix =
             if failed == 0 { "All".to_owned() } else { format!("({}/{})", pieces.len() - failed, pieces.len()) };
         let mut description = format!("{prefix} maintenance operations successful. {}", pieces.join(", "));
@@ -96,13 +100,28 @@ impl Plan {
             .outcomes()
             .filter(|(_, outcome)| outcome.result.is_err())
             .map(|(subject, outcome)| subject.explain_failure(outcome))
+            .chain(self.rotations.iter().filter(|rotation| !rotation.is_started).map(|rotation| {
+                format!(
+                    "Credentials {:?}: Automatic rotation failure due to: {}",
+                    rotation.operation, rotation.description
+                )
+            }))
             .collect();
         (!pieces.is_empty()).then(|| pieces.join(", "))
     }
 
-    /// The Events of a run whose object was written, in order.
+    /// The Events of a run whose object was written, in order. There are none about credentials.
     pub fn events(&self) -> Vec<Event> {
         self.outcomes().map(|(subject, outcome)| subject.event(outcome)).collect()
+    }
+}
+
+fn describe_rotation(rotation: &RotationOutcome) -> String {
+    let RotationOutcome { operation, is_started, description, reason } = rotation;
+    if *is_started {
+        format!("Credentials {operation:?}: {description}. Reason: {reason}")
+    } else {
+        format!("Credentials {operation:?}: Automatic rotation failed. Reason for update: {reason}")
     }
 }
 

@@ -2,7 +2,8 @@
 //! The update paths of the documentation, row by row.
 
 use api::core::*;
-use chrono::{DateTime, Utc};
+use apimachinery::meta::{Duration, Time};
+use chrono::{DateTime, TimeDelta, Utc};
 
 use super::*;
 use crate::profile::Profile;
@@ -369,4 +370,138 @@ fn run_at_exactly_the_begin_is_followed_by_the_one_of_tomorrow() {
     let span = next_run(&shoot, now());
     assert_eq!(span.earliest.to_rfc3339(), "2025-06-16T12:00:00+00:00");
     assert_eq!(span.end.to_rfc3339(), "2025-06-16T12:45:00+00:00");
+}
+
+/// A Shoot of hour 0 with two pools' worth of settings: `ssh=P`, `observability=P`, `etcd=P` periods in hours, `NAME@H` the
+/// end of the last rotation, `etcd:PHASE`, `asleep`, `no-ssh`, `failed`, `waiting=OPERATION`.
+fn rotating(words: &str) -> Shoot {
+    let hour = |text: &str| now() + TimeDelta::hours(text.parse().expect("hours"));
+    let mut shoot = minimal();
+    shoot.metadata.creation_timestamp = Time(now());
+    shoot.spec.provider.workers = vec![Worker::default()];
+    shoot.status.last_operation = Some(LastOperation {
+        r#type: "Reconcile".to_owned(),
+        state: "Succeeded".to_owned(),
+        ..LastOperation::default()
+    });
+    let credentials = MaintenanceCredentialsAutoRotation::default();
+    shoot.spec.maintenance.get_or_insert_default().auto_rotation =
+        Some(MaintenanceAutoRotation { credentials: Some(credentials) });
+    for word in words.split_whitespace() {
+        let configured = shoot.spec.maintenance.as_mut().and_then(|one| one.auto_rotation.as_mut());
+        let configured = configured.and_then(|one| one.credentials.as_mut()).expect("set above");
+        let rotation = shoot.status.credentials.get_or_insert_default().rotation.get_or_insert_default();
+        let period = |text: &str| {
+            let hours: i64 = text.parse().expect("hours");
+            Some(MaintenanceRotationConfig { rotation_period: Some(Duration::from_seconds(hours * 3600)) })
+        };
+        let done = |text: &str| Some(Time(hour(text)));
+        match word.split_once(['=', '@', ':']).unwrap_or((word, "")) {
+            ("ssh", text) if word.contains('=') => configured.ssh_keypair = period(text),
+            ("observability", text) if word.contains('=') => configured.observability = period(text),
+            ("etcd", text) if word.contains('=') => configured.etcd_encryption_key = period(text),
+            ("etcd", phase) if word.contains(':') => {
+                rotation.etcd_encryption_key.get_or_insert_default().phase = phase.to_owned();
+            }
+            ("ssh", text) => rotation.ssh_keypair.get_or_insert_default().last_completion_time = done(text),
+            ("observability", text) => rotation.observability.get_or_insert_default().last_completion_time = done(text),
+            ("etcd", text) => rotation.etcd_encryption_key.get_or_insert_default().last_completion_time = done(text),
+            ("asleep", _) => shoot.spec.hibernation.get_or_insert_default().enabled = Some(true),
+            ("no-ssh", _) => {
+                shoot.spec.provider.workers_settings.get_or_insert_default().ssh_access =
+                    Some(SSHAccess { enabled: false });
+            }
+            ("failed", _) => shoot.status.last_operation.as_mut().expect("set above").state = "Failed".to_owned(),
+            ("waiting", text) => {
+                let key = "maintenance.gardener.cloud/operation".to_owned();
+                shoot.metadata.annotations.insert(key, text.to_owned());
+            }
+            _ => panic!("{word} is no word"),
+        }
+    }
+    shoot
+}
+
+/// A profile by which nothing is to be raised.
+fn only_the_present_version() -> CloudProfileSpec {
+    let kubernetes = KubernetesSettings { versions: kubernetes("1.31.2") };
+    CloudProfileSpec { kubernetes, ..CloudProfileSpec::default() }
+}
+
+/// Shoot; hours after its creation; the annotation that the run writes.
+/// Source: docs/usage/shoot/shoot_maintenance.md @ v1.141.0.
+#[test]
+fn credentials_are_rotated_when_their_period_is_over() {
+    for row in "
+                                      | 999 | reconcile
+ssh=168                               | 168 | reconcile
+ssh=168                               | 169 | reconcile;rotate-ssh-keypair
+ssh=0                                 | 999 | reconcile
+ssh=168 no-ssh                        | 999 | reconcile
+ssh=168 ssh@10                        | 178 | reconcile
+ssh=168 ssh@10                        | 179 | reconcile;rotate-ssh-keypair
+ssh=168 observability@10              | 169 | reconcile;rotate-ssh-keypair
+ssh=24 observability=24 etcd=24       | 25  | reconcile;rotate-ssh-keypair;rotate-observability-credentials;rotate-etcd-encryption-key
+observability=24 asleep               | 25  | reconcile;rotate-observability-credentials
+etcd=24 asleep                        | 25  | reconcile
+etcd=24 etcd@0 etcd:Completed         | 25  | reconcile;rotate-etcd-encryption-key
+etcd=24 etcd:Prepared                 | 25  | reconcile
+ssh=24 waiting=rotate-ca-start        | 25  | rotate-ca-start;reconcile;rotate-ssh-keypair
+ssh=24 waiting=rotate-ssh-keypair     | 25  | rotate-ssh-keypair;reconcile
+etcd=24 waiting=rotate-etcd-encryption-key-start | 25 | rotate-etcd-encryption-key-start;reconcile
+waiting=rotate-ca-start               | 25  | rotate-ca-start
+waiting=rotate-ca-start;rotate-ssh-keypair | 25 | rotate-ca-start;rotate-ssh-keypair;reconcile
+ssh=24 failed                         | 25  | -
+"
+    .lines()
+    .filter(|row| !row.is_empty())
+    {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let [words, hours, expected] = cells[..] else { panic!("three cells: {row}") };
+        let at = now() + TimeDelta::hours(hours.parse().expect("hours"));
+        let plan = plan(&rotating(words), "local", &only_the_present_version(), at).expect("versions parse");
+        let written = plan.shoot.metadata.annotation("gardener.cloud/operation").unwrap_or("-");
+        assert_eq!(written, expected, "{row}");
+    }
+}
+
+#[test]
+fn rotations_are_told_of_behind_versions_and_without_events() {
+    let at = now() + TimeDelta::hours(25);
+    let plan_of =
+        |words: &str| plan(&rotating(words), "local", &only_the_present_version(), at).expect("versions parse");
+    let plan = plan_of("ssh=24 etcd=24 etcd:Preparing");
+    let last = plan.processing(at);
+    assert_eq!(
+        last.description,
+        "(1/2) maintenance operations successful. Credentials \"rotate-ssh-keypair\": SSH keypair rotation started. \
+         Reason: Automatic rotation of SSH keypair configured, Credentials \"rotate-etcd-encryption-key\": Automatic \
+         rotation failed. Reason for update: ETCD encryption key rotation is already in progress, Added \
+         \"reconcile;rotate-ssh-keypair\" operation annotation"
+    );
+    assert_eq!(last.state, "Failed");
+    assert_eq!(
+        last.failure_reason.as_deref(),
+        Some(
+            "Credentials \"rotate-etcd-encryption-key\": Automatic rotation failure due to: Could not start ETCD \
+             encryption key rotation"
+        )
+    );
+    assert_eq!(plan.events(), []);
+    assert!(!plan_of("ssh=26").has_findings());
+}
+
+/// When a run may find something new: what becomes due, what is held back by hibernation.
+#[test]
+fn the_next_rotation_is_foretold() {
+    let hours = |words: &str, after: i64| {
+        let next = credentials::next_due(&rotating(words), now() + TimeDelta::hours(after));
+        next.map(|instant| (instant - now()).num_hours())
+    };
+    assert_eq!(hours("", 0), None);
+    assert_eq!(hours("ssh=24 observability=48", 0), Some(24));
+    assert_eq!(hours("ssh=24 observability=48", 30), Some(48));
+    assert_eq!(hours("ssh=24 observability=48", 50), None);
+    assert_eq!(hours("etcd=24 asleep", 50), Some(50));
+    assert_eq!(hours("etcd=24 asleep", 10), Some(24));
 }

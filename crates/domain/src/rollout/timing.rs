@@ -112,7 +112,19 @@ impl Parameter {
         }
     }
 
-    /// The duration unless configured otherwise.
+    /// The duration with provider-local, whose machines are containers; `None` where it is the usual one.
+    const fn provider_local_base(self) -> Option<TimeDelta> {
+        Some(TimeDelta::seconds(match self {
+            Self::Boot => 20,
+            Self::Join | Self::CriticalComponents | Self::VmDelete => 10,
+            Self::VmCreate | Self::InPlaceOperatingSystem | Self::KubeApiserver | Self::ExtensionInfrastructure => 5,
+            Self::Etcd | Self::ControlPlane => 3,
+            Self::ExtensionReconcile | Self::Component => 2,
+            _ => return None,
+        }))
+    }
+
+    /// The duration unless configured otherwise: what is usual on clouds.
     pub const fn default_base(self) -> TimeDelta {
         TimeDelta::seconds(match self {
             Self::VmCreate | Self::VmDelete => 30,
@@ -169,12 +181,22 @@ impl Timing {
     }
 }
 
+/// What an object says of a landscape that is as quick as one of provider-local: durations by name, where they differ from
+/// the defaults.
+pub fn of_provider_local() -> Vec<(String, String)> {
+    let says = |parameter: Parameter| Some((parameter.name().to_owned(), text_of(parameter.provider_local_base()?)));
+    Parameter::ALL.into_iter().filter_map(says).collect()
+}
+
+fn text_of(duration: TimeDelta) -> String {
+    Duration { nanoseconds: duration.num_milliseconds() * 1_000_000 }.to_string()
+}
+
 /// Fills in what an object does not say, so that whoever edits it sees what there is.
 pub fn default(spec: &mut terrarium::TimingSpec) {
     spec.jitter_percent.get_or_insert(JITTER_PERCENT);
     for parameter in Parameter::ALL {
-        let base = Duration { nanoseconds: parameter.default_base().num_milliseconds() * 1_000_000 };
-        spec.durations.get_or_insert(parameter.name(), || base.to_string());
+        spec.durations.get_or_insert(parameter.name(), || text_of(parameter.default_base()));
     }
 }
 
@@ -216,6 +238,8 @@ fn duration(text: &str) -> Result<TimeDelta, &'static str> {
 
 #[cfg(test)]
 mod tests {
+    use api::terrarium::TimingSpec;
+
     use super::*;
 
     fn errors(change: impl FnOnce(&mut terrarium::Timing)) -> Vec<String> {
@@ -224,6 +248,18 @@ mod tests {
         default(&mut timing.spec);
         change(&mut timing);
         validate(&timing).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn provider_local_is_quicker_where_machines_and_components_are() {
+        let said = of_provider_local();
+        assert!(said.contains(&("machine.vmCreate".to_owned(), "5s".to_owned())), "{said:?}");
+        assert!(said.iter().all(|(name, _)| !name.starts_with("drain.")), "{said:?}");
+        assert_eq!(errors(|timing| timing.spec.durations.extend(said.clone())), [""; 0]);
+        let quick = TimingSpec { durations: said.into_iter().collect(), ..TimingSpec::default() };
+        let (quick, usual) = (Timing { jitter: 0.0, ..Timing::of(&quick) }, Timing::exact());
+        let slower = Parameter::ALL.into_iter().filter(|one| quick.duration(*one, 0) > usual.duration(*one, 0));
+        assert_eq!(slower.count(), 0);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The rules as tables. A rotation is written as its phase and times of day in hours: `i` begun (lastInitiationTime), `f`
 //! prepared (lastInitiationFinishedTime), `t` completion asked for (lastCompletionTriggeredTime), `c` ended
-//! (lastCompletionTime); then pools that wait, with the hour that counts for them.
+//! (lastCompletionTime); `auto` completes itself; then pools that wait, with the hour that counts for them.
 
 use api::core::{
     CARotation, ETCDEncryptionKeyRotation, Hibernation, InPlaceUpdatesStatus, ObservabilityRotation,
@@ -27,6 +27,7 @@ fn spec(cell: &str) -> ShootSpec {
     if cell == "hibernated" {
         spec.hibernation = Some(Hibernation { enabled: Some(true), ..Hibernation::default() });
     }
+    spec.kubernetes.version = if cell == "1.34" { "1.34.0" } else { "1.33.4" }.to_owned();
     if cell == "no-ssh" {
         spec.provider.workers_settings = Some(WorkersSettings { ssh_access: Some(SSHAccess { enabled: false }) });
     }
@@ -38,6 +39,7 @@ fn spec(cell: &str) -> ShootSpec {
 struct Cells {
     phase: String,
     times: std::collections::BTreeMap<char, Time>,
+    auto: bool,
     pending: Vec<PendingWorkersRollout>,
 }
 
@@ -47,6 +49,8 @@ fn read(text: &str) -> Cells {
         if let Some((pool, time)) = word.split_once(':') {
             let last_initiation_time = time.parse().ok().map(hour);
             cells.pending.push(PendingWorkersRollout { name: pool.to_owned(), last_initiation_time });
+        } else if word == "auto" {
+            cells.auto = true;
         } else if let Ok(time) = word[1..].parse() {
             cells.times.insert(word.chars().next().expect("a word"), hour(time));
         } else {
@@ -60,7 +64,7 @@ fn status(text: &str) -> ShootStatus {
     let mut rotation = ShootCredentialsRotation::default();
     for part in text.split(';').map(str::trim).filter(|part| *part != "-") {
         let (name, rest) = part.split_once(' ').expect("a name and its state");
-        let Cells { phase, times, pending } = read(rest);
+        let Cells { phase, times, auto, pending } = read(rest);
         let time = |letter: char| times.get(&letter).copied();
         let (i, f, t, c) = (time('i'), time('f'), time('t'), time('c'));
         match name {
@@ -91,6 +95,7 @@ fn status(text: &str) -> ShootStatus {
                     last_initiation_time: i,
                     last_initiation_finished_time: f,
                     last_completion_triggered_time: t,
+                    auto_complete_after_prepared: auto.then_some(true),
                 });
             }
             "ssh" => {
@@ -237,6 +242,58 @@ no-ssh | - | {start} | {}; observability i5 | {}; observability i5 c6
     ));
 }
 
+/// The key that encrypts etcd is rotated by one operation whose second half begins when the first one is done; from
+/// Kubernetes 1.34 on by each of them.
+#[test]
+fn the_key_of_etcd_rotates_in_one_operation() {
+    check("
+-     | -                           | rotate-etcd-encryption-key       | etcd Preparing i5 auto        | etcd Prepared i5 f6 auto
+-     | etcd Prepared i1 f2 auto    | -                                | etcd Completing i1 f2 t5 auto | etcd Completed i1 c6
+-     | etcd Completing i1 f2 t3 auto | -                              | etcd Completing i1 f2 t3 auto | etcd Completed i1 c6
+-     | etcd Prepared i1 f2         | reconcile                        | etcd Prepared i1 f2           | etcd Prepared i1 f2
+-     | etcd Completed i1 c2        | rotate-etcd-encryption-key-start | etcd Preparing i5 c2          | etcd Prepared i5 f6 c2
+1.34  | -                           | rotate-etcd-encryption-key-start | etcd Preparing i5 auto        | etcd Prepared i5 f6 auto
+1.34  | etcd Prepared i1 f2         | -                                | etcd Completing i1 f2 t5      | etcd Completed i1 c6
+1.34  | ca Prepared i1 f2; key Prepared i1 f2; etcd Completed i1 c3 | rotate-credentials-complete | ca Completing i1 f2 t5; key Completing i1 f2 t5; etcd Completed i1 c3 | ca Completed i1 c6; key Completed i1 c6; etcd Completed i1 c3
+");
+}
+
+/// Several operations of one annotation are begun by one run.
+#[test]
+fn several_operations_begin_at_once() {
+    check("
+-     | - | reconcile;rotate-ssh-keypair; rotate-observability-credentials | ssh i5; observability i5 | ssh i5 c6; observability i5 c6
+-     | - | rotate-ca-start;rotate-etcd-encryption-key | ca Preparing i5; etcd Preparing i5 auto | ca Prepared i5 f6; etcd Prepared i5 f6 auto
+");
+}
+
+/// What a rotation of all credentials includes; the halves are not each other's.
+#[test]
+fn all_credentials_include_each_of_them() {
+    for (all, operation, expected) in [
+        ("rotate-credentials-start", "rotate-ca-start", true),
+        ("rotate-credentials-start", "rotate-ca-start-without-workers-rollout", false),
+        ("rotate-credentials-start", "rotate-serviceaccount-key-start", true),
+        ("rotate-credentials-start", "rotate-etcd-encryption-key", true),
+        ("rotate-credentials-start", "rotate-etcd-encryption-key-start", true),
+        ("rotate-credentials-start", "rotate-etcd-encryption-key-complete", false),
+        ("rotate-credentials-start", "rotate-ssh-keypair", true),
+        ("rotate-credentials-start", "rotate-observability-credentials", true),
+        ("rotate-credentials-start", "rotate-credentials-start", false),
+        ("rotate-credentials-start", "reconcile", false),
+        ("rotate-credentials-start-without-workers-rollout", "rotate-etcd-encryption-key-start", true),
+        ("rotate-credentials-start-without-workers-rollout", "rotate-ca-start-without-workers-rollout", true),
+        ("rotate-credentials-start-without-workers-rollout", "rotate-ca-start", false),
+        ("rotate-credentials-complete", "rotate-ca-complete", true),
+        ("rotate-credentials-complete", "rotate-etcd-encryption-key-complete", true),
+        ("rotate-credentials-complete", "rotate-etcd-encryption-key", false),
+        ("rotate-credentials-complete", "rotate-ssh-keypair", false),
+        ("rotate-ca-start", "rotate-ca-start", false),
+    ] {
+        assert_eq!(includes(all, operation), expected, "{all} includes {operation}");
+    }
+}
+
 /// Neither a reconciliation nor an operation that does not exist is a rotation.
 #[test]
 fn other_operations_change_nothing() {
@@ -262,6 +319,7 @@ fn other_operations_change_nothing() {
         "rotate-ssh-keypair",
         "rotate-observability-credentials",
         "rotate-rollout-workers=a",
+        "rotate-etcd-encryption-key",
         "rotate-etcd-encryption-key-complete",
     ] {
         assert!(is_rotation(operation), "{operation}");

@@ -220,7 +220,12 @@ proptest! {
         let raw = new.clone();
         defaulting::shoot(&mut new, 7);
         defaulting::shoot(&mut old, 7);
-        let gates = Gates { in_place_node_updates: true, credentials_rotation_without_workers_rollout: true };
+        let gates = Gates {
+            in_place_node_updates: true,
+            credentials_rotation_without_workers_rollout: true,
+            etcd_encryption_key_rotates_as_a_whole: true,
+            several_operations: true,
+        };
         for shoot in [&raw, &new] {
             let errors = shoots::shoot(shoot, gates);
             prop_assert_eq!(&errors, &shoots::shoot(shoot, gates));

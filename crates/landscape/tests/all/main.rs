@@ -21,3 +21,4 @@ mod seed_lifecycle;
 mod start;
 mod story;
 mod support;
+mod traces;

@@ -243,26 +243,31 @@ async fn start(
         set("inPlaceUpdates", difference(&json!(status.in_place_updates), json!(begun.status.in_place_updates)));
     }
     let mut patch = json!({ "status": patch });
-    let is_rotation = rotation::is_rotation(asked);
+    let begun: Vec<&str> =
+        annotations::operations(asked).into_iter().filter(|operation| rotation::is_rotation(operation)).collect();
+    let is_rotation = !begun.is_empty();
     if is_rotation {
         // A local copy may lag behind a rotation that has begun already: none begins twice.
         patch["metadata"] = json!({ "resourceVersion": shoot.metadata.resource_version });
     }
     let api = gardenlet.garden::<Shoot>(&shoot.metadata.namespace);
     let started = api.patch_subresource(&shoot.metadata.name, "status", &Patch::Merge(patch)).await?;
-    if is_rotation { remove_operation(gardenlet, started, asked).await } else { Ok(started) }
+    if is_rotation { remove_operations(gardenlet, started, asked, &begun).await } else { Ok(started) }
 }
 
-/// Takes an operation that has begun off the Shoot, unless somebody asks for another one by now.
-async fn remove_operation(gardenlet: &Gardenlet, shoot: Shoot, operation: &str) -> Result<Shoot, Error> {
+/// Takes operations that have begun off the Shoot, unless somebody asks for others by now.
+async fn remove_operations(gardenlet: &Gardenlet, shoot: Shoot, asked: &str, begun: &[&str]) -> Result<Shoot, Error> {
+    let mut left = annotations::operations(asked);
+    left.retain(|operation| !begun.contains(operation));
+    let left = (!left.is_empty()).then(|| annotations::join_operations(&left));
     let api = gardenlet.garden::<Shoot>(&shoot.metadata.namespace);
     let mut present = shoot;
     loop {
-        if present.metadata.annotation(annotation::OPERATION) != Some(operation) {
+        if present.metadata.annotation(annotation::OPERATION) != Some(asked) {
             return Ok(present);
         }
         let mut new = present.clone();
-        new.metadata.annotations.remove(annotation::OPERATION);
+        annotations::set_operation(&mut new.metadata.annotations, left.clone());
         match api.update(&present, &new).await {
             Err(error) if error.is_conflict() => present = api.get(&present.metadata.name).await?,
             result => return result,

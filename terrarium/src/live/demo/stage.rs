@@ -8,13 +8,16 @@ use api::cluster;
 use api::constants::api_version;
 use api::core::{Project, Shoot};
 use api::kubernetes::core::Node;
+use api::terrarium::Timing;
 use apimachinery::Status;
+use apimachinery::meta::TextMap;
 use chrono::{DateTime, TimeDelta, Utc};
 use clock::{Clock, TimerClass};
 use controller::{Api, ListOptions, Patch};
+use domain::rollout::timing;
 use landscape::{preset, wait};
 use process::Context;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use super::Pace;
@@ -95,8 +98,12 @@ impl Stage {
         Ok(is_there)
     }
 
-    /// CloudProfile, Project and credentials of the demo.
+    /// CloudProfile, Project and credentials of the demo, whose provider is as quick as provider-local is.
     pub(super) async fn furnish(&self) -> Result<(), Failure> {
+        let durations: TextMap = timing::of_provider_local().into_iter().collect();
+        let timings = Api::<Timing>::all(&self.context, cluster::RUNTIME);
+        let patch = Patch::Merge(json!({ "spec": { "durations": durations } }));
+        timings.patch(timing::NAME, &patch).await.map_err(failed)?;
         let manifests = simulate::demo(0);
         let (first, second) = manifests.split_at(2);
         self.apply(first).await?;

@@ -7,21 +7,27 @@ use api::constants::annotation;
 use api::core::*;
 use apimachinery::field::{FieldError, Path};
 
-use super::Errors;
 use super::operation::FORBIDDEN_WHEN_HIBERNATED;
 use super::update::{encrypted_resources, rotation_phases};
+use super::{Errors, Gates};
+use crate::annotations;
 use crate::hibernation::cron::Schedule;
 use crate::reconcile::is_hibernation_enabled;
 
-pub(super) fn hibernation(errors: &mut Errors, shoot: &Shoot, path: &Path) {
+pub(super) fn hibernation(errors: &mut Errors, shoot: &Shoot, gates: Gates, path: &Path) {
     let Some(hibernation) = &shoot.spec.hibernation else { return };
     let operation = shoot.metadata.annotation(annotation::MAINTENANCE_OPERATION).unwrap_or_default();
-    if hibernation.enabled == Some(true) && FORBIDDEN_WHEN_HIBERNATED.contains(&operation) {
-        let text = format!(
-            "shoot cannot be hibernated when {}={operation} annotation is set",
-            annotation::MAINTENANCE_OPERATION
-        );
-        errors.push(FieldError::forbidden(&path.child("enabled"), &text));
+    let key = annotation::MAINTENANCE_OPERATION;
+    let asked = if gates.several_operations { annotations::operations(operation) } else { vec![operation] };
+    for one in asked.into_iter().filter(|one| FORBIDDEN_WHEN_HIBERNATED.contains(one)) {
+        if hibernation.enabled == Some(true) {
+            let text = if gates.several_operations {
+                format!("shoot cannot be hibernated when {key} annotation contains {one} operation")
+            } else {
+                format!("shoot cannot be hibernated when {key}={one} annotation is set")
+            };
+            errors.push(FieldError::forbidden(&path.child("enabled"), &text));
+        }
     }
     let mut seen = BTreeSet::new();
     for (index, schedule) in hibernation.schedules.iter().enumerate() {

@@ -30,13 +30,19 @@ use crate::skew::releases::gate_is_on;
 
 const WORKERLESS: &str = "this field should not be set for workerless Shoot clusters";
 
-/// Feature gates of gardener-apiserver that validation asks for; by default they are as in releases before 1.121.
+/// What validation asks of a gardener-apiserver: its feature gates, and which operations its release knows. By default as
+/// in releases before 1.121.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Gates {
     /// `InPlaceNodeUpdates`
     pub in_place_node_updates: bool,
     /// `CredentialsRotationWithoutWorkersRollout`
     pub credentials_rotation_without_workers_rollout: bool,
+    /// `rotate-etcd-encryption-key` is an operation; the two halves of it are none for Kubernetes 1.34 and later. Since
+    /// 1.128.
+    pub etcd_encryption_key_rotates_as_a_whole: bool,
+    /// An annotation may ask for several operations. Since 1.133.
+    pub several_operations: bool,
 }
 
 impl Gates {
@@ -49,6 +55,8 @@ impl Gates {
                 "CredentialsRotationWithoutWorkersRollout",
                 None,
             ),
+            etcd_encryption_key_rotates_as_a_whole: version.minor() >= (1, 128),
+            several_operations: version.minor() >= (1, 133),
         }
     }
 }
@@ -92,7 +100,7 @@ fn every_shoot(shoot: &Shoot, gates: Gates) -> Errors {
     object_meta(&mut errors, &shoot.metadata, true, NameRule::Label, &Path::new("metadata"));
     consecutive_hyphens(&mut errors, &shoot.metadata.name);
     operation::operations(&mut errors, shoot, gates);
-    spec::spec(&mut errors, shoot);
+    spec::spec(&mut errors, shoot, gates);
     if let Some(availability) = shoot.spec.control_plane.as_ref().and_then(|plane| plane.high_availability.as_ref()) {
         let path = Path::new("spec").child("controlPlane").child("highAvailability").child("failureTolerance");
         one_of(&mut errors, &availability.failure_tolerance.r#type, &["node", "zone"], &path.child("type"));

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Operation annotations of a Shoot.
+//! Operation annotations of a Shoot: one operation each, and since v1.133 several, separated by `;` (module [`several`]).
+
+mod several;
 
 use std::collections::BTreeSet;
 
@@ -10,12 +12,14 @@ use apimachinery::field::{FieldError, Path};
 use super::super::common::one_of;
 use super::update::{encrypted_resources, rotation_phases};
 use super::{Errors, Gates, is_in_hibernation};
+use crate::rotation::is_always_whole;
 
 /// Operations that a hibernated Shoot refuses, beside `rotate-rollout-workers`.
-pub(super) const FORBIDDEN_WHEN_HIBERNATED: [&str; 8] = [
+pub(super) const FORBIDDEN_WHEN_HIBERNATED: [&str; 9] = [
     operation::ROTATE_CREDENTIALS_START,
     operation::ROTATE_CREDENTIALS_START_WITHOUT_WORKERS,
     operation::ROTATE_CREDENTIALS_COMPLETE,
+    operation::ROTATE_ETCD_ENCRYPTION_KEY,
     operation::ROTATE_ETCD_ENCRYPTION_KEY_START,
     operation::ROTATE_ETCD_ENCRYPTION_KEY_COMPLETE,
     operation::ROTATE_SERVICE_ACCOUNT_KEY_START,
@@ -30,7 +34,7 @@ const WITHOUT_WORKERS_ROLLOUT: [&str; 3] = [
     operation::ROTATE_SERVICE_ACCOUNT_KEY_START_WITHOUT_WORKERS,
 ];
 
-/// Operations of the maintenance annotation, sorted.
+/// Operations of the maintenance annotation up to v1.127, sorted.
 const MAINTENANCE: [&str; 15] = [
     operation::RECONCILE,
     operation::ROTATE_CA_COMPLETE,
@@ -49,6 +53,48 @@ const MAINTENANCE: [&str; 15] = [
     operation::ROTATE_SSH_KEYPAIR,
 ];
 
+/// Operations of the maintenance annotation, sorted.
+fn maintenance_operations(gates: Gates) -> Vec<&'static str> {
+    let mut operations = MAINTENANCE.to_vec();
+    if gates.etcd_encryption_key_rotates_as_a_whole {
+        operations.push(operation::ROTATE_ETCD_ENCRYPTION_KEY);
+    }
+    operations.sort_unstable();
+    operations
+}
+
+/// Operations that are carried out at once, sorted.
+fn immediate_operations(gates: Gates) -> Vec<&'static str> {
+    let mut operations = maintenance_operations(gates);
+    operations.extend([operation::MAINTAIN, operation::RETRY, operation::FORCE_IN_PLACE_UPDATE]);
+    operations.sort_unstable();
+    operations
+}
+
+/// Whether an operation names worker pools.
+fn rolls_workers(operation: &str) -> bool {
+    operation.starts_with(operation::ROTATE_ROLLOUT_WORKERS)
+}
+
+/// Whether an operation begins what a change of the encrypted resources has under way already.
+fn waits_for_encryption(operation: &str) -> bool {
+    let waits = [
+        operation::ROTATE_CREDENTIALS_START,
+        operation::ROTATE_ETCD_ENCRYPTION_KEY,
+        operation::ROTATE_ETCD_ENCRYPTION_KEY_START,
+    ];
+    waits.contains(&operation)
+}
+
+/// Whether what is to be encrypted differs from what is.
+fn encryption_changes(shoot: &Shoot) -> bool {
+    let stored: BTreeSet<&str> = shoot.status.encrypted_resources.iter().map(String::as_str).collect();
+    encrypted_resources(&shoot.spec) != stored
+}
+
+const ENCRYPTION_CHANGES: &str =
+    "operation is not permitted because a previous encryption configuration change is currently being rolled out";
+
 pub(super) fn operations(errors: &mut Errors, shoot: &Shoot, gates: Gates) {
     let value = |key: &str| shoot.metadata.annotation(key).unwrap_or_default();
     let (operation, maintenance) = (value(annotation::OPERATION), value(annotation::MAINTENANCE_OPERATION));
@@ -59,14 +105,17 @@ pub(super) fn operations(errors: &mut Errors, shoot: &Shoot, gates: Gates) {
     let (operation_path, maintenance_path) =
         (path.key(annotation::OPERATION), path.key(annotation::MAINTENANCE_OPERATION));
     let both = [(operation, &operation_path), (maintenance, &maintenance_path)];
+    if gates.several_operations {
+        several::operations(errors, shoot, gates, both);
+        return;
+    }
     if operation == maintenance {
         let text = format!("annotations {operation_path} and {maintenance_path} must not be equal");
         errors.push(FieldError::forbidden(&path, &text));
     }
     if !gates.credentials_rotation_without_workers_rollout {
         for (operation, path) in both {
-            if WITHOUT_WORKERS_ROLLOUT.contains(&operation) || operation.starts_with(operation::ROTATE_ROLLOUT_WORKERS)
-            {
+            if WITHOUT_WORKERS_ROLLOUT.contains(&operation) || rolls_workers(operation) {
                 let text = format!(
                     "the {operation} operation can only be used when the CredentialsRotationWithoutWorkersRollout \
                      feature gate is enabled"
@@ -75,28 +124,22 @@ pub(super) fn operations(errors: &mut Errors, shoot: &Shoot, gates: Gates) {
             }
         }
     }
-    let mut immediate: Vec<&str> = MAINTENANCE.to_vec();
-    immediate.extend([operation::MAINTAIN, operation::RETRY, operation::FORCE_IN_PLACE_UPDATE]);
-    immediate.sort_unstable();
-    let stored: BTreeSet<&str> = shoot.status.encrypted_resources.iter().map(String::as_str).collect();
-    let encryption_changes = encrypted_resources(&shoot.spec) != stored;
-    for ((operation, path), supported) in both.into_iter().zip([&immediate[..], &MAINTENANCE[..]]) {
+    let encryption_changes = encryption_changes(shoot);
+    let supported = [immediate_operations(gates), maintenance_operations(gates)];
+    for ((operation, path), supported) in both.into_iter().zip(supported) {
         if operation.is_empty() {
             continue;
         }
-        let rolls_workers = operation.starts_with(operation::ROTATE_ROLLOUT_WORKERS);
-        if !rolls_workers {
-            one_of(errors, operation, supported, path);
+        if !rolls_workers(operation) {
+            one_of(errors, operation, &supported, path);
         }
-        if is_in_hibernation(shoot) && (rolls_workers || FORBIDDEN_WHEN_HIBERNATED.contains(&operation)) {
+        halves_are_gone(errors, shoot, gates, operation, path);
+        if is_in_hibernation(shoot) && (rolls_workers(operation) || FORBIDDEN_WHEN_HIBERNATED.contains(&operation)) {
             let text = "operation is not permitted when shoot is hibernated or is waking up";
             errors.push(FieldError::forbidden(path, text));
         }
-        let waits = [operation::ROTATE_CREDENTIALS_START, operation::ROTATE_ETCD_ENCRYPTION_KEY_START];
-        if encryption_changes && waits.contains(&operation) {
-            let text = "operation is not permitted because a previous encryption configuration change is currently \
-                        being rolled out";
-            errors.push(FieldError::forbidden(path, text));
+        if encryption_changes && waits_for_encryption(operation) {
+            errors.push(FieldError::forbidden(path, ENCRYPTION_CHANGES));
         }
     }
     for covering in [maintenance, operation] {
@@ -113,7 +156,19 @@ pub(super) fn operations(errors: &mut Errors, shoot: &Shoot, gates: Gates) {
     }
 }
 
-/// Whether a rotation of all credentials includes another operation.
+/// For Shoots of Kubernetes 1.34 and later, the key that encrypts etcd is rotated by one operation only.
+fn halves_are_gone(errors: &mut Errors, shoot: &Shoot, gates: Gates, operation: &str, path: &Path) {
+    let halves = [operation::ROTATE_ETCD_ENCRYPTION_KEY_START, operation::ROTATE_ETCD_ENCRYPTION_KEY_COMPLETE];
+    if gates.etcd_encryption_key_rotates_as_a_whole && halves.contains(&operation) && is_always_whole(&shoot.spec) {
+        let text = format!(
+            "for Kubernetes versions >= 1.34, operation '{operation}' is no longer supported, please use \
+             'rotate-etcd-encryption-key' instead, which performs a complete etcd encryption key rotation"
+        );
+        errors.push(FieldError::forbidden(path, &text));
+    }
+}
+
+/// Whether a rotation of all credentials and another operation exclude each other in the two annotations.
 fn covers(all: &str, one: &str) -> bool {
     match all {
         operation::ROTATE_CREDENTIALS_START | operation::ROTATE_CREDENTIALS_START_WITHOUT_WORKERS => [
@@ -121,6 +176,7 @@ fn covers(all: &str, one: &str) -> bool {
             operation::ROTATE_CA_START_WITHOUT_WORKERS,
             operation::ROTATE_SERVICE_ACCOUNT_KEY_START,
             operation::ROTATE_SERVICE_ACCOUNT_KEY_START_WITHOUT_WORKERS,
+            operation::ROTATE_ETCD_ENCRYPTION_KEY,
             operation::ROTATE_ETCD_ENCRYPTION_KEY_START,
         ]
         .contains(&one),
@@ -149,11 +205,11 @@ pub fn operation_context(errors: &mut Errors, shoot: &Shoot, operation: &str, pa
         operation::ROTATE_SERVICE_ACCOUNT_KEY_START | operation::ROTATE_SERVICE_ACCOUNT_KEY_COMPLETE => {
             ("service account key rotation", &[key])
         }
-        operation::ROTATE_ETCD_ENCRYPTION_KEY_START | operation::ROTATE_ETCD_ENCRYPTION_KEY_COMPLETE => {
-            ("ETCD encryption key rotation", &[etcd])
-        }
+        operation::ROTATE_ETCD_ENCRYPTION_KEY
+        | operation::ROTATE_ETCD_ENCRYPTION_KEY_START
+        | operation::ROTATE_ETCD_ENCRYPTION_KEY_COMPLETE => ("ETCD encryption key rotation", &[etcd]),
         _ => {
-            if operation.starts_with(operation::ROTATE_ROLLOUT_WORKERS) {
+            if rolls_workers(operation) {
                 rollout_workers(errors, shoot, operation, path);
             }
             return;
@@ -161,7 +217,10 @@ pub fn operation_context(errors: &mut Errors, shoot: &Shoot, operation: &str, pa
     };
     let mut forbidden = |text: &str| errors.push(FieldError::forbidden(path, text));
     if base.ends_with("-complete") {
-        for (name, _) in credentials.iter().filter(|(_, phase)| *phase != "Prepared") {
+        // Of all credentials, the key that encrypts etcd completes itself there.
+        let completes_itself = credentials.len() > 1 && is_always_whole(&shoot.spec);
+        let asked = credentials.iter().filter(|(name, _)| !completes_itself || *name != etcd.0);
+        for (name, _) in asked.filter(|(_, phase)| *phase != "Prepared") {
             forbidden(&format!(
                 "cannot complete {what} if .status.credentials.rotation.{name}.phase is not 'Prepared'"
             ));
@@ -177,7 +236,7 @@ pub fn operation_context(errors: &mut Errors, shoot: &Shoot, operation: &str, pa
         forbidden(&format!("cannot start {what} if .status.credentials.rotation.{name}.phase is not 'Completed'"));
     }
     let updates = shoot.status.in_place_updates.as_ref().and_then(|updates| updates.pending_worker_updates.as_ref());
-    if base != operation::ROTATE_ETCD_ENCRYPTION_KEY_START
+    if !matches!(base, operation::ROTATE_ETCD_ENCRYPTION_KEY_START | operation::ROTATE_ETCD_ENCRYPTION_KEY)
         && let Some(pending) = updates
     {
         let lists = [

@@ -11,13 +11,13 @@ use chrono::TimeDelta;
 use super::super::common::{self, invalid_duration, one_of};
 use super::super::meta::{self, invalid_unquoted};
 use super::super::network::{Cidr, ip_families, primary_family};
-use super::{Errors, WORKERLESS, hibernation, kubernetes, workers};
+use super::{Errors, Gates, WORKERLESS, hibernation, kubernetes, workers};
 use crate::window::Window;
 
 const PURPOSES: [&str; 4] = ["development", "evaluation", "production", "testing"];
 const GARDEN_PURPOSES: [&str; 5] = ["development", "evaluation", "infrastructure", "production", "testing"];
 
-pub(super) fn spec(errors: &mut Errors, shoot: &Shoot) {
+pub(super) fn spec(errors: &mut Errors, shoot: &Shoot, gates: Gates) {
     let (spec, path) = (&shoot.spec, Path::new("spec"));
     let workerless = spec.provider.workers.is_empty();
     cloud_profile_reference(errors, spec, &path.child("cloudProfile"));
@@ -30,7 +30,7 @@ pub(super) fn spec(errors: &mut Errors, shoot: &Shoot) {
     networking(errors, spec.networking.as_ref(), workerless, &path.child("networking"));
     maintenance(errors, spec.maintenance.as_ref(), workerless, &path.child("maintenance"));
     monitoring(errors, spec.monitoring.as_ref(), &path.child("monitoring"));
-    hibernation::hibernation(errors, shoot, &path.child("hibernation"));
+    hibernation::hibernation(errors, shoot, gates, &path.child("hibernation"));
     if spec.region.is_empty() {
         errors.push(FieldError::required(&path.child("region"), "must specify a region"));
     }

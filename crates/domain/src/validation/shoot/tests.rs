@@ -14,7 +14,12 @@ fn shoot(version: &str, pool: &str, strategy: &str) -> Shoot {
     shoot
 }
 
-const GATES: Gates = Gates { in_place_node_updates: true, credentials_rotation_without_workers_rollout: false };
+const GATES: Gates = Gates {
+    in_place_node_updates: true,
+    credentials_rotation_without_workers_rollout: false,
+    etcd_encryption_key_rotates_as_a_whole: false,
+    several_operations: false,
+};
 
 /// Paths and bodies of what an update says about Kubernetes versions.
 fn said(new: &Shoot, old: &Shoot) -> Vec<String> {

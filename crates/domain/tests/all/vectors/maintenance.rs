@@ -142,8 +142,7 @@ fn generation(input: &Value) -> Value {
     };
     let new = shoot(&input["new"], &input["operation"]);
     let change = reconcile::generation_on_update(&shoot(&input["old"], &Value::Null), &new);
-    let stored = new.metadata.annotation("gardener.cloud/operation").filter(|_| !change.remove_operation);
-    json!({ "increase": change.increase, "operation": stored })
+    json!({ "increase": change.increase, "operation": change.operation })
 }
 
 fn gardenlet_infos(input: &Value, now: DateTime<Utc>) -> Value {

@@ -53,7 +53,12 @@ pub(crate) fn compare(errors: &[FieldError], expected: &Value) -> Result<(), Str
     Err(format!("expected {}\n  actual   {}", json!(expected), actual.join("\n           ")))
 }
 
-const GATES: Gates = Gates { in_place_node_updates: true, credentials_rotation_without_workers_rollout: false };
+const GATES: Gates = Gates {
+    in_place_node_updates: true,
+    credentials_rotation_without_workers_rollout: false,
+    etcd_encryption_key_rotates_as_a_whole: false,
+    several_operations: false,
+};
 
 fn pool(name: &str) -> Worker {
     Worker {

@@ -5,6 +5,7 @@ use api::core::*;
 use apimachinery::meta::Time;
 
 use super::*;
+use crate::skew::GardenerVersion;
 
 const NOW: &str = "metadata.annotations[gardener.cloud/operation]";
 const LATER: &str = "metadata.annotations[maintenance.gardener.cloud/operation]";
@@ -54,9 +55,23 @@ fn said(words: &str, now: &str, later: &str, gate: bool) -> Vec<String> {
         }
     }
     let gates = Gates { credentials_rotation_without_workers_rollout: gate, ..Gates::default() };
+    errors_of(&shoot, gates)
+}
+
+fn errors_of(shoot: &Shoot, gates: Gates) -> Vec<String> {
     let mut errors = Errors::new();
-    operations(&mut errors, &shoot, gates);
+    operations(&mut errors, shoot, gates);
     errors.iter().map(ToString::to_string).collect()
+}
+
+/// What a release says of a Shoot of a Kubernetes version with these two annotations.
+fn said_by(release: &str, kubernetes: &str, words: &str, [now, later]: [&str; 2]) -> Vec<String> {
+    let mut shoot = shoot(words);
+    kubernetes.clone_into(&mut shoot.spec.kubernetes.version);
+    for (key, value) in [("gardener.cloud/operation", now), ("maintenance.gardener.cloud/operation", later)] {
+        shoot.metadata.annotations.insert(key.to_owned(), value.to_owned());
+    }
+    errors_of(&shoot, Gates::of_release(&GardenerVersion::parse(release).expect("a version")))
 }
 
 /// Rows `Shoot | operation | body`, one row per body; the gate is on, the operation is given to both annotations in turn.
@@ -257,4 +272,104 @@ fn operations_behind_the_gate_and_unknown_ones_are_refused() {
     }
     let text = format!("{LATER}: Unsupported value: \"retry\": {}", supported(&MAINTENANCE));
     assert_eq!(said(words, "", "retry", false), [text]);
+}
+
+/// From 1.128 on there is one operation for the whole rotation of the key that encrypts etcd, and for Kubernetes 1.34 no other.
+#[test]
+fn the_key_of_etcd_is_rotated_by_one_operation() {
+    let ready = "Reconcile/Succeeded";
+    let said = |release: &str, kubernetes: &str, words: &str, operation: &str| {
+        said_by(release, kubernetes, words, [operation, ""])
+    };
+    let whole = "rotate-etcd-encryption-key";
+    assert!(said("1.127.0", "1.33.0", ready, whole)[0].contains("Unsupported value: \"rotate-etcd-encryption-key\""));
+    assert_eq!(said("1.128.0", "1.33.0", ready, whole), [""; 0]);
+    assert_eq!(said("1.128.0", "1.33.0", ready, "rotate-etcd-encryption-key-start"), [""; 0]);
+    for (words, half) in [(ready, "start"), ("Reconcile/Succeeded etcd=Prepared", "complete")] {
+        let operation = format!("rotate-etcd-encryption-key-{half}");
+        let text = format!(
+            "{NOW}: Forbidden: for Kubernetes versions >= 1.34, operation '{operation}' is no longer supported, please use \
+             'rotate-etcd-encryption-key' instead, which performs a complete etcd encryption key rotation"
+        );
+        for release in ["1.128.0", "1.141.0"] {
+            assert_eq!(said(release, "1.34.0", words, &operation), [text.as_str()], "{release}");
+        }
+    }
+    let prepared = "Reconcile/Succeeded ca=Prepared key=Prepared etcd=Completed";
+    assert_eq!(said("1.141.0", "1.34.0", prepared, "rotate-credentials-complete"), [""; 0]);
+    assert_eq!(said("1.141.0", "1.33.0", prepared, "rotate-credentials-complete").len(), 1);
+    let text = "cannot start ETCD encryption key rotation if .status.credentials.rotation.etcdEncryptionKey.phase is not \
+                'Completed'";
+    assert_eq!(said("1.141.0", "1.34.0", prepared, whole), [""; 0]);
+    let preparing = "Reconcile/Succeeded etcd=Preparing";
+    assert_eq!(said("1.141.0", "1.34.0", preparing, whole), [format!("{NOW}: Forbidden: {text}")]);
+}
+
+/// From 1.133 on an annotation may hold several operations, as long as they do not contradict each other.
+#[test]
+fn several_operations_stand_beside_each_other() {
+    let together = |operation: &str, others: &str, kind: &str| {
+        format!("Forbidden: operation '{operation}' is not permitted to be run together with {others} {kind}operations")
+    };
+    let (ca, ca_without) = ("rotate-ca-start", "rotate-ca-start-without-workers-rollout");
+    let alone = |operation: &str| {
+        format!("Forbidden: operation '{operation}' is not permitted to be run in parallel with other operations")
+    };
+    let conflict = |now: &str, later: &str| {
+        format!("{NOW}: Forbidden: operation '{now}' is not permitted when maintenance operation is '{later}'")
+    };
+    let asleep = |operation: &str| {
+        format!("Forbidden: operation '{operation}' is not permitted when shoot is hibernated or is waking up")
+    };
+    let ready = "Reconcile/Succeeded";
+    let both = format!("{ca};{ca_without}");
+    let equal = "must not have any equal operations";
+    let rows: [(&str, &str, &str, Vec<String>); 13] = [
+        (ready, "reconcile;rotate-ssh-keypair", "", vec![]),
+        (ready, " rotate-ca-start ; rotate-observability-credentials;", "", vec![]),
+        (ready, "reconcile;reconcile", "", vec![]),
+        (ready, "reconcile;retry", "", vec![format!("{NOW}: {}", alone("retry"))]),
+        (ready, "", "maintain;reconcile", vec![format!("{LATER}: {}", alone("maintain"))]),
+        (ready, &both, "", vec![format!("{NOW}: {}", together(ca, ca_without, ""))]),
+        (ready, "", &both, vec![format!("{LATER}: {}", together(ca, ca_without, "maintenance "))]),
+        (
+            ready,
+            "rotate-ca-start;reconcile",
+            "rotate-ssh-keypair;reconcile",
+            vec![format!("metadata.annotations: Forbidden: annotations {NOW} and {LATER} {equal}")],
+        ),
+        (
+            ready,
+            "rotate-serviceaccount-key-start;rotate-ca-start",
+            "rotate-credentials-start",
+            vec![conflict("rotate-ca-start, rotate-serviceaccount-key-start", "rotate-credentials-start")],
+        ),
+        (
+            ready,
+            "rotate-credentials-start",
+            "rotate-etcd-encryption-key;rotate-ssh-keypair",
+            vec![conflict("rotate-credentials-start", "rotate-etcd-encryption-key")],
+        ),
+        (
+            "Reconcile/Succeeded asleep",
+            "rotate-ca-start;rotate-etcd-encryption-key",
+            "",
+            vec![format!("{NOW}: {}", asleep("rotate-etcd-encryption-key"))],
+        ),
+        (
+            "Reconcile/Succeeded encrypting",
+            "",
+            "rotate-etcd-encryption-key;rotate-ca-start",
+            vec![format!(
+                "{LATER}: Forbidden: operation 'rotate-etcd-encryption-key' is not permitted because a previous \
+                 encryption configuration change is currently being rolled out"
+            )],
+        ),
+        ("Reconcile/Succeeded ca=WaitingForWorkersRollout", "rotate-rollout-workers=a;rotate-ssh-keypair", "", vec![]),
+    ];
+    for (words, now, later, expected) in rows {
+        assert_eq!(said_by("1.133.0", "1.32.0", words, [now, later]), expected, "{words} {now:?} {later:?}");
+    }
+    let one = said_by("1.132.0", "1.32.0", ready, ["reconcile;rotate-ssh-keypair", ""]);
+    assert!(one[0].contains("Unsupported value: \"reconcile;rotate-ssh-keypair\""), "{one:?}");
 }

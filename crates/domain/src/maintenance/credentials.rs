@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Credentials that maintenance rotates by itself: `spec.maintenance.autoRotation`, a field of v1.135 and later.
+//!
+//! | credentials | operation | not |
+//! | --- | --- | --- |
+//! | SSH key pair | `rotate-ssh-keypair` | without SSH access |
+//! | passwords of observability | `rotate-observability-credentials` | |
+//! | key that encrypts etcd | `rotate-etcd-encryption-key` | while the Shoot is hibernated |
+//!
+//! They are due when the last rotation ended, or else the Shoot was created, longer ago than the period. Source:
+//! pkg/controllermanager/controller/shoot/maintenance/reconciler.go @ v1.141.0; that a hibernated Shoot keeps its key: a
+//! later release.
+
+use api::constants::operation;
+use api::core::{MaintenanceRotationConfig, Shoot, ShootCredentialsRotation};
+use apimachinery::meta::Time;
+use chrono::{DateTime, TimeDelta, Utc};
+
+use crate::reconcile::{has_ssh_access, is_hibernation_enabled};
+use crate::rotation;
+
+/// Credentials that are rotated by themselves, in the order in which they are told of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Credentials {
+    SshKeyPair,
+    Observability,
+    EtcdEncryptionKey,
+}
+
+impl Credentials {
+    const ALL: [Self; 3] = [Self::SshKeyPair, Self::Observability, Self::EtcdEncryptionKey];
+
+    const fn operation(self) -> &'static str {
+        match self {
+            Self::SshKeyPair => operation::ROTATE_SSH_KEYPAIR,
+            Self::Observability => operation::ROTATE_OBSERVABILITY_CREDENTIALS,
+            Self::EtcdEncryptionKey => operation::ROTATE_ETCD_ENCRYPTION_KEY,
+        }
+    }
+
+    const fn started(self) -> &'static str {
+        match self {
+            Self::SshKeyPair => "SSH keypair rotation started",
+            Self::Observability => "Observability passwords rotation started",
+            Self::EtcdEncryptionKey => "ETCD Encryption key rotation started",
+        }
+    }
+
+    const fn configured(self) -> &'static str {
+        match self {
+            Self::SshKeyPair => "Automatic rotation of SSH keypair configured",
+            Self::Observability => "Automatic rotation of observability passwords configured",
+            Self::EtcdEncryptionKey => "Automatic rotation of etcd encryption key configured",
+        }
+    }
+
+    /// After which time they are rotated again; `None` if they are not.
+    fn period(self, shoot: &Shoot) -> Option<TimeDelta> {
+        let configured = shoot.spec.maintenance.as_ref()?.auto_rotation.as_ref()?.credentials.as_ref()?;
+        let config: Option<&MaintenanceRotationConfig> = match self {
+            Self::SshKeyPair => configured.ssh_keypair.as_ref(),
+            Self::Observability => configured.observability.as_ref(),
+            Self::EtcdEncryptionKey => configured.etcd_encryption_key.as_ref(),
+        };
+        let period = TimeDelta::nanoseconds(config?.rotation_period?.nanoseconds);
+        let is_there = self != Self::SshKeyPair || has_ssh_access(&shoot.spec);
+        (is_there && !period.is_zero()).then_some(period)
+    }
+
+    /// Whether they wait until the Shoot is awake.
+    fn is_held_back(self, shoot: &Shoot) -> bool {
+        self == Self::EtcdEncryptionKey && is_hibernation_enabled(&shoot.spec)
+    }
+
+    fn last_completion(self, rotation: &ShootCredentialsRotation) -> Option<Time> {
+        match self {
+            Self::SshKeyPair => rotation.ssh_keypair.as_ref()?.last_completion_time,
+            Self::Observability => rotation.observability.as_ref()?.last_completion_time,
+            Self::EtcdEncryptionKey => rotation.etcd_encryption_key.as_ref()?.last_completion_time,
+        }
+    }
+
+    /// The instant after which they are due; `None` if they are never.
+    fn due_after(self, shoot: &Shoot) -> Option<DateTime<Utc>> {
+        let period = self.period(shoot)?;
+        let rotation = shoot.status.credentials.as_ref().and_then(|credentials| credentials.rotation.as_ref());
+        let last = rotation.and_then(|rotation| self.last_completion(rotation));
+        last.unwrap_or(shoot.metadata.creation_timestamp).0.checked_add_signed(period)
+    }
+}
+
+/// A rotation that was due.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RotationOutcome {
+    /// The operation that rotates the credentials.
+    pub operation: &'static str,
+    /// Whether it is begun.
+    pub is_started: bool,
+    /// What users are told: what was done, or what went wrong.
+    pub description: &'static str,
+    /// Why the rotation was due; of a failure, why it is not begun.
+    pub reason: &'static str,
+}
+
+/// The rotations that are due at an instant.
+pub fn due(shoot: &Shoot, now: DateTime<Utc>) -> Vec<RotationOutcome> {
+    let is_due =
+        |one: &Credentials| !one.is_held_back(shoot) && one.due_after(shoot).is_some_and(|instant| instant < now);
+    Credentials::ALL.into_iter().filter(is_due).map(|one| outcome(one, shoot)).collect()
+}
+
+fn outcome(credentials: Credentials, shoot: &Shoot) -> RotationOutcome {
+    let operation = credentials.operation();
+    let is_under_way = rotation::etcd_encryption_key(&shoot.status)
+        .is_some_and(|one| !one.phase.is_empty() && one.phase != rotation::COMPLETED);
+    if credentials == Credentials::EtcdEncryptionKey && is_under_way {
+        let description = "Could not start ETCD encryption key rotation";
+        let reason = "ETCD encryption key rotation is already in progress";
+        return RotationOutcome { operation, is_started: false, description, reason };
+    }
+    let (description, reason) = (credentials.started(), credentials.configured());
+    RotationOutcome { operation, is_started: true, description, reason }
+}
+
+/// The first instant after another at which a run may find a rotation that it did not find before: one becomes due, or one
+/// that is due may be held back no longer.
+pub fn next_due(shoot: &Shoot, after: DateTime<Utc>) -> Option<DateTime<Utc>> {
+    let soonest = after + TimeDelta::nanoseconds(1);
+    let first = |one: Credentials| {
+        let instant = one.due_after(shoot)? + TimeDelta::nanoseconds(1);
+        if one.is_held_back(shoot) { Some(instant.max(soonest)) } else { Some(instant).filter(|at| *at >= soonest) }
+    };
+    Credentials::ALL.into_iter().filter_map(first).min()
+}
