@@ -69,8 +69,9 @@ pub fn take_over(shoot: &mut Shoot, rotations: &[RotationOutcome]) -> Option<Str
     } else {
         let is_begun_by_hand = asked.contains(&operation::ROTATE_ETCD_ENCRYPTION_KEY_START);
         let mut operations = asked;
-        for one in std::iter::once(operation::RECONCILE).chain(started) {
-            if !operations.contains(&one) && !(is_begun_by_hand && one == operation::ROTATE_ETCD_ENCRYPTION_KEY) {
+        let begun = started.filter(|one| !(is_begun_by_hand && *one == operation::ROTATE_ETCD_ENCRYPTION_KEY));
+        for one in std::iter::once(operation::RECONCILE).chain(begun) {
+            if !operations.contains(&one) {
                 operations.push(one);
             }
         }
