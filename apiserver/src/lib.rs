@@ -25,13 +25,14 @@ use api::core_v1;
 use api::security::CredentialsBinding;
 use api::seedmanagement::{Gardenlet, ManagedSeed};
 use apimachinery::catalogue::NEWEST;
+use authorizer::{Defaults, Mode, Rbac};
 use chrono::TimeDelta;
 use clock::Random;
 use domain::profile::Profile;
 use domain::skew::GardenerVersion;
 use domain::validation::shoot::Gates;
 use generic_apiserver::webhooks::WebhookCaller;
-use generic_apiserver::{Authenticated, Builder, FixedClusters, Foundation, Server};
+use generic_apiserver::{Authenticated, Authorizer, Builder, FixedClusters, Foundation, Server};
 use kubeconfig::KubeconfigHook;
 
 pub use kubeconfig::ShootAccess;
@@ -59,6 +60,8 @@ pub struct Options {
     pub shoot_access: Option<ShootAccess>,
     /// How the webhooks are reached that the garden configures; without it nobody is asked.
     pub webhooks: Option<Arc<dyn WebhookCaller>>,
+    /// Who may do what.
+    pub authorization: Mode,
 }
 
 impl Default for Options {
@@ -74,6 +77,7 @@ impl Default for Options {
             viewer_kubeconfig_max_expiration: TimeDelta::days(1),
             shoot_access: None,
             webhooks: None,
+            authorization: Mode::default(),
         }
     }
 }
@@ -103,10 +107,16 @@ pub fn service(foundation: Foundation, options: &Options) -> Server {
         .release(options.release())
         .clusters(FixedClusters::new([GARDEN], &options.kubernetes_version))
         .folds(GARDEN)
-        .authorizer(Authenticated)
         .cluster_annotation(annotation::CLUSTER)
         .own_agents(user::OWN_AGENTS);
-    let builder = register(builder, options, random);
+    let builder = match options.authorization {
+        Mode::AlwaysAllow => register(builder.authorizer(Authenticated), options, random, Arc::new(Authenticated)),
+        Mode::Rbac => {
+            // The host stores what the garden begins with before it hands on the first request.
+            let rbac = Rbac::new(Defaults::Stored);
+            rbac.attach(register(builder, options, random, Arc::new(rbac.clone())))
+        }
+    };
     match &options.webhooks {
         Some(caller) => rows::webhooks(builder).webhooks(caller.clone()),
         None => builder,
@@ -114,8 +124,8 @@ pub fn service(foundation: Foundation, options: &Options) -> Server {
     .build()
 }
 
-/// Adds Gardener's kinds, the kinds that admission reads, and the admission chain.
-pub fn register(builder: Builder, options: &Options, random: Random) -> Builder {
+/// Adds Gardener's kinds, the kinds that admission reads, and the admission chain, which asks an authorizer.
+pub fn register(builder: Builder, options: &Options, random: Random, authorizer: Arc<dyn Authorizer>) -> Builder {
     let shoots = catalogue::of::<Shoot>();
     let access = &options.shoot_access;
     let admin = KubeconfigHook::admin(options.admin_kubeconfig_max_expiration, access.clone(), random.clone());
@@ -153,5 +163,5 @@ pub fn register(builder: Builder, options: &Options, random: Random) -> Builder 
             catalogue::of::<ControllerInstallation>(),
             strategy::controller_installation(),
         );
-    rows::known(rows::views(rows::others(builder))).admission_chain(admission::chain(options))
+    rows::known(rows::views(rows::others(builder))).admission_chain(admission::chain(options, authorizer))
 }

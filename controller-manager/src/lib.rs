@@ -8,7 +8,7 @@
 //! changed, or because the instant came that an earlier pass named.
 //!
 //! **Tour.** [`shoot_maintenance`] the daily maintenance of Shoots, [`shoot_hibernation`] their sleep by schedule,
-//! [`shoot_quota`] the end of their life, [`shoot_retry`] another try; [`project`] namespaces of Projects;
+//! [`shoot_quota`] the end of their life, [`shoot_retry`] another try; [`project`] namespaces of Projects and roles of their members;
 //! [`cloud_profile`] CloudProfiles and what NamespacedCloudProfiles make of them; [`binding`] SecretBindings and
 //! CredentialsBindings; [`protection`] kinds that stay while they are referenced; [`controller_installation`] which
 //! extensions a Seed needs; [`seed_checks`] whether they work; [`seed_lifecycle`] whether its gardenlet lives; [`seed_secrets`] what it knows of the garden;
@@ -21,6 +21,7 @@ pub mod cloud_profile;
 pub mod controller_installation;
 mod finalizer;
 pub mod project;
+mod project_roles;
 pub mod protection;
 pub mod seed_checks;
 pub mod seed_lifecycle;
@@ -56,6 +57,8 @@ pub struct Options {
     pub config: Config,
     /// Names of controllers that are left out, `shoot-maintenance`.
     pub disabled: BTreeSet<&'static str>,
+    /// Whether members of Projects are given roles: where nobody asks for roles, nobody needs them.
+    pub project_roles: bool,
 }
 
 /// What the configuration file says (`ControllerManagerConfiguration`); the defaults are those of a landscape.
@@ -110,6 +113,7 @@ fn start(context: &Context, options: &Options) {
             $(spawn($name, $run(context.clone(), stores.clone(), config).boxed());)*
         };
     }
+    spawn(project::NAME, project::run(context.clone(), stores.clone(), options.clone()).boxed());
     spawn(shoot_maintenance::NAME, shoot_maintenance::run(context.clone(), stores.clone(), options.clone()).boxed());
     controllers! {
         binding::CREDENTIALS_BINDING => binding::run_credentials_bindings,
@@ -117,7 +121,6 @@ fn start(context: &Context, options: &Options) {
         cloud_profile::CLOUD_PROFILE => cloud_profile::run,
         cloud_profile::NAMESPACED_CLOUD_PROFILE => cloud_profile::run_namespaced,
         controller_installation::NAME => controller_installation::run,
-        project::NAME => project::run,
         protection::CONTROLLER_DEPLOYMENT => protection::run_controller_deployments,
         protection::CONTROLLER_REGISTRATION => protection::run_controller_registrations,
         protection::EXPOSURE_CLASS => protection::run_exposure_classes,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Gives each Project its namespace, and takes it back.
+//! Gives each Project its namespace and its members their roles, and takes them back.
 //!
 //! Source: pkg/controllermanager/controller/project/project @ v1.120.0.
 
@@ -13,9 +13,10 @@ use controller::{Api, Change, Controller, Error, EventType, ObjectKey, ObjectRef
 use domain::project;
 use process::Context;
 
+use crate::project_roles::ProjectRoles;
 use crate::protection::garden_key;
 use crate::stores::Stores;
-use crate::{Config, GARDEN, finalizer};
+use crate::{GARDEN, Options, finalizer};
 
 /// Name of the controller.
 pub const NAME: &str = "project";
@@ -25,14 +26,18 @@ struct Reconciler {
     projects: Api<Project>,
     namespaces: Api<Namespace>,
     recorder: Recorder,
+    /// Set where members are given roles.
+    roles: Option<ProjectRoles>,
 }
 
 /// Runs the controller.
-pub async fn run(context: Context, stores: Stores, config: Config) {
+pub async fn run(context: Context, stores: Stores, options: Options) {
+    let config = options.config;
     let reconciler = Arc::new(Reconciler {
         projects: Api::all(&context, GARDEN),
         namespaces: Api::all(&context, GARDEN),
         recorder: Recorder::named(&context, GARDEN, "project-controller"),
+        roles: options.project_roles.then(|| ProjectRoles::new(&context)),
         stores: stores.clone(),
     });
     let mut controller = Controller::new(NAME, &context);
@@ -105,6 +110,12 @@ impl Reconciler {
                 Err(error) => return self.fail(&current, Failure::Request(error)).await,
             };
         }
+        if let Some(roles) = &self.roles
+            && let Err(error) = roles.deploy(&current).await
+        {
+            let namespace = current.spec.namespace.clone().unwrap_or_default();
+            return self.fail(&current, Failure::Roles(namespace, error)).await;
+        }
         self.set_phase(&current, project::READY).await?;
         Ok(Requeue::OnChange)
     }
@@ -128,14 +139,18 @@ impl Reconciler {
 
     async fn fail(&self, project: &Project, failure: Failure) -> Result<Requeue, Error> {
         let message = failure.to_string();
-        let is_stale = matches!(&failure, Failure::Request(error) if error.is_conflict() || error.status().is_none());
+        let of_request = match &failure {
+            Failure::Request(error) | Failure::Roles(_, error) => Some(error),
+            Failure::Namespace(_) => None,
+        };
+        let is_stale = of_request.is_some_and(|error| error.is_conflict() || error.status().is_none());
         if !is_stale {
             self.publish(project, EventType::Warning, "NamespaceReconcileFailed", &message).await?;
             self.set_phase(project, project::FAILED).await?;
         }
         match failure {
             Failure::Namespace(_) => Ok(Requeue::OnChange),
-            Failure::Request(error) => Err(error),
+            Failure::Request(error) | Failure::Roles(_, error) => Err(error),
         }
     }
 
@@ -151,6 +166,9 @@ impl Reconciler {
                     self.set_phase(project, project::TERMINATING).await?;
                 }
                 return Ok(Requeue::OnChange);
+            }
+            if let Some(roles) = &self.roles {
+                roles.destroy(project).await?;
             }
             if !self.release_namespace(project, name).await? {
                 self.set_phase(project, project::TERMINATING).await?;
@@ -195,10 +213,12 @@ impl Reconciler {
     }
 }
 
-/// Why a namespace is not there.
+/// Why a namespace is not there, or its members have no roles.
 enum Failure {
     Namespace(project::NamespaceError),
     Request(Error),
+    /// Roles of members, with the namespace.
+    Roles(String, Error),
 }
 
 impl From<project::NamespaceError> for Failure {
@@ -218,6 +238,9 @@ impl std::fmt::Display for Failure {
         match self {
             Self::Namespace(error) => error.fmt(f),
             Self::Request(error) => error.fmt(f),
+            Self::Roles(namespace, error) => {
+                write!(f, "Error while reconciling RBAC resources for namespace {namespace:?}: {error}")
+            }
         }
     }
 }

@@ -3,6 +3,7 @@
 //!
 //! Plugins fetch what a rule of [`domain::admission`] needs and call it. NamespaceLifecycle is the generic server's.
 
+mod access;
 mod extensions;
 mod lifecycle;
 mod managed_seed;
@@ -22,14 +23,16 @@ use domain::admission::project::{
     add_default_tolerations, admit_project, apply_exposure_class, check_tolerations, reserve_resources,
 };
 use domain::cloud_profile::{CLOUD_PROFILE, NAMESPACED_CLOUD_PROFILE, without_lost_versions};
-use generic_apiserver::{Attributes, Operation, Plugin, Reads};
+use generic_apiserver::{Attributes, Authorizer, Operation, Plugin, Reads};
 
 use crate::Options;
 
-/// The plugins, in order: all mutating phases run in it, then all validating ones.
-pub fn chain(options: &Options) -> Vec<Arc<dyn Plugin>> {
+/// The plugins, in order: all mutating phases run in it, then all validating ones. The authorizer says what else a user may
+/// do.
+pub fn chain(options: &Options, authorizer: Arc<dyn Authorizer>) -> Vec<Arc<dyn Plugin>> {
+    let access = access::Access(authorizer);
     vec![
-        Arc::new(references::ResourceReferenceManager(options.profile)),
+        Arc::new(references::ResourceReferenceManager { profile: options.profile, access: access.clone() }),
         Arc::new(extensions::ExtensionValidator),
         Arc::new(extensions::ExtensionLabels),
         Arc::new(project::ShootTolerationRestriction),
@@ -37,7 +40,7 @@ pub fn chain(options: &Options) -> Vec<Arc<dyn Plugin>> {
         Arc::new(shoot::ShootDNS(options.default_domains.clone())),
         Arc::new(managed_seed::ShootManagedSeed),
         Arc::new(quota::ShootQuotaValidator),
-        Arc::new(shoot::ShootValidator),
+        Arc::new(shoot::ShootValidator(access.clone())),
         Arc::new(seed::SeedValidator),
         Arc::new(seed::SeedMutator),
         Arc::new(extensions::ControllerRegistrationResources),
@@ -46,6 +49,7 @@ pub fn chain(options: &Options) -> Vec<Arc<dyn Plugin>> {
         Arc::new(project::ProjectValidator),
         Arc::new(lifecycle::DeletionConfirmation),
         Arc::new(lifecycle::FinalizerRemoval),
+        Arc::new(access::CustomVerbAuthorizer(access)),
         Arc::new(shoot::ShootResourceReservation),
         Arc::new(managed_seed::ManagedSeed),
         Arc::new(managed_seed::ManagedSeedShoot),

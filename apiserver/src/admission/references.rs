@@ -5,16 +5,21 @@ use api::core::*;
 use api::core_v1;
 use api::kubernetes::core::{ConfigMap, ObjectReference, Secret};
 use api::security::{CredentialsBinding, WorkloadIdentity};
+use apimachinery::Resource as _;
 use domain::admission::cloud_profile::{Difference, check_versions_in_use};
 use domain::admission::namespaced_cloud_profile::{check_overrides_in_use, takes_away};
 use domain::admission::{Refusal, multierror};
 use domain::profile::Profile;
-use generic_apiserver::{Attributes, Operation, Plugin, Reads};
+use generic_apiserver::{Attributes, Operation, Plugin, Reads, RequestContext};
 
+use super::access::{Access, Target};
 use super::{CloudProfileOf, Verdict, refused, stored, writes};
 
-/// References of all kinds; holds the landscape's profile.
-pub(super) struct ResourceReferenceManager(pub(super) Profile);
+/// References of all kinds.
+pub(super) struct ResourceReferenceManager {
+    pub(super) profile: Profile,
+    pub(super) access: Access,
+}
 
 impl Plugin for ResourceReferenceManager {
     fn name(&self) -> &'static str {
@@ -25,16 +30,28 @@ impl Plugin for ResourceReferenceManager {
         if attributes.operation == Operation::Delete {
             return Ok(());
         }
-        let (now, rules) = (attributes.request.now, self.0);
+        let request = attributes.request;
+        let (now, rules) = (request.now, self.profile);
         let both = ["", "binding"];
-        judged::<Shoot>(attributes, &both, |new, old| shoot(new, old, reads))?;
+        judged::<Shoot>(attributes, &both, |new, old| shoot(new, old, (&self.access, request), reads))?;
         judged::<SecretBinding>(attributes, &[""], |new, _| {
-            secret(&new.secret_ref.namespace, &new.secret_ref.name, reads)?;
-            quotas(&new.quotas, reads)
+            let (namespace, name) = (new.secret_ref.namespace.as_str(), new.secret_ref.name.as_str());
+            let target = Target { plural: Secret::PLURAL, namespace, name, ..Target::default() };
+            let text = "SecretBinding cannot reference a Secret you are not allowed to read";
+            self.access.read(request, target, text)?;
+            secret(namespace, name, reads)?;
+            quotas(&new.quotas, SecretBinding::KIND, (&self.access, request), reads)
         })?;
         judged::<CredentialsBinding>(attributes, &[""], |new, _| {
+            let ObjectReference { kind, namespace, name, .. } = &new.credentials_ref;
+            let (group, plural) = match kind.as_str() {
+                WorkloadIdentity::KIND => (WorkloadIdentity::GROUP, WorkloadIdentity::PLURAL),
+                _ => (Secret::GROUP, Secret::PLURAL),
+            };
+            let text = format!("CredentialsBinding cannot reference a {kind} you are not allowed to read");
+            self.access.read(request, Target { group, plural, namespace, name, ..Target::default() }, &text)?;
             credentials(&new.credentials_ref, &new.provider.r#type, reads)?;
-            quotas(&new.quotas, reads)
+            quotas(&new.quotas, CredentialsBinding::KIND, (&self.access, request), reads)
         })?;
         judged::<Project>(attributes, &[""], |new, old| project(new, old, reads))?;
         judged::<BackupBucket>(attributes, &[""], |new, old| {
@@ -82,6 +99,9 @@ impl Plugin for ResourceReferenceManager {
         })
     }
 }
+
+/// The authorizer, and for whom it is asked.
+type Asking<'a> = (&'a Access, &'a RequestContext);
 
 /// Runs a rule on an object of `K` that is not being deleted.
 fn judged<K: apimachinery::Resource>(
@@ -139,9 +159,18 @@ fn credentials(reference: &ObjectReference, provider: &str, reads: &Reads<'_>) -
 }
 
 /// Quotas must exist, at most one for the Project and one for the credentials.
-fn quotas(references: &[ObjectReference], reads: &Reads<'_>) -> Result<(), Refusal> {
+fn quotas(
+    references: &[ObjectReference],
+    kind: &str,
+    (access, request): Asking<'_>,
+    reads: &Reads<'_>,
+) -> Result<(), Refusal> {
     let (mut of_project, mut of_credentials) = (0, 0);
     for reference in references {
+        let ObjectReference { namespace, name, .. } = reference;
+        let target = Target { group: Quota::GROUP, plural: Quota::PLURAL, namespace, name, ..Target::default() };
+        let text = format!("{kind} cannot reference a quota you are not allowed to read");
+        access.read(request, target, &text)?;
         let Some(quota) = reads.get::<Quota>(&reference.namespace, &reference.name) else {
             return Err(Refusal::Forbidden(not_found::<Quota>(&reference.name)));
         };
@@ -167,7 +196,12 @@ fn project(new: &Project, old: Option<&Project>, reads: &Reads<'_>) -> Result<()
     Ok(())
 }
 
-fn shoot(new: &Shoot, old: Option<&Shoot>, reads: &mut Reads<'_>) -> Result<(), Refusal> {
+fn shoot(
+    new: &Shoot,
+    old: Option<&Shoot>,
+    (access, request): Asking<'_>,
+    reads: &mut Reads<'_>,
+) -> Result<(), Refusal> {
     if old.is_some_and(|old| old.spec == new.spec) {
         return Ok(());
     }
@@ -188,12 +222,14 @@ fn shoot(new: &Shoot, old: Option<&Shoot>, reads: &mut Reads<'_>) -> Result<(), 
     if spec.resources != before.resources {
         for resource in &spec.resources {
             let reference = &resource.resource_ref;
+            let plural = format!("{}s", reference.kind.to_lowercase());
+            let target = Target { plural: &plural, namespace, name: &reference.name, ..Target::default() };
+            access.read(request, target, "cannot reference a resource you are not allowed to read")?;
             let found = match reference.kind.as_str() {
                 "Secret" => reads.get::<Secret>(namespace, &reference.name).is_some(),
                 _ => reads.get::<ConfigMap>(namespace, &reference.name).is_some(),
             };
             if !found {
-                let plural = format!("{}s", reference.kind.to_lowercase());
                 return Err(Refusal::Forbidden(format!(
                     "failed to resolve resource reference {:?}: {plural} {:?} not found",
                     resource.name, reference.name

@@ -12,6 +12,7 @@ use domain::admission::{bindings, namespaced_cloud_profile as profiles};
 use domain::cloud_profile::{NAMESPACED_CLOUD_PROFILE, reference};
 use generic_apiserver::{Attributes, Operation, Plugin, Reads};
 
+use super::access::{Access, Target};
 use super::{
     CloudProfileOf, Verdict, apply_exposure_class, operation, project_of_shoot, refused, reserve_resources, stored,
     writes,
@@ -87,7 +88,7 @@ fn default_domains(configured: &[String], reads: &Reads<'_>) -> Vec<String> {
 }
 
 /// Judges a Shoot by its CloudProfile, Seed and Project.
-pub(super) struct ShootValidator;
+pub(super) struct ShootValidator(pub(super) Access);
 
 impl Plugin for ShootValidator {
     fn name(&self) -> &'static str {
@@ -104,7 +105,7 @@ impl Plugin for ShootValidator {
         let kind = operation(attributes);
         let Some(shoot) = attributes.object::<Shoot>() else { return Ok(()) };
         let binding = &*subresource == "binding";
-        let result = judge(shoot, old, kind, binding, request, reads);
+        let result = judge(shoot, old, (kind, binding), (&self.0, request), reads);
         result.map_err(|refusal| refused::<Shoot>(attributes, refusal))
     }
 }
@@ -112,9 +113,8 @@ impl Plugin for ShootValidator {
 fn judge(
     shoot: &mut Shoot,
     old: Option<&Shoot>,
-    operation: domain::admission::Operation,
-    binding: bool,
-    request: &generic_apiserver::RequestContext,
+    (operation, binding): (domain::admission::Operation, bool),
+    (access, request): (&Access, &generic_apiserver::RequestContext),
     reads: &mut Reads<'_>,
 ) -> Result<(), Refusal> {
     use domain::admission::Operation::{Create, Delete};
@@ -124,6 +124,15 @@ fn judge(
     }
     let namespace = shoot.metadata.namespace.clone();
     let before = old.map(|old| &old.spec);
+    if operation == Create && shoot.spec.seed_name.is_some() {
+        let (group, plural, name) = (Shoot::GROUP, Shoot::PLURAL, shoot.metadata.name.as_str());
+        let target = Target { group, plural, subresource: "binding", namespace: &namespace, name };
+        if !access.may(request, "update", target) {
+            let user = apimachinery::status::quote(&request.user.name);
+            let text = format!("user {user} is not allowed to set .spec.seedName for \"shoots\"");
+            return Err(Refusal::Forbidden(text));
+        }
+    }
     // The version and the images are chosen by the CloudProfile as it is now: its change must be noticed.
     let decisive = operation == Create
         || before.is_some_and(|before| {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What gardener-apiserver answers: the integration tests of this crate, in one binary that is linked once.
 
+mod access;
 mod histories;
 mod kubeconfig;
 mod neighbours;

@@ -26,6 +26,7 @@
 //! - [`placement`] which seed a Shoot is scheduled to.
 //! - [`profile`] documents or upstream.
 //! - [`project`] Projects and their namespaces.
+//! - [`rbac`] role-based access control, and who may do what in the garden.
 //! - [`reconcile`] when a Shoot is reconciled: its generation, operation annotations, confined roll-out.
 //! - [`required_extensions`] which extensions a Seed needs.
 //! - [`rollout`] MachineDeployments, MachineSets, Machines and Nodes, pass by pass.
@@ -59,6 +60,7 @@ pub mod maintenance;
 pub mod placement;
 pub mod profile;
 pub mod project;
+pub mod rbac;
 pub mod reconcile;
 pub mod required_extensions;
 pub mod rollout;

@@ -39,9 +39,40 @@ pub trait Authorizer: Send + Sync + fmt::Debug + 'static {
     /// The reason of the refusal; may be empty.
     fn authorize(&self, question: &Question<'_>) -> Result<(), String>;
 
+    /// As [`Authorizer::authorize`], for who wants to know why.
+    fn explain(&self, question: &Question<'_>) -> Decision {
+        match self.authorize(question) {
+            Ok(()) => Decision { allowed: true, reason: String::new() },
+            Err(reason) => Decision { allowed: false, reason },
+        }
+    }
+
     /// What a user may do in a namespace, as far as it can be listed.
     fn rules(&self, _user: &User, _cluster: &str, _namespace: &str) -> Rules {
         Rules { incomplete: true, ..Rules::default() }
+    }
+}
+
+/// Whether something is allowed, and why.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Decision {
+    /// Whether it is.
+    pub allowed: bool,
+    /// Why, or why not; may be empty.
+    pub reason: String,
+}
+
+impl<A: Authorizer + ?Sized> Authorizer for std::sync::Arc<A> {
+    fn authorize(&self, question: &Question<'_>) -> Result<(), String> {
+        (**self).authorize(question)
+    }
+
+    fn explain(&self, question: &Question<'_>) -> Decision {
+        (**self).explain(question)
+    }
+
+    fn rules(&self, user: &User, cluster: &str, namespace: &str) -> Rules {
+        (**self).rules(user, cluster, namespace)
     }
 }
 

@@ -5,6 +5,7 @@
 //! chooses HTTP codes. A read never returns data older than the log's head at the request's arrival.
 //!
 //! **Tour.** [`server`] the server and its builder; [`registry`] the hooks of a kind; [`admission`] the chain of checks;
+//! [`observer`] who is told of changes;
 //! [`clusters`] logical clusters; [`authentication`] who asks; [`authorization`] who may do what; [`http`] HTTPS in
 //! front; `openapi` what clients learn about kinds; [`protobuf`] bodies that are no JSON; [`validator`] what must hold of
 //! every watch.
@@ -22,6 +23,7 @@ pub mod http;
 mod kind;
 mod meta;
 mod negotiation;
+pub mod observer;
 mod openapi;
 mod output;
 mod owner;

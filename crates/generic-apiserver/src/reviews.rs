@@ -17,8 +17,8 @@ use http::header::{ACCEPT, CONTENT_TYPE};
 use process::{Response, User};
 use serde_json::{Value, json};
 
-use crate::authentication::{Credentials, Identity, UserDetails, authenticated};
-use crate::authorization::Question;
+use crate::authentication::{Credentials, Identity, Unauthorized, UserDetails, authenticated};
+use crate::authorization::{Decision, Question};
 use crate::negotiation::{self, Form, Input, input};
 use crate::request::{Call, ResourcePath};
 use crate::server::Inner;
@@ -115,11 +115,22 @@ async fn token(server: &Inner, call: &Call, spec: &Value) -> Value {
         now: call.now,
         wall: server.foundation.wall.now(),
     };
-    match authenticator.authenticate(credentials).await {
-        Ok(Identity::User(user)) => {
-            json!({ "authenticated": true, "user": user_info(&authenticated(user), &UserDetails::default()) })
+    let asked = spec["audiences"].as_array().into_iter().flatten();
+    let audiences: Vec<String> = asked.filter_map(Value::as_str).map(str::to_owned).collect();
+    match authenticator.review(credentials, &audiences).await {
+        Ok((Identity::User(user), meant)) => {
+            let user = user_info(&authenticated(user), &UserDetails::default());
+            let mut status = json!({ "authenticated": true, "user": user });
+            if !meant.is_empty() {
+                status["audiences"] = json!(meant);
+            }
+            status
         }
-        Ok(Identity::Anonymous | Identity::FrontProxy) => json!({ "user": {} }),
+        Ok((Identity::Anonymous | Identity::FrontProxy, _)) => json!({ "user": {} }),
+        // For which audiences a token is meant is no secret of those who hold it.
+        Err(Unauthorized(why)) if why.starts_with("token audiences ") => {
+            json!({ "user": {}, "error": format!("[invalid bearer token, {why}]") })
+        }
         Err(_) => json!({ "user": {}, "error": "invalid bearer token" }),
     }
 }
@@ -204,9 +215,6 @@ fn access(server: &Inner, call: &Call, path: &ResourcePath, info: &ResourceInfo,
         name: &name,
         path: &asked,
     };
-    Ok(match server.authorizer.authorize(&question) {
-        Ok(()) => json!({ "allowed": true }),
-        Err(reason) if reason.is_empty() => json!({ "allowed": false }),
-        Err(reason) => json!({ "allowed": false, "reason": reason }),
-    })
+    let Decision { allowed, reason } = server.authorizer.explain(&question);
+    Ok(if reason.is_empty() { json!({ "allowed": allowed }) } else { json!({ "allowed": allowed, "reason": reason }) })
 }

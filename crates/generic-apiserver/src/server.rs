@@ -27,14 +27,15 @@ use crate::discovery;
 use crate::handlers;
 use crate::http::{Health, Metrics};
 use crate::kind::{Kind, Typed};
+use crate::observer::Observer;
 use crate::openapi::{self, Documents};
 use crate::protobuf;
 use crate::registry::{Generic, Strategy};
-use crate::request::{Call, Query, ResourcePath, Route, Target};
+use crate::request::{Call, Query, ResourcePath, Route, Target, verb};
 use crate::reviews::{self, Review};
 use crate::snapshot::View as Snapshot;
 use crate::status::{BODY_LIMIT, Failure, Result};
-use crate::storage::{CollectionId, Store, partial, stored};
+use crate::storage::{CollectionId, Observers, Store, partial, stored};
 use crate::subresource::Subresource;
 use crate::views::{Renamed, View};
 use crate::webhooks::{WebhookCaller, Webhooks};
@@ -77,6 +78,7 @@ pub struct Builder {
     cluster_annotation: &'static str,
     own_agents: &'static [&'static str],
     folds: Option<&'static str>,
+    observers: Observers,
     views: Vec<View>,
     reviews: Vec<ResourceInfo>,
     subresources: Vec<(ResourceInfo, &'static str, Arc<dyn Subresource>)>,
@@ -106,6 +108,7 @@ impl Builder {
             cluster_annotation: "",
             own_agents: &[],
             folds: None,
+            observers: Observers::new(),
             views: Vec::new(),
             reviews: Vec::new(),
             subresources: Vec::new(),
@@ -230,6 +233,12 @@ impl Builder {
         self
     }
 
+    /// Tells an observer of a resource's changes, whether or not the server knows the resource otherwise.
+    pub fn observer(mut self, group: &str, plural: &str, observer: Arc<dyn Observer>) -> Self {
+        self.observers.entry(format!("{group}/{plural}").into()).or_default().push(observer);
+        self
+    }
+
     /// The server. It follows the log whenever it is called, and between calls once [`Server::start`] was called.
     pub fn build(self) -> Server {
         let mut by_resource: BTreeMap<Arc<str>, (Arc<dyn Kind>, bool)> = BTreeMap::new();
@@ -256,6 +265,7 @@ impl Builder {
             self.foundation.writer,
             self.folds,
             kinds,
+            self.observers,
             self.foundation.recent_bytes,
         );
         let namespaces = store.collection("", "namespaces");
@@ -357,6 +367,25 @@ impl Server {
         Transport::new(move |mut request| {
             request.extensions_mut().insert(user.clone());
             server.call(request)
+        })
+    }
+
+    /// Whether a request that somebody else answers is allowed; if not, the answer to it.
+    ///
+    /// # Errors
+    /// 403, and 503 if the log cannot be reached.
+    pub fn allow(&self, request: &Request) -> BoxFuture<'static, std::result::Result<(), Response>> {
+        let inner = self.0.clone();
+        let route = Route::parse(request.uri().path());
+        let user = request.extensions().get::<User>().cloned().unwrap_or_else(anonymous);
+        let (method, query) = (request.method().clone(), Query::parse(request.uri().query()));
+        Box::pin(async move {
+            let Some(route) = route else { return Ok(()) };
+            let allowed = match inner.store.fresh().await {
+                Ok(()) => inner.authorize(&method, &route, &query, &user),
+                Err(error) => Err(error.into()),
+            };
+            allowed.map_err(|failure| failure.response())
         })
     }
 
@@ -473,7 +502,7 @@ impl Inner {
         // Who may not ask learns neither which clusters exist nor what they serve.
         match call.route.target.clone() {
             Target::Other => {
-                self.authorize(&call, None)?;
+                self.authorize(&call.method, &call.route, &call.query, &call.user)?;
                 let cluster = match self.cluster(&call.route.cluster) {
                     Ok(cluster) => cluster,
                     // Health is the server's, and anybody may ask for it.
@@ -489,7 +518,7 @@ impl Inner {
                 }
             }
             Target::Resource(path) => {
-                self.authorize(&call, Some(&path))?;
+                self.authorize(&call.method, &call.route, &call.query, &call.user)?;
                 self.cluster(&call.route.cluster)?;
                 let served = self.served(&call.route.cluster, &path).ok_or(Failure::NoSuchPath)?;
                 let reads = matches!(call.method, Method::GET | Method::HEAD);
@@ -566,31 +595,35 @@ impl Inner {
         self.subresources.get(&(info.group, info.plural, name)).cloned()
     }
 
-    fn authorize(&self, call: &Call, path: Option<&ResourcePath>) -> Result<()> {
+    fn authorize(&self, method: &Method, route: &Route, query: &Query, user: &User) -> Result<()> {
         let nothing = ResourcePath::default();
+        let path = match &route.target {
+            Target::Resource(path) => Some(path),
+            Target::Other => None,
+        };
         let resource = path.unwrap_or(&nothing);
-        let method = call.method.as_str().to_ascii_lowercase();
-        let verb = path.map_or(method.as_str(), |path| call.verb(path));
+        let small = method.as_str().to_ascii_lowercase();
+        let verb = path.map_or(small.as_str(), |path| verb(method, path, query));
         // A list of one object is allowed to who may have that object.
         let selected = match verb {
-            "list" | "watch" | "deletecollection" => call.query.selected_name(),
+            "list" | "watch" | "deletecollection" => query.selected_name(),
             _ => None,
         };
         let question = Question {
-            user: &call.user,
-            cluster: &call.route.cluster,
+            user,
+            cluster: &route.cluster,
             verb,
             group: &resource.group,
             resource: &resource.plural,
             subresource: &resource.subresource,
             namespace: &resource.namespace,
             name: selected.as_deref().unwrap_or(&resource.name),
-            path: if path.is_some() { "" } else { &call.route.path },
+            path: if path.is_some() { "" } else { &route.path },
         };
         let allowed = self.authorizer.authorize(&question).map_err(|reason| Failure::denied(&question, &reason));
         // That a cluster answers with its version shows that it exists.
-        let shows = path.is_none() && call.route.path.trim_end_matches('/') == "/version";
-        if shows && !is_known(&call.user) && !self.clusters.is_public(&call.route.cluster) {
+        let shows = path.is_none() && route.path.trim_end_matches('/') == "/version";
+        if shows && !is_known(user) && !self.clusters.is_public(&route.cluster) {
             return Err(Failure::denied(&question, ""));
         }
         allowed

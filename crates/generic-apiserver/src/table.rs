@@ -93,7 +93,7 @@ pub(crate) fn bookmark(scope: &Scope, version: &str, metadata: Value, revision: 
 
 /// Whether a column shows the name of its object, as those of Events do, so that none is put in front.
 fn names_itself(columns: &[Column]) -> bool {
-    columns.iter().any(|column| matches!(column.cell, Cell::Path(".metadata.name")))
+    columns.iter().any(|column| column.name == "Name")
 }
 
 fn definitions(columns: &[Column]) -> Value {
@@ -105,7 +105,8 @@ fn definitions(columns: &[Column]) -> Value {
         // Ages are made here, so that they follow the server's clock.
         let type_ = if column.type_ == "date" { "string" } else { column.type_ };
         out.push(json!({
-            "name": column.name, "type": type_, "format": "", "description": "", "priority": column.priority,
+            "name": column.name, "type": type_, "format": if column.name == "Name" { "name" } else { "" },
+            "description": "", "priority": column.priority,
         }));
     }
     if columns.is_empty() {

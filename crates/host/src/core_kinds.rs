@@ -10,7 +10,7 @@ use generic_apiserver::registry::Generation;
 use generic_apiserver::{RequestContext, Strategy};
 use serde_json::{Value, json};
 
-use crate::workload_defaults;
+use crate::{storage_defaults, workload_defaults};
 
 /// How a kind of Kubernetes behaves.
 #[derive(Clone, Copy, Debug, Default)]
@@ -27,6 +27,8 @@ pub(crate) struct CoreStrategy {
     pub(crate) keeps_status: bool,
     /// Whether it is a pod: its status comes from who runs it, and it may take its time to end.
     pub(crate) pod: bool,
+    /// Plural name of a kind about storage.
+    pub(crate) storage: Option<&'static str>,
     /// Plural name of a kind of `apps`.
     pub(crate) workload: Option<&'static str>,
     /// Whether `stringData` is merged over `data` and the type defaults to `Opaque`.
@@ -47,6 +49,8 @@ impl CoreStrategy {
                 && matches!(plural, "pods" | "serviceaccounts" | "services" | "persistentvolumes" | "nodes"),
             keeps_status: group.is_empty() && matches!(plural, "nodes" | "pods"),
             pod: group.is_empty() && plural == "pods",
+            storage: matches!(plural, "persistentvolumeclaims" | "persistentvolumes" | "storageclasses")
+                .then_some(plural),
             workload: (group == "apps").then_some(plural),
             secret: group.is_empty() && plural == "secrets",
             event: group.is_empty() && plural == "events",
@@ -63,6 +67,9 @@ impl Strategy<DynamicObject> for CoreStrategy {
     fn default(&self, object: &mut DynamicObject) {
         if let Some(plural) = self.workload {
             workload_defaults::fill(plural, &mut object.fields);
+        }
+        if let Some(plural) = self.storage {
+            storage_defaults::fill(plural, &mut object.fields);
         }
         if !self.secret {
             return;
@@ -88,6 +95,12 @@ impl Strategy<DynamicObject> for CoreStrategy {
         let runs = is_kube_controllers(request) && object.fields.contains_key("status");
         if self.pod && !runs {
             object.fields.insert("status".to_owned(), json!({ "phase": "Pending" }));
+        }
+        if let Some(finalizer) = self.storage.and_then(storage_defaults::protection) {
+            object.fields.insert("status".to_owned(), json!({ "phase": "Pending" }));
+            if !object.metadata.has_finalizer(finalizer) {
+                object.metadata.finalizers.push(finalizer.to_owned());
+            }
         }
     }
 

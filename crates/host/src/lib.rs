@@ -11,8 +11,9 @@
 //! serves it, requests for it are answered with 503.
 //!
 //! **Tour.** [`Host`] the front door; [`live`] a host that lives; [`aggregation`] who serves the aggregated groups; [`clock_service`] landscape time, [`timekeeper`] when it
-//! moves, [`clock_object`] how clients see it; `fault_object` what goes wrong on purpose, [`faults`] to processes; `timing_object` how long things take; `garden_object` what a Garden may say; [`kubelet`] pods as processes, `joined` processes that it did not start; [`registry`] which components run; [`identity`] who asks, [`tokens`] as which ServiceAccount; `evictions` when a pod may go; `log_service` who may read the log; [`catalogue::AGGREGATED_GROUPS`] what is handed on.
+//! moves, [`clock_object`] how clients see it; `fault_object` what goes wrong on purpose, [`faults`] to processes; `timing_object` how long things take; `garden_object` what a Garden may say; [`kubelet`] pods as processes, `joined` processes that it did not start; `first_roles` roles that a cluster begins with, `aggregated_roles` roles made of others; [`registry`] which components run; [`identity`] who asks, [`tokens`] as which ServiceAccount; `evictions` when a pod may go; `log_service` who may read the log; [`catalogue::AGGREGATED_GROUPS`] what is handed on.
 
+mod aggregated_roles;
 pub mod aggregation;
 pub mod clock_object;
 pub mod clock_service;
@@ -21,6 +22,7 @@ mod core_kinds;
 mod evictions;
 mod fault_object;
 pub mod faults;
+mod first_roles;
 mod garden_object;
 pub mod heartbeats;
 pub mod identity;
@@ -29,9 +31,11 @@ pub mod kubelet;
 pub mod live;
 mod log_service;
 mod namespaces;
+mod rbac_kinds;
 pub mod registry;
 mod rows;
 mod services;
+mod storage_defaults;
 pub mod timekeeper;
 mod timing_object;
 pub mod tokens;
@@ -45,6 +49,7 @@ use crate::aggregation::{Backend, Barrier, Instances};
 use crate::clock_service::ClockService;
 use crate::evictions::Evictions;
 use crate::faults::{Asking, Faults};
+use crate::first_roles::FirstRoles;
 use crate::joined::Joined;
 use crate::kubelet::Logs;
 use crate::timekeeper::Timekeeper;
@@ -54,6 +59,7 @@ use api::cluster;
 use api::constants::{annotation, user};
 use api::terrarium::Clock;
 use apimachinery::catalogue::ResourceInfo;
+use authorizer::{Defaults, Mode, Rbac};
 use bytes::Bytes;
 use domain::profile::Profile;
 use domain::validation::garden;
@@ -93,6 +99,8 @@ pub struct Parts<'a> {
     pub metrics: Option<Metrics>,
     /// Issues and judges tokens of ServiceAccounts; without it there are none.
     pub tokens: Option<Tokens>,
+    /// Who may do what.
+    pub authorization: Mode,
 }
 
 /// The front door. Cheap to clone; clones are one host.
@@ -114,6 +122,10 @@ struct Inner {
     heartbeats: heartbeats::Heartbeats,
     /// Whether cluster `runtime` has its namespaces.
     has_runtime: AtomicBool,
+    tokens: Option<Tokens>,
+    /// Who may do what, where roles say so.
+    rbac: Option<Rbac>,
+    first_roles: Option<FirstRoles>,
 }
 
 impl Host {
@@ -131,7 +143,13 @@ impl Host {
             .clusters(clusters::ByObject::new(RUNTIME_VERSION))
             .cluster_annotation(annotation::CLUSTER)
             .own_agents(user::OWN_AGENTS)
-            .authorizer(Authenticated)
+            .authorizer(Authenticated);
+        let rbac = (parts.authorization == Mode::Rbac).then(|| Rbac::new(Defaults::Assumed));
+        let builder = match &rbac {
+            Some(rbac) => rbac.attach(builder),
+            None => builder,
+        };
+        let builder = builder
             .admission(namespaces::PermanentNamespaces)
             .admission(clock_object::PermanentClock)
             .admission(garden_object::GardenAdmission);
@@ -157,7 +175,7 @@ impl Host {
         let evictions = Evictions::default();
         let server = rows::evictions(rows::tokens(server, parts.tokens.as_ref()), &evictions).build();
         evictions.look_at(server.clone());
-        if let Some(tokens) = parts.tokens {
+        if let Some(tokens) = &parts.tokens {
             tokens.look_at(server.clone());
         }
         server.start(tasks);
@@ -172,6 +190,9 @@ impl Host {
                 time,
                 heartbeats: heartbeats::Heartbeats::default(),
                 has_runtime: AtomicBool::new(false),
+                tokens: parts.tokens,
+                first_roles: rbac.clone().map(FirstRoles::new),
+                rbac,
             }),
         }
     }
@@ -336,6 +357,11 @@ impl Host {
         })
     }
 
+    /// Who may do what, where roles say so.
+    pub(crate) fn rbac(&self) -> Option<&Rbac> {
+        self.inner.rbac.as_ref()
+    }
+
     /// The host's own server.
     pub fn server(&self) -> &Server {
         &self.inner.server
@@ -344,6 +370,9 @@ impl Host {
     async fn answer(&self, mut request: Request) -> Result<Response, TransportError> {
         if !self.inner.has_runtime.swap(true, Ordering::Relaxed) {
             self.furnish(cluster::RUNTIME).await?;
+        }
+        if let Some(roles) = &self.inner.first_roles {
+            roles.store(request.uri().path(), &self.inner.server, &self.own_transport()).await?;
         }
         let is_participant = request.headers().contains_key(PARTICIPANT_HEADER);
         if !is_participant {
@@ -409,17 +438,46 @@ impl Host {
     async fn serve(&self, request: Request) -> Result<Response, TransportError> {
         let path = request.uri().path();
         match aggregation::place(path) {
-            aggregation::Place::Aggregated => match self.aggregated() {
-                Some(server) => server.call(request).await,
-                None => Ok(aggregation::unavailable()),
-            },
+            aggregation::Place::Aggregated => {
+                // As a kube-apiserver does before it hands a request on.
+                if self.inner.rbac.is_some()
+                    && let Err(refused) = self.inner.server.allow(&request).await
+                {
+                    return Ok(refused);
+                }
+                match self.aggregated() {
+                    Some(server) => server.call(request).await,
+                    None => Ok(aggregation::unavailable()),
+                }
+            }
             aggregation::Place::Groups => {
                 let server = self.aggregated();
                 aggregation::groups(&self.inner.server, server.as_ref(), request).await
             }
+            aggregation::Place::Own if is_openid(path) => self.publish(request).await,
             aggregation::Place::Own if path.starts_with(CLUSTERS_PATH) => self.change_clusters(request).await,
             aggregation::Place::Own if heartbeats::is_shown_at(path) => self.show_heartbeats(request).await,
             aggregation::Place::Own => self.inner.server.call(request).await,
+        }
+    }
+
+    /// Answers a request for what verifies tokens of ServiceAccounts.
+    async fn publish(&self, request: Request) -> Result<Response, TransportError> {
+        if let Err(refused) = self.inner.server.allow(&request).await {
+            return Ok(refused);
+        }
+        let path = request.uri().path();
+        let cluster = path.split('/').nth(2).unwrap_or_default();
+        let rest = path.strip_prefix("/clusters/").and_then(|rest| rest.strip_prefix(cluster)).unwrap_or_default();
+        let host = request.headers().get(http::header::HOST).and_then(|host| host.to_str().ok()).unwrap_or("localhost");
+        let place = format!("https://{host}/clusters/{cluster}");
+        let is_read = *request.method() == Method::GET;
+        let exists = cluster == cluster::RUNTIME
+            || self.inner.server.object::<api::terrarium::Cluster>(cluster::RUNTIME, "", cluster).await.is_some();
+        let published = self.inner.tokens.as_ref().filter(|_| is_read && exists);
+        match published.and_then(|tokens| tokens.published(rest, &place)) {
+            Some(response) => Ok(response),
+            None => self.inner.server.call(request).await,
         }
     }
 
@@ -449,6 +507,9 @@ impl Host {
             }
             Method::DELETE | Method::PUT | Method::PATCH if response.status().is_success() && !name.is_empty() => {
                 self.inner.server.clear_vanished_cluster(&name).await;
+                if let Some(roles) = self.inner.first_roles.as_ref().filter(|_| method == Method::DELETE) {
+                    roles.forget(&name);
+                }
                 Ok(response)
             }
             _ => Ok(response),
@@ -473,6 +534,11 @@ impl Host {
         }
         Ok(())
     }
+}
+
+/// Whether a path, below a cluster, is one at which is published what verifies tokens.
+fn is_openid(path: &str) -> bool {
+    path.ends_with(tokens::KEYS_PATH) || path.ends_with(tokens::CONFIGURATION_PATH)
 }
 
 /// Whether a path is of Clock objects.

@@ -17,6 +17,7 @@ use std::thread::JoinHandle;
 
 use api::cluster;
 use api::kubernetes::core::Pod;
+use authorizer::Mode as Authorization;
 use chrono::TimeDelta;
 use clock::{Clock, Instant, Random, TimerClass};
 use controller::ObjectKey;
@@ -45,7 +46,7 @@ use crate::services::Services;
 use crate::timekeeper::Mode;
 use crate::timing_object::PodEnd;
 use crate::tokens::Tokens;
-use crate::{Host, Parts, registry};
+use crate::{Host, Parts, aggregated_roles, registry};
 
 /// Wall time that connections have to end.
 const LAST_STEP: TimeDelta = TimeDelta::seconds(12);
@@ -88,6 +89,8 @@ pub struct Options {
     pub front_proxy: Pair,
     /// Authorities of users of the clusters whose objects name none.
     pub own_authorities: OwnAuthorities,
+    /// Who may do what.
+    pub authorization: Authorization,
     /// What tokens of ServiceAccounts are signed with.
     pub token_secret: Vec<u8>,
     /// Shows every instant of landscape time that is granted, on the dial that processes read.
@@ -155,6 +158,7 @@ impl Live {
                 version: version.clone(),
                 metrics: Some(metrics.clone()),
                 tokens: Some(tokens.clone()),
+                authorization: options.authorization,
                 ..Parts::default()
             };
             let host = Host::with(foundation, &tasks, parts);
@@ -193,6 +197,9 @@ impl Live {
             serve.random = random.clone();
             serve.health = Health::default();
             serve.metrics = metrics;
+            if let Some(rbac) = host.rbac() {
+                serve.authorizer = Arc::new(rbac.clone());
+            }
             serve.lasting = Arc::new(|path| path.starts_with(CLOCK_PATH) || path == LOG_WATCH_PATH);
             let door = host.clone();
             let serving = http::serve(&tasks, move |request| door.call(request), serve).await?;
@@ -220,8 +227,12 @@ impl Live {
                 pod_end_of: Arc::new(move |cluster| ends.of(cluster)),
                 ..workload::Options::default()
             };
+            let has_roles = live.host.rbac().is_some();
             live.spawn("kube-controller-manager", move |context, _| {
                 context.tasks.spawn(pod_end.clone().follow(context.clone()));
+                if has_roles {
+                    context.tasks.spawn(aggregated_roles::run(context.clone()));
+                }
                 kube_controllers::run(context, kube_controllers::Options { workload: Some(workload.clone()) })
             })?;
             let (holding, leaving) = (live.clock.clone(), live.clock.clone());

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use api::kubernetes::rbac;
 use api::{catalogue, operator, terrarium};
 use apimachinery::DynamicObject;
 use apimachinery::catalogue::ResourceInfo;
@@ -16,6 +17,7 @@ use crate::fault_object::FaultStrategy;
 use crate::garden_object::GardenStrategy;
 use crate::kubelet::{LogHook, Logs};
 use crate::namespaces::NamespaceStrategy;
+use crate::rbac_kinds::RbacStrategy;
 use crate::timing_object::TimingStrategy;
 use crate::tokens::Tokens;
 use crate::webhook_kinds::WebhookStrategy;
@@ -23,8 +25,8 @@ use crate::webhook_kinds::WebhookStrategy;
 /// Registers every row.
 ///
 /// Kinds are kept as trees pruned by their schema, since nobody here reads them; but for Cluster objects, which say
-/// which clusters exist, the Clock, which says how time goes, Faults, the Timing, and the kinds of gardener-operator, whose webhooks
-/// judge them upstream.
+/// which clusters exist, the Clock, which says how time goes, Faults, the Timing, roles and their bindings, and the kinds of
+/// gardener-operator, whose webhooks judge them upstream.
 pub(crate) fn register<'a>(
     mut builder: Builder,
     rows: impl IntoIterator<Item = &'a ResourceInfo>,
@@ -45,6 +47,13 @@ pub(crate) fn register<'a>(
             builder.resource::<operator::Extension>(row, Generic)
         } else if row.group.is_empty() && row.plural == "namespaces" {
             builder.resource::<DynamicObject>(row, NamespaceStrategy)
+        } else if row.group == rbac::GROUP {
+            match row.kind {
+                "Role" => builder.resource::<rbac::Role>(row, RbacStrategy),
+                "ClusterRole" => builder.resource::<rbac::ClusterRole>(row, RbacStrategy),
+                "RoleBinding" => builder.resource::<rbac::RoleBinding>(row, RbacStrategy),
+                _ => builder.resource::<rbac::ClusterRoleBinding>(row, RbacStrategy),
+            }
         } else if row.custom {
             builder.resource::<DynamicObject>(row, Generic)
         } else if row.group == "admissionregistration.k8s.io" {

@@ -26,6 +26,11 @@ pub(crate) fn fill(plural: &str, fields: &mut Map<String, Value>) {
         }
         "statefulsets" => {
             put(spec, "podManagementPolicy", json!("OrderedReady"));
+            put(spec, "persistentVolumeClaimRetentionPolicy", json!({}));
+            if let Some(Value::Object(policy)) = spec.get_mut("persistentVolumeClaimRetentionPolicy") {
+                put(policy, "whenDeleted", json!("Retain"));
+                put(policy, "whenScaled", json!("Retain"));
+            }
             fill_strategy(spec, "updateStrategy", json!({"partition": 0}));
             put(spec, "replicas", json!(1));
             put(spec, "revisionHistoryLimit", json!(10));
@@ -35,7 +40,7 @@ pub(crate) fn fill(plural: &str, fields: &mut Map<String, Value>) {
 }
 
 /// Sets a field that is absent, null or an empty text.
-fn put(into: &mut Map<String, Value>, name: &str, value: Value) {
+pub(crate) fn put(into: &mut Map<String, Value>, name: &str, value: Value) {
     let is_set = into.get(name).is_some_and(|old| !old.is_null() && old.as_str() != Some(""));
     if !is_set {
         into.insert(name.to_owned(), value);
@@ -96,6 +101,7 @@ mod tests {
             json!({
                 "replicas": 1, "podManagementPolicy": "OrderedReady", "revisionHistoryLimit": 10,
                 "updateStrategy": {"type": "OnDelete"},
+                "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Retain", "whenScaled": "Retain"},
             }),
         );
         check("replicasets", json!({}), json!({"replicas": 1}));

@@ -95,6 +95,9 @@ pub struct Assignment {
     /// File of the landscape's dial (see [`crate::dial`]); empty: there is none.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub dial: String,
+    /// Who may do what in the landscape; empty: whoever said who they are may do everything.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub authorization: String,
     /// For a process that serves.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub serving: Option<Serving>,

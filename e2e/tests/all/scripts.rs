@@ -66,6 +66,7 @@ scripts! {
         simulate_manifests
         upgrade_order;
     with_kubectl:
+        authorization
         maintenance_confined
         maintenance_consecutive_minors
         maintenance_described
@@ -100,7 +101,8 @@ scripts! {
         timing
         versions_documents
         versions_namespaced
-        versions_requirements;
+        versions_requirements
+        workload_placement;
 }
 
 #[test]

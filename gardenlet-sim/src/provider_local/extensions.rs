@@ -94,7 +94,7 @@ fn fixed(name: &str) -> String {
 
 extension!(Infrastructure, "Infrastructure", |_| fixed("infrastructure"), ExtensionInfrastructure;
     actuated! { actuate::infrastructure });
-extension!(ControlPlane, "ControlPlane", |_| fixed("controlplane"););
+extension!(ControlPlane, "ControlPlane", |_| fixed("controlplane"); actuated! { actuate::control_plane });
 extension!(OperatingSystemConfig, "OperatingSystemConfig", |_| fixed("operatingsystemconfigs");
     actuated! { actuate::operating_system_config });
 extension!(Network, "Network", |_| fixed("network"); actuated! { actuate::network });

@@ -10,6 +10,7 @@ use api::constants::{annotation, label, role};
 use api::core::Shoot;
 use api::extensions::Cluster;
 use api::kubernetes::core::{Node, Pod, Secret};
+use api::kubernetes::storage::PersistentVolumeClaim;
 use api::machine::{Machine, MachineClass, MachineDeployment, MachineSet};
 use api::terrarium::{self, Fault};
 use apimachinery::Resource;
@@ -55,6 +56,7 @@ pub(super) struct Provider {
     pub(super) timing_store: Store<terrarium::Timing>,
     durations: Durations,
     pub(super) pod_store: Store<Pod>,
+    pub(super) claim_store: Store<PersistentVolumeClaim>,
     /// By cluster and name of the node.
     pub(super) pods_by_node: Index<Pod>,
     /// By cluster and address.
@@ -85,6 +87,7 @@ impl Provider {
             node.status.addresses.iter().map(|address| place(cluster, &address.address)).collect()
         });
         let pod_store: Store<Pod> = reflect(context, "*", everything.clone(), &mut reflectors);
+        let claim_store = reflect(context, "*", everything.clone(), &mut reflectors);
         let pods_by_node = pod_store.index(|pod: &Pod| {
             let cluster = pod.metadata.annotation(annotation::CLUSTER).unwrap_or_default();
             let node = Some(&pod.spec.node_name).filter(|node| !node.is_empty());
@@ -117,6 +120,7 @@ impl Provider {
             durations: Durations::new(context.random.clone(), &timing_store),
             timing_store,
             pod_store,
+            claim_store,
             pods_by_node,
             nodes_by_address,
             deployment_store,

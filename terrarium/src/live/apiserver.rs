@@ -13,6 +13,7 @@ use std::process::ExitCode;
 use apimachinery::meta::Duration;
 use apiserver::instance::{self, Announced, Paths};
 use apiserver::{Options, ShootAccess};
+use authorizer::Mode;
 use chrono::TimeDelta;
 use clock::{Clock, Random};
 use domain::profile::Profile;
@@ -44,6 +45,7 @@ pub(super) fn run() -> ExitCode {
 /// Runs the instance of an assignment until `end` resolves.
 pub(super) fn serve(assignment: Assignment, end: oneshot::Receiver<()>) -> Result<Exit, String> {
     let mut options = options(&assignment.args, &assignment.version)?;
+    options.authorization = authorization(&assignment)?;
     options.shoot_access =
         Some(ShootAccess { server: assignment.server.clone(), authorities: assignment.authorities.clone() });
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -63,6 +65,14 @@ pub(super) fn serve(assignment: Assignment, end: oneshot::Receiver<()>) -> Resul
         Ok(())
     };
     runtime.block_on(instance::run(program, assignment, &options, paths, end, announce))
+}
+
+/// Who may do what, as the landscape says.
+pub(super) fn authorization(assignment: &Assignment) -> Result<Mode, String> {
+    match assignment.authorization.as_str() {
+        "" => Ok(Mode::default()),
+        name => Mode::named(name).ok_or_else(|| format!("there is no authorization {name}")),
+    }
 }
 
 /// For its own requests, of which it has no more than it takes to register.

@@ -10,6 +10,7 @@ use api::operator::Garden;
 use api::seedmanagement::Gardenlet;
 use apimachinery::Resource;
 use apimachinery::meta::ObjectMeta;
+use authorizer::Mode;
 use controller::{Api, Error, ListOptions};
 use domain::garden::control_plane::CONFIGURATION_KEY;
 use domain::profile::Profile;
@@ -161,6 +162,11 @@ fn unread(what: &str, error: &Error) -> Failure {
 pub(crate) fn profile(facts: &Facts) -> Result<Profile, Failure> {
     Profile::named(&facts.profile)
         .ok_or_else(|| Failure::input(format!("there is no profile {}", facts.profile), "use documents or upstream"))
+}
+
+/// Who may do what.
+pub(crate) fn authorization(facts: &Facts) -> Mode {
+    facts.authorization.as_deref().and_then(Mode::named).unwrap_or_default()
 }
 
 /// How gardener-apiserver serves, as the landscape was created.

@@ -8,6 +8,7 @@ use api::constants::{api_version, label, namespace, user};
 use api::kubernetes::apps::Deployment;
 use api::kubernetes::tables;
 use apimachinery::schema::Node;
+use authorizer::Mode;
 use clock::Clock;
 use controller::leadership::{self, Election};
 use domain::garden::control_plane;
@@ -238,7 +239,9 @@ fn start(program: Program, context: Context, assignment: &Assignment) -> Result<
             }
             Program::ControllerManager => {
                 let config = configuration::controller_manager(&flags.config);
-                let options = controller_manager::Options { profile, config, ..controller_manager::Options::default() };
+                let project_roles = apiserver::authorization(assignment)? == Mode::Rbac;
+                let usual = controller_manager::Options::default();
+                let options = controller_manager::Options { profile, config, project_roles, ..usual };
                 Box::pin(controller_manager::run(context, options))
             }
             Program::Scheduler => {

@@ -53,6 +53,9 @@ pub(crate) struct Facts {
     /// Whether components may go back to older versions.
     #[serde(default)]
     pub(crate) allow_downgrade: bool,
+    /// Who may do what: `always-allow` or `rbac`; `None`: as usual.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) authorization: Option<String>,
     /// Landscape time at the beginning.
     pub(crate) start_time: DateTime<Utc>,
     /// `sled` or `memory`.

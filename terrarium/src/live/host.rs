@@ -361,6 +361,7 @@ async fn start(
         dial,
         launched,
         apiserver_flags,
+        authorization: bootstrap::authorization(&facts),
     };
     let options = Options {
         log: log.events(),
@@ -374,6 +375,7 @@ async fn start(
         authorities: authority.certificate().to_owned(),
         front_proxy,
         own_authorities: own_authorities(directory, &facts),
+        authorization: bootstrap::authorization(&facts),
         token_secret: authority.token_secret(),
         profile: bootstrap::profile(&facts)?,
         skew: bootstrap::told(&facts),
@@ -458,6 +460,8 @@ struct Launcher {
     launched: AtomicU64,
     /// Flags with which gardener-apiserver serves as the landscape was created.
     apiserver_flags: Vec<String>,
+    /// Who may do what.
+    authorization: authorizer::Mode,
 }
 
 impl Launcher {
@@ -489,6 +493,7 @@ impl Launcher {
             authorities: authority.certificate().to_owned(),
             writer: host::live::writer(*start, launched.fetch_add(1, Ordering::Relaxed) + 1),
             serving,
+            authorization: self.authorization.name().to_owned(),
             certificate: authority.component(&user.name, &groups, &badge)?,
             ..Assignment::default()
         })

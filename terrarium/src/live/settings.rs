@@ -30,6 +30,7 @@ pub(crate) struct Settings {
     pub(crate) operator: Option<bool>,
     pub(crate) skew_enforcement: Option<String>,
     pub(crate) allow_downgrade: Option<bool>,
+    pub(crate) authorization: Option<String>,
     #[serde(deserialize_with = "start_time")]
     pub(crate) start_time: Option<When>,
     pub(crate) seed: Option<u64>,
@@ -87,6 +88,7 @@ impl Settings {
         };
         one_of("profile", &read.profile, &["documents", "upstream"])?;
         one_of("skew-enforcement", &read.skew_enforcement, &["enforce", "warn", "off"])?;
+        one_of("authorization", &read.authorization, &["always-allow", "rbac"])?;
         one_of("log", &read.log, &["sled", "memory"])?;
         one_of("durability", &read.durability, &["durable", "fast"])?;
         one_of("preset", &read.preset, &["empty", "demo"])?;

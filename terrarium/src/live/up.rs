@@ -29,7 +29,7 @@ use super::directory::{Directory, Ephemeral, Facts, loopback};
 use super::kubeconfig::Current;
 use super::retention::Retention;
 use super::settings::Settings;
-use super::{DEFAULT, KubeconfigFile, Which, block_on, components, demo, kubeconfig};
+use super::{DEFAULT, KubeconfigFile, Which, block_on, bootstrap, components, demo, kubeconfig};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::spelling::plural;
@@ -86,6 +86,11 @@ pub(crate) struct Arguments {
     /// is stopped may be told otherwise [default: false]
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     allow_downgrade: Option<bool>,
+    /// Who may do what: `rbac`, what the roles of each cluster allow; `always-allow`, whoever said who they are may do
+    /// everything. A landscape that is stopped may be given another one [default: always-allow]
+    #[arg(long, env = "TERRARIUM_AUTHORIZATION", hide_env = true, value_name = "MODE")]
+    #[arg(value_parser = ["always-allow", "rbac"])]
+    authorization: Option<String>,
     /// Landscape time at the beginning: an instant, `now`, or so long from now (90d) [default: now]
     #[arg(long, value_name = "T")]
     start_time: Option<When>,
@@ -222,6 +227,7 @@ impl Arguments {
             operator: self.operator.or(settings.operator),
             skew_enforcement: self.skew_enforcement.clone().or(settings.skew_enforcement),
             allow_downgrade: self.allow_downgrade.or(settings.allow_downgrade),
+            authorization: self.authorization.clone().or(settings.authorization),
             start_time: self.start_time.or(settings.start_time),
             seed: self.seed.or(settings.seed),
             profile: self.profile.clone().or(settings.profile),
@@ -270,6 +276,7 @@ impl Arguments {
             operator: facts.operator.or_else(|| Some(self.has_operator())),
             skew_enforcement: self.skew_enforcement.clone().or_else(|| facts.skew_enforcement.clone()),
             allow_downgrade: self.allow_downgrade.unwrap_or(facts.allow_downgrade),
+            authorization: self.authorization.clone().or_else(|| facts.authorization.clone()),
             ..facts.clone()
         };
         if told == facts { Ok(()) } else { directory.write_facts(&told) }
@@ -280,6 +287,10 @@ impl Arguments {
         let flags = [
             ("--skew-enforcement", self.skew_enforcement.is_some() && self.skew_enforcement != facts.skew_enforcement),
             ("--allow-downgrade", self.allow_downgrade.is_some_and(|it| it != facts.allow_downgrade)),
+            (
+                "--authorization",
+                self.authorization.as_deref().is_some_and(|it| it != bootstrap::authorization(facts).name()),
+            ),
         ];
         match flags.into_iter().find(|(_, differs)| *differs) {
             None => Ok(()),
@@ -306,6 +317,7 @@ impl Arguments {
             operator: Some(self.has_operator()),
             skew_enforcement: self.skew_enforcement.clone(),
             allow_downgrade: self.allow_downgrade.unwrap_or_default(),
+            authorization: self.authorization.clone(),
             start_time,
             log: self.log.clone().unwrap_or_else(|| if self.ephemeral { "memory" } else { "sled" }.to_owned()),
             durable: self.durability.as_deref() != Some("fast"),

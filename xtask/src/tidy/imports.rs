@@ -18,11 +18,22 @@ const TABLE: &[(&str, &[&str])] = &[
     ("eventlog-remote", &["eventlog", "clock"]),
     ("process", &["apimachinery", "clock"]),
     ("generic-apiserver", &["apimachinery", "eventlog", "clock", "process"]),
+    ("authorizer", &["generic-apiserver", "process", "domain", "api", "apimachinery"]),
     ("controller", &["process", "apimachinery", "api", "clock"]),
     ("kube-controllers", &["controller", "process", "api", "apimachinery", "clock"]),
     (
         "gardener-apiserver",
-        &["generic-apiserver", "process", "domain", "api", "apimachinery", "clock", "eventlog", "eventlog-remote"],
+        &[
+            "authorizer",
+            "generic-apiserver",
+            "process",
+            "domain",
+            "api",
+            "apimachinery",
+            "clock",
+            "eventlog",
+            "eventlog-remote",
+        ],
     ),
     ("gardener-controller-manager", COMPONENT),
     ("gardener-scheduler", COMPONENT),
@@ -33,6 +44,7 @@ const TABLE: &[(&str, &[&str])] = &[
     (
         "host",
         &[
+            "authorizer",
             "generic-apiserver",
             "kube-controllers",
             "controller",

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use api::catalogue;
 use api::kubernetes::core::{ConfigMap, Namespace, Secret};
+use api::kubernetes::rbac;
 use apiserver::Options;
 use clock::{Clock, Random, SimulatedClock};
 use eventlog::{
@@ -111,6 +112,7 @@ pub(crate) struct Garden {
     clock: SimulatedClock,
     log: MeetingLog,
     pub(crate) user: &'static str,
+    pub(crate) groups: &'static [&'static str],
 }
 
 #[derive(Debug)]
@@ -149,9 +151,13 @@ impl Garden {
             .resource::<Namespace>(catalogue::of::<Namespace>(), Generic)
             .resource::<Secret>(catalogue::of::<Secret>(), Generic)
             .resource::<ConfigMap>(catalogue::of::<ConfigMap>(), Generic)
+            .resource::<rbac::ClusterRole>(catalogue::of::<rbac::ClusterRole>(), Generic)
+            .resource::<rbac::ClusterRoleBinding>(catalogue::of::<rbac::ClusterRoleBinding>(), Generic)
+            .resource::<rbac::Role>(catalogue::of::<rbac::Role>(), Generic)
+            .resource::<rbac::RoleBinding>(catalogue::of::<rbac::RoleBinding>(), Generic)
             .build();
         let gardener = apiserver::service(foundation(2), options);
-        Self { kubernetes, gardener, clock, log, user: "alice" }
+        Self { kubernetes, gardener, clock, log, user: "alice", groups: &["system:masters"] }
     }
 
     /// The next two writes, of whichever instance, wait for one another before they are appended.
@@ -186,7 +192,7 @@ impl Garden {
         };
         let gardener = apiserver::service(foundation, options);
         let (kubernetes, clock, log) = (self.kubernetes.clone(), self.clock.clone(), self.log.clone());
-        Self { kubernetes, gardener, clock, log, user: self.user }
+        Self { kubernetes, gardener, clock, log, user: self.user, groups: self.groups }
     }
 
     /// Another instance beside [`Garden::furnished`].
@@ -228,9 +234,10 @@ impl Garden {
         type_: &str,
         text: String,
     ) -> (http::response::Parts, bytes::Bytes) {
-        let own = path.starts_with("/api/");
+        let own = path.starts_with("/api/") || path.starts_with("/apis/rbac.authorization.k8s.io/");
         let server = if own { &self.kubernetes } else { &self.gardener };
-        let user = User { name: self.user.into(), groups: vec!["system:masters".into()], component: None };
+        let groups = self.groups.iter().map(|group| (*group).into()).collect();
+        let user = User { name: self.user.into(), groups, component: None };
         let request = http::Request::builder()
             .method(method)
             .uri(format!("/clusters/{}{path}", api::cluster::GARDEN))

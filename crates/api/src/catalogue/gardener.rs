@@ -7,7 +7,7 @@
 use apimachinery::catalogue::Cell::{Condition, Function, Path};
 use apimachinery::catalogue::{Column, LaterField, ResourceInfo};
 
-use super::{AGE, cells, column, path, row, wide};
+use super::{AGE, AUTO_COMPLETED_ROTATION, cells, column, path, row, wide};
 use crate::{core, core_v1, operations, security, seedmanagement, settings};
 
 const ALL: &[&str] = &["all"];
@@ -222,10 +222,7 @@ pub(super) fn rows() -> Vec<ResourceInfo> {
             ],
             later: &[
                 LaterField { path: &["spec", "maintenance", "autoRotation"], since: 135 },
-                LaterField {
-                    path: &["status", "credentials", "rotation", "etcdEncryptionKey", "autoCompleteAfterPrepared"],
-                    since: 128,
-                },
+                AUTO_COMPLETED_ROTATION,
             ],
             ..row::<core::Shoot>(&[], SHOOT)
         },

@@ -112,15 +112,6 @@ const POD_DISRUPTION_BUDGET: &[Column] = &[
     AGE,
 ];
 
-const CLAIM: &[Column] = &[
-    path("Status", ".status.phase"),
-    path("Volume", ".spec.volumeName"),
-    path("Capacity", ".status.capacity.storage"),
-    column("Access Modes", Function(|object| cells::joined(&object["status"]["accessModes"]))),
-    path("StorageClass", ".spec.storageClassName"),
-    AGE,
-];
-
 const BINDING: &[Column] = &[column("Role", Function(cells::binding_role)), AGE];
 
 const EVENT_SELECTORS: &[(&str, &str)] = &[
@@ -227,22 +218,6 @@ pub(super) fn rows() -> Vec<ResourceInfo> {
             subresources: STATUS,
             field_selectors: &[("spec.clusterIP", ".spec.clusterIP"), ("spec.type", ".spec.type")],
             ..own!("", "core", "Service", "services", true, &["svc"], SERVICE)
-        },
-        ResourceInfo {
-            subresources: STATUS,
-            ..own!("", "core", "PersistentVolumeClaim", "persistentvolumeclaims", true, &["pvc"], CLAIM)
-        },
-        ResourceInfo {
-            subresources: STATUS,
-            ..own!(
-                "",
-                "core",
-                "PersistentVolume",
-                "persistentvolumes",
-                false,
-                &["pv"],
-                &[path("Capacity", ".spec.capacity.storage"), path("Status", ".status.phase"), AGE]
-            )
         },
         ResourceInfo {
             categories: ALL,

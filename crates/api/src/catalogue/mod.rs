@@ -8,13 +8,14 @@ mod cells;
 mod custom;
 mod gardener;
 mod kubernetes;
+mod storage;
 mod unread;
 mod unstored;
 
 use std::sync::LazyLock;
 
 use apimachinery::Resource;
-use apimachinery::catalogue::{Cell, Column, NEWEST, ResourceInfo};
+use apimachinery::catalogue::{Cell, Column, LaterField, NEWEST, ResourceInfo};
 
 use crate::cluster::{self, ClusterName};
 
@@ -22,6 +23,7 @@ static ALL: LazyLock<Vec<ResourceInfo>> = LazyLock::new(|| {
     let mut rows = gardener::rows();
     rows.extend(custom::rows());
     rows.extend(kubernetes::rows());
+    rows.extend(storage::rows());
     rows.extend(unread::rows());
     rows
 });
@@ -110,6 +112,12 @@ pub fn serves(cluster: &str, row: &ResourceInfo) -> bool {
 
 /// Column `Age`.
 const AGE: Column = Column { name: "Age", type_: "date", cell: Cell::Path(".metadata.creationTimestamp"), priority: 0 };
+
+/// The field with which a rotation of the key of etcd says that it goes on by itself; Shoots and Gardens have it.
+const AUTO_COMPLETED_ROTATION: LaterField = LaterField {
+    path: &["status", "credentials", "rotation", "etcdEncryptionKey", "autoCompleteAfterPrepared"],
+    since: 128,
+};
 
 /// A column of texts that is always shown.
 const fn column(name: &'static str, cell: Cell) -> Column {

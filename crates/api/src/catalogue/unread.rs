@@ -64,14 +64,6 @@ const REPLICATION_CONTROLLER: &[Column] = &[
     wide("Images", Function(cells::container_images)),
 ];
 
-const STORAGE_CLASS: &[Column] = &[
-    path("Provisioner", ".provisioner"),
-    column("ReclaimPolicy", Function(|object| cells::text(object, "/reclaimPolicy", "Delete"))),
-    column("VolumeBindingMode", Function(|object| cells::text(object, "/volumeBindingMode", "Immediate"))),
-    column("AllowVolumeExpansion", Function(|object| flag(object, "/allowVolumeExpansion"))),
-    AGE,
-];
-
 fn flag(object: &Value, pointer: &str) -> Value {
     json!(if object.pointer(pointer) == Some(&Value::Bool(true)) { "True" } else { "False" })
 }
@@ -175,7 +167,6 @@ pub(super) fn rows() -> Vec<ResourceInfo> {
             const { &[column("Pod-Selector", Function(|object| cells::selector(&object["spec"]["podSelector"]))), AGE] }
         ),
         row!("scheduling.k8s.io", "scheduling", "PriorityClass", "priorityclasses", false, &["pc"], PRIORITY_CLASS),
-        row!("storage.k8s.io", "storage", "StorageClass", "storageclasses", false, &["sc"], STORAGE_CLASS),
     ]
 }
 

@@ -105,6 +105,20 @@ pub const DEPLOYMENT_ROLLBACK_TO: &str = "deprecated.deployment.rollback.to";
 pub const POD_DELETION_COST: &str = "controller.kubernetes.io/pod-deletion-cost";
 /// The object as `kubectl apply` sent it last.
 pub const KUBECTL_LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+/// `true` on a StorageClass: that of claims that name none.
+pub const DEFAULT_STORAGE_CLASS: &str = "storageclass.kubernetes.io/is-default-class";
+/// `yes` on a claim that has its volume.
+pub const BIND_COMPLETED: &str = "pv.kubernetes.io/bind-completed";
+/// `yes` on a claim whose volume was chosen for it.
+pub const BOUND_BY_CONTROLLER: &str = "pv.kubernetes.io/bound-by-controller";
+/// Who made a volume.
+pub const PROVISIONED_BY: &str = "pv.kubernetes.io/provisioned-by";
+/// On a claim: the node that was chosen for its pod.
+pub const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
+/// On a claim: who makes its volume.
+pub const STORAGE_PROVISIONER: &str = "volume.kubernetes.io/storage-provisioner";
+/// The same, as older clients know it.
+pub const BETA_STORAGE_PROVISIONER: &str = "volume.beta.kubernetes.io/storage-provisioner";
 /// Set by a kubelet on a Pod that it took from a file of its node.
 pub const MIRROR_POD: &str = "kubernetes.io/config.mirror";
 /// When `kubectl rollout restart` was asked for, on the template of the Pods.

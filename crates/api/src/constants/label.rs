@@ -54,6 +54,8 @@ pub const REFERENCE_CREDENTIALS_BINDING: &str = "reference.gardener.cloud/creden
 pub const SCHEDULING_PURPOSE: &str = "scheduling.gardener.cloud/purpose";
 /// Project that a namespace belongs to.
 pub const PROJECT_NAME: &str = "project.gardener.cloud/name";
+/// The role of extensions in Projects that a ClusterRole is part of.
+pub const AGGREGATE_TO_EXTENSION_ROLE: &str = "rbac.gardener.cloud/aggregate-to-extension-role";
 /// Worker pool of a Node, MachineDeployment or OperatingSystemConfig.
 pub const WORKER_POOL: &str = "worker.gardener.cloud/pool";
 /// Older form of [`WORKER_POOL`].

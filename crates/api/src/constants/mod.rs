@@ -56,6 +56,10 @@ pub mod finalizer {
     pub const EXTENSION_PREFIX: &str = "extensions.gardener.cloud/";
     /// On MachineDeployments, MachineSets, Machines, and MachineClasses in use.
     pub const MACHINE_CONTROLLER_MANAGER: &str = "machine.sapcloud.io/machine-controller-manager";
+    /// On a claim, while a pod uses it.
+    pub const CLAIM_PROTECTION: &str = "kubernetes.io/pvc-protection";
+    /// On a volume, while it is bound.
+    pub const VOLUME_PROTECTION: &str = "kubernetes.io/pv-protection";
 }
 
 /// Keys of taints.
@@ -94,6 +98,8 @@ pub mod role {
     pub const SYSTEM_COMPONENT: &str = "system-component";
     /// Credentials of observability.
     pub const MONITORING: &str = "monitoring";
+    /// Role of an extension in a Project.
+    pub const EXTENSION_PROJECT_ROLE: &str = "extension-project-role";
     /// Secret with an OperatingSystemConfig for nodes.
     pub const OPERATING_SYSTEM_CONFIG: &str = "operating-system-config";
 }

@@ -9,6 +9,7 @@ pub mod core;
 pub mod networking;
 pub mod policy;
 pub mod rbac;
+pub mod storage;
 pub mod tables;
 
 pub use self::accessors::*;

@@ -126,7 +126,7 @@ fn typed_kinds_lose_nothing() {
 
 #[test]
 fn typed_views_lose_nothing_of_what_they_know() {
-    use api::kubernetes::{apps, coordination, core};
+    use api::kubernetes::{apps, coordination, core, rbac};
     check::<core::ConfigMap>();
     check::<core::Event>();
     check::<core::Namespace>();
@@ -139,6 +139,10 @@ fn typed_views_lose_nothing_of_what_they_know() {
     check::<apps::ReplicaSet>();
     check::<apps::StatefulSet>();
     check::<coordination::Lease>();
+    check::<rbac::Role>();
+    check::<rbac::ClusterRole>();
+    check::<rbac::RoleBinding>();
+    check::<rbac::ClusterRoleBinding>();
 }
 
 #[test]

@@ -6,7 +6,8 @@
 //! (all at once)      └─accepted─► wait for it to go: grace period (at most the time-out) and 30 s
 //!
 //! with claims      by priority, one after the other: evict, wait for it to go, for its volumes to be detached here and
-//! (in a row)       attached elsewhere; who is refused is asked again in the next round, 20 s later
+//! (in a row)       attached elsewhere; who has none of its own is not waited for; who is refused is asked again in the
+//!                  next round, 20 s later
 //!
 //! forced           delete all (grace 0), wait for nobody
 //! ```
@@ -15,6 +16,8 @@
 //! memory, as upstream's do: after a restart the next one begins. The time-out counts from the Machine's deletion and
 //! survives.
 //! Source: pkg/util/provider/drain/drain.go of machine-controller-manager v0.58.0.
+
+use std::collections::BTreeMap;
 
 use api::constants::annotation;
 use api::kubernetes::core::Pod as PodObject;
@@ -40,8 +43,10 @@ pub struct Pod {
     pub grace: TimeDelta,
     /// The higher, the earlier among those with claims.
     pub priority: i32,
-    /// It has volumes that move with it.
+    /// It names claims.
     pub has_claims: bool,
+    /// The volumes of those of its claims that are there.
+    pub volumes: Vec<String>,
 }
 
 impl Pod {
@@ -62,8 +67,34 @@ impl Pod {
                 pod.spec.termination_grace_period_seconds.unwrap_or_default().clamp(0, MOST_GRACE),
             ),
             priority: pod.spec.priority.unwrap_or_default(),
-            has_claims: pod.spec.volumes.iter().any(|volume| volume.persistent_volume_claim.is_some()),
+            has_claims: Self::claims(pod).next().is_some(),
+            volumes: Vec::new(),
         })
+    }
+
+    /// Names of the claims of a pod.
+    pub fn claims(pod: &PodObject) -> impl Iterator<Item = &str> {
+        let sources = pod.spec.volumes.iter().filter_map(|volume| volume.persistent_volume_claim.as_ref());
+        sources.map(|source| source.claim_name.as_str())
+    }
+
+    /// The pod with the volumes that its claims have.
+    #[must_use]
+    pub fn with_volumes(self, volumes: impl IntoIterator<Item = String>) -> Self {
+        Self { volumes: volumes.into_iter().filter(|name| !name.is_empty()).collect(), ..self }
+    }
+}
+
+/// Volumes that several of the pods have are nobody's: they are not waited for.
+///
+/// Source: `filterSharedPVs`.
+fn without_shared(pods: &mut [Pod]) {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for name in pods.iter().filter(|pod| pod.has_claims).flat_map(|pod| &pod.volumes) {
+        *counts.entry(name.clone()).or_default() += 1;
+    }
+    for pod in pods {
+        pod.volumes.retain(|name| counts.get(name) == Some(&1));
     }
 }
 
@@ -165,6 +196,7 @@ impl Attempt {
         pods.sort_by(|a, b| {
             (b.priority, &a.namespace, &a.name, &a.uid).cmp(&(a.priority, &b.namespace, &b.name, &b.uid))
         });
+        without_shared(&mut pods);
         let stage = |pod: &Pod| {
             if pod.has_claims && !terms.forced { Stage::Queued } else { Stage::Asking(0, now) }
         };
@@ -222,7 +254,7 @@ impl Attempt {
         let (name, tries) = (&pod.name, *tries);
         let is_serial = pod.has_claims && !self.terms.forced;
         let next = match answer {
-            Answer::Accepted if self.terms.forced => Stage::Done,
+            Answer::Accepted if self.terms.forced || (is_serial && pod.volumes.is_empty()) => Stage::Done,
             Answer::Accepted => Stage::Going(now + pod.grace.min(self.terms.timeout) + BUFFER),
             Answer::Gone => Stage::Done,
             Answer::Refused if request == Request::Evict && is_serial => {
@@ -310,7 +342,7 @@ mod tests {
     }
 
     fn with_claims(name: &str, priority: i32) -> Pod {
-        Pod { has_claims: true, priority, ..pod(name) }
+        Pod { has_claims: true, priority, volumes: vec![format!("pv-{name}")], ..pod(name) }
     }
 
     fn terms(forced: bool, retries: i32, timeout: i64) -> Terms {
@@ -433,6 +465,27 @@ mod tests {
                 "45 Evict b: Refused",
                 "65 Delete b: Accepted",
                 "90 drained",
+            ]
+        );
+    }
+
+    /// "It filters out shared PVs (used by multiple pods)"; a claim that is not there, or has no volume, has nothing to wait
+    /// for. Such pods go in their turn, and are not waited for.
+    #[test]
+    fn only_volumes_of_their_own_are_waited_for() {
+        let of = |name: &str, volumes: &[&str]| {
+            with_claims(name, 0).with_volumes(volumes.iter().map(|name| (*name).to_owned()))
+        };
+        let pods = || vec![of("a", &[]), of("b", &["own", "shared"]), of("c", &["shared"]), of("d", &[""])];
+        let story = play(terms(false, 10, 7200), pods(), |_, _, _| (Answer::Accepted, 5));
+        assert_eq!(
+            story,
+            [
+                "0 Evict a: Accepted",
+                "0 Evict b: Accepted",
+                "25 Evict c: Accepted",
+                "25 Evict d: Accepted",
+                "25 drained"
             ]
         );
     }

@@ -64,6 +64,9 @@ pub enum Identity {
 #[error("{0}")]
 pub struct Unauthorized(pub String);
 
+/// Whose token it is, and for which of the audiences that were asked for.
+pub type Reviewed = Result<(Identity, Vec<String>), Unauthorized>;
+
 /// Finds out who asks.
 pub trait Authenticator: Send + Sync + fmt::Debug + 'static {
     /// Who shows these credentials.
@@ -71,6 +74,12 @@ pub trait Authenticator: Send + Sync + fmt::Debug + 'static {
     /// # Errors
     /// Credentials that are wrong, also where none would have been enough.
     fn authenticate<'a>(&'a self, credentials: Credentials<'a>) -> BoxFuture<'a, Result<Identity, Unauthorized>>;
+
+    /// As [`Authenticator::authenticate`], for a TokenReview: whether the token is meant for one of these audiences, and for
+    /// which; none are the server's own.
+    fn review<'a>(&'a self, credentials: Credentials<'a>, audiences: &'a [String]) -> BoxFuture<'a, Reviewed> {
+        Box::pin(async move { Ok((self.authenticate(credentials).await?, audiences.to_vec())) })
+    }
 
     /// The cluster whose user shows these credentials: what a path of the API is meant for that names none.
     /// `kubectl create --raw` sends such paths, whatever stands behind the host in its server's address.

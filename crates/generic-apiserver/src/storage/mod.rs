@@ -31,6 +31,7 @@ use self::replay::Replay;
 use self::stored::{Event, Stored};
 use self::watcher::{Passed, Watcher};
 use crate::kind::{AnyObject, Kind};
+use crate::observer::{Observed, Observer};
 
 /// Changes that a collection remembers: the log has what is older.
 const RING: usize = 1024;
@@ -101,9 +102,14 @@ pub(crate) struct Store {
     cluster: Option<&'static str>,
     sequence: AtomicU64,
     by_resource: BTreeMap<Arc<str>, usize>,
+    /// Who is told of changes, by resource.
+    observers: Observers,
     state: Mutex<State>,
     feed: Feed,
 }
+
+/// Who is told of the changes of a resource.
+pub(crate) type Observers = BTreeMap<Arc<str>, Vec<Arc<dyn Observer>>>;
 
 /// Number of a collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,6 +121,7 @@ impl Store {
         writer: u64,
         cluster: Option<&'static str>,
         kinds: Vec<Arc<dyn Kind>>,
+        observers: Observers,
         recent_bytes: usize,
     ) -> Self {
         let by_resource =
@@ -141,6 +148,7 @@ impl Store {
             cluster,
             sequence,
             by_resource,
+            observers,
             state: Mutex::new(State {
                 position: Revision(0),
                 collections,
@@ -375,6 +383,7 @@ impl Store {
         }
         state.position = entry.revision;
         let decoded = if entry.writer.0 == self.writer { state.pending.remove(&entry.writer.1) } else { None };
+        self.tell(&entry.key, (entry.verb != Verb::Delete).then_some(&entry.object));
         let Some(index) = self.by_resource.get(&entry.key.resource).copied() else { return };
         let state = &mut *state;
         let collection = &mut state.collections[index];
@@ -414,6 +423,17 @@ impl Store {
         std::mem::take(&mut lock(&self.state).told_others)
     }
 
+    /// Tells who observes a resource of an object of it; `None`: it is gone.
+    fn tell(&self, key: &Key, object: Option<&eventlog::Sections>) {
+        let Some(observers) = self.observers.get(&key.resource) else { return };
+        let (group, plural) = key.resource.split_once('/').unwrap_or(("", &key.resource));
+        let parts = object.map(|object| &object.parts);
+        let Key { cluster, namespace, name, .. } = key;
+        for observer in observers {
+            observer.changed(&Observed { group, plural, cluster, namespace, name, parts });
+        }
+    }
+
     /// Takes over the state where history begins, after the log had forgotten what was not folded yet.
     fn load(&self, revision: Revision, objects: Vec<(Key, Revision, eventlog::Sections)>) {
         let mut state = lock(&self.state);
@@ -429,11 +449,15 @@ impl Store {
                 watcher.cut();
             }
         }
+        for observer in self.observers.values().flatten() {
+            observer.reset();
+        }
         for (key, changed, sections) in objects {
-            let Some(index) = self.by_resource.get(&key.resource).copied() else { continue };
             if !self.follows(&key.cluster) {
                 continue;
             }
+            self.tell(&key, Some(&sections));
+            let Some(index) = self.by_resource.get(&key.resource).copied() else { continue };
             let path = stored::path(&key.cluster, &key.namespace, &key.name);
             let object = Arc::new(Stored::new(&key, changed, sections));
             state.collections[index].map.insert_mut(path.into(), object);

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A host and its clusters: the integration tests of this crate, in one binary that is linked once.
 
+mod access;
 mod clock_object;
 mod clusters;
 mod identity;
 mod kubelet;
 mod log;
 mod openapi;
+mod placement;
 mod protobuf;
 mod registry;
+mod storage;
 mod subresources;
 mod support;
 mod threads;

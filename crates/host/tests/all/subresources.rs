@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::TimeDelta;
 use clock::{Clock, Instant, Random, SimulatedClock};
 use eventlog::MemoryLog;
@@ -14,6 +16,7 @@ use host::{Host, Parts};
 use http_body_util::BodyExt;
 use process::transport::full;
 use process::{Tasks, Transport, User};
+use ring::signature::{RSA_PKCS1_2048_8192_SHA256, RsaPublicKeyComponents};
 use serde_json::{Value, json};
 
 const DEFAULT: &str = "/clusters/runtime/api/v1/namespaces/default";
@@ -204,4 +207,60 @@ async fn metrics_are_served_for_every_cluster() {
     let (code, text) = world.send("GET", "/clusters/runtime/metrics", Value::Null).await;
     assert_eq!(code, 200);
     assert!(text.as_str().is_some_and(|text| text.ends_with("# EOF\n")), "{text}");
+}
+
+#[tokio::test]
+async fn keys_of_tokens_are_published() {
+    let world = World::new();
+    let (code, configuration) =
+        world.send("GET", "/clusters/runtime/.well-known/openid-configuration", Value::Null).await;
+    assert_eq!((code, &configuration["issuer"]), (200, &json!("https://kubernetes.default.svc.cluster.local")));
+    assert_eq!(configuration["jwks_uri"], "https://localhost/clusters/runtime/openid/v1/jwks");
+    let (code, keys) = world.send("GET", "/clusters/runtime/openid/v1/jwks", Value::Null).await;
+    let key = &keys["keys"][0];
+    assert_eq!((code, &key["kty"], &key["alg"], &key["use"]), (200, &json!("RSA"), &json!("RS256"), &json!("sig")));
+
+    // What is published is enough to verify a token.
+    world.send("POST", &format!("{DEFAULT}/serviceaccounts"), json!({ "metadata": { "name": "robot" } })).await;
+    let (_, answer) = world.send("POST", &format!("{DEFAULT}/serviceaccounts/robot/token"), json!({})).await;
+    let token = answer["status"]["token"].as_str().expect("a token");
+    let (text, signature) = token.rsplit_once('.').expect("three parts");
+    let decode = |text: &str| URL_SAFE_NO_PAD.decode(text).expect("base64");
+    let head: Value = serde_json::from_slice(&decode(text.split('.').next().expect("a head"))).expect("JSON");
+    assert_eq!((&head["alg"], &head["kid"]), (&json!("RS256"), &key["kid"]));
+    let number = |name: &str| decode(key[name].as_str().expect("a number"));
+    let public = RsaPublicKeyComponents { n: number("n"), e: number("e") };
+    public.verify(&RSA_PKCS1_2048_8192_SHA256, text.as_bytes(), &decode(signature)).expect("a signature of the key");
+
+    assert_eq!(world.send("GET", "/clusters/missing/openid/v1/jwks", Value::Null).await.0, 404);
+    assert_eq!(world.send("POST", "/clusters/runtime/openid/v1/jwks", json!({})).await.0, 404);
+}
+
+#[tokio::test]
+async fn a_review_says_for_whom_a_token_is_meant() {
+    let world = World::new();
+    world.send("POST", &format!("{DEFAULT}/serviceaccounts"), json!({ "metadata": { "name": "robot" } })).await;
+    let path = format!("{DEFAULT}/serviceaccounts/robot/token");
+    let (_, answer) = world.send("POST", &path, json!({ "spec": { "audiences": ["vault", "registry"] } })).await;
+    let token = answer["status"]["token"].as_str().expect("a token").to_owned();
+    assert_eq!(world.who(&token, "runtime", 0).await, None, "it is not meant for the API server");
+    for (audiences, expected) in [
+        (json!(["vault"]), json!(["vault"])),
+        (json!(["other", "registry"]), json!(["registry"])),
+        (json!(["other"]), Value::Null),
+        (json!([]), Value::Null),
+    ] {
+        let review = json!({ "spec": { "token": token, "audiences": audiences } });
+        let (code, reviewed) =
+            world.send("POST", "/clusters/runtime/apis/authentication.k8s.io/v1/tokenreviews", review).await;
+        assert_eq!((code, &reviewed["status"]["audiences"]), (201, &expected), "{reviewed}");
+        assert_eq!(reviewed["status"]["authenticated"].as_bool().unwrap_or_default(), !expected.is_null());
+        if audiences == json!(["other"]) {
+            assert_eq!(
+                reviewed["status"]["error"],
+                "[invalid bearer token, token audiences [\"vault\" \"registry\"] is invalid for the target audiences \
+                 [\"other\"]]"
+            );
+        }
+    }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The DaemonSet controller: one pod on each node that the template's node selector selects.
+//! The DaemonSet controller: one pod on each node that the template's node selector and affinity select.
 //!
 //! There are no ControllerRevisions and no surge: an update deletes the old pod first.
 //!
@@ -17,6 +17,7 @@ use controller::{Controller, Error, ObjectKey, Requeue};
 use serde_json::Value;
 
 use super::objects::{DaemonSet, controller_uid};
+use super::placement::node_affinity;
 use super::pod_control::{Draft, Owner, count, mismatch, next_available};
 use super::{Workload, claim, place, pods, template};
 
@@ -289,8 +290,7 @@ impl Workload {
 
 /// Whether a set's pods are meant for a node.
 fn is_meant(node: &Node, spec: &PodSpec) -> bool {
-    let mut selector = spec.node_selector.iter();
-    !node.metadata.is_being_deleted() && selector.all(|(key, value)| node.metadata.label(key) == Some(value))
+    !node.metadata.is_being_deleted() && node_affinity::is_selected(spec, node)
 }
 
 /// How many pods may be missing during an update, at least one; `None`: pods are replaced only by who deletes them.

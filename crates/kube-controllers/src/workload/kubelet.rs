@@ -7,13 +7,16 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use api::kubernetes::core::{Node, NodeSpec, Pod, PodCondition};
+use api::constants::annotation;
+use api::kubernetes::core::{Namespace, Node, NodeSpec, Pod, PodCondition};
+use api::kubernetes::storage::{PersistentVolume, PersistentVolumeClaim};
 use apimachinery::meta::{DeleteOptions, Preconditions, Quantity, TextMap, Time};
 use chrono::TimeDelta;
-use controller::{Controller, Error, EventType, ObjectKey, Requeue};
+use controller::{Change, Controller, Error, EventType, ObjectKey, Requeue};
 
-use super::placement::Choice;
-use super::{Workload, nodes, place, pod_status, pods};
+use super::placement::volumes::is_bound;
+use super::placement::{Choice, wants_others};
+use super::{Workload, claim_text, is_waiting, nodes, place, pod_status, pods};
 
 const CONCURRENCY: usize = 5;
 
@@ -26,11 +29,47 @@ pub(crate) async fn run(workload: Arc<Workload>) {
         let is_placed = |pod: &Option<Arc<Pod>>| {
             pod.as_ref().is_some_and(|pod| pods::is_active(pod) && !pod.spec.node_name.is_empty())
         };
-        // Who leaves a node makes room for those that wait.
-        if is_placed(&change.old) && !is_placed(&change.new) {
-            keys.extend(known.pods_by_place.keys(&place(&change.key.cluster, "")));
+        // Who leaves a node makes room for those that wait; so does who keeps others away and is gone, or looks different.
+        let cluster = &change.key.cluster;
+        if (is_placed(&change.old) && !is_placed(&change.new)) || is_rid_of(change) {
+            keys.extend(known.pods_by_place.keys(&place(cluster, "")));
+        } else if change.differs(of_interest) {
+            keys.extend(known.waiting_for_pods.keys(cluster));
         }
         keys
+    });
+    let known = workload.clone();
+    controller.watch_store(&workload.storage.claims, move |change| {
+        let key = &change.key;
+        let facts = |claim: &PersistentVolumeClaim| {
+            let (metadata, spec) = (&claim.metadata, &claim.spec);
+            let node = metadata.annotation(annotation::SELECTED_NODE).map(str::to_owned);
+            (
+                is_bound(claim),
+                metadata.is_being_deleted(),
+                claim.status.phase.clone(),
+                spec.storage_class_name.clone(),
+                node,
+            )
+        };
+        let matters = change.differs(facts);
+        let keys = matters.then(|| known.pods_by_claim.keys(&claim_text(&key.cluster, &key.namespace, &key.name)));
+        let mut keys = keys.unwrap_or_default();
+        keys.retain(|key| known.pods.get(key).is_some_and(|pod| is_waiting(&pod)));
+        keys
+    });
+    let known = workload.clone();
+    controller.watch_store(&workload.storage.volumes, move |change: &Change<PersistentVolume>| {
+        let facts = |volume: &PersistentVolume| (volume.spec.clone(), volume.metadata.is_being_deleted());
+        if change.differs(facts) { known.waiting_with_claims.keys(&change.key.cluster) } else { Vec::new() }
+    });
+    let known = workload.clone();
+    controller
+        .watch_store(&workload.storage.classes, move |change| known.waiting_with_claims.keys(&change.key.cluster));
+    let known = workload.clone();
+    controller.watch_store(&workload.storage.namespaces, move |change: &Change<Namespace>| {
+        let matters = change.differs(|namespace| namespace.metadata.labels.clone());
+        if matters { known.waiting_for_pods.keys(&change.key.cluster) } else { Vec::new() }
     });
     let known = workload.clone();
     controller.watch_store(&workload.nodes, move |change| {
@@ -49,6 +88,18 @@ pub(crate) async fn run(workload: Arc<Workload>) {
             async move { workload.reconcile_pod(&key).await }
         })
         .await;
+}
+
+/// What of a pod on a node decides whether others may be near to it; `None`: it is not there.
+fn of_interest(pod: &Pod) -> Option<(String, TextMap)> {
+    let is_present = !pods::is_terminal(pod) && !pod.spec.node_name.is_empty();
+    is_present.then(|| (pod.spec.node_name.clone(), pod.metadata.labels.clone()))
+}
+
+/// Whether a pod that wants something of others is not on its node any more.
+fn is_rid_of(change: &Change<Pod>) -> bool {
+    let is_there = |pod: &Option<Arc<Pod>>| pod.as_ref().is_some_and(|pod| of_interest(pod).is_some());
+    change.old.as_ref().is_some_and(|pod| wants_others(&pod.spec)) && is_there(&change.old) && !is_there(&change.new)
 }
 
 /// What decides whether pods fit on a node, but for the pods that are there.
@@ -148,18 +199,37 @@ impl Workload {
         }
     }
 
+    /// Says on which node the pod of these claims would run. It does when they have their volumes.
+    async fn select_node(&self, key: &ObjectKey, node: &str, claims: &[String]) -> Result<Requeue, Error> {
+        for name in claims {
+            let Some(claim) = self.storage.claims.get(&key.sibling(name)) else { continue };
+            let mut new = PersistentVolumeClaim::clone(&claim);
+            new.metadata.annotations.insert(annotation::SELECTED_NODE.to_owned(), node.to_owned());
+            self.api::<PersistentVolumeClaim>().update(&claim, &new).await?;
+        }
+        Ok(Requeue::OnChange)
+    }
+
     /// Puts the pod on a node, or says why it waits for one: in its condition, and in an Event when that changes.
     async fn schedule(&self, key: &ObjectKey, pod: &Pod) -> Result<Requeue, Error> {
         let mut new = pod.clone();
-        let message = match self.choose_node(&key.cluster, &pod.spec) {
+        let labels = &pod.metadata.labels;
+        // It may have been kept a place while its claims had no volumes.
+        self.places.forget(&pod.metadata.uid);
+        let message = match self.choose_node(&key.cluster, &key.namespace, labels, &pod.spec) {
             Choice::Node(node) => {
                 new.spec.node_name = node;
-                self.places.assume(key, &pod.metadata.uid, &new.spec, || false);
+                self.places.assume(key, &pod.metadata.uid, labels, &new.spec, || false);
                 if let Err(error) = self.api().update(pod, &new).await {
                     self.places.forget(&pod.metadata.uid);
                     return Err(error);
                 }
                 return Ok(Requeue::OnChange);
+            }
+            Choice::Bind(node, claims) => {
+                new.spec.node_name.clone_from(&node);
+                self.places.assume(key, &pod.metadata.uid, labels, &new.spec, || false);
+                return self.select_node(key, &node, &claims).await;
             }
             Choice::Nowhere(message) => message,
             Choice::NoNodes => return Ok(Requeue::OnChange),

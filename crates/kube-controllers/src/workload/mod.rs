@@ -8,10 +8,13 @@
 //!                       StatefulSets, DaemonSets ────────┘
 //! ```
 //!
+//! Claims get volumes, and pods wait for both (`storage`).
+//!
 //! **Invariants.** Controllers are thin: how many, which and in what words is decided by functions without I/O
-//! (`sizes`, `pods`, `conditions`, `template`, `pod_status`). Everything that is known is in objects, so that a
+//! (`sizes`, `pods`, `conditions`, `template`, `pod_status`, `binding`, `retention`, the modules of `placement`). Everything that is known is in objects, so that a
 //! new process goes on where the last one ended. A workload that has reached its goal has no timer and gets no write.
 
+mod binding;
 mod claim;
 mod conditions;
 mod daemon_memory;
@@ -28,8 +31,10 @@ mod pod_control;
 mod pod_status;
 mod pods;
 mod replica_set;
+mod retention;
 mod sizes;
 mod stateful_set;
+mod storage;
 mod tallies;
 mod template;
 mod wall_waits;
@@ -42,6 +47,7 @@ use api::constants::annotation;
 use api::kubernetes::core::{Node, Pod, PodSpec};
 use api::kubernetes::policy::PodDisruptionBudget;
 use apimachinery::Resource;
+use apimachinery::meta::TextMap;
 use chrono::TimeDelta;
 use controller::{Api, Error, EventType, Index, ListOptions, ObjectKey, ObjectRef, Recorder, Reflector, Store};
 use futures::future;
@@ -50,7 +56,9 @@ use process::Context;
 use self::daemon_memory::DaemonMemory;
 use self::expectations::Expectations;
 use self::objects::{DaemonSet, Deployment, ReplicaSet, StatefulSet, controller_uid};
-use self::placement::{Choice, Places, Wants};
+use self::placement::volumes::Volumes;
+use self::placement::{Choice, Incoming, Places};
+use self::storage::{Storage, StoredShelf, claim_text};
 use self::tallies::Tallies;
 use self::wall_waits::WallWaits;
 
@@ -96,6 +104,7 @@ pub(crate) async fn run(context: &Context, options: Options) {
     let deployments = future::join(deployment::run(workload.clone()), replica_set::run(workload.clone()));
     let others = future::join(stateful_set::run(workload.clone()), daemon_set::run(workload.clone()));
     let around = future::join(disruption::run(workload.clone()), nodes::run(workload.clone()));
+    let around = future::join(around, storage::run(workload.clone()));
     future::join4(deployments, others, around, kubelet::run(workload)).await;
 }
 
@@ -114,6 +123,7 @@ struct Workload {
     /// How many pods each owner has.
     tallies: Tallies,
     daemons: DaemonMemory,
+    storage: Storage,
     budgets: Store<PodDisruptionBudget>,
     /// By uid of the controller.
     sets_by_owner: Index<ReplicaSet>,
@@ -123,6 +133,12 @@ struct Workload {
     pods_by_place: Index<Pod>,
     /// All pods of nodes by [`place`].
     pods_by_node: Index<Pod>,
+    /// All pods by [`claim_text`] of their claims.
+    pods_by_claim: Index<Pod>,
+    /// Pods that wait for a node and whose place depends on other pods, by cluster.
+    waiting_for_pods: Index<Pod>,
+    /// Pods that wait for a node and have claims, by cluster.
+    waiting_with_claims: Index<Pod>,
     expectations: Expectations,
     wall_waits: WallWaits,
     recorders: Mutex<BTreeMap<(Arc<str>, &'static str), Recorder>>,
@@ -148,6 +164,11 @@ fn is_terminating(error: &Error) -> bool {
 fn placed<K: Resource>(mut object: K, cluster: &str) -> K {
     object.metadata_mut().annotations.insert(annotation::CLUSTER.to_owned(), cluster.to_owned());
     object
+}
+
+/// Whether a pod waits for a node.
+fn is_waiting(pod: &Pod) -> bool {
+    pod.spec.node_name.is_empty() && pods::is_active(pod)
 }
 
 fn owner_of<K: Resource>(object: &K) -> Vec<String> {
@@ -184,6 +205,18 @@ impl Workload {
             let is_placed = !pod.spec.node_name.is_empty();
             is_placed.then(|| place(cluster_of(pod), &pod.spec.node_name)).into_iter().collect()
         });
+        let pods_by_claim = pods.store().index(|pod: &Pod| {
+            let claims = placement::volumes::claims(&pod.spec);
+            claims.map(|claim| claim_text(cluster_of(pod), &pod.metadata.namespace, claim)).collect()
+        });
+        let waiting_for_pods = pods.store().index(|pod: &Pod| {
+            let waits = is_waiting(pod) && placement::depends_on_pods(&pod.spec);
+            waits.then(|| cluster_of(pod).to_owned()).into_iter().collect()
+        });
+        let waiting_with_claims = pods.store().index(|pod: &Pod| {
+            let waits = is_waiting(pod) && placement::volumes::claims(&pod.spec).next().is_some();
+            waits.then(|| cluster_of(pod).to_owned()).into_iter().collect()
+        });
         let sets_by_owner = sets.store().index(owner_of);
         Self {
             context: context.clone(),
@@ -197,11 +230,15 @@ impl Workload {
             places,
             tallies,
             daemons: DaemonMemory::default(),
+            storage: Storage::start(context),
             budgets: Reflector::new(Api::all(context, "*"), ListOptions::default()).start(),
             sets_by_owner,
             pods_by_owner,
             pods_by_place,
             pods_by_node,
+            pods_by_claim,
+            waiting_for_pods,
+            waiting_with_claims,
             expectations,
             wall_waits,
             recorders: Mutex::default(),
@@ -232,13 +269,32 @@ impl Workload {
         (owner.kind == O::KIND && owner.api_version == O::api_version()).then(|| key.sibling(&owner.name))
     }
 
-    /// Where a new pod runs: a node that fits, or what stands for nodes in a cluster that has none.
-    fn choose_node(&self, cluster: &str, spec: &PodSpec) -> Choice {
-        match self.places.choose(cluster, &Wants::of(spec)) {
-            Choice::NoNodes => match (self.options.node_of)(cluster) {
-                Some(node) => Choice::Node(node),
-                None => Choice::Nowhere("no nodes available to schedule pods".to_owned()),
-            },
+    /// Where a pod runs: a node that fits, or what stands for nodes in a cluster that has none.
+    fn choose_node(&self, cluster: &str, namespace: &str, labels: &TextMap, spec: &PodSpec) -> Choice {
+        let has_nodes = self.places.has_node(cluster, "").is_some();
+        let only_node = if has_nodes { None } else { (self.options.node_of)(cluster) };
+        if !has_nodes && only_node.is_none() {
+            return Choice::Nowhere("no nodes available to schedule pods".to_owned());
+        }
+        let shelf = StoredShelf { storage: &self.storage, cluster, namespace };
+        let volumes = match Volumes::of(spec, &shelf) {
+            Ok(volumes) => volumes,
+            Err(text) => return Choice::Nowhere(self.places.refusal(cluster, &text)),
+        };
+        let waiting: Vec<String> = volumes.waiting().map(|claim| claim.metadata.name.clone()).collect();
+        let choice = match only_node {
+            Some(node) => Choice::Node(node),
+            None => {
+                let pod = Incoming::new(namespace, labels, spec, volumes);
+                let labels_of = |namespace: &str| {
+                    let namespace = self.storage.namespaces.get(&ObjectKey::new(cluster, "", namespace));
+                    namespace.map(|namespace| namespace.metadata.labels.clone()).unwrap_or_default()
+                };
+                self.places.choose(cluster, &pod, &labels_of)
+            }
+        };
+        match choice {
+            Choice::Node(node) if !waiting.is_empty() => Choice::Bind(node, waiting),
             choice => choice,
         }
     }

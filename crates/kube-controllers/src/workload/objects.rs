@@ -89,6 +89,21 @@ pub(crate) struct StatefulSetSpec {
     pub(crate) volume_claim_templates: Vec<Value>,
     pub(crate) update_strategy: StatefulSetUpdateStrategy,
     pub(crate) min_ready_seconds: i32,
+    pub(crate) persistent_volume_claim_retention_policy: Option<RetentionPolicy>,
+}
+
+/// What becomes of the claims of a StatefulSet: `Retain` or `Delete`.
+#[api_type(no_schema)]
+pub(crate) struct RetentionPolicy {
+    pub(crate) when_deleted: String,
+    pub(crate) when_scaled: String,
+}
+
+/// A claim as it is created.
+#[api_type(no_schema)]
+pub(crate) struct NewClaim {
+    pub(crate) metadata: ObjectMeta,
+    pub(crate) spec: Value,
 }
 
 /// A Pod as it is created.
@@ -130,6 +145,7 @@ view!(ReplicaSet, "apps", "apps", "ReplicaSet", "replicasets");
 view!(DaemonSet, "apps", "apps", "DaemonSet", "daemonsets");
 view!(StatefulSet, "apps", "apps", "StatefulSet", "statefulsets");
 view!(NewPod, "", "core", "Pod", "pods");
+view!(NewClaim, "", "core", "PersistentVolumeClaim", "persistentvolumeclaims");
 
 impl Deployment {
     pub(crate) fn replicas(&self) -> i32 {

@@ -102,6 +102,12 @@ impl Workload {
         let cluster = cluster_of(owner);
         let (from, template) = (owner.metadata(), owner.template());
         let mut spec = template["spec"].clone();
+        if !draft.volumes.is_empty() && spec.is_object() {
+            let known = spec["volumes"].as_array().cloned().unwrap_or_default();
+            let gives_way = |volume: &Value| draft.volumes.iter().any(|more| more["name"] == volume["name"]);
+            let kept = known.into_iter().filter(|volume| !gives_way(volume));
+            spec["volumes"] = kept.chain(draft.volumes.iter().cloned()).collect();
+        }
         let known: PodSpec = apimachinery::wire::from_tree(spec.clone()).unwrap_or_default();
         let mut metadata = ObjectMeta {
             namespace: from.namespace.clone(),
@@ -117,21 +123,15 @@ impl Workload {
         metadata.owner_references.push(claim::reference(owner));
         let node = match (draft.node, known.node_name.as_str()) {
             (Some(node), _) => Some(node),
-            (None, "") => match self.choose_node(cluster, &known) {
+            (None, "") => match self.choose_node(cluster, &from.namespace, &metadata.labels, &known) {
                 Choice::Node(node) => Some(node),
-                // The scheduler says why, when it looks at the pod.
-                Choice::Nowhere(_) | Choice::NoNodes => None,
+                // The scheduler says why, when it looks at the pod, and has its claims bound.
+                Choice::Bind(..) | Choice::Nowhere(_) | Choice::NoNodes => None,
             },
             (None, name) => Some(name.to_owned()),
         };
         if let (Some(node), true) = (&node, spec.is_object()) {
             spec["nodeName"] = json!(node);
-        }
-        if !draft.volumes.is_empty() && spec.is_object() {
-            let known = spec["volumes"].as_array().cloned().unwrap_or_default();
-            let gives_way = |volume: &Value| draft.volumes.iter().any(|more| more["name"] == volume["name"]);
-            let kept = known.into_iter().filter(|volume| !gives_way(volume));
-            spec["volumes"] = kept.chain(draft.volumes.iter().cloned()).collect();
         }
         let takes_time = (self.options.pod_end_of)(cluster) > TimeDelta::zero();
         let is_at_once = (draft.at_once && !takes_time) || self.options.pod_start <= TimeDelta::zero();
@@ -194,7 +194,8 @@ impl Workload {
     fn assume(&self, cluster: &str, pod: &NewPod) {
         let key = ObjectKey::new(cluster, &pod.metadata.namespace, &pod.metadata.name);
         let spec: PodSpec = apimachinery::wire::from_tree(pod.spec.clone()).unwrap_or_default();
-        self.places.assume(&key, &pod.metadata.uid, &spec, || self.pods.get(&key).is_some());
+        let is_known = || self.pods.get(&key).is_some();
+        self.places.assume(&key, &pod.metadata.uid, &pod.metadata.labels, &spec, is_known);
     }
 
     /// Deletes pods; how many. Until they are seen to go, nothing is said of the owner's pods.

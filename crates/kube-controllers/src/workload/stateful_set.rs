@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The StatefulSet controller: pods with ordinals, one after the other.
 //!
-//! There are no ControllerRevisions, and pods name claims for volumes that nobody makes. Unlike upstream, a pod below the update's partition that
-//! is lost comes back with the new template.
+//! Its claims are there before its pods. There are no ControllerRevisions, so that, unlike upstream, a pod below the update's
+//! partition that is lost comes back with the new template.
 //!
 //! Source: k8s.io/kubernetes pkg/controller/statefulset/{stateful_set_control,stateful_set_utils}.go.
 
@@ -12,14 +12,15 @@ use std::sync::Arc;
 use api::constants::label;
 use api::kubernetes::apps::StatefulSetStatus;
 use api::kubernetes::core::Pod;
+use api::kubernetes::storage::PersistentVolumeClaim;
 use apimachinery::meta::LabelSelector;
 use chrono::TimeDelta;
-use controller::{Controller, Error, ObjectKey, Requeue};
-use serde_json::{Value, json};
+use controller::{Change, Controller, Error, EventType, ObjectKey, Requeue};
+use serde_json::Value;
 
-use super::objects::StatefulSet;
+use super::objects::{NewClaim, StatefulSet};
 use super::pod_control::{Draft, Owner, count, mismatch, next_available};
-use super::{Workload, claim, pods, template};
+use super::{Workload, claim, is_terminating, pods, retention, template};
 
 const CONCURRENCY: usize = 5;
 
@@ -56,6 +57,16 @@ pub(crate) async fn run(workload: Arc<Workload>) {
     });
     let known = workload.clone();
     controller.watch_store(&workload.pods, move |change| Workload::owners_of(&known.stateful_sets, change));
+    let known = workload.clone();
+    controller.watch_store(&workload.storage.claims, move |change: &Change<PersistentVolumeClaim>| {
+        // A set waits for its claims to come, and for those that are in the way to go.
+        if change.old.is_some() && change.new.is_some() {
+            return Vec::new();
+        }
+        let near = known.stateful_sets.list_in(&change.key.cluster, &change.key.namespace);
+        let own = near.iter().filter(|set| retention::is_of(set, &change.key.name));
+        own.map(|set| change.key.sibling(&set.metadata.name)).collect()
+    });
     // Only read, to choose a node.
     controller.watch_store(&workload.nodes, |_| Vec::new());
     controller
@@ -161,7 +172,9 @@ impl Workload {
             return Ok(Requeue::OnChange);
         }
         let replicas = set.spec.replicas.unwrap_or(1);
-        let revision = format!("{name}-{}", template::hash(&set.spec.template, set.status.collision_count));
+        // None and no collisions are the same: otherwise the first status would begin an update.
+        let collisions = set.status.collision_count.unwrap_or(0);
+        let revision = format!("{name}-{}", template::hash(&set.spec.template, Some(collisions)));
         let min_ready = TimeDelta::seconds(i64::from(set.spec.min_ready_seconds));
         let has = |pod: &Pod, revision: &str| pod.metadata.label(label::CONTROLLER_REVISION_HASH) == Some(revision);
         let is_available = |pod: &Pod| pods::available_at(pod, min_ready).is_some_and(|at| at <= now);
@@ -181,6 +194,9 @@ impl Workload {
             plan.create.clear();
         }
         let is_idle = plan == Plan::default();
+        if !self.prepare_claims(key, &set, &pods, replicas, &plan).await? {
+            return Ok(Requeue::OnChange);
+        }
         if !plan.delete.is_empty() {
             let goes = |pod: &&Arc<Pod>| ordinal(name, &pod.metadata.name).is_some_and(|it| plan.delete.contains(&it));
             let gone: Vec<&Pod> = pods.iter().filter(goes).map(|pod| &**pod).collect();
@@ -197,7 +213,7 @@ impl Workload {
                     (label::POD_INDEX, ordinal.to_string()),
                     (label::STATEFUL_SET_POD_NAME, pod.clone()),
                 ];
-                let volumes = volumes_of_claims(&set.spec.volume_claim_templates, &pod);
+                let volumes = retention::volumes(&set.spec.volume_claim_templates, &pod);
                 Draft { name: Some(pod), labels, volumes, at_once, ..Draft::default() }
             };
             self.create_pods(&*set, plan.create.iter().copied().map(draft).collect(), now).await?;
@@ -213,7 +229,7 @@ impl Workload {
             available_replicas: count(&active, is_available),
             updated_replicas: count(&active, |pod| has(pod, &revision)),
             update_revision: revision.clone(),
-            collision_count: Some(set.status.collision_count.unwrap_or(0)),
+            collision_count: Some(collisions),
             ..set.status.clone()
         };
         let is_updated = status.updated_replicas == replicas && status.ready_replicas == replicas;
@@ -226,16 +242,71 @@ impl Workload {
         self.api::<StatefulSet>().update_status(&set, &changed).await?;
         Ok(next_available(&active, min_ready, now))
     }
-}
 
-/// The volumes that a pod has for the claims of its set: `TEMPLATE-POD`. The claims themselves are not made.
-fn volumes_of_claims(templates: &[Value], pod: &str) -> Vec<Value> {
-    let names = templates.iter().filter_map(|template| template["metadata"]["name"].as_str());
-    let volume = |name: &str| {
-        let claim = json!({ "claimName": format!("{name}-{pod}") });
-        json!({ "name": name, "persistentVolumeClaim": claim })
-    };
-    names.map(volume).collect()
+    /// Claims of pods that are there go with what the policy says; those of pods that come are made. Whether pods may come
+    /// and go: their claims have been seen, and none of them is on its way out.
+    async fn prepare_claims(
+        &self,
+        key: &ObjectKey,
+        set: &StatefulSet,
+        pods: &[Arc<Pod>],
+        replicas: i32,
+        plan: &Plan,
+    ) -> Result<bool, Error> {
+        let templates = &set.spec.volume_claim_templates;
+        if templates.is_empty() {
+            return Ok(true);
+        }
+        let (name, policy) = (&set.metadata.name, set.spec.persistent_volume_claim_retention_policy.as_ref());
+        for pod in pods {
+            let is_surplus = ordinal(name, &pod.metadata.name).is_some_and(|ordinal| ordinal >= replicas);
+            let fate = retention::fate(policy, is_surplus);
+            for (_, claim) in retention::names(templates, &pod.metadata.name) {
+                let Some(claim) = self.storage.claims.get(&key.sibling(&claim)) else { continue };
+                let present = &claim.metadata.owner_references;
+                let owners = retention::owners::<Pod>(present, fate, &set.metadata, &pod.metadata);
+                if owners != *present {
+                    let mut new = PersistentVolumeClaim::clone(&claim);
+                    new.metadata.owner_references = owners;
+                    self.api::<PersistentVolumeClaim>().update(&claim, &new).await?;
+                }
+            }
+        }
+        if !plan.delete.is_empty() {
+            return Ok(true);
+        }
+        let mut is_ready = true;
+        for pod in plan.create.iter().map(|ordinal| format!("{name}-{ordinal}")) {
+            for claim in retention::new_claims(set, &pod) {
+                match self.storage.claims.get(&key.sibling(&claim.metadata.name)) {
+                    Some(known) => is_ready &= !known.metadata.is_being_deleted(),
+                    None => {
+                        is_ready = false;
+                        self.create_claim(key, set, &pod, &claim).await?;
+                    }
+                }
+            }
+        }
+        Ok(is_ready)
+    }
+
+    async fn create_claim(&self, key: &ObjectKey, set: &StatefulSet, pod: &str, claim: &NewClaim) -> Result<(), Error> {
+        let (set_name, name) = (&set.metadata.name, &claim.metadata.name);
+        let what = format!("Claim {name} Pod {pod} in StatefulSet {set_name}");
+        match self.api::<NewClaim>().within(&key.cluster, &key.namespace).create(claim).await {
+            Ok(_) => {
+                let text = format!("create {what} success");
+                self.event(StatefulSet::SOURCE, set, EventType::Normal, "SuccessfulCreate", &text).await;
+                Ok(())
+            }
+            Err(error) if error.is_already_exists() || is_terminating(&error) => Ok(()),
+            Err(error) => {
+                let text = format!("create {what} failed error: {error}");
+                self.event(StatefulSet::SOURCE, set, EventType::Warning, "FailedCreate", &text).await;
+                Err(error)
+            }
+        }
+    }
 }
 
 fn wish(set: &StatefulSet, replicas: i32) -> Wish {

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use api::kubernetes::apps::Deployment;
 use api::kubernetes::core::{Event, Node, Pod};
 use api::kubernetes::policy::PodDisruptionBudget;
+use api::kubernetes::storage::{PersistentVolumeClaim, StorageClass};
 use api::machine::{Machine, MachineDeployment, MachineSet};
 use api::terrarium::{Fault, FaultSpec};
 use apimachinery::Resource;
@@ -250,14 +251,49 @@ fn a_drain_goes_on_after_its_controller_was_killed() {
     until_worker_succeeds(&mut audited, "2023-07-27T21:00:00Z");
 }
 
+/// A pod with a claim of its name.
+fn with_claim(name: &str, node: &str) -> Pod {
+    typed(json!({
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {
+            "nodeName": node, "containers": [{"name": "c", "image": "web:1"}],
+            "volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": name}}],
+        },
+    }))
+}
+
+/// Pods with a claim each, whose volumes can be reached from everywhere.
+fn with_volumes(audited: &mut Audited, names: &[&str]) {
+    let admin = audited.admin.clone();
+    let class: StorageClass = typed(json!({"metadata": {"name": "disk"}, "provisioner": "disks.example.com"}));
+    audited.run(Api::all(&admin, SHOOT).create(&class)).expect("the class is created");
+    for name in names {
+        let claim: PersistentVolumeClaim = typed(json!({
+            "metadata": {"name": name, "namespace": "default"},
+            "spec": {
+                "accessModes": ["ReadWriteOnce"], "storageClassName": "disk",
+                "resources": {"requests": {"storage": "1Gi"}},
+            },
+        }));
+        audited.run(Api::all(&admin, SHOOT).create(&claim)).expect("the claim is created");
+        audited.run(Api::all(&admin, SHOOT).create(&with_claim(name, ""))).expect("the pod is created");
+    }
+    let soon = (audited.landscape.now() + TimeDelta::seconds(10)).to_rfc3339();
+    audited.until(&soon);
+}
+
+/// "Pods with PVC: serially, by pod priority descending", and their volumes move with them.
 #[test]
 fn pods_with_claims_go_one_after_the_other() {
     let mut audited = cluster(6, 1);
-    let spec = json!({"spec": {
-        "containers": [{"name": "c", "image": "web:1"}],
-        "volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}],
-    }});
-    deploy(&mut audited, 3, &spec, None);
+    with_volumes(&mut audited, &["a", "b", "c"]);
+    let volumes = |audited: &mut Audited| {
+        let claims = all::<PersistentVolumeClaim>(audited, SHOOT);
+        let of = |claim: PersistentVolumeClaim| (claim.metadata.name, claim.spec.volume_name, claim.status.phase);
+        claims.into_iter().map(of).collect::<Vec<_>>()
+    };
+    let before = volumes(&mut audited);
+    assert!(before.len() == 3 && before.iter().all(|(_, _, phase)| phase == "Bound"), "{before:?}");
     let (first, since) = roll(&mut audited);
     assert_eq!(pods(&mut audited).iter().filter(|(_, ends)| *ends).count(), 1);
     let drained = audited.until_it_holds(TimeDelta::seconds(300), "the drain is over", |audited| {
@@ -267,6 +303,25 @@ fn pods_with_claims_go_one_after_the_other() {
     // 3 x (5 s to end, about 10 s to detach and 10 s to attach).
     let seconds = (drained - since).num_seconds();
     assert!((60..=90).contains(&seconds), "{seconds}");
+    assert_eq!(volumes(&mut audited), before, "claims stay, with what is in them");
+}
+
+/// A claim that is not there has no volume to wait for: its pods go in their turn, and nobody waits for them.
+#[test]
+fn pods_whose_claims_have_no_volumes_are_not_waited_for() {
+    let mut audited = cluster(13, 1);
+    let admin = audited.admin.clone();
+    let node = all::<Node>(&mut audited, SHOOT).remove(0).metadata.name;
+    for name in ["a", "b"] {
+        audited.run(Api::all(&admin, SHOOT).create(&with_claim(name, &node))).expect("the pod is created");
+    }
+    let soon = (audited.landscape.now() + TimeDelta::seconds(10)).to_rfc3339();
+    audited.until(&soon);
+    let (first, since) = roll(&mut audited);
+    let drained = audited.until_it_holds(TimeDelta::seconds(300), "the drain is over", |audited| {
+        machine(audited, &first).is_none_or(|machine| !machine.status.last_operation.description.contains("node drain"))
+    });
+    assert!((drained - since).num_seconds() < 5, "{}", drained - since);
 }
 
 fn fault(audited: &mut Audited) -> Fault {

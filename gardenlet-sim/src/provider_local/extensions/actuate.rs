@@ -3,15 +3,16 @@
 
 use std::collections::BTreeMap;
 
-use api::constants::api_version;
+use api::constants::{annotation, api_version};
 use api::extensions::{
-    CloudConfig, DNSRecord, InPlaceUpdatesStatus, Infrastructure, InfrastructureStatusNetworking, Network, OSUpdate,
-    OperatingSystemConfig,
+    CloudConfig, ControlPlane, DNSRecord, InPlaceUpdatesStatus, Infrastructure, InfrastructureStatusNetworking,
+    Network, OSUpdate, OperatingSystemConfig,
 };
 use api::kubernetes::core::{Secret, SecretReference};
+use api::kubernetes::storage::StorageClass;
 use apimachinery::Resource;
 use apimachinery::meta::{ByteString, ObjectMeta, OwnerReference, RawExtension};
-use controller::Error;
+use controller::{Api, Error};
 use serde_json::json;
 
 use super::super::provider::Provider;
@@ -36,6 +37,31 @@ pub(super) async fn infrastructure(infrastructure: &mut Infrastructure, provider
     });
     infrastructure.status.nodes_cidr = Some(nodes);
     Ok(())
+}
+
+/// The shoot's cluster has a class for claims that name none.
+///
+/// Source: pkg/provider-local/charts/shoot-storageclasses @ v1.120.0.
+pub(super) async fn control_plane(control_plane: &mut ControlPlane, provider: &Provider) -> Result<(), Error> {
+    if control_plane.spec.purpose.as_deref() == Some("exposure") {
+        return Ok(());
+    }
+    let mut class = StorageClass {
+        metadata: ObjectMeta::named("", "default"),
+        provisioner: "rancher.io/local-path".to_owned(),
+        reclaim_policy: Some("Delete".to_owned()),
+        volume_binding_mode: Some("WaitForFirstConsumer".to_owned()),
+        ..StorageClass::default()
+    };
+    for (key, value) in [(annotation::DEFAULT_STORAGE_CLASS, "true"), ("defaultVolumeType", "local")] {
+        class.metadata.annotations.insert(key.to_owned(), value.to_owned());
+    }
+    let classes = Api::<StorageClass>::all(&provider.context, &control_plane.metadata.namespace);
+    match classes.create_or_update(&class).await {
+        // A shoot that is hibernated may have no cluster yet.
+        Err(error) if error.is_not_found() => Ok(()),
+        other => other.map(drop),
+    }
 }
 
 /// The user data of a purpose `provision` is in a Secret; the files and units of `reconcile` are the ones asked for.

@@ -10,7 +10,7 @@ use api::kubernetes::policy::PodDisruptionBudget;
 use apimachinery::meta::{DeleteOptions, Preconditions};
 use apimachinery::selector::Labels;
 use chrono::{DateTime, TimeDelta, Utc};
-use controller::{Api, Error, ListOptions, Patch};
+use controller::{Api, Error, ListOptions, ObjectKey, Patch};
 use domain::fault;
 use domain::rollout::Parameter;
 use domain::rollout::drain::{Answer, Attempt, Outcome, Pod, Request, SHORT_RETRY, Terms};
@@ -60,7 +60,7 @@ impl Family<'_> {
             .pods_by_node
             .get(&place(&self.namespace, &machine.name))
             .into_iter()
-            .filter_map(|pod| Pod::of(&pod))
+            .filter_map(|pod| Some(Pod::of(&pod)?.with_volumes(self.volumes(&pod))))
             .map(|pod| (pod.uid.clone(), pod))
             .collect();
         let known = self.drains.lock().remove(&key);
@@ -104,6 +104,13 @@ impl Family<'_> {
             self.drains.lock().insert(key, running);
         }
         Ok(step)
+    }
+
+    /// The volumes of those of a pod's claims that are there.
+    fn volumes(&self, pod: &PodObject) -> Vec<String> {
+        let key = |claim: &str| ObjectKey::new(&self.namespace, &pod.metadata.namespace, claim);
+        let claims = Pod::claims(pod).filter_map(|claim| self.provider.claim_store.get(&key(claim)));
+        claims.map(|claim| claim.spec.volume_name.clone()).collect()
     }
 
     /// Asks the API server to let a pod go.
@@ -168,7 +175,7 @@ impl Family<'_> {
     ///
     /// Source: `isMisconfiguredPdb`.
     async fn misconfigured_budget(&self, pod: &Pod) -> Result<Option<String>, Error> {
-        let key = controller::ObjectKey::new(&self.namespace, &pod.namespace, &pod.name);
+        let key = ObjectKey::new(&self.namespace, &pod.namespace, &pod.name);
         let Some(object) = self.provider.pod_store.get(&key) else { return Ok(None) };
         let budgets = Api::<PodDisruptionBudget>::namespaced(&self.provider.context, &self.namespace, &pod.namespace);
         let (budgets, _) = budgets.list(&ListOptions::default()).await?;

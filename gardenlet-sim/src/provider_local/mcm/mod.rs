@@ -76,6 +76,8 @@ pub(super) fn start(provider: &Arc<Provider>) {
         owner.map(|owner| marks.mark(key(owner.into()), &change.key.name)).into_iter().collect()
     });
     let (marks, of) = (memory.clone(), seed.clone());
+    // Only read, by drains.
+    controller.watch_store(&provider.claim_store, |_| Vec::new());
     controller.watch_store(&provider.pod_store, move |change| {
         // Only who is drained waits for pods.
         let node = change.object().map(|pod| pod.spec.node_name.clone()).unwrap_or_default();

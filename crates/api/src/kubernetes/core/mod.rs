@@ -3,6 +3,7 @@
 //!
 //! A struct that lacks fields says so in its file's first line; such objects are changed by patches, or created whole.
 
+mod affinity;
 mod common;
 mod config_map;
 mod container;
@@ -17,6 +18,7 @@ mod service_account;
 mod volume;
 mod volume_storage;
 
+pub use self::affinity::*;
 pub use self::common::*;
 pub use self::config_map::*;
 pub use self::container::*;

@@ -100,6 +100,9 @@ pub struct PodSpec {
     /// Secrets with credentials for registries.
     #[schema(merge_key = "name", patch_strategy = "merge", list_type = "map", list_map_key = "name", protobuf = 15)]
     pub image_pull_secrets: Vec<LocalObjectReference>,
+    /// Nodes and pods that the pod wants to be near to, or far from.
+    #[schema(protobuf = 18)]
+    pub affinity: Option<Box<Affinity>>,
     /// Scheduler that chooses the node.
     #[schema(protobuf = 19)]
     pub scheduler_name: String,
@@ -112,6 +115,16 @@ pub struct PodSpec {
     /// Priority of the pod, from its class; the higher, the more important.
     #[schema(protobuf = 25)]
     pub priority: Option<i32>,
+    /// How evenly pods like this one are spread.
+    #[schema(
+        merge_key = "topologyKey",
+        patch_strategy = "merge",
+        list_type = "map",
+        list_map_key = "topologyKey",
+        list_map_key = "whenUnsatisfiable",
+        protobuf = 33
+    )]
+    pub topology_spread_constraints: Vec<TopologySpreadConstraint>,
 }
 
 /// What is known of a pod.

@@ -9,10 +9,13 @@
 //! A token is worth something for as long as its account, and the Pod or Secret that it is bound to, exist with the uids
 //! that they had then.
 //!
-//! **Deliberately absent.** Keys that others could verify with (`/openid/v1/jwks`): the signature is an HMAC with a
-//! secret of the landscape. Secrets of type `kubernetes.io/service-account-token`.
+//! Tokens are signed by RS256 with one key for all clusters ([`key`]), which `/openid/v1/jwks` publishes.
+//!
+//! **Deliberately absent.** Secrets of type `kubernetes.io/service-account-token`.
 //!
 //! Source: k8s.io/kubernetes pkg/registry/core/serviceaccount/storage/token.go, pkg/serviceaccount/claims.go.
+
+mod key;
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -28,15 +31,22 @@ use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use futures::future::BoxFuture;
 use generic_apiserver::Server;
 use generic_apiserver::admission::Reads;
-use generic_apiserver::authentication::{Authenticator, Credentials, Identity, Unauthorized};
+use generic_apiserver::authentication::{Authenticator, Credentials, Identity, Reviewed, Unauthorized};
 use generic_apiserver::subresource::{Facts, Subresource, SubresourceRequest, object};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use process::transport::full;
 use process::{Response, User};
 use ring::hmac;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use self::key::SigningKey;
+
 /// Who issues, and who tokens are for unless they say otherwise.
 const ISSUER: &str = "https://kubernetes.default.svc.cluster.local";
+/// Where the keys are published, and who issues what, below a cluster.
+pub(crate) const KEYS_PATH: &str = "/openid/v1/jwks";
+pub(crate) const CONFIGURATION_PATH: &str = "/.well-known/openid-configuration";
 /// Seconds that a token is valid for by default, at least, and at most.
 const DEFAULT: i64 = 3600;
 const LEAST: i64 = 600;
@@ -47,7 +57,9 @@ const MOST: i64 = 1 << 32;
 pub struct Tokens(Arc<Inner>);
 
 struct Inner {
-    key: hmac::Key,
+    secret: Vec<u8>,
+    /// Made of the secret when the first token is asked for.
+    key: OnceLock<SigningKey>,
     /// Knows which accounts there are.
     server: OnceLock<Server>,
 }
@@ -91,10 +103,36 @@ struct Named {
 }
 
 impl Tokens {
-    /// Tokens signed with a secret.
+    /// Tokens signed with the key of a secret.
     pub fn new(secret: &[u8]) -> Self {
-        let key = hmac::Key::new(hmac::HMAC_SHA256, secret);
-        Self(Arc::new(Inner { key, server: OnceLock::new() }))
+        Self(Arc::new(Inner { secret: secret.to_vec(), key: OnceLock::new(), server: OnceLock::new() }))
+    }
+
+    fn key(&self) -> &SigningKey {
+        self.0.key.get_or_init(|| SigningKey::derive(&self.0.secret))
+    }
+
+    /// What is published for those who verify tokens themselves, at a path below a cluster; `server` is where the cluster
+    /// is reached, `https://HOST:PORT/clusters/NAME`. `None`: nothing.
+    pub(crate) fn published(&self, path: &str, server: &str) -> Option<Response> {
+        let (type_, tree) = match path {
+            KEYS_PATH => ("application/jwk-set+json", json!({ "keys": [self.key().published()] })),
+            CONFIGURATION_PATH => (
+                "application/json",
+                json!({
+                    "issuer": ISSUER,
+                    "jwks_uri": format!("{server}{KEYS_PATH}"),
+                    "response_types_supported": ["id_token"],
+                    "subject_types_supported": ["public"],
+                    "id_token_signing_alg_values_supported": ["RS256"],
+                }),
+            ),
+            _ => return None,
+        };
+        let mut response = Response::new(full(tree.to_string()));
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(type_));
+        response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("public, max-age=3600"));
+        Some(response)
     }
 
     /// Says which server knows the accounts; once.
@@ -109,8 +147,8 @@ impl Tokens {
 
     fn write(&self, claims: &Claims) -> String {
         let part = |tree: Value| URL_SAFE_NO_PAD.encode(tree.to_string());
-        let text = format!("{}.{}", part(json!({ "alg": "HS256", "typ": "JWT" })), part(json!(claims)));
-        let signature = URL_SAFE_NO_PAD.encode(hmac::sign(&self.0.key, text.as_bytes()));
+        let text = format!("{}.{}", part(json!({ "alg": "RS256", "kid": self.key().id() })), part(json!(claims)));
+        let signature = URL_SAFE_NO_PAD.encode(self.key().sign(text.as_bytes()));
         format!("{text}.{signature}")
     }
 
@@ -119,14 +157,22 @@ impl Tokens {
         let wrong = || Unauthorized("unknown token".to_owned());
         let (text, signature) = token.rsplit_once('.').ok_or_else(wrong)?;
         let signature = URL_SAFE_NO_PAD.decode(signature).map_err(|_| wrong())?;
-        hmac::verify(&self.0.key, text.as_bytes(), &signature).map_err(|_| wrong())?;
+        if !self.key().verify(text.as_bytes(), &signature) {
+            return Err(wrong());
+        }
         let (_, claims) = text.split_once('.').ok_or_else(wrong)?;
         let claims = URL_SAFE_NO_PAD.decode(claims).map_err(|_| wrong())?;
         serde_json::from_slice(&claims).map_err(|_| wrong())
     }
 
-    /// Whose token it is, in a cluster and at an instant.
-    async fn judge(&self, token: &str, cluster: &str, now: DateTime<Utc>) -> Result<User, Unauthorized> {
+    /// Whose token it is, in a cluster and at an instant, and for which of these audiences.
+    async fn judge(
+        &self,
+        token: &str,
+        cluster: &str,
+        now: DateTime<Utc>,
+        audiences: &[String],
+    ) -> Result<(User, Vec<String>), Unauthorized> {
         let claims = self.read(token)?;
         let wrong = |why: String| Err(Unauthorized(why));
         if claims.cluster != cluster {
@@ -135,8 +181,10 @@ impl Tokens {
         if now.timestamp() >= claims.exp {
             return wrong("an expired token".to_owned());
         }
-        if !claims.aud.iter().any(|audience| audience == ISSUER) {
-            return wrong("a token for others".to_owned());
+        let meant: Vec<String> = audiences.iter().filter(|audience| claims.aud.contains(audience)).cloned().collect();
+        if meant.is_empty() {
+            let (own, asked) = (quoted(&claims.aud), quoted(audiences));
+            return wrong(format!("token audiences {own} is invalid for the target audiences {asked}"));
         }
         let Some(server) = self.0.server.get() else { return wrong("nobody knows accounts".to_owned()) };
         let About { namespace, pod, secret, serviceaccount } = &claims.about;
@@ -148,7 +196,7 @@ impl Tokens {
             }
         }
         let groups = vec!["system:serviceaccounts".into(), format!("system:serviceaccounts:{namespace}").into()];
-        Ok(User { name: claims.sub.as_str().into(), groups, component: None })
+        Ok((User { name: claims.sub.as_str().into(), groups, component: None }, meant))
     }
 
     /// A token for an account, as a request asks for it.
@@ -178,7 +226,7 @@ impl Tokens {
         let cluster = request.context.cluster.to_string();
         // A token is told apart by what it says and when.
         let said = format!("{cluster} {subject} {uid} {} {seconds}", now.to_rfc3339());
-        let id = hmac::sign(&self.0.key, said.as_bytes());
+        let id = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, &self.0.secret), said.as_bytes());
         let claims = Claims {
             aud: audiences.clone(),
             exp: until.timestamp(),
@@ -204,6 +252,12 @@ impl Tokens {
             "status": { "token": self.write(&claims), "expirationTimestamp": shown(until) },
         }))
     }
+}
+
+/// As Go prints lists of quoted texts.
+fn quoted(texts: &[String]) -> String {
+    let texts: Vec<String> = texts.iter().map(|text| apimachinery::status::quote(text)).collect();
+    format!("[{}]", texts.join(" "))
 }
 
 /// The Pod or the Secret that a token is to be bound to.
@@ -241,8 +295,26 @@ impl Authenticator for Tokens {
     fn authenticate<'a>(&'a self, credentials: Credentials<'a>) -> BoxFuture<'a, Result<Identity, Unauthorized>> {
         Box::pin(async move {
             match credentials.bearer_token {
-                Some(token) => self.judge(token, credentials.cluster, credentials.now).await.map(Identity::User),
+                Some(token) => {
+                    let audiences = [ISSUER.to_owned()];
+                    let judged = self.judge(token, credentials.cluster, credentials.now, &audiences).await;
+                    judged.map(|(user, _)| Identity::User(user))
+                }
                 None => Ok(Identity::Anonymous),
+            }
+        })
+    }
+
+    fn review<'a>(&'a self, credentials: Credentials<'a>, audiences: &'a [String]) -> BoxFuture<'a, Reviewed> {
+        Box::pin(async move {
+            let own = [ISSUER.to_owned()];
+            let asked = if audiences.is_empty() { &own[..] } else { audiences };
+            match credentials.bearer_token {
+                Some(token) => {
+                    let judged = self.judge(token, credentials.cluster, credentials.now, asked).await;
+                    judged.map(|(user, meant)| (Identity::User(user), meant))
+                }
+                None => Ok((Identity::Anonymous, Vec::new())),
             }
         })
     }
@@ -270,7 +342,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_was_signed_with_the_secret_is_read() {
+    fn only_what_was_signed_with_the_key_is_read() {
         let tokens = Tokens::new(b"secret");
         let named = |name: &str| Named { name: name.to_owned(), uid: "1".to_owned() };
         let claims = Claims {

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Claims, volumes and their classes, the parts that are read.
+//!
+//! Source: k8s.io/api/core/v1, k8s.io/api/storage/v1 (1.32); names, types and order of the fields are the public API's.
+
+use std::collections::BTreeMap;
+
+use api_derive::api_type;
+use apimachinery::Resource;
+use apimachinery::meta::{ObjectMeta, Quantity, TextMap, Time};
+use apimachinery::schema::{Node, Schema};
+
+use super::core::{NodeSelector, ObjectReference, PersistentVolumeClaimSpec};
+use super::tables;
+
+/// A claim for storage.
+#[api_type(no_schema)]
+pub struct PersistentVolumeClaim {
+    /// Metadata of the object.
+    pub metadata: ObjectMeta,
+    /// What is claimed.
+    pub spec: PersistentVolumeClaimSpec,
+    /// What is there.
+    pub status: PersistentVolumeClaimStatus,
+}
+
+/// What is known of a claim.
+#[api_type(no_schema)]
+pub struct PersistentVolumeClaimStatus {
+    /// Pending, Bound or Lost.
+    pub phase: String,
+    /// How the volume can be mounted.
+    pub access_modes: Vec<String>,
+    /// How much the volume holds.
+    pub capacity: BTreeMap<String, Quantity>,
+}
+
+/// A piece of storage.
+#[api_type(no_schema)]
+pub struct PersistentVolume {
+    /// Metadata of the object.
+    pub metadata: ObjectMeta,
+    /// What it is.
+    pub spec: PersistentVolumeSpec,
+    /// What is known of it.
+    pub status: PersistentVolumeStatus,
+}
+
+/// What a piece of storage is.
+#[api_type(no_schema)]
+pub struct PersistentVolumeSpec {
+    /// How much it holds.
+    pub capacity: BTreeMap<String, Quantity>,
+    /// Storage of a driver.
+    pub csi: Option<CSIPersistentVolumeSource>,
+    /// How it can be mounted.
+    pub access_modes: Vec<String>,
+    /// The claim that has it, or that it is kept for.
+    pub claim_ref: Option<ObjectReference>,
+    /// What becomes of it after its claim: Retain, Delete or Recycle. Default: Retain.
+    pub persistent_volume_reclaim_policy: String,
+    /// StorageClass.
+    pub storage_class_name: String,
+    /// Filesystem or Block.
+    pub volume_mode: Option<String>,
+    /// Nodes from which it can be reached. Default: all.
+    pub node_affinity: Option<VolumeNodeAffinity>,
+}
+
+/// Storage of a driver.
+#[api_type(no_schema)]
+pub struct CSIPersistentVolumeSource {
+    /// Name of the driver.
+    #[schema(always)]
+    pub driver: String,
+    /// Name of the storage at its driver.
+    #[schema(always)]
+    pub volume_handle: String,
+    /// Type of the file system.
+    pub fs_type: String,
+}
+
+/// Nodes from which storage can be reached.
+#[api_type(no_schema)]
+pub struct VolumeNodeAffinity {
+    /// The nodes.
+    pub required: Option<NodeSelector>,
+}
+
+/// What is known of a piece of storage.
+#[api_type(no_schema)]
+pub struct PersistentVolumeStatus {
+    /// Pending, Available, Bound, Released or Failed.
+    pub phase: String,
+    /// When the phase changed last.
+    pub last_phase_transition_time: Option<Time>,
+}
+
+/// A kind of storage.
+#[api_type(no_schema)]
+pub struct StorageClass {
+    /// Metadata of the object.
+    pub metadata: ObjectMeta,
+    /// Who makes volumes.
+    #[schema(always)]
+    pub provisioner: String,
+    /// Settings for the provisioner.
+    pub parameters: TextMap,
+    /// What becomes of a volume after its claim. Default: Delete.
+    pub reclaim_policy: Option<String>,
+    /// When claims are bound: Immediate or WaitForFirstConsumer. Default: Immediate.
+    pub volume_binding_mode: Option<String>,
+    /// Nodes for which volumes can be made: those that any of the terms selects. Default: all.
+    pub allowed_topologies: Vec<TopologySelectorTerm>,
+}
+
+/// Nodes that fulfil all requirements.
+#[api_type(no_schema)]
+pub struct TopologySelectorTerm {
+    /// Requirements of labels.
+    pub match_label_expressions: Vec<TopologySelectorLabelRequirement>,
+}
+
+/// A label that has one of several values.
+#[api_type(no_schema)]
+pub struct TopologySelectorLabelRequirement {
+    /// The label.
+    #[schema(always)]
+    pub key: String,
+    /// The values.
+    #[schema(always)]
+    pub values: Vec<String>,
+}
+
+macro_rules! kind {
+    ($type:ident, $group:literal, $package:literal, $plural:literal, $namespaced:literal) => {
+        impl Resource for $type {
+            const GROUP: &'static str = $group;
+            const VERSION: &'static str = "v1";
+            const KIND: &'static str = stringify!($type);
+            const PLURAL: &'static str = $plural;
+            const NAMESPACED: bool = $namespaced;
+
+            fn metadata(&self) -> &ObjectMeta {
+                &self.metadata
+            }
+
+            fn metadata_mut(&mut self) -> &mut ObjectMeta {
+                &mut self.metadata
+            }
+        }
+
+        impl Schema for $type {
+            fn node() -> Node {
+                tables::node($package, stringify!($type))
+                    .expect("the tables hold every kind of Kubernetes that is served")
+            }
+        }
+    };
+}
+
+kind!(PersistentVolumeClaim, "", "core", "persistentvolumeclaims", true);
+kind!(PersistentVolume, "", "core", "persistentvolumes", false);
+kind!(StorageClass, "storage.k8s.io", "storage", "storageclasses", false);

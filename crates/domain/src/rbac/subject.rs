@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Who a binding names, and who asks.
+
+use api::kubernetes::rbac::Subject;
+
+/// Kind of a subject that is an account of the cluster.
+pub const SERVICE_ACCOUNT: &str = "ServiceAccount";
+/// Kind of a subject that is a group.
+pub const GROUP: &str = "Group";
+/// Kind of a subject that is a user.
+pub const USER: &str = "User";
+/// What names of users that are accounts begin with; `NAMESPACE:NAME` follows.
+pub const ACCOUNT_PREFIX: &str = "system:serviceaccount:";
+
+/// Whom a subject means, as names of users and groups are compared.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Whom {
+    /// The user of this name.
+    User(String),
+    /// The members of this group.
+    Group(String),
+}
+
+/// Whom a subject of a binding means; `namespace` is the binding's, of which an account without a namespace is. `None`:
+/// nobody.
+pub fn whom(subject: &Subject, namespace: &str) -> Option<Whom> {
+    match subject.kind.as_str() {
+        USER => Some(Whom::User(subject.name.clone())),
+        GROUP => Some(Whom::Group(subject.name.clone())),
+        SERVICE_ACCOUNT => {
+            let namespace = if subject.namespace.is_empty() { namespace } else { &subject.namespace };
+            (!namespace.is_empty()).then(|| Whom::User(format!("{ACCOUNT_PREFIX}{namespace}:{}", subject.name)))
+        }
+        _ => None,
+    }
+}
+
+/// Namespace and name of the account that a user's name means.
+pub fn account(user: &str) -> Option<(&str, &str)> {
+    let (namespace, name) = user.strip_prefix(ACCOUNT_PREFIX)?.split_once(':')?;
+    (!namespace.is_empty() && !name.is_empty() && !name.contains(':')).then_some((namespace, name))
+}
+
+/// Whether a subject is who asks.
+pub fn is(subject: &Subject, user: &str, groups: &[&str]) -> bool {
+    match whom(subject, "") {
+        Some(Whom::User(name)) => name == user,
+        Some(Whom::Group(name)) => groups.contains(&name.as_str()),
+        None => false,
+    }
+}
+
+/// A subject of the group of RBAC: `User` or `Group`.
+pub fn of(kind: &str, name: &str) -> Subject {
+    Subject {
+        kind: kind.to_owned(),
+        api_group: api::kubernetes::rbac::GROUP.to_owned(),
+        name: name.to_owned(),
+        namespace: String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn accounts_are_users_of_a_long_name() {
+        let subject = |kind: &str, namespace: &str| Subject {
+            kind: kind.to_owned(),
+            name: "x".to_owned(),
+            namespace: namespace.to_owned(),
+            ..Subject::default()
+        };
+        let user = |name: &str| Some(Whom::User(name.to_owned()));
+        assert_eq!(whom(&subject("User", ""), "n"), user("x"));
+        assert_eq!(whom(&subject("Group", ""), "n"), Some(Whom::Group("x".to_owned())));
+        assert_eq!(whom(&subject("ServiceAccount", "m"), "n"), user("system:serviceaccount:m:x"));
+        assert_eq!(whom(&subject("ServiceAccount", ""), "n"), user("system:serviceaccount:n:x"));
+        assert_eq!(whom(&subject("ServiceAccount", ""), ""), None);
+        assert_eq!(whom(&subject("Robot", ""), "n"), None);
+        assert_eq!(account("system:serviceaccount:m:x"), Some(("m", "x")));
+        assert_eq!(account("system:serviceaccount:m"), None);
+        assert_eq!(account("jane"), None);
+        assert!(is(&subject("ServiceAccount", "m"), "system:serviceaccount:m:x", &[]));
+        assert!(is(&subject("Group", ""), "jane", &["x"]));
+        assert!(!is(&subject("User", ""), "jane", &["x"]));
+    }
+}

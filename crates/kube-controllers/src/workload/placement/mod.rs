@@ -1,0 +1,447 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Where pods run: which nodes fit, and which of them is taken.
+//!
+//! ```text
+//! filters, in this order       cordoned, taints, ready, node affinity, resources, volumes, spread, other pods
+//! of the nodes that fit        the highest score, if the pod or others near have preferences; then those without taints,
+//!                              then the fewest pods
+//! ```
+//!
+//! Nodes are kept sorted by taints and pods, so that a choice without preferences looks at as many nodes as do not fit and
+//! no more; other pods are looked at only if the pod that comes, or one that is there, wants something of others.
+//!
+//! **Tour.** A module for each plug-in, with rules and no memory: [`node_affinity`], `resources`, `taints`, [`volumes`],
+//! `spread`, `pod_affinity`; `pod_index` which pods are where; `verdict` the scheduler's message. [`Places`] is the memory.
+//!
+//! Source: kube-scheduler's plugins NodeUnschedulable, TaintToleration, NodeAffinity, NodeResourcesFit, VolumeBinding,
+//! PodTopologySpread, InterPodAffinity, their order and weights (pkg/scheduler/apis/config/v1/default_plugins.go).
+
+pub(crate) mod node_affinity;
+mod pod_affinity;
+mod pod_index;
+mod resources;
+mod spread;
+mod taints;
+mod verdict;
+pub(crate) mod volumes;
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use api::kubernetes::core::{Node, NodeCondition, Pod, PodSpec, Taint};
+use apimachinery::meta::TextMap;
+use controller::{Change, ObjectKey};
+
+use self::pod_affinity::{Affinities, Namespaces, Survey};
+use self::pod_index::{Count, PodIndex, PodTraits};
+use self::resources::Resources;
+use self::spread::Demands;
+use self::verdict::Obstacle;
+use self::volumes::Volumes;
+use super::pods;
+
+/// A pod that is to get a node.
+#[derive(Debug)]
+pub(crate) struct Incoming<'a> {
+    spec: &'a PodSpec,
+    traits: PodTraits,
+    requests: Resources,
+    volumes: Volumes,
+}
+
+impl<'a> Incoming<'a> {
+    /// A pod with these labels, in this namespace.
+    pub(crate) fn new(namespace: &str, labels: &TextMap, spec: &'a PodSpec, volumes: Volumes) -> Self {
+        Self { spec, traits: PodTraits::of(namespace, labels, spec), requests: Resources::of_pod(spec), volumes }
+    }
+
+    fn affinities(&self) -> Affinities {
+        let (namespace, labels) = (&self.traits.namespace, &self.traits.labels);
+        let affinity = self.spec.affinity.as_ref();
+        affinity.map(|affinity| Affinities::of(affinity, namespace, labels)).unwrap_or_default()
+    }
+
+    fn prefers_nodes(&self) -> bool {
+        let affinity = self.spec.affinity.as_ref().and_then(|affinity| affinity.node_affinity.as_ref());
+        affinity.is_some_and(|it| !it.preferred_during_scheduling_ignored_during_execution.is_empty())
+            || self.spec.topology_spread_constraints.iter().any(|it| it.when_unsatisfiable == "ScheduleAnyway")
+    }
+}
+
+/// Whether where a pod fits depends on where other pods are.
+pub(crate) fn depends_on_pods(spec: &PodSpec) -> bool {
+    !spec.topology_spread_constraints.is_empty() || wants_others(spec)
+}
+
+/// Whether a pod wants to be near to other pods, or far from them.
+pub(crate) fn wants_others(spec: &PodSpec) -> bool {
+    spec.affinity.as_ref().is_some_and(|it| it.pod_affinity.is_some() || it.pod_anti_affinity.is_some())
+}
+
+/// What the other pods mean for one that comes.
+#[derive(Debug)]
+struct Others<'a> {
+    /// `None`: nobody wants anything of others.
+    survey: Option<Survey>,
+    demands: Demands<'a>,
+}
+
+/// Why a node does not fit.
+#[derive(Debug)]
+enum Reason<'a> {
+    Cordoned,
+    Taint(&'a Taint),
+    NotReady,
+    Selector,
+    Resources,
+    Volumes(volumes::Obstacle),
+    Spread(spread::Obstacle),
+    Pods(pod_affinity::Obstacle),
+}
+
+/// A node, and what is on it.
+#[derive(Debug)]
+struct Place {
+    node: Arc<Node>,
+    allocatable: Resources,
+    used: Resources,
+}
+
+impl Place {
+    /// Where it stands in the order of choice: first those without taints, last those that few pods tolerate.
+    fn rank(&self) -> Rank {
+        let class = |taint: &Taint| match taint.effect.as_str() {
+            "NoSchedule" | "NoExecute" => 2,
+            _ => 1,
+        };
+        (self.node.spec.taints.iter().map(class).max().unwrap_or(0), self.used.pods)
+    }
+
+    /// Whether any pod may be put there: those that may not are no part of the order.
+    fn is_open(&self) -> bool {
+        let is_ready = |it: &NodeCondition| it.r#type == "Ready" && it.status == "True";
+        !self.node.spec.unschedulable
+            && !self.node.metadata.is_being_deleted()
+            && self.node.status.conditions.iter().any(is_ready)
+    }
+
+    /// The first reason why a pod cannot run there.
+    fn reason(&self, pod: &Incoming<'_>, others: &Others<'_>) -> Option<Reason<'_>> {
+        let (node, labels) = (&*self.node, &self.node.metadata.labels);
+        if node.spec.unschedulable {
+            return Some(Reason::Cordoned);
+        }
+        if let Some(taint) = node.spec.taints.iter().find(|taint| taints::is_hindered(pod.spec, taint)) {
+            return Some(Reason::Taint(taint));
+        }
+        if !self.is_open() {
+            return Some(Reason::NotReady);
+        }
+        if !node_affinity::is_selected(pod.spec, node) {
+            return Some(Reason::Selector);
+        }
+        if !pod.requests.fits(self.used, self.allocatable) {
+            return Some(Reason::Resources);
+        }
+        let of_volumes = || pod.volumes.obstacle(node).map(Reason::Volumes);
+        let of_spread = || others.demands.obstacle(labels).map(Reason::Spread);
+        let of_pods = || others.survey.as_ref()?.obstacle(labels).map(Reason::Pods);
+        of_volumes().or_else(of_spread).or_else(of_pods)
+    }
+
+    fn fits(&self, pod: &Incoming<'_>, others: &Others<'_>) -> bool {
+        self.reason(pod, others).is_none()
+    }
+
+    /// Why a pod cannot run there, in the scheduler's words.
+    fn obstacle(&self, pod: &Incoming<'_>, others: &Others<'_>) -> Option<Obstacle> {
+        Some(match self.reason(pod, others)? {
+            Reason::Cordoned => Obstacle::lasting("node(s) were unschedulable"),
+            Reason::Taint(taint) => {
+                Obstacle::lasting(format!("node(s) had untolerated taint {{{}: {}}}", taint.key, taint.value))
+            }
+            Reason::NotReady => Obstacle::lasting("node(s) were not ready"),
+            Reason::Selector => Obstacle::lasting("node(s) didn't match Pod's node affinity/selector"),
+            Reason::Resources => Obstacle::crowded(pod.requests.shortages(self.used, self.allocatable)),
+            Reason::Volumes(it) => Obstacle::lasting(it.text()),
+            Reason::Spread(it @ spread::Obstacle::NoLabel) => Obstacle::lasting(it.text()),
+            Reason::Spread(it @ spread::Obstacle::Skew) => Obstacle::crowded([it.text()]),
+            Reason::Pods(it @ pod_affinity::Obstacle::NotNear) => Obstacle::lasting(it.text()),
+            Reason::Pods(it) => Obstacle::crowded([it.text()]),
+        })
+    }
+}
+
+/// Class by taints, pods.
+type Rank = (u8, i64);
+
+/// Scores from 0 to 100: the highest number becomes 100.
+fn normal(mut scores: Vec<i64>) -> Vec<i64> {
+    let most = scores.iter().copied().max().unwrap_or(0);
+    if most > 0 {
+        for score in &mut scores {
+            *score = 100 * *score / most;
+        }
+    }
+    scores
+}
+
+/// Scores from 0 to 100: the lowest number becomes 0, the highest 100.
+fn stretched(mut scores: Vec<i64>) -> Vec<i64> {
+    let (least, most) = (scores.iter().copied().min().unwrap_or(0), scores.iter().copied().max().unwrap_or(0));
+    let of = |score: i64| if most > least { 100 * (score - least) / (most - least) } else { 0 };
+    for score in &mut scores {
+        *score = of(*score);
+    }
+    scores
+}
+
+#[derive(Debug, Default)]
+struct Cluster {
+    nodes: BTreeMap<String, Place>,
+    /// Those that take pods, by rank, then name.
+    order: BTreeSet<(Rank, String)>,
+    /// What is on nodes that are not known.
+    elsewhere: BTreeMap<String, Resources>,
+    /// The pods that are on nodes.
+    pod_index: PodIndex,
+}
+
+impl Cluster {
+    /// A pod comes to a node, or leaves it.
+    fn change(&mut self, placed: &PlacedPod, sign: i64) {
+        let count = Count { present: sign, staying: if placed.resources.is_some() { sign } else { 0 } };
+        self.pod_index.change(&placed.traits, &placed.node, count);
+        if let Some(resources) = placed.resources {
+            let change = if sign < 0 { Resources::default().minus(resources) } else { resources };
+            self.add(&placed.node, change);
+        }
+    }
+
+    fn add(&mut self, node: &str, resources: Resources) {
+        let Some(place) = self.nodes.get_mut(node) else {
+            let used = self.elsewhere.entry(node.to_owned()).or_default();
+            *used = used.plus(resources);
+            if *used == Resources::default() {
+                self.elsewhere.remove(node);
+            }
+            return;
+        };
+        self.order.remove(&(place.rank(), node.to_owned()));
+        place.used = place.used.plus(resources);
+        if place.is_open() {
+            self.order.insert((place.rank(), node.to_owned()));
+        }
+    }
+
+    fn set(&mut self, name: &str, node: Option<&Arc<Node>>) {
+        let used = match self.nodes.remove(name) {
+            Some(place) => {
+                self.order.remove(&(place.rank(), name.to_owned()));
+                place.used
+            }
+            None => self.elsewhere.remove(name).unwrap_or_default(),
+        };
+        match node {
+            Some(node) => {
+                let allocatable = Resources::of_node(&node.status.allocatable);
+                let place = Place { node: node.clone(), allocatable, used };
+                if place.is_open() {
+                    self.order.insert((place.rank(), name.to_owned()));
+                }
+                self.nodes.insert(name.to_owned(), place);
+            }
+            None if used == Resources::default() => {}
+            None => drop(self.elsewhere.insert(name.to_owned(), used)),
+        }
+    }
+
+    fn node(&self, name: &str) -> Option<&Node> {
+        self.nodes.get(name).map(|place| &*place.node)
+    }
+
+    fn others<'a>(&self, pod: &Incoming<'a>, namespaces: Namespaces<'_>) -> Others<'a> {
+        let all = self.nodes.values().map(|place| &*place.node);
+        let demands = Demands::of(pod.spec, &pod.traits, |name| self.node(name), all, &self.pod_index);
+        let matters = wants_others(pod.spec) || self.pod_index.has_wanting();
+        let label = |node: &str, key: &str| self.node(node)?.metadata.label(key);
+        let survey = || Survey::of(&pod.traits, &pod.affinities(), &self.pod_index, label, namespaces);
+        Others { survey: matters.then(survey), demands }
+    }
+
+    /// The node that a pod runs on.
+    ///
+    /// # Errors
+    /// None fits: the scheduler's message.
+    fn choose(&self, pod: &Incoming<'_>, namespaces: Namespaces<'_>) -> Result<String, String> {
+        let others = self.others(pod, namespaces);
+        let mut fit = self.order.iter().filter(|(_, name)| self.nodes[name].fits(pod, &others));
+        let has_wishes = others.survey.as_ref().is_some_and(Survey::has_wishes);
+        let found = if pod.prefers_nodes() || has_wishes { self.best(pod, &others, fit) } else { fit.next() };
+        if let Some((_, name)) = found {
+            return Ok(name.clone());
+        }
+        let obstacles = self.nodes.values().filter_map(|place| place.obstacle(pod, &others));
+        Err(verdict::message(self.nodes.len(), &obstacles.collect::<Vec<_>>()))
+    }
+
+    /// The node with the highest score; of several the first in order.
+    fn best<'c>(
+        &'c self,
+        pod: &Incoming<'_>,
+        others: &Others<'_>,
+        fit: impl Iterator<Item = &'c (Rank, String)>,
+    ) -> Option<&'c (Rank, String)> {
+        let fit: Vec<&(Rank, String)> = fit.collect();
+        let nodes: Vec<&Node> = fit.iter().map(|(_, name)| &*self.nodes[name].node).collect();
+        let each = |of: &dyn Fn(&Node) -> i64| nodes.iter().map(|node| of(node)).collect::<Vec<i64>>();
+        let by_taints = normal(each(&|node| taints::reluctance(pod.spec, node)));
+        let by_node = normal(each(&|node| node_affinity::preference(pod.spec, node)));
+        let by_spread = spread::preferences(pod.spec, &pod.traits, |name| self.node(name), &nodes, &self.pod_index);
+        let wish = |node: &Node| others.survey.as_ref().map_or(0, |it| it.preference(&node.metadata.labels));
+        let by_pods = stretched(each(&wish));
+        let score = |at: usize| 3 * (100 - by_taints[at]) + 2 * (by_node[at] + by_spread[at] + by_pods[at]);
+        let best = (0..fit.len()).max_by_key(|at| (score(*at), Reverse(*at)))?;
+        Some(fit[best])
+    }
+}
+
+/// A pod that is on a node.
+#[derive(Clone, Debug, PartialEq)]
+struct PlacedPod {
+    node: String,
+    traits: PodTraits,
+    /// What is set aside for it; `None`: it is on its way out, and counts for other pods only.
+    resources: Option<Resources>,
+}
+
+impl PlacedPod {
+    fn of(pod: &Pod) -> Option<Self> {
+        let metadata = &pod.metadata;
+        let is_present = !pods::is_terminal(pod) && !pod.spec.node_name.is_empty();
+        is_present.then(|| {
+            let resources = (!metadata.is_being_deleted()).then(|| Resources::of_pod(&pod.spec));
+            Self::new(&metadata.namespace, &metadata.labels, &pod.spec, resources)
+        })
+    }
+
+    fn new(namespace: &str, labels: &TextMap, spec: &PodSpec, resources: Option<Resources>) -> Self {
+        Self { node: spec.node_name.clone(), traits: PodTraits::of(namespace, labels, spec), resources }
+    }
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    clusters: BTreeMap<Arc<str>, Cluster>,
+    /// Pods that were created and have not been seen, by uid.
+    assumed: BTreeMap<String, (Arc<str>, PlacedPod)>,
+}
+
+impl Inner {
+    fn forget(&mut self, uid: &str) {
+        if let Some((cluster, placed)) = self.assumed.remove(uid) {
+            self.clusters.entry(cluster).or_default().change(&placed, -1);
+        }
+    }
+}
+
+/// Where a pod may run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Choice {
+    /// On this node.
+    Node(String),
+    /// On this node, when these claims have their volumes.
+    Bind(String, Vec<String>),
+    /// Nowhere: the scheduler's message.
+    Nowhere(String),
+    /// The cluster has no nodes.
+    NoNodes,
+}
+
+/// The nodes of all clusters and what is on them. Clones are one.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Places(Arc<Mutex<Inner>>);
+
+impl Places {
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A node changed.
+    pub(crate) fn observe_node(&self, change: &Change<Node>) {
+        let mut inner = self.lock();
+        let cluster = inner.clusters.entry(change.key.cluster.clone()).or_default();
+        cluster.set(&change.key.name, change.new.as_ref());
+    }
+
+    /// A pod changed.
+    pub(crate) fn observe_pod(&self, change: &Change<Pod>) {
+        let placed = |pod: &Option<Arc<Pod>>| PlacedPod::of(pod.as_ref()?);
+        let (old, new) = (placed(&change.old), placed(&change.new));
+        let mut inner = self.lock();
+        let uid = change.object().map(|pod| pod.metadata.uid.as_str()).unwrap_or_default();
+        inner.forget(uid);
+        if old == new {
+            return;
+        }
+        let cluster = inner.clusters.entry(change.key.cluster.clone()).or_default();
+        if let Some(old) = old {
+            cluster.change(&old, -1);
+        }
+        if let Some(new) = new {
+            cluster.change(&new, 1);
+        }
+    }
+
+    /// A pod was created on a node; it counts until it is seen. `is_known` says whether it was seen already.
+    pub(crate) fn assume(
+        &self,
+        key: &ObjectKey,
+        uid: &str,
+        labels: &TextMap,
+        spec: &PodSpec,
+        is_known: impl Fn() -> bool,
+    ) {
+        let mut inner = self.lock();
+        if is_known() || spec.node_name.is_empty() {
+            return;
+        }
+        let placed = PlacedPod::new(&key.namespace, labels, spec, Some(Resources::of_pod(spec)));
+        inner.clusters.entry(key.cluster.clone()).or_default().change(&placed, 1);
+        inner.assumed.insert(uid.to_owned(), (key.cluster.clone(), placed));
+    }
+
+    /// A pod that counts did not get there after all.
+    pub(crate) fn forget(&self, uid: &str) {
+        self.lock().forget(uid);
+    }
+
+    /// Where a pod runs.
+    pub(crate) fn choose(&self, cluster: &str, pod: &Incoming<'_>, namespaces: Namespaces<'_>) -> Choice {
+        let inner = self.lock();
+        let Some(cluster) = inner.clusters.get(cluster).filter(|cluster| !cluster.nodes.is_empty()) else {
+            return Choice::NoNodes;
+        };
+        match cluster.choose(pod, namespaces) {
+            Ok(node) => Choice::Node(node),
+            Err(message) => Choice::Nowhere(message),
+        }
+    }
+
+    /// The message about a pod that no node would do for. A cluster without nodes has one that is made up.
+    pub(crate) fn refusal(&self, cluster: &str, text: &str) -> String {
+        let inner = self.lock();
+        verdict::message_for_all(inner.clusters.get(cluster).map_or(1, |cluster| cluster.nodes.len().max(1)), text)
+    }
+
+    /// Whether a cluster has a node of this name; `None`: it has none at all.
+    pub(crate) fn has_node(&self, cluster: &str, name: &str) -> Option<bool> {
+        let inner = self.lock();
+        let cluster = inner.clusters.get(cluster).filter(|cluster| !cluster.nodes.is_empty())?;
+        Some(cluster.nodes.contains_key(name))
+    }
+}
+
+#[cfg(test)]
+mod tests;

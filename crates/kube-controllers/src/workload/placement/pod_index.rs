@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The pods that are on a cluster's nodes, by what rules about other pods read of them.
+//!
+//! Pods of one Deployment are alike, so a rule about other pods is asked once for all of them, not once for each.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use api::kubernetes::core::{Affinity, PodSpec};
+use apimachinery::meta::TextMap;
+
+use super::pod_affinity::Affinities;
+
+/// What rules about other pods read of a pod.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct PodTraits {
+    /// Their namespace.
+    pub(crate) namespace: String,
+    /// Their labels.
+    pub(crate) labels: TextMap,
+    /// Affinity and anti-affinity to pods, as JSON; `None`: they have none.
+    affinity: Option<String>,
+}
+
+impl PodTraits {
+    /// Reads them from a pod.
+    pub(crate) fn of(namespace: &str, labels: &TextMap, spec: &PodSpec) -> Self {
+        let of_pods = spec.affinity.as_ref().filter(|it| it.pod_affinity.is_some() || it.pod_anti_affinity.is_some());
+        let affinity = of_pods.and_then(|it| {
+            let of_pods = Affinity { node_affinity: None, ..Affinity::clone(it) };
+            serde_json::to_string(&of_pods).ok()
+        });
+        Self { namespace: namespace.to_owned(), labels: labels.clone(), affinity }
+    }
+
+    /// What such pods want of others.
+    fn affinities(&self) -> Option<Affinities> {
+        let affinity: Affinity = serde_json::from_str(self.affinity.as_ref()?).ok()?;
+        Some(Affinities::of(&affinity, &self.namespace, &self.labels))
+    }
+}
+
+/// How many pods there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Count {
+    /// All of them.
+    pub(crate) present: i64,
+    /// Those of them that are not on their way out.
+    pub(crate) staying: i64,
+}
+
+/// Pods that are alike.
+#[derive(Debug, Default)]
+pub(crate) struct Group {
+    /// What they want of others.
+    pub(crate) affinities: Option<Affinities>,
+    /// How many are on each node.
+    pub(crate) nodes: BTreeMap<String, Count>,
+}
+
+/// All pods of a cluster that are on nodes.
+#[derive(Debug, Default)]
+pub(crate) struct PodIndex {
+    groups: BTreeMap<PodTraits, Group>,
+    /// Those that want something of others.
+    wanting: BTreeSet<PodTraits>,
+}
+
+impl PodIndex {
+    /// Changes the number of pods of such traits on a node.
+    pub(crate) fn change(&mut self, traits: &PodTraits, node: &str, by: Count) {
+        if !self.groups.contains_key(traits) {
+            let affinities = traits.affinities();
+            if affinities.is_some() {
+                self.wanting.insert(traits.clone());
+            }
+            self.groups.insert(traits.clone(), Group { affinities, nodes: BTreeMap::new() });
+        }
+        let Some(group) = self.groups.get_mut(traits) else { return };
+        let count = group.nodes.entry(node.to_owned()).or_default();
+        count.present += by.present;
+        count.staying += by.staying;
+        if *count == Count::default() {
+            group.nodes.remove(node);
+        }
+        if group.nodes.is_empty() {
+            self.groups.remove(traits);
+            self.wanting.remove(traits);
+        }
+    }
+
+    /// The pods of a namespace.
+    pub(crate) fn of_namespace(&self, namespace: &str) -> impl Iterator<Item = (&PodTraits, &Group)> {
+        let first = PodTraits { namespace: namespace.to_owned(), ..PodTraits::default() };
+        let namespace = first.namespace.clone();
+        self.groups.range(first..).take_while(move |(traits, _)| traits.namespace == namespace)
+    }
+
+    /// All pods.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (&PodTraits, &Group)> {
+        self.groups.iter()
+    }
+
+    /// The pods that want something of others.
+    pub(crate) fn wanting(&self) -> impl Iterator<Item = (&PodTraits, &Group)> {
+        self.wanting.iter().filter_map(|traits| self.groups.get_key_value(traits))
+    }
+
+    /// Whether any pod wants something of others.
+    pub(crate) fn has_wanting(&self) -> bool {
+        !self.wanting.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn pods_that_look_alike_are_counted_together() {
+        let traits = |namespace: &str, app: &str, affinity: serde_json::Value| {
+            let mut labels = TextMap::new();
+            labels.insert("app".into(), app.into());
+            let spec = apimachinery::wire::from_tree(json!({"affinity": affinity})).expect("a specification");
+            PodTraits::of(namespace, &labels, &spec)
+        };
+        let far = json!({"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+            {"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "b"}}},
+        ]}});
+        let (a, b, c) = (traits("n", "a", json!(null)), traits("n", "b", far), traits("o", "a", json!(null)));
+        let mut pod_index = PodIndex::default();
+        let one = Count { present: 1, staying: 1 };
+        for (traits, node) in [(&a, "x"), (&a, "x"), (&a, "y"), (&b, "x"), (&c, "x")] {
+            pod_index.change(traits, node, one);
+        }
+        let found: Vec<(&str, i64)> = pod_index
+            .of_namespace("n")
+            .map(|(traits, group)| (traits.labels["app"].as_str(), group.nodes.values().map(|it| it.present).sum()))
+            .collect();
+        assert_eq!(found, [("a", 3), ("b", 1)]);
+        assert_eq!(pod_index.all().count(), 3);
+        assert_eq!(pod_index.wanting().count(), 1);
+        pod_index.change(&b, "x", Count { present: 0, staying: -1 });
+        assert!(pod_index.has_wanting(), "who goes is still there");
+        pod_index.change(&b, "x", Count { present: -1, staying: 0 });
+        assert!(!pod_index.has_wanting());
+        assert_eq!(pod_index.all().count(), 2);
+    }
+}

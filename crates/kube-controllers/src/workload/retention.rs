@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The claims of a StatefulSet's pods: their names, what they are made of, and what they go with.
+//!
+//! Source: k8s.io/kubernetes pkg/controller/statefulset/stateful_set_utils.go (`claimOwnerMatchesSetAndPod`,
+//! `updateClaimOwnerRefForSetAndPod`, `getPersistentVolumeClaims`).
+
+use apimachinery::Resource;
+use apimachinery::meta::{ObjectMeta, OwnerReference};
+use serde_json::{Value, json};
+
+use super::objects::{NewClaim, RetentionPolicy, StatefulSet};
+use super::template;
+
+/// What a claim goes with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// With nobody: it stays.
+    Stays,
+    /// With its StatefulSet.
+    WithSet,
+    /// With its pod, which is one too many.
+    WithPod,
+}
+
+/// What the claims of a pod go with. `is_surplus`: the set has been made smaller, and the pod goes.
+pub(crate) fn fate(policy: Option<&RetentionPolicy>, is_surplus: bool) -> Fate {
+    let is_deleted = |when: fn(&RetentionPolicy) -> &String| policy.is_some_and(|policy| when(policy) == "Delete");
+    if is_surplus && is_deleted(|policy| &policy.when_scaled) {
+        Fate::WithPod
+    } else if is_deleted(|policy| &policy.when_deleted) {
+        Fate::WithSet
+    } else {
+        Fate::Stays
+    }
+}
+
+/// Names of the templates, and of the claims made of them for a pod: `TEMPLATE-POD`.
+pub(crate) fn names<'a>(templates: &'a [Value], pod: &'a str) -> impl Iterator<Item = (&'a str, String)> {
+    let names = templates.iter().filter_map(|template| template["metadata"]["name"].as_str());
+    names.map(move |name| (name, format!("{name}-{pod}")))
+}
+
+/// The volumes that a pod has for its claims.
+pub(crate) fn volumes(templates: &[Value], pod: &str) -> Vec<Value> {
+    let volume = |(name, claim): (&str, String)| {
+        let claim = json!({ "claimName": claim });
+        json!({ "name": name, "persistentVolumeClaim": claim })
+    };
+    names(templates, pod).map(volume).collect()
+}
+
+/// The claims of a pod as they are made.
+pub(crate) fn new_claims(set: &StatefulSet, pod: &str) -> Vec<NewClaim> {
+    let selector = set.spec.selector.as_ref().map(|selector| selector.match_labels.clone()).unwrap_or_default();
+    let of = |template: &Value| {
+        let name = template["metadata"]["name"].as_str()?;
+        let mut metadata = ObjectMeta::named(&set.metadata.namespace, &format!("{name}-{pod}"));
+        metadata.labels = template::texts(template, "labels");
+        metadata.labels.extend(selector.iter().map(|(key, value)| (key.clone(), value.clone())));
+        metadata.annotations = template::texts(template, "annotations");
+        if fate(set.spec.persistent_volume_claim_retention_policy.as_ref(), false) == Fate::WithSet {
+            metadata.owner_references.push(reference::<StatefulSet>(&set.metadata));
+        }
+        Some(NewClaim { metadata, spec: template["spec"].clone() })
+    };
+    set.spec.volume_claim_templates.iter().filter_map(of).collect()
+}
+
+fn reference<O: Resource>(owner: &ObjectMeta) -> OwnerReference {
+    OwnerReference {
+        api_version: O::api_version(),
+        kind: O::KIND.to_owned(),
+        name: owner.name.clone(),
+        uid: owner.uid.clone(),
+        ..OwnerReference::default()
+    }
+}
+
+/// The owners that a claim is to have: those that it has, but for set and pod, and what it goes with.
+pub(crate) fn owners<P: Resource>(
+    present: &[OwnerReference],
+    fate: Fate,
+    set: &ObjectMeta,
+    pod: &ObjectMeta,
+) -> Vec<OwnerReference> {
+    let wanted = match fate {
+        Fate::Stays => None,
+        Fate::WithSet => Some(reference::<StatefulSet>(set)),
+        Fate::WithPod => Some(reference::<P>(pod)),
+    };
+    let is_of = |it: &OwnerReference, kind: &str, name: &str| it.kind == kind && it.name == name;
+    let is_other = |it: &&OwnerReference| {
+        let is_wanted = wanted.as_ref().is_some_and(|wanted| wanted.uid == it.uid);
+        is_wanted || !(is_of(it, StatefulSet::KIND, &set.name) || is_of(it, P::KIND, &pod.name))
+    };
+    let mut owners: Vec<OwnerReference> = present.iter().filter(is_other).cloned().collect();
+    if let Some(wanted) = wanted.filter(|wanted| !owners.iter().any(|it| it.uid == wanted.uid)) {
+        owners.push(wanted);
+    }
+    owners
+}
+
+/// Whether a claim has the name of one of a set's.
+pub(crate) fn is_of(set: &StatefulSet, claim: &str) -> bool {
+    let templates = set.spec.volume_claim_templates.iter().filter_map(|it| it["metadata"]["name"].as_str());
+    let mut rests = templates.filter_map(|name| claim.strip_prefix(name)?.strip_prefix('-'));
+    rests.any(|pod| pod.strip_prefix(set.metadata.name.as_str()).is_some_and(|rest| rest.starts_with('-')))
+}
+
+#[cfg(test)]
+mod tests {
+    use api::kubernetes::core::Pod;
+    use apimachinery::meta::TextMap;
+
+    use super::*;
+
+    fn labels(pairs: &[(&str, &str)]) -> TextMap {
+        pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+    }
+
+    fn set(policy: Value) -> StatefulSet {
+        let template = json!({
+            "metadata": {"name": "data", "labels": {"tier": "x"}, "annotations": {"note": "y"}},
+            "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+        });
+        let value = json!({
+            "metadata": {"name": "db", "namespace": "n", "uid": "s"},
+            "spec": {
+                "selector": {"matchLabels": {"app": "db"}}, "volumeClaimTemplates": [template],
+                "persistentVolumeClaimRetentionPolicy": policy,
+            },
+        });
+        apimachinery::wire::from_tree(value).expect("a StatefulSet")
+    }
+
+    /// "whenDeleted: Configures the volume retention behavior that applies when the StatefulSet is deleted. whenScaled:
+    /// … when the replica count of the StatefulSet is reduced"; "Retain … is the default".
+    #[test]
+    fn claims_go_as_the_policy_says() {
+        for (deleted, scaled, of_needed, of_surplus) in [
+            ("Retain", "Retain", Fate::Stays, Fate::Stays),
+            ("Delete", "Retain", Fate::WithSet, Fate::WithSet),
+            ("Retain", "Delete", Fate::Stays, Fate::WithPod),
+            ("Delete", "Delete", Fate::WithSet, Fate::WithPod),
+        ] {
+            let policy = RetentionPolicy { when_deleted: deleted.into(), when_scaled: scaled.into() };
+            assert_eq!(fate(Some(&policy), false), of_needed, "{deleted} {scaled}");
+            assert_eq!(fate(Some(&policy), true), of_surplus, "{deleted} {scaled}");
+        }
+        assert_eq!(fate(None, true), Fate::Stays);
+    }
+
+    #[test]
+    fn claims_are_made_of_templates() {
+        let claims = new_claims(&set(Value::Null), "db-0");
+        assert_eq!(claims.len(), 1);
+        assert_eq!((claims[0].metadata.name.as_str(), claims[0].metadata.namespace.as_str()), ("data-db-0", "n"));
+        assert_eq!(claims[0].metadata.labels, labels(&[("app", "db"), ("tier", "x")]));
+        assert_eq!(claims[0].metadata.annotations, labels(&[("note", "y")]));
+        assert_eq!(claims[0].spec["resources"]["requests"]["storage"], "1Gi");
+        assert!(claims[0].metadata.owner_references.is_empty());
+        let owned = new_claims(&set(json!({"whenDeleted": "Delete", "whenScaled": "Retain"})), "db-0");
+        assert_eq!(owned[0].metadata.owner_references[0].uid, "s");
+        let volume = json!([{"name": "data", "persistentVolumeClaim": {"claimName": "data-db-0"}}]);
+        assert_eq!(json!(volumes(&set(Value::Null).spec.volume_claim_templates, "db-0")), volume);
+        for (claim, expected) in [("data-db-0", true), ("data-db", false), ("data-dbx-0", false), ("x-db-0", false)] {
+            assert_eq!(is_of(&set(Value::Null), claim), expected, "{claim}");
+        }
+    }
+
+    #[test]
+    fn owners_of_a_claim_change_with_what_it_goes_with() {
+        let set = set(Value::Null).metadata;
+        let pod = ObjectMeta { uid: "p".into(), ..ObjectMeta::named("n", "db-0") };
+        let other = OwnerReference { kind: "Other".into(), uid: "o".into(), ..OwnerReference::default() };
+        let uids = |present: &[OwnerReference], fate: Fate| {
+            owners::<Pod>(present, fate, &set, &pod).into_iter().map(|it| it.uid).collect::<Vec<_>>()
+        };
+        let with_set = owners::<Pod>(std::slice::from_ref(&other), Fate::WithSet, &set, &pod);
+        assert_eq!(uids(&with_set, Fate::WithSet), ["o", "s"]);
+        assert_eq!(uids(&with_set, Fate::WithPod), ["o", "p"]);
+        assert_eq!(uids(&with_set, Fate::Stays), ["o"]);
+        assert_eq!(uids(&[other], Fate::WithPod), ["o", "p"]);
+    }
+}
