@@ -9,6 +9,7 @@
 //! | `[REVISION]` | `Resource Version:` and `resourceVersion:` | processes write in no fixed order |
 //! | `[ID]` | 64 hexadecimal digits | a gardenlet's identity is new with every start |
 //! | `[AGE]` | column `Age` of the Events that `kubectl describe` shows | kubectl counts it from its own clock |
+//! | `[AGE]` | column `LAST SEEN` of a table of Events | what waits for processes may come a second later |
 //!
 //! Everything else is the same in every run: landscape time stands (`--clock stepped`) or follows from the seed, and so
 //! do names and uids.
@@ -17,7 +18,19 @@
 pub fn mask(output: &str) -> String {
     let mut masked = String::new();
     let mut events: Option<Vec<Vec<String>>> = None;
+    let mut last_seen = None;
     for line in output.lines() {
+        if line.starts_with("LAST SEEN ") {
+            last_seen = line.find("TYPE");
+        } else if let Some(width) = last_seen
+            && line.starts_with(|first: char| first.is_ascii_digit())
+            && let Some(rest) = line.get(width..)
+        {
+            push(&mut masked, &format!("{:width$}{rest}", "[AGE]"));
+            continue;
+        } else {
+            last_seen = None;
+        }
         // A table of Events goes to the end of what `kubectl describe` says of an object.
         match &mut events {
             Some(rows) if line.starts_with("  ") => rows.push(event_cells(line)),
@@ -142,6 +155,13 @@ mod tests {
         ] {
             assert_eq!(mask(text), format!("{masked}\n"));
         }
+    }
+
+    #[test]
+    fn the_column_last_seen_is_masked() {
+        let table = "LAST SEEN   TYPE     REASON\n4m12s       Normal   Reconciled\n\n12s   other\n";
+        let masked = "LAST SEEN   TYPE     REASON\n[AGE]       Normal   Reconciled\n\n12s   other\n";
+        assert_eq!(mask(table), masked);
     }
 
     #[test]

@@ -20,6 +20,7 @@ pub mod kubernetes;
 pub mod machine;
 pub mod operations;
 pub mod operator;
+pub(crate) mod protobuf;
 pub mod resources;
 pub mod security;
 pub mod seedmanagement;

@@ -14,9 +14,11 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use crate::decode::{self, DecodeError};
 use crate::meta::{mark, marked};
 use crate::schema::Node;
 
@@ -34,6 +36,36 @@ pub fn plain(tree: Value) -> Value {
         Value::Object(fields) => fields.into_iter().map(|(name, value)| (name, plain(value))).collect(),
         other => other,
     }
+}
+
+/// A JSON text as a mark; `null` stays what it is.
+///
+/// # Errors
+/// Malformed JSON, in Go's words.
+pub fn marked_json(text: &[u8]) -> Result<Value, DecodeError> {
+    let value = decode::any_json(text)?;
+    Ok(if value.is_null() { value } else { mark(&String::from_utf8_lossy(text)) })
+}
+
+/// The text of a tree; marks are the texts that they stand for.
+#[must_use]
+pub fn to_json(tree: &Value) -> String {
+    struct Opened<'a>(&'a Value);
+    impl Serialize for Opened<'_> {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            if let Some(raw) = marked(self.0).and_then(|text| serde_json::from_str::<&RawValue>(text).ok()) {
+                return raw.serialize(serializer);
+            }
+            match self.0 {
+                Value::Array(items) => serializer.collect_seq(items.iter().map(Opened)),
+                Value::Object(fields) => {
+                    serializer.collect_map(fields.iter().map(|(name, value)| (name, Opened(value))))
+                }
+                other => other.serialize(serializer),
+            }
+        }
+    }
+    serde_json::to_string(&Opened(tree)).unwrap_or_default()
 }
 
 /// Takes apart what a merge patch goes into.
@@ -201,7 +233,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::decode;
     use crate::meta::RawExtension;
     use crate::patch;
     use crate::schema::{Emit, Field, ObjectRef, ObjectSchema, Topology};
@@ -213,6 +244,15 @@ mod tests {
         config: Option<RawExtension>,
         name: String,
         things: Vec<Thing>,
+    }
+
+    #[test]
+    fn a_marked_text_is_written_as_it_came() {
+        let mut tree = json!({"name": "a", "things": [{"name": "<"}]});
+        tree["config"] = marked_json(br#"{"z": 1, "a": [2.50]}"#).expect("JSON");
+        assert_eq!(to_json(&tree), r#"{"config":{"z": 1, "a": [2.50]},"name":"a","things":[{"name":"<"}]}"#);
+        assert_eq!(marked_json(b" null ").expect("JSON"), Value::Null);
+        assert!(marked_json(b"{").is_err());
     }
 
     fn node() -> Node {

@@ -29,7 +29,8 @@ pub use rbac::{Defaults, Rbac};
 /// Who may do what.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// Whoever said who they are may do everything.
+    /// Whoever said who they are may do everything. The default of the libraries: in a simulation nobody asks but its own
+    /// components.
     #[default]
     AlwaysAllow,
     /// What roles allow.

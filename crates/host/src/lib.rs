@@ -19,6 +19,7 @@ pub mod clock_object;
 pub mod clock_service;
 mod clusters;
 mod core_kinds;
+mod default_storage_class;
 mod evictions;
 mod fault_object;
 pub mod faults;
@@ -152,7 +153,8 @@ impl Host {
         let builder = builder
             .admission(namespaces::PermanentNamespaces)
             .admission(clock_object::PermanentClock)
-            .admission(garden_object::GardenAdmission);
+            .admission(garden_object::GardenAdmission)
+            .admission(default_storage_class::DefaultStorageClass);
         let builder = match parts.profile {
             Some(profile) => builder.admission(registry::Gate::new(profile, parts.metrics.as_ref())),
             None => builder,

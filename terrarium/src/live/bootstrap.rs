@@ -166,7 +166,7 @@ pub(crate) fn profile(facts: &Facts) -> Result<Profile, Failure> {
 
 /// Who may do what.
 pub(crate) fn authorization(facts: &Facts) -> Mode {
-    facts.authorization.as_deref().and_then(Mode::named).unwrap_or_default()
+    facts.authorization.as_deref().and_then(Mode::named).unwrap_or(Mode::Rbac)
 }
 
 /// How gardener-apiserver serves, as the landscape was created.

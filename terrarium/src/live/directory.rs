@@ -53,7 +53,7 @@ pub(crate) struct Facts {
     /// Whether components may go back to older versions.
     #[serde(default)]
     pub(crate) allow_downgrade: bool,
-    /// Who may do what: `always-allow` or `rbac`; `None`: as usual.
+    /// Who may do what: `always-allow` or `rbac`; `None`: `rbac`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) authorization: Option<String>,
     /// Landscape time at the beginning.

@@ -87,7 +87,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     allow_downgrade: Option<bool>,
     /// Who may do what: `rbac`, what the roles of each cluster allow; `always-allow`, whoever said who they are may do
-    /// everything. A landscape that is stopped may be given another one [default: always-allow]
+    /// everything. A landscape that is stopped may be given another one [default: rbac]
     #[arg(long, env = "TERRARIUM_AUTHORIZATION", hide_env = true, value_name = "MODE")]
     #[arg(value_parser = ["always-allow", "rbac"])]
     authorization: Option<String>,

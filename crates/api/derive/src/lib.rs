@@ -8,10 +8,11 @@
 //!
 //! `#[schema(...)]` on a field says what the type does not: `rename = "volumeID"`, `always` or `omit_empty` for another
 //! rule than that above, `required`, `deprecated`, `preserve_unknown`, `atomic`, `granular`, `merge_key = "name"`,
-//! `patch_strategy = "merge"`, `list_type = "map"`, `list_map_key = "name"` (repeatable), `protobuf = 3`. On the struct,
+//! `patch_strategy = "merge"`, `list_type = "map"`, `list_map_key = "name"` (repeatable). On the struct,
 //! `#[schema(name = "Condition")]` sets a Go name that differs from Rust's.
-//! The crate has a function `crate::go_package(module_path) -> &'static str` that names the Go package, unless
-//! `#[api_type(no_schema)]` leaves the schema out.
+//! Unless `#[api_type(no_schema)]` leaves the schema out, the crate has two functions: `crate::go_package(module_path) ->
+//! &'static str` names the Go package, `crate::protobuf::number(package, struct, field) -> Option<Protobuf>` the number of a
+//! field.
 //!
 //! The implementations are plain functions, compiled where the struct is and nowhere else: the standard derives mark
 //! theirs `#[inline]`, so that every crate that copies or compares a Shoot compiles that again.
@@ -22,7 +23,7 @@ mod implementations;
 
 use proc_macro::TokenStream;
 use quote::quote;
-use syn::{Attribute, Expr, Fields, ItemStruct, Lit, LitInt, LitStr, Meta, Type, parse_macro_input};
+use syn::{Attribute, Expr, Fields, ItemStruct, Lit, LitStr, Meta, Type, parse_macro_input};
 
 /// Makes a struct a type of an API.
 #[proc_macro_attribute]
@@ -103,7 +104,7 @@ fn schema(input: &ItemStruct, members: &[Member]) -> syn::Result<proc_macro2::To
     let name = &input.ident;
     let text = facts(&input.attrs)?.name.unwrap_or_else(|| name.to_string());
     let description = doc(&input.attrs);
-    let fields = members.iter().map(field);
+    let fields = members.iter().map(|member| field(member, &text));
     // Servers put a new status into an object without looking at the rest of it.
     let has_status = members.iter().any(|member| member.ident == "status");
     let take_status = has_status.then(|| {
@@ -127,11 +128,14 @@ fn schema(input: &ItemStruct, members: &[Member]) -> syn::Result<proc_macro2::To
                 fn object() -> &'static apimachinery::schema::ObjectSchema {
                     static SCHEMA: ::std::sync::OnceLock<apimachinery::schema::ObjectSchema> =
                         ::std::sync::OnceLock::new();
-                    SCHEMA.get_or_init(|| apimachinery::schema::ObjectSchema {
-                        name: #text,
-                        package: crate::go_package(module_path!()),
-                        description: #description,
-                        fields: vec![#(#fields),*],
+                    SCHEMA.get_or_init(|| {
+                        let package = crate::go_package(module_path!());
+                        apimachinery::schema::ObjectSchema {
+                            name: #text,
+                            package,
+                            description: #description,
+                            fields: vec![#(#fields),*],
+                        }
                     })
                 }
                 apimachinery::schema::Node::Object(apimachinery::schema::ObjectRef::Static(object))
@@ -157,7 +161,7 @@ fn differing_fields(members: &[Member]) -> proc_macro2::TokenStream {
     }
 }
 
-fn field(member: &Member) -> proc_macro2::TokenStream {
+fn field(member: &Member, object: &str) -> proc_macro2::TokenStream {
     let Member { type_: node, name, description, facts, .. } = member;
     let required = facts.required;
     let emit = match member.emit {
@@ -170,11 +174,6 @@ fn field(member: &Member) -> proc_macro2::TokenStream {
     let topology = syn::Ident::new(facts.topology.unwrap_or("Default"), proc_macro2::Span::call_site());
     let keys = &facts.list_map_keys;
     let (preserve_unknown, deprecated) = (facts.preserve_unknown, facts.deprecated);
-    let protobuf = if let Some(number) = facts.protobuf {
-        quote!(Some(apimachinery::schema::Protobuf::of(#number)))
-    } else {
-        quote!(None)
-    };
     quote! {
         apimachinery::schema::Field {
             name: #name,
@@ -188,7 +187,7 @@ fn field(member: &Member) -> proc_macro2::TokenStream {
             list_map_keys: &[#(#keys),*],
             preserve_unknown: #preserve_unknown,
             deprecated: #deprecated,
-            protobuf: #protobuf,
+            protobuf: crate::protobuf::number(package, #object, #name),
         }
     }
 }
@@ -210,7 +209,6 @@ struct Facts {
     patch_strategy: Option<String>,
     topology: Option<&'static str>,
     list_map_keys: Vec<String>,
-    protobuf: Option<u32>,
 }
 
 fn facts(attributes: &[Attribute]) -> syn::Result<Facts> {
@@ -232,7 +230,6 @@ fn facts(attributes: &[Attribute]) -> syn::Result<Facts> {
                     "merge_key" => facts.merge_key = Some(meta.value()?.parse::<LitStr>()?.value()),
                     "patch_strategy" => facts.patch_strategy = Some(meta.value()?.parse::<LitStr>()?.value()),
                     "list_map_key" => facts.list_map_keys.push(meta.value()?.parse::<LitStr>()?.value()),
-                    "protobuf" => facts.protobuf = Some(meta.value()?.parse::<LitInt>()?.base10_parse()?),
                     "list_type" => {
                         facts.topology = Some(match meta.value()?.parse::<LitStr>()?.value().as_str() {
                             "atomic" => "Atomic",

@@ -107,6 +107,8 @@ pub const POD_DELETION_COST: &str = "controller.kubernetes.io/pod-deletion-cost"
 pub const KUBECTL_LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 /// `true` on a StorageClass: that of claims that name none.
 pub const DEFAULT_STORAGE_CLASS: &str = "storageclass.kubernetes.io/is-default-class";
+/// On a claim: its class, as older clients name it.
+pub const BETA_STORAGE_CLASS: &str = "volume.beta.kubernetes.io/storage-class";
 /// `yes` on a claim that has its volume.
 pub const BIND_COMPLETED: &str = "pv.kubernetes.io/bind-completed";
 /// `yes` on a claim whose volume was chosen for it.

@@ -12,13 +12,10 @@ use crate::impl_resource;
 #[api_type]
 pub struct DaemonSet {
     /// Metadata of the object.
-    #[schema(protobuf = 1)]
     pub metadata: ObjectMeta,
     /// What is wanted.
-    #[schema(protobuf = 2)]
     pub spec: DaemonSetSpec,
     /// What is there.
-    #[schema(protobuf = 3)]
     pub status: DaemonSetStatus,
 }
 
@@ -26,19 +23,16 @@ pub struct DaemonSet {
 #[api_type]
 pub struct DaemonSetCondition {
     /// Type.
-    #[schema(required, protobuf = 1)]
+    #[schema(required)]
     pub r#type: String,
     /// True, False or Unknown.
-    #[schema(required, protobuf = 2)]
+    #[schema(required)]
     pub status: String,
     /// When the status changed last.
-    #[schema(protobuf = 3)]
     pub last_transition_time: Time,
     /// Reason in one word.
-    #[schema(protobuf = 4)]
     pub reason: String,
     /// Reason in sentences.
-    #[schema(protobuf = 5)]
     pub message: String,
 }
 
@@ -46,19 +40,16 @@ pub struct DaemonSetCondition {
 #[api_type]
 pub struct DaemonSetSpec {
     /// Labels of the pods. Cannot be changed.
-    #[schema(always, protobuf = 1)]
+    #[schema(always)]
     pub selector: Option<LabelSelector>,
     /// Pods to be made.
-    #[schema(required, protobuf = 2)]
+    #[schema(required)]
     pub template: super::core::PodTemplateSpec,
     /// How pods are replaced.
-    #[schema(protobuf = 3)]
     pub update_strategy: DaemonSetUpdateStrategy,
     /// Seconds for which a pod must be ready to count as available.
-    #[schema(protobuf = 4)]
     pub min_ready_seconds: i32,
     /// How many old revisions are kept. Default: 10.
-    #[schema(protobuf = 6)]
     pub revision_history_limit: Option<i32>,
 }
 
@@ -66,34 +57,29 @@ pub struct DaemonSetSpec {
 #[api_type]
 pub struct DaemonSetStatus {
     /// Nodes that run the pod and should.
-    #[schema(required, protobuf = 1)]
+    #[schema(required)]
     pub current_number_scheduled: i32,
     /// Nodes that run the pod and should not.
-    #[schema(required, protobuf = 2)]
+    #[schema(required)]
     pub number_misscheduled: i32,
     /// Nodes that should run the pod.
-    #[schema(required, protobuf = 3)]
+    #[schema(required)]
     pub desired_number_scheduled: i32,
     /// Nodes whose pod is ready.
-    #[schema(required, protobuf = 4)]
+    #[schema(required)]
     pub number_ready: i32,
     /// Generation of the specification that was acted on last.
-    #[schema(protobuf = 5)]
     pub observed_generation: i64,
     /// Nodes whose pod follows the present template.
-    #[schema(protobuf = 6)]
     pub updated_number_scheduled: i32,
     /// Nodes whose pod has been ready for long enough.
-    #[schema(protobuf = 7)]
     pub number_available: i32,
     /// Nodes whose pod is missing or not available.
-    #[schema(protobuf = 8)]
     pub number_unavailable: i32,
     /// How many generated names clashed.
-    #[schema(protobuf = 9)]
     pub collision_count: Option<i32>,
     /// Conditions of the object, one of each type.
-    #[schema(merge_key = "type", patch_strategy = "merge", list_type = "map", list_map_key = "type", protobuf = 10)]
+    #[schema(merge_key = "type", patch_strategy = "merge", list_type = "map", list_map_key = "type")]
     pub conditions: Vec<DaemonSetCondition>,
 }
 
@@ -101,10 +87,8 @@ pub struct DaemonSetStatus {
 #[api_type]
 pub struct DaemonSetUpdateStrategy {
     /// RollingUpdate or OnDelete. Default: RollingUpdate.
-    #[schema(protobuf = 1)]
     pub r#type: String,
     /// Settings of RollingUpdate.
-    #[schema(protobuf = 2)]
     pub rolling_update: Option<RollingUpdateDaemonSet>,
 }
 
@@ -112,13 +96,10 @@ pub struct DaemonSetUpdateStrategy {
 #[api_type]
 pub struct Deployment {
     /// Metadata of the object.
-    #[schema(protobuf = 1)]
     pub metadata: ObjectMeta,
     /// What is wanted.
-    #[schema(protobuf = 2)]
     pub spec: DeploymentSpec,
     /// What is there.
-    #[schema(protobuf = 3)]
     pub status: DeploymentStatus,
 }
 
@@ -126,22 +107,18 @@ pub struct Deployment {
 #[api_type]
 pub struct DeploymentCondition {
     /// Available, Progressing or ReplicaFailure.
-    #[schema(required, protobuf = 1)]
+    #[schema(required)]
     pub r#type: String,
     /// True, False or Unknown.
-    #[schema(required, protobuf = 2)]
+    #[schema(required)]
     pub status: String,
     /// When it was looked at last.
-    #[schema(protobuf = 6)]
     pub last_update_time: Time,
     /// When the status changed last.
-    #[schema(protobuf = 7)]
     pub last_transition_time: Time,
     /// Reason in one word.
-    #[schema(protobuf = 4)]
     pub reason: String,
     /// Reason in sentences.
-    #[schema(protobuf = 5)]
     pub message: String,
 }
 
@@ -149,28 +126,23 @@ pub struct DeploymentCondition {
 #[api_type]
 pub struct DeploymentSpec {
     /// Wanted number of pods. Default: 1.
-    #[schema(protobuf = 1)]
     pub replicas: Option<i32>,
     /// Labels of the pods. Cannot be changed.
-    #[schema(always, protobuf = 2)]
+    #[schema(always)]
     pub selector: Option<LabelSelector>,
     /// Pods to be made.
-    #[schema(required, protobuf = 3)]
+    #[schema(required)]
     pub template: super::core::PodTemplateSpec,
     /// How pods are replaced.
-    #[schema(patch_strategy = "retainKeys", protobuf = 4)]
+    #[schema(patch_strategy = "retainKeys")]
     pub strategy: DeploymentStrategy,
     /// Seconds for which a pod must be ready to count as available.
-    #[schema(protobuf = 5)]
     pub min_ready_seconds: i32,
     /// How many old ReplicaSets are kept. Default: 10.
-    #[schema(protobuf = 6)]
     pub revision_history_limit: Option<i32>,
     /// Whether changes are not rolled out.
-    #[schema(protobuf = 7)]
     pub paused: bool,
     /// Seconds after which a roll-out without progress counts as failed. Default: 600.
-    #[schema(protobuf = 9)]
     pub progress_deadline_seconds: Option<i32>,
 }
 
@@ -178,28 +150,21 @@ pub struct DeploymentSpec {
 #[api_type]
 pub struct DeploymentStatus {
     /// Generation of the specification that was acted on last.
-    #[schema(protobuf = 1)]
     pub observed_generation: i64,
     /// Number of pods.
-    #[schema(protobuf = 2)]
     pub replicas: i32,
     /// Number of pods that follow the present template.
-    #[schema(protobuf = 3)]
     pub updated_replicas: i32,
     /// Number of pods that are ready.
-    #[schema(protobuf = 7)]
     pub ready_replicas: i32,
     /// Number of pods that have been ready for long enough.
-    #[schema(protobuf = 4)]
     pub available_replicas: i32,
     /// Number of pods that are missing or not available.
-    #[schema(protobuf = 5)]
     pub unavailable_replicas: i32,
     /// Conditions of the object, one of each type.
-    #[schema(merge_key = "type", patch_strategy = "merge", list_type = "map", list_map_key = "type", protobuf = 6)]
+    #[schema(merge_key = "type", patch_strategy = "merge", list_type = "map", list_map_key = "type")]
     pub conditions: Vec<DeploymentCondition>,
     /// How many generated names clashed.
-    #[schema(protobuf = 8)]
     pub collision_count: Option<i32>,
 }
 
@@ -207,10 +172,8 @@ pub struct DeploymentStatus {
 #[api_type]
 pub struct DeploymentStrategy {
     /// RollingUpdate or Recreate. Default: RollingUpdate.
-    #[schema(protobuf = 1)]
     pub r#type: String,
     /// Settings of RollingUpdate.
-    #[schema(protobuf = 2)]
     pub rolling_update: Option<RollingUpdateDeployment>,
 }
 
@@ -218,13 +181,10 @@ pub struct DeploymentStrategy {
 #[api_type]
 pub struct ReplicaSet {
     /// Metadata of the object.
-    #[schema(protobuf = 1)]
     pub metadata: ObjectMeta,
     /// What is wanted.
-    #[schema(protobuf = 2)]
     pub spec: ReplicaSetSpec,
     /// What is there.
-    #[schema(protobuf = 3)]
     pub status: ReplicaSetStatus,
 }
 
@@ -232,19 +192,16 @@ pub struct ReplicaSet {
 #[api_type]
 pub struct ReplicaSetCondition {
     /// Type.
-    #[schema(required, protobuf = 1)]
+    #[schema(required)]
     pub r#type: String,
     /// True, False or Unknown.
-    #[schema(required, protobuf = 2)]
+    #[schema(required)]
     pub status: String,
     /// When the status changed last.
-    #[schema(protobuf = 3)]
     pub last_transition_time: Time,
     /// Reason in one word.
-    #[schema(protobuf = 4)]
     pub reason: String,
     /// Reason in sentences.
-    #[schema(protobuf = 5)]
     pub message: String,
 }
 
@@ -252,16 +209,13 @@ pub struct ReplicaSetCondition {
 #[api_type]
 pub struct ReplicaSetSpec {
     /// Wanted number of pods. Default: 1.
-    #[schema(protobuf = 1)]
     pub replicas: Option<i32>,
     /// Seconds for which a pod must be ready to count as available.
-    #[schema(protobuf = 4)]
     pub min_ready_seconds: i32,
     /// Labels of the pods. Cannot be changed.
-    #[schema(always, protobuf = 2)]
+    #[schema(always)]
     pub selector: Option<LabelSelector>,
     /// Pods to be made.
-    #[schema(protobuf = 3)]
     pub template: super::core::PodTemplateSpec,
 }
 
@@ -269,22 +223,18 @@ pub struct ReplicaSetSpec {
 #[api_type]
 pub struct ReplicaSetStatus {
     /// Number of pods.
-    #[schema(required, protobuf = 1)]
+    #[schema(required)]
     pub replicas: i32,
     /// Number of pods with all labels of the template.
-    #[schema(protobuf = 2)]
     pub fully_labeled_replicas: i32,
     /// Number of pods that are ready.
-    #[schema(protobuf = 4)]
     pub ready_replicas: i32,
     /// Number of pods that have been ready for long enough.
-    #[schema(protobuf = 5)]
     pub available_replicas: i32,
     /// Generation of the specification that was acted on last.
-    #[schema(protobuf = 3)]
     pub observed_generation: i64,
     /// Conditions of the object, one of each type.
-    #[schema(merge_key = "type", patch_strategy = "merge", list_type = "map", list_map_key = "type", protobuf = 6)]
+    #[schema(merge_key = "type", patch_strategy = "merge", list_type = "map", list_map_key = "type")]
     pub conditions: Vec<ReplicaSetCondition>,
 }
 
@@ -292,10 +242,8 @@ pub struct ReplicaSetStatus {
 #[api_type]
 pub struct RollingUpdateDaemonSet {
     /// How many pods may be missing. Default: 1.
-    #[schema(protobuf = 1)]
     pub max_unavailable: Option<IntOrString>,
     /// How many nodes may run an old and a new pod. Default: 0.
-    #[schema(protobuf = 2)]
     pub max_surge: Option<IntOrString>,
 }
 
@@ -303,10 +251,8 @@ pub struct RollingUpdateDaemonSet {
 #[api_type]
 pub struct RollingUpdateDeployment {
     /// How many pods may be missing. Default: 25%.
-    #[schema(protobuf = 1)]
     pub max_unavailable: Option<IntOrString>,
     /// How many pods may be added beyond the wanted number. Default: 25%.
-    #[schema(protobuf = 2)]
     pub max_surge: Option<IntOrString>,
 }
 
@@ -314,10 +260,8 @@ pub struct RollingUpdateDeployment {
 #[api_type]
 pub struct RollingUpdateStatefulSetStrategy {
     /// Number from which on pods are replaced. Default: 0.
-    #[schema(protobuf = 1)]
     pub partition: Option<i32>,
     /// How many pods may be missing. Default: 1.
-    #[schema(protobuf = 2)]
     pub max_unavailable: Option<IntOrString>,
 }
 
@@ -325,13 +269,10 @@ pub struct RollingUpdateStatefulSetStrategy {
 #[api_type]
 pub struct StatefulSet {
     /// Metadata of the object.
-    #[schema(protobuf = 1)]
     pub metadata: ObjectMeta,
     /// What is wanted.
-    #[schema(protobuf = 2)]
     pub spec: StatefulSetSpec,
     /// What is there.
-    #[schema(protobuf = 3)]
     pub status: StatefulSetStatus,
 }
 
@@ -339,19 +280,16 @@ pub struct StatefulSet {
 #[api_type]
 pub struct StatefulSetCondition {
     /// Type.
-    #[schema(required, protobuf = 1)]
+    #[schema(required)]
     pub r#type: String,
     /// True, False or Unknown.
-    #[schema(required, protobuf = 2)]
+    #[schema(required)]
     pub status: String,
     /// When the status changed last.
-    #[schema(protobuf = 3)]
     pub last_transition_time: Time,
     /// Reason in one word.
-    #[schema(protobuf = 4)]
     pub reason: String,
     /// Reason in sentences.
-    #[schema(protobuf = 5)]
     pub message: String,
 }
 
@@ -359,28 +297,23 @@ pub struct StatefulSetCondition {
 #[api_type]
 pub struct StatefulSetSpec {
     /// Wanted number of pods. Default: 1.
-    #[schema(protobuf = 1)]
     pub replicas: Option<i32>,
     /// Labels of the pods. Cannot be changed.
-    #[schema(always, protobuf = 2)]
+    #[schema(always)]
     pub selector: Option<LabelSelector>,
     /// Pods to be made.
-    #[schema(required, protobuf = 3)]
+    #[schema(required)]
     pub template: super::core::PodTemplateSpec,
     /// Service that gives the pods their names.
-    #[schema(required, protobuf = 5)]
+    #[schema(required)]
     pub service_name: String,
     /// OrderedReady or Parallel.
-    #[schema(protobuf = 6)]
     pub pod_management_policy: String,
     /// How pods are replaced.
-    #[schema(protobuf = 7)]
     pub update_strategy: StatefulSetUpdateStrategy,
     /// How many old revisions are kept. Default: 10.
-    #[schema(protobuf = 8)]
     pub revision_history_limit: Option<i32>,
     /// Seconds for which a pod must be ready to count as available.
-    #[schema(protobuf = 9)]
     pub min_ready_seconds: i32,
 }
 
@@ -388,34 +321,27 @@ pub struct StatefulSetSpec {
 #[api_type]
 pub struct StatefulSetStatus {
     /// Generation of the specification that was acted on last.
-    #[schema(protobuf = 1)]
     pub observed_generation: i64,
     /// Number of pods.
-    #[schema(required, protobuf = 2)]
+    #[schema(required)]
     pub replicas: i32,
     /// Number of pods that are ready.
-    #[schema(protobuf = 3)]
     pub ready_replicas: i32,
     /// Number of pods of the current revision.
-    #[schema(protobuf = 4)]
     pub current_replicas: i32,
     /// Number of pods of the update revision.
-    #[schema(protobuf = 5)]
     pub updated_replicas: i32,
     /// Revision before the roll-out.
-    #[schema(protobuf = 6)]
     pub current_revision: String,
     /// Revision that is rolled out.
-    #[schema(protobuf = 7)]
     pub update_revision: String,
     /// How many generated names clashed.
-    #[schema(protobuf = 9)]
     pub collision_count: Option<i32>,
     /// Conditions of the object, one of each type.
-    #[schema(merge_key = "type", patch_strategy = "merge", list_type = "map", list_map_key = "type", protobuf = 10)]
+    #[schema(merge_key = "type", patch_strategy = "merge", list_type = "map", list_map_key = "type")]
     pub conditions: Vec<StatefulSetCondition>,
     /// Number of pods that have been ready for long enough.
-    #[schema(always, protobuf = 11)]
+    #[schema(always)]
     pub available_replicas: i32,
 }
 
@@ -423,10 +349,8 @@ pub struct StatefulSetStatus {
 #[api_type]
 pub struct StatefulSetUpdateStrategy {
     /// RollingUpdate or OnDelete. Default: RollingUpdate.
-    #[schema(protobuf = 1)]
     pub r#type: String,
     /// Settings of RollingUpdate.
-    #[schema(protobuf = 2)]
     pub rolling_update: Option<RollingUpdateStatefulSetStrategy>,
 }
 

@@ -12,10 +12,8 @@ use crate::impl_resource;
 #[api_type]
 pub struct Lease {
     /// Metadata of the object.
-    #[schema(protobuf = 1)]
     pub metadata: ObjectMeta,
     /// What is wanted.
-    #[schema(protobuf = 2)]
     pub spec: LeaseSpec,
 }
 
@@ -23,25 +21,18 @@ pub struct Lease {
 #[api_type]
 pub struct LeaseSpec {
     /// Who holds the lease.
-    #[schema(protobuf = 1)]
     pub holder_identity: Option<String>,
     /// Seconds for which it is held without being renewed.
-    #[schema(protobuf = 2)]
     pub lease_duration_seconds: Option<i32>,
     /// When it was taken.
-    #[schema(protobuf = 3)]
     pub acquire_time: Option<MicroTime>,
     /// When it was renewed last.
-    #[schema(protobuf = 4)]
     pub renew_time: Option<MicroTime>,
     /// How often it changed hands.
-    #[schema(protobuf = 5)]
     pub lease_transitions: Option<i32>,
     /// How the holder is chosen.
-    #[schema(protobuf = 6)]
     pub strategy: Option<String>,
     /// Who should take it next.
-    #[schema(protobuf = 7)]
     pub preferred_holder: Option<String>,
 }
 

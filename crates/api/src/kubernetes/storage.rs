@@ -10,6 +10,8 @@ use apimachinery::Resource;
 use apimachinery::meta::{ObjectMeta, Quantity, TextMap, Time};
 use apimachinery::schema::{Node, Schema};
 
+use crate::constants::annotation;
+
 use super::core::{NodeSelector, ObjectReference, PersistentVolumeClaimSpec};
 use super::tables;
 
@@ -162,3 +164,37 @@ macro_rules! kind {
 kind!(PersistentVolumeClaim, "", "core", "persistentvolumeclaims", true);
 kind!(PersistentVolume, "", "core", "persistentvolumes", false);
 kind!(StorageClass, "storage.k8s.io", "storage", "storageclasses", false);
+
+/// Metadata of the StorageClass of claims that name none: of several the newest, then the first by name.
+///
+/// Source: k8s.io/kubernetes pkg/volume/util/storageclass.go.
+pub fn default_class<'a>(classes: impl IntoIterator<Item = &'a ObjectMeta>) -> Option<&'a ObjectMeta> {
+    let is_default = |class: &&ObjectMeta| {
+        class.annotation(annotation::DEFAULT_STORAGE_CLASS) == Some("true") && !class.is_being_deleted()
+    };
+    let newest_last = |a: &&ObjectMeta, b: &&ObjectMeta| {
+        a.creation_timestamp.0.cmp(&b.creation_timestamp.0).then_with(|| b.name.cmp(&a.name))
+    };
+    classes.into_iter().filter(is_default).max_by(newest_last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// "If more than one default StorageClass exists, the newest one is used".
+    #[test]
+    fn the_newest_default_class_is_the_default() {
+        let class = |name: &str, is_default: &str, second: u32| {
+            let mut metadata = ObjectMeta::named("", name);
+            metadata.annotations.insert(annotation::DEFAULT_STORAGE_CLASS.to_owned(), is_default.to_owned());
+            let created = format!("2023-07-27T20:00:0{second}Z").parse().expect("an instant");
+            metadata.creation_timestamp = Time::from_instant(created);
+            metadata
+        };
+        let none = class("a", "false", 1);
+        assert_eq!(default_class([&none]), None);
+        let all = [class("a", "true", 1), class("c", "true", 2), class("b", "true", 2), class("d", "false", 3)];
+        assert_eq!(default_class(&all).map(|class| class.name.as_str()), Some("b"));
+    }
+}

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use apimachinery::catalogue::ResourceInfo;
 use apimachinery::meta::DeleteOptions;
+use apimachinery::opaque;
 use apimachinery::schema::{Node, Schema as _};
 use bytes::Bytes;
 use http::Method;
@@ -78,7 +79,7 @@ pub(crate) fn read(call: &mut Call, expected: impl FnOnce() -> Expected, body: B
         json!({ "apiVersion": envelope.api_version, "kind": envelope.kind })
     };
     call.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    Ok(tree.to_string().into())
+    Ok(opaque::to_json(&tree).into())
 }
 
 /// The beginning of a body.

@@ -8,8 +8,8 @@
 //! Names of fields are those of JSON; their numbers are in the schema (`Field::protobuf`). What JSON leaves out when it
 //! is empty is left out here, too, because Go writes every field. Unknown fields are dropped without a word, as Go does.
 //!
-//! **Deliberately absent**: answers in protobuf (every client also takes JSON); messages of kinds whose fields have no
-//! numbers, which are all kinds but Kubernetes' own ([`is_known`]).
+//! **Deliberately absent**: answers in protobuf (every client also takes JSON); messages of custom resources, whose fields
+//! have no numbers ([`is_known`]).
 //!
 //! Source: apimachinery pkg/runtime/serializer/protobuf, pkg/runtime/generated.proto, the `generated.proto` of each
 //! group.
@@ -20,8 +20,8 @@ mod wire;
 use std::collections::BTreeSet;
 use std::ptr;
 
-use apimachinery::decode;
 use apimachinery::schema::{Emit, Field, Node, ObjectSchema};
+use apimachinery::{decode, opaque};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use chrono::{DateTime, Datelike as _, SecondsFormat, Utc};
@@ -91,7 +91,8 @@ impl<'a> Envelope<'a> {
         Ok(())
     }
 
-    /// The message as the tree that the object has in JSON; `apiVersion` and `kind` are there when the envelope has them.
+    /// The message as the tree that the object has in JSON, opaque JSON as marks (see [`apimachinery::opaque`]);
+    /// `apiVersion` and `kind` are there when the envelope has them.
     ///
     /// # Errors
     /// A message that is broken or does not fit the schema; the text is Go's.
@@ -280,7 +281,7 @@ fn single(before: Option<Value>, node: &Node, given: Wire<'_>, name: &str, depth
         },
         (Node::Raw, Wire::Bytes(bytes)) => match first(bytes, "RawExtension")? {
             None | Some([]) => Ok(Value::Null),
-            Some(json) => decode::any_json(json).map_err(|error| error.message),
+            Some(json) => opaque::marked_json(json).map_err(|error| error.message),
         },
         (Node::IntOrString, Wire::Bytes(bytes)) => int_or_string(bytes),
         _ => wrong(),

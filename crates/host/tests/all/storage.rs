@@ -96,6 +96,17 @@ fn phase(name: &str, phase: &str) -> (String, String) {
     (name.to_owned(), phase.to_owned())
 }
 
+#[test]
+fn a_claim_without_a_class_never_exists_where_there_is_a_default() {
+    let world = World::new(Options::default());
+    let class_of = |claim: Value| world.ask("POST", CLAIMS, claim)["spec"]["storageClassName"].clone();
+    assert_eq!(class_of(claim("early", None)), Value::Null);
+    world.ask("POST", CLASSES, class("fast", "Immediate", true));
+    assert_eq!(class_of(claim("late", None)), "fast");
+    assert_eq!(class_of(claim("none", Some(""))), "");
+    assert_eq!(class_of(claim("own", Some("slow"))), "slow");
+}
+
 /// "The volumeClaimTemplates will provide stable storage using PersistentVolumes"; "Deleting and/or scaling a StatefulSet
 /// down will not delete the volumes associated with the StatefulSet."
 #[test]

@@ -171,19 +171,6 @@ pub(crate) fn fits(volume: &PersistentVolume, claim: &PersistentVolumeClaim) -> 
         && selector.is_none_or(|it| it.is_ok_and(|selector| selector.matches(&volume.metadata.labels)))
 }
 
-/// The class of claims that name none: of several the newest, then the first by name.
-pub(crate) fn default_class(classes: &[Arc<StorageClass>]) -> Option<&StorageClass> {
-    let is_default = |class: &&Arc<StorageClass>| {
-        let is_marked = class.metadata.annotation(annotation::DEFAULT_STORAGE_CLASS) == Some("true");
-        is_marked && !class.metadata.is_being_deleted()
-    };
-    let newest_last = |a: &&Arc<StorageClass>, b: &&Arc<StorageClass>| {
-        let created = |class: &StorageClass| class.metadata.creation_timestamp.0;
-        created(a).cmp(&created(b)).then_with(|| b.metadata.name.cmp(&a.metadata.name))
-    };
-    classes.iter().filter(is_default).max_by(newest_last).map(|class| &**class)
-}
-
 /// The zone of a volume for which no node was chosen: claims of different names are spread.
 pub(crate) fn zone_for<'a>(claim: &str, zones: &[&'a str]) -> Option<&'a str> {
     let hash = claim.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
@@ -442,20 +429,6 @@ mod tests {
         assert_eq!(phase(json!({"name": "c", "uid": "u"}), Some(&claim)), "Bound");
         assert_eq!(phase(json!({"name": "c", "uid": "u"}), None), "Released");
         assert_eq!(phase(json!({"name": "c", "uid": "another"}), Some(&claim)), "Released");
-    }
-
-    /// "If more than one default StorageClass exists, the newest one is used".
-    #[test]
-    fn the_newest_default_class_is_the_default() {
-        let class = |name: &str, is_default: &str, second: u32| {
-            let annotations = json!({"storageclass.kubernetes.io/is-default-class": is_default});
-            let created = format!("2023-07-27T20:00:0{second}Z");
-            Arc::new(typed(name, json!({"metadata": {"annotations": annotations, "creationTimestamp": created}})))
-        };
-        let name = |classes: &[Arc<StorageClass>]| default_class(classes).map(|class| class.metadata.name.clone());
-        assert_eq!(name(&[class("a", "false", 1)]), None);
-        let all = [class("a", "true", 1), class("c", "true", 2), class("b", "true", 2), class("d", "false", 3)];
-        assert_eq!(name(&all).as_deref(), Some("b"));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use api::constants::{annotation, finalizer, label};
 use api::kubernetes::core::{Namespace, Node, Pod};
-use api::kubernetes::storage::{PersistentVolume, PersistentVolumeClaim, StorageClass};
+use api::kubernetes::storage::{PersistentVolume, PersistentVolumeClaim, StorageClass, default_class};
 use apimachinery::Resource;
 use apimachinery::meta::{DeleteOptions, Preconditions, Time};
 use controller::{Api, Change, Controller, Error, EventType, Index, ListOptions, ObjectKey, Reflector, Requeue, Store};
@@ -218,7 +218,7 @@ impl Workload {
         free.extend(storage.free.get(cluster));
         let view = View {
             class: class.and_then(|name| storage.class(cluster, name)),
-            default_class: binding::default_class(&classes).map(|class| class.metadata.name.as_str()),
+            default_class: default_class(classes.iter().map(|class| &class.metadata)).map(|class| class.name.as_str()),
             volume: storage.volume(cluster, &claim.spec.volume_name),
             free: &free,
             node: node.as_deref(),

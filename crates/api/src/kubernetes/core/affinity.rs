@@ -10,13 +10,10 @@ use apimachinery::meta::*;
 #[api_type]
 pub struct Affinity {
     /// Nodes that it may be on, or prefers.
-    #[schema(protobuf = 1)]
     pub node_affinity: Option<NodeAffinity>,
     /// Pods that it wants to be near to.
-    #[schema(protobuf = 2)]
     pub pod_affinity: Option<PodAffinity>,
     /// Pods that it wants to be far from.
-    #[schema(protobuf = 3)]
     pub pod_anti_affinity: Option<PodAntiAffinity>,
 }
 
@@ -24,10 +21,9 @@ pub struct Affinity {
 #[api_type]
 pub struct NodeAffinity {
     /// Nodes that the pod may be put on.
-    #[schema(protobuf = 1)]
     pub required_during_scheduling_ignored_during_execution: Option<NodeSelector>,
     /// Nodes that it prefers.
-    #[schema(list_type = "atomic", protobuf = 2)]
+    #[schema(list_type = "atomic")]
     pub preferred_during_scheduling_ignored_during_execution: Vec<PreferredSchedulingTerm>,
 }
 
@@ -35,7 +31,7 @@ pub struct NodeAffinity {
 #[api_type]
 pub struct NodeSelector {
     /// The terms; one that is empty selects nothing.
-    #[schema(required, list_type = "atomic", protobuf = 1)]
+    #[schema(required, list_type = "atomic")]
     pub node_selector_terms: Vec<NodeSelectorTerm>,
 }
 
@@ -43,10 +39,10 @@ pub struct NodeSelector {
 #[api_type]
 pub struct NodeSelectorTerm {
     /// Requirements of labels.
-    #[schema(list_type = "atomic", protobuf = 1)]
+    #[schema(list_type = "atomic")]
     pub match_expressions: Vec<NodeSelectorRequirement>,
     /// Requirements of fields: `metadata.name`.
-    #[schema(list_type = "atomic", protobuf = 2)]
+    #[schema(list_type = "atomic")]
     pub match_fields: Vec<NodeSelectorRequirement>,
 }
 
@@ -54,13 +50,13 @@ pub struct NodeSelectorTerm {
 #[api_type]
 pub struct NodeSelectorRequirement {
     /// The label, or the field.
-    #[schema(required, protobuf = 1)]
+    #[schema(required)]
     pub key: String,
     /// In, NotIn, Exists, DoesNotExist, Gt or Lt.
-    #[schema(required, protobuf = 2)]
+    #[schema(required)]
     pub operator: String,
     /// Values; for Gt and Lt one number.
-    #[schema(list_type = "atomic", protobuf = 3)]
+    #[schema(list_type = "atomic")]
     pub values: Vec<String>,
 }
 
@@ -68,10 +64,10 @@ pub struct NodeSelectorRequirement {
 #[api_type]
 pub struct PreferredSchedulingTerm {
     /// How much: 1 to 100.
-    #[schema(required, protobuf = 1)]
+    #[schema(required)]
     pub weight: i32,
     /// The nodes; an empty term prefers none.
-    #[schema(required, protobuf = 2)]
+    #[schema(required)]
     pub preference: NodeSelectorTerm,
 }
 
@@ -79,10 +75,10 @@ pub struct PreferredSchedulingTerm {
 #[api_type]
 pub struct PodAffinity {
     /// The pod is put near pods of each term.
-    #[schema(list_type = "atomic", protobuf = 1)]
+    #[schema(list_type = "atomic")]
     pub required_during_scheduling_ignored_during_execution: Vec<PodAffinityTerm>,
     /// It prefers to be near these.
-    #[schema(list_type = "atomic", protobuf = 2)]
+    #[schema(list_type = "atomic")]
     pub preferred_during_scheduling_ignored_during_execution: Vec<WeightedPodAffinityTerm>,
 }
 
@@ -90,10 +86,10 @@ pub struct PodAffinity {
 #[api_type]
 pub struct PodAntiAffinity {
     /// The pod is put near pods of none of the terms.
-    #[schema(list_type = "atomic", protobuf = 1)]
+    #[schema(list_type = "atomic")]
     pub required_during_scheduling_ignored_during_execution: Vec<PodAffinityTerm>,
     /// It prefers not to be near these.
-    #[schema(list_type = "atomic", protobuf = 2)]
+    #[schema(list_type = "atomic")]
     pub preferred_during_scheduling_ignored_during_execution: Vec<WeightedPodAffinityTerm>,
 }
 
@@ -101,22 +97,20 @@ pub struct PodAntiAffinity {
 #[api_type]
 pub struct PodAffinityTerm {
     /// Labels of the pods; none: no pods.
-    #[schema(protobuf = 1)]
     pub label_selector: Option<LabelSelector>,
     /// Namespaces of the pods. Default, if no selector is there either: that of the pod.
-    #[schema(list_type = "atomic", protobuf = 2)]
+    #[schema(list_type = "atomic")]
     pub namespaces: Vec<String>,
     /// Label of nodes: those with the same value are near to each other.
-    #[schema(required, protobuf = 3)]
+    #[schema(required)]
     pub topology_key: String,
     /// Labels of the namespaces of the pods; the empty selector selects all of them.
-    #[schema(protobuf = 4)]
     pub namespace_selector: Option<LabelSelector>,
     /// Labels that the pods have in common with the one that asks.
-    #[schema(list_type = "atomic", protobuf = 5)]
+    #[schema(list_type = "atomic")]
     pub match_label_keys: Vec<String>,
     /// Labels that the pods have with another value than the one that asks.
-    #[schema(list_type = "atomic", protobuf = 6)]
+    #[schema(list_type = "atomic")]
     pub mismatch_label_keys: Vec<String>,
 }
 
@@ -124,10 +118,10 @@ pub struct PodAffinityTerm {
 #[api_type]
 pub struct WeightedPodAffinityTerm {
     /// How much: 1 to 100.
-    #[schema(required, protobuf = 1)]
+    #[schema(required)]
     pub weight: i32,
     /// The pods.
-    #[schema(required, protobuf = 2)]
+    #[schema(required)]
     pub pod_affinity_term: PodAffinityTerm,
 }
 
@@ -135,27 +129,23 @@ pub struct WeightedPodAffinityTerm {
 #[api_type]
 pub struct TopologySpreadConstraint {
     /// How many pods more than in the part with the fewest one may have.
-    #[schema(required, protobuf = 1)]
+    #[schema(required)]
     pub max_skew: i32,
     /// Label of nodes; each value is a part.
-    #[schema(required, protobuf = 2)]
+    #[schema(required)]
     pub topology_key: String,
     /// DoNotSchedule or ScheduleAnyway.
-    #[schema(required, protobuf = 3)]
+    #[schema(required)]
     pub when_unsatisfiable: String,
     /// The pods that are counted.
-    #[schema(protobuf = 4)]
     pub label_selector: Option<LabelSelector>,
     /// With fewer parts than this, the fewest pods count as none.
-    #[schema(protobuf = 5)]
     pub min_domains: Option<i32>,
     /// Whether nodes that the pod may not be on count: Honor (default: they do not) or Ignore.
-    #[schema(protobuf = 6)]
     pub node_affinity_policy: Option<String>,
     /// Whether nodes whose taints the pod does not tolerate count: Honor or Ignore (default: they do).
-    #[schema(protobuf = 7)]
     pub node_taints_policy: Option<String>,
     /// Labels that counted pods have in common with the one that asks.
-    #[schema(list_type = "atomic", protobuf = 8)]
+    #[schema(list_type = "atomic")]
     pub match_label_keys: Vec<String>,
 }

@@ -14,16 +14,12 @@ use crate::impl_resource;
 #[api_type]
 pub struct ConfigMap {
     /// Metadata of the object.
-    #[schema(protobuf = 1)]
     pub metadata: ObjectMeta,
     /// Whether the data can no longer be changed.
-    #[schema(protobuf = 4)]
     pub immutable: Option<bool>,
     /// Texts by key.
-    #[schema(protobuf = 2)]
     pub data: TextMap,
     /// Data by key, in base64.
-    #[schema(protobuf = 3)]
     pub binary_data: BTreeMap<String, ByteString>,
 }
 

@@ -23,19 +23,17 @@ pub struct ConfigMapKeySelector {
 #[api_type]
 pub struct Container {
     /// Name of the container, unique in the pod.
-    #[schema(required, protobuf = 1)]
+    #[schema(required)]
     pub name: String,
     /// Image that the container runs.
-    #[schema(protobuf = 2)]
     pub image: String,
     /// Program to run, in place of the image's.
-    #[schema(list_type = "atomic", protobuf = 3)]
+    #[schema(list_type = "atomic")]
     pub command: Vec<String>,
     /// Arguments of the program, in place of the image's.
-    #[schema(list_type = "atomic", protobuf = 4)]
+    #[schema(list_type = "atomic")]
     pub args: Vec<String>,
     /// Working directory of the program.
-    #[schema(protobuf = 5)]
     pub working_dir: String,
     /// Ports that the container opens.
     #[schema(
@@ -43,27 +41,18 @@ pub struct Container {
         patch_strategy = "merge",
         list_type = "map",
         list_map_key = "containerPort",
-        list_map_key = "protocol",
-        protobuf = 6
+        list_map_key = "protocol"
     )]
     pub ports: Vec<ContainerPort>,
     /// Environment variables.
-    #[schema(merge_key = "name", patch_strategy = "merge", list_type = "map", list_map_key = "name", protobuf = 7)]
+    #[schema(merge_key = "name", patch_strategy = "merge", list_type = "map", list_map_key = "name")]
     pub env: Vec<EnvVar>,
     /// Requests and limits of the container.
-    #[schema(protobuf = 8)]
     pub resources: ResourceRequirements,
     /// Volumes that are mounted, and where.
-    #[schema(
-        merge_key = "mountPath",
-        patch_strategy = "merge",
-        list_type = "map",
-        list_map_key = "mountPath",
-        protobuf = 9
-    )]
+    #[schema(merge_key = "mountPath", patch_strategy = "merge", list_type = "map", list_map_key = "mountPath")]
     pub volume_mounts: Vec<VolumeMount>,
     /// When the image is pulled: Always, IfNotPresent or Never.
-    #[schema(protobuf = 14)]
     pub image_pull_policy: String,
 }
 
@@ -71,19 +60,16 @@ pub struct Container {
 #[api_type]
 pub struct ContainerPort {
     /// Name of the port, for Services to refer to.
-    #[schema(protobuf = 1)]
     pub name: String,
     /// Port of the node that leads to it.
-    #[schema(protobuf = 2)]
     pub host_port: i32,
     /// Number of the port.
-    #[schema(required, protobuf = 3)]
+    #[schema(required)]
     pub container_port: i32,
     /// TCP, UDP or SCTP. Default: TCP.
-    #[schema(protobuf = 4)]
     pub protocol: String,
     /// Address of the node that the port is opened on.
-    #[schema(rename = "hostIP", protobuf = 5)]
+    #[schema(rename = "hostIP")]
     pub host_ip: String,
 }
 
@@ -91,13 +77,10 @@ pub struct ContainerPort {
 #[api_type]
 pub struct ContainerState {
     /// It waits to start.
-    #[schema(protobuf = 1)]
     pub waiting: Option<ContainerStateWaiting>,
     /// It runs.
-    #[schema(protobuf = 2)]
     pub running: Option<ContainerStateRunning>,
     /// It ended.
-    #[schema(protobuf = 3)]
     pub terminated: Option<ContainerStateTerminated>,
 }
 
@@ -105,7 +88,6 @@ pub struct ContainerState {
 #[api_type]
 pub struct ContainerStateRunning {
     /// When it was started.
-    #[schema(protobuf = 1)]
     pub started_at: Time,
 }
 
@@ -113,25 +95,20 @@ pub struct ContainerStateRunning {
 #[api_type]
 pub struct ContainerStateTerminated {
     /// Code with which it ended.
-    #[schema(required, protobuf = 1)]
+    #[schema(required)]
     pub exit_code: i32,
     /// Signal by which it ended.
-    #[schema(protobuf = 2)]
     pub signal: i32,
     /// Reason in one word.
-    #[schema(protobuf = 3)]
     pub reason: String,
     /// Reason in sentences.
-    #[schema(protobuf = 4)]
     pub message: String,
     /// When it was started.
-    #[schema(protobuf = 5)]
     pub started_at: Time,
     /// When it ended.
-    #[schema(protobuf = 6)]
     pub finished_at: Time,
     /// Identifier of the container.
-    #[schema(rename = "containerID", protobuf = 7)]
+    #[schema(rename = "containerID")]
     pub container_id: String,
 }
 
@@ -139,10 +116,8 @@ pub struct ContainerStateTerminated {
 #[api_type]
 pub struct ContainerStateWaiting {
     /// Reason in one word.
-    #[schema(protobuf = 1)]
     pub reason: String,
     /// Reason in sentences.
-    #[schema(protobuf = 2)]
     pub message: String,
 }
 
@@ -150,31 +125,28 @@ pub struct ContainerStateWaiting {
 #[api_type]
 pub struct ContainerStatus {
     /// Name of the container.
-    #[schema(required, protobuf = 1)]
+    #[schema(required)]
     pub name: String,
     /// What the container does.
-    #[schema(protobuf = 2)]
     pub state: ContainerState,
     /// How it ended last time.
-    #[schema(protobuf = 3)]
     pub last_state: ContainerState,
     /// Whether the container is ready.
-    #[schema(required, protobuf = 4)]
+    #[schema(required)]
     pub ready: bool,
     /// How often the container was started again.
-    #[schema(required, protobuf = 5)]
+    #[schema(required)]
     pub restart_count: i32,
     /// Image that the container runs.
-    #[schema(required, protobuf = 6)]
+    #[schema(required)]
     pub image: String,
     /// Identifier of the image.
-    #[schema(rename = "imageID", required, protobuf = 7)]
+    #[schema(rename = "imageID", required)]
     pub image_id: String,
     /// Identifier of the container.
-    #[schema(rename = "containerID", protobuf = 8)]
+    #[schema(rename = "containerID")]
     pub container_id: String,
     /// Whether the container has started.
-    #[schema(protobuf = 9)]
     pub started: Option<bool>,
 }
 

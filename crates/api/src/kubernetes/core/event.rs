@@ -13,49 +13,38 @@ use crate::impl_resource;
 #[api_type]
 pub struct Event {
     /// Metadata of the object.
-    #[schema(required, protobuf = 1)]
+    #[schema(required)]
     pub metadata: ObjectMeta,
     /// The object.
-    #[schema(required, protobuf = 2)]
+    #[schema(required)]
     pub involved_object: ObjectReference,
     /// Reason in one word.
-    #[schema(protobuf = 3)]
     pub reason: String,
     /// Reason in sentences.
-    #[schema(protobuf = 4)]
     pub message: String,
     /// Who reported it.
-    #[schema(protobuf = 5)]
     pub source: EventSource,
     /// When it happened first.
-    #[schema(protobuf = 6)]
     pub first_timestamp: Time,
     /// When it happened last.
-    #[schema(protobuf = 7)]
     pub last_timestamp: Time,
     /// How often it happened.
-    #[schema(protobuf = 8)]
     pub count: i32,
     /// Normal or Warning.
-    #[schema(protobuf = 9)]
     pub r#type: String,
     /// When it was noticed first.
-    #[schema(protobuf = 10)]
     pub event_time: MicroTime,
     /// The series that it belongs to.
-    #[schema(protobuf = 11)]
     pub series: Option<EventSeries>,
     /// What was done.
-    #[schema(protobuf = 12)]
     pub action: String,
     /// A second object.
-    #[schema(protobuf = 13)]
     pub related: Option<ObjectReference>,
     /// Who reported it.
-    #[schema(always, protobuf = 14)]
+    #[schema(always)]
     pub reporting_component: String,
     /// Which instance reported it.
-    #[schema(always, protobuf = 15)]
+    #[schema(always)]
     pub reporting_instance: String,
 }
 
@@ -63,10 +52,8 @@ pub struct Event {
 #[api_type]
 pub struct EventSeries {
     /// How many there are.
-    #[schema(protobuf = 1)]
     pub count: i32,
     /// When the last one happened.
-    #[schema(protobuf = 2)]
     pub last_observed_time: MicroTime,
 }
 
@@ -74,10 +61,8 @@ pub struct EventSeries {
 #[api_type]
 pub struct EventSource {
     /// Component.
-    #[schema(protobuf = 1)]
     pub component: String,
     /// Node of the component.
-    #[schema(protobuf = 2)]
     pub host: String,
 }
 

@@ -12,13 +12,10 @@ use crate::impl_resource;
 #[api_type]
 pub struct Namespace {
     /// Metadata of the object.
-    #[schema(protobuf = 1)]
     pub metadata: ObjectMeta,
     /// What is wanted.
-    #[schema(protobuf = 2)]
     pub spec: NamespaceSpec,
     /// What is there.
-    #[schema(protobuf = 3)]
     pub status: NamespaceStatus,
 }
 
@@ -26,19 +23,16 @@ pub struct Namespace {
 #[api_type]
 pub struct NamespaceCondition {
     /// Type.
-    #[schema(required, protobuf = 1)]
+    #[schema(required)]
     pub r#type: String,
     /// True, False or Unknown.
-    #[schema(required, protobuf = 2)]
+    #[schema(required)]
     pub status: String,
     /// When the status changed last.
-    #[schema(protobuf = 4)]
     pub last_transition_time: Time,
     /// Reason in one word.
-    #[schema(protobuf = 5)]
     pub reason: String,
     /// Reason in sentences.
-    #[schema(protobuf = 6)]
     pub message: String,
 }
 
@@ -46,7 +40,7 @@ pub struct NamespaceCondition {
 #[api_type]
 pub struct NamespaceSpec {
     /// Who must agree before the namespace is removed.
-    #[schema(list_type = "atomic", protobuf = 1)]
+    #[schema(list_type = "atomic")]
     pub finalizers: Vec<String>,
 }
 
@@ -54,10 +48,9 @@ pub struct NamespaceSpec {
 #[api_type]
 pub struct NamespaceStatus {
     /// Active or Terminating.
-    #[schema(protobuf = 1)]
     pub phase: String,
     /// Conditions of the object, one of each type.
-    #[schema(merge_key = "type", patch_strategy = "merge", list_type = "map", list_map_key = "type", protobuf = 2)]
+    #[schema(merge_key = "type", patch_strategy = "merge", list_type = "map", list_map_key = "type")]
     pub conditions: Vec<NamespaceCondition>,
 }
 

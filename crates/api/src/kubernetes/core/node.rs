@@ -15,13 +15,10 @@ use crate::impl_resource;
 #[api_type]
 pub struct Node {
     /// Metadata of the object.
-    #[schema(protobuf = 1)]
     pub metadata: ObjectMeta,
     /// What is wanted.
-    #[schema(protobuf = 2)]
     pub spec: NodeSpec,
     /// What is there.
-    #[schema(protobuf = 3)]
     pub status: NodeStatus,
 }
 
@@ -29,10 +26,10 @@ pub struct Node {
 #[api_type]
 pub struct AttachedVolume {
     /// Name of the volume.
-    #[schema(required, protobuf = 1)]
+    #[schema(required)]
     pub name: String,
     /// Device of the volume.
-    #[schema(required, protobuf = 2)]
+    #[schema(required)]
     pub device_path: String,
 }
 
@@ -52,10 +49,9 @@ pub struct ConfigMapNodeConfigSource {
 #[api_type]
 pub struct ContainerImage {
     /// Names of the image.
-    #[schema(always, list_type = "atomic", protobuf = 1)]
+    #[schema(always, list_type = "atomic")]
     pub names: Vec<String>,
     /// Size of the image.
-    #[schema(protobuf = 2)]
     pub size_bytes: i64,
 }
 
@@ -63,7 +59,7 @@ pub struct ContainerImage {
 #[api_type]
 pub struct DaemonEndpoint {
     /// Number of the port.
-    #[schema(rename = "Port", required, protobuf = 1)]
+    #[schema(rename = "Port", required)]
     pub port: i32,
 }
 
@@ -106,7 +102,6 @@ pub struct NodeConfigSource {
 #[api_type]
 pub struct NodeDaemonEndpoints {
     /// Port of the kubelet.
-    #[schema(protobuf = 1)]
     pub kubelet_endpoint: DaemonEndpoint,
 }
 
@@ -138,34 +133,29 @@ pub struct NodeSpec {
 #[api_type]
 pub struct NodeStatus {
     /// Resources of the node.
-    #[schema(protobuf = 1)]
     pub capacity: BTreeMap<String, Quantity>,
     /// Resources that pods may use.
-    #[schema(protobuf = 2)]
     pub allocatable: BTreeMap<String, Quantity>,
     /// No longer used.
-    #[schema(protobuf = 3)]
     pub phase: String,
     /// Conditions of the object, one of each type.
-    #[schema(merge_key = "type", patch_strategy = "merge", list_type = "map", list_map_key = "type", protobuf = 4)]
+    #[schema(merge_key = "type", patch_strategy = "merge", list_type = "map", list_map_key = "type")]
     pub conditions: Vec<NodeCondition>,
     /// Addresses of the node.
-    #[schema(merge_key = "type", patch_strategy = "merge", list_type = "map", list_map_key = "type", protobuf = 5)]
+    #[schema(merge_key = "type", patch_strategy = "merge", list_type = "map", list_map_key = "type")]
     pub addresses: Vec<NodeAddress>,
     /// Ports of the node's services.
-    #[schema(protobuf = 6)]
     pub daemon_endpoints: NodeDaemonEndpoints,
     /// Versions and identifiers of the node.
-    #[schema(protobuf = 7)]
     pub node_info: NodeSystemInfo,
     /// Images that are on the node.
-    #[schema(list_type = "atomic", protobuf = 8)]
+    #[schema(list_type = "atomic")]
     pub images: Vec<ContainerImage>,
     /// Volumes that are in use.
-    #[schema(list_type = "atomic", protobuf = 9)]
+    #[schema(list_type = "atomic")]
     pub volumes_in_use: Vec<String>,
     /// Volumes that are attached.
-    #[schema(list_type = "atomic", protobuf = 10)]
+    #[schema(list_type = "atomic")]
     pub volumes_attached: Vec<AttachedVolume>,
 }
 
@@ -173,34 +163,34 @@ pub struct NodeStatus {
 #[api_type]
 pub struct NodeSystemInfo {
     /// Identifier of the machine.
-    #[schema(rename = "machineID", required, protobuf = 1)]
+    #[schema(rename = "machineID", required)]
     pub machine_id: String,
     /// Identifier of the hardware.
-    #[schema(rename = "systemUUID", required, protobuf = 2)]
+    #[schema(rename = "systemUUID", required)]
     pub system_uuid: String,
     /// Identifier of this start of the machine.
-    #[schema(rename = "bootID", required, protobuf = 3)]
+    #[schema(rename = "bootID", required)]
     pub boot_id: String,
     /// Version of the kernel.
-    #[schema(required, protobuf = 4)]
+    #[schema(required)]
     pub kernel_version: String,
     /// Name of the operating system.
-    #[schema(required, protobuf = 5)]
+    #[schema(required)]
     pub os_image: String,
     /// Version of the container runtime.
-    #[schema(required, protobuf = 6)]
+    #[schema(required)]
     pub container_runtime_version: String,
     /// Version of the kubelet.
-    #[schema(required, protobuf = 7)]
+    #[schema(required)]
     pub kubelet_version: String,
     /// No longer used.
-    #[schema(required, protobuf = 8)]
+    #[schema(required)]
     pub kube_proxy_version: String,
     /// Kind of operating system.
-    #[schema(required, protobuf = 9)]
+    #[schema(required)]
     pub operating_system: String,
     /// CPU architecture.
-    #[schema(required, protobuf = 10)]
+    #[schema(required)]
     pub architecture: String,
 }
 

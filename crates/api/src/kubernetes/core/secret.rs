@@ -14,19 +14,14 @@ use crate::impl_resource;
 #[api_type]
 pub struct Secret {
     /// Metadata of the object.
-    #[schema(protobuf = 1)]
     pub metadata: ObjectMeta,
     /// Whether the data can no longer be changed.
-    #[schema(protobuf = 5)]
     pub immutable: Option<bool>,
     /// Data by key, in base64.
-    #[schema(protobuf = 2)]
     pub data: BTreeMap<String, ByteString>,
     /// Data by key as plain text; goes into data and is never served.
-    #[schema(protobuf = 4)]
     pub string_data: TextMap,
     /// Type of the data, for programs. Default: Opaque.
-    #[schema(protobuf = 3)]
     pub r#type: String,
 }
 

@@ -13,13 +13,10 @@ use crate::impl_resource;
 #[api_type]
 pub struct Service {
     /// Metadata of the object.
-    #[schema(protobuf = 1)]
     pub metadata: ObjectMeta,
     /// What is wanted.
-    #[schema(protobuf = 2)]
     pub spec: ServiceSpec,
     /// What is there.
-    #[schema(protobuf = 3)]
     pub status: ServiceStatus,
 }
 
@@ -27,7 +24,7 @@ pub struct Service {
 #[api_type]
 pub struct LoadBalancerStatus {
     /// Addresses of the load balancer.
-    #[schema(list_type = "atomic", protobuf = 1)]
+    #[schema(list_type = "atomic")]
     pub ingress: Vec<LoadBalancerIngress>,
 }
 
@@ -35,22 +32,17 @@ pub struct LoadBalancerStatus {
 #[api_type]
 pub struct ServicePort {
     /// Name of the port.
-    #[schema(protobuf = 1)]
     pub name: String,
     /// TCP, UDP or SCTP. Default: TCP.
-    #[schema(protobuf = 2)]
     pub protocol: String,
     /// Protocol within it.
-    #[schema(protobuf = 6)]
     pub app_protocol: Option<String>,
     /// Number of the port.
-    #[schema(required, protobuf = 3)]
+    #[schema(required)]
     pub port: i32,
     /// Number or name of the pods' port. Default: port.
-    #[schema(protobuf = 4)]
     pub target_port: IntOrString,
     /// Port of the nodes.
-    #[schema(protobuf = 5)]
     pub node_port: i32,
 }
 
@@ -63,21 +55,19 @@ pub struct ServiceSpec {
         patch_strategy = "merge",
         list_type = "map",
         list_map_key = "port",
-        list_map_key = "protocol",
-        protobuf = 1
+        list_map_key = "protocol"
     )]
     pub ports: Vec<ServicePort>,
     /// Labels of the pods.
-    #[schema(atomic, protobuf = 2)]
+    #[schema(atomic)]
     pub selector: TextMap,
     /// Address within the cluster; None for a Service without one.
-    #[schema(rename = "clusterIP", protobuf = 3)]
+    #[schema(rename = "clusterIP")]
     pub cluster_ip: String,
     /// Addresses within the cluster, at most one of each family.
-    #[schema(list_type = "atomic", protobuf = 18)]
+    #[schema(list_type = "atomic")]
     pub cluster_i_ps: Vec<String>,
     /// ClusterIP, NodePort, LoadBalancer or ExternalName. Default: ClusterIP.
-    #[schema(protobuf = 4)]
     pub r#type: String,
 }
 
@@ -85,7 +75,6 @@ pub struct ServiceSpec {
 #[api_type]
 pub struct ServiceStatus {
     /// The load balancer.
-    #[schema(protobuf = 1)]
     pub load_balancer: LoadBalancerStatus,
 }
 

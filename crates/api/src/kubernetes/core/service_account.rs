@@ -13,16 +13,14 @@ use crate::impl_resource;
 #[api_type]
 pub struct ServiceAccount {
     /// Metadata of the object.
-    #[schema(protobuf = 1)]
     pub metadata: ObjectMeta,
     /// Secrets that pods of the account may use.
-    #[schema(merge_key = "name", patch_strategy = "merge", list_type = "map", list_map_key = "name", protobuf = 2)]
+    #[schema(merge_key = "name", patch_strategy = "merge", list_type = "map", list_map_key = "name")]
     pub secrets: Vec<ObjectReference>,
     /// Secrets with credentials for registries.
-    #[schema(list_type = "atomic", protobuf = 3)]
+    #[schema(list_type = "atomic")]
     pub image_pull_secrets: Vec<LocalObjectReference>,
     /// Whether pods get a token by themselves.
-    #[schema(protobuf = 4)]
     pub automount_service_account_token: Option<bool>,
 }
 
