@@ -13,8 +13,11 @@ use crate::kubernetes::tables;
 /// Numbers of Gardener's fields; see its head for the form.
 const NUMBERS: &str = include_str!("protobuf/numbers.txt");
 
-/// Numbers by package, struct and field.
-static GARDENER: LazyLock<BTreeMap<(&str, &str), BTreeMap<&str, Protobuf>>> = LazyLock::new(|| {
+/// Numbers of a struct's fields.
+type Fields = BTreeMap<&'static str, Protobuf>;
+
+/// Structs by package and name.
+static GARDENER: LazyLock<BTreeMap<(&str, &str), Fields>> = LazyLock::new(|| {
     let mut numbers = BTreeMap::new();
     let mut package = "";
     for line in NUMBERS.lines().filter(|line| !line.starts_with('#')) {
