@@ -22,6 +22,7 @@ pub mod dynamic;
 pub mod encode;
 pub mod field;
 pub mod fields;
+pub mod fnv;
 pub mod meta;
 pub mod opaque;
 pub mod patch;

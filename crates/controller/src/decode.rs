@@ -9,6 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use api::constants::annotation;
 use apimachinery::Resource;
+use apimachinery::fnv::fnv64;
 use apimachinery::meta::ObjectMeta;
 use apimachinery::resource::read_into;
 use apimachinery::wire::{Wire, api_type};
@@ -237,11 +238,7 @@ fn identity(bytes: &[u8]) -> Option<Identity> {
     }
     let (uid, rest) = until_quote(&metadata[start + UID.len()..])?;
     let (digits, _) = until_quote(rest.strip_prefix(RESOURCE_VERSION)?)?;
-    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    for byte in uid {
-        hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-    }
-    Some((hash, std::str::from_utf8(digits).ok()?.parse().ok()?))
+    Some((fnv64(uid.iter().copied()), std::str::from_utf8(digits).ok()?.parse().ok()?))
 }
 
 /// The cluster that an object read through the wildcard cluster carries as an annotation.

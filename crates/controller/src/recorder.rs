@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use apimachinery::fnv::fnv64;
 use apimachinery::meta::Time;
 use chrono::{DateTime, TimeDelta, Utc};
 use futures::future::BoxFuture;
@@ -250,7 +251,7 @@ impl Recorder {
             let kind = Kind { about: identity, type_, reason: reason.to_owned() };
             let key = format!("{}/{}/{}", self.cluster, about.event_namespace(), about.name);
             // Sources that write at one instant about one object get different names, as real clocks would give them.
-            let jitter = self.context.random.below(1_000_000, "event-name", &key, fold(&self.source)) as i64;
+            let jitter = self.context.random.below(1_000_000, "event-name", &key, fnv64(self.source.bytes())) as i64;
             let Some(entry) = self.lock().correlate(&kind, message, now, jitter) else { return Ok(()) };
             if entry.count > 1 {
                 match self.raise(about, &entry, now).await {
@@ -313,10 +314,6 @@ impl Recorder {
 fn is_terminating(error: &Error) -> bool {
     let details = error.status().and_then(|status| status.details.as_ref());
     details.is_some_and(|details| details.causes.iter().any(|cause| cause.reason == "NamespaceTerminating"))
-}
-
-fn fold(text: &str) -> u64 {
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use generic_apiserver::registry::Generation;
 use generic_apiserver::{RequestContext, Strategy};
 use serde_json::{Value, json};
 
-use crate::{storage_defaults, workload_defaults};
+use crate::{service_addresses, storage_defaults, workload_defaults};
 
 /// How a kind of Kubernetes behaves.
 #[derive(Clone, Copy, Debug, Default)]
@@ -35,6 +35,8 @@ pub(crate) struct CoreStrategy {
     pub(crate) secret: bool,
     /// Whether it is about an object, in whose namespace it has to be.
     pub(crate) event: bool,
+    /// Whether it is a Service.
+    pub(crate) service: bool,
 }
 
 impl CoreStrategy {
@@ -54,6 +56,7 @@ impl CoreStrategy {
             workload: (group == "apps").then_some(plural),
             secret: group.is_empty() && plural == "secrets",
             event: group.is_empty() && plural == "events",
+            service: group.is_empty() && plural == "services",
         }
     }
 }
@@ -70,6 +73,9 @@ impl Strategy<DynamicObject> for CoreStrategy {
         }
         if let Some(plural) = self.storage {
             storage_defaults::fill(plural, &mut object.fields);
+        }
+        if self.service {
+            service_addresses::fill(&mut object.fields);
         }
         if !self.secret {
             return;
@@ -112,6 +118,9 @@ impl Strategy<DynamicObject> for CoreStrategy {
         if self.pod {
             return workload::pod(&object.fields);
         }
+        if self.service {
+            return workload::service(&object.metadata.name, &object.fields);
+        }
         if !self.event {
             return Vec::new();
         }
@@ -130,10 +139,18 @@ impl Strategy<DynamicObject> for CoreStrategy {
         old: &DynamicObject,
         request: &RequestContext,
     ) -> Vec<FieldError> {
-        let kind = self.workload.and_then(Kind::of).filter(|_| &*request.subresource != "status");
         // Not upstream's way, but one stored by an earlier release must still be deletable: what stays is not looked at.
         let is_kept = object.fields.get("spec") == old.fields.get("spec");
-        kind.filter(|_| !is_kept).map(|kind| workload::update(kind, &object.fields, &old.fields)).unwrap_or_default()
+        if is_kept || &*request.subresource == "status" {
+            return Vec::new();
+        }
+        if self.service {
+            let mut errors = workload::service_update(&object.fields, &old.fields);
+            errors.extend(workload::service(&object.metadata.name, &object.fields));
+            return errors;
+        }
+        let kind = self.workload.and_then(Kind::of);
+        kind.map(|kind| workload::update(kind, &object.fields, &old.fields)).unwrap_or_default()
     }
 
     /// Source: k8s.io/kubernetes pkg/registry/core/pod/strategy.go (CheckGracefulDelete).

@@ -35,6 +35,7 @@ mod namespaces;
 mod rbac_kinds;
 pub mod registry;
 mod rows;
+mod service_addresses;
 mod services;
 mod storage_defaults;
 pub mod timekeeper;
@@ -154,7 +155,8 @@ impl Host {
             .admission(namespaces::PermanentNamespaces)
             .admission(clock_object::PermanentClock)
             .admission(garden_object::GardenAdmission)
-            .admission(default_storage_class::DefaultStorageClass);
+            .admission(default_storage_class::DefaultStorageClass)
+            .admission(service_addresses::ServiceAddresses);
         let builder = match parts.profile {
             Some(profile) => builder.admission(registry::Gate::new(profile, parts.metrics.as_ref())),
             None => builder,

@@ -27,7 +27,7 @@ use futures::future::BoxFuture;
 use generic_apiserver::Foundation;
 use generic_apiserver::http::{self, Health, Metrics};
 use generic_apiserver::webhooks::HttpsCaller;
-use kube_controllers::workload;
+use kube_controllers::{namespace_objects, workload};
 use process::child::{self, Ready};
 use process::https;
 use process::live::{Setup, participate};
@@ -227,13 +227,18 @@ impl Live {
                 pod_end_of: Arc::new(move |cluster| ends.of(cluster)),
                 ..workload::Options::default()
             };
+            let namespace_objects = namespace_objects::Options { root_ca: authorities.clone() };
             let has_roles = live.host.rbac().is_some();
             live.spawn("kube-controller-manager", move |context, _| {
                 context.tasks.spawn(pod_end.clone().follow(context.clone()));
                 if has_roles {
                     context.tasks.spawn(aggregated_roles::run(context.clone()));
                 }
-                kube_controllers::run(context, kube_controllers::Options { workload: Some(workload.clone()) })
+                let options = kube_controllers::Options {
+                    workload: Some(workload.clone()),
+                    namespace_objects: Some(namespace_objects.clone()),
+                };
+                kube_controllers::run(context, options)
             })?;
             let (holding, leaving) = (live.clock.clone(), live.clock.clone());
             let (serves, door) = (launch.clone(), live.transport("kubelet"));

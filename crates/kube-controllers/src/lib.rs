@@ -9,10 +9,11 @@
 //! below it changed. But for workload, no kind is known by name except Namespace; everything else comes from discovery.
 //!
 //! **Tour.** [`run`]; `graph` what is known of all objects; `garbage_collector` owners and dependents; `namespaces`;
-//! [`workload`] Deployments, ReplicaSets and pods.
+//! [`namespace_objects`] what every namespace has; [`workload`] Deployments, ReplicaSets and pods.
 
 mod garbage_collector;
 mod graph;
+pub mod namespace_objects;
 mod namespaces;
 pub mod workload;
 
@@ -32,12 +33,19 @@ use crate::graph::Graph;
 pub struct Options {
     /// How pods run; `None`: Deployments, ReplicaSets and pods are left alone.
     pub workload: Option<workload::Options>,
+    /// What every namespace has; `None`: nothing.
+    pub namespace_objects: Option<namespace_objects::Options>,
 }
 
 /// Runs the controllers until the component is asked to stop.
 pub fn run(context: Context, options: Options) -> BoxFuture<'static, Exit> {
     Box::pin(async move {
-        let Options { workload } = options;
+        let Options { workload, namespace_objects } = options;
+        let namespace_objects = async {
+            if let Some(options) = namespace_objects {
+                namespace_objects::run(&context, options).await;
+            }
+        };
         let workload = async {
             if let Some(options) = workload {
                 workload::run(&context, options).await;
@@ -45,8 +53,8 @@ pub fn run(context: Context, options: Options) -> BoxFuture<'static, Exit> {
         };
         let resources = resources(&context).await;
         let graph = Arc::new(Graph::start(&context, resources));
-        future::join3(garbage_collector::run(&context, graph.clone()), namespaces::run(&context, graph), workload)
-            .await;
+        let collector = garbage_collector::run(&context, graph.clone());
+        future::join4(collector, namespaces::run(&context, graph), namespace_objects, workload).await;
         Exit::default()
     })
 }

@@ -49,7 +49,9 @@ pub(crate) fn start(landscape: &mut Landscape, component: &Component) -> Running
                 }),
                 ..workload::Options::default()
             });
-            Running::spawn(context, |context| kube_controllers::run(context, kube_controllers::Options { workload }))
+            Running::spawn(context, |context| {
+                kube_controllers::run(context, kube_controllers::Options { workload, namespace_objects: None })
+            })
         }
         Component::ControllerManager => {
             let options = controller_manager::Options {

@@ -3,6 +3,7 @@
 
 use api::constants::label;
 use api::machine::{MachineDeployment, MachineSet, MachineTemplateSpec};
+use apimachinery::fnv::fnv32;
 
 /// Kubernetes' alphabet for generated names.
 const ALPHABET: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
@@ -12,13 +13,9 @@ const ALPHABET: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
 /// Unlike upstream the text is the template's JSON and not Go's dump of the struct, so the values differ; what changes
 /// them does not. `collisions` is `status.collisionCount`.
 pub fn template_hash(template: &MachineTemplateSpec, collisions: i32) -> String {
-    let mut hash: u32 = 0x811c_9dc5;
-    let mut add = |byte: u8| hash = (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
-    serde_json::to_vec(template).unwrap_or_default().into_iter().for_each(&mut add);
-    if collisions > 0 {
-        collisions.to_le_bytes().into_iter().for_each(&mut add);
-    }
-    let decimal = hash.to_string();
+    let count = (collisions > 0).then(|| collisions.to_le_bytes());
+    let bytes = serde_json::to_vec(template).unwrap_or_default().into_iter().chain(count.into_iter().flatten());
+    let decimal = fnv32(bytes).to_string();
     decimal.bytes().map(|byte| char::from(ALPHABET[usize::from(byte) % ALPHABET.len()])).collect()
 }
 

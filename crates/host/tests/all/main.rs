@@ -11,6 +11,7 @@ mod openapi;
 mod placement;
 mod protobuf;
 mod registry;
+mod services;
 mod storage;
 mod subresources;
 mod support;

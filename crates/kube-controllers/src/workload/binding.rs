@@ -23,6 +23,7 @@ use api::kubernetes::storage::{
     VolumeNodeAffinity,
 };
 use apimachinery::Resource;
+use apimachinery::fnv::fnv32;
 use apimachinery::meta::{ObjectMeta, Quantity};
 use apimachinery::selector::Labels;
 
@@ -173,9 +174,8 @@ pub(crate) fn fits(volume: &PersistentVolume, claim: &PersistentVolumeClaim) -> 
 
 /// The zone of a volume for which no node was chosen: claims of different names are spread.
 pub(crate) fn zone_for<'a>(claim: &str, zones: &[&'a str]) -> Option<&'a str> {
-    let hash = claim.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
     let count = u32::try_from(zones.len()).ok().filter(|count| *count > 0)?;
-    zones.get(usize::try_from(hash % count).unwrap_or(0)).copied()
+    zones.get(usize::try_from(fnv32(claim.bytes()) % count).unwrap_or(0)).copied()
 }
 
 /// A volume that is made for a claim.

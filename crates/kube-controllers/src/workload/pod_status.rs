@@ -14,6 +14,7 @@ use api::kubernetes::core::{
     Container, ContainerState, ContainerStateRunning, ContainerStateWaiting, ContainerStatus, Pod, PodCondition, PodIP,
     PodSpec, PodStatus,
 };
+use apimachinery::fnv::fnv64;
 use apimachinery::meta::{Duration, ObjectMeta, Time};
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -46,20 +47,16 @@ pub(crate) fn images(spec: &PodSpec) -> impl Iterator<Item = &str> {
     spec.init_containers.iter().chain(&spec.containers).map(|container| container.image.as_str())
 }
 
-fn fold(text: &str) -> u64 {
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
-}
-
 /// An IPv4 address below a prefix of two bytes, made of a text. Equal texts have equal addresses; different ones mostly
 /// have different ones.
 pub(crate) fn address(prefix: &str, text: &str) -> String {
-    let hash = fold(text);
+    let hash = fnv64(text.bytes());
     format!("{prefix}.{}.{}", (hash >> 8) & 0xff, hash % 254 + 1)
 }
 
 /// 64 hexadecimal digits made of a text.
 fn digest(text: &str) -> String {
-    let [a, b, c, d] = [0, 1, 2, 3].map(|part| fold(&format!("{part}/{text}")));
+    let [a, b, c, d] = [0, 1, 2, 3].map(|part| fnv64(format!("{part}/{text}").bytes()));
     format!("{a:016x}{b:016x}{c:016x}{d:016x}")
 }
 
@@ -96,7 +93,11 @@ pub(crate) fn running(spec: &PodSpec, host: &str, seed: &str, fault: Option<&str
     let waiting = fault.filter(|fault| *fault != "NotReady");
     // What has never had its image has never run.
     let has_run = !waiting.is_some_and(|reason| reason.contains("Image"));
-    let ip = if spec.host_network { host.to_owned() } else { address(&format!("100.{}", 96 + fold(seed) % 32), seed) };
+    let ip = if spec.host_network {
+        host.to_owned()
+    } else {
+        address(&format!("100.{}", 96 + fnv64(seed.bytes()) % 32), seed)
+    };
     let containers = spec.containers.iter().map(|container| {
         let state = match waiting {
             Some(reason) => ContainerState {

@@ -3,6 +3,7 @@
 //!
 //! Source: k8s.io/kubernetes pkg/controller/controller_utils.go (ComputeHash), deployment/util (EqualIgnoreHash).
 
+use apimachinery::fnv::fnv32;
 use apimachinery::meta::TextMap;
 
 use api::constants::label;
@@ -19,8 +20,7 @@ pub(crate) fn hash(template: &Value, collisions: Option<i32>) -> String {
     let text = without_hash(template).to_string();
     let count = collisions.map(|count| u64::from(count.unsigned_abs()).to_le_bytes());
     let bytes = text.bytes().chain(count.into_iter().flatten());
-    let sum = bytes.fold(0x811c_9dc5_u32, |sum, byte| (sum ^ u32::from(byte)).wrapping_mul(0x0100_0193));
-    safe_encode(&sum.to_string())
+    safe_encode(&fnv32(bytes).to_string())
 }
 
 /// Replaces every byte by one of the 27 safe characters.

@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::tree::{items, non_negative, number, one_of, set, text};
 use crate::validation::{Errors, meta};
 
-const PORTS: &str = "must be between 1 and 65535, inclusive";
+pub(super) const PORT_RANGE: &str = "must be between 1 and 65535, inclusive";
 
 /// Violations of a pod's containers and init containers. `volumes`: names of the pod's volumes.
 pub(super) fn containers(errors: &mut Errors, spec: &Value, volumes: &BTreeSet<&str>, path: &Path) {
@@ -104,18 +104,18 @@ fn ports(errors: &mut Errors, container: &Value, path: &Path) {
         match number(port, "containerPort").unwrap_or(0) {
             0 => errors.push(FieldError::required(&path.child("containerPort"), "")),
             1..=65535 => {}
-            other => errors.push(FieldError::invalid(&path.child("containerPort"), other, PORTS)),
+            other => errors.push(FieldError::invalid(&path.child("containerPort"), other, PORT_RANGE)),
         }
         match number(port, "hostPort").unwrap_or(0) {
             0..=65535 => {}
-            other => errors.push(FieldError::invalid(&path.child("hostPort"), other, PORTS)),
+            other => errors.push(FieldError::invalid(&path.child("hostPort"), other, PORT_RANGE)),
         }
         one_of(errors, port, "protocol", &["SCTP", "TCP", "UDP"], &path);
     }
 }
 
 /// Source: k8s.io/apimachinery pkg/util/validation/validation.go (IsValidPortName).
-fn port_name(name: &str) -> Vec<String> {
+pub(super) fn port_name(name: &str) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut push = |text: &str| wrong.push(text.to_owned());
     if name.len() > 15 {
@@ -279,7 +279,7 @@ fn handler(errors: &mut Errors, probe: &Value, path: &Path) {
             port => {
                 let port = port.and_then(Value::as_i64).unwrap_or(0);
                 if !(1..=65535).contains(&port) {
-                    errors.push(FieldError::invalid(&at, port, PORTS));
+                    errors.push(FieldError::invalid(&at, port, PORT_RANGE));
                 }
             }
         }

@@ -15,6 +15,12 @@ pub(super) fn invalid(path: &Path, value: &str, detail: &str) -> FieldError {
     FieldError { error_type: ErrorType::Invalid, field: path.to_string(), body }
 }
 
+/// `path: Duplicate value: VALUE`, the value as Go prints it.
+pub(super) fn duplicate(path: &Path, value: &str) -> FieldError {
+    let body = format!("Duplicate value: {value}");
+    FieldError { error_type: ErrorType::Duplicate, field: path.to_string(), body }
+}
+
 /// `path: Unsupported value: VALUE: supported values: …`, the value as Go prints it.
 pub(super) fn not_supported(path: &Path, value: &str, supported: &[&str]) -> FieldError {
     let list: Vec<String> = supported.iter().map(|value| quote(value)).collect();
@@ -33,7 +39,7 @@ pub(super) fn string_map(value: Option<&Value>) -> String {
     format!("map[string]string{{{}}}", pairs.join(", "))
 }
 
-fn string_list(value: Option<&Value>) -> String {
+pub(super) fn string_list(value: Option<&Value>) -> String {
     let Some(Value::Array(list)) = value else { return "[]string(nil)".to_owned() };
     format!("[]string{{{}}}", list.iter().map(text).collect::<Vec<_>>().join(", "))
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Deployments, ReplicaSets, StatefulSets, DaemonSets and pods: what Kubernetes refuses of them.
+//! Deployments, ReplicaSets, StatefulSets, DaemonSets, pods and Services: what Kubernetes refuses of them.
 //!
 //! The rules read trees that the schema has pruned, since nobody here knows all fields of a pod. Defaults of pod templates
 //! need not be filled: what is missing counts as its default.
@@ -12,6 +12,7 @@
 mod containers;
 mod go;
 mod pods;
+mod services;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -28,6 +29,7 @@ use self::tree::{is_same, is_same_map, items, non_negative, number, set, text, t
 use super::{Errors, meta};
 
 pub use self::pods::pod;
+pub use self::services::{service, service_update};
 
 const MISMATCH: &str = "`selector` does not match template `labels`";
 

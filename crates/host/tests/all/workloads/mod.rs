@@ -11,7 +11,7 @@ use futures::future::poll_fn;
 use generic_apiserver::Foundation;
 use host::Host;
 use http_body_util::BodyExt;
-use kube_controllers::workload;
+use kube_controllers::{namespace_objects, workload};
 use process::transport::full;
 use process::{Context, Identity, Output, Tasks, User};
 use serde_json::Value;
@@ -81,7 +81,11 @@ impl World {
             tasks: Tasks::on(runtime.handle().clone(), schedule),
             output: Output::new(|_| {}),
         };
-        let options = kube_controllers::Options { workload: Some(options) };
+        let root_ca = "PEM".to_owned();
+        let options = kube_controllers::Options {
+            workload: Some(options),
+            namespace_objects: Some(namespace_objects::Options { root_ca }),
+        };
         let controllers = context.tasks.clone();
         controllers.spawn(async move {
             kube_controllers::run(context, options).await;

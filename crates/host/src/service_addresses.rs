@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Services: what is filled in, and the addresses and ports that a cluster gives them.
+//!
+//! An address is the first free one from a place that follows from the Service's name, so that the same Services get the
+//! same addresses, whatever came between. Nothing listens there: simulated pods run nothing.
+//!
+//! Source: k8s.io/kubernetes pkg/apis/core/v1/defaults.go (SetDefaults_Service), pkg/registry/core/service/storage.
+
+use std::collections::BTreeSet;
+use std::net::Ipv4Addr;
+
+use api::kubernetes::core::Service;
+use apimachinery::fnv::fnv32;
+use apimachinery::{DynamicObject, Resource as _, Status};
+use generic_apiserver::admission::{Attributes, Operation, Plugin, Reads};
+use serde_json::{Map, Value, json};
+
+use crate::workload_defaults::put;
+
+/// First address of `100.64.0.0/13`, the network of Services that Shoots have by default.
+const FIRST: u32 = u32::from_be_bytes([100, 64, 0, 0]);
+/// How many addresses there are.
+const ADDRESSES: u32 = 1 << 19;
+/// First port of nodes that Services get.
+const FIRST_NODE_PORT: u32 = 30_000;
+/// How many ports of nodes there are.
+const NODE_PORTS: u32 = 2_768;
+
+/// Fills what is missing in a Service.
+pub(crate) fn fill(fields: &mut Map<String, Value>) {
+    let spec = fields.entry("spec").or_insert_with(|| json!({}));
+    let Value::Object(spec) = spec else { return };
+    put(spec, "sessionAffinity", json!("None"));
+    put(spec, "type", json!("ClusterIP"));
+    let kind = text(spec, "type").to_owned();
+    if kind != "ExternalName" {
+        put(spec, "internalTrafficPolicy", json!("Cluster"));
+    }
+    if matches!(kind.as_str(), "NodePort" | "LoadBalancer") {
+        put(spec, "externalTrafficPolicy", json!("Cluster"));
+    }
+    if kind == "LoadBalancer" {
+        put(spec, "allocateLoadBalancerNodePorts", json!(true));
+    }
+    for port in spec.get_mut("ports").and_then(Value::as_array_mut).into_iter().flatten() {
+        let Value::Object(port) = port else { continue };
+        put(port, "protocol", json!("TCP"));
+        let own = port.get("port").cloned().unwrap_or_default();
+        let is_missing = |target: &Value| target.is_null() || target.as_str() == Some("") || target.as_i64() == Some(0);
+        if port.get("targetPort").is_none_or(is_missing) {
+            port.insert("targetPort".to_owned(), own);
+        }
+    }
+}
+
+fn text<'a>(spec: &'a Map<String, Value>, name: &str) -> &'a str {
+    spec.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Gives Services their addresses, and those that nodes open ports for their ports.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ServiceAddresses;
+
+impl Plugin for ServiceAddresses {
+    fn name(&self) -> &'static str {
+        "ServiceAddresses"
+    }
+
+    fn admit(&self, attributes: &mut Attributes<'_>, reads: &mut Reads<'_>) -> Result<(), Status> {
+        if attributes.operation == Operation::Delete || !attributes.is_main::<Service>() {
+            return Ok(());
+        }
+        let old = attributes.old.and_then(|old| old.downcast_ref::<DynamicObject>()).and_then(spec_of).cloned();
+        let name = format!("{}/{}", attributes.namespace, attributes.name);
+        let Some(service) = attributes.object.downcast_mut::<DynamicObject>() else { return Ok(()) };
+        let Some(Value::Object(spec)) = service.fields.get_mut("spec") else { return Ok(()) };
+        if let Some(old) = &old {
+            keep(spec, old);
+        }
+        if text(spec, "type") == "ExternalName" {
+            for field in ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy"] {
+                spec.remove(field);
+            }
+            return Ok(());
+        }
+        let needs_address = text(spec, "clusterIP").is_empty();
+        let needs_ports = opens_ports(spec) && ports(spec).any(|port| node_port(port) == 0);
+        if needs_address || needs_ports {
+            reads.0.guard_collection(Service::GROUP, Service::PLURAL);
+            let all = reads.0.list_any(Service::GROUP, Service::PLURAL, None);
+            let all: Vec<&Map<String, Value>> =
+                all.iter().filter_map(|it| it.downcast_ref::<DynamicObject>()).filter_map(spec_of).collect();
+            if needs_address {
+                let taken: BTreeSet<&str> = all.iter().map(|other| text(other, "clusterIP")).collect();
+                let address = free(&name, ADDRESSES, |number| {
+                    // The first is the network's, the second that of the API server, the last nobody's.
+                    let address = Ipv4Addr::from(FIRST + number).to_string();
+                    let is_free = (2..ADDRESSES - 1).contains(&number) && !taken.contains(address.as_str());
+                    is_free.then_some(address)
+                });
+                spec.insert("clusterIP".to_owned(), json!(address));
+            }
+            if needs_ports {
+                let mut taken: BTreeSet<u64> = all.iter().flat_map(|other| ports(other).map(node_port)).collect();
+                for port in spec.get_mut("ports").and_then(Value::as_array_mut).into_iter().flatten() {
+                    if node_port(port) == 0 {
+                        let key = format!("{name}:{}", port["port"]);
+                        let number = free(&key, NODE_PORTS, |number| {
+                            let number = u64::from(FIRST_NODE_PORT + number);
+                            (!taken.contains(&number)).then_some(number)
+                        });
+                        taken.extend(number);
+                        port["nodePort"] = json!(number);
+                    }
+                }
+            }
+        }
+        let address = text(spec, "clusterIP").to_owned();
+        put(spec, "clusterIPs", json!([address]));
+        put(spec, "ipFamilies", json!(["IPv4"]));
+        put(spec, "ipFamilyPolicy", json!("SingleStack"));
+        Ok(())
+    }
+}
+
+fn spec_of(service: &DynamicObject) -> Option<&Map<String, Value>> {
+    service.fields.get("spec")?.as_object()
+}
+
+/// What a change does not say stays as it was.
+fn keep(spec: &mut Map<String, Value>, old: &Map<String, Value>) {
+    if text(spec, "type") == "ExternalName" || text(old, "type") == "ExternalName" {
+        return;
+    }
+    for field in ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"] {
+        if let Some(value) = old.get(field) {
+            put(spec, field, value.clone());
+        }
+    }
+    if !opens_ports(spec) || !opens_ports(old) {
+        return;
+    }
+    let before: Vec<(Value, Value)> = ports(old).map(|port| (port["port"].clone(), port["nodePort"].clone())).collect();
+    for port in spec.get_mut("ports").and_then(Value::as_array_mut).into_iter().flatten() {
+        let known = before.iter().find(|(number, _)| *number == port["port"]);
+        if let Some((_, opened)) = known.filter(|_| node_port(port) == 0) {
+            port["nodePort"] = opened.clone();
+        }
+    }
+}
+
+fn opens_ports(spec: &Map<String, Value>) -> bool {
+    match text(spec, "type") {
+        "NodePort" => true,
+        "LoadBalancer" => spec.get("allocateLoadBalancerNodePorts") != Some(&json!(false)),
+        _ => false,
+    }
+}
+
+fn ports(spec: &Map<String, Value>) -> impl Iterator<Item = &Value> {
+    spec.get("ports").and_then(Value::as_array).into_iter().flatten()
+}
+
+fn node_port(port: &Value) -> u64 {
+    port.get("nodePort").and_then(Value::as_u64).unwrap_or(0)
+}
+
+/// The first number below `count` that will do, from the place of a name on; `None`: there is none.
+fn free<T>(name: &str, count: u32, take: impl Fn(u32) -> Option<T>) -> Option<T> {
+    let start = fnv32(name.bytes()) % count;
+    (0..count).find_map(|step| take((start + step) % count))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_filled() {
+        let filled = |spec: Value| {
+            let mut fields = Map::from_iter([("spec".to_owned(), spec)]);
+            fill(&mut fields);
+            fields["spec"].clone()
+        };
+        assert_eq!(
+            filled(json!({"ports": [{"port": 80}]})),
+            json!({
+                "type": "ClusterIP", "sessionAffinity": "None", "internalTrafficPolicy": "Cluster",
+                "ports": [{"port": 80, "protocol": "TCP", "targetPort": 80}],
+            })
+        );
+        assert_eq!(
+            filled(json!({"type": "ExternalName", "externalName": "a.b"})),
+            json!({"type": "ExternalName", "externalName": "a.b", "sessionAffinity": "None"})
+        );
+        let balanced = filled(json!({"type": "LoadBalancer", "ports": [{"port": 80, "targetPort": "http"}]}));
+        assert_eq!(
+            (
+                &balanced["externalTrafficPolicy"],
+                &balanced["allocateLoadBalancerNodePorts"],
+                &balanced["ports"][0]["targetPort"]
+            ),
+            (&json!("Cluster"), &json!(true), &json!("http"))
+        );
+    }
+
+    #[test]
+    fn the_first_free_number_from_the_place_of_the_name_on_is_taken() {
+        let start = free("a/b", 10, Some).expect("a number");
+        assert_eq!(free("a/b", 10, |number| (number != start).then_some(number)), Some((start + 1) % 10));
+        assert_eq!(free("a/b", 10, |_| None::<u32>), None);
+    }
+}
