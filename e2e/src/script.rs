@@ -15,6 +15,10 @@
 //! folder and a landscape of `up --ephemeral` last until its end. The folder holds the files of `e2e/scripts/NAME/`;
 //! nothing else is there, and the PATH begins with our binaries and one chosen kubectl. `UPDATE_EXPECT=1` rewrites the
 //! script.
+//!
+//! A page in Markdown is a script, too: blocks of `console` hold commands and output, blocks of `yaml` that begin with a
+//! comment of one word are the file of that name, and all else is its story. What is not to be run stands in blocks of
+//! another language.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -23,6 +27,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use crate::mask::mask;
 use crate::sandbox::{Kubectl, Sandbox};
 
+/// Folder within a sandbox where commands run.
+const WORK: &str = "work";
 /// The landscape that scripts mean if they name none.
 const LANDSCAPE: &str = "example";
 
@@ -33,6 +39,33 @@ enum Part {
     Story(String),
     /// A command as it stands in the script, one or more lines.
     Command(String),
+    /// A file that the folder holds from there on: its name, and its lines as they stand in the page.
+    File(String, String),
+}
+
+/// Reads what a script or a page does, without what it expects.
+fn parts_of(script: &Path, text: &str) -> Vec<Part> {
+    if script.extension().is_some_and(|extension| extension == "md") { parts_of_page(text) } else { parts(text) }
+}
+
+/// Reads what a page in Markdown does.
+fn parts_of_page(page: &str) -> Vec<Part> {
+    const FENCE: &str = "```";
+    let mut found = Vec::new();
+    let mut lines = page.lines();
+    while let Some(line) = lines.next() {
+        found.push(Part::Story(line.to_owned()));
+        let Some(language) = line.strip_prefix(FENCE) else { continue };
+        let block: Vec<&str> = lines.by_ref().take_while(|line| *line != FENCE).collect();
+        let name = block.first().and_then(|first| first.strip_prefix("# ")).filter(|name| !name.contains(' '));
+        match (language, name) {
+            ("console", _) => found.extend(parts(&block.join("\n"))),
+            ("yaml", Some(name)) => found.push(Part::File(name.to_owned(), block.join("\n"))),
+            _ => found.extend(block.iter().map(|line| Part::Story((*line).to_owned()))),
+        }
+        found.push(Part::Story(FENCE.to_owned()));
+    }
+    found
 }
 
 /// Reads what a script does, without what it expects.
@@ -66,14 +99,21 @@ pub fn run(script: &Path, binaries: &Path, folder: &Path, kubectl: Kubectl) -> R
     let mut shell = Shell::start(&sandbox, &script.with_extension(""), kubectl)?;
     let home = folder.to_string_lossy();
     let mut actual = String::new();
-    for part in parts(&expected) {
-        let (Part::Story(line) | Part::Command(line)) = &part;
+    for part in parts_of(script, &expected) {
+        let (Part::Story(line) | Part::Command(line) | Part::File(_, line)) = &part;
         actual.push_str(line);
         actual.push('\n');
-        if let Part::Command(text) = &part {
-            let command: Vec<&str> = text.lines().map(|line| &line[2..]).collect();
-            let output = shell.run(&command.join("\n"))?;
-            actual.push_str(&mask(&output).replace(&*home, "~"));
+        match &part {
+            Part::Story(_) => {}
+            Part::Command(text) => {
+                let command: Vec<&str> = text.lines().map(|line| &line[2..]).collect();
+                let output = shell.run(&command.join("\n"))?;
+                actual.push_str(&mask(&output).replace(&*home, "~"));
+            }
+            Part::File(name, text) => {
+                let path = sandbox.folder().join(WORK).join(name);
+                std::fs::write(path, format!("{text}\n")).map_err(|error| format!("cannot write {name}: {error}"))?;
+            }
         }
     }
     if std::env::var_os("UPDATE_EXPECT").is_some() {
@@ -111,7 +151,7 @@ struct Shell {
 impl Shell {
     fn start(sandbox: &Sandbox, inputs: &Path, kubectl: Kubectl) -> Result<Self, String> {
         let failed = |what: &str, error: std::io::Error| format!("cannot {what}: {error}");
-        let [work, exchange, tools] = ["work", "exchange", "tools"].map(|name| sandbox.folder().join(name));
+        let [work, exchange, tools] = [WORK, "exchange", "tools"].map(|name| sandbox.folder().join(name));
         for folder in [&work, &exchange, &tools] {
             std::fs::create_dir_all(folder).map_err(|error| failed("make a folder for a script", error))?;
         }
@@ -188,6 +228,29 @@ mod tests {
         assert_eq!(
             parts(script),
             [story("# why"), command("$ cat <<END\n> one\n> two\n> END"), command("$ true"), story("# end")]
+        );
+    }
+
+    #[test]
+    fn a_page_is_its_story_its_files_and_its_commands() {
+        let page = "# Title\n\n```yaml\n# a.yaml\na: 1\n```\n```console\n$ cat a.yaml\na: 1\n```\n```sh\n$ no\n```\nend\n";
+        let story = |text: &str| Part::Story(text.to_owned());
+        assert_eq!(
+            parts_of(Path::new("page.md"), page),
+            [
+                story("# Title"),
+                story(""),
+                story("```yaml"),
+                Part::File("a.yaml".to_owned(), "# a.yaml\na: 1".to_owned()),
+                story("```"),
+                story("```console"),
+                Part::Command("$ cat a.yaml".to_owned()),
+                story("```"),
+                story("```sh"),
+                story("$ no"),
+                story("```"),
+                story("end"),
+            ]
         );
     }
 

@@ -11,6 +11,8 @@ mod live;
 mod manifests;
 mod output;
 mod questions;
+#[cfg(test)]
+mod reference;
 mod simulate;
 mod spelling;
 mod usage;

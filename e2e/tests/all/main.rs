@@ -7,6 +7,7 @@ mod commands;
 mod config;
 mod faults;
 mod gardenlet_configuration;
+mod guides;
 mod history;
 mod kills;
 mod landscape;

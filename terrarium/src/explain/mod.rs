@@ -4,7 +4,7 @@
 //! Needs no landscape. Words of Gardener are in [`words`] and [`fields`], a row each; tasks come from the flows themselves.
 
 mod fields;
-mod words;
+pub(crate) mod words;
 
 use clap::Args;
 use gardenlet_sim::gardenlet;

@@ -9,18 +9,18 @@ use api::constants::{annotation, classification, condition, label, operation};
 use api::joined;
 
 #[derive(Debug)]
-pub(super) struct Word {
+pub(crate) struct Word {
     /// As it is shown, other spellings behind it.
-    pub(super) names: &'static [&'static str],
+    pub(crate) names: &'static [&'static str],
     /// What it is.
-    pub(super) kind: &'static str,
-    pub(super) means: &'static str,
+    pub(crate) kind: &'static str,
+    pub(crate) means: &'static str,
     /// By whom, where and when.
-    pub(super) set: &'static str,
-    pub(super) to_do: &'static str,
+    pub(crate) set: &'static str,
+    pub(crate) to_do: &'static str,
 }
 
-pub(super) const fn word(
+pub(crate) const fn word(
     names: &'static [&'static str],
     kind: &'static str,
     means: &'static str,
@@ -53,7 +53,7 @@ macro_rules! operation_names {
 
 /// All of them.
 #[rustfmt::skip]
-pub(super) const WORDS: &[Word] = &[
+pub(crate) const WORDS: &[Word] = &[
     word(&[condition::API_SERVER_AVAILABLE], SHOOT, "the Shoot's kube-apiserver answers /healthz within its time-out", CARE,
         "look at Deployment kube-apiserver in the control plane's namespace on the seed: `terrarium get pods --cluster seed/NAME -n shoot--PROJECT--NAME`"),
     word(&[condition::CONTROL_PLANE_HEALTHY], SHOOT, "every required Deployment, etcd and extension object of the control plane is healthy", CARE,

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The guides of `docs/guides`, run as their readers run them: what a guide shows is what is printed.
+
+use std::path::{Path, PathBuf};
+
+use terrarium_e2e::sandbox::Kubectl;
+use terrarium_e2e::script;
+
+use crate::support::binaries;
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/guides")
+}
+
+#[track_caller]
+fn check(name: &str) {
+    let page = folder().join(name.replace('_', "-")).with_extension("md");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("guide-{name}"));
+    if let Err(failure) = script::run(&page, &binaries(), &folder, Kubectl::Newest) {
+        panic!("{failure}");
+    }
+}
+
+macro_rules! guides {
+    ($($name:ident)*) => {
+        $(
+            #[test]
+            fn $name() {
+                check(stringify!($name));
+            }
+        )*
+
+        const NAMES: &[&str] = &[$(stringify!($name),)*];
+    };
+}
+
+guides! {
+    node_roll_outs
+    rehearsing_an_update
+    testing_a_controller
+    the_life_of_a_version
+    upgrade_order_in_ci
+}
+
+/// `containers` needs an engine and images: `xtask test --containers` covers what it shows.
+#[test]
+fn every_guide_is_run() {
+    let files = std::fs::read_dir(folder()).expect("the guides are there");
+    let mut found: Vec<String> = files
+        .filter_map(Result::ok)
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
+        .filter_map(|path| Some(path.file_stem()?.to_str()?.replace('-', "_")))
+        .filter(|name| name != "containers")
+        .collect();
+    found.sort();
+    let mut named = NAMES.to_vec();
+    named.sort_unstable();
+    assert_eq!(found, named);
+}
