@@ -159,7 +159,8 @@ fn list_kinds(output: &mut Output) -> Result<(), Failure> {
         let widest = kind.settings.iter().map(|setting| setting.name.len()).max().unwrap_or_default();
         for setting in kind.settings {
             let need = if setting.is_required { "" } else { " (optional)" };
-            output.line(&format!("  --set {:widest$}=…  {}{need}", setting.name, setting.meaning))?;
+            let name = format!("{}=…", setting.name);
+            output.line(&format!("  --set {name:width$}  {}{need}", setting.meaning, width = widest + 2))?;
         }
     }
     Ok(())
