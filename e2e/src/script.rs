@@ -233,7 +233,8 @@ mod tests {
 
     #[test]
     fn a_page_is_its_story_its_files_and_its_commands() {
-        let page = "# Title\n\n```yaml\n# a.yaml\na: 1\n```\n```console\n$ cat a.yaml\na: 1\n```\n```sh\n$ no\n```\nend\n";
+        let page =
+            "# Title\n\n```yaml\n# a.yaml\na: 1\n```\n```console\n$ cat a.yaml\na: 1\n```\n```sh\n$ no\n```\nend\n";
         let story = |text: &str| Part::Story(text.to_owned());
         assert_eq!(
             parts_of(Path::new("page.md"), page),

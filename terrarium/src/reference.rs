@@ -53,7 +53,8 @@ fn faults() -> String {
             .iter()
             .map(|it| format!("`{}`{}: {}", it.name, if it.is_required { "" } else { " (optional)" }, it.meaning))
             .collect();
-        let _ = writeln!(page, "| `{}` | {} | {target} | {} |", kind.name, cell(kind.effect), cell(&settings.join("; ")));
+        let _ =
+            writeln!(page, "| `{}` | {} | {target} | {} |", kind.name, cell(kind.effect), cell(&settings.join("; ")));
     }
     page
 }
