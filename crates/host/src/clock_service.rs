@@ -421,9 +421,10 @@ impl ClockService {
     }
 
     async fn drive(self) {
+        let mut shown = None;
         loop {
             let (head, wall) = (self.0.log.head(), self.0.wall.now());
-            let (decision, gone) = {
+            let (decision, gone, granted) = {
                 let mut state = self.0.state();
                 let before: BTreeSet<String> = state.keeper.dropped().map(str::to_owned).collect();
                 let decision = state.keeper.decide(head, wall);
@@ -432,8 +433,15 @@ impl ClockService {
                 if state.keeper.dropped().count() != before.len() {
                     self.0.moved.notify_waiters();
                 }
-                (decision, gone)
+                (decision, gone, state.keeper.granted())
             };
+            // Also where time was paused, or went on in another mode: a host that comes back begins there.
+            if shown.is_none_or(|shown| granted > shown) {
+                shown = Some(granted);
+                if let Some(turn) = self.0.turn.get() {
+                    turn(granted);
+                }
+            }
             // Lines have the clock's time: nothing is said while its state is held.
             for participant in gone {
                 let seconds = SILENCE.num_seconds();
@@ -450,9 +458,6 @@ impl ClockService {
                     }
                 }
                 Decision::Grant { grant, to } => {
-                    if let Some(turn) = self.0.turn.get() {
-                        turn(grant.now);
-                    }
                     let mut state = self.0.state();
                     for name in to {
                         if let Some(waiting) = state.waiting.remove(&name) {

@@ -267,14 +267,17 @@ impl Host {
         })
     }
 
-    /// Makes the clock go as its object says; without an object it goes as it does, and gets one that says so.
+    /// Makes the clock go as its object says; without an object it goes in `mode`, and gets one that says so.
     ///
     /// # Errors
     /// The log cannot be reached.
-    pub fn set_clock<'a>(&'a self, clock: &'a ClockService) -> BoxFuture<'a, Result<(), TransportError>> {
+    pub fn set_clock<'a>(
+        &'a self,
+        clock: &'a ClockService,
+        mode: timekeeper::Mode,
+    ) -> BoxFuture<'a, Result<(), TransportError>> {
         Box::pin(async move {
-            let state = clock.state();
-            let spec = clock_object::spec(state.mode, state.paused);
+            let spec = clock_object::spec(mode, false);
             let body = serde_json::json!({ "metadata": { "name": clock_object::NAME }, "spec": spec });
             self.create(clock_object::PATH, body).await?;
             self.obey(clock).await;

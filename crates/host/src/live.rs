@@ -132,7 +132,8 @@ impl Live {
             // What they say is a line of the panic's own.
             let tasks = Tasks::catching(wall.clone(), |_| {});
             let door: Arc<OnceLock<Host>> = Arc::default();
-            let clock = ClockService::start(now, mode, wall.clone(), log.clone(), barriers(&door), &tasks);
+            // The log says how time goes, and whether it is paused: until it has been read, time stands.
+            let clock = ClockService::start(now, Mode::Stepped, wall.clone(), log.clone(), barriers(&door), &tasks);
             let log = clock.counted_log();
             clock.show_on(options.turn);
             // Until the first server of the aggregated groups is there, who asks for them would only pass the time.
@@ -164,7 +165,7 @@ impl Live {
             let host = Host::with(foundation, &tasks, parts);
             host.serve_clock(clock.clone());
             host.serve_log(log.clone());
-            host.set_clock(&clock).await.map_err(io::Error::other)?;
+            host.set_clock(&clock, mode).await.map_err(io::Error::other)?;
             host.tell_timing().await.map_err(io::Error::other)?;
             let _ = door.set(host.clone());
             let told = clock.clone();

@@ -36,7 +36,7 @@ async fn patch(world: &World, query: &str, spec: Value) -> (u16, Value) {
 
 async fn world(mode: Mode) -> World {
     let world = World::new(mode);
-    world.host.set_clock(&world.clock).await.expect("the log is open");
+    world.host.set_clock(&world.clock, mode).await.expect("the log is open");
     world
 }
 
@@ -99,6 +99,23 @@ async fn nonsense_is_refused_and_the_clock_stays() {
     let (code, status) = call(&world, "DELETE", &format!("{PATH}/landscape"), "", &Value::Null).await;
     assert_eq!(code, 403, "{status}");
     assert_eq!(world.clock.state().mode, Mode::Stepped);
+    world.end();
+}
+
+/// Wherever time is stopped, a host that comes back finds it on the dial.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn where_time_is_paused_is_shown_on_the_dial() {
+    let world = world(Mode::Rate(60.0)).await;
+    let (shown, turned) = std::sync::mpsc::channel();
+    world.clock.show_on(move |now| _ = shown.send(now));
+    while world.clock.state().now == threads::start() {
+        tokio::task::yield_now().await;
+    }
+    let (code, _) = patch(&world, "", json!({ "paused": true })).await;
+    assert_eq!(code, 200);
+    let now = world.clock.state().now;
+    assert_eq!(world.clock.advance(now, chrono::TimeDelta::zero()).await, Ok(now));
+    assert_eq!(turned.try_iter().last(), Some(now));
     world.end();
 }
 

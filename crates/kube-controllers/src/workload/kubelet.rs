@@ -15,7 +15,7 @@ use chrono::TimeDelta;
 use controller::{Change, Controller, Error, EventType, ObjectKey, Requeue};
 
 use super::placement::volumes::is_bound;
-use super::placement::{Choice, wants_others};
+use super::placement::{Choice, depends_on_pods, wants_others};
 use super::{Workload, claim_text, is_waiting, nodes, place, pod_status, pods};
 
 const CONCURRENCY: usize = 5;
@@ -75,8 +75,12 @@ pub(crate) async fn run(workload: Arc<Workload>) {
     controller.watch_store(&workload.nodes, move |change| {
         // Pods that wait for a node, or whose node is gone, is lost or came back.
         let cluster = &change.key.cluster;
-        let matters = change.new.is_some() && change.differs(placement_facts);
-        let mut keys = if matters { known.pods_by_place.keys(&place(cluster, "")) } else { Vec::new() };
+        let mut keys = match &change.new {
+            // Zones may be gone with it.
+            None => known.waiting_for_pods.keys(cluster),
+            Some(_) if change.differs(placement_facts) => known.waiting_for_node(cluster, &change.key.name),
+            Some(_) => Vec::new(),
+        };
         if change.new.is_none() || change.differs(|node| nodes::lost_since(node).is_some()) {
             keys.extend(known.pods_by_node.keys(&place(cluster, &change.key.name)));
         }
@@ -110,6 +114,20 @@ fn placement_facts(node: &Node) -> (bool, NodeSpec, TextMap, BTreeMap<String, Qu
 }
 
 impl Workload {
+    /// The pods that may find their place because this node came or changed: those that it may take, those whose place
+    /// depends on the nodes of others, and those that nobody has looked at yet, as there was no node at all.
+    fn waiting_for_node(&self, cluster: &str, node: &str) -> Vec<ObjectKey> {
+        let mut keys = self.pods_by_place.keys(&place(cluster, ""));
+        keys.retain(|key| {
+            self.pods.get(key).is_some_and(|pod| {
+                pods::condition(&pod, "PodScheduled").is_none()
+                    || depends_on_pods(&pod.spec)
+                    || self.places.may_take(cluster, node, &pod.spec)
+            })
+        });
+        keys
+    }
+
     async fn reconcile_pod(&self, key: &ObjectKey) -> Result<Requeue, Error> {
         let Some(pod) = self.pods.get(key) else { return Ok(Requeue::OnChange) };
         if self.is_process(pod_status::images(&pod.spec)) {

@@ -126,28 +126,31 @@ impl Place {
             && self.node.status.conditions.iter().any(is_ready)
     }
 
-    /// The first reason why a pod cannot run there.
-    fn reason(&self, pod: &Incoming<'_>, others: &Others<'_>) -> Option<Reason<'_>> {
-        let (node, labels) = (&*self.node, &self.node.metadata.labels);
+    /// The first reason of the node's own, whatever is on others, why a pod cannot run there.
+    fn own_reason(&self, spec: &PodSpec, requests: Resources) -> Option<Reason<'_>> {
+        let node = &*self.node;
         if node.spec.unschedulable {
             return Some(Reason::Cordoned);
         }
-        if let Some(taint) = node.spec.taints.iter().find(|taint| taints::is_hindered(pod.spec, taint)) {
+        if let Some(taint) = node.spec.taints.iter().find(|taint| taints::is_hindered(spec, taint)) {
             return Some(Reason::Taint(taint));
         }
         if !self.is_open() {
             return Some(Reason::NotReady);
         }
-        if !node_affinity::is_selected(pod.spec, node) {
+        if !node_affinity::is_selected(spec, node) {
             return Some(Reason::Selector);
         }
-        if !pod.requests.fits(self.used, self.allocatable) {
-            return Some(Reason::Resources);
-        }
+        (!requests.fits(self.used, self.allocatable)).then_some(Reason::Resources)
+    }
+
+    /// The first reason why a pod cannot run there.
+    fn reason(&self, pod: &Incoming<'_>, others: &Others<'_>) -> Option<Reason<'_>> {
+        let (node, labels) = (&*self.node, &self.node.metadata.labels);
         let of_volumes = || pod.volumes.obstacle(node).map(Reason::Volumes);
         let of_spread = || others.demands.obstacle(labels).map(Reason::Spread);
         let of_pods = || others.survey.as_ref()?.obstacle(labels).map(Reason::Pods);
-        of_volumes().or_else(of_spread).or_else(of_pods)
+        self.own_reason(pod.spec, pod.requests).or_else(of_volumes).or_else(of_spread).or_else(of_pods)
     }
 
     fn fits(&self, pod: &Incoming<'_>, others: &Others<'_>) -> bool {
@@ -427,6 +430,16 @@ impl Places {
             Ok(node) => Choice::Node(node),
             Err(message) => Choice::Nowhere(message),
         }
+    }
+
+    /// Whether a node has nothing of its own against a pod: a pod that waits is looked at again when such a node comes
+    /// or changes, and not when any other does.
+    ///
+    /// Source: k8s.io/kubernetes pkg/scheduler/eventhandlers.go (`preCheckForNode`).
+    pub(crate) fn may_take(&self, cluster: &str, node: &str, spec: &PodSpec) -> bool {
+        let inner = self.lock();
+        let place = inner.clusters.get(cluster).and_then(|cluster| cluster.nodes.get(node));
+        place.is_some_and(|place| place.own_reason(spec, Resources::of_pod(spec)).is_none())
     }
 
     /// The message about a pod that no node would do for. A cluster without nodes has one that is made up.

@@ -255,3 +255,31 @@ fn preferences_decide_among_the_nodes_that_fit() {
     places.observe_pod(&appears(&of_app("fan", "a", wish("podAffinity", "new"))));
     check(&places, &of_app("new", "", json!({})), "a");
 }
+
+/// What is against a pod on other nodes, or on none, does not count.
+#[test]
+fn a_node_may_take_a_pod_that_nothing_of_its_own_keeps_away() {
+    let zone = |node: &mut Node| drop(node.metadata.labels.insert("zone".into(), "b".into()));
+    let places = places(vec![
+        node("a", |_| {}),
+        node("cordoned", |node| node.spec.unschedulable = true),
+        node("silent", |node| node.status.conditions.clear()),
+        node("tainted", |node| node.spec.taints = vec![taint("gpu", "NoSchedule")]),
+        node("z", zone),
+    ]);
+    places.observe_pod(&appears(&pod("1", "a", "1500m")));
+    let takes = |pod: &Pod| {
+        let nodes = ["a", "cordoned", "none", "silent", "tainted", "z"];
+        nodes.into_iter().filter(|node| places.may_take("c", node, &pod.spec)).collect::<Vec<_>>()
+    };
+    assert_eq!(takes(&pod("x", "", "500m")), ["a", "z"]);
+    assert_eq!(takes(&pod("x", "", "501m")), ["z"]);
+    assert_eq!(takes(&pod("x", "", "3")), [""; 0]);
+    assert_eq!(takes(&of_app("x", "", json!({ "nodeSelector": { "zone": "b" } }))), ["z"]);
+    let tolerant = json!({ "tolerations": [{ "key": "gpu", "operator": "Exists" }] });
+    assert_eq!(takes(&of_app("x", "", tolerant)), ["a", "tainted", "z"]);
+    let apart = json!({ "affinity": { "podAntiAffinity": { "requiredDuringSchedulingIgnoredDuringExecution": [
+        { "labelSelector": {}, "topologyKey": "kubernetes.io/hostname" }
+    ] } } });
+    assert_eq!(takes(&of_app("x", "", apart)), ["a", "z"]);
+}
