@@ -14,7 +14,7 @@ use apimachinery::schema::{Emit, Field, Node};
 use apimachinery::{GroupKind, GroupResource, GroupVersionResource, Object};
 use serde_json::{Map, Value};
 
-use crate::registry::{Generation, RequestContext, Strategy};
+use crate::registry::{Generation, RequestContext, ScalePaths, Shape, Strategy};
 
 /// An object whose type only its [`Kind`] knows.
 pub(crate) type AnyObject = dyn Any + Send + Sync;
@@ -28,7 +28,11 @@ pub(crate) fn is_part(subresource: &str) -> bool {
 /// Names of a kind, made once.
 pub(crate) struct Names {
     pub(crate) info: ResourceInfo,
+    /// What is kept of bodies.
     pub(crate) node: Node,
+    /// What clients are told of objects, where that is not the row's tree.
+    pub(crate) described: Option<Node>,
+    pub(crate) scale: ScalePaths,
     pub(crate) api_version: String,
     pub(crate) log_resource: Arc<str>,
     pub(crate) group_resource: GroupResource,
@@ -37,9 +41,16 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    fn new(info: &ResourceInfo) -> Self {
+    fn new(info: &ResourceInfo, shape: Option<Shape>) -> Self {
+        let scale = shape.as_ref().and_then(|shape| shape.scale).unwrap_or_default();
+        let (node, described) = match shape {
+            Some(shape) => (shape.pruned, Some(shape.described)),
+            None => (info.node(), None),
+        };
         Self {
-            node: info.node(),
+            node,
+            described,
+            scale,
             api_version: apimachinery::resource::group_version(info.group, info.version),
             log_resource: info.log_resource().into(),
             group_resource: info.group_resource(),
@@ -113,7 +124,11 @@ pub(crate) struct Typed<O, S> {
 
 impl<O: Object, S: Strategy<O>> Typed<O, S> {
     pub(crate) fn new(info: &ResourceInfo, strategy: S) -> Self {
-        Self { names: Names::new(info), strategy, kind: PhantomData }
+        Self { names: Names::new(info, None), strategy, kind: PhantomData }
+    }
+
+    pub(crate) fn shaped(info: &ResourceInfo, shape: Shape, strategy: S) -> Self {
+        Self { names: Names::new(info, Some(shape)), strategy, kind: PhantomData }
     }
 }
 

@@ -6,7 +6,7 @@
 //!
 //! **Tour.** [`server`] the server and its builder; [`registry`] the hooks of a kind; [`admission`] the chain of checks;
 //! [`observer`] who is told of changes;
-//! [`clusters`] logical clusters; [`authentication`] who asks; [`authorization`] who may do what; [`http`] HTTPS in
+//! [`clusters`] logical clusters; `delegates` servers of what clusters define for themselves; [`authentication`] who asks; [`authorization`] who may do what; [`http`] HTTPS in
 //! front; `openapi` what clients learn about kinds; [`protobuf`] bodies that are no JSON; [`validator`] what must hold of
 //! every watch.
 //!
@@ -16,6 +16,7 @@ pub mod admission;
 pub mod authentication;
 pub mod authorization;
 pub mod clusters;
+mod delegates;
 pub mod discovery;
 mod handlers;
 mod heartbeat;
@@ -48,6 +49,6 @@ pub use authentication::Authenticator;
 pub use authorization::{AllowAll, Authenticated, Authorizer};
 pub use clusters::{Cluster, Clusters, FixedClusters};
 pub use owner::controller_of;
-pub use registry::{Generic, RequestContext, Strategy};
+pub use registry::{Generic, RequestContext, ScalePaths, Shape, Strategy};
 pub use server::{Builder, Foundation, RECENT_BYTES, Server};
 pub use table::AGES_AT;

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use apimachinery::Object;
 use apimachinery::field::FieldError;
+use apimachinery::schema::Node;
 use chrono::{DateTime, Utc};
 use process::User;
 
@@ -38,6 +39,34 @@ pub enum Generation {
     Strategy,
     /// The kind has none.
     None,
+}
+
+/// The trees of a kind whose row has none: one that a cluster defines for itself.
+#[derive(Clone, Debug)]
+pub struct Shape {
+    /// What is kept of bodies.
+    pub pruned: Node,
+    /// What clients are told of objects.
+    pub described: Node,
+    /// Where `scale` reads and writes, if the kind has it.
+    pub scale: Option<ScalePaths>,
+}
+
+/// Where subresource `scale` finds its numbers, as paths of names, `.spec.replicas`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScalePaths {
+    /// The wanted number.
+    pub wanted: &'static str,
+    /// The present number.
+    pub present: &'static str,
+    /// The selector as a text; empty: `spec.selector`, with labels.
+    pub selector: &'static str,
+}
+
+impl Default for ScalePaths {
+    fn default() -> Self {
+        Self { wanted: ".spec.replicas", present: ".status.replicas", selector: "" }
+    }
 }
 
 /// The strategy of kinds that need nothing but the generic behaviour.

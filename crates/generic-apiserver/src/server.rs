@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use apimachinery::catalogue::{NEWEST, ResourceInfo};
 use apimachinery::meta::ObjectMeta;
-use apimachinery::{Object, Resource};
+use apimachinery::schema::Node;
+use apimachinery::{DynamicObject, Object, Resource};
 use bytes::Bytes;
 use clock::{Clock, Random};
 use eventlog::{Actor, EventLog, Revision};
@@ -23,21 +24,22 @@ use crate::authentication::front_proxy::Stamp;
 use crate::authentication::{Authenticator, UserDetails, anonymous};
 use crate::authorization::{AllowAll, Authorizer, Question, is_known};
 use crate::clusters::{Cluster, Clusters, FixedClusters};
+use crate::delegates::Delegates;
 use crate::discovery;
 use crate::handlers;
 use crate::http::{Health, Metrics};
 use crate::kind::{Kind, Typed};
 use crate::observer::Observer;
-use crate::openapi::{self, Documents};
+use crate::openapi::{self, Described, Documents};
 use crate::protobuf;
-use crate::registry::{Generic, Strategy};
+use crate::registry::{Generic, Shape, Strategy};
 use crate::request::{Call, Query, ResourcePath, Route, Target, verb};
 use crate::reviews::{self, Review};
 use crate::snapshot::View as Snapshot;
 use crate::status::{BODY_LIMIT, Failure, Result};
 use crate::storage::{CollectionId, Observers, Store, partial, stored};
 use crate::subresource::Subresource;
-use crate::views::{Renamed, View};
+use crate::views::{self, Renamed, View};
 use crate::webhooks::{WebhookCaller, Webhooks};
 use crate::yaml;
 
@@ -142,7 +144,20 @@ impl Builder {
 
     /// Serves a resource that is stored as another, which is served, too: [`views::EVENTS`](crate::views::EVENTS).
     pub fn view(mut self, info: &ResourceInfo, target: &ResourceInfo, renamed: Renamed) -> Self {
-        self.views.push(View { info: info.clone(), target: target.clone(), renamed });
+        self.views.push(View { info: info.clone(), target: target.clone(), renamed, described: None });
+        self
+    }
+
+    /// Serves a resource that a cluster defines for itself: its row has no tree.
+    pub fn custom(mut self, info: &ResourceInfo, shape: Shape, strategy: impl Strategy<DynamicObject>) -> Self {
+        self.kinds.push((Arc::new(Typed::<DynamicObject, _>::shaped(info, shape, strategy)), true));
+        self
+    }
+
+    /// Serves another version of a resource that a cluster defines for itself, which is stored as `target`.
+    pub fn custom_version(mut self, info: &ResourceInfo, described: Node, target: &ResourceInfo) -> Self {
+        let (info, target) = (info.clone(), target.clone());
+        self.views.push(View { info, target, renamed: views::VERSION, described: Some(described) });
         self
     }
 
@@ -269,9 +284,13 @@ impl Builder {
             self.foundation.recent_bytes,
         );
         let namespaces = store.collection("", "namespaces");
-        let served = rows.values().map(|row: &Row| row.kind.names().info.clone());
-        let views = self.views.iter().map(|view| view.info.clone());
-        let documents = Documents::new(served.chain(views).chain(self.described), self.reviews.iter().cloned());
+        let served = rows.values().map(|row: &Row| {
+            let names = row.kind.names();
+            Described::new(names.info.clone(), names.described.clone())
+        });
+        let views = self.views.iter().map(|view| Described::new(view.info.clone(), view.described.clone()));
+        let others = self.described.into_iter().map(|info| Described::new(info, None));
+        let documents = Documents::new(served.chain(views).chain(others), self.reviews.iter().cloned());
         Server(Arc::new(Inner {
             webhooks: self.webhooks.map(|caller| Webhooks::new(caller, &store)),
             store: Arc::new(store),
@@ -294,6 +313,7 @@ impl Builder {
             authenticator: self.authenticator,
             health: self.health,
             metrics: self.metrics,
+            delegates: Delegates::default(),
         }))
     }
 }
@@ -331,11 +351,13 @@ pub(crate) struct Inner {
     pub(crate) clusters: Arc<dyn Clusters>,
     pub(crate) own_agents: &'static [&'static str],
     pub(crate) cluster_annotation: &'static str,
+    /// Servers behind this one.
+    pub(crate) delegates: Delegates,
 }
 
 /// An API server. Cheap to clone; clones are one server.
 #[derive(Clone)]
-pub struct Server(Arc<Inner>);
+pub struct Server(pub(crate) Arc<Inner>);
 
 impl fmt::Debug for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -351,7 +373,8 @@ impl Server {
 
     /// How many objects are decoded, and how many bytes the objects of recent changes have, shared ones counted each time.
     pub fn account(&self) -> (usize, usize) {
-        self.0.store.account()
+        let behind = self.0.delegates.all().into_iter().map(|delegate| delegate.store.account());
+        behind.fold(self.0.store.account(), |sum, one| (sum.0 + one.0, sum.1 + one.1))
     }
 
     /// Answers a request: its path starts with `/clusters/NAME`; its user is the extension [`User`]
@@ -406,13 +429,19 @@ impl Server {
     pub fn barrier(&self, number: u64, confirmed: u64) -> BoxFuture<'_, Option<(Revision, Vouched)>> {
         Box::pin(async move {
             self.0.store.fresh().await.ok()?;
-            Some(self.0.store.barrier(number, confirmed))
+            let (revision, mut vouched) = self.0.store.barrier(number, confirmed);
+            for delegate in self.0.delegates.all() {
+                delegate.store.fresh().await.ok()?;
+                vouched = vouched.and(delegate.store.barrier(number, confirmed).1);
+            }
+            Some((revision, vouched))
         })
     }
 
     /// Whether, since this was last asked, a watch of somebody who takes no part in landscape time was given a change.
     pub fn take_told_others(&self) -> bool {
-        self.0.store.take_told_others()
+        let behind = self.0.delegates.all().into_iter().filter(|delegate| delegate.store.take_told_others()).count();
+        self.0.store.take_told_others() || behind > 0
     }
 
     /// An object of a kind that this server folds, as of now; `None`: there is none, or the log cannot be reached.
@@ -462,6 +491,10 @@ impl Server {
         let actor = Arc::new(Actor { user: "system:apiserver".into(), ..Actor::default() });
         let time = self.0.foundation.clock.now();
         self.0.store.clear(&format!("{name}/"), &actor, time).await;
+        if let Some(delegate) = self.0.delegates.of(name) {
+            delegate.store.clear(&format!("{name}/"), &actor, time).await;
+            self.delegate(name, None);
+        }
     }
 
     /// Whether the server serves a group in a version of it.
@@ -520,11 +553,14 @@ impl Inner {
             Target::Resource(path) => {
                 self.authorize(&call.method, &call.route, &call.query, &call.user)?;
                 self.cluster(&call.route.cluster)?;
-                let served = self.served(&call.route.cluster, &path).ok_or(Failure::NoSuchPath)?;
+                let (server, served) = self.serving(&call.route.cluster, &path).ok_or(Failure::NoSuchPath)?;
+                if !Arc::ptr_eq(&server, self) {
+                    server.store.fresh().await?;
+                }
                 let reads = matches!(call.method, Method::GET | Method::HEAD);
                 let body = if reads { Bytes::new() } else { read(body).await? };
                 let is_long = body.len() > if yaml::is_sent(&call) { LONG_YAML } else { LONG };
-                let answer = self.clone().resource(call, path, served, body);
+                let answer = server.resource(call, path, served, body);
                 if is_long { offload.run(answer).await } else { answer.await }
             }
         }
@@ -573,6 +609,16 @@ impl Inner {
             Some(cluster) => Ok(Some(cluster)),
             None => Err(Failure::NoSuchCluster(name.to_owned())),
         }
+    }
+
+    /// Who answers for a path in a cluster, and with what.
+    fn serving(self: &Arc<Self>, cluster: &str, path: &ResourcePath) -> Option<(Arc<Self>, Served)> {
+        if let Some(served) = self.served(cluster, path) {
+            return Some((self.clone(), served));
+        }
+        let delegate = self.delegates.of(cluster)?;
+        let served = delegate.served(cluster, path)?;
+        Some((delegate, served))
     }
 
     /// What answers for a path in a cluster.

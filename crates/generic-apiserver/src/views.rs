@@ -9,6 +9,7 @@
 
 use apimachinery::catalogue::ResourceInfo;
 use apimachinery::field::{FieldError, Path};
+use apimachinery::schema::Node;
 use bytes::Bytes;
 use http::Method;
 use http::header::CONTENT_TYPE;
@@ -50,12 +51,17 @@ pub const EVENTS: Renamed = Renamed {
     required: &["eventTime", "reportingController", "reportingInstance", "action", "reason", "type"],
 };
 
+/// Another version of a resource, which differs in nothing but its name.
+pub(crate) const VERSION: Renamed = Renamed { fields: &[], inner: &[], fixed: &[], required: &[] };
+
 /// A served view.
 pub(crate) struct View {
     pub(crate) info: ResourceInfo,
     /// The stored resource.
     pub(crate) target: ResourceInfo,
     pub(crate) renamed: Renamed,
+    /// What clients are told of objects, where that is not the row's tree.
+    pub(crate) described: Option<Node>,
 }
 
 impl View {

@@ -19,6 +19,7 @@ pub mod clock_object;
 pub mod clock_service;
 mod clusters;
 mod core_kinds;
+mod custom_resources;
 mod default_storage_class;
 mod evictions;
 mod fault_object;
@@ -49,6 +50,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::aggregation::{Backend, Barrier, Instances};
 use crate::clock_service::ClockService;
+use crate::custom_resources::{CustomResources, Look};
 use crate::evictions::Evictions;
 use crate::faults::{Asking, Faults};
 use crate::first_roles::FirstRoles;
@@ -128,6 +130,7 @@ struct Inner {
     /// Who may do what, where roles say so.
     rbac: Option<Rbac>,
     first_roles: Option<FirstRoles>,
+    custom_resources: CustomResources,
 }
 
 impl Host {
@@ -141,6 +144,7 @@ impl Host {
     pub fn with(foundation: Foundation, tasks: &Tasks, parts: Parts<'_>) -> Self {
         let own = catalogue::all().iter().filter(|row| !catalogue::is_aggregated(row));
         let time = foundation.clock.clone();
+        let custom_resources = CustomResources::new(foundation.clone(), tasks.clone(), parts.webhooks.clone());
         let builder = Builder::new(foundation)
             .clusters(clusters::ByObject::new(RUNTIME_VERSION))
             .cluster_annotation(annotation::CLUSTER)
@@ -197,6 +201,7 @@ impl Host {
                 tokens: parts.tokens,
                 first_roles: rbac.clone().map(FirstRoles::new),
                 rbac,
+                custom_resources,
             }),
         }
     }
@@ -444,6 +449,7 @@ impl Host {
 
     async fn serve(&self, request: Request) -> Result<Response, TransportError> {
         let path = request.uri().path();
+        self.look_at_definitions(path, Look::Before).await?;
         match aggregation::place(path) {
             aggregation::Place::Aggregated => {
                 // As a kube-apiserver does before it hands a request on.
@@ -464,8 +470,27 @@ impl Host {
             aggregation::Place::Own if is_openid(path) => self.publish(request).await,
             aggregation::Place::Own if path.starts_with(CLUSTERS_PATH) => self.change_clusters(request).await,
             aggregation::Place::Own if heartbeats::is_shown_at(path) => self.show_heartbeats(request).await,
-            aggregation::Place::Own => self.inner.server.call(request).await,
+            aggregation::Place::Own => self.serve_own(request).await,
         }
+    }
+
+    /// Answers a request that the host's own server answers, or one behind it.
+    async fn serve_own(&self, request: Request) -> Result<Response, TransportError> {
+        let reads = matches!(*request.method(), Method::GET | Method::HEAD);
+        if reads {
+            return self.inner.server.call(request).await;
+        }
+        let path = request.uri().path().to_owned();
+        let response = self.inner.server.call(request).await?;
+        if let Some(look) = custom_resources::after(&path).filter(|_| response.status().is_success()) {
+            self.look_at_definitions(&path, look).await?;
+        }
+        Ok(response)
+    }
+
+    async fn look_at_definitions(&self, path: &str, look: Look) -> Result<(), TransportError> {
+        let (custom, server) = (&self.inner.custom_resources, &self.inner.server);
+        custom.look(path, look, server, &self.own_transport()).await
     }
 
     /// Answers a request for what verifies tokens of ServiceAccounts.
@@ -514,8 +539,11 @@ impl Host {
             }
             Method::DELETE | Method::PUT | Method::PATCH if response.status().is_success() && !name.is_empty() => {
                 self.inner.server.clear_vanished_cluster(&name).await;
-                if let Some(roles) = self.inner.first_roles.as_ref().filter(|_| method == Method::DELETE) {
-                    roles.forget(&name);
+                if method == Method::DELETE {
+                    self.inner.custom_resources.forget(&name).await;
+                    if let Some(roles) = &self.inner.first_roles {
+                        roles.forget(&name);
+                    }
                 }
                 Ok(response)
             }

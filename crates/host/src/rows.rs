@@ -12,6 +12,7 @@ use generic_apiserver::{Builder, Generic, views};
 
 use crate::clock_object::ClockStrategy;
 use crate::core_kinds::CoreStrategy;
+use crate::custom_resources::DefinitionStrategy;
 use crate::evictions::Evictions;
 use crate::fault_object::FaultStrategy;
 use crate::garden_object::GardenStrategy;
@@ -54,6 +55,8 @@ pub(crate) fn register<'a>(
                 "RoleBinding" => builder.resource::<rbac::RoleBinding>(row, RbacStrategy),
                 _ => builder.resource::<rbac::ClusterRoleBinding>(row, RbacStrategy),
             }
+        } else if row.group == "apiextensions.k8s.io" {
+            builder.resource::<DynamicObject>(row, DefinitionStrategy)
         } else if row.custom {
             builder.resource::<DynamicObject>(row, Generic)
         } else if row.group == "admissionregistration.k8s.io" {

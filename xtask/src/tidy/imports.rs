@@ -15,6 +15,7 @@ const TABLE: &[(&str, &[&str])] = &[
     ("domain", &["api", "apimachinery"]),
     ("clock", &[]),
     ("eventlog", &["clock"]),
+    ("apiextensions", &["apimachinery"]),
     ("eventlog-remote", &["eventlog", "clock"]),
     ("process", &["apimachinery", "clock"]),
     ("generic-apiserver", &["apimachinery", "eventlog", "clock", "process"]),
@@ -44,6 +45,7 @@ const TABLE: &[(&str, &[&str])] = &[
     (
         "host",
         &[
+            "apiextensions",
             "authorizer",
             "generic-apiserver",
             "kube-controllers",

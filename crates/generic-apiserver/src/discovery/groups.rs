@@ -66,16 +66,16 @@ pub(super) struct Subresource<'a> {
     pub(super) verbs: &'a [&'a str],
 }
 
-/// What a cluster serves.
-pub(super) fn groups<'a>(server: &'a Inner, cluster: &str) -> Vec<Group<'a>> {
-    let rows = server.rows.values().map(|row| (&row.kind.names().info, VERBS));
-    let views = server.views.values().map(|view| (&view.info, VERBS));
-    let reviews = server.reviews.values().map(|review| (&review.info, &["create"][..]));
+/// What a cluster serves: `server` itself, and one behind it.
+pub(super) fn groups<'a>(server: &'a Inner, delegate: Option<&'a Inner>, cluster: &str) -> Vec<Group<'a>> {
+    let served = |server: &'a Inner| {
+        let rows = server.rows.values().map(move |row| (server, &row.kind.names().info, VERBS));
+        let views = server.views.values().map(move |view| (server, &view.info, VERBS));
+        let reviews = server.reviews.values().map(move |review| (server, &review.info, &["create"][..]));
+        rows.chain(views).chain(reviews).filter(move |(_, info, _)| server.clusters.serves(cluster, info))
+    };
     let mut groups: Vec<Group<'a>> = Vec::new();
-    for (info, verbs) in rows.chain(views).chain(reviews) {
-        if !server.clusters.serves(cluster, info) {
-            continue;
-        }
+    for (server, info, verbs) in std::iter::once(server).chain(delegate).flat_map(served) {
         let resource = Resource { info, verbs, subresources: subresources(server, info) };
         let group =
             entry(&mut groups, |group| group.name == info.group, || Group { name: info.group, versions: Vec::new() });

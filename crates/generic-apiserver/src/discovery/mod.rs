@@ -41,7 +41,8 @@ pub(crate) fn answer(server: &Inner, call: &Call, cluster: Option<&Cluster>) -> 
         ["metrics"] => return server.metrics.as_ref().map(crate::http::Metrics::answer),
         _ => {}
     }
-    let groups = groups(server, &call.route.cluster);
+    let delegate = server.delegates.of(&call.route.cluster);
+    let groups = groups(server, delegate.as_deref(), &call.route.cluster);
     let form = discovery_form(call.header(ACCEPT));
     let known = call.header(IF_NONE_MATCH);
     let tree = match segments.as_slice() {

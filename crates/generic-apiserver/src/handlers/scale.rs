@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Subresource `scale`: `autoscaling/v1` Scale over `spec.replicas`.
+//! Subresource `scale`: `autoscaling/v1` Scale over `spec.replicas`, or what a kind has instead.
 
 use apimachinery::catalogue::{Cell, Column};
 use apimachinery::field::{FieldError, Path};
@@ -13,6 +13,7 @@ use super::apply::invalid_type;
 use super::update::{Source, read_patch};
 use crate::meta;
 use crate::negotiation::Form;
+use crate::registry::ScalePaths;
 use crate::status::{Failure, Result, json_response};
 use crate::table::{self, Include};
 
@@ -25,7 +26,7 @@ const COLUMNS: &[Column] = &[
 
 impl Scope {
     pub(super) fn get_scale(&self) -> Result<Response> {
-        let tree = scale(&self.stored(&self.path.name)?.bytes())?;
+        let tree = self.scale_of(&self.stored(&self.path.name)?.bytes())?;
         let shown = match self.form {
             Form::Object => tree,
             Form::Table(version) => {
@@ -61,7 +62,7 @@ impl Scope {
         if type_ == "application/apply-patch+yaml" {
             return self.apply_scale(body, dry_run).await;
         }
-        let mut tree = scale(&self.stored(&self.path.name)?.bytes())?;
+        let mut tree = self.scale_of(&self.stored(&self.path.name)?.bytes())?;
         if type_ == "application/json-patch+json" {
             patch::json_patch(&mut tree, body)?;
         } else {
@@ -84,13 +85,13 @@ impl Scope {
         let metadata = tree.get("metadata").cloned().unwrap_or_else(|| json!({}));
         let mut whole = json!({ "apiVersion": names.api_version, "kind": names.info.kind, "metadata": metadata });
         if let Some(replicas) = tree.get("spec").and_then(|spec| spec.get("replicas")) {
-            whole["spec"] = json!({ "replicas": replicas });
+            set(&mut whole, names.scale.wanted, replicas.clone());
         }
         *tree = whole;
         self.form = Form::Object;
         let changed = self.apply_tree(configuration).await?.into_body().collect().await;
         let changed = changed.map_err(|error| Failure::Internal(error.to_string()))?.to_bytes();
-        Ok(json_response(200, scale(&changed)?.to_string()))
+        Ok(json_response(200, self.scale_of(&changed)?.to_string()))
     }
 
     async fn set_scale(mut self, tree: Value, dry_run: bool) -> Result<Response> {
@@ -114,8 +115,29 @@ impl Scope {
         self.form = Form::Object;
         let changed = self.modify(&name, Source::Replicas(replicas, revision)).await?.into_body().collect().await;
         let changed = changed.map_err(|error| Failure::Internal(error.to_string()))?.to_bytes();
-        Ok(json_response(200, scale(&changed)?.to_string()))
+        Ok(json_response(200, self.scale_of(&changed)?.to_string()))
     }
+
+    fn scale_of(&self, object: &[u8]) -> Result<Value> {
+        scale(object, self.names().scale)
+    }
+}
+
+/// The value at a path of names, `.spec.replicas`.
+fn at<'a>(tree: &'a Value, path: &str) -> &'a Value {
+    path.split('.').filter(|name| !name.is_empty()).fold(tree, |node, name| &node[name])
+}
+
+/// Sets the value at a path of names; what is on the way and no object becomes one.
+pub(super) fn set(tree: &mut Value, path: &str, value: Value) {
+    let mut node = tree;
+    for name in path.split('.').filter(|name| !name.is_empty()) {
+        if !node.is_object() {
+            *node = json!({});
+        }
+        node = &mut node[name];
+    }
+    *node = value;
 }
 
 /// What Go calls a value of JSON.
@@ -130,14 +152,16 @@ fn go_kind(value: &Value) -> &'static str {
 }
 
 /// The Scale of an object.
-fn scale(object: &[u8]) -> Result<Value> {
+fn scale(object: &[u8], paths: ScalePaths) -> Result<Value> {
     let tree: Value = serde_json::from_slice(object).map_err(|error| Failure::Internal(error.to_string()))?;
     let metadata = &tree["metadata"];
-    let mut status = json!({ "replicas": tree["status"]["replicas"].as_i64().unwrap_or(0) });
+    let mut status = json!({ "replicas": at(&tree, paths.present).as_i64().unwrap_or(0) });
     let labels = tree["spec"]["selector"]["matchLabels"].as_object().or_else(|| tree["spec"]["selector"].as_object());
     let terms: Vec<String> =
         labels.into_iter().flatten().filter_map(|(key, value)| Some(format!("{key}={}", value.as_str()?))).collect();
-    if !terms.is_empty() {
+    if !paths.selector.is_empty() {
+        status["selector"] = json!(at(&tree, paths.selector).as_str().unwrap_or_default());
+    } else if !terms.is_empty() {
         status["selector"] = json!(terms.join(","));
     }
     let mut kept = json!({});
@@ -150,7 +174,7 @@ fn scale(object: &[u8]) -> Result<Value> {
         "kind": "Scale",
         "apiVersion": "autoscaling/v1",
         "metadata": kept,
-        "spec": { "replicas": tree["spec"]["replicas"].as_i64().unwrap_or(0) },
+        "spec": { "replicas": at(&tree, paths.wanted).as_i64().unwrap_or(0) },
         "status": status,
     }))
 }

@@ -16,7 +16,7 @@ use super::apply::Configuration;
 use super::draft::Draft;
 use super::ownership::{Given, concerns_entries};
 use super::webhooks::Change;
-use super::{Scope, Tries, Write, sections, warn};
+use super::{Scope, Tries, Write, scale, sections, warn};
 use crate::admission::Operation;
 use crate::kind::AnyObject;
 use crate::negotiation::media;
@@ -215,7 +215,7 @@ impl Scope {
             }
             Source::Replicas(replicas, revision) => {
                 let mut tree = self.kind.to_tree_without_entries(old);
-                tree["spec"]["replicas"] = (*replicas).into();
+                scale::set(&mut tree, self.names().scale.wanted, (*replicas).into());
                 if !revision.is_empty() {
                     tree["metadata"]["resourceVersion"] = Value::String(revision.clone());
                 }

@@ -77,9 +77,11 @@ impl Definitions {
     }
 
     /// Adds a kind and its list.
-    pub(super) fn kind(&mut self, info: &ResourceInfo) -> KindNames {
+    ///
+    /// `node`: its tree, where that is not the row's.
+    pub(super) fn kind(&mut self, info: &ResourceInfo, node: Option<&Node>) -> KindNames {
         self.versions.insert((info.group, info.version));
-        let node = info.node();
+        let node = node.cloned().unwrap_or_else(|| info.node());
         let (name, mut schema) = match node.as_object() {
             Some(object) => {
                 let name = if info.custom { custom_name(info) } else { name_of(object) };

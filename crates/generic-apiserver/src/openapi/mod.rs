@@ -23,6 +23,7 @@ use std::fmt::{self, Write as _};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use apimachinery::catalogue::ResourceInfo;
+use apimachinery::schema::Node;
 use bytes::Bytes;
 use http::Method;
 use http::header::{
@@ -86,7 +87,7 @@ fn assemble<'a>(dialect: Dialect, rows: impl IntoIterator<Item = &'a Described>)
     let mut definitions = Definitions::new(dialect);
     let mut paths = Map::new();
     for row in rows {
-        paths::add(&mut paths, &mut definitions, &row.info, row.created_only);
+        paths::add(&mut paths, &mut definitions, row);
     }
     (Value::Object(paths), Value::Object(definitions.finish()))
 }
@@ -116,14 +117,30 @@ enum Which {
     V3,
 }
 
+/// Rows of a document, by their place in [`Documents::rows`]: those of the server itself, and those of one behind it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Places {
+    own: Vec<usize>,
+    delegated: Vec<usize>,
+}
+
 /// Documents by the rows in them.
-type Made = BTreeMap<(Which, Vec<usize>), Arc<Document>>;
+type Made = BTreeMap<(Which, Places), Arc<Document>>;
 
 /// A row, and what can be done with its objects.
-struct Described {
+pub(crate) struct Described {
     info: ResourceInfo,
+    /// Its tree, where that is not the row's.
+    node: Option<Node>,
     /// Whether objects are created and never stored.
     created_only: bool,
+}
+
+impl Described {
+    /// A row of objects that are stored.
+    pub(crate) fn new(info: ResourceInfo, node: Option<Node>) -> Self {
+        Self { info, node, created_only: false }
+    }
 }
 
 /// The documents of a server.
@@ -138,55 +155,72 @@ impl fmt::Debug for Documents {
     }
 }
 
-/// Rows of a server by group and version; rows are named by their place in [`Documents::rows`].
-type Versions = BTreeMap<(&'static str, &'static str), Vec<usize>>;
+/// Rows by group and version.
+type Versions = BTreeMap<(&'static str, &'static str), Places>;
+
+/// The documents of a server and of one behind it.
+struct Sources<'a> {
+    own: &'a Documents,
+    delegated: Option<&'a Documents>,
+}
 
 impl Documents {
     /// Documents of rows, which may be served by somebody else: of those with objects, and of those whose objects are
     /// created and never stored.
     pub(crate) fn new(
-        stored: impl IntoIterator<Item = ResourceInfo>,
+        stored: impl IntoIterator<Item = Described>,
         created: impl IntoIterator<Item = ResourceInfo>,
     ) -> Self {
-        let stored = stored.into_iter().map(|info| Described { info, created_only: false });
-        let created = created.into_iter().map(|info| Described { info, created_only: true });
+        let created = created.into_iter().map(|info| Described { created_only: true, ..Described::new(info, None) });
         let mut unique = BTreeMap::new();
-        for row in stored.chain(created) {
+        for row in stored.into_iter().chain(created) {
             unique.entry((row.info.group, row.info.version, row.info.plural)).or_insert(row);
         }
         Self { rows: unique.into_values().collect(), made: Mutex::default() }
     }
 
+    fn at<'a>(&'a self, places: &'a [usize]) -> impl Iterator<Item = &'a Described> {
+        places.iter().filter_map(|place| self.rows.get(*place))
+    }
+}
+
+impl Sources<'_> {
     fn versions(&self, served: impl Fn(&ResourceInfo) -> bool) -> Versions {
         let mut versions = Versions::new();
-        for (index, row) in self.rows.iter().enumerate().filter(|(_, row)| served(&row.info)) {
-            versions.entry((row.info.group, row.info.version)).or_default().push(index);
+        for (place, row) in self.own.rows.iter().enumerate().filter(|(_, row)| served(&row.info)) {
+            versions.entry((row.info.group, row.info.version)).or_default().own.push(place);
+        }
+        for (place, row) in self.delegated.into_iter().flat_map(|documents| documents.rows.iter().enumerate()) {
+            versions.entry((row.info.group, row.info.version)).or_default().delegated.push(place);
         }
         versions
     }
 
-    fn get(&self, which: Which, indexes: Vec<usize>) -> Arc<Document> {
-        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(document) = made.get(&(which, indexes.clone())) {
+    fn get(&self, which: Which, places: &Places) -> Arc<Document> {
+        // Documents with rows of both go with the server behind.
+        let keeper = self.delegated.filter(|_| !places.delegated.is_empty()).unwrap_or(self.own);
+        let mut made = keeper.made.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(document) = made.get(&(which, places.clone())) {
             return document.clone();
         }
-        let rows = indexes.iter().filter_map(|index| self.rows.get(*index));
+        let delegated = self.delegated.into_iter().flat_map(|documents| documents.at(&places.delegated));
+        let rows = self.own.at(&places.own).chain(delegated);
         let bytes = match which {
             Which::V2Json => v2(rows).to_string().into_bytes(),
             Which::V2Protobuf => v2_protobuf(&v2(rows)),
             Which::V3 => v3(rows).to_string().into_bytes(),
         };
         let document = Document::new(bytes);
-        made.insert((which, indexes), document.clone());
+        made.insert((which, places.clone()), document.clone());
         document
     }
 
     fn index(&self, versions: &Versions) -> Arc<Document> {
         let paths: Map<String, Value> = versions
             .iter()
-            .map(|((group, version), rows)| {
+            .map(|((group, version), places)| {
                 let key = key(group, version);
-                let hash = &self.get(Which::V3, rows.clone()).hash;
+                let hash = &self.get(Which::V3, places).hash;
                 let url = format!("/openapi/v3/{key}?hash={hash}");
                 (key, json!({ "serverRelativeURL": url }))
             })
@@ -206,7 +240,9 @@ fn key(group: &str, version: &str) -> String {
 /// Another method than GET or HEAD; 406 when no clause of `Accept` can be satisfied.
 pub(crate) fn answer(server: &Inner, call: &Call) -> Result<Option<Response>> {
     let Some(rest) = call.route.path.strip_prefix("/openapi/") else { return Ok(None) };
-    let documents = &server.documents;
+    let delegate = server.delegates.of(&call.route.cluster);
+    let documents =
+        Sources { own: &server.documents, delegated: delegate.as_ref().map(|delegate| &delegate.documents) };
     let versions = documents.versions(|row| server.clusters.serves(&call.route.cluster, row));
     let segments: Vec<&str> = rest.split('/').collect();
     let wanted = match segments.as_slice() {
@@ -220,18 +256,22 @@ pub(crate) fn answer(server: &Inner, call: &Call) -> Result<Option<Response>> {
         return Err(Failure::NoSuchMethod);
     }
     let Some(version) = wanted else {
-        let all: Vec<usize> = versions.into_values().flatten().collect();
+        let mut all = Places::default();
+        for places in versions.into_values() {
+            all.own.extend(places.own);
+            all.delegated.extend(places.delegated);
+        }
         let (which, media) = v2_form(call)?;
-        return Ok(Some(respond(call, &documents.get(which, all), media)));
+        return Ok(Some(respond(call, &documents.get(which, &all), media)));
     };
     if accepts(call, &[JSON]).is_none() {
         return Err(not_acceptable());
     }
     let Some(version) = version else { return Ok(Some(respond(call, &documents.index(&versions), JSON))) };
-    let Some(rows) = versions.into_iter().find_map(|(known, rows)| (known == version).then_some(rows)) else {
+    let Some(places) = versions.into_iter().find_map(|(known, places)| (known == version).then_some(places)) else {
         return Ok(None);
     };
-    let document = documents.get(Which::V3, rows);
+    let document = documents.get(Which::V3, &places);
     let asked = call.query.text("hash");
     if asked.is_empty() {
         return Ok(Some(respond(call, &document, JSON)));
@@ -311,6 +351,10 @@ fn set(response: &mut Response, name: HeaderName, value: &str) {
 mod tests {
     use super::*;
 
+    fn described(plural: &'static str) -> Described {
+        Described::new(row(plural), None)
+    }
+
     fn row(plural: &'static str) -> ResourceInfo {
         ResourceInfo {
             group: "example.com",
@@ -334,7 +378,7 @@ mod tests {
 
     #[test]
     fn what_is_never_stored_can_only_be_created() {
-        let documents = Documents::new([row("things")], [row("reviews"), row("things")]);
+        let documents = Documents::new([described("things")], [row("reviews"), row("things")]);
         let tree = v3(&documents.rows);
         let methods = |path: &str| tree["paths"][path].as_object().expect("a path").keys().cloned().collect::<Vec<_>>();
         assert_eq!(methods("/apis/example.com/v1/reviews"), ["post"]);
@@ -344,9 +388,25 @@ mod tests {
 
     #[test]
     fn a_document_is_made_once() {
-        let documents = Documents::new([row("things")], []);
-        let first = documents.get(Which::V3, vec![0]);
-        assert!(Arc::ptr_eq(&first, &documents.get(Which::V3, vec![0])));
-        assert_ne!(first.hash, documents.get(Which::V3, Vec::new()).hash);
+        let documents = Documents::new([described("things")], []);
+        let sources = Sources { own: &documents, delegated: None };
+        let places = Places { own: vec![0], delegated: Vec::new() };
+        let first = sources.get(Which::V3, &places);
+        assert!(Arc::ptr_eq(&first, &sources.get(Which::V3, &places)));
+        assert_ne!(first.hash, sources.get(Which::V3, &Places::default()).hash);
+    }
+
+    #[test]
+    fn a_document_has_the_rows_of_a_server_behind() {
+        let (own, behind) = (Documents::new([described("things")], []), Documents::new([described("gizmos")], []));
+        let sources = Sources { own: &own, delegated: Some(&behind) };
+        let versions = sources.versions(|_| true);
+        let places = &versions[&("example.com", "v1")];
+        let document = sources.get(Which::V3, places);
+        let tree: Value = serde_json::from_slice(&document.bytes).expect("JSON");
+        for plural in ["things", "gizmos"] {
+            assert!(tree["paths"].get(format!("/apis/example.com/v1/{plural}")).is_some(), "{plural}");
+        }
+        assert!(own.made.lock().expect("no panic").is_empty(), "it goes with the server behind");
     }
 }

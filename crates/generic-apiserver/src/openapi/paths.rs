@@ -14,6 +14,7 @@
 use apimachinery::catalogue::ResourceInfo;
 use serde_json::{Map, Value, json};
 
+use super::Described;
 use super::definitions::{Definitions, Dialect, gvk};
 
 const JSON: &str = "application/json";
@@ -102,16 +103,10 @@ struct Operation<'a> {
 }
 
 /// Adds the paths of a kind, and to the definitions what they need.
-///
-/// `created_only`: its objects are never stored, so that nothing but creation is there.
-pub(super) fn add(
-    paths: &mut Map<String, Value>,
-    definitions: &mut Definitions,
-    info: &ResourceInfo,
-    created_only: bool,
-) {
+pub(super) fn add(paths: &mut Map<String, Value>, definitions: &mut Definitions, row: &Described) {
+    let (info, created_only) = (&row.info, row.created_only);
     let dialect = definitions.dialect;
-    let names = definitions.kind(info);
+    let names = definitions.kind(info, row.node.as_ref());
     let (patch, status) = (definitions.patch(), definitions.status());
     let options = definitions.delete_options();
     let own = gvk(info.group, info.version, info.kind);

@@ -25,6 +25,8 @@ struct Inner {
     task: Option<Waker>,
     /// Requests that wait for a revision.
     waiting: Vec<(Revision, Waker)>,
+    /// Whether the task has ended for good; requests still follow the log.
+    is_retired: bool,
 }
 
 type State = Vec<(Key, Revision, Sections)>;
@@ -40,10 +42,32 @@ enum Source {
 }
 
 impl Store {
-    /// A future that follows the log until the log closes.
+    /// Ends the task that follows the log, and all watches, those that are still opened, too. Requests are answered.
+    pub(crate) fn retire(&self) {
+        let mut feed = lock(&self.feed.inner);
+        feed.is_retired = true;
+        if let Some(task) = feed.task.take() {
+            task.wake();
+        }
+        // Whoever waits follows the log from now on.
+        feed.waiting.drain(..).for_each(|(_, waker)| waker.wake());
+        drop(feed);
+        let mut state = lock(&self.state);
+        state.is_retired = true;
+        for collection in &mut state.collections {
+            for watcher in std::mem::take(&mut collection.watchers) {
+                watcher.cut();
+            }
+        }
+    }
+
+    /// A future that follows the log until the log closes, or [`Store::retire`] is called.
     pub(crate) async fn follow(self: Arc<Self>) {
         std::future::poll_fn(|cx| {
             let mut feed = lock(&self.feed.inner);
+            if feed.is_retired {
+                return Poll::Ready(());
+            }
             feed.task = Some(cx.waker().clone());
             if self.drain(&mut feed, cx) { Poll::Ready(()) } else { Poll::Pending }
         })

@@ -93,6 +93,8 @@ struct State {
     names: FxHashMap<u64, u64>,
     /// Whether a watch of somebody who takes no part in landscape time was given a change.
     told_others: bool,
+    /// Whether watches end as soon as they are opened.
+    is_retired: bool,
 }
 
 pub(crate) struct Store {
@@ -158,6 +160,7 @@ impl Store {
                 finished: FxHashMap::default(),
                 names: FxHashMap::default(),
                 told_others: false,
+                is_retired: false,
             }),
         }
     }
@@ -299,14 +302,18 @@ impl Store {
         match from {
             WatchStart::State => {
                 let mut state = lock(&this.state);
-                let position = state.position;
+                let (position, is_retired) = (state.position, state.is_retired);
                 let collection = &mut state.collections[id.0];
                 collection.watchers.retain(|watcher| !watcher.is_closed());
                 for (_, object) in range(&collection.map, watcher.prefix(), "") {
                     watcher.initial(object);
                 }
                 watcher.synced(position);
-                collection.watchers.push(watcher.clone());
+                if is_retired {
+                    watcher.close();
+                } else {
+                    collection.watchers.push(watcher.clone());
+                }
                 Ok(None)
             }
             WatchStart::After(revision) => Replay::begin(this, id, revision, watcher).await,
@@ -317,7 +324,7 @@ impl Store {
     /// which the log has to be read first.
     fn join(&self, id: CollectionId, at: Revision, watcher: &Arc<Watcher>) -> Result<(), Revision> {
         let mut state = lock(&self.state);
-        let position = state.position;
+        let (position, is_retired) = (state.position, state.is_retired);
         let collection = &mut state.collections[id.0];
         collection.watchers.retain(|watcher| !watcher.is_closed());
         if at < collection.floor {
@@ -327,7 +334,11 @@ impl Store {
             watcher.offer(event);
         }
         watcher.reached(position);
-        collection.watchers.push(watcher.clone());
+        if is_retired {
+            watcher.close();
+        } else {
+            collection.watchers.push(watcher.clone());
+        }
         Ok(())
     }
 

@@ -4,6 +4,7 @@
 mod access;
 mod clock_object;
 mod clusters;
+mod custom_resources;
 mod identity;
 mod kubelet;
 mod log;

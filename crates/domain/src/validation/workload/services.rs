@@ -24,7 +24,7 @@ const HEADLESS: &str = "None";
 /// All violations of a Service, in upstream's order; its metadata is checked elsewhere, but for its name, which is narrower.
 pub fn service(name: &str, fields: &Map<String, Value>) -> Errors {
     let mut errors = Errors::new();
-    if meta::dns_subdomain(name).is_empty() {
+    if !name.is_empty() {
         meta::invalid_each(&mut errors, &Path::new("metadata").child("name"), name, dns1035_label(name));
     }
     let path = Path::new("spec");
@@ -158,6 +158,8 @@ mod tests {
                    validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
         let one = json!({"ports": [{"port": 80, "protocol": "TCP"}]});
         rejects("1web", one, &[&format!("metadata.name: Invalid value: \"1web\": {dns}")]);
+        let bad = format!("metadata.name: Invalid value: \"Bad\": {dns}");
+        rejects("Bad", json!({"ports": []}), &[&bad, "spec.ports: Required value"]);
         rejects("web", json!({"type": "ExternalName"}), &["spec.externalName: Required value"]);
         rejects(
             "web",

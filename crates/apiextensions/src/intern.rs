@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Texts that live as long as the process: rows of a catalogue hold nothing else. Each text is kept once.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
+static TEXTS: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+
+/// A text that lives as long as the process.
+pub fn intern(text: &str) -> &'static str {
+    let mut texts = TEXTS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = texts.get(text) {
+        return known;
+    }
+    let kept: &'static str = text.to_owned().leak();
+    texts.insert(kept);
+    kept
+}

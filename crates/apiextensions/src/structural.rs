@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+//! When a schema is not structural, or demands what cannot be had.
+//!
+//! Source: k8s.io/apiextensions-apiserver pkg/apis/apiextensions/validation, pkg/apiserver/schema/validation.go.
+
+use apimachinery::field::{FieldError, Path};
+use regex::Regex;
+
+use crate::schema::{Additional, Schema};
+
+const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
+const LIST_TYPES: [&str; 3] = ["atomic", "map", "set"];
+
+/// Where a schema stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Root,
+    Field,
+    Item,
+}
+
+impl Schema {
+    /// What is wrong with the schema of a kind.
+    pub fn flaws(&self, path: &Path) -> Vec<FieldError> {
+        let mut errors = Vec::new();
+        self.look_for_flaws(Place::Root, path, &mut errors);
+        errors
+    }
+
+    fn look_for_flaws(&self, place: Place, path: &Path, errors: &mut Vec<FieldError>) {
+        let type_ = path.child("type");
+        match (self.r#type.as_str(), place) {
+            ("", _) if self.int_or_string || self.preserve_unknown => {}
+            ("", Place::Root) => errors.push(FieldError::required(&type_, "must not be empty at the root")),
+            ("", Place::Field) => {
+                errors.push(FieldError::required(&type_, "must not be empty for specified object fields"));
+            }
+            ("", Place::Item) => {
+                errors.push(FieldError::required(&type_, "must not be empty for specified array items"));
+            }
+            (other, Place::Root) if other != "object" => {
+                errors.push(FieldError::invalid(&type_, other, "must be object at the root"));
+            }
+            (other, _) if !TYPES.contains(&other) => errors.push(FieldError::not_supported(&type_, other, &TYPES)),
+            ("array", _) if self.items.is_none() => {
+                errors.push(FieldError::required(&path.child("items"), "must be specified"));
+            }
+            _ => {}
+        }
+        if matches!(self.additional_properties, Some(Additional::Schema(_) | Additional::Any(true)))
+            && !self.properties.is_empty()
+        {
+            let text = "additionalProperties and properties are mutual exclusive";
+            errors.push(FieldError::forbidden(&path.child("additionalProperties"), text));
+        }
+        if let Some(error) = Some(&self.pattern).filter(|it| !it.is_empty()).and_then(|it| Regex::new(it).err()) {
+            let text = format!("must be a valid regular expression, but isn't: {error}");
+            errors.push(FieldError::invalid(&path.child("pattern"), &self.pattern, &text));
+        }
+        self.look_at_list_type(path, errors);
+        if let Some(default) = &self.default {
+            let path = path.child("default");
+            let at = path.to_string();
+            errors.extend(self.violations(default, &at));
+        }
+        for (index, rule) in self.rules.iter().enumerate() {
+            let path = path.child("x-kubernetes-validations").index(index).child("rule");
+            if rule.rule.trim().is_empty() {
+                errors.push(FieldError::required(&path, "rule is not specified"));
+            } else if let Err(error) = rule.compile() {
+                errors.push(FieldError::invalid(&path, &rule.rule, &format!("compilation failed: {error}")));
+            }
+        }
+        for (name, schema) in &self.properties {
+            // What every object has is the server's.
+            let is_type = place == Place::Root && matches!(name.as_str(), "apiVersion" | "kind" | "metadata");
+            if !is_type {
+                schema.look_for_flaws(Place::Field, &path.child("properties").key(name), errors);
+            }
+        }
+        if let Some(Additional::Schema(schema)) = &self.additional_properties {
+            schema.look_for_flaws(Place::Field, &path.child("additionalProperties"), errors);
+        }
+        if let Some(schema) = &self.items {
+            schema.look_for_flaws(Place::Item, &path.child("items"), errors);
+        }
+    }
+
+    fn look_at_list_type(&self, path: &Path, errors: &mut Vec<FieldError>) {
+        let keys = path.child("x-kubernetes-list-map-keys");
+        match self.list_type.as_str() {
+            "" if !self.list_map_keys.is_empty() => {
+                let text = "must be map if x-kubernetes-list-map-keys is non-empty";
+                errors.push(FieldError::required(&path.child("x-kubernetes-list-type"), text));
+            }
+            "" => {}
+            other if !LIST_TYPES.contains(&other) => {
+                let path = path.child("x-kubernetes-list-type");
+                errors.push(FieldError::not_supported(&path, other, &LIST_TYPES));
+            }
+            _ if self.r#type != "array" => {
+                let text = "must be array if x-kubernetes-list-type is specified";
+                errors.push(FieldError::invalid(&path.child("type"), &self.r#type, text));
+            }
+            "map" if self.list_map_keys.is_empty() => {
+                errors.push(FieldError::required(&keys, "must not be empty if x-kubernetes-list-type is map"));
+            }
+            "map" => {
+                let has = |name: &String| self.items.as_ref().is_some_and(|items| items.properties.contains_key(name));
+                for (index, name) in self.list_map_keys.iter().enumerate().filter(|(_, name)| !has(name)) {
+                    let text = "must be a property of the items";
+                    errors.push(FieldError::invalid(&keys.index(index), name, text));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[track_caller]
+    fn check(schema: &Value, expected: &[&str]) {
+        let errors = Schema::of(schema).expect("a schema").flaws(&Path::new("s"));
+        let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        assert_eq!(texts, expected);
+    }
+
+    /// `schema` is that of field `x`.
+    #[track_caller]
+    fn check_field(schema: &Value, expected: &[&str]) {
+        check(&json!({ "type": "object", "properties": { "x": schema, "metadata": {} } }), expected);
+    }
+
+    #[test]
+    fn every_value_has_a_type() {
+        check(&json!({ "type": "object" }), &[]);
+        check(&json!({}), &["s.type: Required value: must not be empty at the root"]);
+        check(&json!({ "x-kubernetes-preserve-unknown-fields": true }), &[]);
+        check(&json!({ "type": "array" }), &[r#"s.type: Invalid value: "array": must be object at the root"#]);
+        check_field(
+            &json!({}),
+            &["s.properties[x].type: Required value: must not be empty for specified object fields"],
+        );
+        check_field(
+            &json!({ "type": "array", "items": {} }),
+            &["s.properties[x].items.type: Required value: must not be empty for specified array items"],
+        );
+        check_field(&json!({ "type": "array" }), &["s.properties[x].items: Required value: must be specified"]);
+        check_field(
+            &json!({ "type": "text" }),
+            &[
+                r#"s.properties[x].type: Unsupported value: "text": supported values: "array", "boolean", "integer", "number", "object", "string""#,
+            ],
+        );
+        check_field(&json!({ "x-kubernetes-int-or-string": true }), &[]);
+    }
+
+    #[test]
+    fn what_cannot_be_had_is_refused() {
+        check_field(&json!({ "type": "object", "properties": {}, "additionalProperties": { "type": "string" } }), &[]);
+        check_field(
+            &json!({ "type": "object", "properties": { "a": { "type": "string" } }, "additionalProperties": { "type": "string" } }),
+            &[
+                "s.properties[x].additionalProperties: Forbidden: additionalProperties and properties are mutual exclusive",
+            ],
+        );
+        check_field(
+            &json!({ "type": "array", "items": { "type": "object" }, "x-kubernetes-list-type": "map" }),
+            &[
+                "s.properties[x].x-kubernetes-list-map-keys: Required value: must not be empty if x-kubernetes-list-type is map",
+            ],
+        );
+        check_field(
+            &json!({ "type": "integer", "default": "one" }),
+            &[
+                r#"s.properties[x].default: Invalid value: "string": s.properties[x].default in body must be of type integer: "string""#,
+            ],
+        );
+        let schema =
+            json!({ "type": "string", "pattern": "(", "x-kubernetes-validations": [{ "rule": "self >" }, {}] });
+        let schema = json!({ "type": "object", "properties": { "x": schema } });
+        let errors = Schema::of(&schema).expect("a schema").flaws(&Path::new("s"));
+        let heads = [
+            r#"s.properties[x].pattern: Invalid value: "(": must be a valid regular expression, but isn't: "#,
+            r#"s.properties[x].x-kubernetes-validations[0].rule: Invalid value: "self >": compilation failed: "#,
+            "s.properties[x].x-kubernetes-validations[1].rule: Required value: rule is not specified",
+        ];
+        assert_eq!(errors.len(), heads.len(), "{errors:?}");
+        for (error, head) in errors.iter().zip(heads) {
+            assert!(error.to_string().starts_with(head), "{error}");
+        }
+    }
+}

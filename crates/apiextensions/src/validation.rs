@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What is wrong with a value, in the words of kube-openapi's validator.
+//!
+//! Source: k8s.io/kube-openapi pkg/validation (errors/schema.go, validate/*.go), k8s.io/apiextensions-apiserver
+//! pkg/apiserver/validation, pkg/apiserver/schema/listtype.
+
+use apimachinery::field::{FieldError, Path};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
+
+use crate::schema::Schema;
+use crate::text::{float, plain, type_of};
+
+/// A path as messages write it; empty for the object itself.
+fn path(text: &str) -> Path {
+    Path::new(text)
+}
+
+fn field(outer: &str, name: &str) -> String {
+    if outer.is_empty() { name.to_owned() } else { format!("{outer}.{name}") }
+}
+
+impl Schema {
+    /// All violations of a value at a path, CEL rules aside.
+    pub fn violations(&self, value: &Value, at: &str) -> Vec<FieldError> {
+        let mut errors = Vec::new();
+        self.look(value, at, &mut errors);
+        self.look_at_lists(value, at, &mut errors);
+        errors
+    }
+
+    fn look(&self, value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+        let mut invalid = |value: Value, text: String| {
+            errors.push(FieldError::invalid(&path(at), value, &format!("{at} in body should {text}")));
+        };
+        if !self.is_of_type(value) {
+            let expected = if self.int_or_string { "integer,string" } else { self.r#type.as_str() };
+            return wrong_type(expected, value, at, errors);
+        }
+        match value {
+            Value::String(text) => {
+                let characters = text.chars().count();
+                if let Some(most) = self.max_length.filter(|most| characters > *most) {
+                    return errors.push(FieldError::too_long(&path(at), most));
+                }
+                if let Some(least) = self.min_length.filter(|least| characters < *least) {
+                    invalid(value.clone(), format!("be at least {least} chars long"));
+                }
+                if self.regex().is_some_and(|regex| !regex.is_match(text)) {
+                    invalid(value.clone(), format!("match '{}'", self.pattern));
+                }
+            }
+            Value::Number(number) => {
+                let number = number.as_f64().unwrap_or_default();
+                if let Some(factor) =
+                    self.multiple_of.filter(|factor| *factor > 0.0 && (number / factor).fract() != 0.0)
+                {
+                    invalid(value.clone(), format!("be a multiple of {}", float(factor)));
+                }
+                if let Some(most) = self.maximum {
+                    if self.exclusive_maximum && number >= most {
+                        invalid(value.clone(), format!("be less than {}", float(most)));
+                    } else if number > most {
+                        invalid(value.clone(), format!("be less than or equal to {}", float(most)));
+                    }
+                }
+                if let Some(least) = self.minimum {
+                    if self.exclusive_minimum && number <= least {
+                        invalid(value.clone(), format!("be greater than {}", float(least)));
+                    } else if number < least {
+                        invalid(value.clone(), format!("be greater than or equal to {}", float(least)));
+                    }
+                }
+            }
+            Value::Array(items) => {
+                if let Some(least) = self.min_items.filter(|least| items.len() < *least) {
+                    invalid(items.len().into(), format!("have at least {least} items"));
+                }
+                if let Some(most) = self.max_items.filter(|most| items.len() > *most) {
+                    errors.push(FieldError::too_many(&path(at), items.len(), most));
+                }
+                for (index, item) in items.iter().enumerate() {
+                    if let Some(schema) = &self.items {
+                        schema.look(item, &format!("{at}[{index}]"), errors);
+                    }
+                }
+            }
+            Value::Object(fields) => {
+                if let Some(least) = self.min_properties.filter(|least| fields.len() < *least) {
+                    invalid(value.clone(), format!("have at least {least} properties"));
+                }
+                if let Some(most) = self.max_properties.filter(|most| fields.len() > *most) {
+                    errors.push(FieldError::too_many(&path(at), fields.len(), most));
+                }
+                for (name, value) in fields {
+                    if let Some(schema) = self.child(name) {
+                        schema.look(value, &field(at, name), errors);
+                    }
+                }
+                for name in self.required.iter().filter(|name| !fields.contains_key(*name)) {
+                    errors.push(FieldError::required(&path(&field(at, name)), ""));
+                }
+            }
+            Value::Null | Value::Bool(_) => {}
+        }
+        if !self.r#enum.is_empty() && !self.r#enum.contains(value) {
+            let allowed: Vec<String> = self.r#enum.iter().map(plain).collect();
+            errors.push(FieldError::not_supported(&path(at), value, &allowed));
+        }
+        if !has_format(&self.format, value) {
+            wrong_type(&self.format, value, at, errors);
+        }
+        self.look_at_combinations(value, at, errors);
+    }
+
+    fn is_of_type(&self, value: &Value) -> bool {
+        match value {
+            Value::Null => self.nullable || self.r#type.is_empty() && !self.int_or_string,
+            _ if self.int_or_string => value.is_string() || is_whole(value),
+            _ => match self.r#type.as_str() {
+                "object" => value.is_object(),
+                "array" => value.is_array(),
+                "string" => value.is_string(),
+                "boolean" => value.is_boolean(),
+                "number" => value.is_number(),
+                "integer" => is_whole(value),
+                _ => true,
+            },
+        }
+    }
+
+    fn look_at_combinations(&self, value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+        let found = |schema: &Schema| {
+            let mut errors = Vec::new();
+            schema.look(value, at, &mut errors);
+            errors
+        };
+        let mut says = |text: String| errors.push(FieldError::invalid(&path(at), "", &format!("{at:?} {text}")));
+        if !self.any_of.is_empty() && !self.any_of.iter().any(|schema| found(schema).is_empty()) {
+            says("must validate at least one schema (anyOf)".to_owned());
+        }
+        if !self.one_of.is_empty() {
+            let fulfilled = self.one_of.iter().filter(|schema| found(schema).is_empty()).count();
+            let text = "must validate one and only one schema (oneOf).";
+            match fulfilled {
+                1 => {}
+                0 => says(format!("{text} Found none valid")),
+                more => says(format!("{text} Found {more} valid alternatives")),
+            }
+        }
+        if self.not.as_ref().is_some_and(|schema| found(schema).is_empty()) {
+            says("must not validate the schema (not)".to_owned());
+        }
+        let violated: Vec<FieldError> = self.all_of.iter().flat_map(found).collect();
+        if !violated.is_empty() {
+            errors.push(FieldError::invalid(&path(at), "", &format!("{at:?} must validate all the schemas (allOf)")));
+            errors.extend(violated);
+        }
+    }
+
+    /// Items of sets, and keys of maps, are there once.
+    fn look_at_lists(&self, value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+        match value {
+            Value::Array(items) => {
+                let key = |item: &Value| match self.list_type.as_str() {
+                    "set" => Some(item.clone()),
+                    "map" => {
+                        let schema = self.items.as_deref();
+                        let default = |name: &str| schema?.properties.get(name)?.default.clone();
+                        let value = |name: &String| item.get(name).cloned().or_else(|| default(name));
+                        Some(self.list_map_keys.iter().filter_map(|name| Some((name.clone(), value(name)?))).collect())
+                    }
+                    _ => None,
+                };
+                let keys: Vec<Option<Value>> = items.iter().map(key).collect();
+                for (index, key) in keys.iter().enumerate() {
+                    if key.is_some() && keys[..index].contains(key) {
+                        errors.push(FieldError::duplicate(&path(&format!("{at}[{index}]")), key));
+                    }
+                }
+                for (index, item) in items.iter().enumerate() {
+                    if let Some(schema) = &self.items {
+                        schema.look_at_lists(item, &format!("{at}[{index}]"), errors);
+                    }
+                }
+            }
+            Value::Object(fields) => {
+                for (name, value) in fields {
+                    if let Some(schema) = self.child(name) {
+                        schema.look_at_lists(value, &field(at, name), errors);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn wrong_type(expected: &str, value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+    // Of a format the value is shown, of a type the type.
+    let shown = match (expected, value) {
+        ("object" | "array" | "string" | "boolean" | "number" | "integer" | "integer,string", _) => {
+            type_of(value).to_owned()
+        }
+        _ => plain(value),
+    };
+    let text = format!("{at} in body must be of type {expected}: {shown:?}");
+    errors.push(FieldError::type_invalid(&path(at), &shown, &text));
+}
+
+fn is_whole(value: &Value) -> bool {
+    value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|number| number.fract() == 0.0)
+}
+
+/// Whether a value has a format; one that nothing is known of demands nothing.
+fn has_format(format: &str, value: &Value) -> bool {
+    let whole = |bits: u32| value.as_i64().is_none_or(|number| number >> (bits - 1) == 0 || number >> (bits - 1) == -1);
+    match (format, value) {
+        ("int32", Value::Number(_)) => whole(32),
+        ("date-time", Value::String(text)) => chrono::DateTime::parse_from_rfc3339(text).is_ok(),
+        ("date", Value::String(text)) => chrono::NaiveDate::parse_from_str(text, "%Y-%m-%d").is_ok(),
+        ("byte", Value::String(text)) => STANDARD.decode(text).is_ok(),
+        ("ipv4", Value::String(text)) => text.parse::<std::net::Ipv4Addr>().is_ok(),
+        ("ipv6", Value::String(text)) => text.parse::<std::net::Ipv6Addr>().is_ok(),
+        ("uuid", Value::String(text)) => is_uuid(text),
+        _ => true,
+    }
+}
+
+/// Source: k8s.io/kube-openapi pkg/validation/strfmt/default.go: hyphens may be missing.
+fn is_uuid(text: &str) -> bool {
+    let digits: Vec<char> = text.chars().filter(|character| *character != '-').collect();
+    digits.len() == 32 && digits.iter().all(char::is_ascii_hexdigit)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// `schema` is that of field `x`.
+    #[track_caller]
+    fn check(schema: &Value, value: &Value, expected: &[&str]) {
+        let schema = Schema::of(&json!({ "type": "object", "properties": { "x": schema } })).expect("a schema");
+        let errors = schema.violations(&json!({ "x": value }), "");
+        assert_eq!(errors.iter().map(ToString::to_string).collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn values_have_types() {
+        let wrong = |expected: &str, actual: &str| {
+            format!("x: Invalid value: {actual:?}: x in body must be of type {expected}: {actual:?}")
+        };
+        for (type_, fits, other, actual) in [
+            ("string", json!("a"), json!(1), "integer"),
+            ("integer", json!(1), json!("1"), "string"),
+            ("integer", json!(1.0), json!(1.5), "number"),
+            ("number", json!(1), json!(true), "boolean"),
+            ("boolean", json!(false), json!("false"), "string"),
+            ("array", json!([]), json!({}), "object"),
+            ("object", json!({}), json!([]), "array"),
+            ("string", json!(""), json!(null), "null"),
+        ] {
+            check(&json!({ "type": type_ }), &fits, &[]);
+            check(&json!({ "type": type_ }), &other, &[&wrong(type_, actual)]);
+        }
+        let either = json!({ "x-kubernetes-int-or-string": true });
+        check(&either, &json!("10%"), &[]);
+        check(&either, &json!(10), &[]);
+        check(&either, &json!(true), &[&wrong("integer,string", "boolean")]);
+        check(&json!({ "type": "string", "nullable": true }), &json!(null), &[]);
+    }
+
+    #[test]
+    fn numbers_and_texts_have_bounds() {
+        let number = json!({ "type": "integer", "minimum": 1, "maximum": 10, "multipleOf": 2 });
+        check(&number, &json!(4), &[]);
+        check(
+            &number,
+            &json!(11),
+            &[
+                "x: Invalid value: 11: x in body should be a multiple of 2",
+                "x: Invalid value: 11: x in body should be less than or equal to 10",
+            ],
+        );
+        check(&number, &json!(0), &["x: Invalid value: 0: x in body should be greater than or equal to 1"]);
+        let open = json!({ "type": "number", "minimum": 0.5, "exclusiveMinimum": true, "maximum": 1_000_000, "exclusiveMaximum": true });
+        check(&open, &json!(0.5), &["x: Invalid value: 0.5: x in body should be greater than 0.5"]);
+        check(&open, &json!(1_000_000), &["x: Invalid value: 1000000: x in body should be less than 1e+06"]);
+        let text = json!({ "type": "string", "minLength": 2, "maxLength": 3, "pattern": "^[a-z]+$" });
+        check(&text, &json!("äöü"), &[r#"x: Invalid value: "äöü": x in body should match '^[a-z]+$'"#]);
+        check(&text, &json!("a"), &[r#"x: Invalid value: "a": x in body should be at least 2 chars long"#]);
+        check(&text, &json!("abcd"), &["x: Too long: may not be more than 3 bytes"]);
+        check(
+            &json!({ "type": "string", "enum": ["a", "b"] }),
+            &json!("c"),
+            &[r#"x: Unsupported value: "c": supported values: "a", "b""#],
+        );
+        let time = json!({ "type": "string", "format": "date-time" });
+        check(&time, &json!("2025-01-01T00:00:00Z"), &[]);
+        check(&time, &json!("now"), &[r#"x: Invalid value: "now": x in body must be of type date-time: "now""#]);
+        let small = json!({ "type": "integer", "format": "int32" });
+        check(&small, &json!(2_147_483_647), &[]);
+        check(&small, &json!(-2_147_483_648_i64), &[]);
+        check(
+            &small,
+            &json!(2_147_483_648_i64),
+            &[r#"x: Invalid value: "2147483648": x in body must be of type int32: "2147483648""#],
+        );
+    }
+
+    #[test]
+    fn lists_and_objects_are_looked_into() {
+        let list = json!({ "type": "array", "minItems": 1, "maxItems": 2, "items": { "type": "string" } });
+        check(&list, &json!([]), &["x: Invalid value: 0: x in body should have at least 1 items"]);
+        check(
+            &list,
+            &json!(["a", 1, "c"]),
+            &[
+                "x: Too many: 3: must have at most 2 items",
+                r#"x[1]: Invalid value: "integer": x[1] in body must be of type string: "integer""#,
+            ],
+        );
+        let object = json!({
+            "type": "object", "required": ["a"], "properties": { "a": { "type": "string" }, "b": { "type": "object" } },
+        });
+        check(&object, &json!({ "b": {} }), &["x.a: Required value"]);
+        let map = json!({ "type": "object", "additionalProperties": { "type": "integer" } });
+        check(
+            &map,
+            &json!({ "k": "v" }),
+            &[r#"x.k: Invalid value: "string": x.k in body must be of type integer: "string""#],
+        );
+        let set = json!({ "type": "array", "x-kubernetes-list-type": "set", "items": { "type": "string" } });
+        check(&set, &json!(["a", "b", "a"]), &[r#"x[2]: Duplicate value: "a""#]);
+        let keyed = json!({
+            "type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name", "protocol"],
+            "items": { "type": "object", "properties": { "protocol": { "default": "TCP" } } },
+        });
+        let one = json!({ "name": "a", "protocol": "TCP" });
+        check(&keyed, &json!([one, { "name": "a", "protocol": "UDP" }]), &[]);
+        check(&keyed, &json!([one, { "name": "a" }]), &[r#"x[1]: Duplicate value: {"name":"a","protocol":"TCP"}"#]);
+    }
+
+    #[test]
+    fn schemas_are_combined() {
+        let one = json!({ "type": "object", "oneOf": [{ "required": ["a"] }, { "required": ["b"] }] });
+        check(&one, &json!({ "a": 1 }), &[]);
+        let head = r#"x: Invalid value: "": "x" must validate one and only one schema (oneOf)."#;
+        check(&one, &json!({}), &[&format!("{head} Found none valid")]);
+        check(&one, &json!({ "a": 1, "b": 1 }), &[&format!("{head} Found 2 valid alternatives")]);
+        let any = json!({ "type": "integer", "anyOf": [{ "maximum": 1 }, { "minimum": 5 }] });
+        check(&any, &json!(5), &[]);
+        check(&any, &json!(3), &[r#"x: Invalid value: "": "x" must validate at least one schema (anyOf)"#]);
+        let not = json!({ "type": "string", "not": { "enum": ["a"] } });
+        check(&not, &json!("b"), &[]);
+        check(&not, &json!("a"), &[r#"x: Invalid value: "": "x" must not validate the schema (not)"#]);
+        check(
+            &json!({ "type": "integer", "allOf": [{ "minimum": 1 }, { "maximum": 5 }] }),
+            &json!(6),
+            &[
+                r#"x: Invalid value: "": "x" must validate all the schemas (allOf)"#,
+                "x: Invalid value: 6: x in body should be less than or equal to 5",
+            ],
+        );
+    }
+}

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a server needs to serve a version of a custom resource.
+//!
+//! Rows of a catalogue and their schema trees live as long as the process, so each specification gets one row, however
+//! often it is asked for: a landscape sees few.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use apimachinery::catalogue::{Cell, Column, NEWEST, ResourceInfo};
+use apimachinery::meta::ObjectMeta;
+use apimachinery::schema::{Emit, Field, Node, ObjectRef, ObjectSchema, Schema as _, Topology};
+use serde_json::Value;
+
+use crate::definition::{Definition, Version};
+use crate::intern::intern;
+use crate::schema::{Additional, Schema};
+
+/// A served version of a custom resource.
+#[derive(Clone, Debug)]
+pub struct CustomVersion {
+    /// Names, columns, selectors.
+    pub info: ResourceInfo,
+    /// What is kept of objects: values are judged later, so none is of a wrong type here.
+    pub pruned: Node,
+    /// What is told of objects.
+    pub described: Node,
+    /// What is demanded of objects.
+    pub schema: Arc<Schema>,
+    /// Whether objects are stored in this version.
+    pub is_storage: bool,
+    /// Whether it is served.
+    pub is_served: bool,
+    /// What clients are warned of.
+    pub warning: Option<String>,
+    /// Paths of `scale`: the wanted number, the present one, the selector.
+    pub scale: Option<[&'static str; 3]>,
+}
+
+type Known = BTreeMap<String, Arc<[CustomVersion]>>;
+
+/// Versions by the specification they come from.
+static KNOWN: Mutex<Known> = Mutex::new(BTreeMap::new());
+
+impl CustomVersion {
+    /// The versions that a definition serves, and the one in which it stores; `spec` is what it was read from.
+    pub fn all(definition: &Definition, spec: &Value) -> Arc<[Self]> {
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let make = || {
+            let needed = definition.versions.iter().filter(|version| version.served || version.storage);
+            needed.map(|version| Self::of(definition, version)).collect()
+        };
+        known.entry(spec.to_string()).or_insert_with(make).clone()
+    }
+
+    fn of(definition: &Definition, version: &Version) -> Self {
+        let names = &definition.names;
+        let schema = version.schema().cloned().unwrap_or_default();
+        let mut subresources = Vec::new();
+        if version.subresources.status.is_some() {
+            subresources.push("status");
+        }
+        if version.subresources.scale.is_some() {
+            subresources.push("scale");
+        }
+        let columns = version.additional_printer_columns.iter().map(|column| Column {
+            name: intern(&column.name),
+            type_: intern(&column.r#type),
+            cell: Cell::Path(intern(&column.json_path)),
+            priority: u8::try_from(column.priority).unwrap_or(u8::MAX),
+        });
+        let selectors = version.selectable_fields.iter().map(|field| {
+            let path = intern(&field.json_path);
+            (path.trim_start_matches('.'), path)
+        });
+        let list = |texts: &[String]| texts.iter().map(|text| intern(text)).collect::<Vec<_>>().leak();
+        let package = intern(&format!("{}/{}", definition.group, version.name));
+        let tree = |form| root(&schema, &names.kind, Maker { package, form });
+        let paths = |scale: &crate::definition::Scale| {
+            [&scale.spec_replicas_path, &scale.status_replicas_path, &scale.label_selector_path]
+                .map(|path| intern(path))
+        };
+        Self {
+            info: ResourceInfo {
+                group: intern(&definition.group),
+                version: intern(&version.name),
+                kind: intern(&names.kind),
+                plural: intern(&names.plural),
+                singular: intern(&names.singular),
+                short_names: list(&names.short_names),
+                categories: list(&names.categories),
+                namespaced: definition.is_namespaced(),
+                subresources: subresources.leak(),
+                columns: columns.collect::<Vec<_>>().leak(),
+                field_selectors: selectors.collect::<Vec<_>>().leak(),
+                heartbeat_fields: &[],
+                custom: true,
+                schema: || Node::Raw,
+                later: &[],
+                release: NEWEST,
+            },
+            pruned: tree(Form::Pruned),
+            described: tree(Form::Described),
+            is_storage: version.storage,
+            is_served: version.served,
+            warning: version.warning(&definition.group, &names.kind),
+            scale: version.subresources.scale.as_ref().map(paths),
+            schema: Arc::new(schema),
+        }
+    }
+}
+
+/// What a tree is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// To drop unknown fields: scalars are any JSON.
+    Pruned,
+    /// To tell clients.
+    Described,
+}
+
+#[derive(Clone, Copy)]
+struct Maker {
+    package: &'static str,
+    form: Form,
+}
+
+/// The tree of a kind.
+fn root(schema: &Schema, kind: &str, maker: Maker) -> Node {
+    let mut fields = maker.fields(schema, kind);
+    fields.retain(|field| !matches!(field.name, "apiVersion" | "kind" | "metadata"));
+    fields.insert(0, field("metadata", "Metadata.", ObjectMeta::node()));
+    if schema.preserve_unknown && maker.form == Form::Pruned {
+        return Node::Raw;
+    }
+    maker.object(kind, &schema.description, fields)
+}
+
+impl Maker {
+    fn node(self, schema: &Schema, name: &str) -> Node {
+        if schema.preserve_unknown {
+            return Node::Raw;
+        }
+        if self.form == Form::Pruned && (schema.int_or_string || !matches!(schema.r#type.as_str(), "object" | "array"))
+        {
+            return Node::Raw;
+        }
+        if schema.int_or_string {
+            return Node::IntOrString;
+        }
+        match (schema.r#type.as_str(), &schema.additional_properties) {
+            ("object", Some(Additional::Schema(values))) => Node::Map(Box::new(self.node(values, name))),
+            ("object", Some(Additional::Any(true))) => Node::Raw,
+            ("object", _) => {
+                let mut fields = self.fields(schema, name);
+                if schema.embedded_resource {
+                    fields.retain(|field| !matches!(field.name, "apiVersion" | "kind" | "metadata"));
+                    fields.push(field("apiVersion", "", Node::String));
+                    fields.push(field("kind", "", Node::String));
+                    fields.push(field("metadata", "", ObjectMeta::node()));
+                }
+                self.object(name, &schema.description, fields)
+            }
+            ("array", _) => {
+                let item = schema.items.as_ref().map_or(Node::Raw, |items| self.node(items, name));
+                Node::List(Box::new(item))
+            }
+            ("string", _) => Node::String,
+            ("integer", _) => Node::Integer { bits: if schema.format == "int32" { 32 } else { 64 }, signed: true },
+            ("number", _) => Node::Number,
+            ("boolean", _) => Node::Boolean,
+            _ => Node::Raw,
+        }
+    }
+
+    fn object(self, name: &str, description: &str, fields: Vec<Field>) -> Node {
+        let object =
+            ObjectSchema { name: intern(name), package: self.package, description: intern(description), fields };
+        Node::Object(ObjectRef::Partial(Box::leak(Box::new(object))))
+    }
+
+    fn fields(self, schema: &Schema, outer: &str) -> Vec<Field> {
+        let of = |(name, schema): (&String, &Schema)| {
+            let inner = format!("{outer}{}", capitalized(name));
+            let keys = schema.list_map_keys.iter().map(|key| intern(key)).collect::<Vec<_>>();
+            Field {
+                required: false,
+                topology: topology(schema),
+                list_map_keys: keys.leak(),
+                preserve_unknown: schema.preserve_unknown,
+                ..field(intern(name), intern(&schema.description), self.node(schema, &inner))
+            }
+        };
+        let mut fields: Vec<Field> = schema.properties.iter().map(of).collect();
+        for field in &mut fields {
+            field.required = schema.required.iter().any(|name| name == field.name);
+        }
+        fields
+    }
+}
+
+fn topology(schema: &Schema) -> Topology {
+    match (schema.r#type.as_str(), schema.list_type.as_str(), schema.map_type.as_str()) {
+        ("array", "map", _) => Topology::Map,
+        ("array", "set", _) => Topology::Set,
+        ("array", ..) | (_, _, "atomic") => Topology::Atomic,
+        _ => Topology::Default,
+    }
+}
+
+fn field(name: &'static str, description: &'static str, node: Node) -> Field {
+    Field {
+        name,
+        description,
+        node,
+        required: false,
+        emit: Emit::OmitEmpty,
+        merge_key: None,
+        patch_strategy: None,
+        topology: Topology::Default,
+        list_map_keys: &[],
+        preserve_unknown: false,
+        deprecated: false,
+        protobuf: None,
+    }
+}
+
+fn capitalized(name: &str) -> String {
+    let mut characters = name.chars();
+    characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use apimachinery::decode;
+    use serde_json::json;
+
+    use super::*;
+
+    fn versions() -> Arc<[CustomVersion]> {
+        let spec = json!({
+            "group": "stable.example.com", "scope": "Namespaced",
+            "names": { "plural": "crontabs", "singular": "crontab", "kind": "CronTab", "listKind": "CronTabList" },
+            "versions": [
+                { "name": "v1", "served": true, "storage": true, "subresources": { "status": {} },
+                  "additionalPrinterColumns": [{ "name": "Spec", "type": "string", "jsonPath": ".spec.cronSpec" }],
+                  "selectableFields": [{ "jsonPath": ".spec.cronSpec" }],
+                  "schema": { "openAPIV3Schema": { "type": "object", "properties": {
+                    "spec": { "type": "object", "required": ["cronSpec"], "properties": {
+                        "cronSpec": { "type": "string", "description": "When." },
+                        "free": { "type": "object", "x-kubernetes-preserve-unknown-fields": true },
+                        "labels": { "type": "object", "additionalProperties": { "type": "string" } },
+                        "ports": { "type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["port"],
+                            "items": { "type": "object", "properties": { "port": { "type": "integer" } } } },
+                    } },
+                    "status": { "type": "object" },
+                } } } },
+                { "name": "v0", "served": false, "storage": false },
+            ],
+        });
+        let definition = Definition::of(json!({ "spec": spec }).as_object().expect("fields")).expect("a definition");
+        let all = CustomVersion::all(&definition, &spec);
+        assert!(Arc::ptr_eq(&all, &CustomVersion::all(&definition, &spec)), "one row for one specification");
+        all
+    }
+
+    #[test]
+    fn rows_hold_what_a_server_needs() {
+        let versions = versions();
+        let [version] = &*versions else { panic!("one version is served") };
+        assert!(version.is_storage && version.info.namespaced && version.info.custom);
+        assert_eq!(version.info.subresources, ["status"]);
+        assert_eq!(version.info.field_selectors, [("spec.cronSpec", ".spec.cronSpec")]);
+        assert_eq!(version.info.columns[0].name, "Spec");
+    }
+
+    #[test]
+    fn unknown_fields_are_dropped_and_values_kept() {
+        let given = json!({
+            "metadata": { "name": "a" }, "other": 1,
+            "spec": { "cronSpec": 5, "bogus": 1, "free": { "any": [1] }, "labels": { "a": 1 }, "ports": [{ "port": "x", "y": 1 }] },
+        });
+        let decoded = decode::json(given.to_string().as_bytes(), &versions()[0].pruned).expect("JSON");
+        assert_eq!(
+            decoded.tree,
+            json!({
+                "metadata": { "name": "a" },
+                "spec": { "cronSpec": 5, "free": { "any": [1] }, "labels": { "a": 1 }, "ports": [{ "port": "x" }] },
+            })
+        );
+        assert_eq!(
+            decoded.strict,
+            [r#"unknown field "other""#, r#"unknown field "spec.bogus""#, r#"unknown field "spec.ports[0].y""#]
+        );
+    }
+
+    #[test]
+    fn what_is_told_has_types_and_words() {
+        let node = versions()[0].described.clone();
+        let spec = node.as_object().and_then(|kind| kind.field("spec")?.node.as_object()).expect("a struct");
+        assert_eq!(spec.go_type(), "v1.CronTabSpec");
+        let field = spec.field("cronSpec").expect("a field");
+        assert!(field.required && field.description == "When." && matches!(field.node, Node::String));
+        assert_eq!(
+            spec.field("ports").map(|field| (field.topology, field.list_map_keys)),
+            Some((Topology::Map, &["port"][..]))
+        );
+    }
+}

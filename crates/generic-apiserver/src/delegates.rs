@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Servers behind a server: each answers for the resources that one cluster defines for itself.
+//!
+//! A kind of such a resource has other names and another schema in each cluster, and comes and goes while the server
+//! runs; so it is served by a server of its own, over the same log, which is replaced when a definition changes. Requests
+//! are authenticated and authorized in front; discovery and OpenAPI show both as one.
+//!
+//! **Invariant.** What the server in front serves in a cluster is never handed on.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use futures::future::BoxFuture;
+use serde_json::Value;
+
+use crate::server::{Inner, Server};
+use crate::storage::range;
+
+/// The servers behind a server, by cluster.
+#[derive(Default)]
+pub(crate) struct Delegates(RwLock<BTreeMap<String, Arc<Inner>>>);
+
+impl fmt::Debug for Delegates {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.read().unwrap_or_else(PoisonError::into_inner).keys()).finish()
+    }
+}
+
+impl Delegates {
+    /// The server behind for a cluster.
+    pub(crate) fn of(&self, cluster: &str) -> Option<Arc<Inner>> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).get(cluster).cloned()
+    }
+
+    pub(crate) fn all(&self) -> Vec<Arc<Inner>> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+    }
+
+    fn replace(&self, cluster: &str, server: Option<Arc<Inner>>) -> Option<Arc<Inner>> {
+        let mut servers = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        match server {
+            Some(server) => servers.insert(cluster.to_owned(), server),
+            None => servers.remove(cluster),
+        }
+    }
+}
+
+impl Server {
+    /// Hands requests for resources that this server does not serve in a cluster to another server from now on; `None`: to
+    /// nobody. Watches that the server had until now end; requests that it is answering go on.
+    pub fn delegate(&self, cluster: &str, server: Option<Self>) {
+        if let Some(old) = self.0.delegates.replace(cluster, server.map(|server| server.0)) {
+            old.store.retire();
+        }
+    }
+
+    /// The server behind for a cluster.
+    pub fn delegate_of(&self, cluster: &str) -> Option<Self> {
+        self.0.delegates.of(cluster).map(Self)
+    }
+
+    /// The trees of all objects of a resource that this server folds, as of now, in key order; none if the log cannot be
+    /// reached.
+    pub fn trees<'a>(&'a self, cluster: &'a str, group: &'a str, plural: &'a str) -> BoxFuture<'a, Vec<Value>> {
+        Box::pin(async move {
+            let store = &self.0.store;
+            let (Ok(()), Some(id)) = (store.fresh().await, store.collection(group, plural)) else { return Vec::new() };
+            let (map, _) = store.root(id);
+            let objects = range(&map, &format!("{cluster}/"), "").map(|(_, stored)| stored.bytes()).collect::<Vec<_>>();
+            objects.iter().filter_map(|bytes| serde_json::from_slice(bytes).ok()).collect()
+        })
+    }
+}

@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Kinds that users define: CustomResourceDefinitions, and the servers of their objects.
+//!
+//! ```text
+//! write of a CustomResourceDefinition ─▶ look: which names are accepted, status, server behind the host's for the cluster
+//! deletion of one                     ─▶ look: its objects are deleted; it goes when none is left
+//! ```
+//!
+//! All of it happens before the write is answered, so that a kind is served, and shown by discovery and OpenAPI, as soon
+//! as its definition is there. A cluster's definitions are looked at once after a start, too.
+//!
+//! **Invariants.** Of two definitions that want a name, the one that was established first has it. A resource that the
+//! host serves itself is never served from a definition, which may be there all the same. Objects are stored in the
+//! version that the definition says, or in the first that is served; when that changes, they are written anew.
+//!
+//! **Deliberately absent**: conversion by webhooks; the garbage collector, which follows resources of all clusters.
+//!
+//! Source: k8s.io/apiextensions-apiserver pkg/apiserver/customresource_handler.go, pkg/controller/{status,finalizer}.
+
+mod definitions;
+mod strategy;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use api::terrarium::Cluster;
+use api::{catalogue, cluster};
+use apiextensions::definition::{self, CLEANUP_FINALIZER};
+use apiextensions::{Conflict, CustomVersion, Definition};
+use apimachinery::DynamicObject;
+use apimachinery::meta::Time;
+use generic_apiserver::clusters::FixedClusters;
+use generic_apiserver::webhooks::WebhookCaller;
+use generic_apiserver::{Builder, Foundation, ScalePaths, Server, Shape};
+use http::header::CONTENT_TYPE;
+use http::{Method, StatusCode};
+use process::transport::full;
+use process::{Tasks, Transport, TransportError};
+use serde_json::{Value, json};
+use tokio::sync::Mutex;
+
+pub(crate) use definitions::DefinitionStrategy;
+use strategy::CustomStrategy;
+
+const GROUP: &str = "apiextensions.k8s.io";
+const PLURAL: &str = "customresourcedefinitions";
+/// How often the definitions of a cluster are looked at in a row: each look may have changed them.
+const LOOKS: usize = 10;
+
+/// The definitions of all clusters.
+#[derive(Debug)]
+pub(crate) struct CustomResources {
+    foundation: Foundation,
+    tasks: Tasks,
+    webhooks: Option<Arc<dyn WebhookCaller>>,
+    /// Clusters whose definitions were looked at.
+    seen: RwLock<BTreeSet<String>>,
+    /// One look at a time.
+    looks: Mutex<BTreeMap<String, Served>>,
+    /// Servers that were made so far.
+    servers: AtomicU64,
+}
+
+/// What is served in a cluster.
+#[derive(Debug, Default)]
+struct Served {
+    /// The specifications of the definitions.
+    specs: Vec<Value>,
+    /// Whether a definition waits for its objects to go.
+    is_finishing: bool,
+}
+
+/// What a request has to do with definitions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Look {
+    /// It comes: they must be known.
+    Before,
+    /// It has changed one.
+    Definitions,
+    /// It has changed an object of some kind that users define.
+    Objects,
+}
+
+/// A definition of a cluster.
+struct Found {
+    name: String,
+    /// The whole object.
+    tree: Value,
+    definition: Definition,
+    conflict: Option<Conflict>,
+}
+
+impl Found {
+    fn is_terminating(&self) -> bool {
+        !self.tree["metadata"]["deletionTimestamp"].is_null()
+    }
+
+    fn is_established(&self) -> bool {
+        definition::is_true(&self.tree["status"], "Established")
+    }
+}
+
+impl CustomResources {
+    pub(crate) fn new(foundation: Foundation, tasks: Tasks, webhooks: Option<Arc<dyn WebhookCaller>>) -> Self {
+        Self {
+            foundation,
+            tasks,
+            webhooks,
+            seen: RwLock::default(),
+            looks: Mutex::default(),
+            servers: AtomicU64::new(0),
+        }
+    }
+
+    /// Looks at the definitions of the cluster of a path, if there is a reason to.
+    ///
+    /// # Errors
+    /// The log cannot be reached.
+    pub(crate) async fn look(
+        &self,
+        path: &str,
+        look: Look,
+        server: &Server,
+        own: &Transport,
+    ) -> Result<(), TransportError> {
+        let Some(cluster) = cluster_of(path) else { return Ok(()) };
+        let is_seen = || self.seen.read().unwrap_or_else(PoisonError::into_inner).contains(cluster);
+        if look == Look::Before && is_seen() {
+            return Ok(());
+        }
+        let exists =
+            cluster == cluster::RUNTIME || server.object::<Cluster>(cluster::RUNTIME, "", cluster).await.is_some();
+        if !exists {
+            return Ok(());
+        }
+        let mut looks = self.looks.lock().await;
+        let served = looks.entry(cluster.to_owned()).or_default();
+        if look == Look::Before && is_seen() || look == Look::Objects && !served.is_finishing {
+            return Ok(());
+        }
+        for _ in 0..LOOKS {
+            if self.settle(cluster, served, server, own).await? {
+                break;
+            }
+        }
+        self.seen.write().unwrap_or_else(PoisonError::into_inner).insert(cluster.to_owned());
+        Ok(())
+    }
+
+    /// A cluster is gone.
+    pub(crate) async fn forget(&self, cluster: &str) {
+        let mut looks = self.looks.lock().await;
+        self.seen.write().unwrap_or_else(PoisonError::into_inner).remove(cluster);
+        looks.remove(cluster);
+    }
+
+    /// Does what there is to do; whether nothing more is.
+    async fn settle(
+        &self,
+        cluster: &str,
+        served: &mut Served,
+        server: &Server,
+        own: &Transport,
+    ) -> Result<bool, TransportError> {
+        let found = self.find(cluster, server).await;
+        for one in found.iter().filter(|one| !one.is_terminating()) {
+            let old = &one.tree["status"];
+            let now = Time::from_instant(self.foundation.clock.now());
+            let status = definition::status(&one.definition, one.conflict.as_ref(), old, now);
+            if status != *old {
+                let path = format!("{}/{}/status", path_of(cluster), one.name);
+                send(own, Method::PATCH, &path, &json!({ "status": status })).await?;
+            }
+        }
+        let accepted: Vec<&Found> = found.iter().filter(|one| one.conflict.is_none()).collect();
+        let specs: Vec<Value> = accepted.iter().map(|one| one.tree["spec"].clone()).collect();
+        if served.specs != specs {
+            served.specs.clone_from(&specs);
+            let versions = accepted.iter().map(|one| CustomVersion::all(&one.definition, &one.tree["spec"]));
+            let versions: Vec<_> = versions.filter(|versions| !is_own(cluster, versions)).collect();
+            server.delegate(cluster, self.serve(cluster, &versions));
+            for versions in &versions {
+                migrate(cluster, versions, server, own).await?;
+            }
+        }
+        let (mut is_settled, mut is_finishing) = (true, false);
+        for one in found.iter().filter(|one| one.is_terminating()) {
+            let is_finished = self.finish(cluster, one, server, own).await?;
+            is_settled &= !is_finished;
+            is_finishing |= !is_finished;
+        }
+        served.is_finishing = is_finishing;
+        Ok(is_settled)
+    }
+
+    /// The definitions of a cluster: those that were established before the others, the oldest first.
+    async fn find(&self, cluster: &str, server: &Server) -> Vec<Found> {
+        let trees = server.trees(cluster, GROUP, PLURAL).await;
+        let read = |tree: Value| {
+            let definition = Definition::of(tree.as_object()?).ok()?;
+            let name = tree["metadata"]["name"].as_str()?.to_owned();
+            Some(Found { name, tree, definition, conflict: None })
+        };
+        let mut found: Vec<Found> = trees.into_iter().filter_map(read).collect();
+        found.sort_by_key(|one| {
+            let created = one.tree["metadata"]["creationTimestamp"].as_str().unwrap_or_default().to_owned();
+            (!one.is_established(), created, one.name.clone())
+        });
+        for index in 0..found.len() {
+            let (before, rest) = found.split_at_mut(index);
+            let accepted = before.iter().filter(|one| one.conflict.is_none()).map(|one| &one.definition);
+            rest[0].conflict = rest[0].definition.conflict(accepted);
+        }
+        found
+    }
+
+    /// A server of the cluster's own kinds; `None`: it has none.
+    fn serve(&self, cluster: &str, all: &[Arc<[CustomVersion]>]) -> Option<Server> {
+        if all.is_empty() {
+            return None;
+        }
+        let number = self.servers.fetch_add(1, Ordering::Relaxed) + 1;
+        let foundation = Foundation { writer: self.foundation.writer + number, ..self.foundation.clone() };
+        let mut builder = Builder::new(foundation)
+            .clusters(FixedClusters::new([cluster], ""))
+            .folds(apiextensions::intern(cluster))
+            .own_agents(api::constants::user::OWN_AGENTS);
+        for row in catalogue::all() {
+            let is_needed =
+                row.group == "admissionregistration.k8s.io" || (row.group.is_empty() && row.plural == "namespaces");
+            if is_needed {
+                builder = builder.known::<DynamicObject>(row);
+            }
+        }
+        if let Some(caller) = &self.webhooks {
+            builder = builder.webhooks(caller.clone());
+        }
+        for versions in all {
+            let Some(home) = home(versions) else { continue };
+            let shape = Shape {
+                pruned: home.pruned.clone(),
+                described: home.described.clone(),
+                scale: home.scale.map(|[wanted, present, selector]| ScalePaths { wanted, present, selector }),
+            };
+            let strategy = CustomStrategy { schema: home.schema.clone(), warning: home.warning.clone() };
+            builder = builder.custom(&home.info, shape, strategy);
+            for other in versions.iter().filter(|other| other.is_served && other.info.version != home.info.version) {
+                builder = builder.custom_version(&other.info, other.described.clone(), &home.info);
+            }
+        }
+        let server = builder.build();
+        server.start(&self.tasks);
+        Some(server)
+    }
+
+    /// Deletes the objects of a definition that is to go, and lets it go when none is left; whether it did.
+    async fn finish(
+        &self,
+        cluster: &str,
+        one: &Found,
+        server: &Server,
+        own: &Transport,
+    ) -> Result<bool, TransportError> {
+        let finalizers = one.tree["metadata"]["finalizers"].as_array().cloned().unwrap_or_default();
+        if !finalizers.iter().any(|finalizer| finalizer == CLEANUP_FINALIZER) {
+            return Ok(false);
+        }
+        let versions = CustomVersion::all(&one.definition, &one.tree["spec"]);
+        let home = home(&versions).filter(|_| one.conflict.is_none() && !is_own(cluster, &versions));
+        let mut left = Vec::new();
+        if let (Some(home), Some(delegate)) = (home, server.delegate_of(cluster)) {
+            let (group, plural) = (home.info.group, home.info.plural);
+            for tree in delegate.trees(cluster, group, plural).await {
+                if tree["metadata"]["deletionTimestamp"].is_null() {
+                    send(own, Method::DELETE, &object_path(cluster, home, &tree), &Value::Null).await?;
+                }
+            }
+            left = delegate.trees(cluster, group, plural).await;
+        }
+        let path = format!("{}/{}", path_of(cluster), one.name);
+        let mut conditions = one.tree["status"]["conditions"].as_array().cloned().unwrap_or_default();
+        if !left.is_empty() {
+            let names: Vec<&str> = left.iter().filter_map(|tree| tree["metadata"]["name"].as_str()).collect();
+            let text =
+                format!("could not confirm zero CustomResources remaining: {} left: {}", left.len(), names.join(", "));
+            let now = Time::from_instant(self.foundation.clock.now());
+            definition::set_condition(&mut conditions, "Terminating", true, "InstanceDeletionCheck", &text, &now);
+            if json!(conditions) != one.tree["status"]["conditions"] {
+                let body = json!({ "status": { "conditions": conditions } });
+                send(own, Method::PATCH, &format!("{path}/status"), &body).await?;
+            }
+            return Ok(false);
+        }
+        let finalizers: Vec<&Value> = finalizers.iter().filter(|finalizer| *finalizer != CLEANUP_FINALIZER).collect();
+        send(own, Method::PATCH, &path, &json!({ "metadata": { "finalizers": finalizers } })).await?;
+        Ok(true)
+    }
+}
+
+/// The version in which objects are stored: the one that says so if it is served.
+fn home(versions: &[CustomVersion]) -> Option<&CustomVersion> {
+    let served = || versions.iter().filter(|version| version.is_served);
+    served().find(|version| version.is_storage).or_else(|| served().next())
+}
+
+/// Whether the host serves a resource itself.
+fn is_own(cluster: &str, versions: &[CustomVersion]) -> bool {
+    let Some(info) = versions.first().map(|version| &version.info) else { return false };
+    let mut rows = catalogue::all().iter().chain([catalogue::events_view()]);
+    rows.any(|row| row.group == info.group && row.plural == info.plural && catalogue::serves(cluster, row))
+}
+
+/// Writes the objects anew that are stored in another version.
+async fn migrate(
+    cluster: &str,
+    versions: &[CustomVersion],
+    server: &Server,
+    own: &Transport,
+) -> Result<(), TransportError> {
+    let (Some(home), Some(delegate)) = (home(versions), server.delegate_of(cluster)) else { return Ok(()) };
+    let api_version = apimachinery::resource::group_version(home.info.group, home.info.version);
+    for mut tree in delegate.trees(cluster, home.info.group, home.info.plural).await {
+        if tree["apiVersion"] != api_version {
+            tree["apiVersion"] = json!(api_version);
+            send(own, Method::PUT, &object_path(cluster, home, &tree), &tree).await?;
+        }
+    }
+    Ok(())
+}
+
+/// The cluster of a path; `None`: none, or all.
+fn cluster_of(path: &str) -> Option<&str> {
+    let cluster = path.strip_prefix("/clusters/")?.split('/').next()?;
+    (cluster != "*" && !cluster.is_empty()).then_some(cluster)
+}
+
+/// Why definitions are to be looked at after a write at a path; `None`: there is no reason.
+pub(crate) fn after(path: &str) -> Option<Look> {
+    let segments: Vec<&str> = path.split('/').collect();
+    let ["", "clusters", _, "apis", group, _, rest @ ..] = segments.as_slice() else { return None };
+    let plural = if rest.first() == Some(&"namespaces") { rest.get(2) } else { rest.first() };
+    let is_row = catalogue::all().iter().any(|row| row.group == *group && plural == Some(&row.plural));
+    match *group {
+        GROUP => Some(Look::Definitions),
+        _ => (!is_row).then_some(Look::Objects),
+    }
+}
+
+fn path_of(cluster: &str) -> String {
+    format!("/clusters/{cluster}/apis/{GROUP}/v1/{PLURAL}")
+}
+
+fn object_path(cluster: &str, version: &CustomVersion, tree: &Value) -> String {
+    let info = &version.info;
+    let root = format!("/clusters/{cluster}/apis/{}/{}", info.group, info.version);
+    let name = tree["metadata"]["name"].as_str().unwrap_or_default();
+    match tree["metadata"]["namespace"].as_str().filter(|_| info.namespaced) {
+        Some(namespace) => format!("{root}/namespaces/{namespace}/{}/{name}", info.plural),
+        None => format!("{root}/{}/{name}", info.plural),
+    }
+}
+
+/// Sends a request of the host's own. What was changed or deleted meanwhile is seen by the next look.
+async fn send(own: &Transport, method: Method, path: &str, body: &Value) -> Result<(), TransportError> {
+    let type_ = if method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };
+    let body = if body.is_null() { String::new() } else { body.to_string() };
+    let request = http::Request::builder().method(method).uri(path).header(CONTENT_TYPE, type_).body(full(body));
+    let request = request.map_err(|error| TransportError::Broken(error.to_string()))?;
+    let code = own.send(request).await?.status();
+    if !code.is_success() && !matches!(code, StatusCode::NOT_FOUND | StatusCode::CONFLICT) {
+        tracing::warn!(path, %code, "cannot do what a CustomResourceDefinition demands");
+    }
+    Ok(())
+}

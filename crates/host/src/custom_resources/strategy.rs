@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Hooks of objects of kinds that users define: what their schema says.
+//!
+//! Source: k8s.io/apiextensions-apiserver pkg/registry/customresource/{strategy,validator}.go.
+
+use std::sync::Arc;
+
+use apiextensions::Schema;
+use apimachinery::field::{ErrorType, FieldError, Path};
+use apimachinery::{DynamicObject, Object};
+use generic_apiserver::{RequestContext, Strategy};
+use serde_json::Value;
+
+#[derive(Clone, Debug)]
+pub(super) struct CustomStrategy {
+    pub(super) schema: Arc<Schema>,
+    /// What clients of the version are warned of.
+    pub(super) warning: Option<String>,
+}
+
+/// What keeps rules from being evaluated: they may rest on it.
+const BLOCKING: [ErrorType; 5] =
+    [ErrorType::Required, ErrorType::TooLong, ErrorType::TooMany, ErrorType::Duplicate, ErrorType::TypeInvalid];
+
+impl CustomStrategy {
+    fn violations(&self, object: &DynamicObject, old: Option<&DynamicObject>) -> Vec<FieldError> {
+        let tree = object.to_tree();
+        let mut errors = self.schema.violations(&tree, "");
+        if errors.iter().any(|error| BLOCKING.contains(&error.error_type)) {
+            let text = "some validation rules were not checked because the object was invalid; correct the existing \
+                        errors to complete validation";
+            errors.push(FieldError::invalid(&Path::new("<nil>"), Value::Null, text));
+            return errors;
+        }
+        let old = old.map(Object::to_tree);
+        errors.extend(self.schema.broken_rules(&tree, old.as_ref(), ""));
+        errors
+    }
+}
+
+impl Strategy<DynamicObject> for CustomStrategy {
+    fn default(&self, object: &mut DynamicObject) {
+        let mut tree = Value::Object(std::mem::take(&mut object.fields));
+        self.schema.fill(&mut tree);
+        if let Value::Object(fields) = tree {
+            object.fields = fields;
+        }
+        // These are the server's, whatever a schema says.
+        for name in ["apiVersion", "kind", "metadata"] {
+            object.fields.remove(name);
+        }
+    }
+
+    fn validate_create(&self, object: &DynamicObject, _: &RequestContext) -> Vec<FieldError> {
+        self.violations(object, None)
+    }
+
+    fn validate_update(&self, object: &DynamicObject, old: &DynamicObject, _: &RequestContext) -> Vec<FieldError> {
+        // Who only lets go of an object is not asked whether it is as a schema that came later wants it.
+        if object.fields == old.fields {
+            return Vec::new();
+        }
+        self.violations(object, Some(old))
+    }
+
+    fn warnings(&self, _: &DynamicObject, _: Option<&DynamicObject>, _: &RequestContext) -> Vec<String> {
+        self.warning.iter().cloned().collect()
+    }
+}

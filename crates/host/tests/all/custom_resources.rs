@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Kinds that users define, as clients see them.
+
+use futures::StreamExt;
+use host::Host;
+use http_body_util::BodyExt;
+use process::User;
+use process::transport::full;
+use serde_json::{Value, json};
+
+use crate::support::{Answer, foundation, get, host, host_on, send};
+
+const SHOOT: &str = "/clusters/shoot--p--a";
+const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+const CRONTABS: &str = "/apis/stable.example.com/v1/namespaces/default/crontabs";
+const JSON: (&str, &str) = ("content-type", "application/json");
+const MERGE: (&str, &str) = ("content-type", "application/merge-patch+json");
+
+fn definition(change: impl FnOnce(&mut Value)) -> Value {
+    let schema = json!({ "type": "object", "properties": {
+        "spec": { "type": "object", "required": ["cronSpec"], "properties": {
+            "cronSpec": { "type": "string", "pattern": r"^(\d+|\*)(/\d+)?(\s+(\d+|\*)(/\d+)?){4}$", "description": "When it runs." },
+            "image": { "type": "string", "default": "cron:1" },
+            "replicas": { "type": "integer", "minimum": 1, "maximum": 10, "default": 1 },
+        }, "x-kubernetes-validations": [
+            { "rule": "!has(oldSelf.image) || self.image == oldSelf.image", "message": "image is immutable" },
+        ] },
+        "status": { "type": "object", "properties": { "replicas": { "type": "integer" }, "selector": { "type": "string" } } },
+    } });
+    let version = json!({
+        "name": "v1", "served": true, "storage": true, "schema": { "openAPIV3Schema": schema },
+        "subresources": { "status": {}, "scale": {
+            "specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas", "labelSelectorPath": ".status.selector",
+        } },
+        "selectableFields": [{ "jsonPath": ".spec.image" }],
+        "additionalPrinterColumns": [
+            { "name": "Spec", "type": "string", "jsonPath": ".spec.cronSpec" },
+            { "name": "Replicas", "type": "integer", "jsonPath": ".spec.replicas" },
+            { "name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp" },
+        ],
+    });
+    let mut tree = json!({ "metadata": { "name": "crontabs.stable.example.com" }, "spec": {
+        "group": "stable.example.com", "scope": "Namespaced", "versions": [version],
+        "names": { "plural": "crontabs", "singular": "crontab", "kind": "CronTab", "shortNames": ["ct"], "categories": ["all"] },
+    } });
+    change(&mut tree);
+    tree
+}
+
+fn crontab(name: &str, spec: Value) -> Value {
+    json!({ "apiVersion": "stable.example.com/v1", "kind": "CronTab", "metadata": { "name": name }, "spec": spec })
+}
+
+async fn ask(host: &Host, method: &str, path: &str, body: Value) -> Answer {
+    let type_ = if method == "PATCH" { MERGE } else { JSON };
+    send(host, method, &format!("{SHOOT}{path}"), &[type_], body.to_string()).await
+}
+
+#[track_caller]
+fn expect(answer: &Answer, code: u16) -> Value {
+    assert_eq!(answer.code, code, "{}", String::from_utf8_lossy(&answer.body));
+    answer.json()
+}
+
+async fn defined(host: &Host) {
+    expect(&ask(host, "POST", DEFINITIONS, definition(|_| {})).await, 201);
+}
+
+async fn condition(host: &Host, name: &str, type_: &str) -> Value {
+    let tree = expect(&get(host, &format!("{SHOOT}{DEFINITIONS}/{name}")).await, 200);
+    let conditions = tree["status"]["conditions"].as_array().cloned().unwrap_or_default();
+    conditions.into_iter().find(|condition| condition["type"] == type_).unwrap_or_default()
+}
+
+#[tokio::test]
+async fn a_kind_is_served_as_soon_as_it_is_defined() {
+    let host = host().await;
+    assert_eq!(get(&host, &format!("{SHOOT}{CRONTABS}")).await.code, 404);
+    defined(&host).await;
+    let established = condition(&host, "crontabs.stable.example.com", "Established").await;
+    assert_eq!((&established["status"], &established["reason"]), (&json!("True"), &json!("InitialNamesAccepted")));
+
+    let resources = expect(&get(&host, &format!("{SHOOT}/apis/stable.example.com/v1")).await, 200);
+    let names: Vec<&str> =
+        resources["resources"].as_array().expect("a list").iter().filter_map(|it| it["name"].as_str()).collect();
+    assert_eq!(names, ["crontabs", "crontabs/scale", "crontabs/status"]);
+    assert_eq!(resources["resources"][0]["shortNames"], json!(["ct"]));
+    let groups = expect(&get(&host, &format!("{SHOOT}/apis")).await, 200);
+    assert!(groups["groups"].as_array().expect("a list").iter().any(|group| group["name"] == "stable.example.com"));
+    let document = expect(&get(&host, &format!("{SHOOT}/openapi/v3/apis/stable.example.com/v1")).await, 200);
+    let spec = &document["components"]["schemas"]["com.example.stable.v1.CronTabSpec"];
+    assert_eq!(spec["properties"]["cronSpec"]["description"], "When it runs.");
+    let all = expect(&get(&host, &format!("{SHOOT}/openapi/v2")).await, 200);
+    assert!(all["definitions"].get("com.example.stable.v1.CronTab").is_some());
+    assert!(all["definitions"].get("io.k8s.api.core.v1.Pod").is_some());
+
+    // In this cluster and no other.
+    assert_eq!(get(&host, "/clusters/shoot--p--b/apis/stable.example.com/v1").await.code, 404);
+    assert_eq!(get(&host, "/clusters/shoot--p--b/apis/stable.example.com/v1/crontabs").await.code, 404);
+}
+
+#[tokio::test]
+async fn objects_are_pruned_filled_and_judged() {
+    let host = host().await;
+    defined(&host).await;
+    let given = crontab("a", json!({ "cronSpec": "* * * * */5", "bogus": 1 }));
+    let answer = ask(&host, "POST", CRONTABS, given.clone()).await;
+    let created = expect(&answer, 201);
+    assert_eq!(created["spec"], json!({ "cronSpec": "* * * * */5", "image": "cron:1", "replicas": 1 }));
+    assert_eq!(created["metadata"]["generation"], 1);
+    assert!(answer.header("warning").contains(r#"unknown field \"spec.bogus\""#), "{}", answer.header("warning"));
+    let strict = ask(&host, "POST", &format!("{CRONTABS}?fieldValidation=Strict"), given).await;
+    assert!(strict.code == 400 && String::from_utf8_lossy(&strict.body).contains("strict decoding error"));
+
+    let invalid = |message: &str| format!("CronTab.stable.example.com \"b\" is invalid: {message}");
+    for (spec, message) in [
+        (
+            json!({ "cronSpec": "* * * * *", "replicas": 11 }),
+            "spec.replicas: Invalid value: 11: spec.replicas in body should be less than or equal to 10",
+        ),
+        (
+            json!({ "cronSpec": "x" }),
+            r#"spec.cronSpec: Invalid value: "x": spec.cronSpec in body should match '^(\d+|\*)(/\d+)?(\s+(\d+|\*)(/\d+)?){4}$'"#,
+        ),
+        (
+            json!({ "cronSpec": 5 }),
+            r#"[spec.cronSpec: Invalid value: "integer": spec.cronSpec in body must be of type string: "integer", <nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation]"#,
+        ),
+    ] {
+        ask(&host, "POST", CRONTABS, crontab("b", spec)).await.expect_failure(422, "Invalid", &invalid(message));
+    }
+    let path = format!("{CRONTABS}/a");
+    let refused = ask(&host, "PATCH", &path, json!({ "spec": { "image": "other" } })).await;
+    let text = "CronTab.stable.example.com \"a\" is invalid: spec: Invalid value: \"object\": image is immutable";
+    refused.expect_failure(422, "Invalid", text);
+    let changed = expect(
+        &ask(&host, "PATCH", &path, json!({ "spec": { "replicas": 3 }, "status": { "replicas": 9 } })).await,
+        200,
+    );
+    assert_eq!((&changed["metadata"]["generation"], changed.get("status")), (&json!(2), None));
+    let strategic = send(
+        &host,
+        "PATCH",
+        &format!("{SHOOT}{path}"),
+        &[("content-type", "application/strategic-merge-patch+json")],
+        "{}",
+    )
+    .await;
+    assert_eq!(strategic.code, 415);
+
+    let told = expect(
+        &ask(&host, "PATCH", &format!("{path}/status"), json!({ "status": { "replicas": 2, "selector": "a=b" } }))
+            .await,
+        200,
+    );
+    assert_eq!((&told["status"]["replicas"], &told["metadata"]["generation"]), (&json!(2), &json!(2)));
+    let scale = expect(&get(&host, &format!("{SHOOT}{path}/scale")).await, 200);
+    assert_eq!(
+        (&scale["spec"], &scale["status"]),
+        (&json!({ "replicas": 3 }), &json!({ "replicas": 2, "selector": "a=b" }))
+    );
+    expect(&ask(&host, "PATCH", &format!("{path}/scale"), json!({ "spec": { "replicas": 5 } })).await, 200);
+    assert_eq!(expect(&get(&host, &format!("{SHOOT}{path}")).await, 200)["spec"]["replicas"], 5);
+
+    let table = [("accept", "application/json;as=Table;v=v1;g=meta.k8s.io,application/json")];
+    let table = expect(&send(&host, "GET", &format!("{SHOOT}{CRONTABS}"), &table, "").await, 200);
+    let columns: Vec<&str> =
+        table["columnDefinitions"].as_array().expect("columns").iter().filter_map(|it| it["name"].as_str()).collect();
+    assert_eq!(columns, ["Name", "Spec", "Replicas", "Age"]);
+    assert_eq!(table["rows"][0]["cells"][2], 5);
+    for (selector, count) in [("spec.image=cron:1", 1), ("spec.image=other", 0)] {
+        let list = expect(&get(&host, &format!("{SHOOT}{CRONTABS}?fieldSelector={selector}")).await, 200);
+        assert_eq!((list["items"].as_array().map(Vec::len), &list["kind"]), (Some(count), &json!("CronTabList")));
+    }
+}
+
+#[tokio::test]
+async fn definitions_that_cannot_be_served_are_refused_or_say_why() {
+    let host = host().await;
+    let refused = ask(
+        &host,
+        "POST",
+        DEFINITIONS,
+        definition(|tree| {
+            tree["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"] = json!({});
+        }),
+    );
+    refused.await.expect_failure(
+        422,
+        "Invalid",
+        "CustomResourceDefinition.apiextensions.k8s.io \"crontabs.stable.example.com\" is invalid: \
+         spec.versions[0].schema.openAPIV3Schema.properties[spec].type: Required value: must not be empty for specified \
+         object fields",
+    );
+    defined(&host).await;
+    let other = definition(|tree| {
+        tree["metadata"]["name"] = json!("cats.stable.example.com");
+        tree["spec"]["names"] = json!({ "plural": "cats", "singular": "cat", "kind": "Cat", "shortNames": ["ct"] });
+    });
+    expect(&ask(&host, "POST", DEFINITIONS, other).await, 201);
+    let accepted = condition(&host, "cats.stable.example.com", "NamesAccepted").await;
+    assert_eq!(
+        (&accepted["reason"], &accepted["message"]),
+        (&json!("ShortNamesConflict"), &json!("\"ct\" is already in use"))
+    );
+    assert_eq!(get(&host, &format!("{SHOOT}/apis/stable.example.com/v1/cats")).await.code, 404);
+    // Once the name is free it is served.
+    expect(&ask(&host, "DELETE", &format!("{DEFINITIONS}/crontabs.stable.example.com"), Value::Null).await, 200);
+    assert_eq!(condition(&host, "cats.stable.example.com", "Established").await["status"], "True");
+    assert_eq!(get(&host, &format!("{SHOOT}/apis/stable.example.com/v1/cats")).await.code, 200);
+    assert_eq!(get(&host, &format!("{SHOOT}/apis/stable.example.com/v1/crontabs")).await.code, 404);
+}
+
+#[tokio::test]
+async fn a_definition_goes_with_its_objects() {
+    let host = host().await;
+    defined(&host).await;
+    let held = |mut tree: Value| {
+        tree["metadata"]["finalizers"] = json!(["example.com/mine"]);
+        tree
+    };
+    expect(&ask(&host, "POST", CRONTABS, crontab("a", json!({ "cronSpec": "* * * * *" }))).await, 201);
+    expect(&ask(&host, "POST", CRONTABS, held(crontab("b", json!({ "cronSpec": "* * * * *" })))).await, 201);
+    let path = format!("{DEFINITIONS}/crontabs.stable.example.com");
+    expect(&ask(&host, "DELETE", &path, Value::Null).await, 200);
+    let list = expect(&get(&host, &format!("{SHOOT}{CRONTABS}")).await, 200);
+    assert_eq!(list["items"].as_array().map(Vec::len), Some(1), "one is held by its finalizer");
+    let terminating = condition(&host, "crontabs.stable.example.com", "Terminating").await;
+    assert!(terminating["message"].as_str().is_some_and(|text| text.ends_with("1 left: b")), "{terminating}");
+    expect(&ask(&host, "PATCH", &format!("{CRONTABS}/b"), json!({ "metadata": { "finalizers": null } })).await, 200);
+    assert_eq!(get(&host, &format!("{SHOOT}{path}")).await.code, 404);
+    assert_eq!(get(&host, &format!("{SHOOT}{CRONTABS}")).await.code, 404);
+    // A new one begins without objects.
+    defined(&host).await;
+    let list = expect(&get(&host, &format!("{SHOOT}{CRONTABS}")).await, 200);
+    assert_eq!(list["items"], json!([]));
+}
+
+#[tokio::test]
+async fn versions_are_names_of_one_object() {
+    let host = host().await;
+    let two = |stored: usize| {
+        definition(move |tree| {
+            let mut newer = tree["spec"]["versions"][0].clone();
+            newer["name"] = json!("v2");
+            tree["spec"]["versions"].as_array_mut().expect("versions").push(newer);
+            for index in 0..2 {
+                tree["spec"]["versions"][index]["storage"] = json!(index == stored);
+            }
+        })
+    };
+    expect(&ask(&host, "POST", DEFINITIONS, two(0)).await, 201);
+    expect(&ask(&host, "POST", CRONTABS, crontab("a", json!({ "cronSpec": "* * * * *" }))).await, 201);
+    let newer = CRONTABS.replace("/v1/", "/v2/");
+    let seen = expect(&get(&host, &format!("{SHOOT}{newer}/a")).await, 200);
+    assert_eq!(seen["apiVersion"], "stable.example.com/v2");
+    let mut moved = expect(&get(&host, &format!("{SHOOT}{DEFINITIONS}/crontabs.stable.example.com")).await, 200);
+    moved["spec"] = two(1)["spec"].clone();
+    let moved = expect(&ask(&host, "PUT", &format!("{DEFINITIONS}/crontabs.stable.example.com"), moved).await, 200);
+    assert_eq!(moved["metadata"]["generation"], 2);
+    for (path, version) in [(CRONTABS, "stable.example.com/v1"), (newer.as_str(), "stable.example.com/v2")] {
+        let list = expect(&get(&host, &format!("{SHOOT}{path}")).await, 200);
+        assert_eq!(
+            (&list["items"][0]["apiVersion"], &list["items"][0]["metadata"]["uid"]),
+            (&json!(version), &seen["metadata"]["uid"])
+        );
+    }
+    let stored = expect(&get(&host, &format!("{SHOOT}{DEFINITIONS}/crontabs.stable.example.com")).await, 200);
+    assert_eq!(stored["status"]["storedVersions"], json!(["v1", "v2"]));
+    let groups = expect(&get(&host, &format!("{SHOOT}/apis/stable.example.com")).await, 200);
+    assert_eq!(groups["preferredVersion"]["version"], "v2");
+}
+
+/// What clients watch ends when a definition changes, as upstream's storage is replaced then, and goes on in a new watch.
+#[tokio::test]
+async fn a_watch_ends_with_the_definition_it_was_opened_under() {
+    let host = host().await;
+    defined(&host).await;
+    let watch = || async {
+        let user = User { name: "admin".into(), groups: vec!["system:masters".into()], component: None };
+        let request = http::Request::get(format!("{SHOOT}{CRONTABS}?watch=true")).body(full("")).expect("a request");
+        host.transport(user).send(request).await.expect("an answer").into_body().into_data_stream()
+    };
+    let mut first = watch().await;
+    expect(&ask(&host, "POST", CRONTABS, crontab("a", json!({ "cronSpec": "* * * * *" }))).await, 201);
+    let frame = first.next().await.expect("a frame").expect("bytes");
+    assert!(frame.starts_with(br#"{"type":"ADDED""#), "{frame:?}");
+    let patch = json!({ "spec": { "names": { "categories": [] } } });
+    expect(&ask(&host, "PATCH", &format!("{DEFINITIONS}/crontabs.stable.example.com"), patch).await, 200);
+    assert!(first.next().await.is_none(), "it ends");
+    let mut second = watch().await;
+    let frame = second.next().await.expect("a frame").expect("bytes");
+    assert!(frame.starts_with(br#"{"type":"ADDED""#), "{frame:?}");
+}
+
+#[tokio::test]
+async fn definitions_outlive_the_host() {
+    let foundation = foundation();
+    {
+        let host = host_on(foundation.clone()).await;
+        defined(&host).await;
+        expect(&ask(&host, "POST", CRONTABS, crontab("a", json!({ "cronSpec": "* * * * *" }))).await, 201);
+    }
+    let later = host_on(generic_apiserver::Foundation { writer: 1 << 40, ..foundation }).await;
+    let list = expect(&get(&later, &format!("{SHOOT}{CRONTABS}")).await, 200);
+    assert_eq!(list["items"][0]["metadata"]["name"], "a");
+    expect(&ask(&later, "POST", CRONTABS, crontab("b", json!({ "cronSpec": "* * * * *" }))).await, 201);
+}
+
+/// A manifest of kinds that a cluster has anyway is taken, and changes nothing.
+#[tokio::test]
+async fn what_a_cluster_serves_itself_is_not_served_from_a_definition() {
+    let host = host().await;
+    let definition = definition(|tree| {
+        tree["metadata"]["name"] = json!("workers.extensions.gardener.cloud");
+        tree["spec"]["group"] = json!("extensions.gardener.cloud");
+        tree["spec"]["names"] = json!({ "plural": "workers", "singular": "worker", "kind": "Worker" });
+        tree["spec"]["versions"][0]["name"] = json!("v1alpha1");
+    });
+    let seed = "/clusters/seed--a";
+    let created = send(&host, "POST", &format!("{seed}{DEFINITIONS}"), &[JSON], definition.to_string()).await;
+    assert_eq!(created.code, 201);
+    let resources = expect(&get(&host, &format!("{seed}/apis/extensions.gardener.cloud/v1alpha1")).await, 200);
+    let workers = resources["resources"].as_array().expect("a list").iter().filter(|it| it["name"] == "workers");
+    assert_eq!(workers.count(), 1);
+    let gone = send(&host, "DELETE", &format!("{seed}{DEFINITIONS}/workers.extensions.gardener.cloud"), &[], "").await;
+    assert_eq!(gone.code, 200);
+    assert_eq!(get(&host, &format!("{seed}{DEFINITIONS}/workers.extensions.gardener.cloud")).await.code, 404);
+}
