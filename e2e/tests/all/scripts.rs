@@ -67,6 +67,7 @@ scripts! {
         upgrade_order;
     with_kubectl:
         authorization
+        custom_resources
         maintenance_confined
         maintenance_consecutive_minors
         maintenance_described
