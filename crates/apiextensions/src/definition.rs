@@ -189,8 +189,8 @@ impl Definition {
             let text = r#"must be spec.names.plural+"."+spec.group"#;
             errors.push(FieldError::invalid(&metadata.child("name"), name, text));
         }
-        let is_protected = |root: &&str| self.group == **root || self.group.ends_with(&format!(".{root}"));
-        if PROTECTED.iter().any(|root| is_protected(&root)) && annotation(APPROVED).unwrap_or_default().is_empty() {
+        let is_protected = |root: &str| self.group == root || self.group.ends_with(&format!(".{root}"));
+        if PROTECTED.into_iter().any(is_protected) && annotation(APPROVED).unwrap_or_default().is_empty() {
             let text = format!(
                 "protected groups must have approval annotation {APPROVED:?}, see \
                  https://github.com/kubernetes/enhancements/pull/1111"

@@ -6,7 +6,6 @@
 //!
 //! Source: k8s.io/apiextensions-apiserver pkg/apiserver/schema/cel/validation.go.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
@@ -179,7 +178,7 @@ impl Schema {
                     self.child(name).map_or_else(|| Self::default().cel(value), |schema| schema.cel(value))
                 };
                 let entries = fields.iter().map(|(name, it)| (Key::String(name.clone().into()), value(name, it)));
-                Cel::Map(Map { map: Arc::new(entries.collect::<HashMap<Key, Cel>>()) })
+                Cel::Map(Map { map: Arc::new(entries.collect()) })
             }
         }
     }
