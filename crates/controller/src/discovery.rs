@@ -43,6 +43,7 @@ struct GroupList {
 
 #[derive(Deserialize)]
 struct Group {
+    #[serde(default)]
     name: String,
     #[serde(default)]
     versions: Vec<Version>,
@@ -68,6 +69,18 @@ struct Entry {
     kind: String,
     #[serde(default)]
     verbs: Vec<String>,
+}
+
+impl Entry {
+    fn served(self, group: &str, version: &str) -> ServedResource {
+        let resource = ApiResource {
+            group: group.to_owned().into(),
+            version: version.to_owned().into(),
+            plural: self.name.into(),
+            namespaced: self.namespaced,
+        };
+        ServedResource { resource, kind: self.kind, verbs: self.verbs }
+    }
 }
 
 /// The resources of a cluster (`*`: of all clusters) in their preferred versions, in order of group and name.
@@ -102,17 +115,37 @@ pub fn preferred_resources<'a>(
                 if !seen.insert((group.clone(), entry.name.clone())) {
                     continue;
                 }
-                let resource = ApiResource {
-                    group: group.clone().into(),
-                    version: version.clone().into(),
-                    plural: entry.name.into(),
-                    namespaced: entry.namespaced,
-                };
-                found.push(ServedResource { resource, kind: entry.kind, verbs: entry.verbs });
+                found.push(entry.served(&group, &version));
             }
         }
         found.sort_by(|left, right| left.resource.cmp(&right.resource));
         Ok((found, complete))
+    })
+}
+
+/// A resource of a cluster in its preferred version; `None`: it is not served.
+pub fn resource<'a>(
+    context: &'a Context,
+    cluster: &'a str,
+    group: &'a str,
+    plural: &'a str,
+) -> BoxFuture<'a, Result<Option<ServedResource>, Error>> {
+    Box::pin(async move {
+        let root = format!("/clusters/{cluster}/apis/{group}");
+        let known: Group = match get(context, root.clone()).await {
+            Err(error) if error.is_not_found() => return Ok(None),
+            answer => answer?,
+        };
+        for Version { version } in known.versions {
+            let list: ResourceList = match get(context, format!("{root}/{version}")).await {
+                Err(error) if error.is_not_found() => continue,
+                answer => answer?,
+            };
+            if let Some(entry) = list.resources.into_iter().find(|entry| entry.name == plural) {
+                return Ok(Some(entry.served(group, &version)));
+            }
+        }
+        Ok(None)
     })
 }
 

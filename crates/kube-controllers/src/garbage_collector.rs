@@ -19,7 +19,7 @@ const CONCURRENCY: usize = 20;
 /// Runs the garbage collector until the component stops.
 pub(crate) async fn run(context: &Context, graph: Arc<Graph>) {
     let mut controller = Controller::new("garbage-collector", context);
-    for resource in &graph.resources {
+    for resource in graph.all() {
         controller.watch_store(&resource.store, |_| Vec::new());
     }
     let (queue, known) = (controller.queue(), graph.clone());
@@ -46,7 +46,7 @@ fn unpack(graph: &Graph, packed: &ObjectKey) -> Option<Found> {
     let (resource, name) = packed.name.split_once('/')?;
     let resource: usize = resource.parse().ok()?;
     let key = packed.sibling(name);
-    let node = graph.resources.get(resource)?.store.get(&key)?;
+    let node = graph.resource(resource)?.store.get(&key)?;
     Some(Found { resource, key, node })
 }
 
@@ -86,7 +86,7 @@ fn affected(graph: &Graph, resource: usize, change: &Change<Node>) -> Vec<Object
 fn waiting_owners(graph: &Graph, dependent: &ObjectKey, owners: &[OwnerReference]) -> Vec<ObjectKey> {
     let waiting = owners.iter().filter_map(|owner| {
         let (resource, key) = graph.key_of_owner(dependent, owner)?;
-        let node = graph.resources[resource].store.get(&key)?;
+        let node = graph.resource(resource)?.store.get(&key)?;
         (node.uid == owner.uid && waits_for_dependents(&node)).then(|| pack(resource, &key))
     });
     waiting.collect()
@@ -96,7 +96,7 @@ fn waiting_owners(graph: &Graph, dependent: &ObjectKey, owners: &[OwnerReference
 fn has_doubtful_owner(graph: &Graph, key: &ObjectKey, node: &Node) -> bool {
     node.owner_references.iter().any(|owner| {
         let found =
-            graph.key_of_owner(key, owner).and_then(|(resource, key)| graph.resources[resource].store.get(&key));
+            graph.key_of_owner(key, owner).and_then(|(resource, key)| graph.resource(resource)?.store.get(&key));
         found.is_none_or(|found| found.uid != owner.uid || waits_for_dependents(&found))
     })
 }
@@ -161,7 +161,7 @@ async fn delete_without_owners(graph: &Graph, found: &Found) -> Result<(), Error
         };
         return keep_owners(graph, found, solid).await;
     }
-    let resource = &graph.resources[found.resource];
+    let Some(resource) = graph.resource(found.resource) else { return Ok(()) };
     let waited_for = owners.iter().any(|(owner, _)| *owner == Owner::Waiting);
     let policy = if waited_for && graph.has_dependents(&found.node.uid) {
         // Cycles would wait for each other for ever: a dependent that is deleted in the foreground itself does not block.
@@ -183,13 +183,14 @@ async fn delete_without_owners(graph: &Graph, found: &Found) -> Result<(), Error
 
 async fn classify(graph: &Graph, dependent: &ObjectKey, reference: &OwnerReference) -> Result<Owner, Error> {
     // Of an unknown kind nobody can say that it is gone.
-    let Some((resource, key)) = graph.key_of_owner(dependent, reference) else { return Ok(Owner::Solid) };
-    let resource = &graph.resources[resource];
+    let of_owner = graph.key_of_owner(dependent, reference);
+    let of_owner = of_owner.and_then(|(resource, key)| Some((graph.resource(resource)?, key)));
+    let Some((resource, key)) = of_owner else { return Ok(Owner::Solid) };
     if resource.served.resource.namespaced && key.namespace.is_empty() {
         // A cluster-scoped object cannot be owned from within a namespace: which one, nobody can say.
         return Ok(Owner::Solid);
     }
-    let known = resource.store.get(&key).filter(|node| node.uid == reference.uid);
+    let known = resource.store.get(&key).filter(|node| node.uid == reference.uid && !resource.is_gone());
     let owner = match known {
         Some(node) => Some(node),
         // Not known here proves nothing: the store may be behind.
@@ -233,7 +234,8 @@ async fn patch_metadata(graph: &Graph, found: &Found, field: &str, value: Value)
     let mut metadata = json!({"resourceVersion": found.node.resource_version});
     metadata[field] = value;
     let patch = Patch::Merge(json!({ "metadata": metadata }));
-    match graph.resources[found.resource].within(&found.key).patch(&found.key.name, &patch).await {
+    let Some(resource) = graph.resource(found.resource) else { return Ok(()) };
+    match resource.within(&found.key).patch(&found.key.name, &patch).await {
         Err(error) if !error.is_not_found() => Err(error),
         _ => Ok(()),
     }

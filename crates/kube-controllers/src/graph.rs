@@ -2,7 +2,8 @@
 //! What is known of all objects of all clusters: who owns whom, who is going away.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
 use api::constants::annotation;
 use apimachinery::meta::{ObjectMeta, OwnerReference, Time};
@@ -10,6 +11,8 @@ use apimachinery::resource::{group_version, read_into};
 use apimachinery::wire::api_type;
 use controller::discovery::ServedResource;
 use controller::{Api, Change, Error, Index, ListOptions, ObjectKey, Readable, Reflector, Store, decode};
+use futures::channel::oneshot;
+use futures::future;
 use process::Context;
 
 /// An object as far as its life and death go. Everything else is skipped when it is read, since every object of every
@@ -90,27 +93,64 @@ impl std::ops::Deref for Node {
     }
 }
 
-/// One resource: its objects in all clusters.
+/// One resource: its objects in all clusters, or in the one cluster that has defined it for itself.
 #[derive(Debug)]
 pub(crate) struct Resource {
     pub(crate) served: ServedResource,
     pub(crate) api: Api<Node>,
     pub(crate) store: Store<Node>,
     by_owner: Index<Node>,
+    /// The cluster whose own it is.
+    cluster: Option<Arc<str>>,
+    /// Ends the reflector of a cluster's own resource; `None`: it has ended.
+    end: Mutex<Option<oneshot::Sender<()>>>,
 }
 
 impl Resource {
+    fn of(context: &Context, cluster: Option<&str>, served: ServedResource) -> (Self, Reflector<Node>) {
+        let api = Api::<Node>::of(context, cluster.unwrap_or("*"), served.resource.clone());
+        let reflector = Reflector::new(api.clone(), ListOptions::default());
+        let store = reflector.store();
+        let by_owner = store.index(|node| node.owner_references.iter().map(|owner| owner.uid.clone()).collect());
+        let cluster = cluster.map(Arc::from);
+        (Self { served, api, store, by_owner, cluster, end: Mutex::default() }, reflector)
+    }
+
+    pub(crate) fn is_of_all_clusters(&self) -> bool {
+        self.cluster.is_none()
+    }
+
+    /// Whether the resource is defined no longer: what its store has is out of date.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.cluster.is_some() && self.end.lock().unwrap_or_else(PoisonError::into_inner).is_none()
+    }
+
+    fn is_own_of(&self, cluster: &str) -> bool {
+        self.cluster.as_deref() == Some(cluster)
+    }
+
     /// Requests for the resource in one cluster and namespace.
     pub(crate) fn within(&self, key: &ObjectKey) -> Api<Node> {
         self.api.within(&key.cluster, &key.namespace)
     }
 }
 
-/// All resources.
-#[derive(Debug)]
+/// All resources: first those of all clusters, which stay; then those that clusters define for themselves.
 pub(crate) struct Graph {
-    pub(crate) resources: Vec<Resource>,
+    context: Context,
+    /// A place is never given to another resource.
+    resources: RwLock<Vec<Arc<Resource>>>,
+    /// Of those of all clusters.
     by_kind: BTreeMap<(String, String), usize>,
+    handlers: Mutex<Vec<Handler>>,
+}
+
+type Handler = Arc<dyn Fn(usize, &Change<Node>) + Send + Sync>;
+
+impl fmt::Debug for Graph {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Graph").field("resources", &self.read().len()).finish_non_exhaustive()
+    }
 }
 
 /// An object and its place in the graph.
@@ -130,22 +170,77 @@ impl Graph {
             if served.resource.plural == "events" && matches!(&*served.resource.group, "" | "events.k8s.io") {
                 continue;
             }
-            let api = Api::<Node>::of(context, "*", served.resource.clone());
-            let reflector = Reflector::new(api.clone(), ListOptions::default());
-            let store = reflector.store();
-            let by_owner = store.index(|node| node.owner_references.iter().map(|owner| owner.uid.clone()).collect());
-            reflector.start();
             let api_version = group_version(&served.resource.group, &served.resource.version);
             by_kind.insert((api_version, served.kind.clone()), resources.len());
-            resources.push(Resource { served, api, store, by_owner });
+            let (resource, reflector) = Resource::of(context, None, served);
+            reflector.start();
+            resources.push(Arc::new(resource));
         }
-        Self { resources, by_kind }
+        let (context, resources) = (context.clone(), RwLock::new(resources));
+        Self { context, resources, by_kind, handlers: Mutex::default() }
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Vec<Arc<Resource>>> {
+        self.resources.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Those that are watched.
+    pub(crate) fn all(&self) -> Vec<Arc<Resource>> {
+        self.read().clone()
+    }
+
+    /// A resource by its number.
+    pub(crate) fn resource(&self, number: usize) -> Option<Arc<Resource>> {
+        self.read().get(number).cloned()
+    }
+
+    /// Watches a resource that a cluster has defined for itself, unless it is watched already.
+    pub(crate) fn follow(&self, cluster: &str, served: ServedResource) {
+        if !served.offers(&["list", "watch", "delete"]) || self.own(cluster, &served.qualified_name()).is_some() {
+            return;
+        }
+        let (resource, reflector) = Resource::of(&self.context, Some(cluster), served);
+        let (end, ended) = oneshot::channel::<()>();
+        *resource.end.lock().unwrap_or_else(PoisonError::into_inner) = Some(end);
+        let resource = Arc::new(resource);
+        let number = {
+            let mut resources = self.resources.write().unwrap_or_else(PoisonError::into_inner);
+            resources.push(resource.clone());
+            resources.len() - 1
+        };
+        for handler in self.handlers.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned() {
+            resource.store.subscribe(move |change| handler(number, change));
+        }
+        let run = reflector.run();
+        self.context.tasks.spawn(async move {
+            future::select(run, ended).await;
+        });
+    }
+
+    /// Watches it no more: it is not defined any longer, and its objects are gone.
+    pub(crate) fn forget(&self, cluster: &str, name: &str) {
+        let Some((number, resource)) = self.own(cluster, name) else { return };
+        resource.end.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let handlers = self.handlers.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        for key in resource.store.keys() {
+            let change = Change { old: resource.store.get(&key), key, new: None };
+            handlers.iter().for_each(|handler| handler(number, &change));
+        }
+    }
+
+    /// A resource that a cluster has defined for itself, by its qualified name.
+    fn own(&self, cluster: &str, name: &str) -> Option<(usize, Arc<Resource>)> {
+        let resources = self.read();
+        let mut numbered = resources.iter().enumerate().skip(self.by_kind.len());
+        let (number, resource) =
+            numbered.find(|(_, it)| it.is_own_of(cluster) && !it.is_gone() && it.served.qualified_name() == name)?;
+        Some((number, resource.clone()))
     }
 
     /// The objects of a cluster that name `uid` as an owner, in order of resource and key.
     pub(crate) fn dependents(&self, cluster: &str, uid: &str) -> Vec<Found> {
         let mut found = Vec::new();
-        for (resource, entry) in self.resources.iter().enumerate() {
+        for (resource, entry) in self.read().iter().enumerate() {
             for key in entry.by_owner.keys(uid) {
                 if &*key.cluster == cluster
                     && let Some(node) = entry.store.get(&key)
@@ -159,31 +254,37 @@ impl Graph {
 
     /// Whether anything names `uid` as an owner.
     pub(crate) fn has_dependents(&self, uid: &str) -> bool {
-        self.resources.iter().any(|resource| resource.by_owner.count(uid) > 0)
+        self.read().iter().any(|resource| resource.by_owner.count(uid) > 0)
     }
 
-    /// The resource of an owner. Another version of its group than the watched one counts, too.
-    pub(crate) fn resource_of(&self, owner: &OwnerReference) -> Option<usize> {
+    /// The resource of an owner in a cluster. Another version of its group than the watched one counts, too.
+    fn resource_of(&self, cluster: &str, owner: &OwnerReference) -> Option<usize> {
         let exact = self.by_kind.get(&(owner.api_version.clone(), owner.kind.clone()));
         exact.copied().or_else(|| {
             let group = owner.api_version.split_once('/').map_or("", |(group, _)| group);
-            self.resources.iter().position(|it| it.served.resource.group == group && it.served.kind == owner.kind)
+            let is_kind = |it: &Resource| it.served.resource.group == group && it.served.kind == owner.kind;
+            let is_meant = |it: &Resource| is_kind(it) && (it.is_of_all_clusters() || it.is_own_of(cluster));
+            let resources = self.read();
+            let there = resources.iter().position(|it| is_meant(it) && !it.is_gone());
+            there.or_else(|| resources.iter().position(|it| is_meant(it)))
         })
     }
 
     /// Where the owner of an object is, if its kind is known: beside the object, or outside of all namespaces.
     pub(crate) fn key_of_owner(&self, dependent: &ObjectKey, owner: &OwnerReference) -> Option<(usize, ObjectKey)> {
-        let resource = self.resource_of(owner)?;
-        let namespaced = self.resources[resource].served.resource.namespaced;
+        let resource = self.resource_of(&dependent.cluster, owner)?;
+        let namespaced = self.resource(resource)?.served.resource.namespaced;
         let namespace = if namespaced { &*dependent.namespace } else { "" };
         Some((resource, ObjectKey::new(&dependent.cluster, namespace, &owner.name)))
     }
 
     /// Calls `handler` for every change of every resource.
-    pub(crate) fn subscribe(&self, handler: impl Fn(usize, &Change<Node>) + Clone + Send + Sync + 'static) {
-        for (index, resource) in self.resources.iter().enumerate() {
+    pub(crate) fn subscribe(&self, handler: impl Fn(usize, &Change<Node>) + Send + Sync + 'static) {
+        let handler: Handler = Arc::new(handler);
+        self.handlers.lock().unwrap_or_else(PoisonError::into_inner).push(handler.clone());
+        for (number, resource) in self.all().into_iter().enumerate() {
             let handler = handler.clone();
-            resource.store.subscribe(move |change| handler(index, change));
+            resource.store.subscribe(move |change| handler(number, change));
         }
     }
 }

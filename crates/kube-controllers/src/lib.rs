@@ -6,11 +6,14 @@
 //! client like everybody, through admission.
 //!
 //! **Invariants.** No polling and no timers but back-off: an object is looked at again when it, its owner, or what is
-//! below it changed. But for workload, no kind is known by name except Namespace; everything else comes from discovery.
+//! below it changed. But for workload, no kind is known by name except Namespace and
+//! CustomResourceDefinition; everything else comes from discovery.
 //!
-//! **Tour.** [`run`]; `graph` what is known of all objects; `garbage_collector` owners and dependents; `namespaces`;
+//! **Tour.** [`run`]; `graph` what is known of all objects; `garbage_collector` owners and dependents; `definitions`
+//! kinds that clusters define for themselves; `namespaces`;
 //! [`namespace_objects`] what every namespace has; [`workload`] Deployments, ReplicaSets and pods.
 
+mod definitions;
 mod garbage_collector;
 mod graph;
 pub mod namespace_objects;
@@ -53,7 +56,8 @@ pub fn run(context: Context, options: Options) -> BoxFuture<'static, Exit> {
         };
         let resources = resources(&context).await;
         let graph = Arc::new(Graph::start(&context, resources));
-        let collector = garbage_collector::run(&context, graph.clone());
+        let collector =
+            future::join(garbage_collector::run(&context, graph.clone()), definitions::run(&context, graph.clone()));
         future::join4(collector, namespaces::run(&context, graph), namespace_objects, workload).await;
         Exit::default()
     })

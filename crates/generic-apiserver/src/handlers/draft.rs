@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use apimachinery::decode;
+use apimachinery::decode::{self, DecodeError, Decoded};
 use apimachinery::field::{FieldError, Path};
 use apimachinery::schema::Node;
 use apimachinery::{GroupKind, Status, opaque, patch};
@@ -50,7 +50,10 @@ impl Scope {
         }
         let keeps = self.kind.keeps_opaque() && expected.kind == self.names().info.kind;
         let read = if keeps { decode::json_with_opaque } else { decode::json };
-        let decoded = read(body, expected.node).map_err(|error| {
+        let is_own = expected.kind == self.names().info.kind;
+        let decoded = read(body, expected.node)
+            .or_else(|error| if is_own && self.judges(&error) { decode::json(body, &Node::Raw) } else { Err(error) });
+        let decoded = decoded.map_err(|error| {
             // What is no JSON at all has no kind to speak of.
             Failure::BadRequest(if error.malformed {
                 unrecognized(expected.kind, body, &error.message)
@@ -71,6 +74,12 @@ impl Scope {
             }
         };
         Ok(Draft { tree, warnings })
+    }
+
+    /// Whether a body of a wrong shape is the strategy's to judge, as it is of kinds that clusters define for themselves:
+    /// they say what they demand in words of their own.
+    fn judges(&self, error: &DecodeError) -> bool {
+        !error.malformed && self.names().described.is_some()
     }
 
     /// The typed object of a pruned tree.
@@ -94,6 +103,7 @@ impl Scope {
         };
         let decoded = match decode::tree(make()?, &names.node) {
             Ok(decoded) => decoded,
+            Err(error) if self.judges(&error) => Decoded { tree: make()?, ..Decoded::default() },
             Err(error) => return Err(patched(shown()?, &error.message)),
         };
         let strict = decoded.strict;

@@ -13,7 +13,7 @@
 //! host serves itself is never served from a definition, which may be there all the same. Objects are stored in the
 //! version that the definition says, or in the first that is served; when that changes, they are written anew.
 //!
-//! **Deliberately absent**: conversion by webhooks; the garbage collector, which follows resources of all clusters.
+//! **Deliberately absent**: conversion by webhooks.
 //!
 //! Source: k8s.io/apiextensions-apiserver pkg/apiserver/customresource_handler.go, pkg/controller/{status,finalizer}.
 
@@ -164,15 +164,6 @@ impl CustomResources {
         own: &Transport,
     ) -> Result<bool, TransportError> {
         let found = self.find(cluster, server).await;
-        for one in found.iter().filter(|one| !one.is_terminating()) {
-            let old = &one.tree["status"];
-            let now = Time::from_instant(self.foundation.clock.now());
-            let status = definition::status(&one.definition, one.conflict.as_ref(), old, now);
-            if status != *old {
-                let path = format!("{}/{}/status", path_of(cluster), one.name);
-                send(own, Method::PATCH, &path, &json!({ "status": status })).await?;
-            }
-        }
         let accepted: Vec<&Found> = found.iter().filter(|one| one.conflict.is_none()).collect();
         let specs: Vec<Value> = accepted.iter().map(|one| one.tree["spec"].clone()).collect();
         if served.specs != specs {
@@ -182,6 +173,16 @@ impl CustomResources {
             server.delegate(cluster, self.serve(cluster, &versions));
             for versions in &versions {
                 migrate(cluster, versions, server, own).await?;
+            }
+        }
+        // Who hears that a kind is established finds it served.
+        for one in found.iter().filter(|one| !one.is_terminating()) {
+            let old = &one.tree["status"];
+            let now = Time::from_instant(self.foundation.clock.now());
+            let status = definition::status(&one.definition, one.conflict.as_ref(), old, now);
+            if status != *old {
+                let path = format!("{}/{}/status", path_of(cluster), one.name);
+                send(own, Method::PATCH, &path, &json!({ "status": status })).await?;
             }
         }
         let (mut is_settled, mut is_finishing) = (true, false);

@@ -9,6 +9,7 @@ use process::transport::full;
 use serde_json::{Value, json};
 
 use crate::support::{Answer, foundation, get, host, host_on, send};
+use crate::workloads::World;
 
 const SHOOT: &str = "/clusters/shoot--p--a";
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
@@ -126,9 +127,19 @@ async fn objects_are_pruned_filled_and_judged() {
             json!({ "cronSpec": 5 }),
             r#"[spec.cronSpec: Invalid value: "integer": spec.cronSpec in body must be of type string: "integer", <nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation]"#,
         ),
+        (
+            json!(["x"]),
+            r#"[spec: Invalid value: "array": spec in body must be of type object: "array", <nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation]"#,
+        ),
     ] {
         ask(&host, "POST", CRONTABS, crontab("b", spec)).await.expect_failure(422, "Invalid", &invalid(message));
     }
+    let broken = send(&host, "POST", &format!("{SHOOT}{CRONTABS}"), &[JSON], "{").await;
+    assert_eq!(broken.code, 400);
+    let named = ask(&host, "POST", CRONTABS, json!({ "metadata": { "name": 5 } })).await;
+    assert_eq!(named.code, 400, "metadata is the server's own");
+    let patched = ask(&host, "PATCH", &format!("{CRONTABS}/a"), json!({ "spec": 5 })).await;
+    assert!(patched.code == 422 && String::from_utf8_lossy(&patched.body).contains("must be of type object"));
     let path = format!("{CRONTABS}/a");
     let refused = ask(&host, "PATCH", &path, json!({ "spec": { "image": "other" } })).await;
     let text = "CronTab.stable.example.com \"a\" is invalid: spec: Invalid value: \"object\": image is immutable";
@@ -326,4 +337,51 @@ async fn what_a_cluster_serves_itself_is_not_served_from_a_definition() {
     let gone = send(&host, "DELETE", &format!("{seed}{DEFINITIONS}/workers.extensions.gardener.cloud"), &[], "").await;
     assert_eq!(gone.code, 200);
     assert_eq!(get(&host, &format!("{seed}{DEFINITIONS}/workers.extensions.gardener.cloud")).await.code, 404);
+}
+
+/// The garbage collector knows kinds that users define, as owners and as dependents, from their definition on.
+#[test]
+fn objects_go_with_their_owners() {
+    const MAPS: &str = "/api/v1/namespaces/default/configmaps";
+    let world = World::new(kube_controllers::workload::Options::default());
+    let names = |path: &str| {
+        let names =
+            world.list(path).into_iter().map(|it| it["metadata"]["name"].as_str().unwrap_or_default().to_owned());
+        names.filter(|name| name != "kube-root-ca.crt").collect::<Vec<_>>()
+    };
+    let owned = |mut tree: Value, owner: &Value| {
+        tree["metadata"]["ownerReferences"] = json!([{
+            "apiVersion": "stable.example.com/v1", "kind": "CronTab", "name": owner["metadata"]["name"],
+            "uid": owner["metadata"]["uid"], "blockOwnerDeletion": true,
+        }]);
+        tree
+    };
+    let map = |name: &str| json!({ "metadata": { "name": name } });
+    let spec = || json!({ "cronSpec": "* * * * *" });
+    for round in ["first", "second"] {
+        world.ask("POST", DEFINITIONS, definition(|_| {}));
+        world.settle(1);
+        let first = world.ask("POST", CRONTABS, crontab("first", spec()));
+        world.ask("POST", MAPS, owned(map("of-first"), &first));
+        world.ask("POST", CRONTABS, owned(crontab("child", spec()), &first));
+        let kept = world.ask("POST", CRONTABS, crontab("kept", spec()));
+        world.ask("POST", MAPS, owned(map("of-kept"), &kept));
+        world.settle(1);
+        assert_eq!(
+            (names(CRONTABS).len(), names(MAPS)),
+            (3, vec!["of-first".to_owned(), "of-kept".to_owned()]),
+            "{round}"
+        );
+        world.ask("DELETE", &format!("{CRONTABS}/first"), json!({ "propagationPolicy": "Foreground" }));
+        world.settle(60);
+        assert_eq!((names(CRONTABS), names(MAPS)), (vec!["kept".to_owned()], vec!["of-kept".to_owned()]), "{round}");
+        // With its definition an owner goes, and with it what it owns.
+        world.ask("DELETE", &format!("{DEFINITIONS}/crontabs.stable.example.com"), Value::Null);
+        world.settle(60);
+        assert_eq!(names(MAPS), [""; 0], "{round}");
+        assert_eq!(names(DEFINITIONS), [""; 0], "{round}");
+    }
+    let timers = world.timers();
+    world.settle(3600);
+    assert_eq!(world.timers(), timers, "nobody asks for what is gone");
 }
