@@ -64,6 +64,92 @@ const REPLICATION_CONTROLLER: &[Column] = &[
     wide("Images", Function(cells::container_images)),
 ];
 
+const ENDPOINT_SLICE: &[Column] = &[
+    path("AddressType", ".addressType"),
+    column("Ports", Function(|object| some(slice_ports(object)))),
+    column("Endpoints", Function(|object| some(slice_addresses(object)))),
+    AGE,
+];
+
+const CONTROLLER_REVISION: &[Column] =
+    &[column("Controller", Function(controller)), path("Revision", ".revision"), AGE];
+
+const POD_TEMPLATE: &[Column] = &[
+    column("Containers", Function(|object| cells::container_names(&json!({ "spec": object })))),
+    column("Images", Function(|object| cells::container_images(&json!({ "spec": object })))),
+    column("Pod Labels", Function(|object| cells::labels(&object["template"]["metadata"]["labels"]))),
+];
+
+const VOLUME_ATTACHMENT: &[Column] = &[
+    path("Attacher", ".spec.attacher"),
+    path("PV", ".spec.source.persistentVolumeName"),
+    path("Node", ".spec.nodeName"),
+    Column { name: "Attached", type_: "boolean", cell: Path(".status.attached"), priority: 0 },
+    AGE,
+];
+
+const CSI_DRIVER: &[Column] = &[
+    Column { name: "AttachRequired", type_: "boolean", cell: Path(".spec.attachRequired"), priority: 0 },
+    Column { name: "PodInfoOnMount", type_: "boolean", cell: Path(".spec.podInfoOnMount"), priority: 0 },
+    Column { name: "StorageCapacity", type_: "boolean", cell: Path(".spec.storageCapacity"), priority: 0 },
+    column("TokenRequests", Function(token_requests)),
+    Column { name: "RequiresRepublish", type_: "boolean", cell: Path(".spec.requiresRepublish"), priority: 0 },
+    column("Modes", Function(|object| some(texts(&object["spec"]["volumeLifecycleModes"])))),
+    AGE,
+];
+
+/// How many entries of a list a cell shows.
+const SHOWN: usize = 3;
+
+/// The first entries of a list, and how many more there are.
+fn some(entries: Vec<String>) -> Value {
+    let shown = entries.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(",");
+    json!(match entries.len() {
+        0 => "<unset>".to_owned(),
+        all if all > SHOWN => format!("{shown} + {} more...", all - SHOWN),
+        _ => shown,
+    })
+}
+
+fn texts(list: &Value) -> Vec<String> {
+    list.as_array().into_iter().flatten().filter_map(|text| Some(text.as_str()?.to_owned())).collect()
+}
+
+/// Ports of an EndpointSlice: numbers, else names, else any.
+fn slice_ports(object: &Value) -> Vec<String> {
+    let shown = |port: &Value| {
+        let number = port["port"].as_i64().map(|number| number.to_string());
+        number.or_else(|| Some(port["name"].as_str()?.to_owned())).unwrap_or_else(|| "*".to_owned())
+    };
+    object["ports"].as_array().into_iter().flatten().map(shown).collect()
+}
+
+fn slice_addresses(object: &Value) -> Vec<String> {
+    object["endpoints"].as_array().into_iter().flatten().flat_map(|endpoint| texts(&endpoint["addresses"])).collect()
+}
+
+/// The object that a revision is of: `statefulset.apps/web`.
+fn controller(object: &Value) -> Value {
+    let owners = object["metadata"]["ownerReferences"].as_array();
+    let owner = owners.into_iter().flatten().find(|owner| owner["controller"] == true);
+    let Some(owner) = owner else { return json!("<none>") };
+    let text = |name: &str| owner[name].as_str().unwrap_or_default();
+    let kind = text("kind").to_lowercase();
+    let group = text("apiVersion").split_once('/').map_or("", |(group, _)| group);
+    json!(if group.is_empty() {
+        format!("{kind}/{}", text("name"))
+    } else {
+        format!("{kind}.{group}/{}", text("name"))
+    })
+}
+
+fn token_requests(object: &Value) -> Value {
+    let requests = object["spec"]["tokenRequests"].as_array();
+    let audiences = requests.into_iter().flatten().filter_map(|request| request["audience"].as_str());
+    let audiences: Vec<&str> = audiences.collect();
+    json!(if audiences.is_empty() { "<unset>".to_owned() } else { audiences.join(",") })
+}
+
 fn flag(object: &Value, pointer: &str) -> Value {
     json!(if object.pointer(pointer) == Some(&Value::Bool(true)) { "True" } else { "False" })
 }
@@ -167,6 +253,32 @@ pub(super) fn rows() -> Vec<ResourceInfo> {
             const { &[column("Pod-Selector", Function(|object| cells::selector(&object["spec"]["podSelector"]))), AGE] }
         ),
         row!("scheduling.k8s.io", "scheduling", "PriorityClass", "priorityclasses", false, &["pc"], PRIORITY_CLASS),
+        row!("", "core", "PodTemplate", "podtemplates", true, &[], POD_TEMPLATE),
+        row!("apps", "apps", "ControllerRevision", "controllerrevisions", true, &[], CONTROLLER_REVISION),
+        row!("discovery.k8s.io", "discovery", "EndpointSlice", "endpointslices", true, &[], ENDPOINT_SLICE),
+        row!("storage.k8s.io", "storage", "CSIDriver", "csidrivers", false, &[], CSI_DRIVER),
+        row!(
+            "storage.k8s.io",
+            "storage",
+            "CSINode",
+            "csinodes",
+            false,
+            &[],
+            const { &[column("Drivers", Function(|object| cells::count(&object["spec"]["drivers"]))), AGE] }
+        ),
+        row!(
+            "storage.k8s.io",
+            "storage",
+            "CSIStorageCapacity",
+            "csistoragecapacities",
+            true,
+            &[],
+            const { &[path("StorageClassName", ".storageClassName"), path("Capacity", ".capacity")] }
+        ),
+        ResourceInfo {
+            subresources: STATUS,
+            ..row!("storage.k8s.io", "storage", "VolumeAttachment", "volumeattachments", false, &[], VOLUME_ATTACHMENT)
+        },
     ]
 }
 
@@ -181,6 +293,30 @@ mod tests {
         assert_eq!(job_status(&job(json!([{"type": "Complete", "status": "False"}]))), "Running");
         assert_eq!(job_status(&job(json!([{"type": "Failed", "status": "True"}]))), "Failed");
         assert_eq!(completions(&job(json!([]))), "1/3");
+    }
+
+    #[test]
+    fn lists_are_cut() {
+        let slice = |ports: Value| some(slice_ports(&json!({ "ports": ports })));
+        assert_eq!(slice(json!(null)), "<unset>");
+        assert_eq!(slice(json!([{"port": 80}, {"name": "web"}, {}])), "80,web,*");
+        assert_eq!(
+            slice(json!([{"port": 1}, {"port": 2}, {"port": 3}, {"port": 4}, {"port": 5}])),
+            "1,2,3 + 2 more..."
+        );
+        let endpoints = json!({"endpoints": [{"addresses": ["10.0.0.1", "10.0.0.2"]}, {"addresses": ["10.0.0.3"]}]});
+        assert_eq!(some(slice_addresses(&endpoints)), "10.0.0.1,10.0.0.2,10.0.0.3");
+    }
+
+    #[test]
+    fn a_revision_names_its_controller() {
+        let owned = |api_version: &str, kind: &str| {
+            let owner = json!({"apiVersion": api_version, "kind": kind, "name": "web", "controller": true});
+            controller(&json!({"metadata": {"ownerReferences": [owner]}}))
+        };
+        assert_eq!(owned("apps/v1", "StatefulSet"), "statefulset.apps/web");
+        assert_eq!(owned("v1", "Pod"), "pod/web");
+        assert_eq!(controller(&json!({})), "<none>");
     }
 
     #[test]
