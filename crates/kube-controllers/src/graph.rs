@@ -224,7 +224,9 @@ impl Graph {
         let handlers = self.handlers.lock().unwrap_or_else(PoisonError::into_inner).clone();
         for key in resource.store.keys() {
             let change = Change { old: resource.store.get(&key), key, new: None };
-            handlers.iter().for_each(|handler| handler(number, &change));
+            for handler in &handlers {
+                handler(number, &change);
+            }
         }
     }
 
