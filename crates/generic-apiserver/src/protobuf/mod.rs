@@ -170,6 +170,8 @@ fn read_field(tree: &mut Map<String, Value>, field: &'static Field, given: Wire<
                 (Node::Integer { .. } | Node::Boolean | Node::Number, Wire::Bytes(packed)) => {
                     unpack(&mut list, items, packed)?;
                 }
+                // A map cannot be repeated: it is wrapped into a message with the entries.
+                (Node::Map(values), Wire::Bytes(message)) => list.push(map_in(message, values, field.name, depth)?),
                 _ => list.push(single(None, items, given, field.name, depth)?),
             }
             Value::Array(list)
@@ -237,6 +239,23 @@ fn entry_of(bytes: &[u8], values: &Node, name: &str, depth: usize) -> Result<(St
         },
     };
     Ok((key, value))
+}
+
+/// The map that is field 1 of a message.
+fn map_in(message: &[u8], values: &Node, name: &str, depth: usize) -> Result<Value> {
+    let mut map = Map::new();
+    let mut reader = Reader::new(message, name);
+    while let Some((number, given)) = reader.field()? {
+        match (number, given) {
+            (1, Wire::Bytes(entry)) => {
+                let (key, value) = entry_of(entry, values, name, depth)?;
+                map.insert(key, value);
+            }
+            (1, other) => return Err(wrong_form(other, name)),
+            _ => {}
+        }
+    }
+    Ok(Value::Object(map))
 }
 
 fn wrapped(given: Wire<'_>, items: &Node, name: &str, depth: usize) -> Result<Value> {

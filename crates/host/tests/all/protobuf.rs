@@ -371,7 +371,13 @@ fn put_value(out: &mut Vec<u8>, number: u32, node: &Node, value: &Value) {
     match (node, value) {
         (Node::List(items), Value::Array(values)) => {
             for value in values {
-                put_value(out, number, items, value);
+                if let Node::Map(_) = **items {
+                    let mut inner = Vec::new();
+                    put_value(&mut inner, 1, items, value);
+                    put(out, number, &inner);
+                } else {
+                    put_value(out, number, items, value);
+                }
             }
         }
         (Node::Map(values), Value::Object(entries)) => {
@@ -439,6 +445,34 @@ fn body(node: &Node, tree: &Value) -> Vec<u8> {
     put(&mut unknown, 3, b"");
     put(&mut unknown, 4, b"");
     [b"k8s\0", &unknown[..]].concat()
+}
+
+/// Go's generator cannot repeat a map: each is field 1 of a message (`CapabilitySet`).
+#[test]
+fn a_list_of_maps_is_a_list_of_messages() {
+    let row = catalogue::find_kind("core.gardener.cloud", "v1beta1", "CloudProfile").expect("a row");
+    let set = |key: &[u8], value: &[u8]| {
+        let mut entry = Vec::new();
+        put(&mut entry, 1, key);
+        put(&mut entry, 2, &wrapped(value));
+        wrapped(&entry)
+    };
+    let mut version = Vec::new();
+    put(&mut version, 6, &set(b"architecture", b"amd64"));
+    put(&mut version, 6, &set(b"architecture", b"arm64"));
+    put(&mut version, 6, b"");
+    let (mut image, mut spec, mut profile) = (Vec::new(), Vec::new(), Vec::new());
+    put(&mut image, 2, &version);
+    put(&mut spec, 3, &image);
+    put(&mut profile, 2, &spec);
+    let mut unknown = Vec::new();
+    put(&mut unknown, 2, &profile);
+    let body = [b"k8s\0", &unknown[..]].concat();
+    let tree = Envelope::open(&body).expect("an envelope").tree(&row.node()).expect("a body");
+    assert_eq!(
+        tree["spec"]["machineImages"][0]["versions"][0]["capabilitySets"],
+        json!([{"architecture": ["amd64"]}, {"architecture": ["arm64"]}, {}])
+    );
 }
 
 proptest! {
