@@ -180,7 +180,7 @@ impl Definition {
         self.versions.iter().find(|version| version.storage)
     }
 
-    /// All violations; `name` is the object's, `is_approved` whether its annotations say that the group was.
+    /// All violations; `name` is the object's, `annotation` finds an annotation of it by its key.
     pub fn violations(&self, name: &str, annotation: impl Fn(&str) -> Option<String>) -> Vec<FieldError> {
         let mut errors = Vec::new();
         let spec = Path::new("spec");
@@ -374,7 +374,7 @@ impl Version {
     }
 }
 
-/// The status of a definition whose names are taken or not, at an instant; `old` is the present one.
+/// The new status of a definition; `conflict` is the name that another one has, `old` the status so far.
 pub fn status(definition: &Definition, conflict: Option<&Conflict>, old: &Value, now: Time) -> Value {
     let mut conditions = old["conditions"].as_array().cloned().unwrap_or_default();
     let is_established = is_true(old, "Established");

@@ -27,7 +27,7 @@ static ENVIRONMENT: LazyLock<Arc<Env>> = LazyLock::new(|| {
     Arc::new(environment)
 });
 
-/// Bytes of an expression. Unlike upstream, where its cost is estimated.
+/// The longest expression, in bytes. Upstream limits the estimated cost instead.
 const LONGEST: usize = 4096;
 /// Bytes of an expression whose levels fit on any thread's stack, however it is written.
 const SHORT: usize = 512;
@@ -117,8 +117,8 @@ impl Rule {
 }
 
 impl Schema {
-    /// The violations of rules by a value that the schema has no other objection to; `old` is what it was.
-    pub fn broken_rules(&self, value: &Value, old: Option<&Value>, at: &str) -> Vec<FieldError> {
+    /// The rules that a value breaks, as violations; `old` is the value before the change.
+    pub(crate) fn broken_rules(&self, value: &Value, old: Option<&Value>, at: &str) -> Vec<FieldError> {
         let mut errors = Vec::new();
         self.evaluate(value, old, at, &mut errors);
         errors

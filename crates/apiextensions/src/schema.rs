@@ -18,7 +18,7 @@ use crate::rules::Compiled;
 pub struct Schema {
     /// `object`, `array`, `string`, `integer`, `number`, `boolean`; empty: any, where an extension says so.
     pub r#type: String,
-    /// `date-time`, `int32`, …; unknown ones demand nothing.
+    /// `date-time`, `int32`, …; formats that are not known are not checked.
     pub format: String,
     /// What it is.
     pub description: String,
@@ -62,7 +62,7 @@ pub struct Schema {
     pub max_properties: Option<usize>,
     /// Each must be fulfilled.
     pub all_of: Vec<Schema>,
-    /// One at least must be fulfilled.
+    /// At least one must be fulfilled.
     pub any_of: Vec<Schema>,
     /// Exactly one must be fulfilled.
     pub one_of: Vec<Schema>,

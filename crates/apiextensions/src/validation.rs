@@ -4,7 +4,7 @@
 //! Source: k8s.io/kube-openapi pkg/validation (errors/schema.go, validate/*.go), k8s.io/apiextensions-apiserver
 //! pkg/apiserver/validation, pkg/apiserver/schema/listtype.
 
-use apimachinery::field::{FieldError, Path};
+use apimachinery::field::{ErrorType, FieldError, Path};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
@@ -21,9 +21,26 @@ fn field(outer: &str, name: &str) -> String {
     if outer.is_empty() { name.to_owned() } else { format!("{outer}.{name}") }
 }
 
+/// Violations that keep rules from being evaluated, since rules may rely on what they are about.
+const BLOCKING: [ErrorType; 5] =
+    [ErrorType::Required, ErrorType::TooLong, ErrorType::TooMany, ErrorType::Duplicate, ErrorType::TypeInvalid];
+const RULES_NOT_CHECKED: &str = "some validation rules were not checked because the object was invalid; correct the \
+                                 existing errors to complete validation";
+
 impl Schema {
+    /// All violations of an object, those of CEL rules among them; `old` is the object before the change.
+    pub fn judge(&self, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
+        let mut errors = self.violations(object, "");
+        if errors.iter().any(|error| BLOCKING.contains(&error.error_type)) {
+            errors.push(FieldError::invalid(&path("<nil>"), Value::Null, RULES_NOT_CHECKED));
+        } else {
+            errors.extend(self.broken_rules(object, old, ""));
+        }
+        errors
+    }
+
     /// All violations of a value at a path, CEL rules aside.
-    pub fn violations(&self, value: &Value, at: &str) -> Vec<FieldError> {
+    pub(crate) fn violations(&self, value: &Value, at: &str) -> Vec<FieldError> {
         let mut errors = Vec::new();
         self.look(value, at, &mut errors);
         self.look_at_lists(value, at, &mut errors);

@@ -37,6 +37,12 @@ pub struct CustomVersion {
     pub scale: Option<[&'static str; 3]>,
 }
 
+/// The version in which objects are stored: the definition's, or the first one that is served if that one is not.
+pub fn home(versions: &[CustomVersion]) -> Option<&CustomVersion> {
+    let served = || versions.iter().filter(|version| version.is_served);
+    served().find(|version| version.is_storage).or_else(|| served().next())
+}
+
 type Known = BTreeMap<String, Arc<[CustomVersion]>>;
 
 /// Versions by the specification they come from.

@@ -27,6 +27,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use api::terrarium::Cluster;
 use api::{catalogue, cluster};
 use apiextensions::definition::{self, CLEANUP_FINALIZER};
+use apiextensions::version::home;
 use apiextensions::{Conflict, CustomVersion, Definition};
 use apimachinery::DynamicObject;
 use apimachinery::meta::Time;
@@ -297,12 +298,6 @@ impl CustomResources {
         send(own, Method::PATCH, &path, &json!({ "metadata": { "finalizers": finalizers } })).await?;
         Ok(true)
     }
-}
-
-/// The version in which objects are stored: the one that says so if it is served.
-fn home(versions: &[CustomVersion]) -> Option<&CustomVersion> {
-    let served = || versions.iter().filter(|version| version.is_served);
-    served().find(|version| version.is_storage).or_else(|| served().next())
 }
 
 /// Whether the host serves a resource itself.

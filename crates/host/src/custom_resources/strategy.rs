@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use apiextensions::Schema;
-use apimachinery::field::{ErrorType, FieldError, Path};
+use apimachinery::field::FieldError;
 use apimachinery::{DynamicObject, Object};
 use generic_apiserver::{RequestContext, Strategy};
 use serde_json::Value;
@@ -18,23 +18,9 @@ pub(super) struct CustomStrategy {
     pub(super) warning: Option<String>,
 }
 
-/// What keeps rules from being evaluated: they may rest on it.
-const BLOCKING: [ErrorType; 5] =
-    [ErrorType::Required, ErrorType::TooLong, ErrorType::TooMany, ErrorType::Duplicate, ErrorType::TypeInvalid];
-
 impl CustomStrategy {
     fn violations(&self, object: &DynamicObject, old: Option<&DynamicObject>) -> Vec<FieldError> {
-        let tree = object.to_tree();
-        let mut errors = self.schema.violations(&tree, "");
-        if errors.iter().any(|error| BLOCKING.contains(&error.error_type)) {
-            let text = "some validation rules were not checked because the object was invalid; correct the existing \
-                        errors to complete validation";
-            errors.push(FieldError::invalid(&Path::new("<nil>"), Value::Null, text));
-            return errors;
-        }
-        let old = old.map(Object::to_tree);
-        errors.extend(self.schema.broken_rules(&tree, old.as_ref(), ""));
-        errors
+        self.schema.judge(&object.to_tree(), old.map(Object::to_tree).as_ref())
     }
 }
 
