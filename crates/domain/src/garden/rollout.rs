@@ -18,13 +18,16 @@ pub enum Rollout {
     Failed(String),
 }
 
-/// How far the roll-out of a Deployment is; `pods` are those that its selector selects, in the order of their names.
+/// How far the roll-out of a Deployment is; `pods` are those that its selector selects, in the order of their names, those
+/// that are being deleted among them: the Deployment's status does not count them, but their processes may still run
+/// (`pkg/utils/kubernetes/health: DeploymentHasExactNumberOfPods @ v1.120.0`).
 pub fn of(deployment: &Deployment, pods: &[&Pod]) -> Rollout {
     let (wanted, status) = (deployment.spec.replicas.unwrap_or(1), &deployment.status);
     let is_done = status.observed_generation >= deployment.metadata.generation
         && status.updated_replicas == wanted
         && status.replicas == wanted
-        && status.available_replicas == wanted;
+        && status.available_replicas == wanted
+        && usize::try_from(wanted).is_ok_and(|wanted| pods.len() == wanted);
     if is_done {
         return Rollout::Done;
     }
@@ -112,13 +115,26 @@ mod tests {
                 "observedGeneration": observed, "replicas": replicas, "updatedReplicas": updated,
                 "availableReplicas": available,
             }));
-            super::of(&deployment, &[])
+            let new = pod("gardener/scheduler:v1.121.0", json!({ "ready": true }));
+            super::of(&deployment, &[&new])
         };
         assert_eq!(of(2, 1, 1, 1), Rollout::Done);
         assert_eq!(of(1, 1, 1, 1), Rollout::Progresses, "nobody has seen the new template");
         assert_eq!(of(2, 2, 1, 2), Rollout::Progresses, "an old pod is left");
         assert_eq!(of(2, 1, 1, 0), Rollout::Progresses);
         assert_eq!(of(2, 1, 0, 1), Rollout::Progresses);
+    }
+
+    #[test]
+    fn a_pod_that_still_ends_is_waited_for() {
+        let counts = json!({ "observedGeneration": 2, "replicas": 1, "updatedReplicas": 1, "availableReplicas": 1 });
+        let deployment = rolling(counts);
+        let new = pod("gardener/scheduler:v1.121.0", json!({ "ready": true }));
+        let mut old = pod("gardener/scheduler:v1.120.0", json!({ "ready": true }));
+        old.metadata.deletion_timestamp = serde_json::from_value(json!("2023-07-28T00:00:00Z")).expect("an instant");
+        assert_eq!(of(&deployment, &[&new, &old]), Rollout::Progresses, "the status counts no pod that ends");
+        assert_eq!(of(&deployment, &[&new]), Rollout::Done);
+        assert_eq!(of(&deployment, &[]), Rollout::Progresses, "its pod is not seen yet");
     }
 
     /// Image of the pod, its container, and why the roll-out has failed, if it has.
