@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Why a command failed, and with which exit code.
 
-use crate::manifests::ManifestError;
+use ops::manifests::ManifestError;
 
 /// Why a command failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -70,5 +70,14 @@ impl Failure {
 impl From<ManifestError> for Failure {
     fn from(error: ManifestError) -> Self {
         Self::input(error.to_string(), "")
+    }
+}
+
+impl From<ops::Error> for Failure {
+    fn from(error: ops::Error) -> Self {
+        match error {
+            ops::Error::Input { what, hint } => Self::Input { what, hint },
+            ops::Error::Failed(what) => Self::Failed(what),
+        }
     }
 }

@@ -2,19 +2,17 @@
 //! `terrarium`: the command line of the landscape in a jar.
 //!
 //! **Tour.** [`live`] landscapes of processes; [`simulate`] a whole landscape in one process;
-//! [`questions`] questions before acting; [`explain`] words; [`manifests`] what people give it; [`usage`] the order
-//! of its words and what is wrong with them; [`output`] the one door to the terminal.
+//! [`questions`] questions before acting; [`explain`] words; [`usage`] the order of its words and what is wrong with
+//! them; [`output`] the one door to the terminal. What commands compute is in [`ops`].
 
 mod explain;
 mod failure;
 mod live;
-mod manifests;
 mod output;
 mod questions;
 #[cfg(test)]
 mod reference;
 mod simulate;
-mod spelling;
 mod usage;
 
 use std::ffi::OsString;

@@ -11,8 +11,8 @@ use gardenlet_sim::gardenlet;
 
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::spelling::distance;
 use fields::FIELDS;
+use ops::spelling::distance;
 use words::{WORDS, Word};
 
 /// Words that are offered for one that is not known.

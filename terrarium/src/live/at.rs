@@ -4,12 +4,12 @@
 use clap::{Args, Subcommand};
 use eventlog::Revision;
 
-use super::ask::instant::Place;
 use super::ask::query::{Moment, Question};
 use super::history::Past;
 use super::{Which, block_on};
 use crate::failure::Failure;
 use crate::output::Output;
+use ops::instant::Place;
 
 /// Read the past, also of a landscape that is stopped
 #[derive(Debug, Args)]

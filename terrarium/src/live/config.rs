@@ -34,7 +34,7 @@ use super::directory::write_private;
 use super::{Which, apiserver, block_on, configuration, defaults};
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::spelling::nearest;
+use ops::spelling::nearest;
 
 /// Key of the ConfigMap.
 const FILE: &str = "config.yaml";

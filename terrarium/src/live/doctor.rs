@@ -25,7 +25,7 @@ use super::replay::replay;
 use super::{KubeconfigFile, Which, block_on, kubeconfig, up};
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::spelling::{counted, plural};
+use ops::spelling::{counted, plural};
 
 /// Check what a landscape stands on, and say what to do
 #[derive(Debug, Args)]

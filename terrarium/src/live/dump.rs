@@ -22,7 +22,6 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::json;
 
-use super::ask::instant::{Place, When, duration};
 use super::directory::{Directory, Facts};
 use super::history::told::{Told, tree};
 use super::history::{Past, secrets};
@@ -30,7 +29,8 @@ use super::logs;
 use super::{Which, block_on};
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::spelling::plural;
+use ops::instant::{Place, When, duration};
+use ops::spelling::plural;
 
 /// Write everything that explains a landscape, also of one that is stopped; values of Secrets are left out
 #[derive(Debug, Args)]

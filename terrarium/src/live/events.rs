@@ -15,7 +15,6 @@ use process::Transport;
 use serde_json::{Value, json};
 
 use super::ask::clusters::{self, NamedCluster};
-use super::ask::instant::When;
 use super::ask::lines::Lines;
 use super::ask::query::{Format, print_tree};
 use super::ask::shoots::ShootName;
@@ -25,6 +24,7 @@ use super::client::Client;
 use super::{Which, block_on};
 use crate::failure::Failure;
 use crate::output::Output;
+use ops::instant::When;
 
 const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io";
 

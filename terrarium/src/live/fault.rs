@@ -18,7 +18,6 @@ use domain::fault::{self, KINDS, Kind, Target};
 use gardenlet_sim::gardenlet;
 use serde_json::{Value, json};
 
-use super::ask::instant::duration;
 use super::ask::query::{Format, print_tree};
 use super::ask::shoots::ShootName;
 use super::ask::table::Table;
@@ -27,7 +26,8 @@ use super::components::Program;
 use super::{Which, block_on};
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::spelling::nearest;
+use ops::instant::duration;
+use ops::spelling::nearest;
 
 /// Let something go wrong, and see what it has done
 #[derive(Debug, Args)]

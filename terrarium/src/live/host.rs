@@ -36,7 +36,7 @@ use super::components;
 use super::directory::{Directory, Facts, HOST, HostFile};
 use super::{Which, kubeconfig, owner, running, writes};
 use crate::failure::Failure;
-use crate::spelling::counted;
+use ops::spelling::counted;
 
 /// Wall time that what a host started has to end, when its directory is gone.
 const LAST_STEP: TimeDelta = TimeDelta::seconds(5);

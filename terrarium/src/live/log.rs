@@ -11,7 +11,6 @@ use eventlog::{Entry, Message, Revision};
 use futures::StreamExt;
 
 use super::ask::clusters::NamedCluster;
-use super::ask::instant::{Place, When};
 use super::ask::kinds;
 use super::history::Past;
 use super::history::told::Told;
@@ -19,7 +18,8 @@ use super::history::writers;
 use super::{Which, block_on};
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::spelling::nearest;
+use ops::instant::{Place, When};
+use ops::spelling::nearest;
 
 /// Show the history of a landscape, one line per entry; also of one that is stopped
 #[derive(Debug, Args)]

@@ -22,7 +22,7 @@ use super::history::{Past, changes};
 use super::{Which, block_on};
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::spelling::{counted, plural};
+use ops::spelling::{counted, plural};
 
 /// How often a collection of heartbeats is listed again that has moved on meanwhile.
 const ATTEMPTS: u32 = 5;

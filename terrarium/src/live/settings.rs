@@ -15,10 +15,10 @@ use std::path::Path;
 use host::timekeeper::Mode;
 use serde::{Deserialize, Deserializer};
 
-use super::ask::instant::When;
 use super::clock;
 use super::retention::Retention;
 use crate::failure::Failure;
+use ops::instant::When;
 
 /// What a file may say: what a landscape is created with, by the names of the flags.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]

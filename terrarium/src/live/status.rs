@@ -35,8 +35,8 @@ use super::landscapes::{bytes_in, size};
 use super::{Which, ask, block_on, bootstrap, up};
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::questions::fleet::gates;
-use crate::spelling;
+use ops::fleet::{gates, versions_of};
+use ops::spelling;
 
 /// Kinds whose objects are counted in the text.
 const COUNTED: usize = 6;
@@ -322,17 +322,6 @@ fn unwise(
     let gone = next.map(|next| notes::gates_gone(&next, gates)).unwrap_or_default();
     let found = notes::shoots_not_reconciled(landscape, &shoots).into_iter().chain(dropped).chain(gone).chain(laggards);
     found.chain(notes::out_of_maintenance(landscape, now)).map(|note| note.to_string()).collect()
-}
-
-/// What notes need to know of a Shoot.
-pub(crate) fn versions_of(shoot: &Shoot) -> ShootVersions {
-    let seed = shoot.status.seed_name.as_ref().or(shoot.spec.seed_name.as_ref());
-    ShootVersions {
-        name: format!("{}/{}", shoot.metadata.namespace, shoot.metadata.name),
-        seed: seed.cloned(),
-        gardener: shoot.status.gardener.version.clone(),
-        kubernetes: shoot.spec.kubernetes.version.clone(),
-    }
 }
 
 #[cfg(test)]

@@ -22,7 +22,6 @@ use host::timekeeper::Mode;
 use landscape::preset;
 use serde_json::json;
 
-use super::ask::instant::{When, duration};
 use super::client::Client;
 use super::demo::{Pace, Play};
 use super::directory::{Directory, Ephemeral, Facts, loopback};
@@ -32,7 +31,8 @@ use super::settings::Settings;
 use super::{DEFAULT, KubeconfigFile, Which, block_on, bootstrap, components, demo, kubeconfig};
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::spelling::plural;
+use ops::instant::{When, duration};
+use ops::spelling::plural;
 
 /// Exit code of a component whose version must not run beside those that do.
 const REFUSED: i32 = 3;

@@ -1,31 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Questions before acting: the rules alone, no API server.
+//! Questions before acting: the rules alone, no API server. What is computed is in `ops`.
 //!
-//! The answers come from the functions of `domain` that the components use, over objects given as manifests or read from
-//! a landscape that runs.
-//!
-//! **Tour.** [`forecast`] what maintenance will do, [`rows`] how it is told, [`summary`] counted; [`versions`] what is
-//! offered and who uses it; [`why`] what one Shoot waits for; [`world`] profiles and Shoots, [`given`] those of manifests,
-//! [`what_if`] other dates and classifications; [`explain`] why a version is chosen or left. [`skew`] and [`upgrade`] are
-//! about the versions of Gardener's components, which [`fleet`] reads.
+//! **Tour.** [`forecast`] what maintenance will do; [`versions`] what is offered and who uses it; [`why`] what one Shoot
+//! waits for; [`rollout`] what a change does to nodes; [`rows`] how changes are printed. [`skew`] and [`upgrade`] are about
+//! the versions of Gardener's components, which [`fleet`] reads.
 
-pub(crate) mod explain;
 pub(crate) mod fleet;
 pub(crate) mod forecast;
-mod given;
 pub(crate) mod rollout;
 mod rows;
 pub(crate) mod skew;
-mod summary;
 pub(crate) mod upgrade;
 pub(crate) mod versions;
-mod what_if;
 pub(crate) mod why;
-mod world;
 
-use chrono::{DateTime, SecondsFormat, Utc};
+use ops::world::World;
 
-/// An instant as it is shown.
-pub(crate) fn show(instant: DateTime<Utc>) -> String {
-    instant.to_rfc3339_opts(SecondsFormat::Secs, true)
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// Prints what the API server would refuse of manifests: as warnings if that does not matter.
+///
+/// # Errors
+/// There is something, and it matters.
+fn accept(world: &World, force: bool, output: &mut Output) -> Result<(), Failure> {
+    let mut lines = world.refusals(force);
+    if force {
+        for line in &lines {
+            output.note(&format!("warning: {line}"));
+        }
+        return Ok(());
+    }
+    let Some(last) = lines.pop() else { return Ok(()) };
+    for line in &lines {
+        output.note(&format!("error: {line}"));
+    }
+    Err(Failure::input(last, "the API server refuses this; mend it, or go on with --force"))
 }

@@ -1,49 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `terrarium rollout`: what a change of a Shoot does to the nodes of each of its worker pools.
-//!
-//! The effect is that of [`domain::worker_pool::effects`], by which the forecast and gardenlet's own hashes go, too; whether
-//! the API takes the change at all is [`domain::forecast::refusal`].
+//! `terrarium rollout`: what a change of a Shoot does to the nodes of each of its worker pools ([`ops::rollout`]).
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use api::cluster;
-use api::constants::{annotation, label, operation_state, operation_type};
-use api::core::{LastOperation, Shoot, Worker};
-use api::kubernetes::core::Node;
-use apimachinery::meta::Time;
 use chrono::{DateTime, Utc};
 use clap::Args;
 use clock::{Clock, Random};
-use controller::{Api, ListOptions};
-use domain::annotations;
-use domain::forecast::refusal;
 use domain::profile::Profile;
-use domain::reconcile::{is_confined, is_hibernation_enabled};
-use domain::rotation;
 use domain::skew::GardenerVersion;
-use domain::skew::releases::{check_gate, gate_is_on};
-use domain::validation::shoot::Gates;
-use domain::worker_pool::{self, Effect, HashVersion, PoolEffect, PoolForms};
-use process::Context;
-use serde_json::{Map, Value, json};
+use domain::worker_pool::Effect;
+use ops::given::Reading;
+use ops::rollout::{Change, Hashing, Pool, created, nodes_of};
+use ops::world::{World, name_of};
 
-use super::given::Reading;
+use super::accept;
 use super::skew::{Form, version};
-use super::world::{ProfileKey, World, name_of};
 use crate::failure::Failure;
 use crate::live::ask::shoots::ShootName;
 use crate::live::ask::table::Table;
 use crate::live::client::Client;
 use crate::live::{Which, block_on};
 use crate::output::Output;
-use crate::spelling::counted;
 
 /// Exit code of `--exit-code` when nodes are replaced.
 const REPLACED: u8 = 10;
-
-/// The gate whose state decides how pools are hashed.
-const NEW_WORKER_POOL_HASH: &str = "NewWorkerPoolHash";
 
 /// Tell what a change of a Shoot does to its worker pools: which nodes are replaced, updated in place or left, and why
 ///
@@ -83,93 +64,28 @@ fn gate(text: &str) -> Result<(String, bool), String> {
     read.ok_or_else(|| format!("`{text}` is not NAME=true or NAME=false"))
 }
 
-/// Two states of a Shoot, and what is known around them.
-struct Change {
-    old: Shoot,
-    new: Shoot,
-    /// Profiles, and how the pools are hashed.
-    world: World,
-    /// Nodes of pools, where a landscape has them.
-    nodes: BTreeMap<String, usize>,
-    now: DateTime<Utc>,
-    is_of_landscape: bool,
-}
-
-/// What becomes of a pool.
-struct Pool {
-    name: String,
-    effect: Option<Effect>,
-    triggers: Vec<String>,
-    nodes: usize,
-    message: Option<String>,
-}
-
-impl Pool {
-    /// As scripts read it.
-    fn effect(&self) -> &'static str {
-        self.effect.map_or("rejected", Effect::as_str)
-    }
-
-    fn object(&self) -> Value {
-        let mut object = json!({ "effect": self.effect(), "triggers": self.triggers, "nodes": self.nodes });
-        if let Some(message) = &self.message {
-            object["message"] = json!(message);
-        }
-        object
-    }
-}
-
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
     let release = arguments.gardener_version.clone();
     let release = release.or_else(|| GardenerVersion::parse(landscape::GARDENER_VERSION));
     let release = release.ok_or_else(|| Failure::Failed("the emulated version cannot be read".to_owned()))?;
-    let set = gates_of(&release, &arguments.feature_gates)?;
+    let hashing = Hashing::of(&release, &arguments.feature_gates)?;
     let change = match &arguments.shoot {
         Some(shoot) => of_landscape(arguments, shoot, output)?,
         None => of_files(arguments, output)?,
     };
-    let gates = Gates {
-        in_place_node_updates: gate_is_on(&release, "InPlaceNodeUpdates", set("InPlaceNodeUpdates")),
-        credentials_rotation_without_workers_rollout: gate_is_on(
-            &release,
-            "CredentialsRotationWithoutWorkersRollout",
-            set("CredentialsRotationWithoutWorkersRollout"),
-        ),
-        ..Gates::of_release(&release)
-    };
-    let is_new = gate_is_on(&release, NEW_WORKER_POOL_HASH, set(NEW_WORKER_POOL_HASH));
-    let latest = if is_new { HashVersion::V2 } else { HashVersion::V1 };
-    let (pools, refused) = change.judge(arguments.operation.as_deref(), gates, latest)?;
+    let (pools, refused) = change.judge(arguments.operation.as_deref(), hashing)?;
     for note in &change.world.notes {
         output.note(&format!("note: {note}"));
     }
-    change.print(&pools, arguments.output, output)?;
+    print(&change, &pools, arguments.output, output)?;
     if let Some(refused) = refused {
         return Err(Failure::Failed(format!("the API server refuses the change: {refused}")));
     }
-    let is_replaced = |pool: &Pool| pool.nodes > 0 && matches!(pool.effect, Some(Effect::Rolling | Effect::Moving));
-    if arguments.exit_code && pools.iter().any(is_replaced) {
+    if arguments.exit_code && pools.iter().any(Pool::is_replaced) {
         return Err(Failure::ExitCode(REPLACED));
     }
     Ok(())
-}
-
-/// What a gate is set to.
-fn gates_of<'a>(
-    release: &GardenerVersion,
-    set: &'a [(String, bool)],
-) -> Result<impl Fn(&str) -> Option<bool> + 'a, Failure> {
-    for (name, on) in set {
-        let errors = ["apiserver", "gardenlet"].map(|component| check_gate(release, component, name, *on).err());
-        if let [Some(error), Some(_)] = errors {
-            return Err(Failure::input(
-                format!("--feature-gate {name}={on}: {error}"),
-                "`terrarium explain F1` says more",
-            ));
-        }
-    }
-    Ok(move |name: &str| set.iter().rev().find(|(known, _)| known == name).map(|(_, on)| *on))
 }
 
 /// What to do where Shoots are missing.
@@ -196,7 +112,7 @@ fn of_files(arguments: &Arguments, output: &mut Output) -> Result<Change, Failur
         old.add_profiles(std::slice::from_ref(new));
     }
     old.complete(now);
-    old.accept(false, output)?;
+    accept(&old, false, output)?;
     if arguments.operation.is_some() && old.shoots[0].status.last_operation.is_none() {
         old.shoots[0].status.last_operation = Some(created(now));
         old.notes.push("the old Shoot has no status: it is taken for one that has been created".to_owned());
@@ -221,17 +137,6 @@ fn of_files(arguments: &Arguments, output: &mut Output) -> Result<Change, Failur
     Ok(Change { old: old_shoot, new, world: old, nodes: BTreeMap::new(), now, is_of_landscape: false })
 }
 
-/// The last operation of a Shoot that has been created.
-fn created(now: DateTime<Utc>) -> LastOperation {
-    LastOperation {
-        r#type: operation_type::CREATE.to_owned(),
-        state: operation_state::SUCCEEDED.to_owned(),
-        progress: 100,
-        last_update_time: Time::from_instant(now),
-        ..LastOperation::default()
-    }
-}
-
 /// Each file as a world of its own.
 ///
 /// # Errors
@@ -243,7 +148,7 @@ fn read(arguments: &Arguments, now: DateTime<Utc>, output: &mut Output) -> Resul
     for file in &arguments.files {
         let world = World::of_files(std::slice::from_ref(file), reading)?;
         if world.lacks_objects() {
-            world.accept(false, output)?;
+            accept(&world, false, output)?;
         }
         worlds.push(world);
     }
@@ -284,153 +189,28 @@ fn of_landscape(arguments: &Arguments, name: &ShootName, output: &mut Output) ->
     Ok(Change { old, new, world, nodes, now, is_of_landscape: true })
 }
 
-/// Nodes of each pool of a Shoot, as its cluster has them.
-async fn nodes_of(context: &Context, shoot: &Shoot) -> Result<BTreeMap<String, usize>, Failure> {
-    let failed = |error: controller::Error| Failure::Failed(error.to_string());
-    let mut counts: BTreeMap<String, usize> =
-        shoot.spec.provider.workers.iter().map(|worker| (worker.name.clone(), 0)).collect();
-    let id = &shoot.status.technical_id;
-    if !cluster::is_technical_id(id) {
-        return Ok(counts);
-    }
-    let (nodes, _) = Api::<Node>::all(context, id).list(&ListOptions::default()).await.map_err(failed)?;
-    for node in nodes {
-        if let Some(pool) = node.metadata.label(label::WORKER_POOL) {
-            *counts.entry(pool.to_owned()).or_default() += 1;
-        }
-    }
-    Ok(counts)
-}
-
-impl Change {
-    /// What becomes of each pool, and why the API server takes none of it.
-    fn judge(
-        &self,
-        operation: Option<&str>,
-        gates: Gates,
-        latest: HashVersion,
-    ) -> Result<(Vec<Pool>, Option<String>), Failure> {
-        let mut new = self.new.clone();
-        new.status.clone_from(&self.old.status);
-        let mut asked = new.clone();
-        // What a server keeps is no part of the change.
-        for (to, from) in [(&mut new.metadata, &self.old.metadata), (&mut asked.metadata, &self.old.metadata)] {
-            to.uid.clone_from(&from.uid);
-            to.resource_version.clone_from(&from.resource_version);
-            to.creation_timestamp = from.creation_timestamp;
-            to.deletion_timestamp = from.deletion_timestamp;
-            to.finalizers.clone_from(&from.finalizers);
-            to.generation = from.generation;
-        }
-        asked.spec.seed_name.clone_from(&self.old.spec.seed_name);
-        if let Some(operation) = operation {
-            if !annotations::operations(operation).iter().any(|one| rotation::is_rotation(one)) {
-                let what = format!("--operation {operation} rotates no credentials");
-                return Err(Failure::input(what, "for example rotate-ca-start, rotate-credentials-start"));
-            }
-            asked.metadata.annotations.insert(annotation::OPERATION.to_owned(), operation.to_owned());
-            rotation::begin(&mut new.status, &new.spec, operation, Time::from_instant(self.now));
-        }
-        let offers = self.world.offers();
-        let key = ProfileKey::of(&self.new);
-        let offered = offers.get(&key);
-        let refused = match offered {
-            Some(offered) => refusal::of(&asked, &self.old, offered, gates, self.now),
-            None => refusal::of_validation(&asked, &self.old, gates),
-        };
-        let forms = if self.is_of_landscape { self.world.forms(&self.old) } else { PoolForms::from(latest) };
-        let effects = worker_pool::effects(&self.old, &new, &forms);
-        Ok((self.pools(&effects, refused.as_deref()), refused))
-    }
-
-    fn pools(&self, effects: &BTreeMap<String, PoolEffect>, refused: Option<&str>) -> Vec<Pool> {
-        let workers = |shoot: &Shoot| shoot.spec.provider.workers.clone();
-        let (old, new) = (workers(&self.old), workers(&self.new));
-        let is_asleep = is_hibernation_enabled(&self.old.spec);
-        let mut pools = Vec::new();
-        for worker in &new {
-            let known = old.iter().find(|known| known.name == worker.name);
-            let effect = effects.get(&worker.name).cloned().unwrap_or_default();
-            let nodes = known.map_or(0, |known| self.nodes(known));
-            let message = match (known, effect.effect) {
-                (None, _) => {
-                    Some(format!("the pool is new: {} are made", counted(self.nodes(worker), "node", "nodes")))
-                }
-                (Some(_), Effect::None) => None,
-                (Some(_), _) if is_asleep => Some("hibernated: nodes come with the change when it wakes up".to_owned()),
-                (Some(_), Effect::ManualInPlace) => {
-                    Some(format!("each node waits until it is labelled {}=true", label::SELECTED_FOR_UPDATE))
-                }
-                _ => None,
-            };
-            pools.push(Pool {
-                name: worker.name.clone(),
-                effect: Some(if is_asleep { Effect::None } else { effect.effect }),
-                triggers: effect.triggers,
-                nodes,
-                message,
-            });
-        }
-        for worker in old.iter().filter(|worker| !new.iter().any(|kept| kept.name == worker.name)) {
-            pools.push(Pool {
-                name: worker.name.clone(),
-                effect: Some(Effect::None),
-                triggers: Vec::new(),
-                nodes: self.nodes(worker),
-                message: Some("the pool goes: its nodes are drained and removed".to_owned()),
-            });
-        }
-        if let Some(refused) = refused {
-            for pool in &mut pools {
-                pool.effect = None;
-                pool.message = Some(refused.to_owned());
+/// Prints what becomes of each pool.
+fn print(change: &Change, pools: &[Pool], form: Form, output: &mut Output) -> Result<(), Failure> {
+    form.print(&change.object(pools), output, |output| {
+        let mut table = Table::new(&["pool", "effect", "nodes", "because of"]);
+        for pool in pools {
+            let mut because = pool.triggers.iter();
+            let first = because.next().cloned().unwrap_or_else(|| "-".to_owned());
+            table.push([pool.name.clone(), pool.effect().to_owned(), pool.nodes.to_string(), first]);
+            for next in because {
+                table.push([String::new(), String::new(), String::new(), next.clone()]);
             }
         }
-        pools
-    }
-
-    /// Nodes of a pool: those that are there, else the fewest that it has.
-    fn nodes(&self, worker: &Worker) -> usize {
-        if is_hibernation_enabled(&self.old.spec) {
-            return 0;
+        table.print(output)?;
+        for pool in pools.iter().filter(|pool| pool.effect.is_some()) {
+            if let Some(message) = &pool.message {
+                output.line(&format!("{}: {message}", pool.name))?;
+            }
         }
-        let fewest = usize::try_from(worker.minimum).unwrap_or_default();
-        self.nodes.get(&worker.name).copied().unwrap_or(fewest)
-    }
-
-    /// When gardenlet begins.
-    fn when(&self) -> String {
-        let window = self.new.spec.maintenance.as_ref().and_then(|maintenance| maintenance.time_window.as_ref());
-        match window.filter(|_| is_confined(&self.new.spec)) {
-            Some(window) => format!("in the maintenance time window, {} to {}", window.begin, window.end),
-            None => "at once".to_owned(),
+        let is_something = |pool: &Pool| pool.effect.is_some_and(|effect| effect != Effect::None);
+        if pools.iter().any(is_something) {
+            output.line(&format!("It begins {}.", change.when()))?;
         }
-    }
-
-    fn print(&self, pools: &[Pool], form: Form, output: &mut Output) -> Result<(), Failure> {
-        let named: Map<String, Value> = pools.iter().map(|pool| (pool.name.clone(), pool.object())).collect();
-        let object = json!({ "when": self.when(), "pools": named });
-        form.print(&object, output, |output| {
-            let mut table = Table::new(&["pool", "effect", "nodes", "because of"]);
-            for pool in pools {
-                let mut because = pool.triggers.iter();
-                let first = because.next().cloned().unwrap_or_else(|| "-".to_owned());
-                table.push([pool.name.clone(), pool.effect().to_owned(), pool.nodes.to_string(), first]);
-                for next in because {
-                    table.push([String::new(), String::new(), String::new(), next.clone()]);
-                }
-            }
-            table.print(output)?;
-            for pool in pools.iter().filter(|pool| pool.effect.is_some()) {
-                if let Some(message) = &pool.message {
-                    output.line(&format!("{}: {message}", pool.name))?;
-                }
-            }
-            let is_something = |pool: &Pool| pool.effect.is_some_and(|effect| effect != Effect::None);
-            if pools.iter().any(is_something) {
-                output.line(&format!("It begins {}.", self.when()))?;
-            }
-            Ok(())
-        })
-    }
+        Ok(())
+    })
 }

@@ -1,102 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One change of one Shoot, in every form of output.
+//! Changes of Shoots, and objects with the same keys, in every form of output.
 
-use domain::forecast::Change;
-use domain::worker_pool::Effect;
-use serde_json::{Map, Value, json};
+use ops::rows::{KEYS, Row, nodes};
+use ops::show;
+use serde_json::Value;
 
-use super::show;
 use crate::failure::Failure;
 use crate::live::ask::table::Table;
 use crate::output::Output;
 
-/// A change and whose it is.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Row {
-    /// `NAMESPACE/NAME`
-    pub(crate) shoot: String,
-    /// What happens.
-    pub(crate) change: Change,
+fn csv(row: &Row) -> String {
+    let object = row.object();
+    let cells: Vec<String> = KEYS.iter().map(|key| quoted(&text(&object[*key]))).collect();
+    cells.join(",")
 }
 
-/// The keys of a row, in the order of the columns of CSV.
-const KEYS: [&str; 14] = [
-    "time",
-    "windowBegin",
-    "windowEnd",
-    "shoot",
-    "pool",
-    "subject",
-    "from",
-    "to",
-    "reason",
-    "forced",
-    "wasOptedOut",
-    "rollout",
-    "outcome",
-    "failureReason",
-];
-
-impl Row {
-    /// As scripts read it: every key, `failureReason` only for what fails.
-    pub(crate) fn object(&self) -> Value {
-        let change = &self.change;
-        let mut object = json!({
-            "time": show(change.time),
-            "windowBegin": show(change.window.earliest),
-            "windowEnd": show(change.window.end),
-            "shoot": self.shoot,
-            "pool": change.pool,
-            "subject": change.subject.as_str(),
-            "from": change.from,
-            "to": change.to,
-            "reason": change.reason,
-            "forced": change.is_forced,
-            "wasOptedOut": change.was_opted_out,
-            "rollout": change.effect.as_str(),
-            "outcome": if change.failure.is_none() { "Succeeded" } else { "Failed" },
-        });
-        if let Some(failure) = &change.failure {
-            object["failureReason"] = json!(failure);
-        }
-        object
-    }
-
-    fn csv(&self) -> String {
-        let object = self.object();
-        let cells: Vec<String> = KEYS.iter().map(|key| quoted(&text(&object[*key]))).collect();
-        cells.join(",")
-    }
-
-    fn cells(&self) -> [String; 9] {
-        let change = &self.change;
-        let or_dash = |text: Option<&String>| text.cloned().unwrap_or_else(|| "-".to_owned());
-        let why = change.failure.as_ref().unwrap_or(&change.reason);
-        let forced = match (change.is_forced, change.was_opted_out) {
-            (true, true) => "yes, opted out",
-            (true, false) => "yes",
-            (false, _) => "no",
-        };
-        [
-            show(change.time),
-            self.shoot.clone(),
-            or_dash(change.pool.as_ref()),
-            change.subject.as_str().to_owned(),
-            or_dash(change.from.as_ref()),
-            if change.failure.is_none() { or_dash(change.to.as_ref()) } else { "FAILED".to_owned() },
-            forced.to_owned(),
-            nodes(change),
-            why.clone(),
-        ]
-    }
-}
-
-/// What a change does to nodes, for a person.
-pub(crate) fn nodes(change: &Change) -> String {
-    match change.effect {
-        Effect::None if change.is_hibernated && change.failure.is_none() => "hibernated".to_owned(),
-        effect => effect.as_str().to_owned(),
-    }
+fn cells(row: &Row) -> [String; 9] {
+    let change = &row.change;
+    let or_dash = |text: Option<&String>| text.cloned().unwrap_or_else(|| "-".to_owned());
+    let why = change.failure.as_ref().unwrap_or(&change.reason);
+    let forced = match (change.is_forced, change.was_opted_out) {
+        (true, true) => "yes, opted out",
+        (true, false) => "yes",
+        (false, _) => "no",
+    };
+    [
+        show(change.time),
+        row.shoot.clone(),
+        or_dash(change.pool.as_ref()),
+        change.subject.as_str().to_owned(),
+        or_dash(change.from.as_ref()),
+        if change.failure.is_none() { or_dash(change.to.as_ref()) } else { "FAILED".to_owned() },
+        forced.to_owned(),
+        nodes(change),
+        why.clone(),
+    ]
 }
 
 fn text(value: &Value) -> String {
@@ -185,13 +123,13 @@ pub(crate) fn print(rows: &[Row], form: Form, output: &mut Output) -> Result<(),
         }
         Form::Csv => {
             output.line(&KEYS.join(","))?;
-            rows.iter().try_for_each(|row| output.line(&row.csv()))
+            rows.iter().try_for_each(|row| output.line(&csv(row)))
         }
         Form::Table if rows.is_empty() => Ok(()),
         Form::Table => {
             let mut table = Table::new(&["time", "shoot", "pool", "subject", "from", "to", "forced", "nodes", "why"]);
             for row in rows {
-                table.push(row.cells());
+                table.push(cells(row));
             }
             table.print(output)
         }
@@ -200,11 +138,6 @@ pub(crate) fn print(rows: &[Row], form: Form, output: &mut Output) -> Result<(),
 
 fn yaml(objects: &[Value]) -> Result<String, Failure> {
     serde_yaml_ng::to_string(objects).map_err(|error| Failure::Failed(error.to_string()))
-}
-
-/// An object of a count by name, for summaries.
-pub(crate) fn counts(entries: impl IntoIterator<Item = (&'static str, usize)>) -> Map<String, Value> {
-    entries.into_iter().map(|(name, count)| (name.to_owned(), json!(count))).collect()
 }
 
 #[cfg(test)]

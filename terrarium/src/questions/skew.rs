@@ -5,18 +5,17 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use domain::profile::Profile;
-use domain::skew::allowed::beside;
-use domain::skew::start_up::violation_text;
-use domain::skew::{Component, GardenerVersion, Instance, Landscape, Rule, Violation, violations};
+use domain::skew::{Component, GardenerVersion, Rule};
+use ops::skew::{self, Row, name_of};
+use ops::spelling::{counted, plural};
 use serde_json::{Value, json};
 
-use super::fleet::{self, Fleet, Given};
+use super::fleet::{self, Given};
 use crate::failure::Failure;
 use crate::live::Which;
 use crate::live::ask::query::{Format, print_tree};
 use crate::live::ask::table::Table;
 use crate::output::Output;
-use crate::spelling::{counted, plural};
 
 /// Form of the output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -94,14 +93,6 @@ pub(super) fn version(text: &str) -> Result<GardenerVersion, String> {
     GardenerVersion::parse(text).ok_or_else(|| format!("`{text}` is no version of Gardener as 1.120.0 or v1.120"))
 }
 
-/// A profile by its name.
-pub(super) const fn name_of(profile: Profile) -> &'static str {
-    match profile {
-        Profile::Documents => "documents",
-        Profile::Upstream => "upstream",
-    }
-}
-
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
     match &arguments.verb {
@@ -116,60 +107,12 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     }
 }
 
-/// A violated rule with whom it is about.
-struct Row {
-    rule: Rule,
-    component: &'static str,
-    instance: Option<String>,
-    version: Option<String>,
-    place: Option<String>,
-    message: String,
-}
-
-impl Row {
-    fn of(violation: &Violation, fleet: &Fleet, seen: &mut Vec<usize>, profile: Profile) -> Self {
-        let landscape = &fleet.landscape;
-        // Instances of the same component and version are told one by one, each with its own name.
-        let index = violation.offender.as_ref().and_then(|offender| {
-            let all = landscape.instances.iter().enumerate();
-            let mut own = all.filter(|(index, one)| *one == offender && !seen.contains(index));
-            own.next().map(|(index, _)| index)
-        });
-        if violation.rule == Rule::V0 || violation.offender.is_some() {
-            seen.extend(index);
-        }
-        let component = match (violation.rule, &violation.offender) {
-            (_, Some(offender)) => offender.component.name(),
-            (Rule::O1 | Rule::O2, None) => Component::Operator.name(),
-            _ => Component::Apiserver.name(),
-        };
-        Self {
-            rule: violation.rule,
-            component,
-            instance: index.and_then(|index| fleet.name_of(index)),
-            version: violation.offender.as_ref().map(|offender| offender.version.clone()),
-            place: index.and_then(|index| fleet.origin(index)).map(|origin| origin.to_string()),
-            message: violation_text(landscape, violation, profile),
-        }
-    }
-
-    fn object(&self) -> Value {
-        json!({
-            "rule": self.rule.to_string(),
-            "component": self.component,
-            "instance": self.instance,
-            "version": self.version,
-            "message": self.message,
-        })
-    }
-}
-
 fn check(given: &Given, form: Form, output: &mut Output) -> Result<(), Failure> {
     let Given { fleet, profile, .. } = given;
     for note in &fleet.notes {
         output.note(&format!("note: {note}"));
     }
-    let rows = rows(fleet, *profile);
+    let rows = skew::rows(fleet, *profile);
     let object = json!({
         "allowed": rows.is_empty(),
         "profile": name_of(*profile),
@@ -209,28 +152,8 @@ fn check(given: &Given, form: Form, output: &mut Output) -> Result<(), Failure> 
     Err(Failure::Failed(format!("{violated} of the rules about versions (profile {})", name_of(*profile))))
 }
 
-fn rows(fleet: &Fleet, profile: Profile) -> Vec<Row> {
-    let mut found = Vec::new();
-    let (mut rule, mut seen) = (None, Vec::new());
-    for violation in violations(&fleet.landscape, profile) {
-        if rule != Some(violation.rule) {
-            rule = Some(violation.rule);
-            seen.clear();
-        }
-        found.push(Row::of(&violation, fleet, &mut seen, profile));
-    }
-    found
-}
-
 fn table(apiservers: &[GardenerVersion], profile: Profile, form: Form, output: &mut Output) -> Result<(), Failure> {
-    let allowed = beside(apiservers, profile);
-    if allowed.is_empty() {
-        let instances = apiservers.iter().map(|one| Instance::new(Component::Apiserver, &one.to_string()));
-        let landscape = Landscape { instances: instances.collect(), ..Landscape::default() };
-        let found = violations(&landscape, profile);
-        let text = found.first().map(|first| format!("{}: {}", first.rule, violation_text(&landscape, first, profile)));
-        return Err(Failure::Failed(text.unwrap_or_default()));
-    }
+    let allowed = skew::allowed(apiservers, profile)?;
     let rules = |rules: &[Rule]| rules.iter().map(ToString::to_string).collect::<Vec<String>>();
     let component = |component: Component| component.name();
     let rows: Vec<Value> = allowed

@@ -1,30 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `terrarium upgrade`: the legal order to another version of Gardener, whether a given order is legal, and carrying it out
-//! (`live::upgrade`).
-//!
-//! **Tour.** [`minors`] what each minor changes and whom that hits.
+//! `terrarium upgrade`: the legal order to another version of Gardener, whether a given order is legal ([`ops::upgrade`]), and
+//! carrying it out (`live::upgrade`).
 
-mod minors;
-
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use domain::profile::Profile;
-use domain::skew::notes::{self, Noted};
 use domain::skew::start_up::violation_text;
-use domain::skew::{Component, GardenerVersion, Instance, Landscape, violations};
-use domain::upgrade::{self, NoPlan, Plan, Step};
-use serde_json::{Map, Value, json};
+use domain::skew::{Component, GardenerVersion, violations};
+use domain::upgrade::Step;
+use ops::fleet::{Fleet, plan as plans};
+use ops::skew::name_of;
+use ops::spelling::{counted, first_of, plural};
+use ops::upgrade::{Illegal, Planned, minors, notes_after, order, target};
+use serde_json::json;
 
-use super::fleet::{self, Fleet, Given};
-use super::skew::{Form, Shared, name_of, version};
+use super::fleet::{self, Given};
+use super::skew::{Form, Shared, version};
 use crate::failure::Failure;
 use crate::live::ask::table::Table;
 use crate::live::upgrade::Manners;
 use crate::live::{self, Which};
 use crate::output::Output;
-use crate::spelling::{first_of, plural};
 
 /// Instances that are named in a row of the table.
 const NAMED: usize = 3;
@@ -95,7 +92,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         Verb::Check { file, shared } => {
             let profile = shared.profile.as_deref().and_then(Profile::named).unwrap_or_default();
             let (name, text) = fleet::text_of(file)?;
-            check(&fleet::plan::read(&name, &text)?, profile, shared.output, output)
+            check(&plans::read(&name, &text)?, profile, shared.output, output)
         }
         Verb::Apply { to, manners } if manners.dry_run => {
             plan(&fleet::given(&arguments.which, &[], None)?, to, false, Form::default(), output)
@@ -110,27 +107,6 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     }
 }
 
-/// The target with a patch.
-fn target(to: &GardenerVersion, fleet: &Fleet) -> GardenerVersion {
-    let (major, minor, patch) = to.full();
-    let says_patch = to.to_string().split(['-', '+', '~']).next().is_some_and(|text| text.split('.').count() == 3);
-    if says_patch {
-        return to.clone();
-    }
-    fleet.highest_of((major, minor)).unwrap_or_else(|| GardenerVersion::release(major, minor, patch))
-}
-
-/// The legal order.
-fn order(fleet: &Fleet, target: &GardenerVersion, profile: Profile) -> Result<Plan, Failure> {
-    upgrade::plan(&fleet.landscape, target, profile).map_err(|error| match error {
-        NoPlan::Stuck { .. } => Failure::Failed(error.to_string()),
-        NoPlan::AboveTarget { .. } => {
-            Failure::input(error.to_string(), "give a version with --to that nobody is above")
-        }
-        _ => Failure::input(error.to_string(), ""),
-    })
-}
-
 fn plan(
     given: &Given,
     to: &GardenerVersion,
@@ -139,104 +115,40 @@ fn plan(
     output: &mut Output,
 ) -> Result<(), Failure> {
     let Given { fleet, profile, now } = given;
-    fleet.parsable()?;
-    let target = target(to, fleet);
-    let plan = order(fleet, &target, *profile)?;
+    let planned = Planned::of(fleet, to, with_minors, *profile, *now)?;
+    let plan = &planned.plan;
     for note in &fleet.notes {
         output.note(&format!("note: {note}"));
     }
-    for violation in violations(&fleet.landscape, *profile) {
-        let text = violation_text(&fleet.landscape, &violation, *profile);
-        output.note(&format!("note: {}: {text}", violation.rule));
+    for violated in &planned.violated {
+        output.note(&format!("note: {violated}"));
     }
     if plan.steps_back > 0 {
         output.note(&format!(
             "note: the landscape is out of skew; {} back to a legal one",
-            crate::spelling::counted(plan.steps_back, "step leads", "steps lead")
+            counted(plan.steps_back, "step leads", "steps lead")
         ));
     }
-    let end = after(&fleet.landscape, &plan);
-    let mut noted: Vec<Noted> = Vec::new();
-    noted.extend(notes::shoots_not_reconciled(&fleet.landscape, &fleet.shoots));
-    let is_operator = |one: &&Instance| one.component == Component::Operator;
-    let operators: Vec<Instance> = fleet.landscape.instances.iter().filter(is_operator).cloned().collect();
-    noted.extend(notes::lock_step(&operators, &fleet.gardenlets_of_runtime));
-    noted.extend(notes::kubernetes_dropped(&target, &fleet.all_clusters()));
-    noted.extend(notes::gates_gone(&target, &fleet.gates));
-    noted.extend(notes::laggards(&end, &target, *profile));
-    noted.extend(notes::out_of_maintenance(&end, *now));
-    let mut object = json!({
-        "start": start(fleet),
-        "steps": plan.steps.iter().map(|step| of_step(step, fleet)).collect::<Vec<Value>>(),
-        "stepsBack": plan.steps_back,
-        "notes": noted.iter().map(ToString::to_string).collect::<Vec<String>>(),
-    });
-    let minors = if with_minors { minors::on_the_way(fleet, &target) } else { Vec::new() };
-    if with_minors {
-        object["minors"] = minors.iter().map(minors::object).collect();
-    }
+    let object = planned.object(fleet);
     form.print(&object, output, |output| {
         if plan.steps.is_empty() {
-            output.line(&format!("nothing to do: every component is at {target}"))?;
+            output.line(&format!("nothing to do: every component is at {}", planned.target))?;
         } else {
             rows(&plan.steps, fleet).print(output)?;
         }
-        for minor in &minors {
+        for minor in planned.minors.iter().flatten() {
             output.line("")?;
             minors::lines(minor, fleet).iter().try_for_each(|line| output.line(line))?;
         }
         Ok(())
     })?;
-    for note in noted {
+    for note in &planned.notes {
         output.note(&format!("note: {note}"));
     }
     if plan.steps.iter().any(|step| step.component == Component::Extension) {
         output.note("note: extensions are released on their own: they may also stay at an older library");
     }
     Ok(())
-}
-
-/// The landscape once all steps are taken.
-fn after(landscape: &Landscape, plan: &Plan) -> Landscape {
-    let mut end = landscape.clone();
-    for step in &plan.steps {
-        end.instances[step.index].version = step.to.to_string();
-    }
-    end
-}
-
-/// A landscape as LANDSCAPE.yaml has it.
-fn start(fleet: &Fleet) -> Value {
-    let mut components: BTreeMap<Component, Value> = BTreeMap::new();
-    for instance in &fleet.landscape.instances {
-        let version = json!(instance.version);
-        let owned = matches!(instance.component, Component::Gardenlet | Component::Extension);
-        let entry = components.entry(instance.component).or_insert_with(|| if owned { json!({}) } else { json!([]) });
-        let list = if owned { &mut entry[&instance.owner] } else { entry };
-        match list {
-            Value::Array(versions) => versions.push(version),
-            // A seed with several gardenlets has a list of versions.
-            Value::String(first) => *list = json!([first, version]),
-            _ => *list = version,
-        }
-    }
-    let keyed = components.into_iter().map(|(component, versions)| (fleet::key(component).to_owned(), versions));
-    let mut tree: Map<String, Value> = keyed.collect();
-    if let Some(garden) = &fleet.landscape.garden {
-        tree.insert("garden".to_owned(), json!(garden));
-    }
-    Value::Object(tree)
-}
-
-fn of_step(step: &Step, fleet: &Fleet) -> Value {
-    let mut object = json!({ "component": step.component.name() });
-    if let Some(instance) = fleet.name_of(step.index) {
-        object["instance"] = json!(instance);
-    }
-    object["from"] = json!(step.from.to_string());
-    object["to"] = json!(step.to.to_string());
-    object["waitFor"] = json!(step.waits_for);
-    object
 }
 
 /// A row for each step; those that follow each other and differ in the instance only share one.
@@ -268,27 +180,22 @@ fn rows(steps: &[Step], fleet: &Fleet) -> Table {
     table
 }
 
-fn check(plan: &fleet::plan::Plan, profile: Profile, form: Form, output: &mut Output) -> Result<(), Failure> {
+fn check(plan: &plans::Plan, profile: Profile, form: Form, output: &mut Output) -> Result<(), Failure> {
     plan.start.parsable()?;
     for violation in violations(&plan.start.landscape, profile) {
         let text = violation_text(&plan.start.landscape, &violation, profile);
         output.note(&format!("note: the landscape to begin with is out of skew: {}: {text}", violation.rule));
     }
-    let Err(illegal) = upgrade::check(&plan.start.landscape, &plan.steps, profile) else {
+    let Some(illegal) = Illegal::of(plan, profile) else {
         let object = json!({ "allowed": true, "firstIllegalStep": null, "rule": null, "message": null });
         let (steps, name) = (plural(plan.steps.len(), "step"), name_of(profile));
         form.print(&object, output, |output| output.line(&format!("allowed: {steps} (profile {name})")))?;
-        let end = Landscape { instances: plan.end.clone(), ..Landscape::default() };
-        let apiservers = end.instances.iter().filter(|one| one.component == Component::Apiserver);
-        let newest = apiservers.filter_map(|one| GardenerVersion::parse(&one.version)).max();
-        for note in newest.map(|newest| notes::laggards(&end, &newest, profile)).unwrap_or_default() {
+        for note in notes_after(plan, profile) {
             output.note(&format!("note: {note}"));
         }
         return Ok(());
     };
-    let text = |violation| violation_text(&illegal.before, violation, profile);
-    let found: Vec<(String, String)> =
-        illegal.refusal.violations.iter().map(|violation| (violation.rule.to_string(), text(violation))).collect();
+    let found = &illegal.found;
     let first = found.first().cloned().unwrap_or_default();
     let number = illegal.index + 1;
     let object = json!({ "allowed": false, "firstIllegalStep": number, "rule": first.0, "message": first.1 });
@@ -300,7 +207,7 @@ fn check(plan: &fleet::plan::Plan, profile: Profile, form: Form, output: &mut Ou
     Err(Failure::Failed(format!(
         "step {number} of {} is not legal: {} from {} to {} (profile {})",
         plan.steps.len(),
-        fleet::shown(&step.from),
+        ops::fleet::shown(&step.from),
         step.from.version,
         step.to,
         name_of(profile)

@@ -8,7 +8,7 @@ use apimachinery::status::reason;
 use http_body_util::BodyExt;
 use process::{Context, transport};
 
-use crate::manifests::{Manifest, ManifestError};
+use ops::manifests::{Manifest, ManifestError};
 
 /// Clusters that manifests are applied to: the first that serves the kind.
 const CLUSTERS: [&str; 2] = ["garden", "runtime"];

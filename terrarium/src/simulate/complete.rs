@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use api::constants::{api_version, namespace};
 use serde_json::{Value, json};
 
-use crate::manifests::{Manifest, Origin};
+use ops::manifests::{Manifest, Origin};
 
 /// What to do, in order.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -499,7 +499,7 @@ fn string(value: &Value) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::manifests::parse;
+    use ops::manifests::parse;
 
     const SHOOT: &str = "
 apiVersion: core.gardener.cloud/v1beta1

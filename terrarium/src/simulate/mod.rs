@@ -27,10 +27,10 @@ use serde_json::json;
 use self::complete::Plan;
 pub(crate) use self::story::{Line, NodeLife, Story, What};
 use crate::failure::Failure;
-use crate::live::ask::instant::When;
-use crate::manifests::{self, Manifest, Origin};
 use crate::output::Output;
-use crate::spelling::plural;
+use ops::instant::When;
+use ops::manifests::{self, Manifest, Origin};
+use ops::spelling::plural;
 
 /// Run a whole landscape in one process on a simulated clock, and tell its story
 ///

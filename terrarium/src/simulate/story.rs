@@ -18,7 +18,7 @@ use serde::Serialize;
 use super::layout;
 use crate::live::history::changes;
 use crate::live::history::deeds::{self, Seen};
-use crate::spelling::plural;
+use ops::spelling::plural;
 
 /// Progress is told again only when it has risen by this much, or when the operation's state changes.
 const PROGRESS_STEP: i32 = 20;

@@ -22,6 +22,7 @@ const TABLE: &[(&str, &[&str])] = &[
     ("authorizer", &["generic-apiserver", "process", "domain", "api", "apimachinery"]),
     ("controller", &["process", "apimachinery", "api", "clock"]),
     ("kube-controllers", &["controller", "process", "api", "apimachinery", "clock"]),
+    ("ops", &["controller", "process", "domain", "api", "apimachinery", "clock", "eventlog"]),
     (
         "gardener-apiserver",
         &[
@@ -82,6 +83,7 @@ const BANNED: &[(&str, &[&str])] = &[
     ("apimachinery", &["tokio", "http", "axum", "hyper", "reqwest", "tracing"]),
     ("api", &["tokio", "http", "axum", "tracing"]),
     ("domain", &["tokio", "futures", "tracing", "rand", "http"]),
+    ("ops", &["clap", "axum", "tracing"]),
     ("clock", &["serde_json", "http"]),
     ("eventlog", &["serde_json", "http", "axum"]),
     ("eventlog-remote", &["serde_json", "axum", "hyper", "reqwest"]),

@@ -5,7 +5,8 @@ use api::catalogue;
 use apimachinery::catalogue::ResourceInfo;
 
 use crate::failure::Failure;
-use crate::spelling::distance;
+pub(crate) use ops::read::path;
+use ops::spelling::distance;
 
 /// The kind with a name, in a cluster (in its name for paths, or `*`).
 ///
@@ -39,20 +40,6 @@ pub(crate) fn find(cluster: &str, name: &str) -> Result<&'static ResourceInfo, F
             if cluster == "*" { "no cluster has a kind".to_owned() } else { format!("cluster {cluster} has no kind") };
         Failure::input(format!("{place} `{name}`"), hint)
     })
-}
-
-/// Path of a collection, or of an object in it.
-pub(crate) fn path(cluster: &str, row: &ResourceInfo, namespace: Option<&str>, name: Option<&str>) -> String {
-    let mut path = format!("/clusters/{cluster}");
-    path.push_str(if row.group.is_empty() { "/api" } else { "/apis" });
-    let namespace = namespace.filter(|namespace| row.namespaced && !namespace.is_empty());
-    let parts =
-        [Some(row.group), Some(row.version), namespace.map(|_| "namespaces"), namespace, Some(row.plural), name];
-    for part in parts.into_iter().flatten().filter(|part| !part.is_empty()) {
-        path.push('/');
-        path.push_str(part);
-    }
-    path
 }
 
 /// `core.gardener.cloud/v1beta1`, `v1`.

@@ -4,11 +4,10 @@
 //! Works over any [`Transport`]: that of a landscape which runs, or of servers over the log of one which does not. The
 //! server makes the rows, ages included, so that they are landscape ages; nothing here reads a clock.
 //!
-//! **Tour.** [`clusters`], [`kinds`], [`shoots`] what people call them; [`instant`] when; [`query`] reading objects;
+//! **Tour.** [`clusters`], [`kinds`], [`shoots`] what people call them; [`query`] reading objects;
 //! [`lines`] reading streams; [`table`] printing rows.
 
 pub(crate) mod clusters;
-pub(crate) mod instant;
 pub(crate) mod kinds;
 pub(crate) mod lines;
 pub(crate) mod query;

@@ -11,7 +11,7 @@ use process::Context;
 
 use super::clusters::{NamedCluster, is_name};
 use crate::failure::Failure;
-use crate::spelling::nearest;
+use ops::spelling::nearest;
 
 /// A Shoot of a Project. `shoot/` may be left out where nothing else can be meant.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -16,7 +16,7 @@ use chrono::{DateTime, Utc};
 use domain::maintenance::says_forced;
 
 use crate::simulate::{Line, NodeLife, What, layout};
-use crate::spelling::{first_of, plural};
+use ops::spelling::{first_of, plural};
 
 /// Names in a line.
 const NAMES: usize = 40;

@@ -25,7 +25,7 @@ use super::client::Client;
 use super::directory::Directory;
 use crate::failure::Failure;
 use crate::simulate;
-use crate::spelling::distance;
+use ops::spelling::distance;
 
 /// A story.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

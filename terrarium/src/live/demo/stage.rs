@@ -26,8 +26,8 @@ use crate::live::client::Client;
 use crate::live::history::Past;
 use crate::live::replay::{Outcome, replay};
 use crate::live::{Directory, Which};
-use crate::manifests::Manifest;
 use crate::simulate::{self, Story, apply};
+use ops::manifests::Manifest;
 
 /// Wall time within which each step must happen.
 const PATIENCE: TimeDelta = TimeDelta::seconds(30);

@@ -31,12 +31,12 @@ use http_body_util::BodyExt;
 use process::https::Lasting;
 use process::{Tasks, Transport, User};
 
-use super::ask::instant::Place;
 use super::bootstrap;
 use super::client::Client;
 use super::directory::{Directory, Facts, Held};
 use super::host::{Log, recovered, time};
 use crate::failure::Failure;
+use ops::instant::Place;
 
 /// Revisions that are read at once.
 const PIECE: u64 = 2048;

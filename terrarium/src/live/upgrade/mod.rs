@@ -28,7 +28,6 @@ use serde_json::{Value, json};
 use self::moves::Move;
 use self::report::{Report, Taken};
 use self::sight::{Row, Sight, State};
-use super::ask::instant::duration;
 use super::ask::table::Table;
 use super::client::Client;
 use super::host::end_signal;
@@ -36,7 +35,8 @@ use super::{Which, block_on};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::questions::skew::Form;
-use crate::spelling::counted;
+use ops::instant::duration;
+use ops::spelling::counted;
 
 /// How `upgrade apply` is done.
 #[derive(Debug, Args)]

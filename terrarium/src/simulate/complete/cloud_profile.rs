@@ -7,7 +7,7 @@ use api::constants::api_version;
 use serde_json::{Value, json};
 
 use super::{list, string};
-use crate::manifests::Manifest;
+use ops::manifests::Manifest;
 
 /// Kubernetes version where nobody names one: the newest that the emulated release supports.
 const KUBERNETES: &str = "1.33.0";

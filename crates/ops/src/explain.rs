@@ -8,11 +8,11 @@ use domain::forecast::choice::{self, Choice};
 use domain::maintenance::upcoming;
 use domain::window::Window;
 
-use super::show;
+use crate::show;
 use crate::spelling::plural;
 
 /// The lines about a Shoot at an instant: its window, then each of its versions.
-pub(crate) fn lines(shoot: &Shoot, profile_name: &str, offered: &CloudProfileSpec, now: DateTime<Utc>) -> Vec<String> {
+pub fn lines(shoot: &Shoot, profile_name: &str, offered: &CloudProfileSpec, now: DateTime<Utc>) -> Vec<String> {
     let counts = upcoming::time_window(shoot, now);
     let window = upcoming::effective_window(shoot, now);
     let nominal = match counts.filter(|window| Window::parse(&window.begin, &window.end).is_ok()) {
@@ -41,7 +41,7 @@ pub(crate) fn lines(shoot: &Shoot, profile_name: &str, offered: &CloudProfileSpe
 }
 
 /// The line about a window that does not count yet.
-pub(super) fn waiting(shoot: &Shoot) -> String {
+pub(crate) fn waiting(shoot: &Shoot) -> String {
     let written = shoot.spec.maintenance.as_ref().and_then(|maintenance| maintenance.time_window.clone());
     let written = written.unwrap_or_default();
     format!(

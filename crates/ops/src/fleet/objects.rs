@@ -21,7 +21,7 @@ use domain::skew::{Component, Instance};
 use serde_json::Value;
 
 use super::{Fleet, Place};
-use crate::failure::Failure;
+use crate::Error;
 use crate::manifests::{self, Manifest, ManifestError, Origin, Source, Wanted};
 
 /// Annotation with the version of the library that an extension is built with.
@@ -92,14 +92,14 @@ pub(super) fn gates_of_arguments(container: &Value, component: Component) -> Vec
 }
 
 impl Objects {
-    pub(super) fn read_folder(&mut self, path: &Path) -> Result<(), Failure> {
+    pub(super) fn read_folder(&mut self, path: &Path) -> Result<(), Error> {
         let mut wanted = Wanted::only(KINDS);
         manifests::read_each(&[path.to_owned()], &mut wanted, &mut |manifest, source| self.take(&manifest, source))?;
         self.notes.append(&mut wanted.notes);
         Ok(())
     }
 
-    pub(super) fn read(&mut self, file: &str, text: &str) -> Result<(), Failure> {
+    pub(super) fn read(&mut self, file: &str, text: &str) -> Result<(), Error> {
         let mut wanted = Wanted::only(KINDS);
         manifests::parse_each(file, text, &mut wanted, &mut |manifest, source| self.take(&manifest, source))?;
         self.notes.append(&mut wanted.notes);
@@ -279,7 +279,7 @@ mod tests {
 
     use super::*;
 
-    fn fleet(text: &str) -> Result<Fleet, Failure> {
+    fn fleet(text: &str) -> Result<Fleet, Error> {
         let (mut objects, mut fleet) = (Objects::default(), Fleet::default());
         objects.read("f.yaml", text)?;
         objects.complete(&mut fleet);

@@ -11,8 +11,10 @@ use chrono::{DateTime, NaiveDate, NaiveTime, TimeDelta, Utc};
 
 /// An instant, or how far from now it is: before it for what is past, behind it for what is to come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum When {
+pub enum When {
+    /// That instant.
     At(DateTime<Utc>),
+    /// So far away; not negative.
     Off(TimeDelta),
 }
 
@@ -36,7 +38,7 @@ impl FromStr for When {
 
 impl When {
     /// The instant, if a duration counts back from `now`.
-    pub(crate) fn before(self, now: DateTime<Utc>) -> DateTime<Utc> {
+    pub fn before(self, now: DateTime<Utc>) -> DateTime<Utc> {
         match self {
             Self::At(instant) => instant,
             Self::Off(length) => now.checked_sub_signed(length).map_or_else(first, |instant| instant.max(first())),
@@ -44,7 +46,7 @@ impl When {
     }
 
     /// The instant, if a duration counts on from `now`.
-    pub(crate) fn behind(self, now: DateTime<Utc>) -> DateTime<Utc> {
+    pub fn behind(self, now: DateTime<Utc>) -> DateTime<Utc> {
         match self {
             Self::At(instant) => instant,
             Self::Off(length) => now.checked_add_signed(length).map_or_else(last, |instant| instant.min(last())),
@@ -54,8 +56,10 @@ impl When {
 
 /// A revision of the log, or a time: the last revision at or before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub enum Place {
+    /// That revision.
     Revision(u64),
+    /// The last revision at or before that time.
     At(When),
 }
 
@@ -88,7 +92,7 @@ fn last() -> DateTime<Utc> {
 }
 
 /// Numbers with units, `90s` or `1h30m`.
-pub(crate) fn duration(text: &str) -> Result<TimeDelta, String> {
+pub fn duration(text: &str) -> Result<TimeDelta, String> {
     let wrong = || format!("`{text}` is no duration: use ms, s, m, h, d and w, as in 90s, 1h30m or 2w");
     let mut total = TimeDelta::zero();
     let mut rest = text;

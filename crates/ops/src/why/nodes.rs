@@ -12,9 +12,8 @@ use domain::rollout::drain;
 use domain::rollout::in_place::{Reason, Update};
 use process::Context;
 
-use super::failed;
-use crate::failure::Failure;
-use crate::questions::show;
+use crate::Error;
+use crate::show;
 use crate::spelling::{first_of, plural};
 
 /// How many pods are named.
@@ -29,11 +28,11 @@ pub(super) struct Cluster {
 
 impl Cluster {
     /// As they are now; nothing of a cluster that is not there.
-    pub(super) async fn read(context: &Context, name: &str) -> Result<Self, Failure> {
+    pub(super) async fn read(context: &Context, name: &str) -> Result<Self, Error> {
         let all = ListOptions::default();
-        let (nodes, _) = Api::<Node>::all(context, name).list(&all).await.map_err(failed)?;
-        let (pods, _) = Api::<Pod>::all(context, name).list(&all).await.map_err(failed)?;
-        let (budgets, _) = Api::<PodDisruptionBudget>::all(context, name).list(&all).await.map_err(failed)?;
+        let (nodes, _) = Api::<Node>::all(context, name).list(&all).await?;
+        let (pods, _) = Api::<Pod>::all(context, name).list(&all).await?;
+        let (budgets, _) = Api::<PodDisruptionBudget>::all(context, name).list(&all).await?;
         let nodes = nodes.into_iter().map(|node| (node.metadata.name.clone(), node)).collect();
         Ok(Self { nodes, pods, budgets })
     }

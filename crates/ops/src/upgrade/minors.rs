@@ -8,14 +8,15 @@ use domain::upgrade::changes::{ALWAYS, Changes, ComponentChange, of_minor};
 use domain::versions::{Version, normalize};
 use serde_json::{Value, json};
 
-use crate::questions::fleet::Fleet;
+use crate::fleet::Fleet;
 use crate::spelling::first_of;
 
 /// Shoots that are named.
 const NAMED: usize = 3;
 
 /// A minor with what it changes.
-pub(super) struct Minor {
+#[derive(Clone, Debug)]
+pub struct Minor {
     number: u64,
     changes: Changes,
     /// Clusters on Kubernetes versions that are dropped.
@@ -27,7 +28,7 @@ pub(super) struct Minor {
 }
 
 /// The minors above the oldest component, up to the target. Nothing is known of other majors.
-pub(super) fn on_the_way(fleet: &Fleet, target: &GardenerVersion) -> Vec<Minor> {
+pub fn on_the_way(fleet: &Fleet, target: &GardenerVersion) -> Vec<Minor> {
     let own = fleet.landscape.instances.iter().filter(|one| one.component != Component::Extension);
     let oldest = own.filter_map(|one| GardenerVersion::parse(&one.version)).min();
     let (Some(oldest), (1, last)) = (oldest, target.minor()) else { return Vec::new() };
@@ -68,7 +69,7 @@ const fn becomes(event: GateEvent) -> &'static str {
 }
 
 /// As scripts read it.
-pub(super) fn object(minor: &Minor) -> Value {
+pub fn object(minor: &Minor) -> Value {
     let Minor { number, changes, dropped, gone, hit } = minor;
     let version = |minor: &u64| format!("1.{minor}");
     let gates = changes.gates.iter().map(|(name, components, event)| {
@@ -98,7 +99,7 @@ pub(super) fn object(minor: &Minor) -> Value {
 }
 
 /// For a person.
-pub(super) fn lines(minor: &Minor, fleet: &Fleet) -> Vec<String> {
+pub fn lines(minor: &Minor, fleet: &Fleet) -> Vec<String> {
     let Minor { number, changes, dropped, gone, hit } = minor;
     let names = |names: &[String]| first_of(names.iter().map(String::as_str), NAMED);
     let versions = |minors: &[u64]| minors.iter().map(|minor| format!("1.{minor}")).collect::<Vec<_>>().join(", ");

@@ -11,7 +11,7 @@ mod source;
 mod tree;
 mod unread;
 
-pub(crate) use self::source::Source;
+pub use self::source::Source;
 
 use std::fmt;
 use std::io::Read;
@@ -21,15 +21,15 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use self::unread::Unread;
-pub(crate) use self::unread::Wanted;
+pub use self::unread::Wanted;
 
 /// Where a document begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Origin {
+pub struct Origin {
     /// File as it was given; `-` for standard input.
-    pub(crate) file: String,
+    pub file: String,
     /// Line of the document's first content, from 1.
-    pub(crate) line: usize,
+    pub line: usize,
 }
 
 impl fmt::Display for Origin {
@@ -40,38 +40,38 @@ impl fmt::Display for Origin {
 
 /// One object of a manifest.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Manifest {
+pub struct Manifest {
     /// Where it came from.
-    pub(crate) origin: Origin,
+    pub origin: Origin,
     /// The object, without the metadata that only a server writes.
-    pub(crate) object: Value,
+    pub object: Value,
     /// Whether the object was being deleted when it was taken from a server.
-    pub(crate) is_being_deleted: bool,
+    pub is_being_deleted: bool,
 }
 
 impl Manifest {
     /// `apiVersion`.
-    pub(crate) fn api_version(&self) -> &str {
+    pub fn api_version(&self) -> &str {
         self.object["apiVersion"].as_str().unwrap_or_default()
     }
 
     /// `kind`.
-    pub(crate) fn kind(&self) -> &str {
+    pub fn kind(&self) -> &str {
         self.object["kind"].as_str().unwrap_or_default()
     }
 
     /// `metadata.name`; empty when there is none.
-    pub(crate) fn name(&self) -> &str {
+    pub fn name(&self) -> &str {
         self.object["metadata"]["name"].as_str().unwrap_or_default()
     }
 
     /// `metadata.namespace`; empty when there is none.
-    pub(crate) fn namespace(&self) -> &str {
+    pub fn namespace(&self) -> &str {
         self.object["metadata"]["namespace"].as_str().unwrap_or_default()
     }
 
     /// A text below the object, `["spec", "region"]`.
-    pub(crate) fn text(&self, path: &[&str]) -> Option<&str> {
+    pub fn text(&self, path: &[&str]) -> Option<&str> {
         path.iter().try_fold(&self.object, |value, key| value.get(key))?.as_str()
     }
 }
@@ -79,14 +79,14 @@ impl Manifest {
 /// Why manifests cannot be used; displayed as `FILE:LINE: what is wrong`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {what}")]
-pub(crate) struct ManifestError {
+pub struct ManifestError {
     place: String,
     what: String,
 }
 
 impl ManifestError {
     /// An error at a document.
-    pub(crate) fn at(origin: &Origin, what: impl Into<String>) -> Self {
+    pub fn at(origin: &Origin, what: impl Into<String>) -> Self {
         Self { place: origin.to_string(), what: what.into() }
     }
 
@@ -104,7 +104,7 @@ type EachFound<'a> = dyn FnMut(Result<Manifest, Unread>, &Source<'_>) -> Result<
 ///
 /// # Errors
 /// A file that cannot be read, is no YAML or JSON, holds no object, or holds something that is no object.
-pub(crate) fn read(paths: &[PathBuf]) -> Result<Vec<Manifest>, ManifestError> {
+pub fn read(paths: &[PathBuf]) -> Result<Vec<Manifest>, ManifestError> {
     let mut manifests = Vec::new();
     read_each(paths, &mut Wanted::all(), &mut |manifest, _| {
         manifests.push(manifest);
@@ -118,7 +118,7 @@ pub(crate) fn read(paths: &[PathBuf]) -> Result<Vec<Manifest>, ManifestError> {
 ///
 /// # Errors
 /// As [`read`], and what `each` says.
-pub(crate) fn read_each(paths: &[PathBuf], wanted: &mut Wanted, each: &mut Each<'_>) -> Result<(), ManifestError> {
+pub fn read_each(paths: &[PathBuf], wanted: &mut Wanted, each: &mut Each<'_>) -> Result<(), ManifestError> {
     for path in paths {
         wanted.is_folder = path.is_dir();
         if wanted.is_folder {
@@ -149,7 +149,7 @@ fn folder(path: &Path) -> Result<Vec<PathBuf>, ManifestError> {
 ///
 /// # Errors
 /// It cannot be read, or is no text.
-pub(crate) fn text_of(path: &Path) -> Result<String, ManifestError> {
+pub fn text_of(path: &Path) -> Result<String, ManifestError> {
     String::from_utf8(bytes_of(path)?).map_err(|_| ManifestError::file(path, "the file is not UTF-8 text"))
 }
 
@@ -175,13 +175,15 @@ fn read_file(path: &Path, wanted: &mut Wanted, each: &mut Each<'_>) -> Result<()
 
 /// As [`read_each`], the documents of one text.
 #[cfg(test)]
-pub(crate) fn parse_with(file: &str, text: &str, each: &mut Each<'_>) -> Result<(), ManifestError> {
+pub fn parse_with(file: &str, text: &str, each: &mut Each<'_>) -> Result<(), ManifestError> {
     parse_each(file, text, &mut Wanted::all(), each)
 }
 
-/// Reads the documents of one text.
-#[cfg(test)]
-pub(crate) fn parse(file: &str, text: &str) -> Result<Vec<Manifest>, ManifestError> {
+/// As [`read`], the documents of one text, whose errors name it as `file`.
+///
+/// # Errors
+/// As [`read`].
+pub fn parse(file: &str, text: &str) -> Result<Vec<Manifest>, ManifestError> {
     let mut manifests = Vec::new();
     parse_each(file, text, &mut Wanted::all(), &mut |manifest, _| {
         manifests.push(manifest);
@@ -194,12 +196,7 @@ pub(crate) fn parse(file: &str, text: &str) -> Result<Vec<Manifest>, ManifestErr
 ///
 /// # Errors
 /// As [`read_each`].
-pub(crate) fn parse_each(
-    file: &str,
-    text: &str,
-    wanted: &mut Wanted,
-    each: &mut Each<'_>,
-) -> Result<(), ManifestError> {
+pub fn parse_each(file: &str, text: &str, wanted: &mut Wanted, each: &mut Each<'_>) -> Result<(), ManifestError> {
     let mut is_empty = true;
     let mut told = |found: Result<Manifest, Unread>, source: &Source<'_>| {
         is_empty = false;

@@ -13,13 +13,13 @@ use super::ManifestError;
 
 /// Which objects somebody wants who reads manifests.
 #[derive(Clone, Debug)]
-pub(crate) struct Wanted {
+pub struct Wanted {
     /// `None`: all.
     kinds: Option<&'static [&'static str]>,
     /// Whether what is read now was found in a folder.
     pub(super) is_folder: bool,
     /// What was left out.
-    pub(crate) notes: Vec<String>,
+    pub notes: Vec<String>,
 }
 
 /// A document, or an item of a List, that is no object.
@@ -60,12 +60,12 @@ const UNKNOWN: &str = "?";
 
 impl Wanted {
     /// Everything.
-    pub(crate) fn all() -> Self {
+    pub fn all() -> Self {
         Self { kinds: None, is_folder: false, notes: Vec::new() }
     }
 
     /// Objects of these kinds.
-    pub(crate) fn only(kinds: &'static [&'static str]) -> Self {
+    pub fn only(kinds: &'static [&'static str]) -> Self {
         Self { kinds: Some(kinds), is_folder: false, notes: Vec::new() }
     }
 

@@ -14,8 +14,8 @@ use domain::worker_pool::{self, Effect, HashInputs, PoolForms, kubernetes_versio
 use process::Context;
 use serde_json::Value;
 
-use super::{failed, seed_cluster};
-use crate::failure::Failure;
+use super::seed_cluster;
+use crate::Error;
 
 /// The lines, one a field; those of other pools than `pool` are left out.
 pub(super) async fn lines(
@@ -24,7 +24,7 @@ pub(super) async fn lines(
     pool: Option<&str>,
     forms: &PoolForms,
     lines: &mut Vec<String>,
-) -> Result<(), Failure> {
+) -> Result<(), Error> {
     let Some((cluster, namespace)) = seed_cluster(shoot) else { return Ok(()) };
     let when = if is_confined(&shoot.spec) {
         "confined: waits for the next reconciliation (spec.maintenance.confineSpecUpdateRollout)"
@@ -33,13 +33,13 @@ pub(super) async fn lines(
     };
     let mut found = BTreeMap::new();
     let mut effects = BTreeMap::new();
-    let seen = Api::<Cluster>::all(context, &cluster).get_opt(&namespace).await.map_err(failed)?;
+    let seen = Api::<Cluster>::all(context, &cluster).get_opt(&namespace).await?;
     if let Some(seen) = seen {
-        let spec = serde_json::to_value(&shoot.spec).map_err(|error| Failure::Failed(error.to_string()))?;
+        let spec = serde_json::to_value(&shoot.spec).map_err(|error| Error::Failed(error.to_string()))?;
         compare("spec", &seen.spec.shoot.value()["spec"], &spec, &mut found);
         // Settings of maintenance are read where they are: nothing is rolled out of them.
         found.retain(|path, _| !path.starts_with("spec.maintenance"));
-        let unreadable = |error: serde_json::Error| Failure::Failed(format!("Cluster {namespace}: {error}"));
+        let unreadable = |error: serde_json::Error| Error::Failed(format!("Cluster {namespace}: {error}"));
         let mut known: Shoot = serde_json::from_str(seen.spec.shoot.0.text()).map_err(unreadable)?;
         // Only the spec can wait.
         known.status.clone_from(&shoot.status);
@@ -48,7 +48,7 @@ pub(super) async fn lines(
         }
     }
     let workers = Api::<api::extensions::Worker>::namespaced(context, &cluster, &namespace);
-    if let Some(rolled) = workers.get_opt(&shoot.metadata.name).await.map_err(failed)? {
+    if let Some(rolled) = workers.get_opt(&shoot.metadata.name).await? {
         compare_pools(shoot, &rolled, &mut found);
     }
     let others: Vec<String> = shoot

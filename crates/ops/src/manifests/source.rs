@@ -10,7 +10,7 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 
 /// The text from which an object was read.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Source<'a> {
+pub struct Source<'a> {
     text: &'a str,
     line: usize,
     form: Form,
@@ -26,7 +26,7 @@ enum Form {
 
 impl<'a> Source<'a> {
     /// A text of YAML that begins at a line, counted from 1.
-    pub(crate) const fn yaml(text: &'a str, line: usize) -> Self {
+    pub const fn yaml(text: &'a str, line: usize) -> Self {
         Self { text, line, form: Form::Yaml, item: None }
     }
 
@@ -42,7 +42,7 @@ impl<'a> Source<'a> {
     }
 
     /// The line of a field, `spec.provider.workers[0].name`, or of what there is on the way to it.
-    pub(crate) fn line_of(&self, path: &str) -> Option<usize> {
+    pub fn line_of(&self, path: &str) -> Option<usize> {
         let mut steps = Vec::new();
         if let Some(index) = self.item {
             steps.extend([Step::Name("items".to_owned()), Step::Index(index)]);

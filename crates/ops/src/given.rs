@@ -26,11 +26,9 @@ use domain::validation::{cloud_profile as profiles, shoot as shoots};
 use domain::{cloud_profile, defaulting};
 use serde::de::DeserializeOwned;
 
-use super::forecast::gates_for;
-use super::world::{ProfileKey, World, name_of};
-use crate::failure::Failure;
+use crate::forecast::gates_for;
 use crate::manifests::{self, Manifest, ManifestError, Origin, Source, Wanted};
-use crate::output::Output;
+use crate::world::{ProfileKey, World, name_of};
 
 /// Kinds that play a part.
 const KINDS: [&str; 3] = ["CloudProfile", "NamespacedCloudProfile", "Shoot"];
@@ -40,18 +38,18 @@ const TOLD: usize = 20;
 
 /// By what manifests are read.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Reading<'a> {
+pub struct Reading<'a> {
     /// Draws the windows of Shoots that have none.
-    pub(crate) random: &'a Random,
+    pub random: &'a Random,
     /// The instant at which the manifests hold.
-    pub(crate) now: DateTime<Utc>,
+    pub now: DateTime<Utc>,
     /// Documents or upstream.
-    pub(crate) rules: Profile,
+    pub rules: Profile,
 }
 
 /// Something that the API server would refuse.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Violation {
+pub struct Violation {
     origin: Origin,
     /// `Shoot a/b`
     subject: String,
@@ -86,7 +84,7 @@ impl std::fmt::Display for Violation {
 
 /// A Shoot whose versions are not all complete.
 #[derive(Clone, Debug)]
-pub(crate) struct Incomplete {
+pub struct Incomplete {
     index: usize,
     origin: Origin,
     /// Fields that are completed, and those above them of which nothing can be said before; with their lines.
@@ -95,7 +93,7 @@ pub(crate) struct Incomplete {
 
 /// What is left to be said and done of manifests when all of them have been read.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Remarks {
+pub struct Remarks {
     violations: Vec<Violation>,
     incomplete: Vec<Incomplete>,
     /// Places of the NamespacedCloudProfiles, in their order.
@@ -109,7 +107,7 @@ impl World {
     ///
     /// # Errors
     /// A file that cannot be read, an object without a name, one that is given twice.
-    pub(crate) fn of_files(files: &[PathBuf], reading: Reading<'_>) -> Result<Self, ManifestError> {
+    pub fn of_files(files: &[PathBuf], reading: Reading<'_>) -> Result<Self, ManifestError> {
         let mut world = Self::default();
         let mut skipped: BTreeMap<String, usize> = BTreeMap::new();
         let mut seen: BTreeMap<(String, String, String), Origin> = BTreeMap::new();
@@ -225,7 +223,7 @@ impl World {
     }
 
     /// Takes over the profiles of others.
-    pub(crate) fn add_profiles(&mut self, others: &[Self]) {
+    pub fn add_profiles(&mut self, others: &[Self]) {
         for other in others {
             self.cloud_profiles.extend_from_slice(&other.cloud_profiles);
             self.namespaced.extend_from_slice(&other.namespaced);
@@ -233,12 +231,12 @@ impl World {
     }
 
     /// Whether some object could not be read.
-    pub(crate) fn lacks_objects(&self) -> bool {
+    pub fn lacks_objects(&self) -> bool {
         self.remarks.violations.iter().any(|violation| violation.is_left_out)
     }
 
     /// Fills in incomplete versions and images of Shoots, by what their profiles offer.
-    pub(crate) fn complete(&mut self, now: DateTime<Utc>) {
+    pub fn complete(&mut self, now: DateTime<Utc>) {
         let offers = self.offers();
         let mut filled: BTreeMap<(String, String), (String, usize)> = BTreeMap::new();
         for incomplete in std::mem::take(&mut self.remarks.incomplete) {
@@ -271,7 +269,7 @@ impl World {
     }
 
     /// Notes Shoots whose window is not in their manifest.
-    pub(crate) fn note_windows(&mut self) {
+    pub fn note_windows(&mut self) {
         if let Some(first) = self.remarks.windowless.first() {
             self.notes.push(format!(
                 "{first}{} without spec.maintenance.timeWindow: a window is drawn, as for a new Shoot",
@@ -280,11 +278,9 @@ impl World {
         }
     }
 
-    /// Tells what the API server would refuse: as warnings if that does not matter.
-    ///
-    /// # Errors
-    /// There is something, and it matters.
-    pub(crate) fn accept(&self, force: bool, output: &mut Output) -> Result<(), Failure> {
+    /// What the API server would refuse, in lines: alike violations are one line, and no more than some twenty are told.
+    /// `force`: the question is answered all the same, without the objects that cannot be read.
+    pub fn refusals(&self, force: bool) -> Vec<String> {
         let mut groups: Vec<((String, String), &Violation, usize)> = Vec::new();
         let mut index: BTreeMap<(String, String), usize> = BTreeMap::new();
         for violation in &self.remarks.violations {
@@ -307,17 +303,7 @@ impl World {
         if groups.len() > TOLD {
             lines.push(format!("{} more like these", groups.len() - TOLD));
         }
-        if force {
-            for line in &lines {
-                output.note(&format!("warning: {line}"));
-            }
-            return Ok(());
-        }
-        let Some(last) = lines.pop() else { return Ok(()) };
-        for line in &lines {
-            output.note(&format!("error: {line}"));
-        }
-        Err(Failure::input(last, "the API server refuses this; mend it, or go on with --force"))
+        lines
     }
 }
 

@@ -4,25 +4,25 @@
 use std::fmt::Display;
 
 /// `1 node`, `2 nodes`.
-pub(crate) fn plural<N: Display + PartialEq + From<u8>>(count: N, noun: &str) -> String {
+pub fn plural<N: Display + PartialEq + From<u8>>(count: N, noun: &str) -> String {
     counted(count, noun, &format!("{noun}s"))
 }
 
 /// `1 moves`, `2 move`.
-pub(crate) fn counted<N: Display + PartialEq + From<u8>>(count: N, one: &str, many: &str) -> String {
+pub fn counted<N: Display + PartialEq + From<u8>>(count: N, one: &str, many: &str) -> String {
     let noun = if count == N::from(1) { one } else { many };
     format!("{count} {noun}")
 }
 
 /// The first names, and how many more there are: `a, b and 2 more`.
-pub(crate) fn first_of<'a>(names: impl Iterator<Item = &'a str>, shown: usize) -> String {
+pub fn first_of<'a>(names: impl Iterator<Item = &'a str>, shown: usize) -> String {
     let names: Vec<&str> = names.collect();
     let more = if names.len() > shown { format!(" and {} more", names.len() - shown) } else { String::new() };
     format!("{}{more}", names[..names.len().min(shown)].join(", "))
 }
 
 /// How many letters must be put in, taken out or changed to make one word of the other.
-pub(crate) fn distance(left: &str, right: &str) -> usize {
+pub fn distance(left: &str, right: &str) -> usize {
     let right: Vec<char> = right.chars().collect();
     let mut last: Vec<usize> = (0..=right.len()).collect();
     for (row, from) in left.chars().enumerate() {
@@ -38,7 +38,7 @@ pub(crate) fn distance(left: &str, right: &str) -> usize {
 }
 
 /// A hint with the known name that is nearest, whatever its case; empty if none is known.
-pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
+pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
     let nearest = known.min_by_key(|known| (distance(&name.to_lowercase(), &known.to_lowercase()), *known));
     nearest.map(|known| format!("the nearest is `{known}`")).unwrap_or_default()
 }

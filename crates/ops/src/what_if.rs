@@ -11,13 +11,13 @@ use chrono::{DateTime, Utc};
 use domain::profile::Profile;
 use domain::validation::cloud_profile::cloud_profile_update;
 
-use crate::failure::Failure;
-use crate::live::ask::instant::When;
+use crate::Error;
+use crate::instant::When;
 use crate::spelling::distance;
 
 /// Versions by kind or image, and by version or its beginning.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Selector {
+pub struct Selector {
     /// `kubernetes`, or the name of a machine image.
     subject: String,
     /// `1.31.2`, or all of `1.31`.
@@ -51,7 +51,7 @@ impl Selector {
 
 /// Versions expire at another time.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Expire(Selector, When);
+pub struct Expire(Selector, When);
 
 impl FromStr for Expire {
     type Err = String;
@@ -64,7 +64,7 @@ impl FromStr for Expire {
 
 /// Versions are classified otherwise.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Classify(Selector, String);
+pub struct Classify(Selector, String);
 
 impl FromStr for Classify {
     type Err = String;
@@ -84,13 +84,13 @@ impl FromStr for Classify {
 ///
 /// # Errors
 /// A selector that no version of any profile fits.
-pub(crate) fn apply(
+pub fn apply(
     profiles: &mut [CloudProfile],
     expire: &[Expire],
     classify: &[Classify],
     rules: Profile,
     now: DateTime<Utc>,
-) -> Result<Vec<String>, Failure> {
+) -> Result<Vec<String>, Error> {
     let before = profiles.to_vec();
     for Expire(selector, date) in expire {
         each(profiles, selector, |expiration, _| *expiration = Some(Time(date.behind(now))))?;
@@ -112,7 +112,7 @@ fn each(
     profiles: &mut [CloudProfile],
     selector: &Selector,
     change: impl Fn(&mut Option<Time>, &mut Option<String>),
-) -> Result<(), Failure> {
+) -> Result<(), Error> {
     let (mut found, mut offered) = (false, Vec::new());
     for profile in profiles {
         for entry in &mut profile.spec.kubernetes.versions {
@@ -138,7 +138,7 @@ fn each(
     let wanted = format!("{}/{}", selector.subject, selector.version);
     let nearest = offered.into_iter().min_by_key(|name| selector.remoteness(name));
     let hint = nearest.map_or_else(|| "no CloudProfile is given".to_owned(), |name| format!("the nearest is `{name}`"));
-    Err(Failure::input(format!("no CloudProfile has a version {wanted}"), hint))
+    Err(Error::input(format!("no CloudProfile has a version {wanted}"), hint))
 }
 
 #[cfg(test)]
@@ -173,7 +173,7 @@ mod tests {
         );
         assert_eq!(
             apply("kubernetes/1.32=2027-01-31"),
-            Err(Failure::input("no CloudProfile has a version kubernetes/1.32", "the nearest is `kubernetes/1.31.2`"))
+            Err(Error::input("no CloudProfile has a version kubernetes/1.32", "the nearest is `kubernetes/1.31.2`"))
         );
         assert!(profiles[0].spec.kubernetes.versions[0].expiration_date.is_some());
         assert!("kubernetes/1.31=soon".parse::<Expire>().is_err());
@@ -195,7 +195,7 @@ mod tests {
             let profiles = &mut [profile.clone()];
             let refused = super::apply(profiles, &expire, &[], Profile::Documents, DateTime::UNIX_EPOCH);
             let hint = format!("the nearest is `{nearest}`");
-            assert_eq!(refused, Err(Failure::input(format!("no CloudProfile has a version {wanted}"), hint)));
+            assert_eq!(refused, Err(Error::input(format!("no CloudProfile has a version {wanted}"), hint)));
         }
     }
 }

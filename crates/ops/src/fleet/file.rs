@@ -6,7 +6,7 @@ use domain::skew::{Component, Instance};
 use super::plan::KEYS;
 use super::texts::{Document, Node};
 use super::{Fleet, Place};
-use crate::failure::Failure;
+use crate::Error;
 use crate::spelling::nearest;
 
 /// Key of the extensions, by name.
@@ -23,7 +23,7 @@ pub(super) fn component(key: &str) -> Option<Component> {
 }
 
 /// The key of a component.
-pub(crate) const fn key(component: Component) -> &'static str {
+pub const fn key(component: Component) -> &'static str {
     match component {
         Component::Extension => EXTENSIONS,
         _ => component.name(),
@@ -34,7 +34,7 @@ pub(crate) const fn key(component: Component) -> &'static str {
 ///
 /// # Errors
 /// It cannot be read; with file and line.
-pub(super) fn read(file: &str, text: String, fleet: &mut Fleet) -> Result<(), Failure> {
+pub(super) fn read(file: &str, text: String, fleet: &mut Fleet) -> Result<(), Error> {
     let document = Document::read(file, &text)?;
     read_node(&document, &document.root, "", fleet)?;
     fleet.texts.push((file.to_owned(), text));
@@ -42,7 +42,7 @@ pub(super) fn read(file: &str, text: String, fleet: &mut Fleet) -> Result<(), Fa
 }
 
 /// Reads a landscape that is below a path, `start`. The text is the next one of the fleet's.
-pub(super) fn read_node(document: &Document<'_>, node: &Node, below: &str, fleet: &mut Fleet) -> Result<(), Failure> {
+pub(super) fn read_node(document: &Document<'_>, node: &Node, below: &str, fleet: &mut Fleet) -> Result<(), Error> {
     let Some(entries) = node.entries() else {
         return Err(document.error(below, "expected components of Gardener, each with its version").into());
     };
@@ -70,7 +70,7 @@ pub(super) fn read_node(document: &Document<'_>, node: &Node, below: &str, fleet
                 }
                 _ => nearest(name, known),
             };
-            return Err(Failure::input(what.to_string(), hint));
+            return Err(Error::input(what.to_string(), hint));
         };
         if !matches!(component, Component::Gardenlet | Component::Extension) {
             for (version, path) in versions(document, node, &path)? {
@@ -81,7 +81,7 @@ pub(super) fn read_node(document: &Document<'_>, node: &Node, below: &str, fleet
         let Some(owners) = node.entries() else {
             let of = if component == Component::Gardenlet { "seeds" } else { "names" };
             let example = format!("{name}: {{a: 1.37.2}}");
-            return Err(Failure::input(
+            return Err(Error::input(
                 document.error(&path, format!("`{name}` has {of}, each with a version")).to_string(),
                 format!("write it as {example}"),
             ));
@@ -96,7 +96,7 @@ pub(super) fn read_node(document: &Document<'_>, node: &Node, below: &str, fleet
 }
 
 /// One version, a list of them, or none; each with its path.
-fn versions(document: &Document<'_>, node: &Node, path: &str) -> Result<Vec<(String, String)>, Failure> {
+fn versions(document: &Document<'_>, node: &Node, path: &str) -> Result<Vec<(String, String)>, Error> {
     match node {
         Node::Empty => Ok(Vec::new()),
         Node::Text(version) => Ok(vec![(version.clone(), path.to_owned())]),

@@ -8,12 +8,12 @@ use domain::forecast::Subject;
 use domain::worker_pool::Effect;
 use serde_json::{Value, json};
 
-use super::rows::{Row, counts};
+use crate::rows::{Row, counts};
 use crate::spelling::{counted, first_of, plural};
 
 /// What rows are counted by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum By {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
     /// Calendar week (Monday, UTC)
     Week,
     /// Namespace of the Shoots
@@ -26,7 +26,7 @@ pub(crate) enum By {
 
 impl By {
     /// The column's name.
-    pub(crate) const fn key(self) -> &'static str {
+    pub const fn key(self) -> &'static str {
         match self {
             Self::Week => "week",
             Self::Project => "project",
@@ -54,10 +54,10 @@ impl By {
 }
 
 /// The columns of a summary behind its key.
-pub(crate) const COLUMNS: [&str; 6] = ["shoots", "changes", "forced", "failed", "poolsRolled", "poolsRestarted"];
+pub const COLUMNS: [&str; 6] = ["shoots", "changes", "forced", "failed", "poolsRolled", "poolsRestarted"];
 
 /// Rows counted by something: one object a group, in order.
-pub(crate) fn grouped(rows: &[Row], by: By) -> Vec<Value> {
+pub fn grouped(rows: &[Row], by: By) -> Vec<Value> {
     let mut groups: BTreeMap<String, Vec<&Row>> = BTreeMap::new();
     for row in rows {
         groups.entry(by.group(row)).or_default().push(row);
@@ -91,7 +91,7 @@ fn pools<'a>(rows: impl Iterator<Item = &'a Row>, is_counted: impl Fn(Effect) ->
 }
 
 /// The last lines: who moves, who fails, who never moves and why.
-pub(crate) fn closing(rows: &[Row], unmoved: &BTreeMap<String, Vec<String>>, shoots: usize) -> Vec<String> {
+pub fn closing(rows: &[Row], unmoved: &BTreeMap<String, Vec<String>>, shoots: usize) -> Vec<String> {
     let with = |holds: &dyn Fn(&Row) -> bool| {
         rows.iter().filter(|row| holds(row)).map(|row| row.shoot.as_str()).collect::<BTreeSet<_>>().len()
     };

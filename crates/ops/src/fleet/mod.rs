@@ -6,44 +6,42 @@
 
 mod file;
 mod objects;
-pub(crate) mod plan;
+pub mod plan;
 mod running;
 mod texts;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use chrono::{DateTime, Utc};
-use domain::profile::Profile;
 use domain::skew::notes::{GateSetting, ShootVersions};
 use domain::skew::{Component, GardenerVersion, Instance, Landscape};
 
-use crate::failure::Failure;
-use crate::live::Which;
+use crate::Error;
 use crate::manifests::{self, Origin};
 
-pub(crate) use file::key;
-pub(crate) use running::gates;
-use running::of_landscape;
+pub use file::key;
+pub use running::{gates, of_landscape, versions_of};
 
 /// What is known of a landscape.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Fleet {
+pub struct Fleet {
     /// Who runs.
-    pub(crate) landscape: Landscape,
+    pub landscape: Landscape,
     /// Where each of them is written, in the same order; empty for a landscape that runs.
     places: Vec<Place>,
     /// Where the Garden's version is written.
     garden_place: Option<Place>,
     /// Texts that were read, with their names.
     texts: Vec<(String, String)>,
-    pub(crate) shoots: Vec<ShootVersions>,
+    /// Shoots with what notes need to know of them.
+    pub shoots: Vec<ShootVersions>,
     /// Garden and Seeds by name, with their Kubernetes versions.
-    pub(crate) clusters: Vec<(String, String)>,
-    pub(crate) gates: Vec<GateSetting>,
+    pub clusters: Vec<(String, String)>,
+    /// Feature gates that components set.
+    pub gates: Vec<GateSetting>,
     /// Gardenlets in the cluster of gardener-operator.
-    pub(crate) gardenlets_of_runtime: Vec<Instance>,
+    pub gardenlets_of_runtime: Vec<Instance>,
     /// What was left out, and why.
-    pub(crate) notes: Vec<String>,
+    pub notes: Vec<String>,
 }
 
 /// Where something is written.
@@ -64,7 +62,7 @@ impl Fleet {
     }
 
     /// Where an instance is written.
-    pub(crate) fn origin(&self, index: usize) -> Option<Origin> {
+    pub fn origin(&self, index: usize) -> Option<Origin> {
         self.resolve(self.places.get(index)?)
     }
 
@@ -80,18 +78,18 @@ impl Fleet {
 
     /// How an instance is told from the others of its component: the seed of a gardenlet, the name of an extension, else
     /// its position, if there are several.
-    pub(crate) fn name_of(&self, index: usize) -> Option<String> {
+    pub fn name_of(&self, index: usize) -> Option<String> {
         name_of(&self.landscape.instances, index)
     }
 
     /// All clusters with their Kubernetes versions, those of Shoots included.
-    pub(crate) fn all_clusters(&self) -> Vec<(String, String)> {
+    pub fn all_clusters(&self) -> Vec<(String, String)> {
         let shoots = self.shoots.iter().map(|shoot| (shoot.name.clone(), shoot.kubernetes.clone()));
         self.clusters.iter().cloned().chain(shoots).collect()
     }
 
     /// The highest version of a minor that somebody has.
-    pub(crate) fn highest_of(&self, minor: (u64, u64)) -> Option<GardenerVersion> {
+    pub fn highest_of(&self, minor: (u64, u64)) -> Option<GardenerVersion> {
         let own = self.landscape.instances.iter().filter(|instance| instance.component != Component::Extension);
         let texts = own.map(|instance| &instance.version).chain(&self.landscape.garden);
         texts.filter_map(|text| GardenerVersion::parse(text)).filter(|version| version.minor() == minor).max()
@@ -101,10 +99,10 @@ impl Fleet {
     ///
     /// # Errors
     /// There is one: where.
-    pub(crate) fn parsable(&self) -> Result<(), Failure> {
+    pub fn parsable(&self) -> Result<(), Error> {
         let refuse = |what: String, version: &str, origin: Option<Origin>| {
             let place = origin.map_or_else(String::new, |origin| format!("{origin}: "));
-            Err(Failure::input(format!("{place}{what} has version {version:?}, which is none"), "write it as 1.120.0"))
+            Err(Error::input(format!("{place}{what} has version {version:?}, which is none"), "write it as 1.120.0"))
         };
         for (index, instance) in self.landscape.instances.iter().enumerate() {
             if GardenerVersion::parse(&instance.version).is_none() {
@@ -121,7 +119,8 @@ impl Fleet {
     }
 }
 
-pub(crate) fn shown(instance: &Instance) -> String {
+/// An instance in words: `gardenlet of seed a`.
+pub fn shown(instance: &Instance) -> String {
     domain::upgrade::shown(instance.component, &instance.owner)
 }
 
@@ -135,29 +134,11 @@ fn name_of(instances: &[Instance], index: usize) -> Option<String> {
     (count > 1).then(|| instances[..index].iter().filter(of_component).count().to_string())
 }
 
-/// A landscape, the profile that it follows if it says one, and the instant that it is.
-pub(crate) struct Given {
-    pub(crate) fleet: Fleet,
-    pub(crate) profile: Profile,
-    pub(crate) now: DateTime<Utc>,
-}
-
-/// Reads files, or asks the landscape where there are none.
+/// Files of either form: LANDSCAPE.yaml, or what kubectl prints.
 ///
 /// # Errors
-/// They cannot be read, or the landscape does not run.
-pub(crate) fn given(which: &Which, files: &[PathBuf], profile: Option<&str>) -> Result<Given, Failure> {
-    let wanted = profile.and_then(Profile::named);
-    if files.is_empty() {
-        let (fleet, own, now) = of_landscape(which)?;
-        return Ok(Given { fleet, profile: wanted.unwrap_or(own), now });
-    }
-    let now = clock::Clock::wall().now();
-    Ok(Given { fleet: of_files(files)?, profile: wanted.unwrap_or_default(), now })
-}
-
-/// Files of either form: LANDSCAPE.yaml, or what kubectl prints.
-fn of_files(paths: &[PathBuf]) -> Result<Fleet, Failure> {
+/// They cannot be read, or say nothing of Gardener's components.
+pub fn of_files(paths: &[PathBuf]) -> Result<Fleet, Error> {
     let mut fleet = Fleet::default();
     let mut objects = objects::Objects::default();
     for path in paths {
@@ -176,7 +157,7 @@ fn of_files(paths: &[PathBuf]) -> Result<Fleet, Failure> {
     objects.complete(&mut fleet);
     if fleet.landscape.instances.is_empty() && fleet.landscape.garden.is_none() {
         let names: Vec<String> = paths.iter().map(|path: &PathBuf| path.display().to_string()).collect();
-        return Err(Failure::input(
+        return Err(Error::input(
             format!("{}: there is no component of Gardener", names.join(", ")),
             "give a LANDSCAPE.yaml, or Deployments, Seeds and the Garden as kubectl prints them",
         ));
@@ -191,9 +172,4 @@ fn has_objects(text: &str) -> bool {
         line.starts_with("apiVersion:") || line.starts_with("\"apiVersion\"")
     };
     text.lines().any(is_key)
-}
-
-/// The only file of a command that takes one.
-pub(crate) fn text_of(path: &Path) -> Result<(String, String), Failure> {
-    Ok((path.display().to_string(), manifests::text_of(path)?))
 }

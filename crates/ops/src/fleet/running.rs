@@ -3,61 +3,35 @@
 
 use api::catalogue;
 use api::cluster;
-use api::constants::namespace;
 use api::core::Shoot;
 use api::kubernetes::apps::Deployment;
-use api::kubernetes::coordination::Lease;
 use api::kubernetes::core::ConfigMap;
-use chrono::{DateTime, Utc};
 use controller::{Api, ListOptions};
-use domain::profile::Profile;
-use domain::skew::notes::GateSetting;
-use domain::skew::{Component, Instance};
-use host::registry;
+use domain::skew::notes::{GateSetting, ShootVersions};
+use domain::skew::{Component, Instance, Landscape};
+use process::Context;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Fleet;
 use super::objects::{self, gates_of, gates_of_arguments};
-use crate::failure::Failure;
-use crate::live::ask::{self, kinds};
-use crate::live::client::Client;
-use crate::live::status::versions_of;
-use crate::live::{Which, block_on};
+use crate::read;
 
 /// Groups of the API.
 const CORE: &str = "core.gardener.cloud";
 const OPERATOR: &str = "operator.gardener.cloud";
-const JSON: &str = "application/json";
 
-/// The landscape, its profile and its time.
-///
-/// # Errors
-/// It does not run.
-pub(super) fn of_landscape(which: &Which) -> Result<(Fleet, Profile, DateTime<Utc>), Failure> {
-    let client = Client::of(&which.directory()?)?;
-    let profile = Profile::named(&client.facts.profile).unwrap_or_default();
-    block_on(async {
-        let now = client.clock().await?.now;
-        Ok((read(&client).await?, profile, now))
-    })
-}
-
-async fn read(client: &Client) -> Result<Fleet, Failure> {
-    let context = client.context();
-    let failed = |error: controller::Error| Failure::Failed(error.to_string());
+/// What the objects of a landscape that runs say beside its instances, which their Leases tell.
+pub async fn of_landscape(context: &Context, landscape: Landscape) -> Fleet {
     let all = ListOptions::default();
-    let leases = Api::<Lease>::namespaced(&context, cluster::GARDEN, namespace::INSTANCES).list(&all).await;
-    let (leases, _) = leases.map_err(failed)?;
-    let mut fleet =
-        Fleet { landscape: registry::landscape(leases.iter().map(|lease| &lease.metadata), ""), ..Fleet::default() };
+    let mut fleet = Fleet { landscape, ..Fleet::default() };
     // What cannot be asked for is not there: without a gardener-apiserver nobody serves Shoots and Seeds.
     let tree = async |cluster: &str, group: &str, plural: &str| {
         let row = catalogue::all().iter().find(|row| (row.group, row.plural) == (group, plural));
-        let path = row.map(|row| kinds::path(cluster, row, None, None)).unwrap_or_default();
-        ask::tree(&client.transport(), &path, JSON).await.unwrap_or_default()
+        let path = row.map(|row| read::path(cluster, row, None, None)).unwrap_or_default();
+        read::tree(&context.transport, &path).await.unwrap_or_default()
     };
-    let shoots = Api::<Shoot>::all(&context, cluster::GARDEN).list(&all).await.map(|(shoots, _)| shoots);
+    let shoots = Api::<Shoot>::all(context, cluster::GARDEN).list(&all).await.map(|(shoots, _)| shoots);
     fleet.shoots = shoots.unwrap_or_default().iter().map(versions_of).collect();
     let seeds = tree(cluster::GARDEN, CORE, "seeds").await;
     for seed in seeds["items"].as_array().into_iter().flatten() {
@@ -84,8 +58,8 @@ async fn read(client: &Client) -> Result<Fleet, Failure> {
     if let Some(version) = garden["spec"]["virtualCluster"]["kubernetes"]["version"].as_str() {
         fleet.clusters.push(("the Garden".to_owned(), version.to_owned()));
     }
-    fleet.gates = gates(&context).await;
-    Ok(fleet)
+    fleet.gates = gates(context).await;
+    fleet
 }
 
 fn kubernetes_of(seed: &Value) -> Option<&str> {
@@ -94,7 +68,7 @@ fn kubernetes_of(seed: &Value) -> Option<&str> {
 
 /// Feature gates in the configuration of the components: files in ConfigMaps `NAME-config`, arguments of
 /// gardener-apiserver.
-pub(crate) async fn gates(context: &process::Context) -> Vec<GateSetting> {
+pub async fn gates(context: &Context) -> Vec<GateSetting> {
     let all = ListOptions::default();
     let mut gates = Vec::new();
     let deployments = Api::<Deployment>::all(context, cluster::RUNTIME).list(&all).await.map(|(list, _)| list);
@@ -117,4 +91,15 @@ pub(crate) async fn gates(context: &process::Context) -> Vec<GateSetting> {
         gates.extend(gates_of(&read.unwrap_or_default()["featureGates"], component, seed));
     }
     gates
+}
+
+/// What notes need to know of a Shoot.
+pub fn versions_of(shoot: &Shoot) -> ShootVersions {
+    let seed = shoot.status.seed_name.as_ref().or(shoot.spec.seed_name.as_ref());
+    ShootVersions {
+        name: format!("{}/{}", shoot.metadata.namespace, shoot.metadata.name),
+        seed: seed.cloned(),
+        gardener: shoot.status.gardener.version.clone(),
+        kubernetes: shoot.spec.kubernetes.version.clone(),
+    }
 }

@@ -13,44 +13,52 @@ use domain::cloud_profile::{self, NAMESPACED_CLOUD_PROFILE};
 use domain::worker_pool::{Forms, PoolForms, StoredKeys};
 use process::Context;
 
-use super::forecast::hash_version;
-use super::given::{Remarks, and_more};
-use crate::failure::Failure;
+use crate::Error;
+use crate::forecast::hash_version;
+use crate::given::{Remarks, and_more};
 
 /// Profiles and Shoots.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct World {
+pub struct World {
     /// CloudProfiles in the order in which they were given.
-    pub(crate) cloud_profiles: Vec<CloudProfile>,
+    pub cloud_profiles: Vec<CloudProfile>,
     /// NamespacedCloudProfiles.
-    pub(crate) namespaced: Vec<NamespacedCloudProfile>,
+    pub namespaced: Vec<NamespacedCloudProfile>,
     /// Shoots.
-    pub(crate) shoots: Vec<Shoot>,
+    pub shoots: Vec<Shoot>,
     /// How pools are hashed, of Shoots of which that is known, by `NAMESPACE/NAME`.
     forms: BTreeMap<String, PoolForms>,
     /// What was left out, and what is taken for granted.
-    pub(crate) notes: Vec<String>,
+    pub notes: Vec<String>,
     /// What there is to say about manifests.
     pub(super) remarks: Remarks,
 }
 
 /// A profile as a Shoot refers to it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct ProfileKey {
+pub struct ProfileKey {
     /// Of a NamespacedCloudProfile.
-    pub(crate) namespace: Option<String>,
+    pub namespace: Option<String>,
     /// Its name.
-    pub(crate) name: String,
+    pub name: String,
 }
 
 impl ProfileKey {
     /// The profile that a Shoot refers to.
-    pub(crate) fn of(shoot: &Shoot) -> Self {
+    pub fn of(shoot: &Shoot) -> Self {
         let reference = cloud_profile::reference(&shoot.spec);
         let is_namespaced = reference.as_ref().is_some_and(|reference| reference.kind == NAMESPACED_CLOUD_PROFILE);
         Self {
             namespace: is_namespaced.then(|| shoot.metadata.namespace.clone()),
             name: reference.map(|reference| reference.name).unwrap_or_default(),
+        }
+    }
+
+    /// `NAME`, or `NAMESPACE/NAME`.
+    pub fn shown(&self) -> String {
+        match &self.namespace {
+            None => self.name.clone(),
+            Some(namespace) => format!("{namespace}/{}", self.name),
         }
     }
 }
@@ -70,15 +78,14 @@ impl World {
     ///
     /// # Errors
     /// The server's words.
-    pub(crate) async fn of_landscape(context: &Context) -> Result<Self, Failure> {
-        let failed = |error: controller::Error| Failure::Failed(error.to_string());
+    pub async fn of_landscape(context: &Context) -> Result<Self, Error> {
         let all = ListOptions::default();
-        let shoots: Vec<Shoot> = Api::all(context, cluster::GARDEN).list(&all).await.map_err(failed)?.0;
+        let shoots: Vec<Shoot> = Api::all(context, cluster::GARDEN).list(&all).await?.0;
         let keys = ListOptions::with_field(&format!("metadata.name={}", StoredKeys::SECRET));
-        let keys: Vec<Secret> = Api::all(context, "*").list(&keys).await.map_err(failed)?.0;
+        let keys: Vec<Secret> = Api::all(context, "*").list(&keys).await?.0;
         Ok(Self {
-            cloud_profiles: Api::all(context, cluster::GARDEN).list(&all).await.map_err(failed)?.0,
-            namespaced: Api::all(context, cluster::GARDEN).list(&all).await.map_err(failed)?.0,
+            cloud_profiles: Api::all(context, cluster::GARDEN).list(&all).await?.0,
+            namespaced: Api::all(context, cluster::GARDEN).list(&all).await?.0,
             forms: shoots.iter().filter_map(|shoot| Some((name_of(shoot), forms_of(shoot, &keys)?))).collect(),
             shoots,
             ..Self::default()
@@ -86,12 +93,12 @@ impl World {
     }
 
     /// How the pools of a Shoot are hashed; where that is not known, as new ones are.
-    pub(crate) fn forms(&self, shoot: &Shoot) -> PoolForms {
+    pub fn forms(&self, shoot: &Shoot) -> PoolForms {
         self.forms.get(&name_of(shoot)).cloned().unwrap_or_else(|| hash_version().into())
     }
 
     /// Notes versions and images that Shoots use and their profiles do not have.
-    pub(crate) fn note_unoffered(&mut self) {
+    pub fn note_unoffered(&mut self) {
         let offers = self.offers();
         let mut found: BTreeMap<(ProfileKey, String), (String, usize)> = BTreeMap::new();
         let mut note = |key: &ProfileKey, what: String, user: String| {
@@ -129,7 +136,7 @@ impl World {
 
     /// What each profile offers. A NamespacedCloudProfile whose parent is not given offers what its status says; if that
     /// says nothing, what it offers is not known.
-    pub(crate) fn offers(&self) -> BTreeMap<ProfileKey, CloudProfileSpec> {
+    pub fn offers(&self) -> BTreeMap<ProfileKey, CloudProfileSpec> {
         let whole = |profile: &CloudProfile| ProfileKey { namespace: None, name: profile.metadata.name.clone() };
         let mut offers: BTreeMap<ProfileKey, CloudProfileSpec> =
             self.cloud_profiles.iter().map(|profile| (whole(profile), profile.spec.clone())).collect();
@@ -157,6 +164,6 @@ fn forms_of(shoot: &Shoot, keys: &[Secret]) -> Option<PoolForms> {
 }
 
 /// `NAMESPACE/NAME`.
-pub(crate) fn name_of(shoot: &Shoot) -> String {
+pub fn name_of(shoot: &Shoot) -> String {
     format!("{}/{}", shoot.metadata.namespace, shoot.metadata.name)
 }

@@ -7,7 +7,7 @@ use domain::upgrade::Replacement;
 use super::file::{self, component};
 use super::texts::{Document, Node};
 use super::{Fleet, Place, name_of, shown};
-use crate::failure::Failure;
+use crate::Error;
 use crate::manifests::Origin;
 use crate::spelling::nearest;
 
@@ -18,16 +18,18 @@ const STEP_KEYS: [&str; 5] = ["component", "instance", "from", "to", "waitFor"];
 
 /// An order of steps.
 #[derive(Clone, Debug)]
-pub(crate) struct Plan {
-    pub(crate) start: Fleet,
-    pub(crate) steps: Vec<Replacement>,
+pub struct Plan {
+    /// Who runs before the first step.
+    pub start: Fleet,
+    /// In their order.
+    pub steps: Vec<Replacement>,
     /// The instances after all steps.
-    pub(crate) end: Vec<Instance>,
+    pub end: Vec<Instance>,
 }
 
 impl Plan {
     /// Where a step is written, counted from 0.
-    pub(crate) fn origin(&self, index: usize) -> Option<Origin> {
+    pub fn origin(&self, index: usize) -> Option<Origin> {
         self.start.resolve(&Place::In { text: 0, path: format!("steps[{index}]") })
     }
 }
@@ -36,31 +38,31 @@ impl Plan {
 ///
 /// # Errors
 /// It cannot be read, or a step is about nobody; with file and line.
-pub(crate) fn read(name: &str, text: &str) -> Result<Plan, Failure> {
+pub fn read(name: &str, text: &str) -> Result<Plan, Error> {
     let document = Document::read(name, text)?;
     let Some(entries) = document.root.entries() else {
-        return Err(Failure::input(document.error("", "expected `start` and `steps`").to_string(), ""));
+        return Err(Error::input(document.error("", "expected `start` and `steps`").to_string(), ""));
     };
     if let Some((key, _)) = entries.iter().find(|(key, _)| !KEYS.contains(&key.as_str())) {
         let hint = match component(key) {
             Some(_) => "components stand below `start`".to_owned(),
             None => nearest(key, KEYS.into_iter()),
         };
-        return Err(Failure::input(document.error(key, format!("a plan has no `{key}`")).to_string(), hint));
+        return Err(Error::input(document.error(key, format!("a plan has no `{key}`")).to_string(), hint));
     }
     let mut start = Fleet::default();
     match document.root.get("start") {
         Some(node) => file::read_node(&document, node, "start", &mut start)?,
         None => {
             let what = document.error("", "`start`, the landscape to begin with, is missing");
-            return Err(Failure::input(what.to_string(), ""));
+            return Err(Error::input(what.to_string(), ""));
         }
     }
     let steps: &[Node] = match document.root.get("steps") {
         Some(Node::List(steps)) => steps,
         Some(Node::Empty) => &[],
-        Some(_) => return Err(Failure::input(document.error("steps", "`steps` is a list").to_string(), "")),
-        None => return Err(Failure::input(document.error("", "`steps` is missing").to_string(), "")),
+        Some(_) => return Err(Error::input(document.error("steps", "`steps` is a list").to_string(), "")),
+        None => return Err(Error::input(document.error("", "`steps` is missing").to_string(), "")),
     };
     let mut plan = Plan { end: start.landscape.instances.clone(), start, steps: Vec::new() };
     for (index, step) in steps.iter().enumerate() {
@@ -82,12 +84,12 @@ struct Step<'a> {
 }
 
 impl Step<'_> {
-    fn error(&self, key: &str, what: impl Into<String>, hint: impl Into<String>) -> Failure {
+    fn error(&self, key: &str, what: impl Into<String>, hint: impl Into<String>) -> Error {
         let path = if key.is_empty() { self.path.clone() } else { format!("{}.{key}", self.path) };
-        Failure::input(self.document.error(&path, what).to_string(), hint)
+        Error::input(self.document.error(&path, what).to_string(), hint)
     }
 
-    fn text(&self, key: &str) -> Result<Option<&str>, Failure> {
+    fn text(&self, key: &str) -> Result<Option<&str>, Error> {
         match self.node.get(key) {
             None | Some(Node::Empty) => Ok(None),
             Some(Node::Text(text)) => Ok(Some(text)),
@@ -96,7 +98,7 @@ impl Step<'_> {
     }
 
     /// Which instance is replaced, and by which version.
-    fn read(&self, instances: &[Instance]) -> Result<(usize, String), Failure> {
+    fn read(&self, instances: &[Instance]) -> Result<(usize, String), Error> {
         let Some(entries) = self.node.entries() else {
             return Err(self.error("", "expected a step with `component` and `to`", ""));
         };
@@ -121,7 +123,7 @@ impl Step<'_> {
     }
 
     /// The place of the instance. Of several gardenlets of a seed it is the oldest.
-    fn find(&self, component: Component, instances: &[Instance]) -> Result<usize, Failure> {
+    fn find(&self, component: Component, instances: &[Instance]) -> Result<usize, Error> {
         let mut own: Vec<usize> =
             (0..instances.len()).filter(|index| instances[*index].component == component).collect();
         let name = component.name();

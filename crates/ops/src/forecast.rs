@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What maintenance will do to Shoots: who is updated when, to what, why, and who is not.
+
+use std::collections::BTreeMap;
+
+use api::core::Shoot;
+use chrono::{DateTime, Utc};
+use clock::Random;
+use domain::forecast::{self, Change, Course, Offer, Settings, Subject};
+use domain::skew::GardenerVersion;
+use domain::skew::releases::feature_gate;
+use domain::validation::shoot::Gates;
+use domain::worker_pool::{Effect, HashVersion};
+
+use crate::rows::{self, Row};
+use crate::spelling::nearest;
+use crate::world::{ProfileKey, World, name_of};
+use crate::{Error, explain, show, summary};
+
+/// Which changes are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Only {
+    /// What an expired version forces.
+    Forced,
+    /// What will fail.
+    Failed,
+    /// What replaces nodes.
+    Rolling,
+    /// Changes of the Kubernetes version.
+    Kubernetes,
+    /// Changes of the image of a pool.
+    MachineImage,
+    /// What maintenance changes beside versions because of a new one.
+    Migration,
+    /// Operations that are started.
+    Operation,
+    /// Whole runs that the API server will refuse.
+    Blocked,
+}
+
+impl Only {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::Forced,
+        Self::Failed,
+        Self::Rolling,
+        Self::Kubernetes,
+        Self::MachineImage,
+        Self::Migration,
+        Self::Operation,
+        Self::Blocked,
+    ];
+
+    /// As people write it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Forced => "forced",
+            Self::Failed => "failed",
+            Self::Rolling => "rolling",
+            Self::Kubernetes => "kubernetes",
+            Self::MachineImage => "machineImage",
+            Self::Migration => "migration",
+            Self::Operation => "operation",
+            Self::Blocked => "blocked",
+        }
+    }
+
+    /// By its name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|only| only.as_str() == name)
+    }
+
+    /// Whether a change is one of these.
+    pub fn takes(self, change: &Change) -> bool {
+        match self {
+            Self::Forced => change.is_forced,
+            Self::Failed => change.failure.is_some(),
+            Self::Rolling => change.effect == Effect::Rolling,
+            Self::Kubernetes => change.subject == Subject::Kubernetes,
+            Self::MachineImage => change.subject == Subject::MachineImage,
+            Self::Migration => change.subject == Subject::Migration,
+            Self::Operation => change.subject == Subject::Operation,
+            Self::Blocked => change.subject == Subject::Blocked,
+        }
+    }
+}
+
+/// What comes of all Shoots.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Forecast {
+    /// In the order of time, then of Shoots.
+    pub rows: Vec<Row>,
+    /// Shoots to which nothing happens, by the reason.
+    pub unmoved: BTreeMap<String, Vec<String>>,
+    /// How many Shoots there are.
+    pub shoots: usize,
+}
+
+impl Forecast {
+    /// Of all Shoots of a world, in parallel. The instants of runs are those of a landscape with the same random source.
+    pub fn of(world: &World, from: DateTime<Utc>, until: DateTime<Utc>, random: &Random) -> Self {
+        let offers: BTreeMap<ProfileKey, Offer> = world
+            .offers()
+            .into_iter()
+            .map(|(key, first)| (key.clone(), Offer { name: key.name, first, changes: Vec::new() }))
+            .collect();
+        let mut forecast = Self { rows: Vec::new(), unmoved: BTreeMap::new(), shoots: world.shoots.len() };
+        // A Shoot's course depends on no other Shoot, so the processors share them; the parts come back in order.
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let share = world.shoots.len().div_ceil(processors).max(1);
+        let offers = &offers;
+        std::thread::scope(|scope| {
+            let parts = world.shoots.chunks(share);
+            let parts: Vec<_> = parts
+                .map(|shoots| scope.spawn(move || Self::of_shoots(world, shoots, offers, from, until, random)))
+                .collect();
+            for part in parts {
+                let part = part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+                forecast.rows.extend(part.rows);
+                for (reason, names) in part.unmoved {
+                    forecast.unmoved.entry(reason).or_default().extend(names);
+                }
+            }
+        });
+        forecast.rows.sort_by(|left, right| (left.change.time, &left.shoot).cmp(&(right.change.time, &right.shoot)));
+        forecast
+    }
+
+    fn of_shoots(
+        world: &World,
+        shoots: &[Shoot],
+        offers: &BTreeMap<ProfileKey, Offer>,
+        from: DateTime<Utc>,
+        until: DateTime<Utc>,
+        random: &Random,
+    ) -> Self {
+        let draw = |purpose: &str, key: &str, ordinal: u64| random.draw(purpose, key, ordinal);
+        let mut forecast = Self { rows: Vec::new(), unmoved: BTreeMap::new(), shoots: shoots.len() };
+        for shoot in shoots {
+            let name = name_of(shoot);
+            let key = ProfileKey::of(shoot);
+            let Some(offer) = offers.get(&key) else {
+                forecast.unmoved.entry(format!("since what {key} offers is not given")).or_default().push(name);
+                continue;
+            };
+            let settings =
+                Settings { from, until, draw: &draw, gates: gates_for(shoot), forms: &|shoot| world.forms(shoot) };
+            let course = forecast::course(shoot, offer, &settings);
+            if !course.changes.iter().any(|change| change.failure.is_none()) {
+                forecast.unmoved.entry(standing(shoot, offer, &course, until)).or_default().push(name.clone());
+            }
+            forecast.rows.extend(course.changes.into_iter().map(|change| Row { shoot: name.clone(), change }));
+        }
+        forecast
+    }
+
+    /// The last lines: who moves, who fails, who never moves and why.
+    pub fn closing(&self) -> Vec<String> {
+        summary::closing(&self.rows, &self.unmoved, self.shoots)
+    }
+
+    /// Why versions of a Shoot, `NAMESPACE/NAME`, are chosen or left as seen from an instant, and what happens to it.
+    ///
+    /// # Errors
+    /// There is no such Shoot.
+    pub fn explained(&self, world: &World, name: &str, from: DateTime<Utc>) -> Result<Vec<String>, Error> {
+        let Some(shoot) = world.shoots.iter().find(|shoot| name_of(shoot) == name) else {
+            let names = world.shoots.iter().map(name_of);
+            let names: Vec<String> = names.collect();
+            let hint = nearest(name, names.iter().map(String::as_str));
+            return Err(Error::input(format!("there is no Shoot {name} among the manifests"), hint));
+        };
+        let key = ProfileKey::of(shoot);
+        let mut lines = vec![String::new(), format!("Shoot {name}, {key}, as seen from {}:", show(from))];
+        match world.offers().get(&key) {
+            Some(offered) => {
+                lines.extend(
+                    explain::lines(shoot, &key.name, offered, from).into_iter().map(|line| format!("  {line}")),
+                );
+            }
+            None => lines.push(format!("  what {key} offers is not among the manifests")),
+        }
+        let own: Vec<&Row> = self.rows.iter().filter(|row| row.shoot == name).collect();
+        if own.is_empty() {
+            let reason = self.unmoved.iter().find(|(_, names)| names.iter().any(|known| known == name));
+            lines.push(format!("  nothing happens, {}", reason.map(|(reason, _)| reason.as_str()).unwrap_or_default()));
+        }
+        for row in own {
+            let change = &row.change;
+            let pool = change.pool.as_ref().map_or_else(String::new, |pool| format!(" of worker pool {pool}"));
+            let what = match (&change.from, &change.to, &change.failure) {
+                (_, _, Some(failure)) => format!("fails: {failure}"),
+                (Some(from), Some(to), None) => format!("{from} to {to}: {}", change.reason),
+                _ => change.reason.clone(),
+            };
+            lines.push(format!(
+                "  {} {}{pool} {what}; nodes: {}",
+                show(change.time),
+                change.subject.as_str(),
+                rows::nodes(change)
+            ));
+        }
+        Ok(lines)
+    }
+}
+
+/// A landscape whose Shoots have pools that are updated in place has the gates for that, and one whose Shoots have
+/// automatic rotations the operations.
+pub fn gates_for(shoot: &Shoot) -> Gates {
+    let rotates = shoot.spec.maintenance.as_ref().is_some_and(|maintenance| maintenance.auto_rotation.is_some());
+    Gates {
+        in_place_node_updates: true,
+        credentials_rotation_without_workers_rollout: true,
+        etcd_encryption_key_rotates_as_a_whole: rotates,
+        several_operations: rotates,
+    }
+}
+
+/// The form of hash that the emulated gardenlet uses by default.
+pub fn hash_version() -> HashVersion {
+    let version = GardenerVersion::parse(crate::GARDENER_VERSION);
+    let is_on =
+        version.and_then(|version| feature_gate(&version, "NewWorkerPoolHash")).is_some_and(|gate| gate.default);
+    if is_on { HashVersion::V2 } else { HashVersion::V1 }
+}
+
+/// Why nothing happens to a Shoot.
+fn standing(shoot: &Shoot, offer: &Offer, course: &Course, until: DateTime<Utc>) -> String {
+    if shoot.metadata.is_being_deleted() {
+        return "being deleted".to_owned();
+    }
+    if let Some(failure) = course.changes.iter().find_map(|change| change.failure.as_ref()) {
+        let text: String = failure.chars().take(120).collect();
+        return format!("since maintenance fails ({text}{})", if text.len() < failure.len() { "…" } else { "" });
+    }
+    if domain::versions::Version::parse(&shoot.spec.kubernetes.version).is_err() {
+        return format!("since `{}` is no version", shoot.spec.kubernetes.version);
+    }
+    let choices = forecast::choice::choices(&course.last, &offer.name, offer.at(until), until);
+    if choices.iter().all(|choice| !choice.auto_update) {
+        "since automatic updates are off and nothing they use expires".to_owned()
+    } else {
+        "since they are on the highest versions that they may take".to_owned()
+    }
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the commands of `terrarium` compute, without printing: a web page and a command line say the same.
+//!
+//! A function here gets objects (of manifests, or read through a [`process::Context`]) and an instant, and returns structs,
+//! or sentences where both the page and the command show the same words. How something is written down (tables, exit
+//! codes, HTML) is the caller's.
+//!
+//! **Deliberately absent.** Rules: they are in `domain`. Anything that is printed to a terminal. How a landscape is found
+//! and reached: a caller brings the context.
+//!
+//! **Invariants.** Nothing reads the wall clock or writes to a landscape. The same objects, instant and seed give the same answer.
+//!
+//! **Tour.** [`world`] CloudProfiles and Shoots, [`given`] those of [`manifests`]; [`forecast`] what maintenance will do,
+//! in [`rows`], counted by [`summary`], with other dates and classifications ([`what_if`]); [`explain`] why a version is
+//! chosen or left; [`versions`] what is offered and who uses it; [`why`] what one Shoot waits for; [`rollout`] what a change does to
+//! nodes. [`fleet`] the versions of Gardener's components, [`skew`] whether they may run beside each other, [`upgrade`] the
+//! order in which they change. [`read`] trees of the API; [`instant`] and [`spelling`]: times and words as people write them.
+
+mod error;
+pub mod explain;
+pub mod fleet;
+pub mod forecast;
+pub mod given;
+pub mod instant;
+pub mod manifests;
+pub mod read;
+pub mod rollout;
+pub mod rows;
+pub mod skew;
+pub mod spelling;
+pub mod summary;
+pub mod upgrade;
+pub mod versions;
+pub mod what_if;
+pub mod why;
+pub mod world;
+
+use chrono::{DateTime, SecondsFormat, Utc};
+
+pub use error::Error;
+
+/// Version of Gardener that is emulated unless somebody says otherwise.
+pub const GARDENER_VERSION: &str = "v1.120.0";
+
+/// An instant as it is shown: `2023-07-28T09:17:09Z`.
+pub fn show(instant: DateTime<Utc>) -> String {
+    instant.to_rfc3339_opts(SecondsFormat::Secs, true)
+}

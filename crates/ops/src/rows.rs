@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One change of one Shoot.
+
+use domain::forecast::Change;
+use domain::worker_pool::Effect;
+use serde_json::{Map, Value, json};
+
+use crate::show;
+
+/// A change and whose it is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// `NAMESPACE/NAME`
+    pub shoot: String,
+    /// What happens.
+    pub change: Change,
+}
+
+/// The keys of a row, in the order of the columns of CSV.
+pub const KEYS: [&str; 14] = [
+    "time",
+    "windowBegin",
+    "windowEnd",
+    "shoot",
+    "pool",
+    "subject",
+    "from",
+    "to",
+    "reason",
+    "forced",
+    "wasOptedOut",
+    "rollout",
+    "outcome",
+    "failureReason",
+];
+
+impl Row {
+    /// As scripts read it: every key, `failureReason` only for what fails.
+    pub fn object(&self) -> Value {
+        let change = &self.change;
+        let mut object = json!({
+            "time": show(change.time),
+            "windowBegin": show(change.window.earliest),
+            "windowEnd": show(change.window.end),
+            "shoot": self.shoot,
+            "pool": change.pool,
+            "subject": change.subject.as_str(),
+            "from": change.from,
+            "to": change.to,
+            "reason": change.reason,
+            "forced": change.is_forced,
+            "wasOptedOut": change.was_opted_out,
+            "rollout": change.effect.as_str(),
+            "outcome": if change.failure.is_none() { "Succeeded" } else { "Failed" },
+        });
+        if let Some(failure) = &change.failure {
+            object["failureReason"] = json!(failure);
+        }
+        object
+    }
+}
+
+/// What a change does to nodes, for a person.
+pub fn nodes(change: &Change) -> String {
+    match change.effect {
+        Effect::None if change.is_hibernated && change.failure.is_none() => "hibernated".to_owned(),
+        effect => effect.as_str().to_owned(),
+    }
+}
+
+/// An object of a count by name, for summaries.
+pub(crate) fn counts(entries: impl IntoIterator<Item = (&'static str, usize)>) -> Map<String, Value> {
+    entries.into_iter().map(|(name, count)| (name.to_owned(), json!(count))).collect()
+}

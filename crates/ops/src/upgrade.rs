@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The legal order to another version of Gardener, and whether a given order is legal.
+//!
+//! **Tour.** [`minors`] what each minor changes and whom that hits.
+
+pub mod minors;
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+use domain::profile::Profile;
+use domain::skew::notes::{self, Noted};
+use domain::skew::start_up::violation_text;
+use domain::skew::{Component, GardenerVersion, Instance, Landscape, violations};
+use domain::upgrade::{self, NoPlan, Plan, Step};
+use serde_json::{Map, Value, json};
+
+use self::minors::Minor;
+use crate::Error;
+use crate::fleet::{self, Fleet};
+
+/// The target with a patch.
+pub fn target(to: &GardenerVersion, fleet: &Fleet) -> GardenerVersion {
+    let (major, minor, patch) = to.full();
+    let says_patch = to.to_string().split(['-', '+', '~']).next().is_some_and(|text| text.split('.').count() == 3);
+    if says_patch {
+        return to.clone();
+    }
+    fleet.highest_of((major, minor)).unwrap_or_else(|| GardenerVersion::release(major, minor, patch))
+}
+
+/// The legal order.
+///
+/// # Errors
+/// There is none, or somebody is above the target.
+pub fn order(fleet: &Fleet, target: &GardenerVersion, profile: Profile) -> Result<Plan, Error> {
+    upgrade::plan(&fleet.landscape, target, profile).map_err(|error| match error {
+        NoPlan::Stuck { .. } => Error::Failed(error.to_string()),
+        NoPlan::AboveTarget { .. } => Error::input(error.to_string(), "give a version with --to that nobody is above"),
+        _ => Error::input(error.to_string(), ""),
+    })
+}
+
+/// A legal order with everything that is said about it.
+#[derive(Clone, Debug)]
+pub struct Planned {
+    /// The version to get to, with a patch.
+    pub target: GardenerVersion,
+    /// The steps.
+    pub plan: Plan,
+    /// Rules that the landscape violates before the first step: `RULE: text`.
+    pub violated: Vec<String>,
+    /// What is to be known before.
+    pub notes: Vec<Noted>,
+    /// What each minor on the way changes; `None`: nobody asked.
+    pub minors: Option<Vec<Minor>>,
+}
+
+impl Planned {
+    /// The legal order for a landscape; `to` without a patch is the highest of its minor that is there already, else .0.
+    ///
+    /// # Errors
+    /// A version of the landscape is none, there is no order, or somebody is above the target.
+    pub fn of(
+        fleet: &Fleet,
+        to: &GardenerVersion,
+        with_minors: bool,
+        profile: Profile,
+        now: DateTime<Utc>,
+    ) -> Result<Self, Error> {
+        fleet.parsable()?;
+        let target = target(to, fleet);
+        let plan = order(fleet, &target, profile)?;
+        let violated = violations(&fleet.landscape, profile).into_iter().map(|violation| {
+            let text = violation_text(&fleet.landscape, &violation, profile);
+            format!("{}: {text}", violation.rule)
+        });
+        let end = after(&fleet.landscape, &plan);
+        let is_operator = |one: &&Instance| one.component == Component::Operator;
+        let operators: Vec<Instance> = fleet.landscape.instances.iter().filter(is_operator).cloned().collect();
+        let mut noted: Vec<Noted> = Vec::new();
+        noted.extend(notes::shoots_not_reconciled(&fleet.landscape, &fleet.shoots));
+        noted.extend(notes::lock_step(&operators, &fleet.gardenlets_of_runtime));
+        noted.extend(notes::kubernetes_dropped(&target, &fleet.all_clusters()));
+        noted.extend(notes::gates_gone(&target, &fleet.gates));
+        noted.extend(notes::laggards(&end, &target, profile));
+        noted.extend(notes::out_of_maintenance(&end, now));
+        Ok(Self {
+            violated: violated.collect(),
+            notes: noted,
+            minors: with_minors.then(|| minors::on_the_way(fleet, &target)),
+            target,
+            plan,
+        })
+    }
+
+    /// As scripts, and `upgrade check`, read it.
+    pub fn object(&self, fleet: &Fleet) -> Value {
+        let mut object = json!({
+            "start": start(fleet),
+            "steps": self.plan.steps.iter().map(|step| of_step(step, fleet)).collect::<Vec<Value>>(),
+            "stepsBack": self.plan.steps_back,
+            "notes": self.notes.iter().map(ToString::to_string).collect::<Vec<String>>(),
+        });
+        if let Some(minors) = &self.minors {
+            object["minors"] = minors.iter().map(minors::object).collect();
+        }
+        object
+    }
+}
+
+/// The landscape once all steps are taken.
+fn after(landscape: &Landscape, plan: &Plan) -> Landscape {
+    let mut end = landscape.clone();
+    for step in &plan.steps {
+        end.instances[step.index].version = step.to.to_string();
+    }
+    end
+}
+
+/// A landscape as LANDSCAPE.yaml has it.
+fn start(fleet: &Fleet) -> Value {
+    let mut components: BTreeMap<Component, Value> = BTreeMap::new();
+    for instance in &fleet.landscape.instances {
+        let version = json!(instance.version);
+        let owned = matches!(instance.component, Component::Gardenlet | Component::Extension);
+        let entry = components.entry(instance.component).or_insert_with(|| if owned { json!({}) } else { json!([]) });
+        let list = if owned { &mut entry[&instance.owner] } else { entry };
+        match list {
+            Value::Array(versions) => versions.push(version),
+            // A seed with several gardenlets has a list of versions.
+            Value::String(first) => *list = json!([first, version]),
+            _ => *list = version,
+        }
+    }
+    let keyed = components.into_iter().map(|(component, versions)| (fleet::key(component).to_owned(), versions));
+    let mut tree: Map<String, Value> = keyed.collect();
+    if let Some(garden) = &fleet.landscape.garden {
+        tree.insert("garden".to_owned(), json!(garden));
+    }
+    Value::Object(tree)
+}
+
+fn of_step(step: &Step, fleet: &Fleet) -> Value {
+    let mut object = json!({ "component": step.component.name() });
+    if let Some(instance) = fleet.name_of(step.index) {
+        object["instance"] = json!(instance);
+    }
+    object["from"] = json!(step.from.to_string());
+    object["to"] = json!(step.to.to_string());
+    object["waitFor"] = json!(step.waits_for);
+    object
+}
+
+/// The first step of an order that is not legal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Illegal {
+    /// Its place, counted from 0.
+    pub index: usize,
+    /// Rules that it violates, each with what is to be said: at least one.
+    pub found: Vec<(String, String)>,
+}
+
+impl Illegal {
+    /// Of an order of steps; `None`: all are legal.
+    pub fn of(plan: &fleet::plan::Plan, profile: Profile) -> Option<Self> {
+        let illegal = upgrade::check(&plan.start.landscape, &plan.steps, profile).err()?;
+        let text = |violation| violation_text(&illegal.before, violation, profile);
+        let found =
+            illegal.refusal.violations.iter().map(|violation| (violation.rule.to_string(), text(violation))).collect();
+        Some(Self { index: illegal.index, found })
+    }
+}
+
+/// What is to be known when all steps of an order have been taken.
+pub fn notes_after(plan: &fleet::plan::Plan, profile: Profile) -> Vec<Noted> {
+    let end = Landscape { instances: plan.end.clone(), ..Landscape::default() };
+    let apiservers = end.instances.iter().filter(|one| one.component == Component::Apiserver);
+    let newest = apiservers.filter_map(|one| GardenerVersion::parse(&one.version)).max();
+    newest.map(|newest| notes::laggards(&end, &newest, profile)).unwrap_or_default()
+}

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What CloudProfiles offer at an instant, who uses it, and what comes after it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use api::core::{CloudProfileSpec, MachineImage, Shoot, Worker};
+use chrono::{DateTime, Utc};
+use domain::admission::shoot::default_kubernetes_version;
+use domain::cloud_profile;
+use domain::maintenance::kubernetes_update;
+use domain::profile::Profile;
+use domain::versions::{Expirable, State, Strategy, Version, choose, shown_default, state};
+use serde_json::{Value, json};
+
+use crate::show;
+use crate::world::{ProfileKey, World};
+
+/// A version that a profile offers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// `NAME` of a CloudProfile, `NAMESPACE/NAME` of a NamespacedCloudProfile.
+    pub profile: String,
+    /// `kubernetes`, or the name of a machine image.
+    pub subject: String,
+    /// As the profile writes it.
+    pub version: String,
+    /// Whether it is the one to show to users as the default: the highest supported one, else the highest unclassified one.
+    pub is_default: bool,
+    /// At the instant.
+    pub state: State,
+    /// When it expires, or did.
+    pub expires: Option<DateTime<Utc>>,
+    /// Whole days until then; negative when it has passed, on its day already.
+    pub days_left: Option<i64>,
+    /// Where an automatic update goes to.
+    pub automatic_target: Option<String>,
+    /// Where maintenance goes to when the version has expired.
+    pub forced_target: Option<String>,
+    /// Shoots that use it: of Kubernetes as the version of the control plane, of an image in some pool.
+    pub shoots: usize,
+    /// Worker pools that use it: of Kubernetes as a version of their own.
+    pub pools: usize,
+    /// Whether the API lets it be removed from the profile.
+    pub is_removable: bool,
+}
+
+/// The keys of a row's object, in the order of columns.
+pub const KEYS: [&str; 12] = [
+    "profile",
+    "subject",
+    "version",
+    "default",
+    "state",
+    "expires",
+    "daysLeft",
+    "automaticTarget",
+    "forcedTarget",
+    "shoots",
+    "pools",
+    "removable",
+];
+
+impl Row {
+    /// As scripts read it: [`KEYS`].
+    pub fn object(&self) -> Value {
+        json!({
+            "profile": self.profile,
+            "subject": self.subject,
+            "version": self.version,
+            "default": if self.is_default { "*" } else { "" },
+            "state": self.state.to_string(),
+            "expires": self.expires.map(show),
+            "daysLeft": self.days_left,
+            "automaticTarget": self.automatic_target,
+            "forcedTarget": self.forced_target,
+            "shoots": self.shoots,
+            "pools": self.pools,
+            "removable": self.is_removable,
+        })
+    }
+}
+
+/// What profiles offer, and what is wrong with it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Offered {
+    /// Kubernetes first, then images in the profile's order; of each the highest version first.
+    pub rows: Vec<Row>,
+    /// Sentences that begin with the name of the profile.
+    pub warnings: Vec<String>,
+}
+
+/// What the profiles of a world offer at an instant: all, or the one with a name. `None`: there is no such profile.
+pub fn offered(world: &World, wanted: Option<&str>, now: DateTime<Utc>, profile: Profile) -> Option<Offered> {
+    let mut found = None;
+    for (key, offered) in &world.offers() {
+        let name = key.shown();
+        if wanted.is_some_and(|wanted| name != wanted) {
+            continue;
+        }
+        let found = found.get_or_insert_with(Offered::default);
+        let users: Vec<&Shoot> = world.shoots.iter().filter(|shoot| ProfileKey::of(shoot) == *key).collect();
+        let view = View { name, offered, users, now, profile };
+        view.list(&mut found.rows);
+        view.warn(&mut found.warnings);
+    }
+    found
+}
+
+/// One profile at an instant.
+struct View<'a> {
+    name: String,
+    offered: &'a CloudProfileSpec,
+    users: Vec<&'a Shoot>,
+    now: DateTime<Utc>,
+    profile: Profile,
+}
+
+impl View<'_> {
+    fn list(&self, rows: &mut Vec<Row>) {
+        let versions = &self.offered.kubernetes.versions;
+        let default = shown_default(versions, self.now).map(|entry| entry.version.as_str());
+        for entry in sorted(versions.iter()) {
+            let own = |worker: &Worker| worker.kubernetes.as_ref().and_then(|kubernetes| kubernetes.version.clone());
+            let shoots = self.users.iter().filter(|shoot| shoot.spec.kubernetes.version == entry.version).count();
+            let workers = self.users.iter().flat_map(|shoot| &shoot.spec.provider.workers);
+            let pools = workers.filter(|worker| own(worker).as_deref() == Some(&entry.version)).count();
+            let blocking = if self.profile.worker_pool_versions_are_in_use() { shoots + pools } else { shoots };
+            let (automatic, forced) = targets(versions, &entry.version, Strategy::Kubernetes, self.now);
+            rows.push(self.row("kubernetes", entry, (automatic, forced), (shoots, pools), blocking == 0, default));
+        }
+        for image in &self.offered.machine_images {
+            for entry in sorted(image.versions.iter()) {
+                let users = |shoot: &&&Shoot| uses(shoot, image, &entry.version) > 0;
+                let shoots = self.users.iter().filter(users).count();
+                let pools = self.users.iter().map(|shoot| uses(shoot, image, &entry.version)).sum();
+                let targets = image_targets(image, &entry.version, self.now);
+                rows.push(self.row(&image.name, entry, targets, (shoots, pools), pools == 0, None));
+            }
+        }
+    }
+
+    fn row(
+        &self,
+        subject: &str,
+        entry: &impl Expirable,
+        (automatic, forced): (Option<String>, Option<String>),
+        (shoots, pools): (usize, usize),
+        is_removable: bool,
+        default: Option<&str>,
+    ) -> Row {
+        let expires = entry.expiration_date();
+        Row {
+            profile: self.name.clone(),
+            subject: subject.to_owned(),
+            version: entry.version().to_owned(),
+            is_default: default == Some(entry.version()),
+            state: state(entry, self.now),
+            expires,
+            days_left: expires.map(|date| days_left(date, self.now)),
+            automatic_target: automatic,
+            forced_target: forced,
+            shoots,
+            pools,
+            is_removable,
+        }
+    }
+
+    fn warn(&self, warnings: &mut Vec<String>) {
+        let versions = &self.offered.kubernetes.versions;
+        let name = &self.name;
+        let path = apimachinery::field::Path::new("spec");
+        let shown = shown_default(versions, self.now).map(|entry| entry.version.clone());
+        let filled = default_kubernetes_version(versions, "", self.now, &path).ok().flatten();
+        match (&shown, &filled) {
+            (None, Some(filled)) => warnings.push(format!(
+                "{name}: no version is supported or unclassified, so none is marked; an empty spec.kubernetes.version gives {filled}"
+            )),
+            (Some(shown), Some(filled)) if shown != filled => warnings.push(format!(
+                "{name}: {shown} is shown as the default, but an empty spec.kubernetes.version gives {filled}"
+            )),
+            _ => {}
+        }
+        self.warn_of_users(warnings);
+        let mut ends = BTreeSet::new();
+        for entry in versions {
+            if Version::parse(&entry.version).is_err() {
+                warnings.push(format!(
+                    "{name}: kubernetes {} is no version; what stands behind it in the list may not be seen by maintenance",
+                    entry.version
+                ));
+                continue;
+            }
+            let judged = state(entry, self.now);
+            if judged == State::Deprecated && entry.expiration_date.is_none() {
+                warnings
+                    .push(format!("{name}: kubernetes {} is deprecated, but has no expiration date", entry.version));
+            }
+            if entry.expiration_date.is_none() {
+                continue;
+            }
+            let expired_by_then = entry.expiration_date.map_or(self.now, |date| date.0.max(self.now));
+            let outcome = kubernetes_update(&entry.version, false, versions, None, expired_by_then);
+            if outcome.is_some_and(|outcome| outcome.result.is_err()) {
+                warnings.push(format!("{name}: kubernetes {}: {}", entry.version, self.dead_end(&entry.version)));
+                ends.extend(Version::parse(&entry.version).map(|version| (version.major, version.minor)));
+            }
+        }
+        warnings.extend(self.gaps(&ends));
+        for image in &self.offered.machine_images {
+            for entry in &image.versions {
+                if state(entry, self.now) == State::Deprecated && entry.expiration_date.is_none() {
+                    warnings.push(format!(
+                        "{name}: {} {} is deprecated, but has no expiration date",
+                        image.name, entry.version
+                    ));
+                }
+                let date = entry.expiration_date.map(|date| date.0.max(self.now));
+                if let Some(then) = date
+                    && image_targets(image, &entry.version, then).1.is_none()
+                {
+                    warnings.push(format!(
+                        "{name}: {} {} expires, and no version follows it (update strategy: {})",
+                        image.name,
+                        entry.version,
+                        image.update_strategy.as_deref().unwrap_or("major")
+                    ));
+                }
+            }
+        }
+    }
+
+    /// Versions that are in use and not offered.
+    fn warn_of_users(&self, warnings: &mut Vec<String>) {
+        let mut unknown: BTreeMap<(String, String), usize> = BTreeMap::new();
+        let mut use_of = |subject: &str, version: &str, is_known: bool| {
+            if !is_known {
+                *unknown.entry((subject.to_owned(), version.to_owned())).or_default() += 1;
+            }
+        };
+        let is_known = |version: &str| self.offered.kubernetes.versions.iter().any(|entry| entry.version == version);
+        for shoot in &self.users {
+            let version = &shoot.spec.kubernetes.version;
+            use_of("kubernetes", version, is_known(version));
+            for worker in &shoot.spec.provider.workers {
+                if let Some(own) = worker.kubernetes.as_ref().and_then(|kubernetes| kubernetes.version.as_deref()) {
+                    use_of("kubernetes", own, is_known(own));
+                }
+                if let Some(image) = &worker.machine.image {
+                    let version = image.version.as_deref().unwrap_or_default();
+                    let known = cloud_profile::machine_image_version(self.offered, &image.name, version);
+                    use_of(&image.name, version, known.is_some());
+                }
+            }
+        }
+        for ((subject, version), count) in unknown {
+            let uses = if count == 1 { "once".to_owned() } else { format!("{count} times") };
+            warnings.push(format!("{}: {subject} {version} is in use ({uses}), but it is not offered", self.name));
+        }
+    }
+
+    /// Minors whose next one is missing while a higher one is offered, without those of which this is said already.
+    fn gaps(&self, told: &BTreeSet<(u64, u64)>) -> Vec<String> {
+        let versions = &self.offered.kubernetes.versions;
+        let minors: BTreeSet<(u64, u64)> = versions
+            .iter()
+            .filter_map(|entry| Version::parse(&entry.version).ok())
+            .map(|version| (version.major, version.minor))
+            .collect();
+        let pairs = minors.iter().zip(minors.iter().skip(1));
+        let gaps = pairs.filter(|((major, minor), (next_major, next))| major == next_major && *next > minor + 1);
+        gaps.filter(|(minor, _)| !told.contains(*minor))
+            .map(|((major, minor), (_, next))| {
+                format!(
+                    "{}: the next minor after kubernetes {major}.{minor}, {major}.{}, is missing, while {major}.{next} is \
+                     offered: nobody gets there, since a minor cannot be skipped",
+                    self.name,
+                    minor + 1
+                )
+            })
+            .collect()
+    }
+
+    /// Why no version follows one of Kubernetes that expires.
+    fn dead_end(&self, version: &str) -> String {
+        let Ok(current) = Version::parse(version) else { return "is no version".to_owned() };
+        let next = format!("{}.{}", current.major, current.minor.saturating_add(1));
+        let of_next = |entry: &&api::core::ExpirableVersion| {
+            Version::parse(&entry.version)
+                .is_ok_and(|other| other.major == current.major && Some(other.minor) == current.minor.checked_add(1))
+        };
+        if self.offered.kubernetes.versions.iter().any(|entry| of_next(&entry)) {
+            format!("when it expires only previews of {next} are ahead")
+        } else {
+            format!("when it expires the next minor {next} is missing")
+        }
+    }
+}
+
+/// Whole days until a date; negative when it has passed, on its day already.
+fn days_left(date: DateTime<Utc>, now: DateTime<Utc>) -> i64 {
+    (date - now).num_seconds().div_euclid(24 * 60 * 60)
+}
+
+fn uses(shoot: &Shoot, image: &MachineImage, version: &str) -> usize {
+    let images = shoot.spec.provider.workers.iter().filter_map(|worker| worker.machine.image.as_ref());
+    images.filter(|used| used.name == image.name && used.version.as_deref() == Some(version)).count()
+}
+
+/// The automatic and the forced target of a version.
+fn targets<V: Expirable>(
+    versions: &[V],
+    version: &str,
+    strategy: Strategy,
+    now: DateTime<Utc>,
+) -> (Option<String>, Option<String>) {
+    let target = |is_forced: bool| {
+        let choice = choose(versions, version, strategy, is_forced, now).ok()?;
+        choice.entry.map(|entry| entry.version().to_owned())
+    };
+    (target(false), target(true))
+}
+
+/// The automatic and the forced target of an image version, for a pool that can run every version.
+fn image_targets(image: &MachineImage, version: &str, now: DateTime<Utc>) -> (Option<String>, Option<String>) {
+    targets(&image.versions, version, Strategy::of_image(image.update_strategy.as_deref()), now)
+}
+
+/// Highest first; what does not parse comes last.
+fn sorted<'a, V: Expirable + 'a>(entries: impl Iterator<Item = &'a V>) -> Vec<&'a V> {
+    let mut entries: Vec<&V> = entries.collect();
+    entries.sort_by_key(|entry| std::cmp::Reverse(Version::parse(entry.version()).ok()));
+    entries
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The versions of a landscape ([`ops::fleet`]), from files or from the landscape that runs.
+
+use std::path::{Path, PathBuf};
+
+use api::cluster;
+use api::constants::namespace;
+use api::kubernetes::coordination::Lease;
+use chrono::{DateTime, Utc};
+use controller::{Api, ListOptions};
+use domain::profile::Profile;
+use host::registry;
+use ops::fleet::{self, Fleet};
+use ops::manifests;
+
+use crate::failure::Failure;
+use crate::live::client::Client;
+use crate::live::{Which, block_on};
+
+/// A landscape, the profile that it follows if it says one, and the instant that it is.
+pub(crate) struct Given {
+    pub(crate) fleet: Fleet,
+    pub(crate) profile: Profile,
+    pub(crate) now: DateTime<Utc>,
+}
+
+/// Reads files, or asks the landscape where there are none.
+///
+/// # Errors
+/// They cannot be read, or the landscape does not run.
+pub(crate) fn given(which: &Which, files: &[PathBuf], profile: Option<&str>) -> Result<Given, Failure> {
+    let wanted = profile.and_then(Profile::named);
+    if files.is_empty() {
+        let (fleet, own, now) = of_landscape(which)?;
+        return Ok(Given { fleet, profile: wanted.unwrap_or(own), now });
+    }
+    let now = clock::Clock::wall().now();
+    Ok(Given { fleet: fleet::of_files(files)?, profile: wanted.unwrap_or_default(), now })
+}
+
+/// The landscape, its profile and its time.
+///
+/// # Errors
+/// It does not run.
+fn of_landscape(which: &Which) -> Result<(Fleet, Profile, DateTime<Utc>), Failure> {
+    let client = Client::of(&which.directory()?)?;
+    let profile = Profile::named(&client.facts.profile).unwrap_or_default();
+    block_on(async {
+        let now = client.clock().await?.now;
+        let context = client.context();
+        let leases = Api::<Lease>::namespaced(&context, cluster::GARDEN, namespace::INSTANCES);
+        let (leases, _) = leases.list(&ListOptions::default()).await.map_err(ops::Error::from)?;
+        let instances = registry::landscape(leases.iter().map(|lease| &lease.metadata), "");
+        Ok((fleet::of_landscape(&context, instances).await, profile, now))
+    })
+}
+
+/// The only file of a command that takes one.
+pub(crate) fn text_of(path: &Path) -> Result<(String, String), Failure> {
+    Ok((path.display().to_string(), manifests::text_of(path)?))
+}
