@@ -102,7 +102,7 @@ impl Raw {
     /// As it would be with its keys sorted, as where it went through maps.
     #[must_use]
     pub fn sorted(&self) -> Self {
-        self.value().into()
+        if super::sorted::is_sorted(&self.0) { self.clone() } else { self.value().into() }
     }
 }
 

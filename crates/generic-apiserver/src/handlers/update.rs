@@ -298,8 +298,11 @@ impl Scope {
         old: &AnyObject,
     ) -> Result<Option<Made>> {
         let Value::Object(fields) = merge else { return Ok(None) };
-        // A directive is about its siblings. What clusters define for themselves may have another schema by now.
-        if self.names().described.is_some() || fields.keys().any(|name| name.starts_with('$')) {
+        // A directive is about its siblings. What clusters define for themselves may have another schema by now. A strategic
+        // patch of the whole sorts all opaque JSON.
+        let is_strategic = type_ == STRATEGIC_PATCH;
+        let sorts = is_strategic && self.kind.keeps_opaque() && &*self.context.subresource != "status";
+        if sorts || self.names().described.is_some() || fields.keys().any(|name| name.starts_with('$')) {
             return Ok(None);
         }
         let given = fields.get("metadata").and_then(preconditions);
@@ -310,7 +313,6 @@ impl Scope {
             let others = fields.iter().filter(|(name, _)| *name != "metadata");
             part = Cow::Owned(Value::Object(others.map(|(name, value)| (name.clone(), value.clone())).collect()));
         }
-        let is_strategic = type_ == STRATEGIC_PATCH;
         let make = || {
             let trees = self.kind.trees_of(old, &touched, !is_strategic);
             self.merged(type_, Value::Object(trees), &part)
