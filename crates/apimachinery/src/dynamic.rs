@@ -75,11 +75,13 @@ impl Object for DynamicObject {
         Ok(Self { api_version, kind, metadata, fields })
     }
 
-    fn take_status(&mut self, mut from: Self) -> bool {
-        match from.fields.remove("status") {
-            Some(status) => self.fields.insert("status".to_owned(), status),
-            None => self.fields.remove("status"),
-        };
+    fn keep_fields(&mut self, old: &Self, except: &[&str]) -> bool {
+        self.fields.retain(|name, _| except.contains(&name.as_str()));
+        let kept = old.fields.iter().filter(|(name, _)| !except.contains(&name.as_str()));
+        self.fields.extend(kept.map(|(name, value)| (name.clone(), value.clone())));
+        if !except.contains(&"metadata") {
+            self.metadata.clone_from(&old.metadata);
+        }
         true
     }
 
@@ -89,6 +91,15 @@ impl Object for DynamicObject {
 
     fn to_tree_without_entries(&self) -> Value {
         self.tree(metadata_tree(&self.metadata))
+    }
+
+    fn trees_of(&self, names: &[&str], _: bool) -> Map<String, Value> {
+        let wanted = self.fields.iter().filter(|(name, _)| names.contains(&name.as_str()));
+        let mut trees: Map<String, Value> = wanted.map(|(name, value)| (name.clone(), value.clone())).collect();
+        if names.contains(&"metadata") {
+            trees.insert("metadata".to_owned(), metadata_tree(&self.metadata));
+        }
+        trees
     }
 
     fn differing_trees(&self, old: &Self) -> DifferingTrees {

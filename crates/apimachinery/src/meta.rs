@@ -8,6 +8,7 @@ mod object_meta;
 mod quantity;
 mod raw;
 mod scalars;
+mod sorted;
 mod text_map;
 mod time;
 

@@ -4,7 +4,7 @@
 use std::fmt;
 
 use serde::de::Error as _;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::encode::{Body, changed_sections};
 use crate::meta::ObjectMeta;
@@ -84,12 +84,16 @@ pub trait Object: Clone + fmt::Debug + Send + Sync + 'static {
     fn from_served(bytes: &[u8]) -> Result<Self, serde_json::Error> {
         Self::from_tree(serde_json::from_slice(bytes)?)
     }
-    /// Replaces the status by another object's; `false` if the type has none.
-    fn take_status(&mut self, from: Self) -> bool;
+    /// Takes every top-level field from an older object, metadata too, but those with these names; `false` if the type
+    /// cannot tell its fields apart, and nothing was taken.
+    fn keep_fields(&mut self, old: &Self, except: &[&str]) -> bool;
     /// The object as a tree, with `apiVersion` and `kind`.
     fn to_tree(&self) -> Value;
     /// As [`Object::to_tree`], without `metadata.managedFields`: these are long, and few want them.
     fn to_tree_without_entries(&self) -> Value;
+    /// Some of the top-level fields as trees, metadata without `managedFields`. `opaque`: where the kind keeps opaque JSON,
+    /// it stands there as marks of [`crate::opaque`].
+    fn trees_of(&self, names: &[&str], opaque: bool) -> Map<String, Value>;
     /// The top-level fields in which an object differs from an older one, in trees without anything else and without
     /// `metadata.managedFields`.
     fn differing_trees(&self, old: &Self) -> DifferingTrees;
@@ -191,8 +195,8 @@ impl<K: Resource> Object for K {
         Self::read(bytes)
     }
 
-    fn take_status(&mut self, from: Self) -> bool {
-        Schema::take_status(self, from)
+    fn keep_fields(&mut self, old: &Self, except: &[&str]) -> bool {
+        Schema::keep_fields(self, old, except)
     }
 
     fn to_tree(&self) -> Value {
@@ -205,6 +209,20 @@ impl<K: Resource> Object for K {
         tree["kind"] = Value::String(K::KIND.to_owned());
         tree["metadata"] = metadata_tree(Resource::metadata(self));
         tree
+    }
+
+    fn trees_of(&self, names: &[&str], opaque: bool) -> Map<String, Value> {
+        let to_tree = if opaque { wire::to_marked_tree } else { wire::to_tree };
+        let mut trees = Map::new();
+        for (position, info) in self.fields().iter().enumerate().filter(|(_, info)| names.contains(&info.name)) {
+            let value = self.field(position);
+            if info.name == "metadata" {
+                trees.insert(info.name.to_owned(), metadata_tree(Resource::metadata(self)));
+            } else if info.always || !value.is_zero() {
+                trees.insert(info.name.to_owned(), to_tree(value));
+            }
+        }
+        trees
     }
 
     fn differing_trees(&self, old: &Self) -> DifferingTrees {

@@ -19,11 +19,9 @@ pub trait Schema {
     /// The node for a value of this type.
     fn node() -> Node;
 
-    /// Replaces the field `status` by another object's; `false` if the type has none.
-    fn take_status(&mut self, _from: Self) -> bool
-    where
-        Self: Sized,
-    {
+    /// Takes every field from an older value but those with these names in JSON; `false` if the type cannot tell its
+    /// fields apart, and nothing was taken.
+    fn keep_fields(&mut self, _old: &Self, _except: &[&str]) -> bool {
         false
     }
 

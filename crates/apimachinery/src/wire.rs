@@ -26,7 +26,7 @@ use serde_json::Value;
 
 pub use self::reading::{from_tree, read, read_tree};
 pub use self::with_serde::{deserialize, serialize};
-pub use self::writing::{to_tree, to_tree_of, write, write_field};
+pub use self::writing::{to_marked_tree, to_tree, to_tree_of, write, write_field};
 use crate::meta::Raw;
 
 /// A value of an API type.

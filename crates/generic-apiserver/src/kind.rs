@@ -87,8 +87,10 @@ pub(crate) trait Kind: Send + Sync {
     fn to_tree_without_entries(&self, object: &AnyObject) -> Value;
     /// [`Object::KEEPS_OPAQUE`].
     fn keeps_opaque(&self) -> bool;
-    /// Replaces the status by another object's; `false` if the kind has none.
-    fn take_status(&self, object: &mut AnyObject, from: Box<AnyObject>) -> bool;
+    /// [`Object::trees_of`].
+    fn trees_of(&self, object: &AnyObject, names: &[&str], opaque: bool) -> Map<String, Value>;
+    /// [`Object::keep_fields`].
+    fn keep_fields(&self, object: &mut AnyObject, old: &AnyObject, except: &[&str]) -> bool;
     fn encode(&self, object: &AnyObject) -> Sections;
     /// As [`Kind::encode`] for a change of `old`, whose sections are `stored`: what did not change is not written anew.
     fn encode_change(&self, object: &AnyObject, old: &AnyObject, stored: &Sections) -> Sections;
@@ -182,9 +184,12 @@ impl<O: Object, S: Strategy<O>> Kind for Typed<O, S> {
         }
     }
 
-    fn take_status(&self, object: &mut AnyObject, from: Box<AnyObject>) -> bool {
-        let from: Box<O> = from.downcast().expect(OWN);
-        own_mut::<O>(object).take_status(*from)
+    fn trees_of(&self, object: &AnyObject, names: &[&str], opaque: bool) -> Map<String, Value> {
+        own::<O>(object).trees_of(names, opaque && O::KEEPS_OPAQUE)
+    }
+
+    fn keep_fields(&self, object: &mut AnyObject, old: &AnyObject, except: &[&str]) -> bool {
+        own_mut::<O>(object).keep_fields(own::<O>(old), except)
     }
 
     fn to_tree(&self, object: &AnyObject) -> Value {

@@ -18,6 +18,7 @@ pub mod aggregation;
 pub mod clock_object;
 pub mod clock_service;
 mod clusters;
+mod copies;
 mod core_kinds;
 mod custom_resources;
 mod default_storage_class;

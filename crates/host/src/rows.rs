@@ -4,13 +4,14 @@
 use std::sync::Arc;
 
 use api::kubernetes::rbac;
-use api::{catalogue, operator, terrarium};
+use api::{catalogue, extensions, operator, terrarium};
 use apimachinery::DynamicObject;
 use apimachinery::catalogue::ResourceInfo;
 use domain::validation::garden;
 use generic_apiserver::{Builder, Generic, views};
 
 use crate::clock_object::ClockStrategy;
+use crate::copies::CopiesStrategy;
 use crate::core_kinds::CoreStrategy;
 use crate::custom_resources::DefinitionStrategy;
 use crate::evictions::Evictions;
@@ -26,8 +27,9 @@ use crate::webhook_kinds::WebhookStrategy;
 /// Registers every row.
 ///
 /// Kinds are kept as trees pruned by their schema, since nobody here reads them; but for Cluster objects, which say
-/// which clusters exist, the Clock, which says how time goes, Faults, the Timing, roles and their bindings, and the kinds of
-/// gardener-operator, whose webhooks judge them upstream.
+/// which clusters exist, the Clock, which says how time goes, Faults, the Timing, roles and their bindings, the kinds of
+/// gardener-operator, whose webhooks judge them upstream, and what extensions know of a Shoot: three long texts, of which
+/// mostly a few words change.
 pub(crate) fn register<'a>(
     mut builder: Builder,
     rows: impl IntoIterator<Item = &'a ResourceInfo>,
@@ -42,6 +44,8 @@ pub(crate) fn register<'a>(
             builder.resource::<terrarium::Fault>(row, FaultStrategy)
         } else if row.describes::<terrarium::Timing>() {
             builder.resource::<terrarium::Timing>(row, TimingStrategy)
+        } else if row.describes::<extensions::Cluster>() {
+            builder.resource::<extensions::Cluster>(row, CopiesStrategy)
         } else if row.describes::<operator::Garden>() {
             builder.resource::<operator::Garden>(row, GardenStrategy(gardens.clone()))
         } else if row.describes::<operator::Extension>() {

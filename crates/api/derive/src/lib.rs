@@ -105,22 +105,13 @@ fn schema(input: &ItemStruct, members: &[Member]) -> syn::Result<proc_macro2::To
     let text = facts(&input.attrs)?.name.unwrap_or_else(|| name.to_string());
     let description = doc(&input.attrs);
     let fields = members.iter().map(|member| field(member, &text));
-    // Servers put a new status into an object without looking at the rest of it.
-    let has_status = members.iter().any(|member| member.ident == "status");
-    let take_status = has_status.then(|| {
-        quote! {
-            fn take_status(&mut self, from: Self) -> bool {
-                self.status = from.status;
-                true
-            }
-        }
-    });
-    // Of an object, servers and clients write only the parts that differ.
+    // Of an object, servers and clients read and write only the parts that differ.
     let is_object = members.iter().any(|member| member.ident == "metadata");
+    let keep_fields = is_object.then(|| keep_fields(members));
     let differing_fields = is_object.then(|| differing_fields(members));
     Ok(quote! {
         impl apimachinery::schema::Schema for #name {
-            #take_status
+            #keep_fields
 
             #differing_fields
 
@@ -142,6 +133,22 @@ fn schema(input: &ItemStruct, members: &[Member]) -> syn::Result<proc_macro2::To
             }
         }
     })
+}
+
+fn keep_fields(members: &[Member]) -> proc_macro2::TokenStream {
+    let fields = members.iter().map(|Member { ident, name, .. }| {
+        quote! {
+            if !except.contains(&#name) {
+                self.#ident.clone_from(&old.#ident);
+            }
+        }
+    });
+    quote! {
+        fn keep_fields(&mut self, old: &Self, except: &[&str]) -> bool {
+            #(#fields)*
+            true
+        }
+    }
 }
 
 fn differing_fields(members: &[Member]) -> proc_macro2::TokenStream {

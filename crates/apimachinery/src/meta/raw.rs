@@ -45,6 +45,9 @@ impl From<Value> for RawExtension {
 impl Raw {
     /// From a text that is JSON.
     fn compact(text: &str) -> Self {
+        if is_compact(text) {
+            return Self(text.into());
+        }
         let mut out = String::with_capacity(text.len());
         let mut in_text = false;
         let mut is_escaped = false;
@@ -91,11 +94,31 @@ impl Raw {
         serde_json::from_str(&self.0).unwrap_or_default()
     }
 
+    /// A [`mark`] of the text; `null` stays what it is.
+    pub(crate) fn marked(&self) -> Value {
+        if &*self.0 == "null" { Value::Null } else { mark(&self.0) }
+    }
+
     /// As it would be with its keys sorted, as where it went through maps.
     #[must_use]
     pub fn sorted(&self) -> Self {
-        self.value().into()
+        if super::sorted::is_sorted(&self.0) { self.clone() } else { self.value().into() }
     }
+}
+
+/// Whether a text that is JSON has nothing to take out or to escape, as one has that was written by [`crate::encode`].
+fn is_compact(text: &str) -> bool {
+    let (mut in_text, mut is_escaped) = (false, false);
+    text.bytes().all(|byte| {
+        if !in_text {
+            in_text = byte == b'"';
+            return !matches!(byte, b' ' | b'\t' | b'\r' | b'\n');
+        }
+        in_text = is_escaped || byte != b'"';
+        is_escaped = !is_escaped && byte == b'\\';
+        // 0xe2 is the first byte of U+2028 and U+2029, and of other characters, which are looked at one by one.
+        !matches!(byte, b'<' | b'>' | b'&' | 0xe2)
+    })
 }
 
 impl Default for Raw {

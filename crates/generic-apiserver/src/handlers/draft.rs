@@ -96,10 +96,21 @@ impl Scope {
         strategic: Option<&Value>,
         validation: FieldValidation,
     ) -> Result<Draft> {
+        self.pruned_part(&make, &make, strategic, validation)
+    }
+
+    /// As [`Scope::pruned`] for a part of an object, of which `whole` makes all.
+    pub(super) fn pruned_part(
+        &self,
+        make: impl Fn() -> Result<Value>,
+        whole: impl Fn() -> Result<Value>,
+        strategic: Option<&Value>,
+        validation: FieldValidation,
+    ) -> Result<Draft> {
         let names = self.names();
         let shown = || match strategic {
             Some(patch) => Ok(patch::go_text(patch)),
-            None => make().map(|tree| opaque::plain(tree).to_string()),
+            None => whole().map(|tree| opaque::plain(tree).to_string()),
         };
         let decoded = match decode::tree(make()?, &names.node) {
             Ok(decoded) => decoded,

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! PUT and PATCH of objects and their subresources.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use apimachinery::field::{ErrorType, FieldError, Path};
 use apimachinery::meta::ManagedFieldsEntry;
-use apimachinery::resource::metadata_tree;
 use apimachinery::{GroupKind, decode, opaque, patch};
 use eventlog::{Expect, Verb};
 use http::header::CONTENT_TYPE;
@@ -206,11 +206,6 @@ impl Scope {
                 Ok(Made::new(self.object(tree)?, draft.warnings.clone(), given))
             }
             Source::Patch(type_, body, validation) => {
-                // Most writes are patches of a status, and most of an object is its specification: leave that alone.
-                let status = &*self.context.subresource == "status" && *type_ != JSON_PATCH;
-                if status && let Some(made) = self.patched_status(type_, body, *validation, stored, old)? {
-                    return Ok(made);
-                }
                 self.patched(type_, body, *validation, stored, old)
             }
             Source::Replicas(replicas, revision) => {
@@ -281,39 +276,80 @@ impl Scope {
             return Ok(Made::new(self.object(tree)?, draft.warnings, given));
         }
         let merge = self.merge_patch(body)?;
-        let strategic = (type_ == STRATEGIC_PATCH).then_some(&merge);
         let entries = concerns_entries(body);
-        let make = || {
-            let tree = match strategic {
-                Some(_) if !entries => self.kind.to_tree_without_entries(old),
-                Some(_) => self.kind.to_tree(old),
-                None => self.opaque_tree(old, &stored.sections, entries)?,
-            };
-            self.merged(type_, tree, &merge)
-        };
+        if !entries && let Some(made) = self.patched_part(type_, &merge, validation, stored, old)? {
+            return Ok(made);
+        }
+        let strategic = (type_ == STRATEGIC_PATCH).then_some(&merge);
+        let make = || self.merged_whole(type_, &merge, entries, stored, old);
         let Draft { tree, warnings } = self.pruned(make, strategic, validation)?;
         let given = Given::of(&tree);
         Ok(Made::new(self.object(tree)?, warnings, given))
     }
 
-    /// Applies a merge patch of the status to metadata and status only; `None` if the kind's type cannot take a status
-    /// by itself.
-    fn patched_status(
+    /// Applies a patch only to the top-level fields that it names, since most of an object is what a patch does not touch;
+    /// `None` if that cannot be told, or the kind's fields cannot be told apart.
+    fn patched_part(
         &self,
         type_: &str,
-        body: &[u8],
+        merge: &Value,
         validation: FieldValidation,
         stored: &Stored,
         old: &AnyObject,
     ) -> Result<Option<Made>> {
-        let merge = self.merge_patch(body)?;
-        let strategic = (type_ == STRATEGIC_PATCH).then_some(&merge);
-        let make = || self.merged(type_, self.without_rest(stored, old), &merge);
-        let Draft { tree, warnings } = self.pruned(make, strategic, validation)?;
-        let mut partial = self.object(tree)?;
-        let mut object = self.kind.copy(old);
-        std::mem::swap(self.kind.metadata_mut(&mut *object), self.kind.metadata_mut(&mut *partial));
-        Ok(self.kind.take_status(&mut *object, partial).then(|| Made::new(object, warnings, Given::Nothing)))
+        let Value::Object(fields) = merge else { return Ok(None) };
+        // A directive is about its siblings. What clusters define for themselves may have another schema by now. A strategic
+        // patch of the whole sorts all opaque JSON.
+        let is_strategic = type_ == STRATEGIC_PATCH;
+        let sorts = is_strategic && self.kind.keeps_opaque() && &*self.context.subresource != "status";
+        if sorts || self.names().described.is_some() || fields.keys().any(|name| name.starts_with('$')) {
+            return Ok(None);
+        }
+        let given = fields.get("metadata").and_then(preconditions);
+        let mut touched: Vec<&str> = fields.keys().map(String::as_str).collect();
+        let mut part = Cow::Borrowed(merge);
+        if given.is_some() {
+            touched.retain(|name| *name != "metadata");
+            let others = fields.iter().filter(|(name, _)| *name != "metadata");
+            part = Cow::Owned(Value::Object(others.map(|(name, value)| (name.clone(), value.clone())).collect()));
+        }
+        let make = || {
+            let trees = self.kind.trees_of(old, &touched, !is_strategic);
+            self.merged(type_, Value::Object(trees), &part)
+        };
+        let whole = || self.merged_whole(type_, merge, false, stored, old);
+        let Draft { tree, warnings } = self.pruned_part(make, whole, is_strategic.then_some(merge), validation)?;
+        let mut object = self.object(tree)?;
+        if !self.kind.keep_fields(&mut *object, old, &touched) {
+            return Ok(None);
+        }
+        let meta = self.kind.metadata_mut(&mut *object);
+        for (name, value) in given.into_iter().flatten() {
+            match name {
+                "name" => value.clone_into(&mut meta.name),
+                "namespace" => value.clone_into(&mut meta.namespace),
+                "uid" => value.clone_into(&mut meta.uid),
+                _ => value.clone_into(&mut meta.resource_version),
+            }
+        }
+        Ok(Some(Made::new(object, warnings, Given::Nothing)))
+    }
+
+    /// The whole object with a merge patch applied.
+    fn merged_whole(
+        &self,
+        type_: &str,
+        merge: &Value,
+        entries: bool,
+        stored: &Stored,
+        old: &AnyObject,
+    ) -> Result<Value> {
+        let tree = match type_ {
+            STRATEGIC_PATCH if !entries => self.kind.to_tree_without_entries(old),
+            STRATEGIC_PATCH => self.kind.to_tree(old),
+            _ => self.opaque_tree(old, &stored.sections, entries)?,
+        };
+        self.merged(type_, tree, merge)
     }
 
     fn merged(&self, type_: &str, mut tree: Value, merge: &Value) -> Result<Value> {
@@ -367,16 +403,6 @@ impl Scope {
             fields.remove("status");
         }
         Ok(merge)
-    }
-
-    /// The stored object's metadata and status: all that a patch of the status can be about.
-    fn without_rest(&self, stored: &Stored, old: &AnyObject) -> Value {
-        let mut fields = Map::new();
-        fields.insert("apiVersion".to_owned(), Value::String(self.names().api_version.clone()));
-        fields.insert("kind".to_owned(), Value::String(self.names().info.kind.to_owned()));
-        fields.insert("metadata".to_owned(), metadata_tree(self.kind.metadata(old)));
-        put(&mut fields, "status", stored.status());
-        Value::Object(fields)
     }
 
     /// Preconditions and names of the new object's metadata.
@@ -508,6 +534,12 @@ fn put(fields: &mut Map<String, Value>, name: &str, value: Option<Value>) {
             fields.remove(name);
         }
     }
+}
+
+/// What a patch says of metadata, if these are preconditions and nothing else.
+fn preconditions(metadata: &Value) -> Option<Vec<(&str, &str)>> {
+    let given = metadata.as_object()?.iter();
+    given.map(|(name, value)| Some((name.as_str(), value.as_str().filter(|_| is_precondition(name))?))).collect()
 }
 
 fn is_precondition(name: &str) -> bool {

@@ -9,7 +9,7 @@ use api::core::{CloudProfileSpec, LastError, Project, Seed, Shoot};
 use api::extensions::{Cluster, ClusterSpec};
 use api::kubernetes::core::ConfigMap;
 use apimachinery::meta::{ObjectMeta, RawExtension};
-use controller::{Error, EventType, ObjectKey, ObjectRef, Patch, Requeue, merge_patch};
+use controller::{Error, EventType, ObjectKey, ObjectRef, Patch, Requeue};
 use domain::annotations;
 use domain::care::conditions::set_progressing;
 use domain::last_operation::{
@@ -18,7 +18,7 @@ use domain::last_operation::{
 };
 use domain::upgrade::changes::EXPOSURE;
 use domain::{in_place, reconcile as rules, rotation};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::super::botanist::dns::Domains;
 use super::super::botanist::{self, Botanist, status};
@@ -529,12 +529,13 @@ pub(crate) async fn sync_cluster(gardenlet: &Gardenlet, shoot: &Shoot) -> Result
     write_cluster(gardenlet, shoot, &surroundings).await
 }
 
-/// The Cluster object: what extensions know of CloudProfile, Seed and Shoot.
+/// The Cluster object: what extensions know of CloudProfile, Seed and Shoot. All three are long, and mostly a few words of
+/// the Shoot differ: their texts are compared, and written as a whole, so that neither side takes them apart.
 async fn write_cluster(gardenlet: &Gardenlet, shoot: &Shoot, surroundings: &Surroundings) -> Result<(), Error> {
     let name = &shoot.status.technical_id;
     let clusters = gardenlet.seed::<Cluster>("");
-    let (cloud_profile, seed) = &surroundings.copies;
-    let shoot = copied_tree(shoot);
+    let (cloud_profile, seed) = surroundings.copies.clone();
+    let spec = ClusterSpec { cloud_profile, seed: Some(seed), shoot: RawExtension::from(copied_tree(shoot)) };
     let mut known = gardenlet.known::<Cluster>(&gardenlet.seed_cluster, "", name);
     loop {
         let stored = match known.take() {
@@ -543,21 +544,12 @@ async fn write_cluster(gardenlet: &Gardenlet, shoot: &Shoot, surroundings: &Surr
         };
         let written = match stored {
             None => {
-                let spec = ClusterSpec {
-                    cloud_profile: cloud_profile.clone(),
-                    seed: Some(seed.clone()),
-                    shoot: RawExtension::from(shoot.clone()),
-                };
-                clusters.create(&Cluster { metadata: ObjectMeta::named("", name), spec }).await?
+                clusters.create(&Cluster { metadata: ObjectMeta::named("", name), spec: spec.clone() }).await?
             }
+            Some(stored) if stored.spec == spec => return Ok(()),
             Some(stored) => {
-                let spec = cluster_patch(&stored.spec, &surroundings.copies, &shoot);
-                if spec.is_empty() {
-                    return Ok(());
-                }
-                let mut patch = json!({ "metadata": { "resourceVersion": stored.metadata.resource_version } });
-                patch["spec"] = Value::Object(spec);
-                match clusters.patch(name, &Patch::Merge(patch)).await {
+                let new = Cluster { metadata: stored.metadata.clone(), spec: spec.clone() };
+                match clusters.replace(&new).await {
                     // The local copy lagged behind.
                     Err(error) if error.is_conflict() || error.is_not_found() => continue,
                     result => result?,
@@ -567,32 +559,6 @@ async fn write_cluster(gardenlet: &Gardenlet, shoot: &Shoot, surroundings: &Surr
         Cluster::remember(&gardenlet.stores, &gardenlet.seed_cluster, &Arc::new(written));
         return Ok(());
     }
-}
-
-/// What of a Cluster differs from these objects, as a merge patch of its specification. Made by hand, since all three are
-/// large, and mostly a few lines of the Shoot differ: the texts of the others are compared first.
-fn cluster_patch(
-    stored: &ClusterSpec,
-    (cloud_profile, seed): &(RawExtension, RawExtension),
-    shoot: &Value,
-) -> Map<String, Value> {
-    let mut spec = Map::new();
-    let mut differing = |field: &str, stored: Option<&RawExtension>, wanted: &Value| {
-        let patch = match (stored.map(RawExtension::value), wanted) {
-            (Some(stored), wanted) if stored == *wanted => return,
-            (Some(Value::Object(stored)), Value::Object(wanted)) => Value::Object(merge_patch(&stored, wanted)),
-            (_, wanted) => wanted.clone(),
-        };
-        spec.insert(field.to_owned(), patch);
-    };
-    if stored.cloud_profile != *cloud_profile {
-        differing("cloudProfile", Some(&stored.cloud_profile), &cloud_profile.value());
-    }
-    if stored.seed.as_ref() != Some(seed) {
-        differing("seed", stored.seed.as_ref(), &seed.value());
-    }
-    differing("shoot", Some(&stored.shoot), shoot);
-    spec
 }
 
 #[cfg(test)]
