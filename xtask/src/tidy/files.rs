@@ -39,7 +39,7 @@ pub(super) fn check(root: &Path, metadata: &Value, findings: &mut Findings) -> R
     for room in ["apiserver", "controller-manager", "scheduler", "admission-controller", "operator", "gardenlet-sim"] {
         collect(&root.join(room), &mut files);
     }
-    for room in ["terrarium", "crates", "e2e", "xtask"] {
+    for room in ["terrarium", "dashboard", "crates", "e2e", "xtask"] {
         collect(&root.join(room), &mut files);
     }
     files.sort();

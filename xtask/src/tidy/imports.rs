@@ -60,6 +60,7 @@ const TABLE: &[(&str, &[&str])] = &[
             "clock",
         ],
     ),
+    ("dashboard", &["ops", "controller", "process", "domain", "api", "apimachinery", "eventlog", "clock"]),
     ("testkit", &["domain", "api", "apimachinery", "clock"]),
 ];
 

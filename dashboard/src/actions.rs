@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What forms do: each action is requests of the session's user, whose answers are shown.
+//!
+//! **Tour.** [`clock`] moves landscape time, [`clusters`] is about Shoots; the rest is about the session itself.
+
+mod clock;
+pub(crate) mod clusters;
+
+use crate::access::sessions::Scheme;
+use crate::frame::Page;
+use crate::input::Fields;
+use crate::parts::message::Message;
+use crate::refusal::Refusal;
+use crate::view::View;
+
+/// What comes of an action.
+#[derive(Clone, Debug)]
+pub(crate) enum Outcome {
+    /// The page it came from, with messages.
+    Back(Vec<Message>),
+    /// Another page, with messages.
+    To(String, Vec<Message>),
+    /// A page in answer to the form: what was refused, with the form as it was.
+    Page(Box<Page>),
+}
+
+/// Does what a form asks for.
+pub(crate) async fn act(view: &View, action: &str, form: &Fields) -> Result<Outcome, Refusal> {
+    match action {
+        "clock" => clock::act(view, form).await,
+        "shoots" => clusters::annotate(view, form).await,
+        "scheme" => {
+            if let Some(scheme) = Scheme::named(form.text("scheme")) {
+                view.session.set_scheme(scheme);
+            }
+            Ok(Outcome::Back(Vec::new()))
+        }
+        "keys" => {
+            view.session.set_keys(form.text("keys") == "on");
+            Ok(Outcome::Back(Vec::new()))
+        }
+        _ => Err(Refusal::no_page()),
+    }
+}

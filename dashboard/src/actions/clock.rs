@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Moves landscape time: requests to the clock service, and to the object that says how time goes by itself.
+
+use api::cluster::GARDEN;
+use api::core::Shoot;
+use chrono::TimeDelta;
+use controller::Error;
+use domain::maintenance::upcoming;
+use http::{Method, StatusCode};
+use serde_json::json;
+
+use super::Outcome;
+use crate::input::Fields;
+use crate::parts::message::{Message, Severity};
+use crate::parts::time;
+use crate::refusal::Refusal;
+use crate::view::View;
+
+/// The object that says how time goes by itself.
+const OBJECT: &str = "/clusters/runtime/apis/terrarium.dev/v1alpha1/clocks/landscape";
+/// Where the clock service is.
+const SERVICE: &str = "/terrarium/clock/";
+
+pub(super) async fn act(view: &View, form: &Fields) -> Result<Outcome, Refusal> {
+    let state = (view.dashboard.options().clock)();
+    let command = form.text("command");
+    let by = match command {
+        "pause" | "resume" => {
+            let answer = view.patch(OBJECT, &json!({ "spec": { "paused": command == "pause" } })).await;
+            return Ok(said(command, answer.map(drop)));
+        }
+        "stop" => return Ok(said("stop", view.send(Method::POST, &format!("{SERVICE}cancel"), None).await.map(drop))),
+        "step" => match state.next {
+            Some(next) => next - state.now,
+            None => return Ok(note("nothing waits for a timer, so there is none to go to")),
+        },
+        "1h" => TimeDelta::hours(1),
+        "1d" => TimeDelta::days(1),
+        "window" => {
+            let shoots = view.list::<Shoot>(GARDEN, None, "").await?;
+            let living = shoots.iter().filter(|shoot| shoot.metadata.deletion_timestamp.is_none());
+            match living.filter_map(|shoot| upcoming::next_begin(shoot, state.now)).min() {
+                // As `terrarium clock until window`: inside of it.
+                Some(begin) => begin + TimeDelta::seconds(1) - state.now,
+                None => return Ok(note("no Shoot has a maintenance window")),
+            }
+        }
+        _ => {
+            let sentence = "The clock has no such command.";
+            return Err(Refusal::new(StatusCode::BAD_REQUEST, "Not a command of the clock", sentence));
+        }
+    };
+    let Some(to) = state.now.checked_add_signed(by) else { return Ok(note("that is further than time goes")) };
+    let by = format!("the dashboard of {}", view.session.user.name);
+    let body = json!({ "to": to, "orNow": true, "by": by }).to_string().into_bytes();
+    let answer = view.send(Method::POST, &format!("{SERVICE}advance"), Some(("application/json", body))).await;
+    Ok(said(&format!("advance to {}", time::text(to)), answer.map(drop)))
+}
+
+/// Success shows in the clock itself.
+fn said(what: &str, answer: Result<(), Error>) -> Outcome {
+    Outcome::Back(answer.err().map(|error| Message::of_error(what, &error)).into_iter().collect())
+}
+
+fn note(text: &str) -> Outcome {
+    Outcome::Back(vec![Message::new(Severity::Info, text)])
+}

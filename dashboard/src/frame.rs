@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What every page has: head with navigation and clock, messages, and the command at its foot.
+//!
+//! A page is made of regions. Each is a `section` with an id and the hash of its content, by which a live page knows which of
+//! them are others now ([`crate::stream`]).
+
+use api::operator::Garden;
+use http::StatusCode;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use ring::digest;
+
+use crate::access::sessions::Scheme;
+use crate::clock_state::ClockState;
+use crate::parts::form;
+use crate::parts::message::{Message, Severity};
+use crate::parts::time;
+use crate::refusal::Refusal;
+use crate::view::View;
+use crate::{Dashboard, assets};
+
+/// The pages of the navigation, in their order. A page whose part does not exist is not in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Section {
+    /// All Shoots, and one.
+    Clusters,
+    /// A new Shoot.
+    Create,
+    /// Versions of CloudProfiles.
+    Versions,
+    /// None of them.
+    Other,
+}
+
+/// Sections with path, name and the key that leads there behind `g`.
+const NAVIGATION: [(Section, &str, &str, &str); 3] = [
+    (Section::Clusters, "clusters", "Clusters", "c"),
+    (Section::Create, "create", "Create", "n"),
+    (Section::Versions, "versions", "Versions", "v"),
+];
+
+/// A part of a page that can change by itself.
+#[derive(Clone, Debug)]
+pub struct Region {
+    /// Id, unique in the page.
+    pub id: String,
+    /// The heading; empty: none.
+    pub title: String,
+    /// What it shows.
+    pub body: Markup,
+}
+
+impl Region {
+    /// A region.
+    pub fn new(id: impl Into<String>, title: impl Into<String>, body: Markup) -> Self {
+        Self { id: id.into(), title: title.into(), body }
+    }
+
+    /// What is in its `section`.
+    pub fn inner(&self) -> Markup {
+        html! { @if !self.title.is_empty() { h2 id={(self.id) "-title"} { (self.title) } } (self.body) }
+    }
+
+    /// A short hash of what it shows. Tokens of forms do not change while a session lasts.
+    pub fn hash(&self) -> String {
+        short_hash(self.inner().into_string().as_bytes())
+    }
+
+    fn markup(&self) -> Markup {
+        html! {
+            section id=(self.id) data-region=(self.hash()) aria-labelledby=[(!self.title.is_empty()).then(|| format!("{}-title", self.id))] {
+                (self.inner())
+            }
+        }
+    }
+}
+
+/// The first 72 bits of the SHA-256 of bytes, as text for URLs and attributes.
+pub(crate) fn short_hash(bytes: &[u8]) -> String {
+    use base64::Engine;
+    let hash = digest::digest(&digest::SHA256, bytes);
+    base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(&hash.as_ref()[..9])
+}
+
+/// A page.
+#[derive(Clone, Debug)]
+pub struct Page {
+    /// The code of its answer.
+    pub code: StatusCode,
+    /// Its title, which is its one `h1`, too.
+    pub title: String,
+    /// Where it is in the navigation.
+    pub section: Section,
+    /// What it shows.
+    pub regions: Vec<Region>,
+    /// The command that shows the same.
+    pub command: Option<String>,
+    /// Resources of the log whose changes change it, `shoots.core.gardener.cloud`; empty: it does not change by itself.
+    pub follows: Vec<&'static str>,
+}
+
+impl Page {
+    /// A page that does not change by itself.
+    pub fn new(section: Section, title: impl Into<String>) -> Self {
+        Self {
+            code: StatusCode::OK,
+            title: title.into(),
+            section,
+            regions: Vec::new(),
+            command: None,
+            follows: Vec::new(),
+        }
+    }
+
+    /// With another region at its end.
+    #[must_use]
+    pub fn region(mut self, id: impl Into<String>, title: impl Into<String>, body: Markup) -> Self {
+        self.regions.push(Region::new(id, title, body));
+        self
+    }
+
+    /// With the command that shows the same.
+    #[must_use]
+    pub fn command(mut self, command: impl Into<String>) -> Self {
+        self.command = Some(command.into());
+        self
+    }
+
+    /// Drawn again when an object of these resources changes.
+    #[must_use]
+    pub fn follows(mut self, resources: &[&'static str]) -> Self {
+        self.follows = resources.to_vec();
+        self
+    }
+}
+
+/// The emulated version as an object says it, or as the landscape was made with.
+async fn gardener_version(view: &View) -> String {
+    let gardens = view.list::<Garden>(api::cluster::RUNTIME, None, "").await.unwrap_or_default();
+    let operated = gardens.into_iter().find_map(|garden| Some(garden.status.gardener?.version));
+    operated.unwrap_or_else(|| view.dashboard.options().gardener_version.clone())
+}
+
+/// The whole document of a page.
+pub async fn document(view: &View, page: &Page) -> Markup {
+    let options = view.dashboard.options();
+    let version = gardener_version(view).await;
+    let messages = view.session.take_messages();
+    let clock = clock(view);
+    let is_live = view.at.is_none() && !page.follows.is_empty();
+    let main = html! {
+        h1 { (page.title) }
+        div #messages role="status" { @for message in &messages { (message.markup()) } }
+        @for region in &page.regions { (region.markup()) }
+    };
+    let keys = view.session.has_keys();
+    html! {
+        (DOCTYPE)
+        html lang="en" data-scheme=(view.session.scheme().name()) data-keys=[keys.then_some("on")] {
+            (head(&format!("{} · {}", page.title, options.landscape)))
+            body data-live=[is_live.then(|| view.here())] data-past=[view.at.map(|moment| moment.revision)] {
+                a.skip href="#main" { "Skip to the content" }
+                header {
+                    div.name {
+                        a href=(view.to("clusters")) { (options.landscape) }
+                        span { "Gardener " (version) }
+                        span { "rules: " (options.rules.name()) }
+                    }
+                    nav aria-label="Pages" {
+                        ul {
+                            @for (section, path, name, key) in NAVIGATION {
+                                li {
+                                    a href=(view.to(path)) aria-current=[(section == page.section).then_some("page")]
+                                        data-key=(key) { (name) }
+                                }
+                            }
+                        }
+                    }
+                    form.search method="get" action="/dashboard/clusters" role="search" {
+                        label.unseen for="search" { "Search clusters" }
+                        input #search type="search" name="filter" placeholder="Search clusters" autocomplete="off";
+                    }
+                    section #clock aria-label="Landscape time" data-region=(clock.hash()) { (clock.inner()) }
+                }
+                main #main tabindex="-1" { (main) }
+                footer {
+                    @if let Some(command) = &page.command {
+                        p.command { "As a command: " code #command { (command) } " "
+                            button type="button" data-copy="command" hidden { "Copy" } }
+                    }
+                    div.settings {
+                        span { "You are " strong { (view.session.user.name) } }
+                        @for scheme in [Scheme::System, Scheme::Light, Scheme::Dark] {
+                            @if scheme != view.session.scheme() {
+                                (form::button(view, "scheme", &[("scheme", scheme.name())], &format!("{} colours", scheme.name()), None))
+                            }
+                        }
+                        (form::button(view, "keys", &[("keys", if keys { "off" } else { "on" })], if keys { "Turn keys off" } else { "Turn keys on" }, None))
+                        (form::button(view, "logout", &[], "Log out", None))
+                    }
+                    @if keys {
+                        details #keys { summary { "Keys" }
+                            dl.keys {
+                                @for (_, _, name, key) in NAVIGATION { div { dt { kbd { "g" } " " kbd { (key) } } dd { (name) } } }
+                                div { dt { kbd { "/" } } dd { "Search clusters" } }
+                                div { dt { kbd { "space" } } dd { "Pause or resume landscape time" } }
+                                div { dt { kbd { "?" } } dd { "Show or hide this list" } }
+                            }
+                        }
+                    }
+                }
+                div #live.unseen role="status" aria-live="polite" {}
+            }
+        }
+    }
+}
+
+fn head(title: &str) -> Markup {
+    html! {
+        head {
+            meta charset="utf-8";
+            meta name="viewport" content="width=device-width, initial-scale=1";
+            title { (title) }
+            link rel="stylesheet" href=(assets::path("style.css"));
+            link rel="icon" type="image/svg+xml" href=(assets::path("icon.svg"));
+            script type="module" src=(assets::path("live.js")) {}
+        }
+    }
+}
+
+/// The document of a refusal, with the frame where somebody is logged in.
+pub async fn refused(view: Option<&View>, dashboard: &Dashboard, refusal: &Refusal) -> Markup {
+    let body = html! {
+        (refusal.body)
+        p { a href="/dashboard/clusters" { "Go to all clusters" } }
+    };
+    match view {
+        Some(view) => {
+            let page = Page::new(Section::Other, &refusal.title).region("refusal", "", body);
+            document(view, &page).await
+        }
+        None => html! {
+            (DOCTYPE)
+            html lang="en" {
+                (head(&format!("{} · {}", refusal.title, dashboard.options().landscape)))
+                body { main #main { h1 { (refusal.title) } (refusal.body) } }
+            }
+        },
+    }
+}
+
+/// A document of its own that leads on at once: a request that another program began brings no cookies along, the next one
+/// of this document does.
+pub fn leading_on(to: &str) -> Markup {
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="refresh" content={"0; url=" (to)};
+                title { "Logged in" }
+            }
+            body { main { h1 { "Logged in" } p { a href=(to) { "Go on" } } } }
+        }
+    }
+}
+
+/// Landscape time and its controls.
+pub fn clock(view: &View) -> Region {
+    let state = (view.dashboard.options().clock)();
+    let control = |command: &str, label: &str| form::button(view, "clock", &[("command", command)], label, None);
+    let body = html! {
+        div.now {
+            (time::instant(state.now)) " "
+            span.mode { (state.mode) @if state.paused { ", paused" } }
+            " " (standing(&state))
+        }
+        @if view.at.is_none() {
+            div.controls role="group" aria-label="Move landscape time" {
+                @if state.target.is_some() { (control("stop", "Stop")) }
+                @else if state.paused || state.live_lock.is_some() { (control("resume", "Resume")) }
+                @else { (control("pause", "Pause")) }
+                (control("step", "Next timer"))
+                (control("1h", "+1 h"))
+                (control("1d", "+1 d"))
+                (control("window", "Next window"))
+            }
+        }
+        @let warnings = state.warnings();
+        @if !warnings.is_empty() {
+            @for warning in warnings { (Message::new(Severity::Warning, warning).markup()) }
+        }
+    };
+    Region::new("clock", "", body)
+}
+
+/// Whether all is done, or whom time waits for.
+fn standing(state: &ClockState) -> Markup {
+    html! {
+        @match state.target {
+            Some(target) => { span.standing { "on its way to " (time::text(target)) } }
+            None => {
+                @let waits = state.waits();
+                @if state.settled { span.standing.settled { "settled" } }
+                @else if waits.is_empty() { span.standing { "not settled" } }
+                @else if waits.len() == 1 { span.standing { (waits[0]) } }
+                @else { details.standing { summary { "waits for " (waits.len()) } ul { @for wait in &waits { li { (wait) } } } } }
+            }
+        }
+        @if let Some(next) = state.next { " " span.next { "next timer " (time::text(next)) } }
+    }
+}
+
+/// Markup that has been made already.
+pub fn raw(text: String) -> Markup {
+    PreEscaped(text)
+}

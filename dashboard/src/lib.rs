@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Web pages of one landscape: clusters, versions and time, made on the server.
+//!
+//! ```text
+//! browser ──HTTP, loopback──► listen ─┐
+//! browser ──HTTPS, host's port────────┴► Dashboard::answer   name of the host, session, headers
+//!                                          pages             objects → HTML, by requests of the session's user
+//!                                          actions           forms → requests of the session's user
+//!                                          stream            regions that changed, as they change
+//! ```
+//!
+//! A page formats what the API answers and what the rules of `domain` make of it; the command at its foot prints the same. A
+//! form becomes a request to the API as the session's user, and the answer is shown as it is.
+//!
+//! **Invariants.** Nothing is decided here that the API or `domain` decides: a page has no rules and checks no input that the API
+//! checks. No request is sent but as the session's user, so authorization applies. Nothing is stored but sessions, in memory.
+//! A page is no participant of landscape time: it is read without a step of the clock, and without an entry in the log. Nothing
+//! is loaded from elsewhere, and no page needs a script.
+//!
+//! **Deliberately absent**: anything printed to a terminal, the host (it is given as [`Options`]), and parts whose command does
+//! not exist.
+//!
+//! **Tour.** [`Dashboard`] answers requests; [`access`] who may: host names, login codes, sessions, tokens of forms;
+//! [`listen`] the listener on the loopback device; [`view`] what a page may read, now or at a moment of the past;
+//! [`frame`] what every page has, [`parts`] what pages are made of; [`pages`] the pages; [`actions`] what forms do;
+//! [`stream`] live regions; [`refusal`] pages for what cannot be shown; [`input`] queries and forms as they come in.
+
+pub mod access;
+mod actions;
+mod assets;
+pub mod clock_state;
+pub mod frame;
+pub mod input;
+pub mod listen;
+pub mod pages;
+pub mod parts;
+pub mod refusal;
+mod router;
+mod stream;
+pub mod view;
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use chrono::{DateTime, Utc};
+use clock::{Clock, Random};
+use domain::profile::Profile;
+use eventlog::EventLog;
+use process::{Transport, User};
+
+use crate::access::sessions::Sessions;
+use crate::clock_state::ClockState;
+
+/// Where pages begin.
+pub const PREFIX: &str = "/dashboard/";
+
+/// What a dashboard shows, and how it asks for it.
+pub struct Options {
+    /// Name of the landscape.
+    pub landscape: String,
+    /// Emulated version of Gardener, with `v`, where no object says it.
+    pub gardener_version: String,
+    /// By whose rules the landscape goes.
+    pub rules: Profile,
+    /// What its randomness begins with: a forecast draws as the controllers do.
+    pub random: Random,
+    /// The way to the API as a user.
+    pub door: Arc<dyn Fn(User) -> Transport + Send + Sync>,
+    /// The landscape's log, to be read.
+    pub log: Arc<dyn EventLog>,
+    /// How landscape time stands.
+    pub clock: Arc<dyn Fn() -> ClockState + Send + Sync>,
+    /// Wall time: of login codes, sessions and streams.
+    pub wall: Clock,
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options").field("landscape", &self.landscape).finish_non_exhaustive()
+    }
+}
+
+/// The dashboard of a landscape. Cheap to clone; clones are one.
+#[derive(Clone, Debug)]
+pub struct Dashboard(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    options: Options,
+    sessions: Sessions,
+    /// `host:port` under which the loopback listener is known.
+    names: Mutex<BTreeSet<String>>,
+    /// Host names of the landscape's own port.
+    landscape_names: Mutex<BTreeSet<String>>,
+    router: axum::Router<()>,
+}
+
+impl Dashboard {
+    /// A dashboard that nobody has logged in to.
+    pub fn new(options: Options) -> Self {
+        let sessions = Sessions::new(options.wall.clone());
+        Self(Arc::new_cyclic(|this| Inner {
+            options,
+            sessions,
+            names: Mutex::default(),
+            landscape_names: Mutex::default(),
+            router: router::routes(router::State::new(this.clone())),
+        }))
+    }
+
+    /// What it was made with.
+    pub fn options(&self) -> &Options {
+        &self.0.options
+    }
+
+    /// Its sessions and login codes.
+    pub fn sessions(&self) -> &Sessions {
+        &self.0.sessions
+    }
+
+    /// Landscape time.
+    pub fn now(&self) -> DateTime<Utc> {
+        (self.0.options.clock)().now
+    }
+
+    /// Answers requests to the loopback listener under this name and port from now on, too.
+    pub fn add_name(&self, name: &str) {
+        self.0.names.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_ascii_lowercase());
+    }
+
+    /// Answers requests to the landscape's own port under this host name, whatever the port, from now on, too.
+    pub fn add_landscape_name(&self, name: &str) {
+        self.0.landscape_names.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_ascii_lowercase());
+    }
+}

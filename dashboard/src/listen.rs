@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The listener on the loopback device, over HTTP.
+//!
+//! Why beside the landscape's port: its certificate is self-made, and its handshake asks for a client certificate, at which a
+//! browser opens a window. Plain HTTP on the loopback device is a secure context for browsers.
+//!
+//! **Invariants.** It listens on loopback addresses only. It ends with the tasks that it was given.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use axum::body::Body;
+use chrono::TimeDelta;
+use clock::{Clock, TimerClass};
+use futures::future::{Either, select};
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use process::Tasks;
+use tokio::net::{TcpListener, TcpStream};
+
+use crate::Dashboard;
+use crate::access::Entrance;
+
+/// Wall time in which the head of a request must come, and between two requests.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Wall time between two attempts to take a connection, where that fails.
+const PAUSE: TimeDelta = TimeDelta::milliseconds(100);
+/// Connections at a time.
+const MOST: usize = 512;
+
+/// Listens on 127.0.0.1, and on ::1 where that exists, at a port; 0: any that is free. The port.
+///
+/// # Errors
+/// The port is in use.
+pub async fn listen(dashboard: &Dashboard, tasks: &Tasks, port: u16) -> io::Result<u16> {
+    let first = TcpListener::bind(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port)).await?;
+    let port = first.local_addr()?.port();
+    // A machine without IPv6, or somebody who has that port there, is no reason to fail.
+    let second = TcpListener::bind(SocketAddr::new(IpAddr::V6(Ipv6Addr::LOCALHOST), port)).await.ok();
+    let open = Arc::new(AtomicUsize::new(0));
+    for listener in [Some(first), second].into_iter().flatten() {
+        let (dashboard, spawning, open) = (dashboard.clone(), tasks.clone(), open.clone());
+        tasks.spawn_apart(async move { accept(listener, dashboard, spawning, open).await });
+    }
+    Ok(port)
+}
+
+async fn accept(listener: TcpListener, dashboard: Dashboard, tasks: Tasks, open: Arc<AtomicUsize>) {
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) if open.load(Ordering::Relaxed) < MOST => {
+                open.fetch_add(1, Ordering::Relaxed);
+                let (dashboard, counted) = (dashboard.clone(), OnDrop(open.clone()));
+                let shutdown = tasks.shutdown();
+                tasks.spawn_apart(async move {
+                    let _counted = counted;
+                    let stopped = std::pin::pin!(shutdown.requested());
+                    let served = std::pin::pin!(serve(stream, dashboard));
+                    match select(stopped, served).await {
+                        Either::Left(_) | Either::Right(_) => {}
+                    }
+                });
+            }
+            // Dropped: who opens so many is no browser.
+            Ok(_) => {}
+            Err(error) => {
+                tracing::warn!(%error, "the dashboard cannot take a connection");
+                Clock::wall().sleep(PAUSE, TimerClass::Work).await;
+            }
+        }
+    }
+}
+
+async fn serve(stream: TcpStream, dashboard: Dashboard) {
+    let _ = stream.set_nodelay(true);
+    let service = tower::service_fn(move |request: http::Request<hyper::body::Incoming>| {
+        let dashboard = dashboard.clone();
+        async move { Ok::<_, std::convert::Infallible>(dashboard.answer(Entrance::Loopback, request.map(Body::new)).await) }
+    });
+    let mut builder = http1::Builder::new();
+    builder.timer(TokioTimer::new()).header_read_timeout(PATIENCE);
+    // A browser that goes away in the middle is no news.
+    let _ = builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(service)).await;
+}
+
+/// Counts a connection until it is dropped.
+struct OnDrop(Arc<AtomicUsize>);
+
+impl Drop for OnDrop {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}

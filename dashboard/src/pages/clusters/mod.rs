@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+//! All clusters: filtered, sorted, a window of them at a time.
+//!
+//! | parameter | is |
+//! | --- | --- |
+//! | `filter` | see [`filter`] |
+//! | `sort` | a column, behind `-` in descending order |
+//! | `page` | which 200 rows, from 1 |
+//! | `column` | a column that is usually hidden; several |
+
+pub(crate) mod filter;
+pub(crate) mod row;
+
+use std::cmp::Ordering;
+
+use api::cluster::GARDEN;
+use api::core::Shoot;
+use maud::{Markup, html};
+
+use self::filter::Filter;
+use self::row::Row;
+use super::world::{Projects, offers};
+use super::maintenance;
+use crate::frame::{Page, Section};
+use crate::parts::message::{Message, Severity};
+use crate::parts::table::{Header, table};
+use crate::parts::form;
+use crate::refusal::Refusal;
+use crate::view::View;
+
+/// Rows of a window.
+pub const WINDOW: usize = 200;
+
+/// Columns that are always there.
+const COLUMNS: [(&str, &str); 10] = [
+    ("project", "Project"),
+    ("name", "Name"),
+    ("status", "Status"),
+    ("kubernetes", "Kubernetes"),
+    ("readiness", "Readiness"),
+    ("maintenance", "Next maintenance"),
+    ("seed", "Seed"),
+    ("purpose", "Purpose"),
+    ("nodes", "Nodes"),
+    ("issue", "Issue since"),
+];
+
+/// Columns that can be chosen.
+const HIDDEN: [(&str, &str); 5] = [
+    ("technical", "Technical ID"),
+    ("created", "Created"),
+    ("provider", "Provider"),
+    ("images", "Images"),
+    ("gardener", "Gardener"),
+];
+
+/// Draws the page.
+///
+/// # Errors
+/// What the API answers.
+pub async fn draw(view: &View) -> Result<Page, Refusal> {
+    let shoots: Vec<Shoot> = view.list(GARDEN, None, "").await?;
+    let offers = offers(view).await?;
+    let projects = Projects::read(view).await;
+    let filter = Filter::read(view.query.text("filter"));
+    let now = view.now();
+    let forced_until = filter.forced_within().and_then(|length| now.checked_add_signed(length));
+    let mut rows: Vec<Row<'_>> =
+        shoots.iter().map(|shoot| Row::of(view, shoot, projects.of(&shoot.metadata.namespace), &offers)).collect();
+    rows.retain(|row| {
+        let changes = forced_until.zip(row.offered).map(|(until, offered)| maintenance::changes(view, row.shoot, offered, until));
+        let forced = changes.iter().flatten().find(|change| change.is_forced).map(|change| change.time);
+        row.passes(&filter, now, forced)
+    });
+    let (column, descends) = sorting(view.query.text("sort"));
+    rows.sort_by(|one, other| {
+        let by = one.order(other, column);
+        let by = if descends { by.reverse() } else { by };
+        by.then_with(|| one.project.cmp(other.project)).then_with(|| one.name().cmp(other.name()))
+    });
+    let pages = rows.len().div_ceil(WINDOW).max(1);
+    let number = view.query.text("page").parse().unwrap_or(1_usize).clamp(1, pages);
+    let window = rows.iter().skip((number - 1) * WINDOW).take(WINDOW);
+    let list = if shoots.is_empty() {
+        html! {
+            p { strong { "No clusters." } }
+            p { "Create one with " code { "kubectl apply" } ", or " a href="/dashboard/create" { "on a form" } "." }
+        }
+    } else if rows.is_empty() {
+        html! { p { strong { "No cluster is like that." } " There are " (shoots.len()) "; " a href=(view.here_with(&[("filter", ""), ("page", "")])) { "show all" } "." } }
+    } else {
+        html! {
+            form #selection method="post" action="/dashboard/do/shoots" {
+                (form::hidden(view, "shoots"))
+                (rows_of(view, window, (column, descends), rows.len(), shoots.len()))
+                @if view.at.is_none() {
+                    div.actions role="group" aria-label="With the selected clusters" {
+                        "Selected clusters: "
+                        @for operation in crate::actions::clusters::OPERATIONS { button type="submit" name="operation" value=(operation) { (operation) } }
+                    }
+                }
+            }
+            @if pages > 1 { (pager(view, number, pages)) }
+        }
+    };
+    let command = match projects.iter().find(|(_, name)| view.query.text("filter") == format!("project:{name}")) {
+        Some((namespace, _)) => format!("terrarium get shoots -n {namespace} -o wide"),
+        None => "terrarium get shoots -A -o wide".to_owned(),
+    };
+    Ok(Page::new(Section::Clusters, "Clusters")
+        .region("filter-box", "", filter_box(view, &filter))
+        .region("list", "", list)
+        .command(command)
+        .follows(&[
+            "shoots.core.gardener.cloud",
+            "cloudprofiles.core.gardener.cloud",
+            "namespacedcloudprofiles.core.gardener.cloud",
+            "projects.core.gardener.cloud",
+        ]))
+}
+
+/// The column to sort by, and whether it descends.
+fn sorting(text: &str) -> (&str, bool) {
+    let (name, descends) = match text.strip_prefix('-') {
+        Some(name) => (name, true),
+        None => (text, false),
+    };
+    let is_known = COLUMNS.iter().chain(&HIDDEN).any(|(column, _)| *column == name);
+    if is_known { (name, descends) } else { ("project", false) }
+}
+
+fn chosen(view: &View) -> Vec<(&'static str, &'static str)> {
+    let hidden = HIDDEN.into_iter().filter(|(id, _)| view.query.all("column").any(|wanted| wanted == *id));
+    COLUMNS.into_iter().chain(hidden).collect()
+}
+
+fn filter_box(view: &View, filter: &Filter) -> Markup {
+    html! {
+        form.filter method="get" action="/dashboard/clusters" {
+            @for (name, value) in view.query.iter().filter(|(name, _)| matches!(*name, "sort" | "at")) {
+                input type="hidden" name=(name) value=(value);
+            }
+            div.field {
+                label for="filter" { "Filter" }
+                input #filter type="search" name="filter" value=(view.query.text("filter")) autocomplete="off" spellcheck="false"
+                    aria-describedby="filter-hint" aria-invalid=[(!filter.complaints.is_empty()).then_some("true")];
+            }
+            button type="submit" { "Filter" }
+            details {
+                summary { "Columns" }
+                @for (id, name) in HIDDEN {
+                    label { input type="checkbox" name="column" value=(id) checked[view.query.all("column").any(|wanted| wanted == id)]; " " (name) } " "
+                }
+            }
+        }
+        p.hint #filter-hint { "Words, “some words”, -word, and " (filter::KEYS.map(|key| format!("{key}:")).join(" ")) "; forced:30d finds what is forced within 30 days." }
+        @for complaint in &filter.complaints { (Message::new(Severity::Warning, complaint.as_str()).markup()) }
+    }
+}
+
+fn rows_of<'a>(
+    view: &View,
+    window: impl Iterator<Item = &'a Row<'a>>,
+    (sorted, descends): (&str, bool),
+    found: usize,
+    all: usize,
+) -> Markup {
+    let columns = chosen(view);
+    let header = |(id, name): &(&'static str, &'static str)| {
+        let is_sorted = *id == sorted;
+        let next = if is_sorted && !descends { format!("-{id}") } else { (*id).to_owned() };
+        Header {
+            name: (*name).to_owned(),
+            sorts: Some(view.here_with(&[("sort", &next), ("page", "")])),
+            sorted: is_sorted.then_some(if descends { "descending" } else { "ascending" }),
+        }
+    };
+    let is_live = view.at.is_none();
+    let headers: Vec<Header> =
+        is_live.then(|| Header::plain("Selected")).into_iter().chain(columns.iter().map(header)).collect();
+    let rows: Vec<Markup> = window
+        .map(|row| {
+            let key = format!("{}/{}", row.shoot.metadata.namespace, row.name());
+            html! {
+                tr {
+                    @if is_live { td { input type="checkbox" name="shoot" value=(key) aria-label={"Select " (key)}; } }
+                    @for (id, _) in &columns {
+                        @if *id == "name" { th scope="row" { (row.cell(view, id)) } } @else { td { (row.cell(view, id)) } }
+                    }
+                }
+            }
+        })
+        .collect();
+    let count = match found.cmp(&all) {
+        Ordering::Equal => format!("{all} clusters"),
+        _ => format!("{found} of {all} clusters"),
+    };
+    table(if all == 1 { "1 cluster" } else { &count }, &headers, &rows)
+}
+
+fn pager(view: &View, number: usize, pages: usize) -> Markup {
+    let to = |page: usize| view.here_with(&[("page", &page.to_string())]);
+    html! {
+        nav.actions aria-label="Windows of the list" {
+            @if number > 1 { a.button href=(to(number - 1)) rel="prev" { "Previous 200" } }
+            span { "Page " (number) " of " (pages) }
+            @if number < pages { a.button href=(to(number + 1)) rel="next" { "Next 200" } }
+        }
+    }
+}

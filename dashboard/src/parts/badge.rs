@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Badges: the state of a version, the status of a condition. Each has its word; colour says it once more.
+
+use chrono::{DateTime, Utc};
+use domain::versions::{Expirable, State, state};
+use maud::{Markup, html};
+
+use super::time;
+
+/// Days before an expiration date from which on it is warned of.
+pub const WARNED_DAYS: i64 = 30;
+
+/// The state of a version.
+pub fn of_state(state: State) -> Markup {
+    let name = state.to_string();
+    html! { span class={"badge v-" (name)} { (name) } }
+}
+
+/// A version that is offered, with the badge of its state, and its date where that is near or over.
+pub fn of_version(entry: &impl Expirable, now: DateTime<Utc>) -> Markup {
+    html! { (of_state(state(entry, now))) @if let Some(date) = entry.expiration_date() { " " (expiry(date, now)) } }
+}
+
+/// `expires in 12 d`, `expired 3 d ago`.
+pub fn expiry(date: DateTime<Utc>, now: DateTime<Utc>) -> Markup {
+    let is_near = time::days_until(date, now) < WARNED_DAYS;
+    let verb = if date <= now { "expired" } else { "expires" };
+    html! {
+        span.expiry.near[is_near] title=(time::text(date)) { (verb) " " (time::relative(date, now)) }
+    }
+}
+
+/// A version that a CloudProfile does not offer.
+pub fn not_offered() -> Markup {
+    html! { span.badge.v-unknown { "not offered" } }
+}

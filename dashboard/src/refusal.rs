@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Pages for what cannot be shown: why, and how to go on.
+
+use apimachinery::Status;
+use controller::Error;
+use http::StatusCode;
+use maud::{Markup, html};
+
+use crate::input::Unreadable;
+use crate::parts::message;
+
+/// Why there is no page.
+#[derive(Clone, Debug)]
+pub struct Refusal {
+    /// The HTTP code.
+    pub code: StatusCode,
+    /// What it is, in some words.
+    pub title: String,
+    /// Why, and what to do.
+    pub body: Markup,
+}
+
+impl Refusal {
+    /// With a sentence.
+    pub fn new(code: StatusCode, title: impl Into<String>, sentence: impl AsRef<str>) -> Self {
+        Self { code, title: title.into(), body: html! { p { (sentence.as_ref()) } } }
+    }
+
+    /// Nobody has logged in.
+    pub fn not_logged_in() -> Self {
+        Self {
+            code: StatusCode::UNAUTHORIZED,
+            title: "Not logged in".to_owned(),
+            body: html! {
+                p { "This command opens these pages for you; its link is good once, and for a minute:" }
+                p { code { "terrarium dashboard" } }
+            },
+        }
+    }
+
+    /// The form's token is not the session's.
+    pub fn too_old() -> Self {
+        Self {
+            code: StatusCode::FORBIDDEN,
+            title: "This page is too old".to_owned(),
+            body: html! {
+                p { "The form was made for another session, or was not sent by a page of this dashboard. Nothing was changed." }
+                p { "Go back, load the page again, and send the form once more: what you typed is still in it." }
+            },
+        }
+    }
+
+    /// There is no such page.
+    pub fn no_page() -> Self {
+        Self::new(StatusCode::NOT_FOUND, "No such page", "Nothing is shown at this address.")
+    }
+
+    /// There is no such object; `nearest` are links to those with names like it, and their names.
+    pub fn no_object(what: &str, nearest: &[(String, String)]) -> Self {
+        Self {
+            code: StatusCode::NOT_FOUND,
+            title: format!("There is no {what}"),
+            body: html! {
+                @if nearest.is_empty() { p { "Nothing has a name like it." } }
+                @else {
+                    p { "Did you mean one of these?" }
+                    ul { @for (link, name) in nearest { li { a href=(link) { (name) } } } }
+                }
+            },
+        }
+    }
+
+    /// What came in cannot be read.
+    pub fn unreadable(why: Unreadable) -> Self {
+        let (code, sentence) = match why {
+            Unreadable::NoText => (StatusCode::BAD_REQUEST, "The text that was sent is no UTF-8."),
+            Unreadable::TooMany => (StatusCode::PAYLOAD_TOO_LARGE, "More than 1,000 fields were sent."),
+        };
+        Self::new(code, "This cannot be read", sentence)
+    }
+
+    /// A form is too long.
+    pub fn too_large() -> Self {
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "This is too long", "More than 1.5 MiB were sent.")
+    }
+
+    /// What the API answered, in its own words.
+    pub fn of_status(status: &Status) -> Self {
+        let code = StatusCode::from_u16(status.code).unwrap_or(StatusCode::BAD_GATEWAY);
+        Self {
+            code,
+            title: match code {
+                StatusCode::FORBIDDEN => "You may not see this".to_owned(),
+                StatusCode::SERVICE_UNAVAILABLE => "The API does not answer".to_owned(),
+                _ => "The API refused this".to_owned(),
+            },
+            body: html! { p { (message::of(status)) } },
+        }
+    }
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        match &error {
+            Error::Api(status) => Self::of_status(status),
+            Error::Transport(_) => {
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, "The API does not answer", error.to_string())
+            }
+            Error::Decode(_) | Error::Failed(_) => {
+                Self::new(StatusCode::BAD_GATEWAY, "The answer of the API cannot be read", error.to_string())
+            }
+        }
+    }
+}

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+//! From a request to its answer.
+//!
+//! ```text
+//! headers on everything ── Host ── session ── GET page · POST do/ACTION · GET stream · GET assets/HASH/FILE · GET login
+//! ```
+
+use std::sync::{Arc, Weak};
+
+use axum::body::Body;
+use axum::extract::Path;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use http::request::Parts;
+use http::{Request, StatusCode, Uri};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use maud::Markup;
+use tower::ServiceExt;
+
+use crate::access::sessions::Session;
+use crate::access::{Entrance, host_of, may_post};
+use crate::actions::{self, Outcome};
+use crate::frame::{self, Page};
+use crate::input::{Fields, LARGEST};
+use crate::refusal::Refusal;
+use crate::view::View;
+use crate::{Dashboard, Inner, PREFIX, assets, pages, stream};
+
+/// Headers of every answer.
+const HEADERS: [(HeaderName, &str); 6] = [
+    (
+        header::CONTENT_SECURITY_POLICY,
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; \
+         base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types terrarium",
+    ),
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    (header::CACHE_CONTROL, "no-store"),
+];
+
+/// What routes share.
+#[derive(Clone, Debug)]
+pub(crate) struct State(Weak<Inner>);
+
+impl State {
+    pub(crate) fn new(dashboard: Weak<Inner>) -> Self {
+        Self(dashboard)
+    }
+
+    fn dashboard(&self) -> Dashboard {
+        Dashboard(self.0.upgrade().expect("its dashboard answers a request"))
+    }
+}
+
+/// What is known of a request before its route is.
+#[derive(Clone)]
+struct Arrived {
+    entrance: Entrance,
+    host: String,
+    secret: Option<String>,
+    session: Option<Arc<Session>>,
+    /// A query that can be read.
+    query: Fields,
+}
+
+impl Dashboard {
+    /// Answers a request for a path below `/dashboard`.
+    pub async fn answer(&self, entrance: Entrance, request: Request<Body>) -> Response {
+        let mut response = match self.arrive(entrance, request.headers(), request.uri()) {
+            Ok(arrived) => {
+                let (mut parts, body) = request.into_parts();
+                parts.extensions.insert(arrived);
+                let routed = self.0.router.clone().oneshot(Request::from_parts(parts, body)).await;
+                routed.unwrap_or_else(|never| match never {})
+            }
+            Err(refusal) => self.refuse(None, &refusal).await,
+        };
+        for (name, value) in HEADERS {
+            response.headers_mut().entry(name).or_insert(HeaderValue::from_static(value));
+        }
+        response
+    }
+
+    fn arrive(&self, entrance: Entrance, headers: &HeaderMap, uri: &Uri) -> Result<Arrived, Refusal> {
+        let host = host_of(headers, uri).filter(|host| self.is_its_name(entrance, host)).ok_or_else(|| {
+            let sentence = "These pages have another name: `terrarium dashboard` prints it.";
+            Refusal::new(StatusCode::MISDIRECTED_REQUEST, "Not this host", sentence)
+        })?;
+        let secret = cookie(headers, entrance.cookie());
+        let session = secret.as_deref().and_then(|secret| self.sessions().find(secret));
+        let query = Fields::read(uri.query().unwrap_or_default().as_bytes()).map_err(Refusal::unreadable)?;
+        Ok(Arrived { entrance, host, secret, session, query })
+    }
+
+    /// The answer that says why there is none.
+    async fn refuse(&self, view: Option<&View>, refusal: &Refusal) -> Response {
+        answer(refusal.code, frame::refused(view, self, refusal).await)
+    }
+
+    fn view(&self, arrived: &Arrived, path: &str) -> Result<View, Refusal> {
+        let session = arrived.session.clone().ok_or_else(Refusal::not_logged_in)?;
+        Ok(View {
+            dashboard: self.clone(),
+            session,
+            entrance: arrived.entrance,
+            path: path.to_owned(),
+            query: arrived.query.clone(),
+            at: None,
+        })
+    }
+
+    /// A view of a page by its path and query, for a session.
+    pub(crate) fn view_of(&self, session: &Arc<Session>, entrance: Entrance, link: &str) -> Result<View, Refusal> {
+        let (path, query) = link.split_once('?').unwrap_or((link, ""));
+        let path = path.strip_prefix(PREFIX).ok_or_else(Refusal::no_page)?;
+        let query = Fields::read(query.as_bytes()).map_err(Refusal::unreadable)?;
+        let (dashboard, session) = (self.clone(), session.clone());
+        Ok(View { dashboard, session, entrance, path: path.to_owned(), query, at: None })
+    }
+}
+
+/// The routes.
+pub(crate) fn routes(state: State) -> axum::Router<()> {
+    axum::Router::new()
+        .route("/dashboard", get(first))
+        .route("/dashboard/", get(first))
+        .route("/dashboard/login", get(login))
+        .route("/dashboard/stream", get(live))
+        .route("/dashboard/assets/{hash}/{file}", get(asset))
+        .route("/dashboard/do/{action}", post(act))
+        .fallback(page)
+        .with_state(state)
+}
+
+type Given = axum::extract::State<State>;
+
+fn arrived(parts: &mut Parts) -> Arrived {
+    parts.extensions.remove().expect("every request has arrived")
+}
+
+async fn first() -> Response {
+    see_other("/dashboard/clusters")
+}
+
+async fn page(state: Given, request: Request<Body>) -> Response {
+    let dashboard = state.0.dashboard();
+    let (mut parts, _) = request.into_parts();
+    let arrived = arrived(&mut parts);
+    let path = parts.uri.path().strip_prefix(PREFIX).unwrap_or_default();
+    let view = match dashboard.view(&arrived, path) {
+        Ok(view) => view,
+        Err(refusal) => return dashboard.refuse(None, &refusal).await,
+    };
+    if !matches!(parts.method, http::Method::GET | http::Method::HEAD) {
+        let refusal = Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "Not in this way", "This address is read only.");
+        return dashboard.refuse(Some(&view), &refusal).await;
+    }
+    show(&view, pages::draw(&view).await).await
+}
+
+async fn show(view: &View, page: Result<Page, Refusal>) -> Response {
+    match page {
+        Ok(page) => answer(page.code, frame::document(view, &page).await),
+        Err(refusal) => view.dashboard.refuse(Some(view), &refusal).await,
+    }
+}
+
+async fn login(state: Given, request: Request<Body>) -> Response {
+    let dashboard = state.0.dashboard();
+    let (mut parts, _) = request.into_parts();
+    let arrived = arrived(&mut parts);
+    let Some(secret) = dashboard.sessions().log_in(arrived.query.text("code")) else {
+        let refusal = Refusal {
+            title: "This link is not good any more".to_owned(),
+            ..Refusal::not_logged_in()
+        };
+        return dashboard.refuse(None, &refusal).await;
+    };
+    let to = "/dashboard/clusters";
+    let site = parts.headers.get("sec-fetch-site").and_then(|site| site.to_str().ok());
+    // What another document began is sent no cookie, wherever it is led on to.
+    let mut response = match site {
+        None | Some("none" | "same-origin") => see_other(to),
+        Some(_) => answer(StatusCode::OK, frame::leading_on(to)),
+    };
+    set(&mut response, header::SET_COOKIE, &arrived.entrance.set_cookie(&secret));
+    response
+}
+
+async fn live(state: Given, request: Request<Body>) -> Response {
+    let dashboard = state.0.dashboard();
+    let (mut parts, _) = request.into_parts();
+    let arrived = arrived(&mut parts);
+    let Some(session) = &arrived.session else {
+        return dashboard.refuse(None, &Refusal::not_logged_in()).await;
+    };
+    match dashboard.view_of(session, arrived.entrance, arrived.query.text("page")) {
+        Ok(view) => stream::answer(view, arrived.query.all("region")),
+        Err(refusal) => dashboard.refuse(None, &refusal).await,
+    }
+}
+
+async fn asset(state: Given, Path((hash, file)): Path<(String, String)>) -> Response {
+    match assets::find(&hash, &file) {
+        Some((content_type, text)) => {
+            let mut response = Response::new(Body::from(text));
+            set(&mut response, header::CONTENT_TYPE, content_type);
+            set(&mut response, header::CACHE_CONTROL, "public, max-age=31536000, immutable");
+            response
+        }
+        None => state.0.dashboard().refuse(None, &Refusal::no_page()).await,
+    }
+}
+
+async fn act(state: Given, Path(action): Path<String>, request: Request<Body>) -> Response {
+    let dashboard = state.0.dashboard();
+    let (mut parts, body) = request.into_parts();
+    let arrived = arrived(&mut parts);
+    let Some(session) = &arrived.session else {
+        return dashboard.refuse(None, &Refusal::not_logged_in()).await;
+    };
+    let view = dashboard.view(&arrived, &format!("do/{action}"));
+    let refuse = async |refusal: Refusal| dashboard.refuse(view.as_ref().ok(), &refusal).await;
+    if !may_post(arrived.entrance, &arrived.host, &parts.headers) {
+        return refuse(Refusal::too_old()).await;
+    }
+    let form = match form(body).await {
+        Ok(form) => form,
+        Err(refusal) => return refuse(refusal).await,
+    };
+    if !session.is_token(&action, form.get("token").unwrap_or_default()) {
+        return refuse(Refusal::too_old()).await;
+    }
+    if action == "logout" {
+        dashboard.sessions().end(arrived.secret.as_deref().unwrap_or_default());
+        let mut response = see_other("/dashboard/clusters");
+        set(&mut response, header::SET_COOKIE, &arrived.entrance.set_cookie(""));
+        return response;
+    }
+    // The page to go back to; never one of another host.
+    let back = form.get("back").filter(|back| back.starts_with(PREFIX)).unwrap_or("/dashboard/clusters");
+    let view = match dashboard.view_of(session, arrived.entrance, back) {
+        Ok(view) => view,
+        Err(refusal) => return refuse(refusal).await,
+    };
+    match actions::act(&view, &action, &form).await {
+        Ok(Outcome::Back(messages)) => {
+            messages.into_iter().for_each(|message| session.say(message));
+            see_other(&view.here())
+        }
+        Ok(Outcome::To(link, messages)) => {
+            messages.into_iter().for_each(|message| session.say(message));
+            see_other(&link)
+        }
+        Ok(Outcome::Page(page)) => show(&view, Ok(*page)).await,
+        Err(refusal) => refuse(refusal).await,
+    }
+}
+
+async fn form(body: Body) -> Result<Fields, Refusal> {
+    let body = match Limited::new(body, LARGEST).collect().await {
+        Ok(body) => body.to_bytes(),
+        Err(error) if error.is::<LengthLimitError>() => return Err(Refusal::too_large()),
+        Err(_) => {
+            return Err(Refusal::new(StatusCode::BAD_REQUEST, "This cannot be read", "The form did not come in whole."));
+        }
+    };
+    Fields::read(&body).map_err(Refusal::unreadable)
+}
+
+/// The value of a cookie; where several have the name, none is taken.
+fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
+    let all = headers.get_all(header::COOKIE).iter().filter_map(|header| header.to_str().ok());
+    let mut found = all
+        .flat_map(|header| header.split(';'))
+        .filter_map(|pair| pair.trim().split_once('='))
+        .filter(|(known, _)| *known == name)
+        .map(|(_, value)| value.to_owned());
+    let first = found.next()?;
+    found.next().is_none().then_some(first)
+}
+
+fn answer(code: StatusCode, markup: Markup) -> Response {
+    let mut response = (code, markup.into_string()).into_response();
+    set(&mut response, header::CONTENT_TYPE, "text/html; charset=utf-8");
+    response
+}
+
+fn see_other(to: &str) -> Response {
+    let mut response = StatusCode::SEE_OTHER.into_response();
+    set(&mut response, header::LOCATION, to);
+    response
+}
+
+fn set(response: &mut Response, name: HeaderName, value: &str) {
+    if let Ok(value) = HeaderValue::from_str(value) {
+        response.headers_mut().insert(name, value);
+    }
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Live regions: a stream of server-sent events for one page.
+//!
+//! ```text
+//! GET stream?page=LINK&region=ID:HASH…
+//! event: clock    {"id", "hash", "html"}     landscape time
+//! event: region   {"id", "hash", "html"}     a region that is not as the page has it
+//! event: gone     the regions that the page has no more: it is to be loaded again
+//! event: behind   the log does not go back to what the page shows: it is to be loaded again
+//! event: over     the session has ended, or has too many streams
+//! ```
+//!
+//! A stream draws its page again when an object changes that the page follows, at most ten times a second and for at most half
+//! of the time, and sends regions whose hash differs. The page says which it has, so nothing is lost between it and its
+//! stream, nor when the stream is opened again.
+
+use std::collections::BTreeMap;
+
+use axum::body::Body;
+use axum::response::Response;
+use bytes::Bytes;
+use chrono::TimeDelta;
+use clock::TimerClass;
+use eventlog::Message;
+use futures::channel::mpsc;
+use futures::{SinkExt, StreamExt};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use http_body::Frame;
+use http_body_util::StreamBody;
+use serde_json::json;
+use tokio::sync::oneshot;
+
+use crate::frame::{self, Region};
+use crate::pages;
+use crate::view::View;
+
+/// Wall time between two looks: ten a second.
+const LOOK: TimeDelta = TimeDelta::milliseconds(100);
+/// Looks without anything to say after which a comment is sent, so that a connection that broke is found.
+const SILENCE: u32 = 100;
+
+/// The regions that a page has, by id, with the hash of each.
+type Known = BTreeMap<String, String>;
+
+/// Answers with the stream of a page; `regions` are `ID:HASH` each.
+pub(crate) fn answer<'a>(view: View, regions: impl Iterator<Item = &'a str>) -> Response {
+    let known: Known =
+        regions.filter_map(|region| region.split_once(':')).map(|(id, hash)| (id.to_owned(), hash.to_owned())).collect();
+    let ended = view.session.add_stream();
+    let (sender, receiver) = mpsc::channel::<Bytes>(4);
+    let running = run(view, known, sender, ended);
+    // The body is what drives it: it ends when the browser goes away.
+    let frames = futures::stream::select(
+        receiver.map(Some),
+        futures::stream::once(running).map(|()| None),
+    );
+    let frames = frames.filter_map(|frame| async move { frame.map(|bytes| Ok::<_, std::convert::Infallible>(Frame::data(bytes))) });
+    let mut response = Response::new(Body::new(StreamBody::new(frames)));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+async fn run(view: View, mut known: Known, mut sender: mpsc::Sender<Bytes>, mut ended: oneshot::Receiver<()>) {
+    let wall = view.dashboard.options().wall.clone();
+    let log = view.dashboard.options().log.clone();
+    let follows = match pages::draw(&view).await {
+        Ok(page) => page.follows,
+        Err(_) => Vec::new(),
+    };
+    let Ok(mut changes) = log.subscribe(log.head(), None) else {
+        let _ = sender.send(event("behind", "{}")).await;
+        return;
+    };
+    // The page may be older than its stream.
+    let (mut is_stale, mut silent) = (true, 0_u32);
+    let mut shown = view.now();
+    loop {
+        if !matches!(ended.try_recv(), Err(oneshot::error::TryRecvError::Empty)) {
+            let _ = sender.send(event("over", "{}")).await;
+            return;
+        }
+        while let Some(message) = futures::FutureExt::now_or_never(changes.messages.next()) {
+            match message {
+                Some(Message::Entry(entry)) => {
+                    is_stale |= !entry.volatile && follows.iter().any(|resource| **resource == *entry.key.resource);
+                }
+                Some(_) => {}
+                None => {
+                    let _ = sender.send(event("behind", "{}")).await;
+                    return;
+                }
+            }
+        }
+        // Distances of time are on it, and expirations.
+        let now = view.now();
+        is_stale |= !follows.is_empty() && now != shown;
+        shown = now;
+        let begun = wall.now();
+        let mut events = Vec::new();
+        changed(&mut known, &frame::clock(&view), "clock", &mut events);
+        if std::mem::take(&mut is_stale)
+            && let Ok(page) = pages::draw(&view).await
+        {
+            let has_gone = known.keys().any(|id| id != "clock" && page.regions.iter().all(|region| region.id != *id));
+            if has_gone {
+                let _ = sender.send(event("gone", "{}")).await;
+                return;
+            }
+            page.regions.iter().for_each(|region| changed(&mut known, region, "region", &mut events));
+        }
+        silent = if events.is_empty() { silent + 1 } else { 0 };
+        if silent >= SILENCE {
+            silent = 0;
+            events.push(Bytes::from_static(b":\n\n"));
+        }
+        for event in events {
+            if sender.send(event).await.is_err() {
+                return;
+            }
+        }
+        let took = wall.now() - begun;
+        wall.sleep(LOOK.max(took), TimerClass::Work).await;
+    }
+}
+
+/// Adds a region's event if the page has it otherwise.
+fn changed(known: &mut Known, region: &Region, name: &str, events: &mut Vec<Bytes>) {
+    let hash = region.hash();
+    if known.get(&region.id) == Some(&hash) {
+        return;
+    }
+    let data = json!({ "id": region.id, "hash": hash, "html": region.inner().into_string() });
+    events.push(event(name, &data.to_string()));
+    known.insert(region.id.clone(), hash);
+}
+
+fn event(name: &str, data: &str) -> Bytes {
+    Bytes::from(format!("event: {name}\ndata: {data}\n\n"))
+}

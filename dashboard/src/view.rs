@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a page may read: the landscape as the session's user sees it, now or at a moment of the past.
+//!
+//! Every read is a request to the API. With a moment it asks for exactly that revision, so a page shows nothing newer.
+
+use std::sync::Arc;
+
+use apimachinery::{Resource, Status};
+use bytes::Bytes;
+use chrono::{DateTime, Utc};
+use controller::Error;
+use domain::profile::Profile;
+use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
+use http::{Method, StatusCode};
+use http_body_util::BodyExt;
+use process::{Transport, User};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use crate::access::Entrance;
+use crate::access::sessions::Session;
+use crate::input::{Fields, encoded};
+use crate::{Dashboard, PREFIX};
+
+/// Who asks, as the API's log tells it.
+const AGENT: &str = concat!("terrarium-dashboard/", env!("CARGO_PKG_VERSION"));
+
+/// A moment of the past.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moment {
+    /// Revision of the log.
+    pub revision: u64,
+    /// Landscape time.
+    pub time: DateTime<Utc>,
+}
+
+/// A request for a page.
+#[derive(Clone, Debug)]
+pub struct View {
+    /// Whose pages.
+    pub dashboard: Dashboard,
+    /// Who asks.
+    pub session: Arc<Session>,
+    /// Where the request came in.
+    pub entrance: Entrance,
+    /// The path below `/dashboard/`, as it came in.
+    pub path: String,
+    /// The query.
+    pub query: Fields,
+    /// Which moment is shown; `None`: the present.
+    pub at: Option<Moment>,
+}
+
+impl View {
+    /// The instant that the page shows.
+    pub fn now(&self) -> DateTime<Utc> {
+        self.at.map_or_else(|| self.dashboard.now(), |moment| moment.time)
+    }
+
+    /// By whose rules the landscape goes.
+    pub fn rules(&self) -> Profile {
+        self.dashboard.options().rules
+    }
+
+    /// Path and query of the page.
+    pub fn here(&self) -> String {
+        link(&format!("{PREFIX}{}", self.path), &self.query.with(&[]))
+    }
+
+    /// The page with some fields of the query replaced; an empty value removes a field.
+    pub fn here_with(&self, changes: &[(&str, &str)]) -> String {
+        link(&format!("{PREFIX}{}", self.path), &self.query.with(changes))
+    }
+
+    /// Another page, at the same moment; `path` is below `/dashboard/` and encoded.
+    pub fn to(&self, path: &str) -> String {
+        let moment = self.query.get("at").map(|at| format!("at={}", encoded(at))).unwrap_or_default();
+        link(&format!("{PREFIX}{path}"), &moment)
+    }
+
+    /// A link to the page of a cluster.
+    pub fn to_cluster(&self, project: &str, name: &str) -> String {
+        self.to(&format!("clusters/{}/{}", encoded(project), encoded(name)))
+    }
+
+    /// The way to the API as the session's user.
+    pub fn transport(&self) -> Transport {
+        (self.dashboard.options().door)(self.session.user.clone())
+    }
+
+    /// Objects of a kind: of a namespace, or all that the user may see. `selection` are further parameters of the list,
+    /// `fieldSelector=…`, encoded.
+    ///
+    /// # Errors
+    /// What the API answers.
+    pub async fn list<K: Resource>(
+        &self,
+        cluster: &str,
+        namespace: Option<&str>,
+        selection: &str,
+    ) -> Result<Vec<K>, Error> {
+        match self.list_as(&self.transport(), cluster, namespace, selection).await {
+            Err(Error::Api(status)) if status.code == 403 && namespace.is_none() && K::NAMESPACED => {
+                self.list_each(cluster, selection, *status).await
+            }
+            answer => answer,
+        }
+    }
+
+    /// Who may not list all namespaces may still list some. Their names alone come from the administrator.
+    async fn list_each<K: Resource>(&self, cluster: &str, selection: &str, refusal: Status) -> Result<Vec<K>, Error> {
+        let administrator = (self.dashboard.options().door)(administrator());
+        let path = format!("/clusters/{cluster}/api/v1/namespaces");
+        let answer = send(&administrator, Method::GET, &path, None).await?;
+        let list: Value = serde_json::from_slice(&answer).map_err(|error| Error::Decode(error.to_string()))?;
+        let names = list["items"].as_array().into_iter().flatten();
+        let names: Vec<String> =
+            names.filter_map(|item| item["metadata"]["name"].as_str().map(str::to_owned)).collect();
+        let (transport, mut all, mut may_any) = (self.transport(), Vec::new(), false);
+        for name in names {
+            match self.list_as(&transport, cluster, Some(&name), selection).await {
+                Ok(objects) => {
+                    may_any = true;
+                    all.extend(objects);
+                }
+                Err(Error::Api(status)) if status.code == 403 => {}
+                Err(error) => return Err(error),
+            }
+        }
+        if may_any { Ok(all) } else { Err(Error::Api(Box::new(refusal))) }
+    }
+
+    async fn list_as<K: Resource>(
+        &self,
+        transport: &Transport,
+        cluster: &str,
+        namespace: Option<&str>,
+        selection: &str,
+    ) -> Result<Vec<K>, Error> {
+        #[derive(Deserialize)]
+        struct List<'a> {
+            #[serde(borrow, default)]
+            items: Vec<&'a RawValue>,
+        }
+        let exact = self.at.map(|moment| format!("resourceVersion={}&resourceVersionMatch=Exact", moment.revision));
+        let query: Vec<&str> =
+            [selection, exact.as_deref().unwrap_or_default()].into_iter().filter(|part| !part.is_empty()).collect();
+        let path = link(&collection::<K>(cluster, namespace), &query.join("&"));
+        let answer = send(transport, Method::GET, &path, None).await?;
+        let list: List<'_> = serde_json::from_slice(&answer).map_err(|error| Error::Decode(error.to_string()))?;
+        let objects = list.items.iter().map(|item| K::read(item.get().as_bytes()));
+        objects.collect::<Result<_, _>>().map_err(|error| Error::Decode(error.to_string()))
+    }
+
+    /// An object; `None`: there is none.
+    ///
+    /// # Errors
+    /// What the API answers.
+    pub async fn get<K: Resource>(&self, cluster: &str, namespace: &str, name: &str) -> Result<Option<K>, Error> {
+        if self.at.is_some() {
+            let selection = format!("fieldSelector={}", encoded(&format!("metadata.name={name}")));
+            let namespace = (!namespace.is_empty()).then_some(namespace);
+            return Ok(self.list(cluster, namespace, &selection).await?.into_iter().next());
+        }
+        match send(&self.transport(), Method::GET, &object::<K>(cluster, namespace, name), None).await {
+            Ok(bytes) => K::read(&bytes).map(Some).map_err(|error| Error::Decode(error.to_string())),
+            Err(error) if error.is_not_found() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// A request that changes something, as the session's user; the answer's body.
+    ///
+    /// # Errors
+    /// What the API answers.
+    pub async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<(&'static str, Vec<u8>)>,
+    ) -> Result<Bytes, Error> {
+        send(&self.transport(), method, path, body).await
+    }
+
+    /// A merge patch, as the session's user.
+    ///
+    /// # Errors
+    /// What the API answers.
+    pub async fn patch(&self, path: &str, patch: &Value) -> Result<Bytes, Error> {
+        self.send(Method::PATCH, path, Some(("application/merge-patch+json", json!(patch).to_string().into_bytes()))).await
+    }
+}
+
+/// The landscape's administrator.
+pub fn administrator() -> User {
+    User {
+        name: "admin".into(),
+        groups: vec!["system:masters".into(), "system:authenticated".into()],
+        component: None,
+    }
+}
+
+/// The path of a collection.
+pub fn collection<K: Resource>(cluster: &str, namespace: Option<&str>) -> String {
+    let group = if K::GROUP.is_empty() { "api".to_owned() } else { format!("apis/{}", K::GROUP) };
+    let namespace = namespace.map(|name| format!("namespaces/{}/", encoded(name))).unwrap_or_default();
+    format!("/clusters/{cluster}/{group}/{}/{namespace}{}", K::VERSION, K::PLURAL)
+}
+
+/// The path of an object.
+pub fn object<K: Resource>(cluster: &str, namespace: &str, name: &str) -> String {
+    let namespace = (!namespace.is_empty()).then_some(namespace);
+    format!("{}/{}", collection::<K>(cluster, namespace), encoded(name))
+}
+
+/// A path and a query, which may be empty.
+pub fn link(path: &str, query: &str) -> String {
+    if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") }
+}
+
+/// The body of a successful answer.
+async fn send(
+    transport: &Transport,
+    method: Method,
+    path: &str,
+    body: Option<(&'static str, Vec<u8>)>,
+) -> Result<Bytes, Error> {
+    let mut request = http::Request::builder().method(method).uri(path);
+    request = request.header(ACCEPT, "application/json").header(USER_AGENT, AGENT);
+    let body = body.map(|(content_type, body)| {
+        request = std::mem::take(&mut request).header(CONTENT_TYPE, content_type);
+        body
+    });
+    let request = request
+        .body(process::transport::full(body.unwrap_or_default()))
+        .map_err(|error| Error::Decode(format!("`{path}` is no path of an API server: {error}")))?;
+    let response = transport.send(request).await?;
+    let code = response.status();
+    let body = response.into_body().collect().await.map_err(|error| Error::Decode(error.to_string()))?.to_bytes();
+    if code.is_success() { Ok(body) } else { Err(refusal(code, &body)) }
+}
+
+/// What the API says of a request that it refuses.
+fn refusal(code: StatusCode, body: &[u8]) -> Error {
+    let status = serde_json::from_slice::<Status>(body).ok().filter(|status| status.status == "Failure");
+    let status = status.unwrap_or_else(|| {
+        let reason: String = code.canonical_reason().unwrap_or_default().split(' ').collect();
+        Status::failure(code.as_u16(), &reason, String::from_utf8_lossy(body).trim())
+    });
+    Error::Api(Box::new(status))
+}
