@@ -18,6 +18,7 @@ use apimachinery::validation;
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
 use eventlog::{Actor, AppendError, Expect, Guard, Key, Verb};
+use futures::future::BoxFuture;
 use http::header::{ACCEPT, USER_AGENT};
 use process::Response;
 
@@ -115,20 +116,22 @@ pub(crate) async fn handle(
     if let Some(hook) = hook {
         return scope.hooked(hook, verb, &body).await;
     }
-    match verb {
-        "get" if scope.path.subresource == "scale" => scope.get_scale(),
-        "get" => scope.get().await,
-        "list" => scope.list().await,
-        "watch" => scope.watch().await,
-        "create" if !single && !nowhere => scope.create(body).await,
-        "update" if single && scope.path.subresource == "scale" => scope.update_scale(&body).await,
-        "update" if single => scope.update(&body).await,
-        "patch" if single && scope.path.subresource == "scale" => scope.patch_scale(&body).await,
-        "patch" if single => scope.patch(&body).await,
-        "delete" if scope.path.subresource.is_empty() => scope.delete(&body).await,
-        "deletecollection" if !nowhere => scope.delete_collection(&body).await,
-        _ => Err(Failure::NoSuchMethod),
-    }
+    // In boxes: whoever waits for an answer would else hold, and move, what the longest of these needs.
+    let answer: BoxFuture<'_, Result<Response>> = match verb {
+        "get" if scope.path.subresource == "scale" => return scope.get_scale(),
+        "get" => Box::pin(scope.get()),
+        "list" => Box::pin(scope.list()),
+        "watch" => Box::pin(scope.watch()),
+        "create" if !single && !nowhere => Box::pin(scope.create(body)),
+        "update" if single && scope.path.subresource == "scale" => Box::pin(scope.update_scale(&body)),
+        "update" if single => Box::pin(scope.update(&body)),
+        "patch" if single && scope.path.subresource == "scale" => Box::pin(scope.patch_scale(&body)),
+        "patch" if single => Box::pin(scope.patch(&body)),
+        "delete" if scope.path.subresource.is_empty() => Box::pin(scope.delete(&body)),
+        "deletecollection" if !nowhere => Box::pin(scope.delete_collection(&body)),
+        _ => return Err(Failure::NoSuchMethod),
+    };
+    answer.await
 }
 
 impl Scope {
