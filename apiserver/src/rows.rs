@@ -42,6 +42,7 @@ pub(crate) fn known(builder: Builder) -> Builder {
         .known::<kubernetes::Namespace>(catalogue::of::<kubernetes::Namespace>())
         .known::<kubernetes::Secret>(catalogue::of::<kubernetes::Secret>())
         .known::<kubernetes::ConfigMap>(catalogue::of::<kubernetes::ConfigMap>())
+        .known::<kubernetes::ResourceQuota>(catalogue::of::<kubernetes::ResourceQuota>())
 }
 
 /// Folds the kinds that say which webhooks are asked, and the Leases by which processes are found.

@@ -11,6 +11,7 @@ mod namespaced_cloud_profile;
 mod project;
 mod quota;
 mod references;
+mod resource_quota;
 mod seed;
 mod shoot;
 
@@ -53,6 +54,7 @@ pub fn chain(options: &Options, authorizer: Arc<dyn Authorizer>) -> Vec<Arc<dyn 
         Arc::new(shoot::ShootResourceReservation),
         Arc::new(managed_seed::ManagedSeed),
         Arc::new(managed_seed::ManagedSeedShoot),
+        Arc::new(resource_quota::ResourceQuotas),
     ]
 }
 

@@ -10,6 +10,7 @@
 //! - [`admission`] rules that need more than one object.
 //! - [`annotations`] keys that steer the life of a Shoot, and its tasks.
 //! - [`care`] health of a Shoot: conditions, constraints, the label that sums them up.
+//! - [`certificates`] CertificateSigningRequests of Kubernetes.
 //! - [`cloud_profile`] what a CloudProfile offers, and the merge of a NamespacedCloudProfile with its parent.
 //! - [`conditions`] how a condition is made and changed.
 //! - [`defaulting`] what the API server fills in.
@@ -29,6 +30,7 @@
 //! - [`rbac`] role-based access control, and who may do what in the garden.
 //! - [`reconcile`] when a Shoot is reconciled: its generation, operation annotations, confined roll-out.
 //! - [`required_extensions`] which extensions a Seed needs.
+//! - [`resource_quota`] what objects of a namespace use of its ResourceQuotas.
 //! - [`rollout`] MachineDeployments, MachineSets, Machines and Nodes, pass by pass.
 //! - [`rotation`] what a run of gardenlet makes of the state of credentials that rotate.
 //! - [`seed_checks`] conditions of a Seed that follow from its extensions and backup buckets.
@@ -44,6 +46,7 @@
 pub mod admission;
 pub mod annotations;
 pub mod care;
+pub mod certificates;
 pub mod cloud_profile;
 pub mod conditions;
 pub mod defaulting;
@@ -63,6 +66,7 @@ pub mod project;
 pub mod rbac;
 pub mod reconcile;
 pub mod required_extensions;
+pub mod resource_quota;
 pub mod rollout;
 pub mod rotation;
 pub mod seed_checks;

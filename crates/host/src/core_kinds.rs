@@ -5,16 +5,27 @@ use apimachinery::DynamicObject;
 use apimachinery::field::{FieldError, Path};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use domain::defaulting::workload as defaults;
 use domain::validation::workload::{self, Kind};
+use domain::{certificates, resource_quota};
 use generic_apiserver::registry::Generation;
 use generic_apiserver::{RequestContext, Strategy};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use crate::{service_addresses, storage_defaults, workload_defaults};
+use crate::{resource_quotas, service_addresses, storage_defaults};
+
+/// Annotation by which Ingresses named their class once.
+const INGRESS_CLASS: &str = "kubernetes.io/ingress.class";
+/// Annotation with the name of the ServiceAccount that a Secret is the token of.
+const ACCOUNT: &str = "kubernetes.io/service-account.name";
 
 /// How a kind of Kubernetes behaves.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CoreStrategy {
+    /// Group of the kind; empty for the core group.
+    group: &'static str,
+    /// Plural name of the kind.
+    plural: &'static str,
     /// Whether `metadata.generation` counts changes.
     pub(crate) generation: bool,
     /// Whether a PUT needs no resource version.
@@ -29,8 +40,8 @@ pub(crate) struct CoreStrategy {
     pub(crate) pod: bool,
     /// Plural name of a kind about storage.
     pub(crate) storage: Option<&'static str>,
-    /// Plural name of a kind of `apps`.
-    pub(crate) workload: Option<&'static str>,
+    /// A kind of `apps`.
+    pub(crate) workload: Option<Kind>,
     /// Whether `stringData` is merged over `data` and the type defaults to `Opaque`.
     pub(crate) secret: bool,
     /// Whether it is about an object, in whose namespace it has to be.
@@ -41,9 +52,11 @@ pub(crate) struct CoreStrategy {
 
 impl CoreStrategy {
     /// The behaviour of a resource.
-    pub(crate) fn of(group: &str, plural: &'static str) -> Self {
+    pub(crate) fn of(group: &'static str, plural: &'static str) -> Self {
         let workload = matches!(group, "apps" | "policy" | "networking.k8s.io" | "batch" | "autoscaling");
         Self {
+            group,
+            plural,
             generation: workload,
             unconditional: group != "coordination.k8s.io",
             create_on_update: matches!((group, plural), ("coordination.k8s.io", "leases") | ("", "events")),
@@ -53,10 +66,53 @@ impl CoreStrategy {
             pod: group.is_empty() && plural == "pods",
             storage: matches!(plural, "persistentvolumeclaims" | "persistentvolumes" | "storageclasses")
                 .then_some(plural),
-            workload: (group == "apps").then_some(plural),
+            workload: if group == "apps" { Kind::of(plural) } else { None },
             secret: group.is_empty() && plural == "secrets",
             event: group.is_empty() && plural == "events",
             service: group.is_empty() && plural == "services",
+        }
+    }
+
+    fn is_signing_request(&self) -> bool {
+        (self.group, self.plural) == ("certificates.k8s.io", "certificatesigningrequests")
+    }
+
+    /// Fills what is missing but for what only a Secret's text does.
+    fn fill(&self, fields: &mut Map<String, Value>) {
+        defaults::fill(self.group, self.plural, fields);
+        if let Some(plural) = self.storage {
+            storage_defaults::fill(plural, fields);
+        }
+        if self.service {
+            service_addresses::fill(fields);
+        }
+    }
+
+    /// Violations of an object that is new, or whose specification has changed.
+    fn violations(&self, object: &DynamicObject, is_new: bool) -> Vec<FieldError> {
+        let (metadata, fields) = (&object.metadata, &object.fields);
+        let name = &metadata.name;
+        match (self.group, self.plural) {
+            ("batch", "jobs") => workload::job(&metadata.uid, fields),
+            ("batch", "cronjobs") => workload::cron_job(name, fields),
+            ("networking.k8s.io", "ingresses") => {
+                let class = metadata.annotation(INGRESS_CLASS).filter(|_| is_new);
+                workload::ingress(class, fields)
+            }
+            ("", "persistentvolumeclaims") => workload::claim(fields),
+            ("certificates.k8s.io", _) => {
+                let request = object.get(&["spec", "request"]).and_then(Value::as_str).unwrap_or_default();
+                let pem = STANDARD.decode(request).unwrap_or_default();
+                certificates::validate(&String::from_utf8_lossy(&pem), fields)
+            }
+            ("", "configmaps") => workload::config_map(fields),
+            ("", "secrets") => workload::secret(metadata.annotation(ACCOUNT), fields),
+            ("", "services") => workload::service(name, fields),
+            ("", "resourcequotas") => {
+                resource_quotas::typed(object).map(|quota| resource_quota::validate(&quota, None)).unwrap_or_default()
+            }
+            ("", "pods") => workload::pod(fields),
+            _ => self.workload.map(|kind| workload::create(kind, name, fields)).unwrap_or_default(),
         }
     }
 }
@@ -68,15 +124,7 @@ fn is_kube_controllers(request: &RequestContext) -> bool {
 
 impl Strategy<DynamicObject> for CoreStrategy {
     fn default(&self, object: &mut DynamicObject) {
-        if let Some(plural) = self.workload {
-            workload_defaults::fill(plural, &mut object.fields);
-        }
-        if let Some(plural) = self.storage {
-            storage_defaults::fill(plural, &mut object.fields);
-        }
-        if self.service {
-            service_addresses::fill(&mut object.fields);
-        }
+        self.fill(&mut object.fields);
         if !self.secret {
             return;
         }
@@ -100,10 +148,20 @@ impl Strategy<DynamicObject> for CoreStrategy {
         // Unlike upstream: a simulated pod may be running when it is created, to save a write.
         let runs = is_kube_controllers(request) && object.fields.contains_key("status");
         if self.pod && !runs {
-            object.fields.insert("status".to_owned(), json!({ "phase": "Pending" }));
+            let class = object.fields.get("spec").map_or("BestEffort", resource_quota::qos_class);
+            object.fields.insert("status".to_owned(), json!({ "phase": "Pending", "qosClass": class }));
+        } else if let Some(status) = defaults::status(self.group, self.plural) {
+            object.fields.insert("status".to_owned(), status);
+        }
+        if self.is_signing_request() {
+            let groups: Vec<&str> = request.user.groups.iter().map(|group| &**group).collect();
+            certificates::set_requester(&mut object.fields, &request.user.name, &groups);
+        }
+        if (self.group, self.plural) == ("batch", "jobs") {
+            let DynamicObject { metadata, fields, .. } = object;
+            workload::select_own_pods(&metadata.name, &metadata.uid, fields);
         }
         if let Some(finalizer) = self.storage.and_then(storage_defaults::protection) {
-            object.fields.insert("status".to_owned(), json!({ "phase": "Pending" }));
             if !object.metadata.has_finalizer(finalizer) {
                 object.metadata.finalizers.push(finalizer.to_owned());
             }
@@ -112,17 +170,8 @@ impl Strategy<DynamicObject> for CoreStrategy {
 
     /// Source: k8s.io/kubernetes pkg/apis/core/validation/events.go.
     fn validate_create(&self, object: &DynamicObject, _: &RequestContext) -> Vec<FieldError> {
-        if let Some(kind) = self.workload.and_then(Kind::of) {
-            return workload::create(kind, &object.metadata.name, &object.fields);
-        }
-        if self.pod {
-            return workload::pod(&object.fields);
-        }
-        if self.service {
-            return workload::service(&object.metadata.name, &object.fields);
-        }
         if !self.event {
-            return Vec::new();
+            return self.violations(object, true);
         }
         let about = object.get(&["involvedObject", "namespace"]).and_then(Value::as_str).unwrap_or_default();
         let expected = if about.is_empty() { "default" } else { about };
@@ -133,24 +182,58 @@ impl Strategy<DynamicObject> for CoreStrategy {
         vec![FieldError::invalid(&path, about, "does not match event.namespace")]
     }
 
+    fn prepare_for_update(&self, object: &mut DynamicObject, old: &DynamicObject, request: &RequestContext) {
+        if self.is_signing_request() {
+            certificates::keep(&mut object.fields, &old.fields, &request.subresource, request.now);
+        }
+    }
+
     fn validate_update(
         &self,
         object: &DynamicObject,
         old: &DynamicObject,
         request: &RequestContext,
     ) -> Vec<FieldError> {
-        // Not upstream's way, but one stored by an earlier release must still be deletable: what stays is not looked at.
-        let is_kept = object.fields.get("spec") == old.fields.get("spec");
-        if is_kept || &*request.subresource == "status" {
+        if self.is_signing_request() {
+            return certificates::validate_update(&object.fields, &old.fields);
+        }
+        if &*request.subresource == "status" {
             return Vec::new();
         }
-        if self.service {
-            let mut errors = workload::service_update(&object.fields, &old.fields);
-            errors.extend(workload::service(&object.metadata.name, &object.fields));
-            return errors;
+        // Not upstream's way, but one stored by an earlier release must still be deletable: what stays is not looked at.
+        const JUDGED: [&str; 5] = ["spec", "data", "binaryData", "type", "immutable"];
+        let stays =
+            |before: &Map<String, Value>| JUDGED.iter().all(|name| object.fields.get(*name) == before.get(*name));
+        if stays(&old.fields) {
+            return Vec::new();
         }
-        let kind = self.workload.and_then(Kind::of);
-        kind.map(|kind| workload::update(kind, &object.fields, &old.fields)).unwrap_or_default()
+        let mut before = old.fields.clone();
+        self.fill(&mut before);
+        if stays(&before) {
+            return Vec::new();
+        }
+        let fields = &object.fields;
+        match (self.group, self.plural) {
+            ("", "pods") => return workload::pod_update(fields, &before, request.user.component.is_some()),
+            ("", "persistentvolumeclaims") => return workload::claim_update(fields, &before),
+            ("batch", "jobs") => return workload::job_update(&object.metadata.uid, fields, &before),
+            _ => {}
+        }
+        if let Some(kind) = self.workload {
+            return workload::update(kind, fields, &before);
+        }
+        let mut errors = match (self.group, self.plural) {
+            ("", "services") => workload::service_update(fields, &before),
+            ("", "configmaps") => workload::config_map_update(fields, &before),
+            ("", "secrets") => workload::secret_update(fields, &before),
+            ("", "resourcequotas") => {
+                let (new, old) = (resource_quotas::typed(object), resource_quotas::typed(old));
+                return new.map(|new| resource_quota::validate(&new, old.as_ref())).unwrap_or_default();
+            }
+            _ => Vec::new(),
+        };
+        errors.extend(self.violations(object, false));
+        errors
     }
 
     /// Source: k8s.io/kubernetes pkg/registry/core/pod/strategy.go (CheckGracefulDelete).

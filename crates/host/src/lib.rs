@@ -34,17 +34,19 @@ pub mod kubelet;
 pub mod live;
 mod log_service;
 mod namespaces;
+mod pod_streams;
 mod rbac_kinds;
 pub mod registry;
+mod resource_quotas;
 mod rows;
 mod service_addresses;
 mod services;
+pub mod signing_requests;
 mod storage_defaults;
 pub mod timekeeper;
 mod timing_object;
 pub mod tokens;
 mod webhook_kinds;
-mod workload_defaults;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -161,7 +163,8 @@ impl Host {
             .admission(clock_object::PermanentClock)
             .admission(garden_object::GardenAdmission)
             .admission(default_storage_class::DefaultStorageClass)
-            .admission(service_addresses::ServiceAddresses);
+            .admission(service_addresses::ServiceAddresses)
+            .admission(resource_quotas::ResourceQuotas);
         let builder = match parts.profile {
             Some(profile) => builder.admission(registry::Gate::new(profile, parts.metrics.as_ref())),
             None => builder,
@@ -172,7 +175,7 @@ impl Host {
         let builder = aggregated.fold(builder, Builder::described);
         let gardens = garden::Rules { profile: parts.profile.unwrap_or_default(), version: parts.version };
         let server = rows::unstored(rows::register(builder, own.chain(parts.rows), &gardens));
-        let server = rows::logs(server, parts.logs);
+        let server = pod_streams::register(rows::logs(server, parts.logs));
         let server = match parts.webhooks {
             Some(caller) => server.webhooks(caller),
             None => server,

@@ -43,10 +43,11 @@ use crate::identity::{CertificateAuthenticator, ClusterAuthenticator, OwnAuthori
 use crate::joined::Joined;
 use crate::kubelet::{self, Before, Launcher, Logs};
 use crate::services::Services;
+use crate::signing_requests::OwnSigners;
 use crate::timekeeper::Mode;
 use crate::timing_object::PodEnd;
 use crate::tokens::Tokens;
-use crate::{Host, Parts, aggregated_roles, registry};
+use crate::{Host, Parts, aggregated_roles, registry, signing_requests};
 
 /// Wall time that connections have to end.
 const LAST_STEP: TimeDelta = TimeDelta::seconds(12);
@@ -89,6 +90,8 @@ pub struct Options {
     pub front_proxy: Pair,
     /// Authorities of users of the clusters whose objects name none.
     pub own_authorities: OwnAuthorities,
+    /// The same, to sign with.
+    pub own_signers: OwnSigners,
     /// Who may do what.
     pub authorization: Authorization,
     /// What tokens of ServiceAccounts are signed with.
@@ -230,6 +233,7 @@ impl Live {
             };
             let namespace_objects = namespace_objects::Options { root_ca: authorities.clone() };
             let has_roles = live.host.rbac().is_some();
+            let own_signers = options.own_signers;
             live.spawn("kube-controller-manager", move |context, _| {
                 context.tasks.spawn(pod_end.clone().follow(context.clone()));
                 if has_roles {
@@ -238,6 +242,7 @@ impl Live {
                 let options = kube_controllers::Options {
                     workload: Some(workload.clone()),
                     namespace_objects: Some(namespace_objects.clone()),
+                    certificates: Some(signing_requests::options(&context, own_signers.clone())),
                 };
                 kube_controllers::run(context, options)
             })?;

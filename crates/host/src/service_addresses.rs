@@ -15,7 +15,7 @@ use apimachinery::{DynamicObject, Resource as _, Status};
 use generic_apiserver::admission::{Attributes, Operation, Plugin, Reads};
 use serde_json::{Map, Value, json};
 
-use crate::workload_defaults::put;
+use domain::defaulting::workload::put;
 
 /// First address of `100.64.0.0/13`, the network of Services that Shoots have by default.
 const FIRST: u32 = u32::from_be_bytes([100, 64, 0, 0]);

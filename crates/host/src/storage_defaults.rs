@@ -7,7 +7,7 @@
 use api::constants::finalizer;
 use serde_json::{Map, Value, json};
 
-use crate::workload_defaults::put;
+use domain::defaulting::workload::put;
 
 /// Fills what is missing in an object.
 pub(crate) fn fill(plural: &str, fields: &mut Map<String, Value>) {

@@ -125,7 +125,7 @@ impl Resource {
         self.cluster.is_some() && self.end.lock().unwrap_or_else(PoisonError::into_inner).is_none()
     }
 
-    fn is_own_of(&self, cluster: &str) -> bool {
+    pub(crate) fn is_own_of(&self, cluster: &str) -> bool {
         self.cluster.as_deref() == Some(cluster)
     }
 
@@ -278,6 +278,11 @@ impl Graph {
         let namespaced = self.resource(resource)?.served.resource.namespaced;
         let namespace = if namespaced { &*dependent.namespace } else { "" };
         Some((resource, ObjectKey::new(&dependent.cluster, namespace, &owner.name)))
+    }
+
+    /// The component that follows the objects.
+    pub(crate) fn context(&self) -> &Context {
+        &self.context
     }
 
     /// Calls `handler` for every change of every resource.

@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What kube-controller-manager does, for every logical cluster at once: namespaces go away with their content, objects
-//! with their owners, and Deployments get their ReplicaSets and pods.
+//! with their owners, quotas say what is used of them, and Deployments get their ReplicaSets and pods.
 //!
 //! One instance serves all clusters: it watches across them (`/clusters/*/…`) and acts in each by its own path, as a
 //! client like everybody, through admission.
 //!
 //! **Invariants.** No polling and no timers but back-off: an object is looked at again when it, its owner, or what is
-//! below it changed. But for workload, no kind is known by name except Namespace and
+//! below it changed. But for workload, no kind is known by name except Namespace, ResourceQuota and
 //! CustomResourceDefinition; everything else comes from discovery.
 //!
-//! **Tour.** [`run`]; `graph` what is known of all objects; `garbage_collector` owners and dependents; `definitions`
-//! kinds that clusters define for themselves; `namespaces`;
+//! **Tour.** [`run`]; [`certificates`] which requests are signed; `graph` what is known of all objects; `garbage_collector` owners and dependents; `definitions`
+//! kinds that clusters define for themselves; `namespaces`; `resource_quotas` what is used of them;
 //! [`namespace_objects`] what every namespace has; [`workload`] Deployments, ReplicaSets and pods.
 
+pub mod certificates;
 mod definitions;
 mod garbage_collector;
 mod graph;
 pub mod namespace_objects;
 mod namespaces;
+mod resource_quotas;
 pub mod workload;
 
 use std::sync::Arc;
@@ -38,12 +40,19 @@ pub struct Options {
     pub workload: Option<workload::Options>,
     /// What every namespace has; `None`: nothing.
     pub namespace_objects: Option<namespace_objects::Options>,
+    /// Who signs requests for certificates; `None`: nobody.
+    pub certificates: Option<certificates::Options>,
 }
 
 /// Runs the controllers until the component is asked to stop.
 pub fn run(context: Context, options: Options) -> BoxFuture<'static, Exit> {
     Box::pin(async move {
-        let Options { workload, namespace_objects } = options;
+        let Options { workload, namespace_objects, certificates } = options;
+        let certificates = async {
+            if let Some(options) = certificates {
+                certificates::run(&context, options).await;
+            }
+        };
         let namespace_objects = async {
             if let Some(options) = namespace_objects {
                 namespace_objects::run(&context, options).await;
@@ -58,7 +67,8 @@ pub fn run(context: Context, options: Options) -> BoxFuture<'static, Exit> {
         let graph = Arc::new(Graph::start(&context, resources));
         let collector =
             future::join(garbage_collector::run(&context, graph.clone()), definitions::run(&context, graph.clone()));
-        future::join4(collector, namespaces::run(&context, graph), namespace_objects, workload).await;
+        let spaces = future::join(namespaces::run(&context, graph.clone()), resource_quotas::run(&context, graph));
+        future::join4(collector, spaces, future::join(namespace_objects, certificates), workload).await;
         Exit::default()
     })
 }

@@ -50,7 +50,10 @@ pub(crate) fn start(landscape: &mut Landscape, component: &Component) -> Running
                 ..workload::Options::default()
             });
             Running::spawn(context, |context| {
-                kube_controllers::run(context, kube_controllers::Options { workload, namespace_objects: None })
+                kube_controllers::run(
+                    context,
+                    kube_controllers::Options { workload, ..kube_controllers::Options::default() },
+                )
             })
         }
         Component::ControllerManager => {

@@ -306,6 +306,45 @@ impl Authority {
         request.params = ours;
         Ok(request.signed_by(&self.issuer)?.pem())
     }
+
+    /// As [`Authority::sign_request`] for a server: its names are the request's, too.
+    ///
+    /// # Errors
+    /// Text that is no signing request, or one whose signature is wrong.
+    pub fn sign_server_request(&self, request: &str, validity: Validity) -> Result<String, PkiError> {
+        let mut request = CertificateSigningRequestParams::from_pem(request)?;
+        let mut ours = params(validity)?;
+        ours.distinguished_name = std::mem::take(&mut request.params.distinguished_name);
+        ours.subject_alt_names = std::mem::take(&mut request.params.subject_alt_names);
+        ours.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        request.params = ours;
+        Ok(request.signed_by(&self.issuer)?.pem())
+    }
+}
+
+/// The subject of a certificate signing request: its common name and its organisations.
+///
+/// # Errors
+/// Text that is no signing request, or one whose signature is wrong.
+pub fn subject(request: &str) -> Result<(String, Vec<String>), PkiError> {
+    let request = CertificateSigningRequestParams::from_pem(request)?;
+    let (mut name, mut groups) = (String::new(), Vec::new());
+    for (type_, value) in request.params.distinguished_name.iter() {
+        let value = match value {
+            rcgen::DnValue::PrintableString(text) => text.as_str().to_owned(),
+            rcgen::DnValue::Utf8String(text) => text.clone(),
+            rcgen::DnValue::Ia5String(text) => text.as_str().to_owned(),
+            rcgen::DnValue::TeletexString(text) => text.as_str().to_owned(),
+            _ => continue,
+        };
+        match type_ {
+            DnType::CommonName => name = value,
+            DnType::OrganizationName => groups.push(value),
+            DnType::CustomDnType(id) if *id == [2, 5, 4, 10] => groups.push(value),
+            _ => {}
+        }
+    }
+    Ok((name, groups))
 }
 
 impl fmt::Debug for Authority {
@@ -417,6 +456,11 @@ mod tests {
         let leaf = Leaf::Client("system:node:a", &["system:nodes"]);
         assert_eq!(signed, authority.issue(leaf, &key, validity()).expect("a certificate").certificate);
         assert!(authority.sign_request("nothing", validity()).is_err());
+        let served = authority.sign_server_request(&request, validity()).expect("a certificate");
+        assert_ne!(served, signed, "a server's certificate has names and another usage");
+        let found = super::subject(&request).expect("a subject");
+        assert_eq!(found, ("system:node:a".to_owned(), vec!["system:nodes".to_owned()]));
+        assert!(super::subject("nothing").is_err());
     }
 
     #[test]

@@ -67,6 +67,7 @@ scripts! {
         upgrade_order;
     with_kubectl:
         authorization
+        core_kinds
         custom_resources
         maintenance_confined
         maintenance_consecutive_minors

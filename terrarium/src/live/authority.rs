@@ -130,7 +130,7 @@ impl ClusterAuthorities {
     }
 
     /// The authority of a cluster, by its name in paths; made when there is none yet. `None`: its users are not ours.
-    fn authority(&self, cluster: &str) -> Result<Option<Authority>, Failure> {
+    pub(crate) fn authority(&self, cluster: &str) -> Result<Option<Authority>, Failure> {
         if matches!(ClusterName::parse(cluster), None | Some(ClusterName::Shoot(_))) {
             return Ok(None);
         }

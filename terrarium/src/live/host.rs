@@ -22,6 +22,7 @@ use host::identity::OwnAuthorities;
 use host::kubelet::{Before, Launch, Program};
 use host::live::{Live, Options};
 use host::registry::Registered;
+use host::signing_requests::OwnSigners;
 use host::timekeeper::Mode;
 use process::child::{Assignment, Joining, Serving};
 use process::dial::{self, DialFile};
@@ -375,6 +376,7 @@ async fn start(
         authorities: authority.certificate().to_owned(),
         front_proxy,
         own_authorities: own_authorities(directory, &facts),
+        own_signers: own_signers(directory, &facts),
         authorization: bootstrap::authorization(&facts),
         token_secret: authority.token_secret(),
         profile: bootstrap::profile(&facts)?,
@@ -397,6 +399,15 @@ async fn start(
     let program = env!("CARGO_PKG_VERSION").to_owned();
     directory.write_host(&HostFile { pid: std::process::id(), address: address.to_string(), program })?;
     Ok((live, facts, turn))
+}
+
+/// Those who sign for the clusters that are no shoots.
+fn own_signers(directory: &Directory, facts: &Facts) -> OwnSigners {
+    let authorities = ClusterAuthorities::of(directory, facts.start_time);
+    Arc::new(move |cluster| {
+        let authority = authorities.authority(cluster);
+        authority.inspect_err(|failure| process::child::say(&format!("warning: {failure}"))).ok()?
+    })
 }
 
 /// Authorities of the clusters that are no shoots. One that cannot be read is none: its clients get 401.

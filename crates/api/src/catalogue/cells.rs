@@ -363,6 +363,16 @@ pub(super) fn binding_role(object: &Value) -> Value {
     json!(format!("{}/{}", str_at(object, "/roleRef/kind"), str_at(object, "/roleRef/name")))
 }
 
+/// What is used of a ResourceQuota and what it allows: `pods: 1/3, secrets: 0/2`; those of its names that `wanted` takes.
+pub(super) fn quota(object: &Value, wanted: fn(&str) -> bool) -> Value {
+    let text = |of: &str, name: &str| object["status"][of][name].as_str().unwrap_or("0").to_owned();
+    let names = object["status"]["hard"].as_object().into_iter().flatten().map(|(name, _)| name);
+    let shown = names.filter(|name| wanted(name));
+    let shown: Vec<String> =
+        shown.map(|name| format!("{name}: {}/{}", text("used", name), text("hard", name))).collect();
+    Value::from(shown.join(", "))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

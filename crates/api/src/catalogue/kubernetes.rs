@@ -112,6 +112,12 @@ const POD_DISRUPTION_BUDGET: &[Column] = &[
     AGE,
 ];
 
+const RESOURCE_QUOTA: &[Column] = &[
+    AGE,
+    column("Request", Function(|object| cells::quota(object, |name| !name.starts_with("limits.")))),
+    column("Limit", Function(|object| cells::quota(object, |name| name.starts_with("limits.")))),
+];
+
 const BINDING: &[Column] = &[column("Role", Function(cells::binding_role)), AGE];
 
 const EVENT_SELECTORS: &[(&str, &str)] = &[
@@ -198,12 +204,12 @@ pub(super) fn rows() -> Vec<ResourceInfo> {
         ResourceInfo { field_selectors: EVENT_SELECTORS, ..own!("", "core", "Event", "events", true, &["ev"], EVENT) },
         ResourceInfo {
             subresources: STATUS,
-            ..own!("", "core", "ResourceQuota", "resourcequotas", true, &["quota"], &[AGE])
+            ..own!("", "core", "ResourceQuota", "resourcequotas", true, &["quota"], RESOURCE_QUOTA)
         },
         own!("", "core", "LimitRange", "limitranges", true, &["limits"], &[AGE]),
         ResourceInfo {
             categories: ALL,
-            subresources: &["status", "eviction", "log"],
+            subresources: &["status", "eviction", "log", "attach", "exec", "portforward"],
             field_selectors: POD_SELECTORS,
             ..own!("", "core", "Pod", "pods", true, &["po"], POD)
         },

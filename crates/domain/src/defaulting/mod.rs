@@ -9,6 +9,7 @@ mod extensibility;
 mod project;
 mod seed;
 mod shoot;
+pub mod workload;
 
 pub use self::cloud_profile::{cloud_profile, namespaced_cloud_profile};
 pub use self::extensibility::{controller_registration, credentials_binding, internal_secret, secret_binding};

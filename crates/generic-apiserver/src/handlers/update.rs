@@ -233,6 +233,18 @@ impl Scope {
                 }
                 Ok(kept)
             }
+            "approval" => {
+                let mut kept = self.kind.to_tree_without_entries(old);
+                let decided = fields.get_mut("status").and_then(|status| status.get_mut("conditions")).map(Value::take);
+                if let Some(metadata) = fields.remove("metadata") {
+                    put(object_of(&mut kept)?, "metadata", Some(metadata));
+                }
+                if !kept["status"].is_object() {
+                    kept["status"] = Value::Object(Map::new());
+                }
+                put(object_of(&mut kept["status"])?, "conditions", decided);
+                Ok(kept)
+            }
             "finalize" => {
                 let mut kept = self.kind.to_tree_without_entries(old);
                 let finalizers = fields.get_mut("spec").and_then(|spec| spec.get_mut("finalizers")).map(Value::take);
@@ -396,6 +408,11 @@ impl Scope {
                 && let Some(Value::Object(metadata)) = fields.get_mut("metadata")
             {
                 metadata.retain(|name, _| is_precondition(name));
+            }
+        } else if &*self.context.subresource == "approval" {
+            fields.retain(|name, _| matches!(name.as_str(), "status" | "metadata" | "apiVersion" | "kind"));
+            if let Some(Value::Object(status)) = fields.get_mut("status") {
+                status.retain(|name, _| name == "conditions");
             }
         } else if self.names().has_subresource("status") {
             fields.remove("status");

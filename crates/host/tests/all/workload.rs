@@ -320,7 +320,7 @@ fn pods_of_processes_are_left_to_who_runs_them() {
     world.ask("POST", DEPLOYMENTS, web(1));
     world.settle(60);
     let pod = &world.list(PODS)[0];
-    assert_eq!(pod["status"], json!({"phase": "Pending"}));
+    assert_eq!(pod["status"], json!({"phase": "Pending", "qosClass": "BestEffort"}));
     let path = format!("{PODS}/{}", text(&pod["metadata"]["name"]));
     world.ask("DELETE", &path, Value::Null);
     world.settle(60);
@@ -394,7 +394,7 @@ fn a_client_cannot_create_a_running_pod() {
     let world = World::new(Options { node_of: Arc::new(|_| None), ..Options::default() });
     let spec = json!({"containers": [{"name": "c", "image": "web:1"}]});
     let pod = json!({"metadata": {"name": "p"}, "spec": spec, "status": {"phase": "Running"}});
-    assert_eq!(world.ask("POST", PODS, pod)["status"], json!({"phase": "Pending"}));
+    assert_eq!(world.ask("POST", PODS, pod)["status"], json!({"phase": "Pending", "qosClass": "BestEffort"}));
     let gone = world.ask("DELETE", &format!("{PODS}/p"), Value::Null);
     assert_eq!(gone["metadata"]["name"], "p");
     assert_eq!(world.send("GET", &format!("{PODS}/p"), Value::Null).0, 404, "without a node nothing has to stop");

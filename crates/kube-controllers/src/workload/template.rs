@@ -36,6 +36,8 @@ pub(crate) fn is_equal(a: &Value, b: &Value) -> bool {
 /// The template without the label, and without what an absent value means as well.
 fn without_hash(template: &Value) -> Value {
     let mut template = template.clone();
+    // One that was stored before servers filled it in makes the same pods.
+    domain::defaulting::workload::template(&mut template);
     if let Some(Value::Object(metadata)) = template.get_mut("metadata") {
         metadata.remove("creationTimestamp");
         if let Some(Value::Object(labels)) = metadata.get_mut("labels") {

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Deployments, ReplicaSets, StatefulSets, DaemonSets, pods and Services: what Kubernetes refuses of them.
+//! Kinds of Kubernetes that people create: what Kubernetes refuses of them.
 //!
 //! The rules read trees that the schema has pruned, since nobody here knows all fields of a pod. Defaults of pod templates
 //! need not be filled: what is missing counts as its default.
 //!
 //! Deliberately absent: rules for security contexts, affinities, probes' inner parts beyond their numbers, and for what
-//! a volume says beside its name and its object's; what a running pod may change.
+//! a volume says beside its name and its object's.
 //!
 //! Source: k8s.io/kubernetes pkg/apis/apps/validation/validation.go, pkg/registry/apps/*/strategy.go @ v1.31.
 
+mod batch;
+mod claims;
 mod containers;
+mod data;
 mod go;
+mod ingress;
 mod pods;
 mod services;
 #[cfg(test)]
@@ -28,7 +32,11 @@ use serde_json::{Map, Value};
 use self::tree::{is_same, is_same_map, items, non_negative, number, set, text, texts};
 use super::{Errors, meta};
 
-pub use self::pods::pod;
+pub use self::batch::{cron_job, job, job_update, select_own_pods};
+pub use self::claims::{claim, claim_update};
+pub use self::data::{config_map, config_map_update, secret, secret_update};
+pub use self::ingress::ingress;
+pub use self::pods::{pod, pod_update};
 pub use self::services::{service, service_update};
 
 const MISMATCH: &str = "`selector` does not match template `labels`";

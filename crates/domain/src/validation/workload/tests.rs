@@ -332,6 +332,40 @@ fn a_pod_is_looked_at_as_its_template() {
 }
 
 #[test]
+fn of_a_pod_little_may_change() {
+    let old = json!({
+        "containers": [{"name": "c", "image": "i:1"}], "tolerations": [{"key": "a", "operator": "Exists"}],
+        "activeDeadlineSeconds": 10,
+    });
+    let check = |pointer: &str, value: Value, binds: bool, expected: &[&str]| {
+        let mut new = old.clone();
+        let (parent, name) = pointer.rsplit_once('/').expect("a pointer has a slash");
+        new.pointer_mut(parent).expect("the parent is there")[name] = value;
+        let (new, old) = (fields(json!({ "spec": new })), fields(json!({ "spec": old })));
+        let found: Vec<String> = pod_update(&new, &old, binds).iter().map(ToString::to_string).collect();
+        assert_eq!(found, expected, "{pointer}");
+    };
+    let other = "spec: Forbidden: pod updates may not change fields other than `spec.containers[*].image`,\
+                 `spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing \
+                 tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
+    check("/nodeSelector", json!({}), false, &[]);
+    check("/nodeSelector", json!({"a": "b"}), false, &[other]);
+    check("/nodeName", json!("n"), false, &[other]);
+    check("/nodeName", json!("n"), true, &[]);
+    check("/containers", json!([{"name": "c", "image": "i:2"}]), false, &[]);
+    check("/containers", json!([{"name": "d", "image": "i:1"}]), false, &[other]);
+    let two = json!([{"name": "c", "image": "i"}, {"name": "d", "image": "i"}]);
+    check("/containers", two, false, &["spec.containers: Forbidden: pod updates may not add or remove containers"]);
+    let more = json!([{"key": "b", "operator": "Exists"}, {"key": "a", "operator": "Exists"}]);
+    check("/tolerations", more, false, &[]);
+    let kept = "spec.tolerations: Forbidden: existing toleration can not be modified except its tolerationSeconds";
+    check("/tolerations", json!([]), false, &[kept]);
+    check("/activeDeadlineSeconds", json!(9), false, &[]);
+    let less = "spec.activeDeadlineSeconds: Invalid value: 11: must be less than or equal to previous value";
+    check("/activeDeadlineSeconds", json!(11), false, &[less]);
+}
+
+#[test]
 fn what_is_no_object_is_no_panic() {
     for spec in [json!(null), json!(1), json!([]), json!({"selector": 1, "template": [1], "strategy": "x"})] {
         for kind in ALL {
@@ -339,5 +373,6 @@ fn what_is_no_object_is_no_panic() {
             update(kind, &fields(json!({ "spec": spec })), &Map::new());
         }
         pod(&fields(json!({ "spec": spec })));
+        pod_update(&fields(json!({ "spec": spec })), &Map::new(), false);
     }
 }

@@ -85,6 +85,7 @@ impl World {
         let options = kube_controllers::Options {
             workload: Some(options),
             namespace_objects: Some(namespace_objects::Options { root_ca }),
+            certificates: None,
         };
         let controllers = context.tasks.clone();
         controllers.spawn(async move {
