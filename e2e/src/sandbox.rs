@@ -318,8 +318,18 @@ impl Kubectl {
 
     /// The program; `None` if there is no kubectl on the PATH.
     pub fn find(self) -> Option<PathBuf> {
+        let all = Self::all();
+        match self {
+            Self::Oldest => all.into_iter().next(),
+            Self::Newest => all.into_iter().next_back(),
+        }
+    }
+
+    /// Every `kubectl.1.N` beside the one on the PATH, the oldest first; that one if there are none.
+    pub fn all() -> Vec<PathBuf> {
         let path = std::env::var_os("PATH").unwrap_or_default();
-        let found = std::env::split_paths(&path).map(|folder| folder.join("kubectl")).find(|file| file.is_file())?;
+        let found = std::env::split_paths(&path).map(|folder| folder.join("kubectl")).find(|file| file.is_file());
+        let Some(found) = found else { return Vec::new() };
         let real = found.canonicalize().unwrap_or_else(|_| found.clone());
         let minor =
             |file: &PathBuf| -> Option<u32> { file.file_name()?.to_str()?.strip_prefix("kubectl.1.")?.parse().ok() };
@@ -331,11 +341,7 @@ impl Kubectl {
             })
             .unwrap_or_default();
         versions.sort_by_key(|file| minor(file));
-        let chosen = match self {
-            Self::Oldest => versions.first(),
-            Self::Newest => versions.last(),
-        };
-        Some(chosen.cloned().unwrap_or(found))
+        if versions.is_empty() { vec![found] } else { versions }
     }
 }
 

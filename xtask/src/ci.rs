@@ -6,6 +6,8 @@ use std::process::Command;
 
 use terrarium_containers::engine::{self, Engine};
 use terrarium_containers::image::Image;
+use terrarium_e2e::compatibility::{self, World};
+use terrarium_e2e::sandbox::Sandbox;
 
 use crate::tidy;
 
@@ -69,6 +71,41 @@ pub(crate) fn image() -> Result<(), String> {
     let mut build = Command::new("docker");
     build.args(["build", "--quiet", "--tag", "terrarium"]).arg(&folder);
     step("image terrarium", build)
+}
+
+/// Tries every client that is found or can be installed, and writes what works into the reference.
+pub(crate) fn compatibility() -> Result<(), String> {
+    step("build", cargo(&["build", "--workspace", "--profile", "ci"]))?;
+    let target = root().join("target");
+    let clients = target.join("clients");
+    let world = World::new(Sandbox::new(&target.join("ci"), &target.join("tmp/compatibility")));
+    let (mut outcomes, mut left_out) = (Vec::new(), Vec::new());
+    for kubectl in compatibility::kubectls() {
+        println!("== {}", kubectl.display());
+        outcomes.push(world.kubectl(&kubectl)?);
+    }
+    println!("== clients of registries");
+    match compatibility::install_python(&clients.join("python")) {
+        Ok(python) => outcomes.extend(world.python(&python)?),
+        Err(why) => left_out.push(format!("clients in Python: {why}")),
+    }
+    match compatibility::install_node(&clients.join("node")) {
+        Ok(modules) => outcomes.push(world.node(&modules)?),
+        Err(why) => left_out.push(format!("the client in JavaScript: {why}")),
+    }
+    match compatibility::install_helms(&clients.join("helm")) {
+        Ok(helms) => {
+            for helm in helms {
+                outcomes.push(world.helm(&helm)?);
+            }
+        }
+        Err(why) => left_out.push(format!("Helm: {why}")),
+    }
+    let page = compatibility::page(&outcomes, &left_out);
+    std::fs::write(root().join("docs/reference/compatibility.md"), &page).map_err(|error| error.to_string())?;
+    println!("{page}");
+    let surprises: Vec<String> = outcomes.iter().flat_map(compatibility::Outcome::surprises).collect();
+    if surprises.is_empty() { Ok(()) } else { Err(format!("not known to fail:\n{}", surprises.join("\n"))) }
 }
 
 /// Builds and runs the benchmarks with the release profile: of the simulation, of roll-outs, of a landscape of

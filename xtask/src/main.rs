@@ -14,6 +14,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   test [--long]   every check: format, clippy, tidy, tests (with vectors, determinism and end to end)
   tidy            import table, features, headers, crate docs; sizes and doc coverage as warnings
   image           build the executable and, with docker, its image `terrarium` (docs/guides/containers.md)
+  compatibility   install the clients that registries have, try them on a landscape, write docs/reference/compatibility.md
   bench [simulation|rollout|processes|forecast] [quick|full]
                   build and run the benchmarks: one table each, and JSON as the last line";
 
@@ -25,6 +26,7 @@ fn main() -> ExitCode {
         ["test", "--long"] => ci::test(true),
         ["tidy"] => tidy::run(),
         ["image"] => ci::image(),
+        ["compatibility"] => ci::compatibility(),
         ["bench", rest @ ..] => ci::bench(rest),
         _ => {
             eprintln!("{USAGE}");

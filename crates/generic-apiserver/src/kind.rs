@@ -161,6 +161,37 @@ fn own<O: 'static>(object: &AnyObject) -> &O {
     object.downcast_ref().expect(OWN)
 }
 
+/// Takes out what Go leaves out: the zero of each field that is written only when it is something else.
+fn leave_out_zeros(tree: &mut Value, node: &Node) {
+    match (node, tree) {
+        (Node::Object(reference), Value::Object(fields)) => {
+            for field in &reference.get().fields {
+                let Some(value) = fields.get_mut(field.name) else { continue };
+                leave_out_zeros(value, &field.node);
+                if field.emit == Emit::OmitEmpty && is_zero(value) {
+                    fields.remove(field.name);
+                }
+            }
+        }
+        (Node::Map(values), Value::Object(fields)) => {
+            fields.values_mut().for_each(|value| leave_out_zeros(value, values))
+        }
+        (Node::List(items), Value::Array(list)) => list.iter_mut().for_each(|item| leave_out_zeros(item, items)),
+        _ => {}
+    }
+}
+
+fn is_zero(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Bool(value) => !value,
+        Value::Number(number) => number.as_f64() == Some(0.0),
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+    }
+}
+
 fn own_mut<O: 'static>(object: &mut AnyObject) -> &mut O {
     object.downcast_mut().expect(OWN)
 }
@@ -170,7 +201,11 @@ impl<O: Object, S: Strategy<O>> Kind for Typed<O, S> {
         &self.names
     }
 
-    fn read_tree(&self, tree: Value) -> Result<Box<AnyObject>, String> {
+    fn read_tree(&self, mut tree: Value) -> Result<Box<AnyObject>, String> {
+        // Typed objects leave out by themselves what Go leaves out; what users define has no Go behind it.
+        if !O::KEEPS_OPAQUE && !self.names.info.custom {
+            leave_out_zeros(&mut tree, &self.names.node);
+        }
         match O::from_tree(tree) {
             Ok(object) => Ok(Box::new(object)),
             Err(error) => Err(error.to_string()),
@@ -299,5 +334,39 @@ impl<O: Object, S: Strategy<O>> Kind for Typed<O, S> {
 
     fn returns_deleted_object(&self) -> bool {
         self.strategy.returns_deleted_object()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use apimachinery::meta::{ManagedFieldsEntry, ObjectMeta};
+    use apimachinery::schema::Schema as _;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_empty_is_left_out_as_go_leaves_it_out() {
+        let check = |node: Node, mut tree: Value, expected: Value| {
+            leave_out_zeros(&mut tree, &node);
+            assert_eq!(tree, expected);
+        };
+        check(
+            ObjectMeta::node(),
+            json!({
+                "name": "a", "namespace": "", "generation": 0, "labels": {}, "annotations": {"a": ""}, "finalizers": [],
+                "creationTimestamp": null, "deletionGracePeriodSeconds": 0,
+                "ownerReferences": [{"apiVersion": "", "kind": "", "name": "", "uid": "", "controller": false}],
+            }),
+            json!({
+                "name": "a", "annotations": {"a": ""}, "creationTimestamp": null, "deletionGracePeriodSeconds": 0,
+                "ownerReferences": [{"apiVersion": "", "kind": "", "name": "", "uid": "", "controller": false}],
+            }),
+        );
+        check(
+            ManagedFieldsEntry::node(),
+            json!({"manager": "", "fieldsV1": {"f:data": {}}}),
+            json!({"fieldsV1": {"f:data": {}}}),
+        );
     }
 }

@@ -10,7 +10,7 @@ use eventlog::{AppendError, Revision};
 use http::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS};
 use process::Response;
 use process::transport::full;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::authorization::Question;
 use crate::storage::StoreError;
@@ -207,13 +207,13 @@ impl Failure {
         }
     }
 
-    /// The `Status` as JSON.
-    pub(crate) fn tree(&self) -> Value {
+    /// The `Status` as JSON, as Go writes it: fields in the order of the struct, and a line's end.
+    pub(crate) fn text(&self) -> String {
         let token = match self {
             Self::Expired(_, token) => token.as_deref(),
             _ => None,
         };
-        status_tree(&self.status(), token)
+        status_text(&self.status(), token)
     }
 
     /// The answer.
@@ -230,7 +230,7 @@ impl Failure {
             return response;
         }
         let status = self.status();
-        let mut response = json_response(status.code, self.tree().to_string());
+        let mut response = json_response(status.code, self.text());
         let headers = response.headers_mut();
         if status.code == 403 {
             headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
@@ -243,20 +243,19 @@ impl Failure {
     }
 }
 
-fn status_tree(status: &Status, continue_token: Option<&str>) -> Value {
-    let mut tree = serde_json::to_value(status).unwrap_or_default();
-    tree["kind"] = json!("Status");
-    tree["apiVersion"] = json!("v1");
-    tree["metadata"] = match continue_token {
-        Some(token) => json!({ "continue": token }),
-        None => json!({}),
-    };
-    if status.status == "Success"
-        && let Some(fields) = tree.as_object_mut()
-    {
-        fields.remove("code");
+/// The `Status` as Go writes it: fields in the order of its struct, and a line's end.
+fn status_text(status: &Status, continue_token: Option<&str>) -> String {
+    let mut text = String::from_utf8(status.to_bytes()).unwrap_or_default();
+    if let Some(token) = continue_token {
+        text = text.replacen(r#""metadata":{}"#, &format!(r#""metadata":{}"#, json!({ "continue": token })), 1);
     }
-    tree
+    // A success has no code in its body.
+    if status.status == "Success"
+        && let Some(start) = text.strip_suffix(&format!(r#","code":{}}}"#, status.code))
+    {
+        text = format!("{start}}}");
+    }
+    text + "\n"
 }
 
 fn cluster_resource() -> GroupResource {
@@ -302,5 +301,36 @@ fn typed_response(code: u16, content_type: &'static str, body: impl Into<Bytes>)
 
 /// 200 after a deletion at once.
 pub(crate) fn deleted(resource: &GroupResource, name: &str, uid: &str) -> Response {
-    json_response(200, status_tree(&Status::deleted(resource, name, uid), None).to_string())
+    json_response(200, status_text(&Status::deleted(resource, name, uid), None))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_has_the_form_that_go_writes() {
+        let widgets = GroupResource { group: "g".to_owned(), resource: "widgets".to_owned() };
+        let missing = Failure::NotFound(widgets.clone(), "a".to_owned()).text();
+        assert_eq!(
+            missing,
+            "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\",\"message\":\"widgets.g \\\"a\\\" not found\",\
+             \"reason\":\"NotFound\",\"details\":{\"name\":\"a\",\"group\":\"g\",\"kind\":\"widgets\"},\"code\":404}\n"
+        );
+        let terminating = Failure::NamespaceTerminating(widgets, "a".to_owned(), "n".to_owned()).text();
+        let causes = "\"causes\":[{\"reason\":\"NamespaceTerminating\",\"message\":\"namespace n is being terminated\",\
+                      \"field\":\"metadata.namespace\"}]";
+        assert!(terminating.contains(causes), "{terminating}");
+        let expired = Failure::Expired("old".to_owned(), Some("next".to_owned())).text();
+        assert!(expired.contains(r#""metadata":{"continue":"next"},"status":"Failure","message":"old""#), "{expired}");
+        let deleted = status_text(
+            &Status::deleted(&GroupResource { group: String::new(), resource: "pods".to_owned() }, "a", "u"),
+            None,
+        );
+        assert_eq!(
+            deleted,
+            "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Success\",\"details\":{\"name\":\"a\",\
+             \"kind\":\"pods\",\"uid\":\"u\"}}\n"
+        );
+    }
 }

@@ -10,22 +10,36 @@
 //! owner comes ([`crate::Host::start_renewing`]) and when it has gone ([`crate::Host::stop_renewing`]); several processes may
 //! be owners of one Lease while one of them replaces another.
 //!
-//! Components are given what is stored, and so hear of an end by their watches; everybody else reads the renewal.
+//! Components are given what is stored, and so hear of an end by their watches. Everybody else reads the renewal, and a watch
+//! of theirs is told of one every 10 seconds of wall time ([`renewed`]): it has landscape time as it is then, and the resource
+//! version up to which the watch was told everything, so that whoever watches on from there misses nothing. No entry is
+//! written for it, and the clock does not hear of it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
 
 use api::constants::{annotation, namespace};
 use apimachinery::meta::MicroTime;
-use clock::Instant;
+use bytes::Bytes;
+use chrono::TimeDelta;
+use clock::{Clock, Instant, Sleep, TimerClass};
+use eventlog::Revision;
 use http::Method;
+use http_body::Frame;
 use http_body_util::BodyExt;
-use process::transport::{Decoded, full};
+use process::transport::{Body, BodyError, Decoded, full};
 use process::{Response, Transport, TransportError};
 use serde_json::{Value, json};
 
+use crate::aggregation;
+
 /// What comes behind the cluster in a path of Leases.
 const GROUP: &str = "/apis/coordination.k8s.io/v1/";
+
+/// Wall time between two renewals that a watch is told of, as gardenlets and kubelets renew.
+const PERIOD: TimeDelta = TimeDelta::seconds(10);
 
 /// Owners of each Lease that live.
 #[derive(Clone, Debug, Default)]
@@ -91,6 +105,101 @@ fn fill(lease: &mut Value, now: Instant) -> bool {
     false
 }
 
+/// The body of a watch in JSON with the renewals of the Leases that it shows; `position`: up to where the log was told to
+/// whoever watches.
+pub(crate) fn renewed(body: Body, time: Clock, wall: Clock, position: impl Fn() -> Revision + Send + 'static) -> Body {
+    let body = aggregation::whole_lines(body);
+    let sleep = wall.sleep(PERIOD, TimerClass::Calendar);
+    Renewed { body, time, wall, position: Box::new(position), sleep, is_due: false, living: BTreeMap::new() }
+        .boxed_unsync()
+}
+
+struct Renewed {
+    body: Body,
+    time: Clock,
+    wall: Clock,
+    position: Box<dyn Fn() -> Revision + Send>,
+    sleep: Sleep,
+    /// Whether the Leases are to be told of once nothing else waits.
+    is_due: bool,
+    /// By name, the Leases that the watch was told of and whose owners live.
+    living: BTreeMap<String, Value>,
+}
+
+impl Renewed {
+    /// The same lines with renewals.
+    fn look_at(&mut self, lines: &Bytes) -> Bytes {
+        let mut out = Vec::with_capacity(lines.len() + 64);
+        for line in lines.split_inclusive(|byte| *byte == b'\n') {
+            match serde_json::from_slice::<Value>(line) {
+                Ok(mut tree) if tree["object"]["kind"] == "Lease" => {
+                    let lease = &mut tree["object"];
+                    let name = lease["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+                    let is_renewed = fill(lease, self.time.now());
+                    if is_renewed && tree["type"] != "DELETED" {
+                        self.living.insert(name, tree["object"].clone());
+                    } else if tree["type"] != "BOOKMARK" {
+                        self.living.remove(&name);
+                    }
+                    out.extend_from_slice(frame(&tree["type"], &tree["object"]).as_bytes());
+                }
+                _ => out.extend_from_slice(line),
+            }
+        }
+        out.into()
+    }
+
+    fn renewals(&self, position: Revision) -> Bytes {
+        let now = json!(MicroTime(self.time.now()));
+        let mut out = String::new();
+        for lease in self.living.values() {
+            let mut lease = lease.clone();
+            lease["spec"]["renewTime"] = now.clone();
+            let stored = lease["metadata"]["resourceVersion"].as_str().and_then(|text| text.parse().ok());
+            let version = position.0.max(stored.unwrap_or_default());
+            lease["metadata"]["resourceVersion"] = json!(version.to_string());
+            out.push_str(&frame(&json!("MODIFIED"), &lease));
+        }
+        out.into()
+    }
+}
+
+/// The type comes first, as everywhere.
+fn frame(type_: &Value, object: &Value) -> String {
+    format!("{{\"type\":{type_},\"object\":{object}}}\n")
+}
+
+impl http_body::Body for Renewed {
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        let this = self.get_mut();
+        loop {
+            // Before what waits is taken: everything up to here is among it, or was.
+            let position = (this.position)();
+            match Pin::new(&mut this.body).poll_frame(cx) {
+                Poll::Ready(Some(Ok(frame))) => {
+                    let frame = frame.map_data(|lines| this.look_at(&lines));
+                    return Poll::Ready(Some(Ok(frame)));
+                }
+                Poll::Ready(end) => return Poll::Ready(end),
+                Poll::Pending if this.is_due => {
+                    this.is_due = false;
+                    this.sleep = this.wall.sleep(PERIOD, TimerClass::Calendar);
+                    if !this.living.is_empty() {
+                        return Poll::Ready(Some(Ok(Frame::data(this.renewals(position)))));
+                    }
+                }
+                Poll::Pending => match this.sleep.as_mut().poll(cx) {
+                    Poll::Ready(()) => this.is_due = true,
+                    Poll::Pending => return Poll::Pending,
+                },
+            }
+        }
+    }
+}
+
 /// The Leases that are there, and whether their owner has gone.
 async fn stored(transport: &Transport) -> Result<Vec<(String, bool)>, TransportError> {
     let tree = send(transport, Method::GET, "", &Value::Null).await?;
@@ -131,6 +240,8 @@ async fn send(transport: &Transport, method: Method, rest: &str, body: &Value) -
 
 #[cfg(test)]
 mod tests {
+    use http_body::Body as _;
+
     use super::*;
 
     #[test]
@@ -141,6 +252,69 @@ mod tests {
         assert!(!heartbeats.end("local", "old"));
         assert!(heartbeats.end("local", "new"));
         assert!(heartbeats.end("other", "nobody"));
+    }
+
+    /// Takes what waits.
+    fn waiting(body: &mut Body) -> String {
+        let mut text = String::new();
+        let mut cx = Context::from_waker(std::task::Waker::noop());
+        while let Poll::Ready(Some(Ok(frame))) = Pin::new(&mut *body).poll_frame(&mut cx) {
+            text.push_str(&String::from_utf8_lossy(&frame.into_data().unwrap_or_default()));
+        }
+        text
+    }
+
+    fn shown(text: &str) -> Vec<(String, String, String)> {
+        let event = |line: &str| {
+            let event: Value = serde_json::from_str(line).expect("JSON");
+            let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+            let object = &event["object"];
+            let (version, renewed) = (&object["metadata"]["resourceVersion"], &object["spec"]["renewTime"]);
+            (text(&event["type"]), text(version), text(renewed))
+        };
+        text.lines().map(event).collect()
+    }
+
+    #[test]
+    fn a_watch_is_told_of_renewals_as_long_as_the_owner_lives() {
+        use clock::SimulatedClock;
+        use http_body_util::StreamBody;
+
+        let start: Instant = "2023-07-27T20:00:00Z".parse().expect("an instant");
+        let (time, wall) = (SimulatedClock::new(start), SimulatedClock::new(start));
+        let (lines, stored) = futures::channel::mpsc::unbounded::<Result<Frame<Bytes>, BodyError>>();
+        let send = |type_: &str, version: &str, renewed: Value| {
+            let metadata = json!({ "name": "a", "namespace": namespace::SEED_LEASE, "resourceVersion": version });
+            let lease = json!({ "kind": "Lease", "metadata": metadata, "spec": { "renewTime": renewed } });
+            lines.unbounded_send(Ok(Frame::data(frame(&json!(type_), &lease).into()))).expect("somebody reads");
+        };
+        let body = StreamBody::new(stored).boxed_unsync();
+        let mut body = renewed(body, Clock::new(time.clone()), Clock::new(wall.clone()), || Revision(9));
+        let event = |type_: &str, version: &str, renewed: &str| {
+            vec![(type_.to_owned(), version.to_owned(), renewed.to_owned())]
+        };
+
+        send("ADDED", "4", Value::Null);
+        assert_eq!(shown(&waiting(&mut body)), event("ADDED", "4", "2023-07-27T20:00:00.000000Z"));
+        wall.advance_to(start + TimeDelta::seconds(9));
+        assert_eq!(waiting(&mut body), "", "not yet");
+        time.advance_to(start + TimeDelta::minutes(5));
+        for seconds in [10, 20] {
+            wall.advance_to(start + TimeDelta::seconds(seconds));
+            assert_eq!(shown(&waiting(&mut body)), event("MODIFIED", "9", "2023-07-27T20:05:00.000000Z"));
+        }
+        send("MODIFIED", "12", json!("2023-07-27T20:04:00.000000Z"));
+        assert_eq!(shown(&waiting(&mut body)), event("MODIFIED", "12", "2023-07-27T20:04:00.000000Z"));
+        wall.advance_to(start + TimeDelta::seconds(40));
+        assert_eq!(waiting(&mut body), "", "its owner has gone");
+        send("MODIFIED", "13", Value::Null);
+        assert_eq!(shown(&waiting(&mut body)), event("MODIFIED", "13", "2023-07-27T20:05:00.000000Z"));
+        wall.advance_to(start + TimeDelta::seconds(60));
+        assert_eq!(shown(&waiting(&mut body)), event("MODIFIED", "13", "2023-07-27T20:05:00.000000Z"));
+        send("DELETED", "14", Value::Null);
+        let _ = waiting(&mut body);
+        wall.advance_to(start + TimeDelta::seconds(90));
+        assert_eq!(waiting(&mut body), "", "it was deleted");
     }
 
     #[test]

@@ -15,6 +15,7 @@
 
 mod aggregated_roles;
 pub mod aggregation;
+mod answers;
 pub mod clock_object;
 pub mod clock_service;
 mod clusters;
@@ -126,6 +127,7 @@ struct Inner {
     joined: OnceLock<Joined>,
     /// Landscape time.
     time: clock::Clock,
+    wall: clock::Clock,
     heartbeats: heartbeats::Heartbeats,
     /// Whether cluster `runtime` has its namespaces.
     has_runtime: AtomicBool,
@@ -146,7 +148,7 @@ impl Host {
     /// As [`Host::new`], with more.
     pub fn with(foundation: Foundation, tasks: &Tasks, parts: Parts<'_>) -> Self {
         let own = catalogue::all().iter().filter(|row| !catalogue::is_aggregated(row));
-        let time = foundation.clock.clone();
+        let (time, wall) = (foundation.clock.clone(), foundation.wall.clone());
         let custom_resources = CustomResources::new(foundation.clone(), tasks.clone(), parts.webhooks.clone());
         let builder = Builder::new(foundation)
             .clusters(clusters::ByObject::new(RUNTIME_VERSION))
@@ -200,6 +202,7 @@ impl Host {
                 faults: Faults::default(),
                 joined: OnceLock::new(),
                 time,
+                wall,
                 heartbeats: heartbeats::Heartbeats::default(),
                 has_runtime: AtomicBool::new(false),
                 tokens: parts.tokens,
@@ -361,7 +364,7 @@ impl Host {
     /// Answers a request; see [`Server::call`].
     pub fn call(&self, request: Request) -> ResponseFuture {
         let host = self.clone();
-        Box::pin(async move { host.answer(request).await })
+        Box::pin(async move { answers::answer(&host, request).await })
     }
 
     /// The host as a transport that puts `user` on every request.
@@ -522,9 +525,20 @@ impl Host {
         let is_component = request.extensions().get::<User>().is_some_and(|user| user.component.is_some());
         let query = request.uri().query().unwrap_or_default();
         let of_the_past = query.contains("resourceVersionMatch=Exact");
-        let reads = *request.method() == Method::GET && !is_component && !of_the_past && !is_watch(Some(query));
+        let reads = *request.method() == Method::GET && !is_component && !of_the_past;
+        let watches = is_watch(Some(query));
+        let is_participant = request.headers().contains_key(PARTICIPANT_HEADER);
         let response = self.inner.server.call(request).await?;
-        Ok(if reads { heartbeats::show(response, self.inner.time.now()).await } else { response })
+        if !watches {
+            return Ok(if reads { heartbeats::show(response, self.inner.time.now()).await } else { response });
+        }
+        // Whoever takes part in landscape time is told what is in the log, and the clock knows of that.
+        if !reads || is_participant || !response.status().is_success() {
+            return Ok(response);
+        }
+        let server = self.inner.server.clone();
+        let position = move || server.position();
+        Ok(response.map(|body| heartbeats::renewed(body, self.inner.time.clone(), self.inner.wall.clone(), position)))
     }
 
     /// Answers a request about Cluster objects, and does to the cluster what was done to its object.

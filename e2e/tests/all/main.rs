@@ -4,6 +4,7 @@
 mod apiservers;
 mod bad_input;
 mod commands;
+mod compatibility;
 mod config;
 mod faults;
 mod gardenlet_configuration;

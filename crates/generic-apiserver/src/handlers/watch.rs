@@ -230,7 +230,7 @@ impl http_body::Body for Stream {
         let this = self.get_mut();
         loop {
             if let Some(failure) = this.failure.take() {
-                let text = format!("{{\"type\":\"ERROR\",\"object\":{}}}\n", failure.tree());
+                let text = format!("{{\"type\":\"ERROR\",\"object\":{}}}\n", failure.text().trim_end());
                 return Poll::Ready(Some(Ok(Frame::data(text.into()))));
             }
             this.tick(cx);

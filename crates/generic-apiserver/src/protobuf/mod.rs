@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Request bodies in protobuf: from bytes to the tree that the same object has in JSON, by the schema tree.
+//! Request bodies in protobuf: from bytes to the tree that the same object has in JSON, by the schema tree; and back, for
+//! answers ([`answer`]).
 //!
 //! ```text
 //! k8s\0  Unknown { 1: TypeMeta { 1: apiVersion, 2: kind }, 2: raw, … }      raw: the message of that kind
@@ -8,12 +9,12 @@
 //! Names of fields are those of JSON; their numbers are in the schema (`Field::protobuf`). What JSON leaves out when it
 //! is empty is left out here, too, because Go writes every field. Unknown fields are dropped without a word, as Go does.
 //!
-//! **Deliberately absent**: answers in protobuf (every client also takes JSON); messages of custom resources, whose fields
-//! have no numbers ([`is_known`]).
+//! **Deliberately absent**: messages of custom resources, whose fields have no numbers ([`is_known`]).
 //!
 //! Source: apimachinery pkg/runtime/serializer/protobuf, pkg/runtime/generated.proto, the `generated.proto` of each
 //! group.
 
+pub mod answer;
 pub(crate) mod body;
 mod wire;
 

@@ -12,7 +12,7 @@ use process::transport::{Body, BodyError};
 
 /// A body of lines that ends cleanly behind its last whole line when whoever sends it dies: clients take that as the end
 /// of a watch's time, and watch again.
-pub(super) fn whole(body: Body) -> Body {
+pub(crate) fn whole(body: Body) -> Body {
     Whole { body: Some(body), rest: VecDeque::new() }.boxed_unsync()
 }
 

@@ -26,6 +26,7 @@ use process::{Request, Response, TransportError, User};
 pub(crate) use instance::until;
 pub use instance::{Patience, Told};
 pub use instances::{BARRIER_PATH, Instances};
+pub(crate) use lines::whole as whole_lines;
 
 /// Who serves the aggregated groups.
 #[derive(Clone, Debug)]
@@ -100,7 +101,7 @@ pub(crate) fn unavailable() -> Response {
 }
 
 /// The answer to a request that cannot be handed on.
-fn refused(status: &Status) -> Response {
+pub(crate) fn refused(status: &Status) -> Response {
     let mut response = Response::new(full(status.to_bytes()));
     *response.status_mut() = http::StatusCode::from_u16(status.code).unwrap_or(http::StatusCode::BAD_REQUEST);
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));

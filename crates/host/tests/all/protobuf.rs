@@ -12,11 +12,15 @@ use apimachinery::schema::{Emit, Field, Node, ObjectSchema, Schema as _};
 use apimachinery::{decode, opaque};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use generic_apiserver::protobuf::{Envelope, is_known};
+use futures::FutureExt;
+use generic_apiserver::protobuf::{Envelope, answer, is_known};
+use http_body_util::BodyExt;
+use process::User;
+use process::transport::full;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use crate::support::{get, host, send};
+use crate::support::{Answer, get, host, send};
 
 #[track_caller]
 fn check(group: &str, kind: &str, body: &str, expected: &Value) {
@@ -486,8 +490,19 @@ proptest! {
             let read = Envelope::open(&body).expect("an envelope").tree(&node).map(opaque::plain);
             tree["apiVersion"] = json!("g/v1");
             tree["kind"] = json!("Thing");
-            let expected = decode::tree(tree, &node).expect("fits").tree;
+            let expected = decode::tree(tree.clone(), &node).expect("fits").tree;
+            prop_assert_eq!(read, Ok(expected.clone()), "{:?}", node);
+
+            // An answer is what the body of the same object is; a list has its items.
+            let find = |_: &str, kind: &str| (kind == "Thing").then(|| node.clone());
+            let answer = answer::body(tree.to_string().as_bytes(), &find).expect("an answer");
+            let read = Envelope::open(&answer).expect("an envelope").tree(&node).map(opaque::plain);
             prop_assert_eq!(read, Ok(expected), "{:?}", node);
+            let list = json!({"apiVersion": "g/v1", "kind": "ThingList", "metadata": {}, "items": [tree.clone(), tree]});
+            let list = answer::body(list.to_string().as_bytes(), &find).expect("a list");
+            let raw = Envelope::open(&answer).expect("an envelope").raw;
+            let item = [&[0x12][..], &length(raw), raw].concat();
+            prop_assert!(list.windows(2 * item.len()).any(|part| part == [&item[..], &item].concat()), "{:?}", node);
         }
     }
 
@@ -511,6 +526,110 @@ proptest! {
         let _ = Envelope::open(&[b"k8s\0", &bytes[..]].concat());
         let _ = Envelope { raw: &bytes, ..Envelope::default() }.tree(node);
     }
+}
+
+fn length(bytes: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    varint(&mut out, bytes.len() as u64);
+    out
+}
+
+const ALONE: [(&str, &str); 1] = [("accept", "application/vnd.kubernetes.protobuf")];
+
+/// Kind and message of an answer in protobuf.
+#[track_caller]
+fn opened<'a>(answer: &'a Answer) -> Envelope<'a> {
+    assert_eq!(answer.header("content-type"), "application/vnd.kubernetes.protobuf");
+    Envelope::open(&answer.body).expect("an envelope")
+}
+
+#[tokio::test]
+async fn who_takes_nothing_but_protobuf_is_given_it() {
+    let host = host().await;
+    let maps = "/clusters/garden/api/v1/namespaces/default/configmaps";
+    let node = tables::node("core", "ConfigMap").expect("a kind");
+    let created =
+        send(&host, "POST", maps, &ALONE, json!({"metadata": {"name": "a"}, "data": {"k": "v"}}).to_string()).await;
+    assert_eq!(created.code, 201);
+    let envelope = opened(&created);
+    assert_eq!((&*envelope.api_version, &*envelope.kind), ("v1", "ConfigMap"));
+    assert_eq!(envelope.tree(&node).expect("a message")["data"], json!({"k": "v"}));
+
+    let one = send(&host, "GET", &format!("{maps}/a"), &ALONE, "").await;
+    let read = opaque::plain(opened(&one).tree(&node).expect("a message"));
+    let plain = get(&host, &format!("{maps}/a")).await.json();
+    assert_eq!((&read["data"], &read["metadata"]["uid"]), (&plain["data"], &plain["metadata"]["uid"]));
+    assert_eq!(read["metadata"]["resourceVersion"], plain["metadata"]["resourceVersion"]);
+    let list = send(&host, "GET", maps, &ALONE, "").await;
+    assert_eq!(opened(&list).kind, "ConfigMapList");
+
+    // What went wrong is told in protobuf, too, and a deletion.
+    let missing = send(&host, "GET", &format!("{maps}/b"), &ALONE, "").await;
+    assert_eq!((missing.code, &*opened(&missing).kind), (404, "Status"));
+    let text = String::from_utf8_lossy(&missing.body).into_owned();
+    assert!(text.contains("configmaps \"b\" not found"), "{text}");
+    for path in
+        ["/clusters/garden/api", "/clusters/garden/apis", "/clusters/garden/api/v1", "/clusters/garden/apis/apps"]
+    {
+        let kind = opened(&send(&host, "GET", path, &ALONE, "").await).kind;
+        assert!(kind.starts_with("API"), "{path}: {kind}");
+    }
+
+    // Others take JSON as well, and tables have no messages.
+    for accept in [
+        "application/vnd.kubernetes.protobuf,application/json",
+        "application/vnd.kubernetes.protobuf, */*",
+        "application/vnd.kubernetes.protobuf;as=Table;g=meta.k8s.io;v=v1",
+    ] {
+        let answer = send(&host, "GET", maps, &[("accept", accept)], "").await;
+        assert_eq!((answer.code, answer.header("content-type")), (200, "application/json"), "{accept}");
+    }
+}
+
+#[tokio::test]
+async fn kinds_without_messages_are_not_acceptable_in_protobuf() {
+    let host = host().await;
+    let text = "only the following media types are accepted: application/json, application/yaml";
+    let clusters = "/clusters/runtime/apis/terrarium.dev/v1alpha1/clusters";
+    send(&host, "GET", clusters, &ALONE, "").await.expect_failure(406, "NotAcceptable", text);
+    let body = json!({"metadata": {"name": "shoot--p--z"}, "spec": {"kubernetesVersion": "1.27.1"}}).to_string();
+    send(&host, "POST", clusters, &ALONE, body).await.expect_failure(406, "NotAcceptable", text);
+    assert_eq!(get(&host, &format!("{clusters}/shoot--p--z")).await.code, 404, "nothing was written");
+
+    // Metadata has a message whatever the kind is.
+    let partial = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+    let answer = send(&host, "GET", clusters, &[("accept", partial)], "").await;
+    assert_eq!(opened(&answer).kind, "PartialObjectMetadataList");
+}
+
+#[tokio::test]
+async fn a_watch_in_protobuf_is_frames_with_their_length() {
+    let host = host().await;
+    let maps = "/clusters/garden/api/v1/namespaces/default/configmaps";
+    for name in ["a", "b"] {
+        send(&host, "POST", maps, &[], json!({"metadata": {"name": name}}).to_string()).await;
+    }
+    let query = "watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
+    let request = http::Request::get(format!("{maps}?{query}"))
+        .header("accept", "application/vnd.kubernetes.protobuf;stream=watch");
+    let user = User { name: "admin".into(), groups: vec!["system:masters".into()], component: None };
+    let response = host.transport(user).send(request.body(full("")).expect("a request")).await.expect("an answer");
+    assert_eq!(response.headers()["content-type"], "application/vnd.kubernetes.protobuf;stream=watch");
+    let mut body = response.into_body();
+    let mut bytes = Vec::new();
+    while let Some(Some(Ok(frame))) = body.frame().now_or_never() {
+        bytes.extend_from_slice(&frame.into_data().expect("data"));
+    }
+    let (mut rest, mut types) = (&bytes[..], Vec::new());
+    while let Some((length, after)) = rest.split_first_chunk::<4>() {
+        let (event, after) = after.split_at(u32::from_be_bytes(*length) as usize);
+        let type_ = std::str::from_utf8(&event[2..2 + usize::from(event[1])]).expect("UTF-8").to_owned();
+        let object = event.windows(4).position(|part| part == b"k8s\0").expect("an object");
+        assert_eq!(Envelope::open(&event[object..]).expect("an envelope").kind, "ConfigMap");
+        types.push(type_);
+        rest = after;
+    }
+    assert_eq!(types, ["ADDED", "ADDED", "BOOKMARK"]);
 }
 
 const TYPE: [(&str, &str); 1] = [("content-type", "application/vnd.kubernetes.protobuf")];

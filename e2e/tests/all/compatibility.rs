@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Clients that are not ours: every kubectl that is found, and what registries have.
+//!
+//! Where a registry cannot be reached its clients are left out with a message; with `TERRARIUM_TEST_CLIENTS=required` that is
+//! a failure.
+#![expect(clippy::print_stderr, reason = "what is left out is said")]
+
+use std::path::{Path, PathBuf};
+
+use terrarium_e2e::compatibility::{Outcome, World, install_node, install_python, kubectls};
+
+use crate::support::sandbox;
+
+fn is_required() -> bool {
+    std::env::var_os("TERRARIUM_TEST_CLIENTS").is_some_and(|mode| mode == "required")
+}
+
+/// What was installed; `None`: it could not be and need not, or there is no program that installs it.
+#[track_caller]
+fn installed<T>(client: &str, outcome: Result<T, String>) -> Option<T> {
+    match outcome {
+        Ok(installed) => Some(installed),
+        Err(why) if why.starts_with("cannot run ") || !is_required() => {
+            eprintln!("left out: {client}: {why}");
+            None
+        }
+        Err(why) => panic!("{client} cannot be installed: {why}"),
+    }
+}
+
+#[test]
+fn every_kubectl_that_is_found_does_all_it_can() {
+    let world = World::new(sandbox("compatibility-kubectl"));
+    let kubectls = kubectls();
+    assert!(!kubectls.is_empty(), "no kubectl on the PATH");
+    // Each works in a namespace of its own.
+    let outcomes: Vec<Outcome> = std::thread::scope(|scope| {
+        let tried = |kubectl: &PathBuf| {
+            let (world, kubectl) = (&world, kubectl.clone());
+            scope
+                .spawn(move || world.kubectl(&kubectl).unwrap_or_else(|error| panic!("{}: {error}", kubectl.display())))
+        };
+        let running: Vec<_> = kubectls.iter().map(tried).collect();
+        running.into_iter().map(|one| one.join().expect("results")).collect()
+    });
+    for outcome in outcomes {
+        assert!(outcome.cases.len() > 100, "{}: {}", outcome.client, outcome.cases.len());
+        assert_eq!(outcome.surprises(), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn clients_of_registries_do_all_they_can() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("clients");
+    let python = installed("clients in Python", install_python(&folder.join("python")));
+    let node = installed("the client in JavaScript", install_node(&folder.join("node")));
+    if python.is_none() && node.is_none() {
+        return;
+    }
+    let world = World::new(sandbox("compatibility-clients"));
+    let python = python.map(|python| world.python(&python).expect("results")).unwrap_or_default();
+    let node = node.map(|modules| world.node(&modules).expect("results"));
+    for outcome in python.iter().chain(&node) {
+        assert_eq!(outcome.surprises(), Vec::<String>::new());
+    }
+}
