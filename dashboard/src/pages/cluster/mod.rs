@@ -62,12 +62,12 @@ pub async fn draw(view: &View, project: &str, name: &str) -> Result<Page, Refusa
         page = page.region("manifest-form", "Manifest", manifest(view, &shoot).await?);
     }
     Ok(page.command(format!("terrarium why shoot/{shown}")).follows(&[
-        "shoots.core.gardener.cloud",
-        "machines.machine.sapcloud.io",
-        "machinedeployments.machine.sapcloud.io",
-        "cloudprofiles.core.gardener.cloud",
-        "nodes",
-        "events",
+        "core.gardener.cloud/shoots",
+        "machine.sapcloud.io/machines",
+        "machine.sapcloud.io/machinedeployments",
+        "core.gardener.cloud/cloudprofiles",
+        "/nodes",
+        "/events",
     ]))
 }
 

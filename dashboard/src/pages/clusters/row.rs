@@ -211,7 +211,7 @@ impl<'a> Row<'a> {
         let changes =
             self.offered.map(|offered| maintenance::changes(view, self.shoot, offered, at)).unwrap_or_default();
         html! {
-            span.nowrap { (time::relative(at, view.now())) " " span.far { (time::instant(at)) } }
+            span.nowrap { (time::relative(at, view.now())) } br; span.far { (time::instant(at)) }
             @if changes.is_empty() { br; span.far { "nothing" } }
             @for change in &changes { br; (maintenance::sentence(change)) }
         }

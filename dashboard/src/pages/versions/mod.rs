@@ -60,7 +60,7 @@ pub async fn draw(view: &View, name: Option<&str>) -> Result<Page, Refusal> {
 }
 
 const FOLLOWS: [&str; 3] =
-    ["cloudprofiles.core.gardener.cloud", "namespacedcloudprofiles.core.gardener.cloud", "shoots.core.gardener.cloud"];
+    ["core.gardener.cloud/cloudprofiles", "core.gardener.cloud/namespacedcloudprofiles", "core.gardener.cloud/shoots"];
 
 /// The link to the page of a profile.
 pub(crate) fn link(view: &View, name: &str) -> String {
@@ -82,7 +82,13 @@ async fn pictures(view: &View, name: &str, offered: &Offered) -> Result<Markup, 
     let dashboard = &view.dashboard;
     let to = view.at.map_or(u64::MAX, |moment| moment.revision);
     // An overlay has no life of its own in the picture: that of its parent is shown on its page.
-    let changes = dashboard.history().of(&*dashboard.options().log, name, to).await.unwrap_or_default();
+    let changes = match dashboard.history().of(&*dashboard.options().log, name, to).await {
+        Ok(changes) => changes,
+        Err(error) => {
+            let text = format!("the log cannot be read: {error}");
+            return Ok(Message::new(Severity::Error, text).markup());
+        }
+    };
     if changes.is_empty() {
         return Ok(html! { p { "The log holds no history of this profile; a NamespacedCloudProfile changes with its parent." } });
     }
@@ -180,7 +186,7 @@ fn users(view: &View, world: &World, name: &str) -> Markup {
     html! {
         @if forecast.rows.is_empty() { p { "Within 90 days maintenance changes nothing." } } @else { (changes(view, &forecast.rows)) }
         @for (reason, shoots) in &forecast.unmoved {
-            details { summary { (used(shoots.len(), 0)) " stay, " (reason) }
+            details { summary { "Unchanged: " (used(shoots.len(), 0)) ", " (reason) }
                 ul { @for shoot in shoots { li { (shoot) " (" (kubernetes.get(shoot).copied().unwrap_or_default()) ")" } } }
             }
         }
