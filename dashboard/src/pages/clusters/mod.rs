@@ -113,10 +113,10 @@ pub async fn draw(view: &View) -> Result<Page, Refusal> {
         .region("list", "", list)
         .command(command)
         .follows(&[
-            "shoots.core.gardener.cloud",
-            "cloudprofiles.core.gardener.cloud",
-            "namespacedcloudprofiles.core.gardener.cloud",
-            "projects.core.gardener.cloud",
+            "core.gardener.cloud/shoots",
+            "core.gardener.cloud/cloudprofiles",
+            "core.gardener.cloud/namespacedcloudprofiles",
+            "core.gardener.cloud/projects",
         ]))
 }
 

@@ -9,10 +9,11 @@ use domain::cloud_profile;
 use domain::reconcile::{is_confined, is_hibernation_enabled};
 use domain::versions::{State, Version, state};
 use maud::{Markup, html};
+use ops::world::ProfileKey;
 
 use super::filter::{Filter, Term, days};
 use crate::pages::maintenance;
-use crate::pages::world::{Offers, ProfileKey};
+use crate::pages::world::Offers;
 use crate::parts::{badge, time};
 use crate::view::View;
 
@@ -210,7 +211,7 @@ impl<'a> Row<'a> {
         let changes =
             self.offered.map(|offered| maintenance::changes(view, self.shoot, offered, at)).unwrap_or_default();
         html! {
-            span.nowrap { (time::relative(at, view.now())) " " span.far { (time::instant(at)) } }
+            span.nowrap { (time::relative(at, view.now())) } br; span.far { (time::instant(at)) }
             @if changes.is_empty() { br; span.far { "nothing" } }
             @for change in &changes { br; (maintenance::sentence(change)) }
         }
