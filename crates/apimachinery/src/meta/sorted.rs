@@ -30,7 +30,8 @@ fn value(lexer: &mut Lexer<'_>, depth: usize) -> bool {
                 }
                 // `{"key":` or `,"key":`
                 let key = lexer.since(start);
-                let Some(key) = key.strip_prefix(if is_begin { '{' } else { ',' }).and_then(|key| key.strip_suffix(':'))
+                let Some(key) =
+                    key.strip_prefix(if is_begin { '{' } else { ',' }).and_then(|key| key.strip_suffix(':'))
                 else {
                     return false;
                 };

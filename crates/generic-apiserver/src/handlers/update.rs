@@ -205,9 +205,7 @@ impl Scope {
                 let tree = self.through_door(tree, stored, old)?;
                 Ok(Made::new(self.object(tree)?, draft.warnings.clone(), given))
             }
-            Source::Patch(type_, body, validation) => {
-                self.patched(type_, body, *validation, stored, old)
-            }
+            Source::Patch(type_, body, validation) => self.patched(type_, body, *validation, stored, old),
             Source::Replicas(replicas, revision) => {
                 let mut tree = self.kind.to_tree_without_entries(old);
                 scale::set(&mut tree, self.names().scale.wanted, (*replicas).into());

@@ -543,9 +543,7 @@ async fn write_cluster(gardenlet: &Gardenlet, shoot: &Shoot, surroundings: &Surr
             None => clusters.get_shared(name).await?,
         };
         let written = match stored {
-            None => {
-                clusters.create(&Cluster { metadata: ObjectMeta::named("", name), spec: spec.clone() }).await?
-            }
+            None => clusters.create(&Cluster { metadata: ObjectMeta::named("", name), spec: spec.clone() }).await?,
             Some(stored) if stored.spec == spec => return Ok(()),
             Some(stored) => {
                 let new = Cluster { metadata: stored.metadata.clone(), spec: spec.clone() };
