@@ -167,6 +167,26 @@ mod tests {
     }
 
     #[test]
+    fn an_object_keeps_what_is_not_touched() {
+        let object = |tree| DynamicObject::from_tree(tree).expect("an object");
+        let old = object(json!({
+            "apiVersion": "v1", "kind": "Thing", "metadata": {"name": "a", "labels": {"x": "y"}},
+            "spec": {"a": 1}, "data": {"k": "v"}, "status": {"phase": "p"},
+        }));
+        assert_eq!(Value::Object(old.trees_of(&["spec", "other"], true)), json!({"spec": {"a": 1}}));
+        let labels = &old.trees_of(&["metadata"], true)["metadata"]["labels"];
+        assert_eq!(*labels, json!({"x": "y"}));
+        let mut new = object(json!({"apiVersion": "v1", "kind": "Thing", "spec": {"a": 2}, "data": {"other": "w"}}));
+        assert!(new.keep_fields(&old, &["spec", "status"]));
+        assert_eq!(new.metadata, old.metadata);
+        assert_eq!(Value::Object(new.fields), json!({"spec": {"a": 2}, "data": {"k": "v"}}));
+        let mut touched = object(json!({"metadata": {"name": "b"}, "apiVersion": "v1", "kind": "Thing"}));
+        assert!(touched.keep_fields(&old, &["metadata"]));
+        assert_eq!(touched.metadata.name, "b");
+        assert_eq!(touched.fields, old.fields);
+    }
+
+    #[test]
     fn an_object_without_a_name_still_makes_valid_sections() {
         let object = DynamicObject { kind: "Pod".to_owned(), api_version: "v1".to_owned(), ..DynamicObject::default() };
         let served: Value = serde_json::from_slice(&object.encode().served(1)).expect("served bytes are JSON");

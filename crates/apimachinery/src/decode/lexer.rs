@@ -168,7 +168,11 @@ impl<'a> Lexer<'a> {
                     owned.push(self.escape()?);
                     start = self.at;
                 }
-                Some(0x20..) => self.at += 1,
+                Some(0x20..) => {
+                    let rest = &self.bytes[self.at..];
+                    let is_special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..0x20);
+                    self.at += rest.iter().position(is_special).unwrap_or(rest.len());
+                }
                 _ => return Err(self.unexpected("in string literal")),
             }
         }

@@ -388,3 +388,19 @@ fn warn(response: &mut Response, warnings: &[String]) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Size of what waits for an answer, in bytes.
+    fn size_of_future<F>(_: impl Fn(&'static Arc<Inner>, Call, ResourcePath, Row, Bytes) -> F) -> usize {
+        size_of::<F>()
+    }
+
+    #[test]
+    fn what_waits_for_an_answer_is_not_as_large_as_the_longest_verb() {
+        let size = size_of_future(handle);
+        assert!(size <= 4096, "{size} bytes are moved with each request");
+    }
+}

@@ -21,6 +21,7 @@ use eventlog::{
     Append, AppendError, Appended, Entry, EventLog, Key, Message, ReadError, Revision, Sections, Subscription, Verb,
 };
 use futures::{FutureExt, StreamExt};
+use memchr::memmem;
 
 use super::lock;
 use super::splice::Pairs;
@@ -70,6 +71,11 @@ impl Fields {
     fn cut(&self, key: &Key, object: &mut Sections) -> Vec<(Path, Bytes)> {
         let mut values = Vec::new();
         for path in self.unknown.get(&key.resource).into_iter().flatten() {
+            // Few objects have it, and to look for its name is much cheaper than to walk to its place.
+            let is_named = path.last().is_some_and(|name| memmem::find(&object.parts[REST], name.as_bytes()).is_some());
+            if !is_named {
+                continue;
+            }
             if let Some((without, value)) = cut(&object.parts[REST], path) {
                 object.parts[REST] = without.into();
                 values.push((*path, value));
