@@ -161,10 +161,9 @@ impl Strategy<DynamicObject> for CoreStrategy {
             let DynamicObject { metadata, fields, .. } = object;
             workload::select_own_pods(&metadata.name, &metadata.uid, fields);
         }
-        if let Some(finalizer) = self.storage.and_then(storage_defaults::protection) {
-            if !object.metadata.has_finalizer(finalizer) {
-                object.metadata.finalizers.push(finalizer.to_owned());
-            }
+        let protection = self.storage.and_then(storage_defaults::protection);
+        if let Some(finalizer) = protection.filter(|finalizer| !object.metadata.has_finalizer(finalizer)) {
+            object.metadata.finalizers.push(finalizer.to_owned());
         }
     }
 

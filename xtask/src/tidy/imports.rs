@@ -21,7 +21,7 @@ const TABLE: &[(&str, &[&str])] = &[
     ("generic-apiserver", &["apimachinery", "eventlog", "clock", "process"]),
     ("authorizer", &["generic-apiserver", "process", "domain", "api", "apimachinery"]),
     ("controller", &["process", "apimachinery", "api", "clock"]),
-    ("kube-controllers", &["controller", "process", "api", "apimachinery", "clock"]),
+    ("kube-controllers", &["controller", "process", "domain", "api", "apimachinery", "clock"]),
     ("ops", &["controller", "process", "domain", "api", "apimachinery", "clock", "eventlog"]),
     (
         "gardener-apiserver",

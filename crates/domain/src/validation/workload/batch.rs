@@ -82,8 +82,8 @@ pub fn job_update(uid: &str, fields: &Map<String, Value>, old: &Map<String, Valu
     let (path, null) = (Path::new("spec"), Value::Null);
     let (spec, old) = (fields.get("spec").unwrap_or(&null), old.get("spec").unwrap_or(&null));
     let is_indexed = text(spec, "completionMode") == "Indexed";
-    let both = number(spec, "completions") == number(spec, "parallelism");
-    if !is_same(spec.get("completions"), old.get("completions")) && !(is_indexed && both) {
+    let may_scale = is_indexed && number(spec, "completions") == number(spec, "parallelism");
+    if !may_scale && !is_same(spec.get("completions"), old.get("completions")) {
         let value = number(spec, "completions").map_or_else(|| json!(null), |number| json!(number));
         errors.push(FieldError::invalid(&path.child("completions"), value, "field is immutable"));
     }
