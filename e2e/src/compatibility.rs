@@ -255,7 +255,7 @@ pub fn page(outcomes: &[Outcome], left_out: &[String]) -> String {
             *count = (count.0 + usize::from(case.failure.is_none()), count.1 + 1);
         }
         let cell = |(passed, all): (usize, usize)| format!("{passed}/{all}");
-        let cells = areas.iter().map(|area| counts.get(area).map_or("–".to_owned(), |count| cell(*count)));
+        let cells = areas.iter().map(|area| counts.get(area).map_or_else(|| "–".to_owned(), |count| cell(*count)));
         let all = counts.values().fold((0, 0), |sum, count| (sum.0 + count.0, sum.1 + count.1));
         let _ = writeln!(page, "| {} | {} | {} |", outcome.client, cells.collect::<Vec<_>>().join(" | "), cell(all));
     }

@@ -174,7 +174,7 @@ fn leave_out_zeros(tree: &mut Value, node: &Node) {
             }
         }
         (Node::Map(values), Value::Object(fields)) => {
-            fields.values_mut().for_each(|value| leave_out_zeros(value, values))
+            fields.values_mut().for_each(|value| leave_out_zeros(value, values));
         }
         (Node::List(items), Value::Array(list)) => list.iter_mut().for_each(|item| leave_out_zeros(item, items)),
         _ => {}

@@ -5,9 +5,9 @@
 //! a failure.
 #![expect(clippy::print_stderr, reason = "what is left out is said")]
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use terrarium_e2e::compatibility::{Outcome, World, install_node, install_python, kubectls};
+use terrarium_e2e::compatibility::{World, install_node, install_python, kubectls};
 
 use crate::support::sandbox;
 
@@ -33,17 +33,9 @@ fn every_kubectl_that_is_found_does_all_it_can() {
     let world = World::new(sandbox("compatibility-kubectl"));
     let kubectls = kubectls();
     assert!(!kubectls.is_empty(), "no kubectl on the PATH");
-    // Each works in a namespace of its own.
-    let outcomes: Vec<Outcome> = std::thread::scope(|scope| {
-        let tried = |kubectl: &PathBuf| {
-            let (world, kubectl) = (&world, kubectl.clone());
-            scope
-                .spawn(move || world.kubectl(&kubectl).unwrap_or_else(|error| panic!("{}: {error}", kubectl.display())))
-        };
-        let running: Vec<_> = kubectls.iter().map(tried).collect();
-        running.into_iter().map(|one| one.join().expect("results")).collect()
-    });
-    for outcome in outcomes {
+    // One after the other: they taint and cordon the same nodes.
+    for kubectl in kubectls {
+        let outcome = world.kubectl(&kubectl).unwrap_or_else(|error| panic!("{}: {error}", kubectl.display()));
         assert!(outcome.cases.len() > 100, "{}: {}", outcome.client, outcome.cases.len());
         assert_eq!(outcome.surprises(), Vec::<String>::new());
     }

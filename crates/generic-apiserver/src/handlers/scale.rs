@@ -63,10 +63,17 @@ impl Scope {
             return self.apply_scale(body, dry_run).await;
         }
         let mut tree = self.scale_of(&self.stored(&self.path.name)?.bytes())?;
-        if type_ == "application/json-patch+json" {
+        let holds = if type_ == "application/json-patch+json" {
             patch::json_patch(&mut tree, body)?;
+            holds_version(body)
         } else {
-            patch::merge_patch(&mut tree, &read_patch(body)?);
+            let patch = read_patch(body)?;
+            patch::merge_patch(&mut tree, &patch);
+            patch["metadata"]["resourceVersion"].is_string()
+        };
+        // A patch that names no version is one of the newest.
+        if !holds && let Some(metadata) = tree["metadata"].as_object_mut() {
+            metadata.remove("resourceVersion");
         }
         self.set_scale(tree, dry_run).await
     }
@@ -123,6 +130,14 @@ impl Scope {
     }
 }
 
+/// Whether a JSON patch is good for one version only: it names one, or tests what is there.
+fn holds_version(patch: &[u8]) -> bool {
+    let operations: Vec<Value> = serde_json::from_slice(patch).unwrap_or_default();
+    operations.iter().any(|operation| {
+        operation["op"] == "test" || operation["path"].as_str().is_some_and(|path| path.ends_with("/resourceVersion"))
+    })
+}
+
 /// The value at a path of names, `.spec.replicas`.
 fn at<'a>(tree: &'a Value, path: &str) -> &'a Value {
     path.split('.').filter(|name| !name.is_empty()).fold(tree, |node, name| &node[name])
@@ -177,4 +192,21 @@ fn scale(object: &[u8], paths: ScalePaths) -> Result<Value> {
         "spec": { "replicas": at(&tree, paths.wanted).as_i64().unwrap_or(0) },
         "status": status,
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::holds_version;
+
+    #[test]
+    fn a_patch_holds_a_version_that_it_names_or_tests() {
+        for (patch, expected) in [
+            (r#"[{"op":"replace","path":"/spec/replicas","value":2}]"#, false),
+            (r#"[{"op":"test","path":"/spec/replicas","value":1}]"#, true),
+            (r#"[{"op":"replace","path":"/metadata/resourceVersion","value":"7"}]"#, true),
+            ("{}", false),
+        ] {
+            assert_eq!(holds_version(patch.as_bytes()), expected, "{patch}");
+        }
+    }
 }

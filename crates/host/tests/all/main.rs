@@ -4,6 +4,7 @@
 mod access;
 mod clock_object;
 mod clusters;
+mod conformance;
 mod core_kinds;
 mod custom_resources;
 mod identity;

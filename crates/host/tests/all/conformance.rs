@@ -1,0 +1,537 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The behaviours of Kubernetes' conformance that need nothing but API machinery, each named after its test upstream.
+//!
+//! **Deliberately absent**: those of webhooks and aggregation, which have tests of their own, and of kinds that are not served.
+//!
+//! Source: kubernetes test/conformance/testdata/conformance.yaml, `[sig-api-machinery]`.
+
+use futures::FutureExt;
+use host::Host;
+use http_body_util::BodyExt;
+use kube_controllers::workload::Options;
+use process::User;
+use process::transport::{Body, full};
+use serde_json::{Value, json};
+
+use crate::support::{Answer, get, host, send};
+use crate::workloads::World;
+
+const CLUSTER: &str = "/clusters/shoot--p--a";
+const MAPS: &str = "/clusters/shoot--p--a/api/v1/namespaces/default/configmaps";
+const MERGE: [(&str, &str); 1] = [("content-type", "application/merge-patch+json")];
+const APPLY: [(&str, &str); 1] = [("content-type", "application/apply-patch+yaml")];
+
+#[track_caller]
+fn expect(answer: &Answer, code: u16) -> Value {
+    assert_eq!(answer.code, code, "{}", String::from_utf8_lossy(&answer.body));
+    answer.json()
+}
+
+async fn create(host: &Host, path: &str, tree: Value) -> Value {
+    expect(&send(host, "POST", path, &[], tree.to_string()).await, 201)
+}
+
+async fn merge(host: &Host, path: &str, patch: Value) -> Value {
+    expect(&send(host, "PATCH", path, &MERGE, patch.to_string()).await, 200)
+}
+
+fn map(name: &str, label: &str) -> Value {
+    json!({ "metadata": { "name": name, "labels": { "watch": label } }, "data": { "mutation": "0" } })
+}
+
+/// Opens a watch.
+async fn watch(host: &Host, path: &str) -> Body {
+    let user = User { name: "admin".into(), groups: vec!["system:masters".into()], component: None };
+    let request = http::Request::get(path).body(full("")).expect("a request");
+    let response = host.transport(user).send(request).await.expect("an answer");
+    assert_eq!(response.status(), 200, "{path}");
+    response.into_body()
+}
+
+/// What waits in a watch: type, name and resource version.
+fn told(body: &mut Body) -> Vec<(String, String, String)> {
+    let mut text = Vec::new();
+    while let Some(Some(Ok(frame))) = body.frame().now_or_never() {
+        text.extend_from_slice(&frame.into_data().expect("data"));
+    }
+    let event = |line: &str| {
+        let event: Value = serde_json::from_str(line).expect("JSON");
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let metadata = &event["object"]["metadata"];
+        (text(&event["type"]), text(&metadata["name"]), text(&metadata["resourceVersion"]))
+    };
+    String::from_utf8(text).expect("UTF-8").lines().map(event).collect()
+}
+
+fn types(told: &[(String, String, String)]) -> Vec<&str> {
+    told.iter().map(|(type_, ..)| type_.as_str()).collect()
+}
+
+#[tokio::test]
+async fn aggregated_discovery_should_support_raw_aggregated_discovery_endpoint_accept_headers() {
+    let host = host().await;
+    for version in ["v2", "v2beta1"] {
+        let accept = format!("application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList");
+        for path in ["/api", "/apis"] {
+            let answer = send(&host, "GET", &format!("{CLUSTER}{path}"), &[("accept", &accept)], "").await;
+            let list = expect(&answer, 200);
+            assert_eq!(list["kind"], "APIGroupDiscoveryList");
+            assert_eq!(list["apiVersion"], format!("apidiscovery.k8s.io/{version}"));
+            let etag = answer.header("etag").to_owned();
+            let again = [("accept", &*accept), ("if-none-match", &*etag)];
+            assert_eq!(send(&host, "GET", &format!("{CLUSTER}{path}"), &again, "").await.code, 304);
+        }
+    }
+}
+
+#[tokio::test]
+async fn aggregated_discovery_should_support_aggregated_discovery_interface_for_crds() {
+    let host = host().await;
+    define(&host, json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true })).await;
+    let accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+    let list = expect(&send(&host, "GET", &format!("{CLUSTER}/apis"), &[("accept", accept)], "").await, 200);
+    let items = list["items"].as_array().expect("items");
+    let group = items.iter().find(|item| item["metadata"]["name"] == "conformance.example.com").expect("the group");
+    let resource = &group["versions"][0]["resources"][0];
+    assert_eq!((&resource["resource"], &resource["scope"]), (&json!("things"), &json!("Namespaced")));
+}
+
+#[tokio::test]
+async fn discovery_should_validate_preferred_version_for_each_api_group() {
+    let host = host().await;
+    let groups = expect(&get(&host, &format!("{CLUSTER}/apis")).await, 200);
+    for group in groups["groups"].as_array().expect("groups") {
+        let name = group["name"].as_str().expect("a name");
+        let one = expect(&get(&host, &format!("{CLUSTER}/apis/{name}")).await, 200);
+        assert_eq!(one["preferredVersion"], group["preferredVersion"], "{name}");
+        let versions = one["versions"].as_array().expect("versions");
+        assert!(versions.contains(&one["preferredVersion"]), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn discovery_should_locate_the_group_version_and_a_resource_within_each_api_group() {
+    let host = host().await;
+    let groups = expect(&get(&host, &format!("{CLUSTER}/apis")).await, 200);
+    let mut count = 0;
+    for group in groups["groups"].as_array().expect("groups") {
+        for version in group["versions"].as_array().expect("versions") {
+            let path = version["groupVersion"].as_str().expect("a group and version");
+            let list = expect(&get(&host, &format!("{CLUSTER}/apis/{path}")).await, 200);
+            assert_eq!(list["groupVersion"], path);
+            let resources = list["resources"].as_array().expect("resources");
+            assert!(resources.iter().all(|resource| resource["verbs"].is_array()), "{path}");
+            count += resources.len();
+        }
+    }
+    assert!(count > 50, "{count}");
+}
+
+#[tokio::test]
+async fn server_version_should_find_the_server_version() {
+    let version = expect(&get(&host().await, &format!("{CLUSTER}/version")).await, 200);
+    for part in ["major", "minor"] {
+        version[part].as_str().expect("a text").parse::<u32>().expect("a number");
+    }
+}
+
+#[tokio::test]
+async fn servers_with_support_for_api_chunking_should_return_chunks_of_results_for_list_calls() {
+    let host = host().await;
+    for number in 0..40 {
+        create(&host, MAPS, map(&format!("template-{number:04}"), "x")).await;
+    }
+    for limit in [1, 7, 40, 100] {
+        let (mut found, mut next, mut version) = (Vec::new(), String::new(), None);
+        loop {
+            let page = expect(&get(&host, &format!("{MAPS}?limit={limit}{next}")).await, 200);
+            let metadata = page["metadata"].clone();
+            assert_eq!(
+                *version.get_or_insert_with(|| metadata["resourceVersion"].clone()),
+                metadata["resourceVersion"]
+            );
+            let items = page["items"].as_array().expect("items");
+            assert!(items.len() <= limit);
+            found.extend(items.iter().map(|item| item["metadata"]["name"].as_str().expect("a name").to_owned()));
+            match metadata["continue"].as_str() {
+                Some(token) => {
+                    assert_eq!(metadata["remainingItemCount"], 40 - found.len());
+                    next = format!("&continue={token}");
+                }
+                None => break,
+            }
+        }
+        assert_eq!(found.len(), 40);
+        assert!(found.is_sorted(), "{found:?}");
+    }
+}
+
+#[tokio::test]
+async fn servers_with_support_for_table_transformation_should_return_a_406_for_a_backend_which_does_not_implement_metadata()
+ {
+    let host = host().await;
+    let review = json!({ "spec": { "resourceAttributes": { "verb": "get", "resource": "pods" } } }).to_string();
+    let path = format!("{CLUSTER}/apis/authorization.k8s.io/v1/selfsubjectaccessreviews");
+    let table = [("accept", "application/json;as=Table;v=v1;g=meta.k8s.io")];
+    let answer = send(&host, "POST", &path, &table, review).await;
+    assert_eq!((answer.code, answer.json()["reason"].as_str()), (406, Some("NotAcceptable")));
+}
+
+#[tokio::test]
+async fn servers_with_support_for_table_transformation_should_return_chunks_of_table_results_for_list_calls() {
+    let host = host().await;
+    for number in 0..5 {
+        create(&host, MAPS, map(&format!("t{number}"), "x")).await;
+    }
+    let table = [("accept", "application/json;as=Table;v=v1;g=meta.k8s.io")];
+    let first = expect(&send(&host, "GET", &format!("{MAPS}?limit=2"), &table, "").await, 200);
+    assert_eq!((first["kind"].as_str(), first["rows"].as_array().map(Vec::len)), (Some("Table"), Some(2)));
+    let token = first["metadata"]["continue"].as_str().expect("a token");
+    let path = format!("{MAPS}?limit=2&continue={token}");
+    let second = expect(&send(&host, "GET", &path, &table, "").await, 200);
+    assert_eq!(second["rows"][0]["cells"][0], "t2");
+    assert_eq!(second["metadata"]["resourceVersion"], first["metadata"]["resourceVersion"]);
+}
+
+#[tokio::test]
+async fn servers_with_support_for_table_transformation_should_return_generic_metadata_details_across_all_namespaces_for_nodes()
+ {
+    let host = host().await;
+    let nodes = format!("{CLUSTER}/api/v1/nodes");
+    create(&host, &nodes, json!({ "metadata": { "name": "n" } })).await;
+    let accept = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io";
+    let list = expect(&send(&host, "GET", &nodes, &[("accept", accept)], "").await, 200);
+    assert_eq!(list["kind"], "PartialObjectMetadataList");
+    assert_eq!(list["items"][0]["metadata"]["name"], "n");
+    assert_eq!(list["items"][0].get("status"), None);
+}
+
+#[tokio::test]
+async fn watchers_should_observe_add_update_and_delete_watch_notifications_on_configmaps() {
+    let host = host().await;
+    let (mut a, mut b, mut both) = (
+        watch(&host, &format!("{MAPS}?watch=true&labelSelector=watch%3Da")).await,
+        watch(&host, &format!("{MAPS}?watch=true&labelSelector=watch%3Db")).await,
+        watch(&host, &format!("{MAPS}?watch=true&labelSelector=watch+in+(a,b)")).await,
+    );
+    create(&host, MAPS, map("one", "a")).await;
+    merge(&host, &format!("{MAPS}/one"), json!({ "data": { "mutation": "1" } })).await;
+    merge(&host, &format!("{MAPS}/one"), json!({ "data": { "mutation": "2" } })).await;
+    expect(&send(&host, "DELETE", &format!("{MAPS}/one"), &[], "").await, 200);
+    create(&host, MAPS, map("two", "b")).await;
+    expect(&send(&host, "DELETE", &format!("{MAPS}/two"), &[], "").await, 200);
+    let of_one = ["ADDED", "MODIFIED", "MODIFIED", "DELETED"];
+    assert_eq!(types(&told(&mut a)), of_one);
+    assert_eq!(types(&told(&mut b)), ["ADDED", "DELETED"]);
+    assert_eq!(types(&told(&mut both)), [&of_one[..], &["ADDED", "DELETED"]].concat());
+}
+
+#[tokio::test]
+async fn watchers_should_be_able_to_start_watching_from_a_specific_resource_version() {
+    let host = host().await;
+    create(&host, MAPS, map("one", "a")).await;
+    let changed = merge(&host, &format!("{MAPS}/one"), json!({ "data": { "mutation": "1" } })).await;
+    merge(&host, &format!("{MAPS}/one"), json!({ "data": { "mutation": "2" } })).await;
+    expect(&send(&host, "DELETE", &format!("{MAPS}/one"), &[], "").await, 200);
+    let version = changed["metadata"]["resourceVersion"].as_str().expect("a version");
+    let mut body = watch(&host, &format!("{MAPS}?watch=true&resourceVersion={version}")).await;
+    assert_eq!(types(&told(&mut body)), ["MODIFIED", "DELETED"]);
+}
+
+#[tokio::test]
+async fn watchers_should_be_able_to_restart_watching_from_the_last_resource_version_observed_by_the_previous_watch() {
+    let host = host().await;
+    let mut first = watch(&host, &format!("{MAPS}?watch=true&labelSelector=watch%3Da")).await;
+    create(&host, MAPS, map("one", "a")).await;
+    let last = told(&mut first).pop().expect("an event").2;
+    drop(first);
+    merge(&host, &format!("{MAPS}/one"), json!({ "data": { "mutation": "1" } })).await;
+    expect(&send(&host, "DELETE", &format!("{MAPS}/one"), &[], "").await, 200);
+    let mut second = watch(&host, &format!("{MAPS}?watch=true&labelSelector=watch%3Da&resourceVersion={last}")).await;
+    assert_eq!(types(&told(&mut second)), ["MODIFIED", "DELETED"]);
+}
+
+#[tokio::test]
+async fn watchers_should_observe_an_object_deletion_if_it_stops_meeting_the_requirements_of_the_selector() {
+    let host = host().await;
+    let mut body = watch(&host, &format!("{MAPS}?watch=true&labelSelector=watch%3Da")).await;
+    create(&host, MAPS, map("one", "a")).await;
+    merge(&host, &format!("{MAPS}/one"), json!({ "metadata": { "labels": { "watch": "other" } } })).await;
+    merge(&host, &format!("{MAPS}/one"), json!({ "data": { "mutation": "1" } })).await;
+    merge(&host, &format!("{MAPS}/one"), json!({ "metadata": { "labels": { "watch": "a" } } })).await;
+    expect(&send(&host, "DELETE", &format!("{MAPS}/one"), &[], "").await, 200);
+    assert_eq!(types(&told(&mut body)), ["ADDED", "DELETED", "ADDED", "DELETED"]);
+}
+
+#[tokio::test]
+async fn watchers_should_receive_events_on_concurrent_watches_in_same_order() {
+    let host = host().await;
+    let start = expect(&get(&host, MAPS).await, 200)["metadata"]["resourceVersion"].clone();
+    let start = start.as_str().expect("a version").to_owned();
+    let mut bodies = Vec::new();
+    for number in 0..20 {
+        create(&host, MAPS, map(&format!("m{number}"), "a")).await;
+        merge(&host, &format!("{MAPS}/m{}", number / 2), json!({ "data": { "mutation": format!("{number}") } })).await;
+        bodies.push(watch(&host, &format!("{MAPS}?watch=true&resourceVersion={start}")).await);
+    }
+    let all: Vec<Vec<_>> = bodies.iter_mut().map(told).collect();
+    assert!(all[0].len() >= 39, "{}", all[0].len());
+    assert!(all.iter().all(|one| *one == all[0]));
+}
+
+const DEPLOYMENT: &str = r#"{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d","unknownMeta":"x","labels":{"app":"a"}},
+"spec":{"unknown1":"val1","unknownDupe":"a","unknownDupe":"b","paused":true,"paused":false,"replicas":1,"selector":{"matchLabels":{"app":"a"}},
+"template":{"metadata":{"labels":{"app":"a"}},"spec":{"containers":[{"name":"c","image":"i","unknownNested":"x"}]}}}}"#;
+
+#[tokio::test]
+async fn field_validation_should_detect_unknown_and_duplicate_fields_of_a_typed_object() {
+    let host = host().await;
+    let path = format!("{CLUSTER}/apis/apps/v1/namespaces/default/deployments");
+    let strict = send(&host, "POST", &format!("{path}?fieldValidation=Strict"), &[], DEPLOYMENT).await;
+    let message = expect(&strict, 400)["message"].as_str().expect("a text").to_owned();
+    for part in [
+        "Deployment in version \"v1\" cannot be handled as a Deployment: strict decoding error: ",
+        "unknown field \"spec.unknown1\"",
+        "unknown field \"spec.unknownDupe\"",
+        "duplicate field \"spec.paused\"",
+        "unknown field \"spec.template.spec.containers[0].unknownNested\"",
+    ] {
+        assert!(message.contains(part), "{part}: {message}");
+    }
+    let warn = send(&host, "POST", &format!("{path}?fieldValidation=Warn&dryRun=All"), &[], DEPLOYMENT).await;
+    assert_eq!(warn.code, 201);
+    let warnings: Vec<&str> = warn.headers.get_all("warning").iter().filter_map(|value| value.to_str().ok()).collect();
+    assert!(warnings.contains(&r#"299 - "unknown field \"spec.unknown1\"""#), "{warnings:?}");
+    let ignored = send(&host, "POST", &format!("{path}?fieldValidation=Ignore"), &[], DEPLOYMENT).await;
+    assert_eq!((ignored.code, ignored.headers.get("warning")), (201, None));
+}
+
+#[tokio::test]
+async fn field_validation_should_detect_unknown_metadata_fields_of_a_typed_object() {
+    let host = host().await;
+    let path = format!("{CLUSTER}/apis/apps/v1/namespaces/default/deployments?fieldValidation=Strict");
+    let message = expect(&send(&host, "POST", &path, &[], DEPLOYMENT).await, 400)["message"].clone();
+    assert!(message.as_str().is_some_and(|text| text.contains("unknown field \"metadata.unknownMeta\"")), "{message}");
+}
+
+/// Defines kind Thing with a schema.
+async fn define(host: &Host, schema: Value) {
+    let version = json!({ "name": "v1", "served": true, "storage": true, "schema": { "openAPIV3Schema": schema } });
+    let names = json!({ "plural": "things", "singular": "thing", "kind": "Thing" });
+    let spec =
+        json!({ "group": "conformance.example.com", "scope": "Namespaced", "names": names, "versions": [version] });
+    let path = format!("{CLUSTER}/apis/apiextensions.k8s.io/v1/customresourcedefinitions");
+    create(host, &path, json!({ "metadata": { "name": "things.conformance.example.com" }, "spec": spec })).await;
+}
+
+const THINGS: &str = "/clusters/shoot--p--a/apis/conformance.example.com/v1/namespaces/default/things";
+
+fn thing(rest: &str) -> String {
+    format!(r#"{{"apiVersion":"conformance.example.com/v1","kind":"Thing","metadata":{{"name":"t"}},{rest}}}"#)
+}
+
+#[tokio::test]
+async fn field_validation_should_create_apply_a_cr_with_unknown_fields_for_crd_with_no_validation_schema() {
+    let host = host().await;
+    define(&host, json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true })).await;
+    let path = format!("{THINGS}/t?fieldManager=m&fieldValidation=Strict");
+    let applied = send(&host, "PATCH", &path, &APPLY, thing(r#""spec":{"any":1}"#)).await;
+    assert_eq!(expect(&applied, 201)["spec"]["any"], 1);
+}
+
+#[tokio::test]
+async fn field_validation_should_create_apply_an_invalid_cr_with_extra_properties_for_crd_with_validation_schema() {
+    let host = host().await;
+    let spec = json!({ "type": "object", "properties": { "foo": { "type": "string" } } });
+    define(&host, json!({ "type": "object", "properties": { "spec": spec } })).await;
+    let path = format!("{THINGS}?fieldValidation=Strict");
+    let strict = send(&host, "POST", &path, &[], thing(r#""spec":{"foo":"a","extra":1}"#)).await;
+    let message = expect(&strict, 400)["message"].clone();
+    assert!(message.as_str().is_some_and(|text| text.contains("unknown field \"spec.extra\"")), "{message}");
+    let valid = send(&host, "POST", &path, &[], thing(r#""spec":{"foo":"a"}"#)).await;
+    assert_eq!(expect(&valid, 201)["spec"], json!({ "foo": "a" }));
+}
+
+/// Without the second half of upstream's: what is unknown in the metadata of an embedded object is kept.
+#[tokio::test]
+async fn field_validation_should_detect_unknown_metadata_fields_in_the_root_of_a_cr() {
+    let host = host().await;
+    let spec = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
+    define(&host, json!({ "type": "object", "properties": { "spec": spec } })).await;
+    let body =
+        r#"{"apiVersion":"conformance.example.com/v1","kind":"Thing","metadata":{"name":"t","unknownMeta":"x"}}"#;
+    let strict = send(&host, "POST", &format!("{THINGS}?fieldValidation=Strict"), &[], body).await;
+    let message = expect(&strict, 400)["message"].as_str().unwrap_or_default().to_owned();
+    assert!(message.contains("unknown field \"metadata.unknownMeta\""), "{message}");
+}
+
+#[tokio::test]
+async fn namespaces_should_patch_a_namespace_and_apply_an_update_and_changes_to_its_status() {
+    let host = host().await;
+    let namespaces = format!("{CLUSTER}/api/v1/namespaces");
+    create(&host, &namespaces, json!({ "metadata": { "name": "n" } })).await;
+    let patched = merge(&host, &format!("{namespaces}/n"), json!({ "metadata": { "labels": { "a": "b" } } })).await;
+    assert_eq!(patched["metadata"]["labels"], json!({ "a": "b", "kubernetes.io/metadata.name": "n" }));
+    let condition = json!({ "type": "StatusPatch", "status": "True", "reason": "E2E", "message": "Patched by an e2e test",
+        "lastTransitionTime": "2023-07-27T20:00:00Z" });
+    let status = json!({ "status": { "conditions": [condition] } });
+    let shown = merge(&host, &format!("{namespaces}/n/status"), status).await;
+    assert_eq!(shown["status"]["conditions"][0]["type"], "StatusPatch");
+    let mut tree = shown;
+    tree["metadata"]["labels"]["c"] = json!("d");
+    tree["status"]["conditions"] = json!([]);
+    let replaced = expect(&send(&host, "PUT", &format!("{namespaces}/n"), &[], tree.to_string()).await, 200);
+    assert_eq!(replaced["metadata"]["labels"]["c"], "d");
+    assert_eq!(replaced["status"]["conditions"][0]["type"], "StatusPatch", "status has its own door");
+}
+
+const SPACE: &str = "/api/v1/namespaces/default";
+
+fn pod(name: &str, owners: &[(&str, &Value, bool)]) -> Value {
+    let owner = |(kind, uid, blocks): &(&str, &Value, bool)| json!({ "apiVersion": "v1", "kind": kind, "name": name_of(uid), "uid": uid["uid"], "blockOwnerDeletion": blocks, "controller": false });
+    let owners: Vec<Value> = owners.iter().map(owner).collect();
+    let spec = json!({ "containers": [{ "name": "c", "image": "i" }] });
+    json!({ "metadata": { "name": name, "ownerReferences": owners }, "spec": spec })
+}
+
+fn name_of(metadata: &Value) -> Value {
+    metadata["name"].clone()
+}
+
+#[test]
+fn garbage_collector_should_not_be_blocked_by_dependency_circle() {
+    let world = World::new(Options::default());
+    let pods = format!("{SPACE}/pods");
+    let metadata = |name: &str| world.ask("POST", &pods, pod(name, &[]))["metadata"].clone();
+    let [one, two, three] = ["pod1", "pod2", "pod3"].map(metadata);
+    for (name, owner) in [("pod1", &three), ("pod2", &one), ("pod3", &two)] {
+        let references = pod(name, &[("Pod", owner, true)])["metadata"]["ownerReferences"].clone();
+        world.ask("PATCH", &format!("{pods}/{name}"), json!({ "metadata": { "ownerReferences": references } }));
+    }
+    world.settle(30);
+    world.ask("DELETE", &format!("{pods}/pod1"), json!({ "propagationPolicy": "Foreground" }));
+    world.settle(120);
+    assert_eq!(world.get(&pods)["items"], json!([]));
+}
+
+#[test]
+fn garbage_collector_should_not_delete_dependents_that_have_both_valid_owner_and_owner_thats_waiting_for_dependents_to_be_deleted()
+ {
+    let world = World::new(Options::default());
+    let maps = format!("{SPACE}/configmaps");
+    let owner = |name: &str| world.ask("POST", &maps, json!({ "metadata": { "name": name } }))["metadata"].clone();
+    let (going, staying) = (owner("going"), owner("staying"));
+    let owners = [("ConfigMap", &going, true), ("ConfigMap", &staying, false)];
+    world.ask("POST", &maps, json!({ "metadata": pod("both", &owners)["metadata"] }));
+    world.ask("POST", &maps, json!({ "metadata": pod("one", &owners[..1])["metadata"] }));
+    world.settle(10);
+    world.ask("DELETE", &format!("{maps}/going"), json!({ "propagationPolicy": "Foreground" }));
+    world.settle(60);
+    assert_eq!(world.send("GET", &format!("{maps}/going"), Value::Null).0, 404);
+    assert_eq!(world.send("GET", &format!("{maps}/one"), Value::Null).0, 404);
+    let owners = world.get(&format!("{maps}/both"))["metadata"]["ownerReferences"].clone();
+    assert_eq!((owners.as_array().map(Vec::len), &owners[0]["name"]), (Some(1), &json!("staying")));
+}
+
+fn deployment(name: &str) -> Value {
+    let spec = json!({ "containers": [{ "name": "c", "image": "i" }] });
+    let template = json!({ "metadata": { "labels": { "app": name } }, "spec": spec });
+    json!({ "metadata": { "name": name }, "spec": { "replicas": 2, "selector": { "matchLabels": { "app": name } }, "template": template } })
+}
+
+#[test]
+fn garbage_collector_should_delete_rs_created_by_deployment_when_not_orphaning() {
+    let world = World::new(Options::default());
+    let group = "/apis/apps/v1/namespaces/default";
+    world.ask("POST", &format!("{group}/deployments"), deployment("d"));
+    world.settle(30);
+    assert_eq!(world.get(&format!("{group}/replicasets"))["items"].as_array().map(Vec::len), Some(1));
+    world.ask("DELETE", &format!("{group}/deployments/d"), json!({ "propagationPolicy": "Background" }));
+    world.settle(60);
+    assert_eq!(world.get(&format!("{group}/replicasets"))["items"], json!([]));
+    assert_eq!(world.get(&format!("{SPACE}/pods"))["items"], json!([]));
+}
+
+#[test]
+fn garbage_collector_should_orphan_rs_created_by_deployment_when_deleteoptions_propagationpolicy_is_orphan() {
+    let world = World::new(Options::default());
+    let group = "/apis/apps/v1/namespaces/default";
+    world.ask("POST", &format!("{group}/deployments"), deployment("d"));
+    world.settle(30);
+    world.ask("DELETE", &format!("{group}/deployments/d"), json!({ "propagationPolicy": "Orphan" }));
+    world.settle(60);
+    assert_eq!(world.send("GET", &format!("{group}/deployments/d"), Value::Null).0, 404);
+    let sets = world.get(&format!("{group}/replicasets"))["items"].clone();
+    assert_eq!((sets.as_array().map(Vec::len), sets[0]["metadata"].get("ownerReferences")), (Some(1), None));
+    assert_eq!(world.get(&format!("{SPACE}/pods"))["items"].as_array().map(Vec::len), Some(2));
+}
+
+#[test]
+fn garbage_collector_should_keep_the_rs_around_until_all_its_pods_are_deleted_if_the_deleteoptions_says_so() {
+    let world = World::new(Options::default());
+    let group = "/apis/apps/v1/namespaces/default";
+    world.ask("POST", &format!("{group}/replicasets"), deployment("r"));
+    world.settle(30);
+    for pod in world.list(&format!("{SPACE}/pods")) {
+        let path = format!("{SPACE}/pods/{}", pod["metadata"]["name"].as_str().expect("a name"));
+        world.ask("PATCH", &path, json!({ "metadata": { "finalizers": ["example.com/hold"] } }));
+    }
+    world.ask("DELETE", &format!("{group}/replicasets/r"), json!({ "propagationPolicy": "Foreground" }));
+    world.settle(60);
+    let shown = world.get(&format!("{group}/replicasets/r"));
+    assert_eq!(shown["metadata"]["finalizers"], json!(["foregroundDeletion"]));
+    let pods = world.list(&format!("{SPACE}/pods"));
+    assert_eq!(pods.len(), 2);
+    for pod in pods {
+        let path = format!("{SPACE}/pods/{}", pod["metadata"]["name"].as_str().expect("a name"));
+        world.ask(
+            "PATCH",
+            &path,
+            json!({ "metadata": { "$deleteFromPrimitiveList/finalizers": ["example.com/hold"] } }),
+        );
+    }
+    world.settle(60);
+    assert_eq!(world.send("GET", &format!("{group}/replicasets/r"), Value::Null).0, 404);
+}
+
+#[test]
+fn namespaces_should_ensure_that_all_pods_and_services_are_removed_when_a_namespace_is_deleted() {
+    let world = World::new(Options::default());
+    let namespaces = "/api/v1/namespaces";
+    world.ask("POST", namespaces, json!({ "metadata": { "name": "n" } }));
+    world.settle(1);
+    world.ask("POST", &format!("{namespaces}/n/pods"), pod("p", &[]));
+    world.ask(
+        "POST",
+        &format!("{namespaces}/n/services"),
+        json!({ "metadata": { "name": "s" }, "spec": { "ports": [{ "port": 80 }] } }),
+    );
+    world.ask("DELETE", &format!("{namespaces}/n"), Value::Null);
+    world.settle(120);
+    assert_eq!(world.send("GET", &format!("{namespaces}/n"), Value::Null).0, 404);
+    world.ask("POST", namespaces, json!({ "metadata": { "name": "n" } }));
+    for plural in ["pods", "services"] {
+        assert_eq!(world.get(&format!("{namespaces}/n/{plural}"))["items"], json!([]), "{plural}");
+    }
+}
+
+#[test]
+fn namespaces_should_apply_a_finalizer_to_a_namespace() {
+    let world = World::new(Options::default());
+    let namespaces = "/api/v1/namespaces";
+    world.ask("POST", namespaces, json!({ "metadata": { "name": "n" } }));
+    let mut tree = world.get(&format!("{namespaces}/n"));
+    tree["spec"]["finalizers"] = json!(["kubernetes", "e2e.example.com/fake"]);
+    world.ask("PUT", &format!("{namespaces}/n/finalize"), tree);
+    world.ask("DELETE", &format!("{namespaces}/n"), Value::Null);
+    world.settle(60);
+    let mut tree = world.get(&format!("{namespaces}/n"));
+    assert_eq!(
+        (&tree["status"]["phase"], &tree["spec"]["finalizers"]),
+        (&json!("Terminating"), &json!(["e2e.example.com/fake"]))
+    );
+    tree["spec"]["finalizers"] = json!([]);
+    world.ask("PUT", &format!("{namespaces}/n/finalize"), tree);
+    world.settle(60);
+    assert_eq!(world.send("GET", &format!("{namespaces}/n"), Value::Null).0, 404);
+}
