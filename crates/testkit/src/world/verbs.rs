@@ -112,7 +112,7 @@ impl State {
         if given.as_str().is_some_and(|given| !given.is_empty()) && *given != stored["metadata"]["resourceVersion"] {
             return Err(Status::conflict(&target.row.group_resource(), &target.name, CONFLICT));
         }
-        self.update(target, &stored, tree, is_dry_run)
+        Ok(self.update(target, &stored, tree, is_dry_run))
     }
 
     fn patch(&mut self, target: &Target, body: &[u8], content_type: &str, is_dry_run: bool) -> Answer {
@@ -133,11 +133,11 @@ impl State {
                 merge_patch(&mut tree, &patch);
             }
         }
-        self.update(target, &stored, tree, is_dry_run)
+        Ok(self.update(target, &stored, tree, is_dry_run))
     }
 
     /// Stores what an update leaves of `new`: of the object without its status, or of a subresource and the metadata.
-    fn update(&mut self, target: &Target, stored: &Value, new: Value, is_dry_run: bool) -> Answer {
+    fn update(&mut self, target: &Target, stored: &Value, new: Value, is_dry_run: bool) -> (u16, Value) {
         let key = key(target);
         let has_status = target.row.subresources.contains(&"status");
         let mut object = match &*target.subresource {
@@ -167,17 +167,17 @@ impl State {
         }
         without_nulls(&mut object);
         if is_dry_run {
-            return Ok((200, object));
+            return (200, object);
         }
         if object == *stored {
-            return Ok((200, object));
+            return (200, object);
         }
         let is_leaving = !stored["metadata"]["deletionTimestamp"].is_null();
         if is_leaving && !has_finalizers(&object) {
             self.erase(&key);
-            return Ok((200, object));
+            return (200, object);
         }
-        Ok((200, self.store(&key, object)))
+        (200, self.store(&key, object))
     }
 
     fn delete(&mut self, target: &Target, options: &Value, now: Value) -> Answer {
