@@ -46,9 +46,6 @@ fn content_with_finalizers_keeps_a_namespace_and_is_told_in_its_conditions() {
     let mut world = world().with_in(CLUSTER, leaving()).with_in(CLUSTER, map("n", &json!(["example.org/mine"])));
     start(&mut world, Options::default());
     assert_eq!(remaining(&world).as_deref(), Some("True"));
-    world.change_in::<ConfigMap>(CLUSTER, "n", "m", |map| {
-        map.data.insert("k".to_owned(), "v".to_owned()).map_or((), drop)
-    });
     world.remove_in::<ConfigMap>(CLUSTER, "n", "m");
     world.pass();
     assert!(world.get_in::<Namespace>(CLUSTER, "", "n").is_none(), "the last object gave it free");
