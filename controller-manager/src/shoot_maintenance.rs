@@ -60,28 +60,25 @@ impl Reconciler {
         self.planned.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A Shoot that is new is looked at, and one whose maintenance is requested or for which another window counts.
+    /// A Shoot that is new is looked at, and one whose maintenance is requested or for which another window counts; of one
+    /// that is gone the timer is forgotten.
     fn keys(&self, change: &Change<Shoot>) -> Vec<ObjectKey> {
         let is_looked_at = match (&change.old, &change.new) {
-            (None, Some(_)) => true,
+            (None, Some(_)) | (_, None) => true,
             (Some(old), Some(new)) => {
                 let (now, planned) = (self.context.clock.now(), self.planned().get(&change.key).copied());
                 agenda::update_is_looked_at(old, new, now) || agenda::update_misses_upcoming(old, new, planned, now)
-            }
-            (_, None) => {
-                self.planned().remove(&change.key);
-                false
             }
         };
         if is_looked_at { vec![change.key.clone()] } else { Vec::new() }
     }
 
     async fn reconcile(&self, key: &ObjectKey) -> Result<Requeue, Error> {
-        let Some(shoot) = self.stores.shoots.get(key) else { return Ok(Requeue::OnChange) };
-        if shoot.metadata.is_being_deleted() {
+        let living = self.stores.shoots.get(key).filter(|shoot| !shoot.metadata.is_being_deleted());
+        let Some(shoot) = living else {
             self.planned().remove(key);
             return Ok(Requeue::OnChange);
-        }
+        };
         let now = self.context.clock.now();
         let planned = self.planned().get(key).copied();
         let turn = agenda::turn(&shoot, planned, now, |span| {
@@ -104,18 +101,12 @@ impl Reconciler {
         let shoots = self.shoots.in_namespace_of(shoot);
         let mut stored = shoot.clone();
         if plan.has_findings() {
-            let (result, drops_request) = match shoots.replace_dry_run(&plan.shoot).await {
-                Ok(_) => (plan.processing(now), false),
-                Err(error) => match refusal(&error) {
-                    Some(message) => (plan.refused(&message, now), maintenance::is_requested(shoot)),
-                    None => return Err(error),
-                },
-            };
-            let is_refused = result.description == report::REFUSED;
-            stored = write_result(&shoots, shoot, &result, drops_request).await?;
-            if is_refused {
-                return Ok(());
+            if let Err(error) = shoots.replace_dry_run(&plan.shoot).await {
+                let Some(message) = refusal(&error) else { return Err(error) };
+                let drops_request = maintenance::is_requested(shoot);
+                return write_result(&shoots, shoot, &plan.refused(&message, now), drops_request).await.map(drop);
             }
+            stored = write_result(&shoots, shoot, &plan.processing(now), false).await?;
         }
         let written = match shoots.replace(&maintenance::apply(&stored, &plan, self.restarters)).await {
             Ok(written) => written,

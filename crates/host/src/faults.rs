@@ -9,7 +9,7 @@
 //! ```
 //!
 //! The rules are [`domain::fault`]'s. The clock is no part of the network: a process that is cut off still takes its part in
-//! landscape time, and its kubelet still hears it.
+//! landscape time, and still reaches its kubelet.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Signs of life that nobody writes: the Leases in which gardenlets say that they live.
+//! Renewals of Leases that are not written: the Leases by which gardenlets show that they run.
 //!
 //! ```text
-//! stored without renewTime   its owner lives: it reads as renewed now
-//! stored with renewTime      its owner has gone, as an annotation says, too: that was its last renewal
+//! stored without renewTime   its owner runs: a read shows that it was renewed now
+//! stored with renewTime      its owner has ended, as an annotation says, too: that was its last renewal
 //! ```
 //!
 //! So a day in which a gardenlet lives costs no entry, and its end costs one. Who starts and ends processes says when an
 //! owner comes ([`crate::Host::start_renewing`]) and when it has gone ([`crate::Host::stop_renewing`]); several processes may
 //! be owners of one Lease while one of them replaces another.
 //!
-//! Components are given what is stored, and so hear of an end by their watches. Everybody else reads the renewal, and a watch
+//! Components get what is stored, and so see the end of an owner in their watches. All other clients read the renewal, and a watch
 //! of theirs is told of one every 10 seconds of wall time ([`renewed`]): it has landscape time as it is then, and the resource
 //! version up to which the watch was told everything, so that whoever watches on from there misses nothing. No entry is
-//! written for it, and the clock does not hear of it.
+//! written for it, and the clock takes no step for it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::pin::Pin;

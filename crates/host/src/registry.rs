@@ -12,7 +12,7 @@
 //! moment cannot both pass. Whoever starts processes removes their Leases when they have ended: an instance lives as long
 //! as its Lease is there.
 //!
-//! **Deliberately absent.** Signs of life: `renewTime` stays that of the registration, since the host knows which
+//! **Deliberately absent.** Renewals: `renewTime` stays that of the registration, since the host knows which
 //! processes live.
 
 use std::sync::Arc;

@@ -10,8 +10,8 @@
 //!       └── grant to those who have a timer then ◄── the dial is turned ◄┘
 //! ```
 //!
-//! Once somebody acts, whoever hears of it has to know what time it is: it is read from the landscape's dial
-//! ([`process::dial`]). Those who cannot read it are granted every instant, before those who have a timer then.
+//! When a participant acts, those who see the change must know what time it is: they read it from the landscape's dial
+//! ([`process::dial`]). Participants that cannot read the dial are granted every instant, before those who have a timer then.
 //!
 //! **What a step costs.** With W writes that reach the watches of P participants, one of which had the timer: one grant,
 //! W requests, one bookmark for each watch that was sent something, and a report from each of the P when they are idle

@@ -271,7 +271,7 @@ fn selected_machines(provider: &Provider, pool: &WorkerPool, old: &[&MachineSet]
 }
 
 /// Somebody selected nodes of a pool, and they are being updated: the Worker waits for them, and remembers the pool's hash
-/// with the last one. One that failed is told once.
+/// with the last one. A node that failed is reported once.
 fn is_updated_by_hand(provider: &Provider, worker: &Worker) -> bool {
     let namespace = &worker.metadata.namespace;
     has_manual_pools(worker)

@@ -5,10 +5,13 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::{Findings, items, members, text, vocabulary};
+use super::{Findings, items, members, read, relative, text, vocabulary};
 
 /// A file longer than this asks to be two.
 const LONG_FILE: usize = 600;
+
+/// A line that is only a comment may be so long, in characters: rustfmt does not break it.
+const LONG_COMMENT: usize = 132;
 
 /// Words that must not stand in a room's code (tests included, comments not), as (room's folder, word).
 const WORDS: &[(&str, &str)] = &[
@@ -35,14 +38,7 @@ pub(super) fn check(root: &Path, metadata: &Value, findings: &mut Findings) -> R
             }
         }
     }
-    let mut files = Vec::new();
-    for room in ["apiserver", "controller-manager", "scheduler", "admission-controller", "operator", "gardenlet-sim"] {
-        collect(&root.join(room), &mut files);
-    }
-    for room in ["terrarium", "dashboard", "crates", "e2e", "xtask"] {
-        collect(&root.join(room), &mut files);
-    }
-    files.sort();
+    let files = sources(root);
     let (mut public, mut documented) = (0_usize, 0_usize);
     for path in files {
         let source = read(&path)?;
@@ -59,6 +55,19 @@ pub(super) fn check(root: &Path, metadata: &Value, findings: &mut Findings) -> R
     Ok(())
 }
 
+/// Paths of all source files, sorted.
+pub(super) fn sources(root: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for room in ["apiserver", "controller-manager", "scheduler", "admission-controller", "operator", "gardenlet-sim"] {
+        collect(&root.join(room), &mut files);
+    }
+    for room in ["terrarium", "dashboard", "crates", "e2e", "xtask"] {
+        collect(&root.join(room), &mut files);
+    }
+    files.sort();
+    files
+}
+
 fn check_source(name: &str, source: &str, findings: &mut Findings) {
     if !source.starts_with("// SPDX-License-Identifier: Apache-2.0\n") {
         findings.error(format!("{name}: the first line is not the licence's"));
@@ -69,6 +78,15 @@ fn check_source(name: &str, source: &str, findings: &mut Findings) {
     }
     if let Some(number) = source.lines().position(|line| line.ends_with([' ', '\t'])) {
         findings.error(format!("{name}:{}: trailing white space", number + 1));
+    }
+    let is_too_long = |line: &str| {
+        let comment = line.trim_start().strip_prefix("//");
+        // The row of a table cannot be broken.
+        comment.is_some_and(|text| !text.trim_start_matches(['/', '!', ' ']).starts_with('|'))
+            && line.chars().count() > LONG_COMMENT
+    };
+    if let Some(number) = source.lines().position(is_too_long) {
+        findings.warning(format!("{name}:{}: a comment of more than {LONG_COMMENT} characters", number + 1));
     }
     let select = source.lines().position(|line| line.contains("select! {"));
     if let Some(number) = select
@@ -117,12 +135,4 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
             files.push(path);
         }
     }
-}
-
-fn read(path: &Path) -> Result<String, String> {
-    std::fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()))
-}
-
-fn relative(root: &Path, path: &Path) -> String {
-    path.strip_prefix(root).unwrap_or(path).display().to_string()
 }

@@ -2,14 +2,17 @@
 //! What the compiler does not check: who imports whom, which features are resolved, headers, docs, sizes,
 //! and who writes out a key.
 //!
-//! **Tour.** [`imports`] the table of rooms; [`features`] what must not slip in through feature unification; [`files`]
+//! **Tour.** [`imports`] the table of rooms; [`docs`] names, links and numbers in documents; [`features`] what must not
+//! slip in through feature unification; [`files`]
 //! what every source file must begin with and must not contain; [`vocabulary`] keys that `api` alone writes out.
 
+mod docs;
 mod features;
 mod files;
 mod imports;
 mod vocabulary;
 
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
@@ -51,9 +54,11 @@ pub(crate) fn run() -> Result<(), String> {
 fn check() -> Result<Findings, String> {
     let metadata = metadata()?;
     let mut findings = Findings::default();
-    imports::check(&metadata, &mut findings);
+    imports::check(&root(), &metadata, &mut findings)?;
     features::check(&metadata, &mut findings);
     files::check(&root(), &metadata, &mut findings)?;
+    let packages: Vec<&str> = members(&metadata).into_iter().map(|(name, _)| name).collect();
+    docs::check(&root(), &files::sources(&root()), &packages, &mut findings)?;
     Ok(findings)
 }
 
@@ -77,6 +82,14 @@ fn members(metadata: &Value) -> Vec<(&str, &Value)> {
         .filter(|package| ids.contains(&text(package, "id")))
         .map(|package| (text(package, "name"), package))
         .collect()
+}
+
+fn read(path: &Path) -> Result<String, String> {
+    std::fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()))
+}
+
+fn relative(root: &Path, path: &Path) -> String {
+    path.strip_prefix(root).unwrap_or(path).display().to_string()
 }
 
 fn items<'a>(value: &'a Value, key: &str) -> &'a [Value] {

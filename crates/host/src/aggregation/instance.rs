@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One instance: the way to it, and whether it answers.
 //!
-//! A process may live and not answer: it was stopped, or swapped out. Who waits for it in vain *doubts* it; then it is
-//! asked for the least that it can answer, and if that, too, is not answered for a while, it is *silent*: everybody who
-//! waits for it is told, watches included, and nobody is sent to it. It is asked on until it answers or has gone.
+//! A process may run and not answer: it was stopped, or swapped out. After a request that got no answer in time the instance
+//! is in *doubt*: it gets a small request of its own. If that gets no answer for a while either, the instance is *silent*:
+//! all requests and watches that wait for it end with an error, and it gets no more of them. The small request is repeated
+//! until the instance answers or its process has ended.
 
 use std::fmt;
 use std::pin::Pin;
@@ -25,7 +26,7 @@ const PROBE: &str = "/livez";
 /// Wall time between two attempts to reach a silent instance.
 const AGAIN: TimeDelta = TimeDelta::seconds(1);
 
-/// Is told when an instance is silent, and when it answers again: its name, and whether it answers.
+/// Called when an instance becomes silent, and when it answers again: its name, and whether it answers.
 pub type Told = Arc<dyn Fn(&str, bool) + Send + Sync>;
 
 /// How long an instance may be silent, by which clock.
@@ -33,9 +34,9 @@ pub type Told = Arc<dyn Fn(&str, bool) + Send + Sync>;
 pub struct Patience {
     /// Wall time.
     pub wall: Clock,
-    /// How long anybody waits before he doubts the instance, and how long it has to answer then.
+    /// How long a request waits before the instance is in doubt, and how long the small request waits after that.
     pub time: TimeDelta,
-    /// Who hears of it.
+    /// Called when it becomes silent and when it answers again.
     pub told: Told,
 }
 

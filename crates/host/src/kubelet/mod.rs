@@ -87,14 +87,14 @@ pub trait Launch: Send + Sync + 'static {
 
 /// Says what becomes of pods.
 pub type Launcher = Arc<dyn Launch>;
-/// Hears of processes: `Some` when one is ready, `None` when it has gone. Nothing else happens to the pod until the future
-/// has resolved.
+/// Called for processes: with `Some` when one is ready, with `None` when it has ended. Nothing else happens to the pod until
+/// the future has resolved.
 pub type Listener = Arc<dyn Fn(&ObjectKey, &Pod, Option<&Ready>) -> BoxFuture<'static, ()> + Send + Sync>;
 
 /// Holds landscape time in somebody's name, or releases it.
 pub type Hold = Arc<dyn Fn(&str, bool) + Send + Sync>;
 
-/// Hears whether the process of a pod wants to be asked.
+/// Called when the process of a pod becomes ready for requests, or is not ready any more.
 pub type Asked = Arc<dyn Fn(&ObjectKey, bool) + Send + Sync>;
 
 /// What the kubelet is given.
@@ -102,9 +102,9 @@ pub type Asked = Arc<dyn Fn(&ObjectKey, bool) + Send + Sync>;
 pub struct Options {
     /// What becomes a process.
     pub launch: Launcher,
-    /// Who hears of processes.
+    /// Called when a process is ready, and when it has ended.
     pub listener: Listener,
-    /// Hears who is to be asked, of those that are ready.
+    /// Called when a ready process takes requests, or does not any more.
     pub asked: Asked,
     /// Who crashes on purpose.
     pub faults: Faults,

@@ -34,7 +34,7 @@ pub(crate) struct Ended {
     pub(crate) percent: i32,
 }
 
-/// Runs all tasks of a plan. `perform` does a task's work; `report` hears of progress, at most once an instant, while
+/// Runs all tasks of a plan. `perform` does a task's work; `report` is called with the progress, at most once an instant, while
 /// the flow waits for time or for the world.
 pub(crate) async fn run<'a, R, RFut>(
     mut plan: Plan,

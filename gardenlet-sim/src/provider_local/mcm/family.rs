@@ -40,7 +40,7 @@ pub(super) struct Family<'a> {
     pub(super) todo: BTreeSet<Position>,
     /// Where those that were loaded are.
     positions: BTreeMap<String, Position>,
-    /// What failed in this pass, or was found to have failed: it is told, also if its Machine is gone at the end.
+    /// What failed in this pass, or was found to have failed: it is reported, also if its Machine is gone at the end.
     failures: BTreeMap<String, (String, MachineSummary)>,
     progress: Progress,
     is_complete: bool,
@@ -441,7 +441,7 @@ impl<'a> Family<'a> {
         }
     }
 
-    /// Machines that failed are told until all are ready.
+    /// Machines that failed are reported until all are ready.
     ///
     /// Source: pkg/controller/machineset_status.go of machine-controller-manager v0.58.0.
     fn set_status(&self, set: &MachineSet) -> api::machine::MachineSetStatus {

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One file for each reconciler, named as the file that it tests: objects in, one pass, out: writes, Events, and when it
+//! looks again. What a rule decides is a table in `domain`; here is what a controller makes of it.
+
+mod binding;
+mod cloud_profile;
+mod controller_installation;
+mod project;
+mod protection;
+mod seed_checks;
+mod seed_lifecycle;
+mod seed_secrets;
+mod shoot_hibernation;
+mod shoot_maintenance;
+mod shoot_quota;
+mod shoot_retry;
+mod shoot_status_label;
+
+use controller_manager::Options;
+use process::{Context, Exit};
+use testkit::World;
+
+/// Names of all controllers.
+const ALL: [&str; 20] = [
+    "secretbinding",
+    "credentialsbinding",
+    "cloudprofile",
+    "namespacedcloudprofile",
+    "controllerregistration-seed",
+    "project",
+    "quota",
+    "exposureclass",
+    "controllerregistration-controllerregistration-finalizer",
+    "controllerdeployment",
+    "controllerregistration-seed-finalizer",
+    "seed-extensions-check",
+    "seed-backupbuckets-check",
+    "seed-lifecycle",
+    "seed-secrets",
+    "shoot-hibernation",
+    "shoot-maintenance",
+    "shoot-quota",
+    "shoot-retry",
+    "shoot-statuslabel",
+];
+
+/// gardener-controller-manager with one controller.
+fn only(name: &'static str) -> impl FnOnce(Context) -> futures::future::BoxFuture<'static, Exit> {
+    assert!(ALL.contains(&name), "there is a controller `{name}`");
+    let disabled = ALL.into_iter().filter(|other| *other != name).collect();
+    |context| controller_manager::run(context, Options { disabled, ..Options::default() })
+}
+
+/// A world at an instant, for gardener-controller-manager v1.120.0.
+fn world(start: &str) -> World {
+    World::at(start).component("gardener-controller-manager", "v1.120.0")
+}

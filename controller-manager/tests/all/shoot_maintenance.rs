@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Cases of pkg/controllermanager/controller/shoot/maintenance @ v1.120.0.
+
+use api::core::{LastOperation, NamespacedCloudProfile, Shoot};
+use apimachinery::Status;
+use serde_json::json;
+use testkit::objects::{CloudProfileBuilder, ShootBuilder, cloud_profile, shoot};
+use testkit::{Pass, World, instant, object};
+
+use super::{only, world};
+
+/// A Shoot that is maintained between 22:00 and 23:00.
+fn maintained() -> ShootBuilder {
+    shoot("s").kubernetes("1.31.1").window("220000+0000", "230000+0000").auto_update(true, true)
+}
+
+fn profile() -> CloudProfileBuilder {
+    cloud_profile("local").kubernetes("1.31.1").kubernetes("1.31.2").kubernetes("1.32.0")
+}
+
+const BEFORE: &str = "2025-06-02T21:00:00Z";
+const WITHIN: &str = "2025-06-02T22:30:00Z";
+
+fn started(at: &str, shoot: ShootBuilder, profile: CloudProfileBuilder) -> (World, Pass) {
+    let mut world = world(at).with(shoot.build()).with(profile.build());
+    let pass = world.start(only("shoot-maintenance"));
+    (world, pass)
+}
+
+fn stored(world: &World) -> Shoot {
+    world.get("garden-dev", "s").expect("the Shoot is there")
+}
+
+#[test]
+fn outside_of_the_window_the_next_run_is_planned_within_it() {
+    let (world, pass) = started(BEFORE, maintained(), profile());
+    assert_eq!(pass.writes, [""; 0]);
+    let next = pass.next.expect("a run is planned");
+    // The last 15 minutes of a window are not used.
+    assert!(next >= instant("2025-06-02T22:00:00Z") && next <= instant("2025-06-02T22:45:00Z"), "{next}");
+    assert_eq!(stored(&world).spec.kubernetes.version, "1.31.1");
+}
+
+#[test]
+fn within_the_window_the_patch_version_is_raised_and_told_in_status_and_events() {
+    let (mut world, _) = started(BEFORE, maintained(), profile());
+    let pass = world.advance_to("2025-06-02T23:00:00Z");
+    let shoot = stored(&world);
+    assert_eq!(shoot.spec.kubernetes.version, "1.31.2");
+    let last = shoot.status.last_maintenance.expect("it is told");
+    assert_eq!((&*last.state, last.failure_reason), ("Succeeded", None));
+    assert_eq!(
+        last.description,
+        "All maintenance operations successful. Control Plane: Updated Kubernetes version from \"1.31.1\" to \"1.31.2\". Reason: Automatic update of Kubernetes version configured"
+    );
+    assert!(pass.writes[0].starts_with("dry-run update shoots garden-dev/s "), "{:?}", pass.writes);
+    let event = "Normal KubernetesVersionMaintenance Control Plane: Updated Kubernetes version from \"1.31.1\" to \"1.31.2\". Reason: Automatic update of Kubernetes version configured.";
+    assert_eq!(pass.events, [event]);
+    let next = pass.next.expect("the next day is planned");
+    assert!(next >= instant("2025-06-03T22:00:00Z") && next <= instant("2025-06-03T22:45:00Z"), "{next}");
+}
+
+#[test]
+fn once_in_a_window_is_enough() {
+    let (mut world, _) = started(BEFORE, maintained(), profile());
+    world.advance_to("2025-06-02T23:00:00Z");
+    assert_eq!(world.advance_to("2025-06-03T21:59:00Z").writes, [""; 0]);
+}
+
+#[test]
+fn a_run_without_findings_touches_the_spec_only_to_be_reconciled() {
+    let (world, pass) = started(WITHIN, maintained(), cloud_profile("local").kubernetes("1.31.1"));
+    assert!(pass.writes.iter().all(|write| !write.contains("lastMaintenance")), "{:?}", pass.writes);
+    assert_eq!((stored(&world).spec.kubernetes.version, pass.events), ("1.31.1".to_owned(), vec![]));
+}
+
+#[test]
+fn without_auto_update_a_version_stays_until_it_expires() {
+    let kept = || maintained().auto_update(false, false);
+    let (world, _) = started(WITHIN, kept(), profile());
+    assert_eq!(stored(&world).spec.kubernetes.version, "1.31.1");
+
+    // `!` expires 2023-07-28.
+    let expired = cloud_profile("local").kubernetes("1.31.1!").kubernetes("1.31.2").kubernetes("1.32.0");
+    let (world, pass) = started(WITHIN, kept(), expired);
+    assert_eq!(stored(&world).spec.kubernetes.version, "1.31.2");
+    assert!(
+        pass.events[0].ends_with("Reason: Kubernetes version expired - force update required."),
+        "{:?}",
+        pass.events
+    );
+}
+
+#[test]
+fn an_expired_version_without_a_younger_patch_goes_to_the_next_minor() {
+    let profile = cloud_profile("local").kubernetes("1.31.1!").kubernetes("1.32.0").kubernetes("1.33.0");
+    let (world, _) = started(WITHIN, maintained(), profile);
+    assert_eq!(stored(&world).spec.kubernetes.version, "1.32.0");
+}
+
+#[test]
+fn pools_follow_the_control_plane_and_images_are_raised() {
+    let pools = maintained()
+        .pool("a", |pool| pool.image("os", "1.0.0"))
+        .pool("b", |pool| pool.image("os", "1.0.0").kubernetes("1.31.1"));
+    let profile = profile().image("os", "1.0.0").image("os", "1.1.0");
+    let (world, pass) = started(WITHIN, pools, profile);
+    let workers = stored(&world).spec.provider.workers;
+    let image = |pool: usize| workers[pool].machine.image.as_ref().and_then(|image| image.version.clone());
+    assert_eq!((image(0), image(1)), (Some("1.1.0".to_owned()), Some("1.1.0".to_owned())));
+    let images = pass.events.iter().filter(|event| event.contains("MachineImageVersionMaintenance")).count();
+    assert_eq!(images, 2, "{:?}", pass.events);
+}
+
+#[test]
+fn a_request_is_served_outside_of_the_window_and_goes_with_it() {
+    for (state, operation) in [("Succeeded", Some("reconcile")), ("Failed", None), ("Processing", Some("reconcile"))] {
+        let (mut world, _) = started(BEFORE, maintained(), profile());
+        world.change::<Shoot>("garden-dev", "s", |shoot| {
+            shoot.metadata.annotations.insert("gardener.cloud/operation".to_owned(), "maintain".to_owned());
+            let state = state.to_owned();
+            shoot.status.last_operation = Some(LastOperation { state, ..LastOperation::default() });
+        });
+        world.pass();
+        let shoot = stored(&world);
+        assert_eq!(shoot.spec.kubernetes.version, "1.31.2");
+        assert_eq!(shoot.metadata.annotation("gardener.cloud/operation"), operation, "{state}");
+    }
+}
+
+#[test]
+fn an_update_that_the_server_refuses_is_told_and_tried_in_the_next_window() {
+    let mut world = world(WITHIN).with(maintained().build()).with(profile().build());
+    world.refuse("dry-run update shoots", Status::failure(422, "Invalid", "Shoot is invalid: because"));
+    let pass = world.start(only("shoot-maintenance"));
+    let shoot = stored(&world);
+    assert_eq!(shoot.spec.kubernetes.version, "1.31.1");
+    let last = shoot.status.last_maintenance.expect("it is told");
+    assert_eq!((&*last.state, &*last.description), ("Failed", "Maintenance failed"));
+    assert!(last.failure_reason.expect("why").contains("Shoot is invalid: because"));
+    assert!(pass.next.is_some_and(|next| next >= instant("2025-06-03T22:00:00Z")), "{:?}", pass.next);
+}
+
+#[test]
+fn a_refused_request_takes_the_annotation_away() {
+    let requested = maintained().annotation("gardener.cloud/operation", "maintain");
+    let mut world = world(BEFORE).with(requested.build()).with(profile().build());
+    world.refuse("dry-run update shoots", Status::failure(422, "Invalid", "no"));
+    world.start(only("shoot-maintenance"));
+    assert_eq!(stored(&world).metadata.annotation("gardener.cloud/operation"), None);
+}
+
+#[test]
+fn a_stale_object_or_a_server_in_trouble_is_no_refusal() {
+    for (code, reason) in [(409, "Conflict"), (429, "TooManyRequests"), (503, "ServiceUnavailable")] {
+        let mut world = world(WITHIN).with(maintained().build()).with(profile().build());
+        world.refuse("dry-run update shoots", Status::failure(code, reason, "later"));
+        world.start(only("shoot-maintenance"));
+        assert_eq!(stored(&world).status.last_maintenance, None, "{code}");
+        world.advance_to("2025-06-02T22:30:01Z");
+        assert_eq!(stored(&world).spec.kubernetes.version, "1.31.2", "{code}: it is tried again at once");
+    }
+}
+
+#[test]
+fn an_update_that_fails_after_the_trial_is_told_in_an_event() {
+    let mut world = world(WITHIN).with(maintained().build()).with(profile().build());
+    world.refuse("update shoots garden-dev/s", Status::failure(403, "Forbidden", "somebody does not want it"));
+    let pass = world.start(only("shoot-maintenance"));
+    let told = pass.events.iter().filter(|event| event.starts_with("Warning MaintenanceFailed")).count();
+    assert_eq!(told, 1, "{:?}", pass.events);
+}
+
+#[test]
+fn a_shoot_in_deletion_is_left_alone() {
+    let leaving = maintained().with(|shoot| {
+        shoot.metadata.deletion_timestamp = Some(instant("2025-06-02T12:00:00Z").into());
+        shoot.metadata.finalizers.push("gardener".to_owned());
+    });
+    assert_eq!(started(WITHIN, leaving, profile()).1, Pass::default());
+}
+
+#[test]
+fn a_namespaced_profile_offers_what_its_status_shows() {
+    let own = maintained().with(|shoot| {
+        let reference = shoot.spec.cloud_profile.as_mut().expect("the builder sets it");
+        (reference.kind, reference.name) = ("NamespacedCloudProfile".to_owned(), "mine".to_owned());
+    });
+    let namespaced: NamespacedCloudProfile = object(json!({
+        "metadata": {"name": "mine", "namespace": "garden-dev"},
+        "status": {"cloudProfileSpec": {"kubernetes": {"versions": [{"version": "1.31.1"}, {"version": "1.31.7"}]}}},
+    }));
+    let mut world = world(WITHIN).with(own.build()).with(profile().build()).with(namespaced);
+    world.start(only("shoot-maintenance"));
+    assert_eq!(stored(&world).spec.kubernetes.version, "1.31.7");
+}
+
+#[test]
+fn without_its_profile_a_shoot_is_tried_again() {
+    let mut world = world(WITHIN).with(maintained().build());
+    let pass = world.start(only("shoot-maintenance"));
+    assert_eq!((pass.writes, pass.next), (vec![], Some(instant("2025-06-02T22:30:00.005Z"))));
+}
+
+#[test]
+fn another_window_is_planned_for() {
+    let (mut world, _) = started(BEFORE, maintained(), profile());
+    world.put(&maintained().window("020000+0000", "030000+0000").build());
+    let next = world.pass().next.expect("a run is planned");
+    assert!(next <= instant("2025-06-03T02:45:00Z"), "{next}");
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One file for each of the reconcilers of gardenlet and provider-local that act alone: objects in, passes, out: writes,
+//! Events, and when it looks again. What they make of a Shoot together is seen in `landscape`.
+
+mod gardenlet_care;
+mod gardenlet_seed;
+mod gardenlet_shoot;
+mod provider_local_extensions;
+mod provider_local_worker;
+
+use api::core::{Project, Seed, Shoot};
+use gardenlet_sim::gardenlet;
+use serde_json::json;
+use testkit::{Pass, World, object};
+
+/// The cluster of the seed.
+const SEED: &str = "seed--local";
+/// Technical ID of Shoot `garden-dev/s`: its namespace in the seed, and its cluster.
+const TECHNICAL_ID: &str = "shoot--dev--s";
+
+fn world() -> World {
+    World::at("2025-06-02T12:00:00Z").component("gardenlet", "v1.120.0")
+}
+
+/// Starts gardenlet of Seed `local`.
+fn start_gardenlet(world: &mut World) -> Pass {
+    let template: Seed = object(json!({
+        "metadata": {"name": "local", "labels": {"environment": "test"}},
+        "spec": {"provider": {"type": "local", "region": "local"}},
+    }));
+    let options =
+        gardenlet::Options { seed_name: "local".to_owned(), seed_template: template, ..gardenlet::Options::default() };
+    world.start(|context| gardenlet::run(context, options))
+}
+
+fn project() -> Project {
+    object(json!({"metadata": {"name": "dev"}, "spec": {"namespace": "garden-dev"}}))
+}
+
+fn shoot(world: &World) -> Shoot {
+    world.get("garden-dev", "s").expect("the Shoot is there")
+}

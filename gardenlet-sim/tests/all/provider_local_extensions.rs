@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Cases of extensions/pkg/controller/infrastructure and its neighbours @ v1.120.0: a start, a while, and an answer.
+
+use api::extensions::Infrastructure;
+use serde_json::json;
+use testkit::{World, object};
+
+use super::{SEED, TECHNICAL_ID};
+
+/// An Infrastructure that gardenlet asks for.
+fn asked_for() -> Infrastructure {
+    object(json!({
+        "metadata": {"name": "s", "namespace": TECHNICAL_ID, "generation": 1,
+            "annotations": {"gardener.cloud/operation": "reconcile"}},
+        "spec": {"type": "local", "region": "local"},
+    }))
+}
+
+fn started(infrastructure: Infrastructure) -> World {
+    let mut world =
+        World::at("2025-06-02T12:00:00Z").component("provider-local", "v1.120.0").with_in(SEED, infrastructure);
+    world.start(|context| {
+        let mut options = gardenlet_sim::provider_local::Options::default();
+        "local".clone_into(&mut options.seed_name);
+        gardenlet_sim::provider_local::run(context, options)
+    });
+    world
+}
+
+fn stored(world: &World) -> Infrastructure {
+    world.get_in(SEED, TECHNICAL_ID, "s").expect("it is there")
+}
+
+fn state(world: &World) -> Option<(String, String)> {
+    stored(world).status.last_operation.map(|operation| (operation.r#type, operation.state))
+}
+
+fn is(type_: &str, state: &str) -> (String, String) {
+    (type_.to_owned(), state.to_owned())
+}
+
+#[test]
+fn what_is_asked_for_takes_a_while_and_is_answered() {
+    let mut world = started(asked_for());
+    assert_eq!(state(&world), Some(is("Create", "Processing")));
+    assert_eq!(stored(&world).metadata.finalizers.len(), 1);
+    world.advance_to("2025-06-02T12:10:00Z");
+    assert_eq!(state(&world), Some(is("Create", "Succeeded")));
+    let stored = stored(&world);
+    assert_eq!(stored.metadata.annotation("gardener.cloud/operation"), None);
+    assert_eq!(stored.status.observed_generation, 1);
+}
+
+#[test]
+fn nothing_is_done_unless_it_is_asked_for() {
+    let mut idle = asked_for();
+    idle.metadata.annotations.remove("gardener.cloud/operation");
+    idle.status.observed_generation = 1;
+    idle.status.last_operation =
+        serde_json::from_value(json!({"type": "Create", "state": "Succeeded", "progress": 100,
+        "description": "", "lastUpdateTime": "2025-06-02T11:00:00Z"}))
+        .expect("an operation");
+    let mut world = started(idle);
+    assert_eq!(world.advance_to("2025-06-02T12:10:00Z").writes, [""; 0]);
+}
+
+#[test]
+fn another_request_is_a_reconciliation() {
+    let mut world = started(asked_for());
+    world.advance_to("2025-06-02T12:10:00Z");
+    world.change_in::<Infrastructure>(SEED, TECHNICAL_ID, "s", |infrastructure| {
+        infrastructure.metadata.annotations.insert("gardener.cloud/operation".to_owned(), "reconcile".to_owned());
+    });
+    world.advance_to("2025-06-02T12:20:00Z");
+    assert_eq!(state(&world), Some(is("Reconcile", "Succeeded")));
+    assert_eq!(stored(&world).metadata.annotation("gardener.cloud/operation"), None);
+}
+
+#[test]
+fn what_is_deleted_goes_after_a_while() {
+    let mut world = started(asked_for());
+    world.advance_to("2025-06-02T12:10:00Z");
+    world.change_in::<Infrastructure>(SEED, TECHNICAL_ID, "s", |infrastructure| {
+        infrastructure.metadata.deletion_timestamp = Some(testkit::instant("2025-06-02T12:10:00Z").into());
+    });
+    world.pass();
+    assert_eq!(state(&world), Some(is("Delete", "Processing")));
+    world.advance_to("2025-06-02T12:20:00Z");
+    assert!(world.get_in::<Infrastructure>(SEED, TECHNICAL_ID, "s").is_none());
+}
+
+#[test]
+fn an_operation_that_a_crash_cut_off_is_ended_by_the_next_process() {
+    let mut world = started(asked_for());
+    world.kill();
+    world.start(|context| {
+        let mut options = gardenlet_sim::provider_local::Options::default();
+        "local".clone_into(&mut options.seed_name);
+        gardenlet_sim::provider_local::run(context, options)
+    });
+    world.advance_to("2025-06-02T12:20:00Z");
+    assert_eq!(state(&world), Some(is("Create", "Succeeded")));
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Cases of pkg/operator/controller/extension @ v1.120.0.
+
+use api::core::ControllerRegistration;
+use api::core_v1::ControllerDeployment;
+use api::operator::Extension;
+use serde_json::json;
+use testkit::{World, object};
+
+use super::{garden, roll_out, start, world};
+
+fn extension() -> Extension {
+    object(json!({
+        "metadata": {"name": "provider-x", "generation": 1},
+        "spec": {
+            "resources": [{"kind": "Infrastructure", "type": "x"}],
+            "deployment": {"extension": {"helm": {"ociRepository": {"ref": "example.org/charts/x:v1"}}}},
+        },
+    }))
+}
+
+fn condition(world: &World, type_: &str) -> Option<(String, String)> {
+    let extension: Extension = world.get_in("runtime", "", "provider-x").expect("there");
+    let found = extension.status.conditions.into_iter().find(|condition| condition.r#type == type_);
+    found.map(|condition| (condition.status, condition.reason))
+}
+
+#[test]
+fn an_extension_waits_for_the_garden_and_is_registered_then() {
+    let mut world = world().with_in("runtime", garden()).with_in("runtime", extension());
+    start(&mut world);
+    assert_eq!(world.get::<ControllerRegistration>("", "provider-x"), None);
+    roll_out(&mut world);
+    let registration: ControllerRegistration = world.get("", "provider-x").expect("it is registered");
+    assert_eq!(registration.spec.resources[0].r#type, "x");
+    assert!(world.get::<ControllerDeployment>("", "provider-x").is_some());
+    assert_eq!(condition(&world, "Installed").map(|(status, _)| status).as_deref(), Some("True"));
+    assert_eq!(condition(&world, "RequiredVirtual").map(|(status, _)| status).as_deref(), Some("False"));
+    let extension: Extension = world.get_in("runtime", "", "provider-x").expect("there");
+    assert_eq!(
+        (extension.metadata.finalizers, extension.status.observed_generation),
+        (vec!["gardener.cloud/operator".to_owned()], 1)
+    );
+}
+
+#[test]
+fn an_extension_that_goes_takes_its_registration_with_it() {
+    let mut world = world().with_in("runtime", garden()).with_in("runtime", extension());
+    start(&mut world);
+    roll_out(&mut world);
+    world.change_in::<Extension>("runtime", "", "provider-x", |extension| {
+        extension.metadata.deletion_timestamp = Some(testkit::instant("2025-06-02T12:10:00Z").into());
+    });
+    world.pass();
+    assert_eq!(world.get::<ControllerRegistration>("", "provider-x"), None);
+    assert_eq!(world.get::<ControllerDeployment>("", "provider-x"), None);
+    assert_eq!(world.get_in::<Extension>("runtime", "", "provider-x"), None);
+}
+
+#[test]
+fn what_a_registration_says_follows_the_extension() {
+    let mut world = world().with_in("runtime", garden()).with_in("runtime", extension());
+    start(&mut world);
+    roll_out(&mut world);
+    world.change_in::<Extension>("runtime", "", "provider-x", |extension| {
+        "y".clone_into(&mut extension.spec.resources[0].r#type);
+        extension.metadata.generation = 2;
+    });
+    world.pass();
+    let registration: ControllerRegistration = world.get("", "provider-x").expect("it is registered");
+    assert_eq!(registration.spec.resources[0].r#type, "y");
+}

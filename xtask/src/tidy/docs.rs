@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What documents say of the tree: tests, scripts and files that they name exist, and decisions are numbered as their files.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use super::{Findings, read, relative};
+
+/// Names that a document may use for something in the tree.
+#[derive(Debug, Default)]
+struct Known {
+    /// Functions of any source file.
+    functions: BTreeSet<String>,
+    /// Packages and modules, by their last name, and files of recorded data.
+    places: BTreeSet<String>,
+    /// Scripts of `e2e/scripts`, with `_` for `-`.
+    scripts: BTreeSet<String>,
+}
+
+/// Checks all documents. `sources` are the paths of all source files, `packages` the names of the workspace's members.
+///
+/// # Errors
+/// A file that cannot be read.
+pub(super) fn check(
+    root: &Path,
+    sources: &[PathBuf],
+    packages: &[&str],
+    findings: &mut Findings,
+) -> Result<(), String> {
+    let mut known = Known::default();
+    known.places.extend(packages.iter().map(|name| (*name).to_owned()));
+    for path in sources {
+        known.functions.extend(functions(&read(path)?));
+        known.places.extend(path.with_extension("").iter().map(|part| part.to_string_lossy().into_owned()));
+    }
+    for path in files_of(&root.join("e2e/scripts")) {
+        known.scripts.insert(stem(&path).replace('-', "_"));
+    }
+    for path in files_of(&root.join("crates/domain/tests/all/vectors")) {
+        known.places.insert(path.file_name().unwrap_or_default().to_string_lossy().into_owned());
+    }
+    let fidelity = root.join("docs/fidelity.md");
+    check_names(&relative(root, &fidelity), &read(&fidelity)?, &known, findings);
+    for path in documents(root) {
+        let name = relative(root, &path);
+        let text = read(&path)?;
+        check_links(&name, &text, |target| path.parent().unwrap_or(root).join(target).exists(), findings);
+        if name.starts_with("docs/adr/") {
+            check_number(&name, &text, findings);
+        }
+    }
+    Ok(())
+}
+
+/// Names in the last column of tables whose last column is `test`: each is a function, a script, a module or a package.
+fn check_names(document: &str, text: &str, known: &Known, findings: &mut Findings) {
+    let mut header: Option<Vec<&str>> = None;
+    for (number, line) in text.lines().enumerate() {
+        let Some(row) = line.strip_prefix('|').and_then(|line| line.trim_end().strip_suffix('|')) else {
+            header = None;
+            continue;
+        };
+        // A bar in code is written `\|`.
+        let cells: Vec<&str> = row.split(" | ").map(str::trim).collect();
+        let Some(columns) = &header else {
+            header = Some(cells);
+            continue;
+        };
+        if columns.last() != Some(&"test") || row.trim_start().starts_with("---") {
+            continue;
+        }
+        let place = format!("{document}:{}", number + 1);
+        if cells.len() != columns.len() {
+            findings.error(format!("{place}: the row has {} cells, the table {}", cells.len(), columns.len()));
+            continue;
+        }
+        let tests = cells.last().copied().unwrap_or_default();
+        for name in tests.split('`').skip(1).step_by(2).filter(|name| !is_known(name, known)) {
+            findings.error(format!("{place}: there is no test, script or module `{name}`"));
+        }
+    }
+}
+
+fn is_known(name: &str, known: &Known) -> bool {
+    // `…_surge` goes on from the script that is named in front of it.
+    if let Some(end) = name.strip_prefix('…') {
+        return known.scripts.iter().any(|script| script.ends_with(end));
+    }
+    let last = name.rsplit("::").next().unwrap_or(name);
+    known.functions.contains(name)
+        || known.scripts.contains(name)
+        || known.places.contains(last)
+        || known.functions.contains(last) && name.contains("::")
+}
+
+/// Links to files: they exist. Places within a document are not looked at.
+fn check_links(document: &str, text: &str, exists: impl Fn(&str) -> bool, findings: &mut Findings) {
+    for (number, line) in text.lines().enumerate() {
+        for rest in line.split("](").skip(1) {
+            let Some((target, _)) = rest.split_once(')') else { continue };
+            let file = target.split('#').next().unwrap_or_default();
+            if !file.is_empty() && !file.contains("://") && !exists(file) {
+                findings.error(format!("{document}:{}: the link leads nowhere: {target}", number + 1));
+            }
+        }
+    }
+}
+
+/// The title of a decision begins with the number of its file.
+fn check_number(document: &str, text: &str, findings: &mut Findings) {
+    let file = document.rsplit('/').next().unwrap_or(document);
+    let number = file.split('-').next().unwrap_or_default().trim_start_matches('0');
+    let title = text.lines().next().unwrap_or_default();
+    if !title.starts_with(&format!("# {number}. ")) {
+        findings.error(format!("{document}: the title does not begin with `# {number}. `: {title}"));
+    }
+}
+
+/// Names of the functions of a source file.
+fn functions(source: &str) -> impl Iterator<Item = String> + '_ {
+    let is_part = |character: char| character.is_ascii_alphanumeric() || character == '_';
+    source.split("fn ").skip(1).map(move |rest| rest.chars().take_while(|it| is_part(*it)).collect())
+}
+
+fn documents(root: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> =
+        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"].map(|name| root.join(name)).into();
+    let mut folders = vec![root.join("docs")];
+    while let Some(folder) = folders.pop() {
+        let Ok(entries) = std::fs::read_dir(&folder) else { continue };
+        for path in entries.filter_map(Result::ok).map(|entry| entry.path()) {
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "md") {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn files_of(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    entries.filter_map(Result::ok).map(|entry| entry.path()).filter(|path| path.is_file()).collect()
+}
+
+fn stem(path: &Path) -> String {
+    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(cell: &str, expected: &[&str]) {
+        let known = Known {
+            functions: functions("fn a_test_of_this() {}\nasync fn another<T>() {}").collect(),
+            places: ["drain", "eventlog"].map(str::to_owned).into(),
+            scripts: ["roll_out_surge"].map(str::to_owned).into(),
+        };
+        let text = format!("| behaviour | test |\n| --- | --- |\n| it holds, `not_looked_at` | {cell} |\n");
+        let mut findings = Findings::default();
+        check_names("f.md", &text, &known, &mut findings);
+        assert_eq!(findings.errors, expected);
+    }
+
+    #[test]
+    fn names_of_tests_scripts_and_modules_are_known() {
+        check("`a_test_of_this`, `another`, script `roll_out_surge`, `domain::drain`, `…_surge` of `eventlog`", &[]);
+        check("`a_test_of_that`", &["f.md:3: there is no test, script or module `a_test_of_that`"]);
+        check("`domain::rain`", &["f.md:3: there is no test, script or module `domain::rain`"]);
+        check("one | two", &["f.md:3: the row has 3 cells, the table 2"]);
+    }
+
+    #[test]
+    fn tables_without_a_column_of_tests_are_not_looked_at() {
+        let mut findings = Findings::default();
+        let text = "| behaviour | upstream |\n| --- | --- |\n| a | `unknown` |\n";
+        check_names("f.md", text, &Known::default(), &mut findings);
+        assert_eq!(findings.errors, [""; 0]);
+    }
+
+    #[test]
+    fn links_to_files_that_are_not_there_are_found() {
+        let mut findings = Findings::default();
+        let text = "[a](a.md) [b](b.md#c)\n[c](#here) [d](https://example.org/d.md)\n";
+        check_links("f.md", text, |target| target == "a.md", &mut findings);
+        assert_eq!(findings.errors, ["f.md:1: the link leads nowhere: b.md#c"]);
+    }
+
+    #[test]
+    fn the_number_of_a_decision_is_that_of_its_file() {
+        for (title, errors) in [("# 6. Title", 0), ("# 5. Title", 1), ("# 61. Title", 1), ("Title", 1)] {
+            let mut findings = Findings::default();
+            check_number("docs/adr/0006-title.md", title, &mut findings);
+            assert_eq!(findings.errors.len(), errors, "{title}");
+        }
+    }
+}
