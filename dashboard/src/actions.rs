@@ -9,6 +9,7 @@ pub(crate) mod clusters;
 use crate::access::sessions::Scheme;
 use crate::frame::Page;
 use crate::input::Fields;
+use crate::pages::{cluster, create, versions};
 use crate::parts::message::Message;
 use crate::refusal::Refusal;
 use crate::view::View;
@@ -29,6 +30,9 @@ pub(crate) async fn act(view: &View, action: &str, form: &Fields) -> Result<Outc
     match action {
         "clock" => clock::act(view, form).await,
         "shoots" => clusters::annotate(view, form).await,
+        "create" => create::act(view, form).await,
+        "cluster" => cluster::act::act(view, form).await,
+        "versions" => versions::change::act(view, form).await,
         "scheme" => {
             if let Some(scheme) = Scheme::named(form.text("scheme")) {
                 view.session.set_scheme(scheme);

@@ -44,7 +44,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use chrono::{DateTime, Utc};
-use clock::{Clock, Random};
+use clock::Clock;
 use domain::profile::Profile;
 use eventlog::EventLog;
 use process::{Transport, User};
@@ -63,8 +63,8 @@ pub struct Options {
     pub gardener_version: String,
     /// By whose rules the landscape goes.
     pub rules: Profile,
-    /// What its randomness begins with: a forecast draws as the controllers do.
-    pub random: Random,
+    /// Seed of its randomness: a forecast draws as the controllers do.
+    pub seed: u64,
     /// The way to the API as a user.
     pub door: Arc<dyn Fn(User) -> Transport + Send + Sync>,
     /// The landscape's log, to be read.
@@ -93,6 +93,7 @@ struct Inner {
     names: Mutex<BTreeSet<String>>,
     /// Host names of the landscape's own port.
     landscape_names: Mutex<BTreeSet<String>>,
+    history: pages::versions::history::History,
     router: axum::Router<()>,
 }
 
@@ -105,6 +106,7 @@ impl Dashboard {
             sessions,
             names: Mutex::default(),
             landscape_names: Mutex::default(),
+            history: pages::versions::history::History::default(),
             router: router::routes(router::State::new(this.clone())),
         }))
     }
@@ -117,6 +119,11 @@ impl Dashboard {
     /// Its sessions and login codes.
     pub fn sessions(&self) -> &Sessions {
         &self.0.sessions
+    }
+
+    /// What CloudProfiles have offered.
+    pub(crate) fn history(&self) -> &pages::versions::history::History {
+        &self.0.history
     }
 
     /// Landscape time.

@@ -8,12 +8,13 @@ use std::sync::Arc;
 use apimachinery::{Resource, Status};
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
+use clock::Random;
 use controller::Error;
 use domain::profile::Profile;
 use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
 use http::{Method, StatusCode};
 use http_body_util::BodyExt;
-use process::{Transport, User};
+use process::{Context, Identity, Output, Tasks, Transport, User};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -87,6 +88,20 @@ impl View {
     /// The way to the API as the session's user.
     pub fn transport(&self) -> Transport {
         (self.dashboard.options().door)(self.session.user.clone())
+    }
+
+    /// A context for requests as the session's user.
+    pub fn context(&self) -> Context {
+        let name: Arc<str> = "terrarium-dashboard".into();
+        Context {
+            identity: Identity { component: name.clone(), instance: name, version: env!("CARGO_PKG_VERSION").into() },
+            clock: self.dashboard.options().wall.clone(),
+            random: Random::new(self.dashboard.options().seed),
+            wall: self.dashboard.options().wall.clone(),
+            transport: self.transport(),
+            tasks: Tasks::new(),
+            output: Output::new(|_| {}),
+        }
     }
 
     /// Objects of a kind: of a namespace, or all that the user may see. `selection` are further parameters of the list,

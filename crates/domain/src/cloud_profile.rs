@@ -6,8 +6,13 @@
 
 use api::core::{
     CloudProfileReference, CloudProfileSpec, ExpirableVersion, MachineImage, MachineImageVersion, MachineType,
-    NamespacedCloudProfileSpec, ShootSpec, VolumeType,
+    NamespacedCloudProfileSpec, ShootSpec, VolumeType, Worker,
 };
+use chrono::{DateTime, Utc};
+
+use crate::maintenance::decision::unsuitable;
+use crate::validation::shoot::is_in_place;
+use crate::versions::{State, Version, state};
 
 /// Kind `CloudProfile` in references.
 pub const CLOUD_PROFILE: &str = "CloudProfile";
@@ -187,6 +192,33 @@ fn merge_named<T: Clone>(merged: &mut Vec<T>, own: &[T], name: impl Fn(&T) -> &S
     }
 }
 
+/// The machine image that is shown to users as the default for a pool: the first image, in the profile's order, of which a
+/// version is supported, not expired, and can be run by the pool, and of it the highest such version; where it has no supported
+/// one, the highest that is unclassified. A pool that is updated in place needs a version that says it can be.
+///
+/// Never a preview, a deprecated or an expired version, unlike what an empty image may give.
+pub fn shown_default_image<'a>(
+    spec: &'a CloudProfileSpec,
+    worker: &Worker,
+    kubelet: &Version,
+    now: DateTime<Utc>,
+) -> Option<(&'a MachineImage, &'a MachineImageVersion)> {
+    let updates = |entry: &MachineImageVersion| entry.in_place_updates.as_ref().is_some_and(|one| one.supported);
+    let fits = |entry: &&MachineImageVersion| {
+        unsuitable(entry, worker, kubelet).is_none() && (!is_in_place(worker) || updates(entry))
+    };
+    spec.machine_images.iter().find_map(|image| {
+        let highest = |wanted: State| {
+            let of_state = image.versions.iter().filter(|entry| state(*entry, now) == wanted).filter(fits);
+            let parsed = of_state.filter_map(|entry| Some((Version::parse(&entry.version).ok()?, entry)));
+            // Of equal ones the first.
+            parsed.reduce(|best, other| if other.0 > best.0 { other } else { best }).map(|(_, entry)| entry)
+        };
+        let entry = highest(State::Supported).or_else(|| highest(State::Unclassified))?;
+        Some((image, entry))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use api::core::{KubernetesSettings, Limits};
@@ -358,5 +390,66 @@ mod tests {
         };
         assert_eq!(reference(&by_reference).map(|reference| reference.kind).as_deref(), Some("NamespacedCloudProfile"));
         assert_eq!(reference(&ShootSpec::default()), None);
+    }
+
+    /// What a profile offers of its images, in its order; `s` supported, `~` deprecated, `?` preview, `!` expired, `a` for arm64,
+    /// `k` for kubelets from 1.31 on, `i` updated in place. The pool, and the default that is shown.
+    const SHOWN_IMAGES: &str = "
+one 1.0.0 1.1.0 ; two 9.0.0s              | amd64         => one 1.1.0
+one 1.0.0s 1.1.0 1.2.0? 1.3.0~            | amd64         => one 1.0.0
+one 1.0.0? 1.1.0~ 1.2.0s! ; two 1.0.0     | amd64         => two 1.0.0
+one 1.0.0? 1.1.0~                         | amd64         => none
+one 1.0.0s! 1.1.0!                        | amd64         => none
+one 2.0.0sa 1.0.0s ; two 3.0.0s           | amd64         => one 1.0.0
+one 1.0.0s ; two 3.0.0sa                  | arm64         => two 3.0.0
+one 2.0.0sk 1.0.0s                        | amd64         => one 1.0.0
+one 2.0.0s 1.0.0si ; two 3.0.0si          | amd64 inplace => one 1.0.0
+one 2.0.0s ; two 3.0.0i                   | amd64 inplace => two 3.0.0
+one 1.10.0s 1.9.0s                        | amd64         => one 1.10.0
+";
+
+    #[test]
+    fn the_image_that_is_shown_as_default_is_never_preview_deprecated_or_expired() {
+        let now: DateTime<Utc> = "2025-06-15T12:00:00Z".parse().expect("an instant");
+        let kubelet = Version::parse("1.30.0").expect("a version");
+        for row in SHOWN_IMAGES.lines().filter(|row| !row.is_empty()) {
+            let (given, expected) = row.split_once("=>").expect("an arrow");
+            let (offered, pool) = given.split_once('|').expect("a pool");
+            let version = |text: &str| {
+                let number = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+                let marks = &text[number.len()..];
+                let class = [('s', "supported"), ('~', "deprecated"), ('?', "preview")];
+                MachineImageVersion {
+                    version: number.to_owned(),
+                    classification: class.iter().find(|(mark, _)| marks.contains(*mark)).map(|(_, name)| (*name).to_owned()),
+                    expiration_date: marks.contains('!').then_some(Time(now)),
+                    architectures: vec![if marks.contains('a') { "arm64" } else { "amd64" }.to_owned()],
+                    kubelet_version_constraint: marks.contains('k').then(|| ">= 1.31".to_owned()),
+                    in_place_updates: marks
+                        .contains('i')
+                        .then(|| api::core::InPlaceUpdates { supported: true, ..Default::default() }),
+                    cri: vec![api::core::CRI { name: "containerd".to_owned(), ..Default::default() }],
+                    ..MachineImageVersion::default()
+                }
+            };
+            let spec = CloudProfileSpec {
+                machine_images: offered
+                    .split(';')
+                    .map(|text| {
+                        let mut words = text.split_whitespace();
+                        let name = words.next().expect("a name");
+                        image(name, None, words.map(version).collect())
+                    })
+                    .collect(),
+                ..CloudProfileSpec::default()
+            };
+            let mut worker = Worker::default();
+            let mut words = pool.split_whitespace();
+            worker.machine.architecture = words.next().map(str::to_owned);
+            worker.update_strategy = words.next().map(|_| "AutoInPlaceUpdate".to_owned());
+            let found = shown_default_image(&spec, &worker, &kubelet, now);
+            let found = found.map_or("none".to_owned(), |(image, entry)| format!("{} {}", image.name, entry.version));
+            assert_eq!(found, expected.trim(), "row: {row}");
+        }
     }
 }

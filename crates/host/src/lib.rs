@@ -86,6 +86,22 @@ const RUNTIME_VERSION: &str = "1.32.0";
 /// Path of the Cluster objects.
 const CLUSTERS_PATH: &str = "/clusters/runtime/apis/terrarium.dev/v1alpha1/clusters";
 
+/// Where pages for browsers are, and what opens them.
+pub const PAGES: [&str; 2] = ["/dashboard", "/terrarium/dashboard/"];
+
+/// Answers requests for paths below [`PAGES`]; who asks is on the request.
+pub type Pages = Arc<dyn Fn(Request) -> ResponseFuture + Send + Sync>;
+
+/// Pages, once they are served.
+#[derive(Default)]
+struct PagesOnce(OnceLock<Pages>);
+
+impl std::fmt::Debug for PagesOnce {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Pages").field(&self.0.get().is_some()).finish()
+    }
+}
+
 /// What a host may have beside the catalogue's rows.
 #[derive(Clone, Debug, Default)]
 pub struct Parts<'a> {
@@ -121,6 +137,7 @@ struct Inner {
     log: OnceLock<eventlog_remote::Server>,
     faults: Faults,
     joined: OnceLock<Joined>,
+    pages: PagesOnce,
     /// Landscape time.
     time: clock::Clock,
     heartbeats: heartbeats::Heartbeats,
@@ -195,6 +212,7 @@ impl Host {
                 log: OnceLock::new(),
                 faults: Faults::default(),
                 joined: OnceLock::new(),
+                pages: PagesOnce::default(),
                 time,
                 heartbeats: heartbeats::Heartbeats::default(),
                 has_runtime: AtomicBool::new(false),
@@ -350,6 +368,11 @@ impl Host {
         let _ = self.inner.joined.set(joined);
     }
 
+    /// Serves pages for browsers below [`PAGES`] from now on; once.
+    pub fn serve_pages(&self, pages: Pages) {
+        let _ = self.inner.pages.0.set(pages);
+    }
+
     fn aggregated(&self) -> Option<Backend> {
         self.inner.aggregated.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -380,6 +403,10 @@ impl Host {
     }
 
     async fn answer(&self, mut request: Request) -> Result<Response, TransportError> {
+        // To look at a page is no act of the landscape; what its forms do comes by this door as any other request.
+        if let Some(pages) = self.inner.pages.0.get().filter(|_| is_page(request.uri().path())) {
+            return pages(request).await;
+        }
         if !self.inner.has_runtime.swap(true, Ordering::Relaxed) {
             self.furnish(cluster::RUNTIME).await?;
         }
@@ -574,6 +601,11 @@ impl Host {
 /// Whether a path, below a cluster, is one at which is published what verifies tokens.
 fn is_openid(path: &str) -> bool {
     path.ends_with(tokens::KEYS_PATH) || path.ends_with(tokens::CONFIGURATION_PATH)
+}
+
+/// Whether a path is below [`PAGES`].
+fn is_page(path: &str) -> bool {
+    PAGES.iter().any(|pages| path.strip_prefix(pages).is_some_and(|rest| pages.ends_with('/') || rest.is_empty() || rest.starts_with('/')))
 }
 
 /// Whether a path is of Clock objects.

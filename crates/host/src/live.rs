@@ -46,10 +46,12 @@ use crate::services::Services;
 use crate::timekeeper::Mode;
 use crate::timing_object::PodEnd;
 use crate::tokens::Tokens;
-use crate::{Host, Parts, aggregated_roles, registry};
+use crate::{Host, Pages, Parts, aggregated_roles, registry};
 
 /// Wall time that connections have to end.
 const LAST_STEP: TimeDelta = TimeDelta::seconds(12);
+/// Where a page follows what it shows.
+const PAGE_STREAM_PATH: &str = "/dashboard/stream";
 /// Where the log is followed.
 const LOG_WATCH_PATH: &str = "/log/v1/watch";
 /// Why time stands while the landscape begins.
@@ -201,7 +203,7 @@ impl Live {
             if let Some(rbac) = host.rbac() {
                 serve.authorizer = Arc::new(rbac.clone());
             }
-            serve.lasting = Arc::new(|path| path.starts_with(CLOCK_PATH) || path == LOG_WATCH_PATH);
+            serve.lasting = Arc::new(|path| path.starts_with(CLOCK_PATH) || path == LOG_WATCH_PATH || path == PAGE_STREAM_PATH);
             let door = host.clone();
             let serving = http::serve(&tasks, move |request| door.call(request), serve).await?;
             let launch = (options.launcher)(serving.address());
@@ -363,6 +365,25 @@ impl Live {
             let is_available = *self.instances.count().borrow() > 0;
             api_services::set_available(&transport, &self.clock.clock(), is_available).await
         })
+    }
+
+    /// Serves pages for browsers from now on; once.
+    pub fn serve_pages(&self, pages: Pages) {
+        self.host.serve_pages(pages);
+    }
+
+    /// The way to everything that the host serves, as a user. Requests come from others than the landscape's components.
+    pub fn door(&self) -> Arc<dyn Fn(User) -> Transport + Send + Sync> {
+        let host = self.host.clone();
+        Arc::new(move |user| {
+            let transport = host.transport(user);
+            Transport::new(http::guarded(move |request| transport.send(request)))
+        })
+    }
+
+    /// Tasks that end with the host.
+    pub fn tasks(&self) -> &Tasks {
+        &self.tasks
     }
 
     /// The landscape has what it begins with: time may go.

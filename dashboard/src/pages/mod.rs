@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The pages: each a function from a view to what is shown.
 //!
-//! **Tour.** [`clusters`] all Shoots; [`world`] what several pages read, [`maintenance`] what will happen to a Shoot.
+//! **Tour.** [`clusters`] all Shoots; [`cluster`] one; [`create`] a new one; [`versions`] the life of versions; [`world`] what several pages read, [`maintenance`] what will happen to a Shoot.
 
+pub mod cluster;
 pub mod clusters;
+pub mod create;
 pub mod maintenance;
+pub mod versions;
 pub mod world;
 
 use crate::frame::Page;
@@ -20,6 +23,11 @@ pub async fn draw(view: &View) -> Result<Page, Refusal> {
     let path: Vec<&str> = path.iter().map(String::as_str).collect();
     match path[..] {
         ["clusters"] => clusters::draw(view).await,
+        ["clusters", project, name] => cluster::draw(view, project, name).await,
+        ["create"] => create::draw(view).await,
+        ["versions"] => versions::draw(view, None).await,
+        ["versions", name] => versions::draw(view, Some(name)).await,
+        ["versions", namespace, name] => versions::draw(view, Some(&format!("{namespace}/{name}"))).await,
         _ => Err(Refusal::no_page()),
     }
 }

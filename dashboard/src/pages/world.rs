@@ -4,40 +4,11 @@
 use std::collections::BTreeMap;
 
 use api::cluster::GARDEN;
-use api::core::{CloudProfile, CloudProfileSpec, NamespacedCloudProfile, Project, Shoot};
+use api::core::{CloudProfileSpec, Project};
 use controller::Error;
-use domain::cloud_profile::{self, NAMESPACED_CLOUD_PROFILE};
+use ops::world::{ProfileKey, World};
 
 use crate::view::View;
-
-/// A CloudProfile, or a NamespacedCloudProfile where there is a namespace.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct ProfileKey {
-    /// Namespace of a NamespacedCloudProfile.
-    pub namespace: Option<String>,
-    /// Its name.
-    pub name: String,
-}
-
-impl ProfileKey {
-    /// The profile that a Shoot refers to.
-    pub fn of(shoot: &Shoot) -> Self {
-        let reference = cloud_profile::reference(&shoot.spec);
-        let is_namespaced = reference.as_ref().is_some_and(|reference| reference.kind == NAMESPACED_CLOUD_PROFILE);
-        Self {
-            namespace: is_namespaced.then(|| shoot.metadata.namespace.clone()),
-            name: reference.map(|reference| reference.name).unwrap_or_default(),
-        }
-    }
-
-    /// `NAME`, or `NAMESPACE/NAME`: as `terrarium versions` names it.
-    pub fn shown(&self) -> String {
-        match &self.namespace {
-            None => self.name.clone(),
-            Some(namespace) => format!("{namespace}/{}", self.name),
-        }
-    }
-}
 
 /// Project names by namespace; a Shoot outside of all projects counts to one with its namespace's name.
 #[derive(Clone, Debug, Default)]
@@ -73,25 +44,32 @@ impl Projects {
 /// What each profile offers.
 pub type Offers = BTreeMap<ProfileKey, CloudProfileSpec>;
 
+/// Profiles and Shoots, as far as the session's user may see them.
+///
+/// # Errors
+/// What the API answers.
+pub async fn world(view: &View) -> Result<World, Error> {
+    let mut world = profiles(view).await?;
+    world.shoots = view.list(GARDEN, None, "").await?;
+    Ok(world)
+}
+
+/// As [`world`], without Shoots.
+///
+/// # Errors
+/// What the API answers.
+pub async fn profiles(view: &View) -> Result<World, Error> {
+    let mut world = World::default();
+    world.cloud_profiles = view.list(GARDEN, None, "").await?;
+    // Who may not see those of any namespace sees none.
+    world.namespaced = view.list(GARDEN, None, "").await.unwrap_or_default();
+    Ok(world)
+}
+
 /// What each profile offers that the session's user may see.
 ///
 /// # Errors
 /// What the API answers.
 pub async fn offers(view: &View) -> Result<Offers, Error> {
-    let profiles = view.list::<CloudProfile>(GARDEN, None, "").await?;
-    // Who may not see those of any namespace sees none.
-    let namespaced = view.list::<NamespacedCloudProfile>(GARDEN, None, "").await.unwrap_or_default();
-    let key = |name: &str| ProfileKey { namespace: None, name: name.to_owned() };
-    let mut offers: Offers =
-        profiles.iter().map(|profile| (key(&profile.metadata.name), profile.spec.clone())).collect();
-    for profile in namespaced {
-        let parent = offers.get(&key(&profile.spec.parent.name));
-        let spec = match parent {
-            Some(parent) => cloud_profile::merge(parent, &profile.spec),
-            None => profile.status.cloud_profile_spec.clone(),
-        };
-        let meta = profile.metadata;
-        offers.insert(ProfileKey { namespace: Some(meta.namespace), name: meta.name }, spec);
-    }
-    Ok(offers)
+    Ok(profiles(view).await?.offers())
 }

@@ -145,7 +145,7 @@ impl Client {
         self.clock().await
     }
 
-    async fn send<T: DeserializeOwned>(&self, method: Method, path: &str, body: Option<Value>) -> Result<T, Failure> {
+    pub(super) async fn send<T: DeserializeOwned>(&self, method: Method, path: &str, body: Option<Value>) -> Result<T, Failure> {
         let failed = |error: String| Failure::Failed(format!("landscape {}: {error}", self.facts.name));
         let body = body.map(|body| body.to_string()).unwrap_or_default();
         let content_type = if method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };

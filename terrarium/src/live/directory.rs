@@ -3,7 +3,7 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `landscape.json` | [`Facts`]: what the landscape was created with; never changed |
+//! | `landscape.json` | [`Facts`]: what the landscape was created with, and where its pages are |
 //! | `host.json` | [`HostFile`]: which process runs it and where it listens; gone when it was stopped |
 //! | `lock` | held by the process that runs it, which it names ([`lock`]) |
 //! | `pki/` | the authority of the landscape's certificates |
@@ -73,12 +73,25 @@ pub(crate) struct Facts {
     /// How much of the past is kept.
     #[serde(default)]
     pub(crate) history: Retention,
+    /// Where its pages for browsers are; `None`: nobody has asked for them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) dashboard: Option<PagesFile>,
     /// Whether it begins as a demo: days are to go by quickly, so gardenlets reconcile in maintenance windows only.
     #[serde(default)]
     pub(crate) demo: bool,
     /// Set: gone with the process that runs it, contexts in this kubeconfig included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) ephemeral: Option<Ephemeral>,
+}
+
+/// Where pages for browsers are.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct PagesFile {
+    /// Host name, below `localhost`, that nobody can guess: cookies know no ports.
+    pub(crate) name: String,
+    /// Port on the loopback device.
+    pub(crate) port: u16,
 }
 
 /// A landscape that is gone with the process that runs it.

@@ -33,6 +33,7 @@ use process::pki::Badge;
 use super::authority::{ClusterAuthorities, LandscapeAuthority, front_proxy};
 use super::bootstrap;
 use super::components;
+use super::dashboard::mount::Mount;
 use super::directory::{Directory, Facts, HOST, HostFile};
 use super::{Which, kubeconfig, owner, running, writes};
 use crate::failure::Failure;
@@ -89,6 +90,8 @@ fn live(directory: &Directory, parent: Option<&Path>, owner: Option<u32>, start_
         let authorities = LandscapeAuthority::of(directory)?.certificate().to_owned();
         free_port(&facts).await;
         let (live, facts, turn) = start(directory, facts, &log, before).await?;
+        let pages = Mount::start(&live, directory, &facts, log.events()).await?;
+        live.serve_pages(pages);
         let _registered = running::register(parent, directory);
         // Who looks at a landscape that does not become ready finds a host that answers.
         let begins = async {

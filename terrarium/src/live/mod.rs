@@ -2,7 +2,7 @@
 //! A landscape of processes: starting, stopping and asking it.
 //!
 //! **Tour.** [`up`], [`down`], [`status`], [`landscapes`], [`clock`], [`fault`], [`get`], [`kubectl`], [`events`], [`logs`], [`log`],
-//! [`at`], [`replay`], [`doctor`], [`dump`] the commands, over [`ask`], what they ask the API, and [`history`], the log; [`host`] the process behind a landscape, and
+//! [`at`], [`replay`], [`doctor`], [`dump`], [`dashboard`] the commands, over [`ask`], what they ask the API, and [`history`], the log; [`host`] the process behind a landscape, and
 //! [`components`] those that it starts, [`joining`] those that it did not; [`directory`] where it lives, [`retention`] how much of its past, [`owner`] for how long, [`running`] which are elsewhere, [`writes`] whether it can be written; [`authority`] its certificates; [`bootstrap`] what
 //! it has from the beginning; [`client`] and [`kubeconfig`] ways to it, [`credential`] those of Shoots.
 
@@ -18,6 +18,7 @@ pub(crate) mod components;
 pub(crate) mod config;
 mod configuration;
 pub(crate) mod credential;
+pub(crate) mod dashboard;
 mod defaults;
 mod demo;
 mod directory;

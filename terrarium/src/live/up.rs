@@ -325,6 +325,7 @@ impl Arguments {
             bind: self.bind.unwrap_or(loopback()),
             san: self.san.clone(),
             history: self.history.unwrap_or_default(),
+            dashboard: None,
             demo: is_demo,
             ephemeral: self.ephemeral.then(|| Ephemeral { kubeconfig: self.kubeconfig.path() }),
         }
@@ -514,6 +515,7 @@ fn tell(
         output.line(&format!("  Look around:  kubectl --context terrarium-{name} get cloudprofiles,seeds,projects"))?;
         let (hint, mode) = (arguments.which.hint("terrarium clock advance 24h"), super::clock::mode_name(clock.mode));
         output.line(&format!("  Move time:    {hint}    (clock {mode})"))?;
+        output.line(&format!("  Pages:        {}", arguments.which.hint("terrarium dashboard")))?;
     }
     Ok(())
 }

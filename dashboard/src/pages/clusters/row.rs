@@ -9,10 +9,11 @@ use domain::cloud_profile;
 use domain::reconcile::{is_confined, is_hibernation_enabled};
 use domain::versions::{State, Version, state};
 use maud::{Markup, html};
+use ops::world::ProfileKey;
 
 use super::filter::{Filter, Term, days};
 use crate::pages::maintenance;
-use crate::pages::world::{Offers, ProfileKey};
+use crate::pages::world::Offers;
 use crate::parts::{badge, time};
 use crate::view::View;
 

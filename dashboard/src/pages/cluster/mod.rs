@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One cluster: what it is, what it waits for, its roll-out, maintenance, versions, Events and manifest.
+//!
+//! **Tour.** [`rollout`] pools and machines; [`act`] what can be asked of it.
+
+pub(crate) mod act;
+mod rollout;
+
+use api::cluster::GARDEN;
+use api::core::{CloudProfileSpec, Condition, Shoot};
+use api::kubernetes::core::Event;
+use chrono::TimeDelta;
+use domain::cloud_profile::{kubernetes_version, machine_image_version};
+use domain::maintenance::upcoming;
+use domain::reconcile::{is_confined, is_hibernation_enabled};
+use domain::versions::{Expirable, State, Version, state};
+use maud::{Markup, html};
+use ops::spelling;
+use ops::world::ProfileKey;
+
+use super::clusters::row;
+use super::maintenance;
+use super::world::{Projects, offers};
+use crate::frame::{Page, Section};
+use crate::input::encoded;
+use crate::parts::form::{self, Choice};
+use crate::parts::message::{Message, Severity};
+use crate::parts::{badge, table, time};
+use crate::refusal::Refusal;
+use crate::view::View;
+
+/// How far ahead maintenance is looked at.
+const AHEAD: TimeDelta = TimeDelta::days(90);
+/// Events that are shown.
+const EVENTS: usize = 30;
+
+/// Draws the page of a cluster.
+///
+/// # Errors
+/// There is no such Shoot; what the API answers.
+pub async fn draw(view: &View, project: &str, name: &str) -> Result<Page, Refusal> {
+    let projects = Projects::read(view).await;
+    let namespace = projects.namespace(project);
+    let Some(shoot) = view.get::<Shoot>(GARDEN, &namespace, name).await? else {
+        return Err(missing(view, &projects, project, name).await?);
+    };
+    let offers = offers(view).await?;
+    let offered = offers.get(&ProfileKey::of(&shoot));
+    let shown = format!("{project}/{name}");
+    let why = why(view, &shoot, &shown).await;
+    let is_live = view.at.is_none();
+    let mut page = Page::new(Section::Clusters, format!("Cluster {shown}"))
+        .region("overview", "Overview", overview(view, &shoot, offered))
+        .region("why", "Why", why)
+        .region("roll-out", "Roll-out", rollout::draw(view, &shoot).await)
+        .region("maintenance", "Maintenance", upkeep(view, &shoot, offered));
+    if let Some(offered) = offered {
+        page = page.region("versions", "Versions", versions(view, &shoot, offered));
+    }
+    page = page.region("events", "Events", events(view, &shoot).await);
+    if is_live {
+        page = page.region("manifest-form", "Manifest", manifest(view, &shoot).await?);
+    }
+    Ok(page.command(format!("terrarium why shoot/{shown}")).follows(&[
+        "shoots.core.gardener.cloud",
+        "machines.machine.sapcloud.io",
+        "machinedeployments.machine.sapcloud.io",
+        "cloudprofiles.core.gardener.cloud",
+        "nodes",
+        "events",
+    ]))
+}
+
+async fn missing(view: &View, projects: &Projects, project: &str, name: &str) -> Result<Refusal, Refusal> {
+    let shoots = view.list::<Shoot>(GARDEN, None, "").await?;
+    let wanted = format!("{project}/{name}");
+    let mut near: Vec<(usize, String, String)> = shoots
+        .iter()
+        .map(|shoot| {
+            let (project, name) = (projects.of(&shoot.metadata.namespace), &shoot.metadata.name);
+            let shown = format!("{project}/{name}");
+            (spelling::distance(&wanted, &shown), view.to_cluster(project, name), shown)
+        })
+        .collect();
+    near.sort();
+    let near: Vec<(String, String)> = near.into_iter().take(5).map(|(_, link, shown)| (link, shown)).collect();
+    Ok(Refusal::no_object(&format!("cluster {wanted}"), &near))
+}
+
+/// Hidden fields of each form about the cluster.
+fn about(view: &View, shoot: &Shoot) -> Markup {
+    html! {
+        (form::hidden(view, "cluster"))
+        input type="hidden" name="namespace" value=(shoot.metadata.namespace);
+        input type="hidden" name="name" value=(shoot.metadata.name);
+    }
+}
+
+fn overview(view: &View, shoot: &Shoot, offered: Option<&CloudProfileSpec>) -> Markup {
+    let now = view.now();
+    let (spec, status) = (&shoot.spec, &shoot.status);
+    let version = offered.and_then(|offered| kubernetes_version(offered, &spec.kubernetes.version));
+    let operation = |label: &str, step: &str| {
+        let fields = [("namespace", shoot.metadata.namespace.as_str()), ("name", shoot.metadata.name.as_str()), ("step", step)];
+        form::button(view, "cluster", &fields, label, None)
+    };
+    html! {
+        (table::facts(&[
+            ("Status", row::status(shoot)),
+            ("Kubernetes", html! { (spec.kubernetes.version) " " @match version { Some(entry) => { (badge::of_version(entry, now)) } None => { (badge::not_offered()) } } }),
+            ("CloudProfile", html! { a href=(super::versions::link(view, &ProfileKey::of(shoot).shown())) { (ProfileKey::of(shoot).shown()) } }),
+            ("Region", html! { (spec.region) }),
+            ("Seed", html! { (status.seed_name.as_deref().unwrap_or("none yet")) }),
+            ("Purpose", html! { (spec.purpose.as_deref().unwrap_or("not set")) }),
+            ("Technical ID", html! { (status.technical_id) }),
+            ("Created", time::instant_from(shoot.metadata.creation_timestamp.0, now)),
+            ("Reconciled by Gardener", html! { (status.gardener.version) }),
+        ]))
+        @if let Some(operation) = &status.last_operation { p { (operation.description) " " span.far { (time::instant(operation.last_update_time.0)) } } }
+        @for error in &status.last_errors {
+            (Message { severity: Severity::Error, text: error.description.clone(), lines: error.codes.iter().map(|code| format!("{code}: `terrarium explain {code}`")).collect() }.markup())
+        }
+        (conditions(shoot, view))
+        @if view.at.is_none() {
+            div.actions role="group" aria-label="Operations" {
+                (operation("Reconcile", "reconcile"))
+                @if status.last_operation.as_ref().is_some_and(|last| last.state == "Failed") { (operation("Retry", "retry")) }
+                (operation("Maintain now", "maintain"))
+                @if is_hibernation_enabled(spec) { (operation("Wake up", "wake")) } @else { (operation("Hibernate", "hibernate")) }
+            }
+            details {
+                summary { "Delete" }
+                form method="post" action="/dashboard/do/cluster" {
+                    (about(view, shoot))
+                    p { "Write the name of the cluster to delete it: it is annotated with the confirmation, then deleted." }
+                    div.actions {
+                        label for="confirmed" { "Name" }
+                        input #confirmed type="text" name="confirmed" autocomplete="off";
+                        button.grave type="submit" name="step" value="delete" { "Delete the cluster" }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn conditions(shoot: &Shoot, view: &View) -> Markup {
+    let all: Vec<&Condition> = shoot.status.conditions.iter().chain(&shoot.status.constraints).collect();
+    if all.is_empty() {
+        return html! { p { "No conditions yet." } };
+    }
+    let rows: Vec<Vec<Markup>> = all
+        .iter()
+        .map(|it| {
+            vec![
+                html! { (it.r#type) },
+                html! { span class={"chip c-" (it.status)} { (it.status) } },
+                time::instant_from(it.last_transition_time.0, view.now()),
+                html! { (it.reason) },
+                html! { (it.message) @if !it.codes.is_empty() { " [" (it.codes.join(", ")) "]" } },
+            ]
+        })
+        .collect();
+    table::plain("Conditions and constraints", &["Type", "Status", "Since", "Reason", "Message"], &rows)
+}
+
+async fn why(view: &View, shoot: &Shoot, shown: &str) -> Markup {
+    if view.at.is_some() {
+        return html! { p { "What it waited for then is told by its history." } };
+    }
+    match ops::why::lines(&view.context(), shown, shoot, view.now(), view.dashboard.options().seed, None).await {
+        Ok(lines) => html! { ul { @for line in lines.iter().skip(1) { li { (line.trim()) } } } },
+        Err(error) => Message::new(Severity::Error, error.to_string()).markup(),
+    }
+}
+
+fn upkeep(view: &View, shoot: &Shoot, offered: Option<&CloudProfileSpec>) -> Markup {
+    let now = view.now();
+    let window = upcoming::time_window(shoot, now);
+    let span = upcoming::next(shoot, now);
+    let (run, _) = maintenance::next_run(view, shoot);
+    let changes = offered.map(|offered| maintenance::changes(view, shoot, offered, now + AHEAD)).unwrap_or_default();
+    let updates = shoot.spec.maintenance.as_ref().and_then(|maintenance| maintenance.auto_update.as_ref());
+    let on = |is_on: bool| if is_on { "on" } else { "off" };
+    let rows: Vec<Vec<Markup>> = changes
+        .iter()
+        .map(|change| {
+            vec![
+                time::instant_from(change.time, now),
+                html! { (maintenance::sentence(change)) },
+                html! { (change.reason) },
+                html! { (ops::rows::nodes(change)) },
+            ]
+        })
+        .collect();
+    let explained = offered.map(|offered| ops::explain::lines(shoot, &ProfileKey::of(shoot).shown(), offered, now)).unwrap_or_default();
+    html! {
+        (table::facts(&[
+            ("Window, as written", html! { @match &window { Some(window) => { (window.begin) " to " (window.end) } None => { "always open" } } }),
+            ("Maintenance may begin", html! { (time::text(span.earliest)) " to " (time::text(span.end)) " (15 minutes earlier than the window ends)" }),
+            ("Next maintenance", time::instant_from(run, now)),
+            ("Automatic updates", html! { "Kubernetes " (on(updates.is_some_and(|it| it.kubernetes_version))) ", machine images " (on(updates.and_then(|it| it.machine_image_version) == Some(true))) }),
+            ("Changes of the specification", html! { @if is_confined(&shoot.spec) { "are rolled out in the window only" } @else { "are rolled out at once" } }),
+        ]))
+        @if let Some(last) = &shoot.status.last_maintenance {
+            p { "Last maintenance " (time::instant(last.triggered_time.0)) ": " (last.state) ". " (last.description) " " @if let Some(reason) = &last.failure_reason { span.bad { (reason) } } }
+        }
+        @if rows.is_empty() { p { "Within 90 days maintenance changes nothing." } }
+        @else { (table::plain("What maintenance will change within 90 days", &["When", "What", "Why", "Nodes"], &rows)) }
+        @if !explained.is_empty() { details { summary { "What it would choose, and what not" } ul { @for line in &explained { li { (line.trim()) } } } } }
+        @if view.at.is_none() {
+            details { summary { "Change" }
+                form method="post" action="/dashboard/do/cluster" {
+                    (about(view, shoot))
+                    div.fields {
+                        (form::text("begin", "Window begins", &window.as_ref().map(|it| it.begin.clone()).unwrap_or_default(), "as 220000+0100", &[]))
+                        (form::text("end", "Window ends", &window.as_ref().map(|it| it.end.clone()).unwrap_or_default(), "as 230000+0100", &[]))
+                        (form::tick("auto-kubernetes", "Update Kubernetes automatically", updates.is_some_and(|it| it.kubernetes_version)))
+                        (form::tick("auto-image", "Update machine images automatically", updates.and_then(|it| it.machine_image_version) == Some(true)))
+                        (form::tick("confine", "Roll out changes in the window only", is_confined(&shoot.spec)))
+                    }
+                    button type="submit" name="step" value="upkeep" { "Change maintenance" }
+                }
+            }
+        }
+    }
+}
+
+fn versions(view: &View, shoot: &Shoot, offered: &CloudProfileSpec) -> Markup {
+    let now = view.now();
+    let own = Version::parse(&shoot.spec.kubernetes.version).ok();
+    let is_target = |version: &Version| {
+        own.as_ref().is_some_and(|own| version > own && version.major == own.major && version.minor <= own.minor + 1)
+    };
+    let parsed = offered.kubernetes.versions.iter().filter_map(|entry| Some((Version::parse(&entry.version).ok()?, entry)));
+    let living = parsed.filter(|(_, entry)| state(*entry, now) != State::Expired);
+    let (mut targets, further): (Vec<_>, Vec<_>) =
+        living.filter(|(version, _)| own.as_ref().is_some_and(|own| version > own)).partition(|(version, _)| is_target(version));
+    targets.sort_by(|(one, _), (other, _)| other.cmp(one));
+    let choice = |entry: &api::core::ExpirableVersion| {
+        let expires = entry.expiration_date().map(|date| format!(", expires {}", time::text(date))).unwrap_or_default();
+        Choice { value: entry.version.clone(), label: format!("{} ({}{expires})", entry.version, state(entry, now)) }
+    };
+    let choices: Vec<Choice> = targets.iter().map(|(_, entry)| choice(entry)).collect();
+    let rows: Vec<Vec<Markup>> = shoot
+        .spec
+        .provider
+        .workers
+        .iter()
+        .map(|worker| {
+            let kubernetes = worker.kubernetes.as_ref().and_then(|own| own.version.as_deref());
+            let version = kubernetes.unwrap_or(&shoot.spec.kubernetes.version);
+            let image = worker.machine.image.as_ref();
+            let image_version = image.and_then(|image| image.version.as_deref()).unwrap_or_default();
+            let image_name = image.map(|image| image.name.as_str()).unwrap_or_default();
+            vec![
+                html! { (worker.name) },
+                html! { (version) " " @match kubernetes_version(offered, version) { Some(entry) => { (badge::of_version(entry, now)) } None => { (badge::not_offered()) } } },
+                html! { (image_name) " " (image_version) " " @match machine_image_version(offered, image_name, image_version) { Some(entry) => { (badge::of_version(entry, now)) } None => { (badge::not_offered()) } } },
+            ]
+        })
+        .collect();
+    html! {
+        (table::plain("Worker pools", &["Pool", "Kubernetes", "Machine image"], &rows))
+        @if view.at.is_none() && !choices.is_empty() {
+            form method="post" action="/dashboard/do/cluster" {
+                (about(view, shoot))
+                (form::select("version", "Update the control plane to", "", &[("", choices)], "Patches of the minor, and the next minor.", &[]))
+                div.actions {
+                    button type="submit" name="step" value="look" { "Show what this does to nodes" }
+                    button.main type="submit" name="step" value="version" { "Update" }
+                }
+            }
+        } @else if choices.is_empty() { p { "There is no version to update to." } }
+        @if !further.is_empty() { p.hint { (further.len()) " higher versions can be reached minor by minor." } }
+    }
+}
+
+async fn events(view: &View, shoot: &Shoot) -> Markup {
+    let selection = format!("fieldSelector={}", encoded(&format!("involvedObject.uid={}", shoot.metadata.uid)));
+    let found = view.list::<Event>(GARDEN, Some(&shoot.metadata.namespace), &selection).await;
+    let mut events = match found {
+        Ok(events) => events,
+        Err(error) => return Message::of_error("Events", &error).markup(),
+    };
+    let when = |event: &Event| event.last_timestamp.0.max(event.event_time.0);
+    events.sort_by(|one, other| when(other).cmp(&when(one)).then_with(|| one.metadata.name.cmp(&other.metadata.name)));
+    if events.is_empty() {
+        return html! { p { "No Events." } };
+    }
+    let rows: Vec<Vec<Markup>> = events
+        .iter()
+        .take(EVENTS)
+        .map(|event| vec![time::instant(when(event)), html! { (event.r#type) }, html! { (event.reason) }, html! { (event.message) }])
+        .collect();
+    table::plain("The latest Events", &["When", "Type", "Reason", "Message"], &rows)
+}
+
+async fn manifest(view: &View, shoot: &Shoot) -> Result<Markup, Refusal> {
+    let path = crate::view::object::<Shoot>(GARDEN, &shoot.metadata.namespace, &shoot.metadata.name);
+    let answer = view.send(http::Method::GET, &path, None).await?;
+    let mut tree: serde_json::Value = serde_json::from_slice(&answer).unwrap_or_default();
+    if let Some(metadata) = tree["metadata"].as_object_mut() {
+        metadata.remove("managedFields");
+    }
+    if let Some(tree) = tree.as_object_mut() {
+        tree.remove("status");
+    }
+    let text = serde_yaml_ng::to_string(&tree).unwrap_or_default();
+    Ok(html! {
+        details { summary { "Edit the manifest" }
+            form method="post" action="/dashboard/do/cluster" {
+                (about(view, shoot))
+                label for="manifest" { "Manifest" }
+                textarea #manifest name="manifest" rows="24" spellcheck="false" autocomplete="off" { (text) }
+                div.actions {
+                    button type="submit" name="step" value="check" { "Check" }
+                    button.main type="submit" name="step" value="replace" { "Replace" }
+                }
+            }
+        }
+    })
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The roll-out of a cluster's pools: what is wanted, what is there, and each machine with its node.
+
+use std::collections::BTreeMap;
+
+use api::cluster;
+use api::core::Shoot;
+use api::kubernetes::core::Node;
+use api::machine::{Machine, MachineDeployment};
+use controller::Error;
+use maud::{Markup, html};
+
+use crate::parts::message::Message;
+use crate::parts::table;
+use crate::view::View;
+
+/// Label of a Machine with the name of its Node.
+const NODE: &str = "node";
+
+pub(super) async fn draw(view: &View, shoot: &Shoot) -> Markup {
+    match read(view, shoot).await {
+        Ok(Some(markup)) => markup,
+        Ok(None) => html! { p { "It has no seed yet, so there are no machines." } },
+        Err(error) => Message::of_error("machines cannot be read", &error).markup(),
+    }
+}
+
+async fn read(view: &View, shoot: &Shoot) -> Result<Option<Markup>, Error> {
+    let seed = shoot.status.seed_name.as_ref().or(shoot.spec.seed_name.as_ref());
+    let namespace = &shoot.status.technical_id;
+    let Some(seed) = seed.filter(|_| !namespace.is_empty()) else { return Ok(None) };
+    let seed = cluster::of_seed(seed);
+    let mut deployments = view.list::<MachineDeployment>(&seed, Some(namespace), "").await?;
+    let mut machines = view.list::<Machine>(&seed, Some(namespace), "").await?;
+    // Before the cluster's API server is there, nobody knows nodes.
+    let nodes = view.list::<Node>(namespace, None, "").await.unwrap_or_default();
+    let nodes: BTreeMap<&str, &Node> = nodes.iter().map(|node| (node.metadata.name.as_str(), node)).collect();
+    deployments.sort_by(|one, other| one.metadata.name.cmp(&other.metadata.name));
+    machines.sort_by(|one, other| one.metadata.name.cmp(&other.metadata.name));
+    let pools: Vec<Vec<Markup>> = deployments.iter().map(pool).collect();
+    let classes: Vec<&str> = deployments.iter().map(|it| it.spec.template.spec.class.name.as_str()).collect();
+    let rows: Vec<Vec<Markup>> = machines.iter().map(|machine| cells(machine, &classes, &nodes)).collect();
+    Ok(Some(html! {
+        (table::plain("Worker pools and zones", &["MachineDeployment", "Wanted", "Present", "Updated", "Ready", "Strategy", "Budget", "Waits for"], &pools))
+        @if rows.is_empty() { p { "No machines." } }
+        @else { (table::plain("Machines", &["Machine", "Template", "Phase", "Node", "Node ready", "Cordoned", "Last operation"], &rows)) }
+    }))
+}
+
+fn pool(deployment: &MachineDeployment) -> Vec<Markup> {
+    let (wanted, status) = (deployment.spec.replicas, &deployment.status);
+    let strategy = &deployment.spec.strategy;
+    let budget = strategy.rolling_update.as_ref().map(|update| {
+        let text = |value: Option<&apimachinery::meta::IntOrString>| value.map_or_else(|| "default".to_owned(), ToString::to_string);
+        format!("surge {}, unavailable {}", text(update.max_surge.as_ref()), text(update.max_unavailable.as_ref()))
+    });
+    let mut waits = Vec::new();
+    if status.updated_replicas < wanted {
+        waits.push(format!("{} to be updated", wanted - status.updated_replicas));
+    }
+    if status.replicas > wanted {
+        waits.push(format!("{} to go", status.replicas - wanted));
+    }
+    if status.ready_replicas < wanted {
+        waits.push(format!("{} to become ready", wanted - status.ready_replicas));
+    }
+    vec![
+        html! { (deployment.metadata.name) },
+        html! { (wanted) },
+        html! { (status.replicas) },
+        html! { (status.updated_replicas) },
+        html! { (status.ready_replicas) },
+        html! { (strategy.r#type) },
+        html! { (budget.unwrap_or_default()) },
+        html! { @if waits.is_empty() { "nothing" } @else { (waits.join(", ")) } },
+    ]
+}
+
+fn cells(machine: &Machine, classes: &[&str], nodes: &BTreeMap<&str, &Node>) -> Vec<Markup> {
+    let name = machine.metadata.labels.get(NODE).map(String::as_str).unwrap_or_default();
+    let node = nodes.get(name);
+    let ready = node.and_then(|node| node.status.conditions.iter().find(|it| it.r#type == "Ready"));
+    let is_new = classes.contains(&machine.spec.class.name.as_str());
+    let phase = &machine.status.current_status.phase;
+    vec![
+        html! { (machine.metadata.name) },
+        html! { @if is_new { span.badge.v-supported { "new" } } @else { span.badge.v-deprecated { "old" } } },
+        html! { @if phase.is_empty() { "none yet" } @else { (phase) } @if machine.metadata.deletion_timestamp.is_some() { ", is deleted" } },
+        html! { (name) },
+        html! { @match ready { Some(ready) => { span class={"chip c-" (ready.status)} { (ready.status) } } None => { "–" } } },
+        html! { @if node.is_some_and(|node| node.spec.unschedulable) { "cordoned" } @else { "no" } },
+        html! { (machine.status.last_operation.description) },
+    ]
+}

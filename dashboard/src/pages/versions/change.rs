@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A change of a version, looked at before it is sent: what maintenance would do with it and without it.
+
+use std::collections::BTreeSet;
+
+use api::cluster::GARDEN;
+use api::core::CloudProfile;
+use http::{Method, StatusCode};
+use maud::{Markup, html};
+use ops::instant::When;
+use ops::world::World;
+use serde_json::{Value, json};
+
+use super::{changes, classifications, forecast, link, only};
+use crate::actions::Outcome;
+use crate::frame::{Page, Section};
+use crate::input::Fields;
+use crate::pages::world::world;
+use crate::parts::form::{self, Choice};
+use crate::parts::message::{Message, Severity};
+use crate::parts::time;
+use crate::refusal::Refusal;
+use crate::view::{View, object};
+
+/// The form; `None`: the profile is no CloudProfile.
+pub(super) fn form(view: &View, world: &World, name: &str) -> Option<Markup> {
+    let profile = world.cloud_profiles.iter().find(|profile| profile.metadata.name == name)?;
+    let kubernetes = profile.spec.kubernetes.versions.iter();
+    let kubernetes = kubernetes.map(|entry| Choice::plain(format!("kubernetes/{}", entry.version)));
+    let images = profile.spec.machine_images.iter().flat_map(|image| {
+        image.versions.iter().map(move |entry| Choice::plain(format!("{}/{}", image.name, entry.version)))
+    });
+    let versions: Vec<Choice> = kubernetes.chain(images).collect();
+    Some(html! {
+        form method="post" action="/dashboard/do/versions" {
+            (form::hidden(view, "versions"))
+            input type="hidden" name="profile" value=(name);
+            div.fields {
+                (form::select("version", "Version", "", &[("", versions)], "", &[]))
+                (form::select("classification", "Classification", "same", &[("", classifications())], "", &[]))
+                (form::text("expires", "Expiration date", "", "2027-01-31, 2027-01-31T10:00:00Z or 30d from now; “none” removes it; empty: as it is", &[]))
+            }
+            div.actions {
+                button.main type="submit" name="step" value="look" { "Show what this does" }
+                button type="submit" name="step" value="remove" { "Show what removing it does" }
+            }
+        }
+        form method="post" action="/dashboard/do/versions" {
+            (form::hidden(view, "versions"))
+            input type="hidden" name="profile" value=(name);
+            div.fields { (form::text("added", "New version of Kubernetes", "", "as 1.31.2; it is added as preview", &[])) }
+            button type="submit" name="step" value="add" { "Show what adding it does" }
+        }
+    })
+}
+
+/// What is asked for.
+#[derive(Debug)]
+struct Asked<'a> {
+    subject: &'a str,
+    version: &'a str,
+    step: &'a str,
+    classification: &'a str,
+    expires: Option<Value>,
+}
+
+impl<'a> Asked<'a> {
+    fn read(view: &View, form: &'a Fields) -> Result<Self, String> {
+        let step = form.text("of").split_once('.').map_or(form.text("step"), |(step, _)| step);
+        let (subject, version) = match step {
+            "add" => ("kubernetes", form.text("added")),
+            _ => form.text("version").rsplit_once('/').ok_or("choose a version")?,
+        };
+        if version.is_empty() {
+            return Err("name a version".to_owned());
+        }
+        let expires = match form.text("expires") {
+            "" => None,
+            "none" => Some(Value::Null),
+            text => {
+                let when: When = text.parse()?;
+                Some(json!(ops::show(when.behind(view.now()))))
+            }
+        };
+        Ok(Self { subject, version, step, classification: form.text("classification"), expires })
+    }
+
+    /// The profile's tree with the change in it.
+    fn apply(&self, profile: &mut Value) -> Result<(), String> {
+        let versions = match self.subject {
+            "kubernetes" => &mut profile["spec"]["kubernetes"]["versions"],
+            image => {
+                let images = profile["spec"]["machineImages"].as_array_mut();
+                let image = images.and_then(|all| all.iter_mut().find(|it| it["name"] == *image));
+                &mut image.ok_or("there is no such machine image")?["versions"]
+            }
+        };
+        let versions = versions.as_array_mut().ok_or("the profile has no versions")?;
+        let place = versions.iter().position(|entry| entry["version"] == *self.version);
+        match (self.step, place) {
+            ("add", None) => versions.push(json!({ "version": self.version, "classification": "preview" })),
+            ("add", Some(_)) => return Err(format!("{} is there already", self.version)),
+            (_, None) => return Err(format!("there is no version {}", self.version)),
+            ("remove", Some(place)) => {
+                versions.remove(place);
+            }
+            (_, Some(place)) => {
+                let entry = versions[place].as_object_mut().ok_or("the version is no object")?;
+                match self.classification {
+                    "none" => {
+                        entry.remove("classification");
+                    }
+                    "" | "same" => {}
+                    other => {
+                        entry.insert("classification".to_owned(), json!(other));
+                    }
+                }
+                match &self.expires {
+                    None => {}
+                    Some(Value::Null) => {
+                        entry.remove("expirationDate");
+                    }
+                    Some(date) => {
+                        entry.insert("expirationDate".to_owned(), date.clone());
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn sentence(&self) -> String {
+        let what = format!("{} {}", self.subject, self.version);
+        match self.step {
+            "add" => format!("Add {what} as preview"),
+            "remove" => format!("Remove {what}"),
+            _ => {
+                let class = match self.classification {
+                    "" | "same" => None,
+                    other => Some(format!("classification {other}")),
+                };
+                let expires = self.expires.as_ref().map(|date| match date.as_str() {
+                    Some(date) => format!("expires {date}"),
+                    None => "no expiration date".to_owned(),
+                });
+                let parts: Vec<String> = class.into_iter().chain(expires).collect();
+                format!("{what}: {}", if parts.is_empty() { "as it is".to_owned() } else { parts.join(", ") })
+            }
+        }
+    }
+}
+
+/// Shows what a change does, or makes it.
+pub(crate) async fn act(view: &View, form: &Fields) -> Result<Outcome, Refusal> {
+    let name = form.text("profile");
+    let path = object::<CloudProfile>(GARDEN, "", name);
+    let answer = view.send(Method::GET, &path, None).await?;
+    let unreadable = |error: serde_json::Error| {
+        Refusal::new(StatusCode::BAD_GATEWAY, "The answer of the API cannot be read", error.to_string())
+    };
+    let mut tree: Value = serde_json::from_slice(&answer).map_err(unreadable)?;
+    let said = |text: String| Ok(Outcome::To(link(view, name), vec![Message::new(Severity::Error, text)]));
+    let asked = match Asked::read(view, form) {
+        Ok(asked) => asked,
+        Err(text) => return said(text),
+    };
+    if let Err(text) = asked.apply(&mut tree) {
+        return said(text);
+    }
+    let patch = json!({
+        "metadata": { "resourceVersion": tree["metadata"]["resourceVersion"] },
+        "spec": { "kubernetes": { "versions": tree["spec"]["kubernetes"]["versions"] }, "machineImages": tree["spec"]["machineImages"] },
+    });
+    if form.text("step") == "apply" {
+        let message = match view.patch(&path, &patch).await {
+            Ok(_) => Message::new(Severity::Done, asked.sentence()),
+            Err(error) => Message::of_error(&asked.sentence(), &error),
+        };
+        return Ok(Outcome::To(link(view, name), vec![message]));
+    }
+    // Whether the API takes it is the API's to say.
+    let refused = view.patch(&format!("{path}?dryRun=All"), &patch).await.err();
+    let before = only(&world(view).await?, name);
+    let mut after = before.clone();
+    for profile in after.cloud_profiles.iter_mut().filter(|profile| profile.metadata.name == name) {
+        let changed = <CloudProfile as apimachinery::Resource>::read(tree.to_string().as_bytes());
+        *profile = changed.map_err(unreadable)?;
+    }
+    let body = html! {
+        p { strong { (asked.sentence()) } }
+        @if let Some(error) = &refused { (Message::of_error("the API would refuse this", error).markup()) }
+        (difference(view, &before, &after))
+        form method="post" action="/dashboard/do/versions" {
+            (form::hidden(view, "versions"))
+            @for (name, value) in form.iter().filter(|(name, _)| !matches!(*name, "token" | "back" | "step" | "of")) {
+                input type="hidden" name=(name) value=(value);
+            }
+            input type="hidden" name="of" value={(asked.step) "."};
+            div.actions {
+                button.main type="submit" name="step" value="apply" { "Apply" }
+                a.button href=(link(view, name)) { "Do not" }
+            }
+        }
+    };
+    let page = Page::new(Section::Versions, format!("A change of {name}")).region("difference", "What it does", body);
+    Ok(Outcome::Page(Box::new(page)))
+}
+
+/// What maintenance does with a change and not without it, and the other way round.
+fn difference(view: &View, before: &World, after: &World) -> Markup {
+    let (before, after) = (forecast(view, before), forecast(view, after));
+    let key = |row: &ops::rows::Row| {
+        let change = &row.change;
+        (row.shoot.clone(), change.pool.clone(), change.subject, change.from.clone(), change.to.clone(), change.time, change.is_forced)
+    };
+    let (old, new): (BTreeSet<_>, BTreeSet<_>) = (before.rows.iter().map(key).collect(), after.rows.iter().map(key).collect());
+    let added: Vec<ops::rows::Row> = after.rows.iter().filter(|row| !old.contains(&key(row))).cloned().collect();
+    let gone: Vec<ops::rows::Row> = before.rows.iter().filter(|row| !new.contains(&key(row))).cloned().collect();
+    let forced = added.iter().filter(|row| row.change.is_forced && row.change.failure.is_none()).count();
+    let stuck = added.iter().filter(|row| row.change.failure.is_some()).count();
+    html! {
+        p { "Within 90 days, up to " (time::text(view.now() + super::AHEAD)) ": " (forced) " newly forced, " (stuck) " newly failing, " (gone.len()) " that happened otherwise." }
+        @if added.is_empty() && gone.is_empty() { p { "Maintenance does the same with it and without it." } }
+        @if !added.is_empty() { h3 { "Only with the change" } (changes(view, &added)) }
+        @if !gone.is_empty() { h3 { "Only without the change" } (changes(view, &gone)) }
+    }
+}

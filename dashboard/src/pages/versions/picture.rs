@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The picture of a profile's versions: their states as they were, are and will be.
+//!
+//! ```text
+//!            past, from the log │ future, as the profile says
+//! 1.27.1     ░ preview ░│██ supported ██│████████████████████
+//! 1.26.4     ███████ supported ███│: deprecated :◆▒ expired ▒
+//! ```
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::versions::{State, Version, state};
+use maud::{Markup, html};
+
+use super::history::{Change, Offered};
+use crate::parts::{table, time};
+
+/// A stretch of time in which a version has one state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Band {
+    pub(super) from: DateTime<Utc>,
+    pub(super) to: DateTime<Utc>,
+    pub(super) state: State,
+}
+
+/// The bands of each version of a subject between two instants; the highest version first.
+pub(super) fn bands(
+    changes: &[Change],
+    subject: &str,
+    from: DateTime<Utc>,
+    to: DateTime<Utc>,
+) -> Vec<(String, Vec<Band>)> {
+    let mut all: BTreeMap<String, Vec<Band>> = BTreeMap::new();
+    for (index, (begin, offered)) in changes.iter().enumerate() {
+        let begin = (*begin).max(from);
+        let end = changes.get(index + 1).map_or(to, |(next, _)| (*next).min(to));
+        for entry in offered.get(subject).into_iter().flatten().filter(|_| begin < end) {
+            let bands = all.entry(entry.version.clone()).or_default();
+            let expires = entry.expires.filter(|date| *date > begin && *date < end);
+            push(bands, begin, expires.unwrap_or(end), state(entry, begin));
+            if let Some(date) = expires {
+                push(bands, date, end, State::Expired);
+            }
+        }
+    }
+    let mut all: Vec<_> = all.into_iter().collect();
+    all.sort_by(|(one, _), (other, _)| {
+        let (one, other) = (Version::parse(one).ok(), Version::parse(other).ok());
+        other.cmp(&one)
+    });
+    all
+}
+
+fn push(bands: &mut Vec<Band>, from: DateTime<Utc>, to: DateTime<Utc>, state: State) {
+    match bands.last_mut() {
+        Some(last) if last.state == state && last.to == from => last.to = to,
+        _ => bands.push(Band { from, to, state }),
+    }
+}
+
+/// How many use a version: Shoots, and pools.
+pub(super) type Users = BTreeMap<String, (usize, usize)>;
+
+const LEFT: i64 = 120;
+const WIDTH: i64 = 760;
+const RIGHT: i64 = 150;
+const ROW: i64 = 34;
+const TOP: i64 = 26;
+
+/// From when to when a picture shows time: what the log tells, and what the profile says, with at least a tenth of the
+/// width for the past.
+pub(super) fn range(changes: &[Change], now: DateTime<Utc>) -> (DateTime<Utc>, DateTime<Utc>) {
+    let first = changes.first().map_or(now, |(first, _)| (*first).min(now));
+    let offered = changes.last().map(|(_, offered)| offered.clone()).unwrap_or_default();
+    let last = offered.values().flatten().filter_map(|entry| entry.expires).max().unwrap_or(now).max(now);
+    let ahead = ((last - now) * 11 / 10).max(TimeDelta::days(14));
+    let behind = (now - first).max(ahead / 8);
+    (now - behind, now + ahead)
+}
+
+/// A subject's picture, and the same as a table.
+pub(super) fn draw(
+    id: &str,
+    subject: &str,
+    changes: &[Change],
+    now: DateTime<Utc>,
+    users: &Users,
+) -> Markup {
+    let (from, to) = range(changes, now);
+    let rows = bands(changes, subject, from, to);
+    let current: Vec<Offered> =
+        changes.last().and_then(|(_, offered)| offered.get(subject).cloned()).unwrap_or_default();
+    let height = TOP + ROW * i64::try_from(rows.len()).unwrap_or(0) + 24;
+    let x = |at: DateTime<Utc>| {
+        let span = (to - from).num_seconds().max(1);
+        LEFT + i64::try_from(i128::from((at - from).num_seconds()) * i128::from(WIDTH) / i128::from(span)).unwrap_or(0)
+    };
+    let name = format!("Versions of {subject}: their states from {} to {}", time::text(from), time::text(to));
+    let minor = |version: &str| Version::parse(version).ok().map(|version| (version.major, version.minor));
+    html! {
+        div.picture tabindex="0" role="region" aria-label={"Picture of " (subject)} {
+            svg role="img" aria-label=(name) viewBox={"0 0 " (LEFT + WIDTH + RIGHT) " " (height)} width=(LEFT + WIDTH + RIGHT) height=(height) xmlns="http://www.w3.org/2000/svg" {
+                defs {
+                    pattern id={(id) "-preview"} width="8" height="8" patternUnits="userSpaceOnUse" { path.p-stroke d="M0 8L8 0" {} }
+                    pattern id={(id) "-deprecated"} width="6" height="6" patternUnits="userSpaceOnUse" { circle.p-ground cx="3" cy="3" r="1.3" {} }
+                    pattern id={(id) "-expired"} width="7" height="7" patternUnits="userSpaceOnUse" { path.p-stroke d="M0 0L7 7M0 7L7 0" {} }
+                    pattern id={(id) "-unclassified"} width="8" height="4" patternUnits="userSpaceOnUse" { path.p-stroke d="M0 2H8" {} }
+                }
+                text.faint x=(LEFT) y="14" { (from.format("%Y-%m-%d").to_string()) }
+                text.faint x=(LEFT + WIDTH) y="14" text-anchor="end" { (to.format("%Y-%m-%d").to_string()) }
+                text.faint x=(LEFT + WIDTH + 12) y="14" { "used by" }
+                @for (index, (version, bands)) in rows.iter().enumerate() {
+                    @let y = TOP + ROW * i64::try_from(index).unwrap_or(0);
+                    @if index > 0 && minor(&rows[index - 1].0) != minor(version) {
+                        line.line x1="0" x2=(LEFT + WIDTH + RIGHT) y1=(y - 3) y2=(y - 3) {}
+                    }
+                    text x=(LEFT - 10) y=(y + 19) text-anchor="end" { (version) }
+                    @for band in bands {
+                        @let (left, right) = (x(band.from), x(band.to));
+                        @let state = band.state.to_string();
+                        g {
+                            title { (version) " " (state) " from " (time::text(band.from)) " to " (time::text(band.to)) }
+                            rect class={"band b-" (state)} x=(left) y=(y) width=((right - left).max(1)) height="26" {}
+                            @if band.state != State::Supported {
+                                rect x=(left) y=(y + 18) width=((right - left).max(1)) height="8" fill={"url(#" (id) "-" (state) ")"} {}
+                            }
+                            @if right - left > 8 * i64::try_from(state.len()).unwrap_or(0) {
+                                text.inband x=(left + 5) y=(y + 13) { (state) }
+                            }
+                        }
+                    }
+                    @if let Some(date) = current.iter().find(|entry| entry.version == *version).and_then(|entry| entry.expires) {
+                        @if date >= from && date <= to {
+                            path.mark d={"M" (x(date)) " " (y + 4) "l7 9l-7 9l-7 -9z"} { title { (version) " expires " (time::text(date)) } }
+                        }
+                    }
+                    @let (shoots, pools) = users.get(version).copied().unwrap_or_default();
+                    text x=(LEFT + WIDTH + 12) y=(y + 19) { (used(shoots, pools)) }
+                }
+                line.now-line x1=(x(now)) x2=(x(now)) y1="18" y2=(height - 20) {}
+                text x=(x(now)) y=(height - 6) text-anchor="middle" { "now " (now.format("%Y-%m-%d").to_string()) }
+            }
+        }
+        details { summary { (subject) " as a table" }
+            (table::plain(&name, &["Version", "State", "From", "To"], &rows.iter().flat_map(|(version, bands)| bands.iter().map(move |band| vec![
+                html! { (version) }, html! { (band.state.to_string()) }, time::instant(band.from),
+                html! { @if band.to == to { "end of the picture" } @else { (time::instant(band.to)) } },
+            ])).collect::<Vec<_>>()))
+        }
+    }
+}
+
+/// `3 Shoots, 1 pool`.
+pub(super) fn used(shoots: usize, pools: usize) -> String {
+    let count = |count: usize, noun: &str| match count {
+        0 => None,
+        1 => Some(format!("1 {noun}")),
+        count => Some(format!("{count} {noun}s")),
+    };
+    let all: Vec<String> = count(shoots, "Shoot").into_iter().chain(count(pools, "pool")).collect();
+    if all.is_empty() { "nobody".to_owned() } else { all.join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    fn at(day: u32) -> DateTime<Utc> {
+        format!("2025-01-{day:02}T00:00:00Z").parse().expect("an instant")
+    }
+
+    fn change(day: u32, versions: &[(&str, &str, Option<u32>)]) -> Change {
+        let versions = versions.iter().map(|(version, class, expires)| Offered {
+            version: (*version).to_owned(),
+            classification: (!class.is_empty()).then(|| (*class).to_owned()),
+            expires: expires.map(at),
+        });
+        (at(day), Arc::new(BTreeMap::from([("kubernetes".to_owned(), versions.collect())])))
+    }
+
+    #[test]
+    fn bands_are_what_was_said_then_and_what_is_said_now() {
+        let changes = [
+            change(2, &[("1.26.4", "supported", None)]),
+            change(4, &[("1.26.4", "supported", None), ("1.27.1", "preview", None)]),
+            change(6, &[("1.26.4", "deprecated", Some(9)), ("1.27.1", "supported", None)]),
+        ];
+        let band = |from, to, state| Band { from: at(from), to: at(to), state };
+        assert_eq!(
+            bands(&changes, "kubernetes", at(1), at(12)),
+            [
+                ("1.27.1".to_owned(), vec![band(4, 6, State::Preview), band(6, 12, State::Supported)]),
+                (
+                    "1.26.4".to_owned(),
+                    vec![band(2, 6, State::Supported), band(6, 9, State::Deprecated), band(9, 12, State::Expired)]
+                ),
+            ]
+        );
+        let removed = [changes[0].clone(), change(5, &[])];
+        assert_eq!(
+            bands(&removed, "kubernetes", at(3), at(12)),
+            [("1.26.4".to_owned(), vec![band(3, 5, State::Supported)])],
+            "a version that was removed ends there"
+        );
+    }
+}
