@@ -94,7 +94,7 @@ pub struct Page {
     pub regions: Vec<Region>,
     /// The command that shows the same.
     pub command: Option<String>,
-    /// Resources of the log whose changes change it, `shoots.core.gardener.cloud`; empty: it does not change by itself.
+    /// Resources of the log whose changes change it, `core.gardener.cloud/shoots`; empty: it does not change by itself.
     pub follows: Vec<&'static str>,
 }
 

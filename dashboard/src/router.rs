@@ -173,10 +173,7 @@ async fn login(state: Given, request: Request<Body>) -> Response {
     let (mut parts, _) = request.into_parts();
     let arrived = arrived(&mut parts);
     let Some(secret) = dashboard.sessions().log_in(arrived.query.text("code")) else {
-        let refusal = Refusal {
-            title: "This link is not good any more".to_owned(),
-            ..Refusal::not_logged_in()
-        };
+        let refusal = Refusal { title: "This link is not good any more".to_owned(), ..Refusal::not_logged_in() };
         return dashboard.refuse(None, &refusal).await;
     };
     let to = "/dashboard/clusters";
@@ -265,7 +262,11 @@ async fn form(body: Body) -> Result<Fields, Refusal> {
         Ok(body) => body.to_bytes(),
         Err(error) if error.is::<LengthLimitError>() => return Err(Refusal::too_large()),
         Err(_) => {
-            return Err(Refusal::new(StatusCode::BAD_REQUEST, "This cannot be read", "The form did not come in whole."));
+            return Err(Refusal::new(
+                StatusCode::BAD_REQUEST,
+                "This cannot be read",
+                "The form did not come in whole.",
+            ));
         }
     };
     Fields::read(&body).map_err(Refusal::unreadable)

@@ -44,17 +44,17 @@ type Known = BTreeMap<String, String>;
 
 /// Answers with the stream of a page; `regions` are `ID:HASH` each.
 pub(crate) fn answer<'a>(view: View, regions: impl Iterator<Item = &'a str>) -> Response {
-    let known: Known =
-        regions.filter_map(|region| region.split_once(':')).map(|(id, hash)| (id.to_owned(), hash.to_owned())).collect();
+    let known: Known = regions
+        .filter_map(|region| region.split_once(':'))
+        .map(|(id, hash)| (id.to_owned(), hash.to_owned()))
+        .collect();
     let ended = view.session.add_stream();
     let (sender, receiver) = mpsc::channel::<Bytes>(4);
     let running = run(view, known, sender, ended);
     // The body is what drives it: it ends when the browser goes away.
-    let frames = futures::stream::select(
-        receiver.map(Some),
-        futures::stream::once(running).map(|()| None),
-    );
-    let frames = frames.filter_map(|frame| async move { frame.map(|bytes| Ok::<_, std::convert::Infallible>(Frame::data(bytes))) });
+    let frames = futures::stream::select(receiver.map(Some), futures::stream::once(running).map(|()| None));
+    let frames = frames
+        .filter_map(|frame| async move { frame.map(|bytes| Ok::<_, std::convert::Infallible>(Frame::data(bytes))) });
     let mut response = Response::new(Body::new(StreamBody::new(frames)));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));

@@ -203,17 +203,14 @@ impl View {
     /// # Errors
     /// What the API answers.
     pub async fn patch(&self, path: &str, patch: &Value) -> Result<Bytes, Error> {
-        self.send(Method::PATCH, path, Some(("application/merge-patch+json", json!(patch).to_string().into_bytes()))).await
+        self.send(Method::PATCH, path, Some(("application/merge-patch+json", json!(patch).to_string().into_bytes())))
+            .await
     }
 }
 
 /// The landscape's administrator.
 pub fn administrator() -> User {
-    User {
-        name: "admin".into(),
-        groups: vec!["system:masters".into(), "system:authenticated".into()],
-        component: None,
-    }
+    User { name: "admin".into(), groups: vec!["system:masters".into(), "system:authenticated".into()], component: None }
 }
 
 /// The path of a collection.

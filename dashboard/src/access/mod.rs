@@ -166,7 +166,9 @@ mod tests {
     #[test]
     fn random_names_are_long_and_unlike() {
         let (one, other) = (random_name(12), random_name(12));
-        assert!(one.len() == 12 && one != other && one.bytes().all(|it| it.is_ascii_lowercase() || it.is_ascii_digit()));
+        assert!(
+            one.len() == 12 && one != other && one.bytes().all(|it| it.is_ascii_lowercase() || it.is_ascii_digit())
+        );
         assert_ne!(secret(), secret());
     }
 }

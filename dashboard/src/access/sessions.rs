@@ -322,7 +322,8 @@ mod tests {
         let (sessions, _wall) = sessions();
         let session = sessions.find(&sessions.begin(user("a"))).expect("it");
         let mut streams: Vec<_> = (0..5).map(|_| session.add_stream()).collect();
-        let is_over = |stream: &mut oneshot::Receiver<()>| stream.try_recv() == Err(oneshot::error::TryRecvError::Closed);
+        let is_over =
+            |stream: &mut oneshot::Receiver<()>| stream.try_recv() == Err(oneshot::error::TryRecvError::Closed);
         assert!(is_over(&mut streams[0]));
         assert!(streams[1..].iter_mut().all(|stream| !is_over(stream)));
     }

@@ -24,9 +24,7 @@ impl Projects {
 
     /// The project of a namespace.
     pub fn of<'a>(&'a self, namespace: &'a str) -> &'a str {
-        self.0
-            .get(namespace)
-            .map_or_else(|| namespace.strip_prefix("garden-").unwrap_or(namespace), String::as_str)
+        self.0.get(namespace).map_or_else(|| namespace.strip_prefix("garden-").unwrap_or(namespace), String::as_str)
     }
 
     /// The namespace of a project.

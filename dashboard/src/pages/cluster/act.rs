@@ -98,7 +98,9 @@ fn edited(view: &View, form: &Fields, step: &str, refused: Option<Error>) -> Pag
         }
     };
     let mut page = Page::new(Section::Clusters, format!("Manifest of {name}")).region("manifest-form", "", body);
-    if let Some(code) = refused.as_ref().and_then(Error::status).and_then(|status| StatusCode::from_u16(status.code).ok()) {
+    if let Some(code) =
+        refused.as_ref().and_then(Error::status).and_then(|status| StatusCode::from_u16(status.code).ok())
+    {
         page.code = code;
     }
     page

@@ -62,12 +62,12 @@ pub async fn draw(view: &View, project: &str, name: &str) -> Result<Page, Refusa
         page = page.region("manifest-form", "Manifest", manifest(view, &shoot).await?);
     }
     Ok(page.command(format!("terrarium why shoot/{shown}")).follows(&[
-        "shoots.core.gardener.cloud",
-        "machines.machine.sapcloud.io",
-        "machinedeployments.machine.sapcloud.io",
-        "cloudprofiles.core.gardener.cloud",
-        "nodes",
-        "events",
+        "core.gardener.cloud/shoots",
+        "machine.sapcloud.io/machines",
+        "machine.sapcloud.io/machinedeployments",
+        "core.gardener.cloud/cloudprofiles",
+        "/nodes",
+        "/events",
     ]))
 }
 
@@ -101,7 +101,8 @@ fn overview(view: &View, shoot: &Shoot, offered: Option<&CloudProfileSpec>) -> M
     let (spec, status) = (&shoot.spec, &shoot.status);
     let version = offered.and_then(|offered| kubernetes_version(offered, &spec.kubernetes.version));
     let operation = |label: &str, step: &str| {
-        let fields = [("namespace", shoot.metadata.namespace.as_str()), ("name", shoot.metadata.name.as_str()), ("step", step)];
+        let fields =
+            [("namespace", shoot.metadata.namespace.as_str()), ("name", shoot.metadata.name.as_str()), ("step", step)];
         form::button(view, "cluster", &fields, label, None)
     };
     html! {
@@ -193,7 +194,9 @@ fn upkeep(view: &View, shoot: &Shoot, offered: Option<&CloudProfileSpec>) -> Mar
             ]
         })
         .collect();
-    let explained = offered.map(|offered| ops::explain::lines(shoot, &ProfileKey::of(shoot).shown(), offered, now)).unwrap_or_default();
+    let explained = offered
+        .map(|offered| ops::explain::lines(shoot, &ProfileKey::of(shoot).shown(), offered, now))
+        .unwrap_or_default();
     html! {
         (table::facts(&[
             ("Window, as written", html! { @match &window { Some(window) => { (window.begin) " to " (window.end) } None => { "always open" } } }),
@@ -232,10 +235,12 @@ fn versions(view: &View, shoot: &Shoot, offered: &CloudProfileSpec) -> Markup {
     let is_target = |version: &Version| {
         own.as_ref().is_some_and(|own| version > own && version.major == own.major && version.minor <= own.minor + 1)
     };
-    let parsed = offered.kubernetes.versions.iter().filter_map(|entry| Some((Version::parse(&entry.version).ok()?, entry)));
+    let parsed =
+        offered.kubernetes.versions.iter().filter_map(|entry| Some((Version::parse(&entry.version).ok()?, entry)));
     let living = parsed.filter(|(_, entry)| state(*entry, now) != State::Expired);
-    let (mut targets, further): (Vec<_>, Vec<_>) =
-        living.filter(|(version, _)| own.as_ref().is_some_and(|own| version > own)).partition(|(version, _)| is_target(version));
+    let (mut targets, further): (Vec<_>, Vec<_>) = living
+        .filter(|(version, _)| own.as_ref().is_some_and(|own| version > own))
+        .partition(|(version, _)| is_target(version));
     targets.sort_by(|(one, _), (other, _)| other.cmp(one));
     let choice = |entry: &api::core::ExpirableVersion| {
         let expires = entry.expiration_date().map(|date| format!(", expires {}", time::text(date))).unwrap_or_default();
@@ -291,7 +296,14 @@ async fn events(view: &View, shoot: &Shoot) -> Markup {
     let rows: Vec<Vec<Markup>> = events
         .iter()
         .take(EVENTS)
-        .map(|event| vec![time::instant(when(event)), html! { (event.r#type) }, html! { (event.reason) }, html! { (event.message) }])
+        .map(|event| {
+            vec![
+                time::instant(when(event)),
+                html! { (event.r#type) },
+                html! { (event.reason) },
+                html! { (event.message) },
+            ]
+        })
         .collect();
     table::plain("The latest Events", &["When", "Type", "Reason", "Message"], &rows)
 }

@@ -51,7 +51,9 @@ fn pool(deployment: &MachineDeployment) -> Vec<Markup> {
     let (wanted, status) = (deployment.spec.replicas, &deployment.status);
     let strategy = &deployment.spec.strategy;
     let budget = strategy.rolling_update.as_ref().map(|update| {
-        let text = |value: Option<&apimachinery::meta::IntOrString>| value.map_or_else(|| "default".to_owned(), ToString::to_string);
+        let text = |value: Option<&apimachinery::meta::IntOrString>| {
+            value.map_or_else(|| "default".to_owned(), ToString::to_string)
+        };
         format!("surge {}, unavailable {}", text(update.max_surge.as_ref()), text(update.max_unavailable.as_ref()))
     });
     let mut waits = Vec::new();

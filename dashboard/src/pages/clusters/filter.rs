@@ -10,9 +10,8 @@
 use chrono::TimeDelta;
 
 /// What can stand before a colon.
-pub(crate) const KEYS: [&str; 11] = [
-    "project", "seed", "version", "image", "class", "state", "condition", "provider", "purpose", "label", "forced",
-];
+pub(crate) const KEYS: [&str; 11] =
+    ["project", "seed", "version", "image", "class", "state", "condition", "provider", "purpose", "label", "forced"];
 
 /// A term of a filter.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,7 +94,8 @@ impl Filter {
 /// `30d`, `2w`, `12h`.
 pub(super) fn days(text: &str) -> Option<TimeDelta> {
     let unit = text.chars().next_back()?;
-    let number: i64 = text[..text.len() - unit.len_utf8()].parse().ok().filter(|number| (0..=100_000).contains(number))?;
+    let number: i64 =
+        text[..text.len() - unit.len_utf8()].parse().ok().filter(|number| (0..=100_000).contains(number))?;
     match unit {
         'h' => TimeDelta::try_hours(number),
         'd' => TimeDelta::try_days(number),

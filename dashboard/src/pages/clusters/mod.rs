@@ -19,12 +19,12 @@ use maud::{Markup, html};
 
 use self::filter::Filter;
 use self::row::Row;
-use super::world::{Projects, offers};
 use super::maintenance;
+use super::world::{Projects, offers};
 use crate::frame::{Page, Section};
+use crate::parts::form;
 use crate::parts::message::{Message, Severity};
 use crate::parts::table::{Header, table};
-use crate::parts::form;
 use crate::refusal::Refusal;
 use crate::view::View;
 
@@ -68,7 +68,8 @@ pub async fn draw(view: &View) -> Result<Page, Refusal> {
     let mut rows: Vec<Row<'_>> =
         shoots.iter().map(|shoot| Row::of(view, shoot, projects.of(&shoot.metadata.namespace), &offers)).collect();
     rows.retain(|row| {
-        let changes = forced_until.zip(row.offered).map(|(until, offered)| maintenance::changes(view, row.shoot, offered, until));
+        let changes =
+            forced_until.zip(row.offered).map(|(until, offered)| maintenance::changes(view, row.shoot, offered, until));
         let forced = changes.iter().flatten().find(|change| change.is_forced).map(|change| change.time);
         row.passes(&filter, now, forced)
     });
@@ -112,10 +113,10 @@ pub async fn draw(view: &View) -> Result<Page, Refusal> {
         .region("list", "", list)
         .command(command)
         .follows(&[
-            "shoots.core.gardener.cloud",
-            "cloudprofiles.core.gardener.cloud",
-            "namespacedcloudprofiles.core.gardener.cloud",
-            "projects.core.gardener.cloud",
+            "core.gardener.cloud/shoots",
+            "core.gardener.cloud/cloudprofiles",
+            "core.gardener.cloud/namespacedcloudprofiles",
+            "core.gardener.cloud/projects",
         ]))
 }
 

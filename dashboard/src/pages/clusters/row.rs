@@ -113,7 +113,9 @@ impl<'a> Row<'a> {
             Some("project") => is(self.project) || is(&self.shoot.metadata.namespace),
             Some("seed") => is(self.seed()),
             Some("version") => is_version(&spec.kubernetes.version, value),
-            Some("image") => self.images().any(|(name, version)| is(name) || is(&format!("{name}/{version}")) || is_version(version, value)),
+            Some("image") => self
+                .images()
+                .any(|(name, version)| is(name) || is(&format!("{name}/{version}")) || is_version(version, value)),
             Some("class") => self.class.is_some_and(|class| is(&class.to_string())),
             Some("state") => {
                 status.last_operation.as_ref().is_some_and(|operation| is(&operation.state))
@@ -121,7 +123,8 @@ impl<'a> Row<'a> {
                     || (value == "deleted" && self.shoot.metadata.deletion_timestamp.is_some())
             }
             Some("condition") => status.conditions.iter().chain(&status.constraints).any(|condition| {
-                condition.status != "True" && (is(&condition.r#type) || is(letters(&condition.r#type)) || is(&condition.status))
+                condition.status != "True"
+                    && (is(&condition.r#type) || is(letters(&condition.r#type)) || is(&condition.status))
             }),
             Some("provider") => is(&spec.provider.r#type),
             Some("purpose") => is(self.purpose()),
@@ -191,7 +194,9 @@ impl<'a> Row<'a> {
                 let (least, most) = self.nodes();
                 html! { @if least == most { (most) } @else { (least) "–" (most) } }
             }
-            "issue" => html! { @if let Some(since) = self.issue_since { span title=(time::text(since)) { (time::relative(since, now)) } } },
+            "issue" => {
+                html! { @if let Some(since) = self.issue_since { span title=(time::text(since)) { (time::relative(since, now)) } } }
+            }
             "technical" => html! { (self.shoot.status.technical_id) },
             "created" => html! { @if let Some(at) = created(self.shoot) { (time::instant(at)) } },
             "provider" => html! { (self.shoot.spec.provider.r#type) },
@@ -203,9 +208,10 @@ impl<'a> Row<'a> {
 
     fn next(&self, view: &View) -> Markup {
         let Some(at) = self.maintenance else { return html! { "none: it is deleted" } };
-        let changes = self.offered.map(|offered| maintenance::changes(view, self.shoot, offered, at)).unwrap_or_default();
+        let changes =
+            self.offered.map(|offered| maintenance::changes(view, self.shoot, offered, at)).unwrap_or_default();
         html! {
-            span.nowrap { (time::relative(at, view.now())) " " span.far { (time::instant(at)) } }
+            span.nowrap { (time::relative(at, view.now())) } br; span.far { (time::instant(at)) }
             @if changes.is_empty() { br; span.far { "nothing" } }
             @for change in &changes { br; (maintenance::sentence(change)) }
         }
@@ -233,9 +239,11 @@ fn gravity(state: State) -> u8 {
 /// Since when something is wrong: a condition, or the last operation.
 fn issue_since(shoot: &Shoot) -> Option<DateTime<Utc>> {
     let status = &shoot.status;
-    let conditions = status.conditions.iter().filter(|condition| matches!(condition.status.as_str(), "False" | "Unknown"));
+    let conditions =
+        status.conditions.iter().filter(|condition| matches!(condition.status.as_str(), "False" | "Unknown"));
     let conditions = conditions.map(|condition| condition.last_transition_time.0);
-    let failed = status.last_operation.iter().filter(|operation| matches!(operation.state.as_str(), "Error" | "Failed"));
+    let failed =
+        status.last_operation.iter().filter(|operation| matches!(operation.state.as_str(), "Error" | "Failed"));
     conditions.chain(failed.map(|operation| operation.last_update_time.0)).min()
 }
 

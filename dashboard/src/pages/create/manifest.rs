@@ -55,8 +55,7 @@ fn tree(form: &Form<'_>) -> Value {
     if !get("begin").is_empty() || !get("end").is_empty() {
         maintenance.insert("timeWindow".to_owned(), json!({ "begin": get("begin"), "end": get("end") }));
     }
-    let updates =
-        json!({ "kubernetesVersion": form.ticked("auto-kubernetes"), "machineImageVersion": form.ticked("auto-image") });
+    let updates = json!({ "kubernetesVersion": form.ticked("auto-kubernetes"), "machineImageVersion": form.ticked("auto-image") });
     maintenance.insert("autoUpdate".to_owned(), updates);
     if get("confine") == "true" {
         maintenance.insert("confineSpecUpdateRollout".to_owned(), json!(true));
@@ -85,7 +84,12 @@ fn worker(pool: &Pool) -> Value {
     let mut worker = Map::new();
     set(&mut worker, "name", &pool.name);
     worker.insert("machine".to_owned(), Value::Object(machine));
-    for (key, value) in [("minimum", &pool.minimum), ("maximum", &pool.maximum), ("maxSurge", &pool.surge), ("maxUnavailable", &pool.unavailable)] {
+    for (key, value) in [
+        ("minimum", &pool.minimum),
+        ("maximum", &pool.maximum),
+        ("maxSurge", &pool.surge),
+        ("maxUnavailable", &pool.unavailable),
+    ] {
         if !value.is_empty() {
             worker.insert(key.to_owned(), number(value));
         }

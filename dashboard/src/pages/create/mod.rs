@@ -133,7 +133,11 @@ impl<'a> Form<'a> {
         let now = view.now();
         let version = match fields.get("version") {
             // A profile that was chosen anew may not have it.
-            Some(version) if !version.is_empty() && profile.as_ref().is_some_and(|(_, spec)| offered(spec, version)) => version.to_owned(),
+            Some(version)
+                if !version.is_empty() && profile.as_ref().is_some_and(|(_, spec)| offered(spec, version)) =>
+            {
+                version.to_owned()
+            }
             Some(_) if fields.get("step").is_some() => String::new(),
             _ => profile
                 .as_ref()
@@ -158,7 +162,8 @@ impl<'a> Form<'a> {
             let id = format!("pool{index}-{name}");
             self.fields.get(&id).map_or(default, str::trim).to_owned()
         };
-        let first = self.spec().and_then(|spec| spec.machine_types.first()).map(|it| it.name.clone()).unwrap_or_default();
+        let first =
+            self.spec().and_then(|spec| spec.machine_types.first()).map(|it| it.name.clone()).unwrap_or_default();
         let mut pool = Pool {
             name: get("name", &format!("pool-{}", index + 1)),
             machine: get("machine", &first),
@@ -215,7 +220,9 @@ impl<'a> Form<'a> {
             Choice { value: entry.version.clone(), label }
         };
         let is_other = |entry: &api::core::ExpirableVersion| entry.is_preview() || entry.is_deprecated();
-        let of = |others: bool| all.iter().filter(move |(_, entry)| is_other(entry) == others).map(|(_, entry)| choice(entry));
+        let of = |others: bool| {
+            all.iter().filter(move |(_, entry)| is_other(entry) == others).map(|(_, entry)| choice(entry))
+        };
         [of(false).collect(), of(true).collect()]
     }
 
@@ -233,7 +240,9 @@ impl<'a> Form<'a> {
             notes.push(Message::new(Severity::Warning, text));
         }
         if let Some(filled) = filled.filter(|filled| shown.is_none_or(|shown| shown.version != *filled)) {
-            let text = format!("an empty spec.kubernetes.version would give {filled}: the API's own default takes deprecated versions, too");
+            let text = format!(
+                "an empty spec.kubernetes.version would give {filled}: the API's own default takes deprecated versions, too"
+            );
             notes.push(Message::new(Severity::Info, text));
         }
         if let Some(entry) = versions.iter().find(|entry| entry.version == self.version) {
@@ -243,7 +252,11 @@ impl<'a> Form<'a> {
             }
             if let Some(date) = entry.expiration_date() {
                 let days = time::days_until(date, self.now);
-                let text = format!("{} expires in {days} days, on {}; Check says where it is forced to, and when", entry.version, time::text(date));
+                let text = format!(
+                    "{} expires in {days} days, on {}; Check says where it is forced to, and when",
+                    entry.version,
+                    time::text(date)
+                );
                 notes.push(Message::new(Severity::Info, text));
             }
         }
@@ -259,9 +272,16 @@ impl<'a> Form<'a> {
             self.spec().map(|spec| spec.regions.iter().map(|it| it.name.clone()).collect()).unwrap_or_default();
         let machines: Vec<String> =
             self.spec().map(|spec| spec.machine_types.iter().map(|it| it.name.clone()).collect()).unwrap_or_default();
-        let region = Some(get("region").to_owned()).filter(|it| !it.is_empty()).or_else(|| regions.first().cloned()).unwrap_or_default();
-        let project = self.projects.iter().find(|(namespace, _)| *namespace == self.namespace).map_or("", |(_, name)| name);
-        let binding = Some(get("credentials").to_owned()).filter(|it| !it.is_empty()).or_else(|| self.bindings.first().cloned()).unwrap_or_default();
+        let region = Some(get("region").to_owned())
+            .filter(|it| !it.is_empty())
+            .or_else(|| regions.first().cloned())
+            .unwrap_or_default();
+        let project =
+            self.projects.iter().find(|(namespace, _)| *namespace == self.namespace).map_or("", |(_, name)| name);
+        let binding = Some(get("credentials").to_owned())
+            .filter(|it| !it.is_empty())
+            .or_else(|| self.bindings.first().cloned())
+            .unwrap_or_default();
         let optional = |names: &[&str]| {
             let none = Choice { value: String::new(), label: "not set".to_owned() };
             vec![("", std::iter::once(none).chain(names.iter().map(|name| Choice::plain(*name))).collect::<Vec<_>>())]
@@ -338,9 +358,8 @@ fn offered(spec: &CloudProfileSpec, version: &str) -> bool {
 /// What the API said of a field or of what is in it.
 fn causes(status: Option<&Status>, path: &str) -> Vec<String> {
     let Some(status) = status else { return Vec::new() };
-    let is_in = |field: &str| {
-        field.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
-    };
+    let is_in =
+        |field: &str| field.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']));
     let causes: Vec<_> = status.details.iter().flat_map(|details| &details.causes).collect();
     if causes.is_empty() {
         // Admission plugins name the field in their sentence.
@@ -358,7 +377,8 @@ mod tests {
 
     #[test]
     fn causes_stand_at_the_field_that_they_name() {
-        let cause = |field: &str| StatusCause { field: field.to_owned(), message: field.to_owned(), ..StatusCause::default() };
+        let cause =
+            |field: &str| StatusCause { field: field.to_owned(), message: field.to_owned(), ..StatusCause::default() };
         let causes_of = vec![cause("spec.kubernetes.version"), cause("spec.provider.workers[0].machine.image.version")];
         let details = StatusDetails { causes: causes_of, ..StatusDetails::default() };
         let status = Status { details: Some(details), ..Status::default() };

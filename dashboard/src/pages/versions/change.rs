@@ -211,9 +211,18 @@ fn difference(view: &View, before: &World, after: &World) -> Markup {
     let (before, after) = (forecast(view, before), forecast(view, after));
     let key = |row: &ops::rows::Row| {
         let change = &row.change;
-        (row.shoot.clone(), change.pool.clone(), change.subject, change.from.clone(), change.to.clone(), change.time, change.is_forced)
+        (
+            row.shoot.clone(),
+            change.pool.clone(),
+            change.subject,
+            change.from.clone(),
+            change.to.clone(),
+            change.time,
+            change.is_forced,
+        )
     };
-    let (old, new): (BTreeSet<_>, BTreeSet<_>) = (before.rows.iter().map(key).collect(), after.rows.iter().map(key).collect());
+    let (old, new): (BTreeSet<_>, BTreeSet<_>) =
+        (before.rows.iter().map(key).collect(), after.rows.iter().map(key).collect());
     let added: Vec<ops::rows::Row> = after.rows.iter().filter(|row| !old.contains(&key(row))).cloned().collect();
     let gone: Vec<ops::rows::Row> = before.rows.iter().filter(|row| !new.contains(&key(row))).cloned().collect();
     let forced = added.iter().filter(|row| row.change.is_forced && row.change.failure.is_none()).count();

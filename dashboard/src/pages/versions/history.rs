@@ -16,7 +16,7 @@ use tokio::sync::Mutex;
 /// Revisions that are read at once.
 const PIECE: u64 = 4_096;
 /// Resource of the log.
-const RESOURCE: &str = "cloudprofiles.core.gardener.cloud";
+const RESOURCE: &str = "core.gardener.cloud/cloudprofiles";
 
 /// A version as a profile offers it: classification and expiration date.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -60,7 +60,7 @@ pub async fn draw(view: &View, name: Option<&str>) -> Result<Page, Refusal> {
 }
 
 const FOLLOWS: [&str; 3] =
-    ["cloudprofiles.core.gardener.cloud", "namespacedcloudprofiles.core.gardener.cloud", "shoots.core.gardener.cloud"];
+    ["core.gardener.cloud/cloudprofiles", "core.gardener.cloud/namespacedcloudprofiles", "core.gardener.cloud/shoots"];
 
 /// The link to the page of a profile.
 pub(crate) fn link(view: &View, name: &str) -> String {
@@ -82,9 +82,17 @@ async fn pictures(view: &View, name: &str, offered: &Offered) -> Result<Markup, 
     let dashboard = &view.dashboard;
     let to = view.at.map_or(u64::MAX, |moment| moment.revision);
     // An overlay has no life of its own in the picture: that of its parent is shown on its page.
-    let changes = dashboard.history().of(&*dashboard.options().log, name, to).await.unwrap_or_default();
+    let changes = match dashboard.history().of(&*dashboard.options().log, name, to).await {
+        Ok(changes) => changes,
+        Err(error) => {
+            let text = format!("the log cannot be read: {error}");
+            return Ok(Message::new(Severity::Error, text).markup());
+        }
+    };
     if changes.is_empty() {
-        return Ok(html! { p { "The log holds no history of this profile; a NamespacedCloudProfile changes with its parent." } });
+        return Ok(
+            html! { p { "The log holds no history of this profile; a NamespacedCloudProfile changes with its parent." } },
+        );
     }
     let mut subjects: Vec<&str> = Vec::new();
     for row in &offered.rows {
@@ -127,9 +135,8 @@ fn rows(offered: &Offered, view: &View) -> Markup {
 }
 
 fn warnings(offered: &Offered) -> Markup {
-    let soon = |row: &&Row| {
-        (row.shoots > 0 || row.pools > 0) && row.days_left.is_some_and(|days| days < badge::WARNED_DAYS)
-    };
+    let soon =
+        |row: &&Row| (row.shoots > 0 || row.pools > 0) && row.days_left.is_some_and(|days| days < badge::WARNED_DAYS);
     let expiring = offered.rows.iter().filter(soon).map(|row| {
         let verb = if row.state == State::Expired { "expired" } else { "expires" };
         let date = row.expires.map(time::text).unwrap_or_default();
@@ -137,7 +144,10 @@ fn warnings(offered: &Offered) -> Markup {
         match &row.forced_target {
             Some(target) => Message::new(
                 Severity::Warning,
-                format!("{} {} {verb} on {date}: the next maintenance moves {users} to {target}", row.subject, row.version),
+                format!(
+                    "{} {} {verb} on {date}: the next maintenance moves {users} to {target}",
+                    row.subject, row.version
+                ),
             ),
             None => Message::new(
                 Severity::Error,
@@ -172,15 +182,12 @@ fn users(view: &View, world: &World, name: &str) -> Markup {
         return html! { p { "Nobody uses this profile." } };
     }
     let forecast = forecast(view, &world);
-    let kubernetes: BTreeMap<String, &str> = world
-        .shoots
-        .iter()
-        .map(|shoot| (ops::world::name_of(shoot), shoot.spec.kubernetes.version.as_str()))
-        .collect();
+    let kubernetes: BTreeMap<String, &str> =
+        world.shoots.iter().map(|shoot| (ops::world::name_of(shoot), shoot.spec.kubernetes.version.as_str())).collect();
     html! {
         @if forecast.rows.is_empty() { p { "Within 90 days maintenance changes nothing." } } @else { (changes(view, &forecast.rows)) }
         @for (reason, shoots) in &forecast.unmoved {
-            details { summary { (used(shoots.len(), 0)) " stay, " (reason) }
+            details { summary { "Unchanged: " (used(shoots.len(), 0)) ", " (reason) }
                 ul { @for shoot in shoots { li { (shoot) " (" (kubernetes.get(shoot).copied().unwrap_or_default()) ")" } } }
             }
         }

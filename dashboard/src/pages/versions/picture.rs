@@ -80,13 +80,7 @@ pub(super) fn range(changes: &[Change], now: DateTime<Utc>) -> (DateTime<Utc>, D
 }
 
 /// A subject's picture, and the same as a table.
-pub(super) fn draw(
-    id: &str,
-    subject: &str,
-    changes: &[Change],
-    now: DateTime<Utc>,
-    users: &Users,
-) -> Markup {
+pub(super) fn draw(id: &str, subject: &str, changes: &[Change], now: DateTime<Utc>, users: &Users) -> Markup {
     let (from, to) = range(changes, now);
     let rows = bands(changes, subject, from, to);
     let current: Vec<Offered> =
