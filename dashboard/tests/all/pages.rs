@@ -31,7 +31,17 @@ fn elements(html: &str) -> Vec<(String, Vec<(String, String)>)> {
 #[tokio::test]
 async fn every_page_is_sound_html() {
     let stage = Stage::new(landscape());
-    for path in ["clusters", "clusters?filter=a:b&sort=-nodes", "clusters/demo/local", "clusters/demo/lokal", "create", "versions", "versions/local", "versions/none", "nothing"] {
+    for path in [
+        "clusters",
+        "clusters?filter=a:b&sort=-nodes",
+        "clusters/demo/local",
+        "clusters/demo/lokal",
+        "create",
+        "versions",
+        "versions/local",
+        "versions/none",
+        "nothing",
+    ] {
         let answer = stage.get(&format!("/dashboard/{path}")).await;
         let all = elements(&answer.text);
         let (mut ids, mut headings) = (BTreeSet::new(), 0);
@@ -47,7 +57,11 @@ async fn every_page_is_sound_html() {
         }
         assert_eq!(headings, 1, "{path}");
         for wanted in ["title", "main"] {
-            assert_eq!(all.iter().filter(|(name, _)| name == wanted).count(), 1 + usize::from(wanted == "title") * titles_of_pictures(&all), "{path}: {wanted}");
+            assert_eq!(
+                all.iter().filter(|(name, _)| name == wanted).count(),
+                1 + usize::from(wanted == "title") * titles_of_pictures(&all),
+                "{path}: {wanted}"
+            );
         }
     }
 }
@@ -66,7 +80,12 @@ async fn names_with_markup_are_text() {
     object["spec"]["purpose"] = json!(script);
     let project = json!({ "metadata": { "name": script }, "spec": { "namespace": "garden-demo" } });
     let stage = Stage::new(landscape().with(SHOOTS, &[object]).with(PROJECTS, &[project]));
-    for path in ["clusters", "clusters/%3Cscript%3Ealert(1)%3C%2Fscript%3E/local", "clusters?filter=%3Cscript%3E", "clusters/%3Cscript%3E/x"] {
+    for path in [
+        "clusters",
+        "clusters/%3Cscript%3Ealert(1)%3C%2Fscript%3E/local",
+        "clusters?filter=%3Cscript%3E",
+        "clusters/%3Cscript%3E/x",
+    ] {
         let answer = stage.get(&format!("/dashboard/{path}")).await;
         assert!(!answer.text.contains("<script>"), "{path}");
         assert!(answer.text.contains("&lt;script&gt;"), "{path}");
@@ -79,8 +98,10 @@ async fn clusters_are_filtered_and_sorted_in_a_total_order() {
     let stage = Stage::new(landscape().with(SHOOTS, &shoots));
     let names = async |query: &str| {
         let text = stage.get(&format!("/dashboard/clusters?{query}")).await.text;
-        let mut found: Vec<(usize, &str)> =
-            ["a", "b", "c"].iter().filter_map(|name| Some((text.find(&format!("Select garden-demo/{name}\""))?, *name))).collect();
+        let mut found: Vec<(usize, &str)> = ["a", "b", "c"]
+            .iter()
+            .filter_map(|name| Some((text.find(&format!("Select garden-demo/{name}\""))?, *name)))
+            .collect();
         found.sort_unstable();
         found.into_iter().map(|(_, name)| name).collect::<String>()
     };
@@ -104,7 +125,10 @@ async fn windows_do_not_overlap() {
     let mut all = Vec::new();
     for page in 1..=3 {
         let text = stage.get(&format!("/dashboard/clusters?sort=purpose&page={page}")).await.text;
-        let on_page: Vec<String> = text.match_indices("aria-label=\"Select garden-demo/").map(|(at, it)| text[at + it.len()..][..4].to_owned()).collect();
+        let on_page: Vec<String> = text
+            .match_indices("aria-label=\"Select garden-demo/")
+            .map(|(at, it)| text[at + it.len()..][..4].to_owned())
+            .collect();
         assert!(on_page.len() <= 200);
         all.extend(on_page);
     }
@@ -147,14 +171,18 @@ async fn nothing_is_preselected_where_only_previews_and_deprecated_versions_are(
 
 #[tokio::test]
 async fn a_refused_creation_shows_the_words_of_the_api_at_the_field() {
-    let message = "shoots.core.gardener.cloud \"late\" is forbidden: spec.kubernetes.version: Unsupported value: \"1.26.4\"";
+    let message =
+        "shoots.core.gardener.cloud \"late\" is forbidden: spec.kubernetes.version: Unsupported value: \"1.26.4\"";
     let mut api = landscape();
     api.refusal = Some(failure(403, "Forbidden", message));
     let stage = Stage::new(api);
     let answer = stage.post("create", "step=create&project=demo&name=late&version=1.26.4&back=/dashboard/create").await;
     assert_eq!(answer.code, 403);
     let at = answer.text.find("id=\"version-causes\"").expect("a cause at the field");
-    assert!(answer.text[at..].starts_with("id=\"version-causes\"><li>shoots.core.gardener.cloud &quot;late&quot; is forbidden"));
+    assert!(
+        answer.text[at..]
+            .starts_with("id=\"version-causes\"><li>shoots.core.gardener.cloud &quot;late&quot; is forbidden")
+    );
     assert_eq!(selected(&answer.text, "version"), "1.26.4", "the form is as it was");
     assert!(answer.text.contains("value=\"late\""));
 }

@@ -54,9 +54,15 @@ async fn a_link_logs_in_once() {
         Request::get(link).header("host", HOST).header("sec-fetch-site", site).body(Body::empty()).expect("a request")
     };
     let answer = stage.send(login("none")).await;
-    assert_eq!((answer.code.as_u16(), &answer.headers["location"]), (303, &"/dashboard/clusters".parse().expect("text")));
+    assert_eq!(
+        (answer.code.as_u16(), &answer.headers["location"]),
+        (303, &"/dashboard/clusters".parse().expect("text"))
+    );
     let cookie = answer.headers["set-cookie"].to_str().expect("text");
-    assert!(cookie.starts_with("terrarium=") && cookie.ends_with("; HttpOnly; SameSite=Strict; Path=/dashboard/"), "{cookie}");
+    assert!(
+        cookie.starts_with("terrarium=") && cookie.ends_with("; HttpOnly; SameSite=Strict; Path=/dashboard/"),
+        "{cookie}"
+    );
     assert_eq!(stage.send(login("none")).await.code, 401, "a second time");
 }
 
@@ -73,10 +79,7 @@ async fn a_link_that_another_document_opens_leads_on_from_a_page_of_its_own() {
 
 #[tokio::test]
 async fn over_https_the_cookie_is_of_the_host_alone() {
-    assert_eq!(
-        Entrance::Landscape.set_cookie("a"),
-        "__Host-terrarium=a; HttpOnly; SameSite=Strict; Path=/; Secure"
-    );
+    assert_eq!(Entrance::Landscape.set_cookie("a"), "__Host-terrarium=a; HttpOnly; SameSite=Strict; Path=/; Secure");
 }
 
 #[tokio::test]

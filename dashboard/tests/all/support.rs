@@ -43,7 +43,9 @@ impl Api {
     fn answer(&self, method: &str, path: &str) -> (u16, Value) {
         if method != "GET" {
             return match &self.refusal {
-                Some(status) => (u16::try_from(status["code"].as_u64().expect("a code")).expect("a code"), status.clone()),
+                Some(status) => {
+                    (u16::try_from(status["code"].as_u64().expect("a code")).expect("a code"), status.clone())
+                }
                 None => (200, json!({ "metadata": {} })),
             };
         }
@@ -154,7 +156,12 @@ impl Stage {
             seed: 1,
             door: Arc::new(door),
             log: Arc::new(MemoryLog::default()),
-            clock: Arc::new(move || ClockState { now, settled: true, mode: "stepped".to_owned(), ..ClockState::default() }),
+            clock: Arc::new(move || ClockState {
+                now,
+                settled: true,
+                mode: "stepped".to_owned(),
+                ..ClockState::default()
+            }),
             wall: Clock::new(SimulatedClock::new(now)),
         });
         dashboard.add_name(HOST);
@@ -195,6 +202,10 @@ impl Stage {
     /// What changed something, so far.
     pub fn writes(&self) -> Vec<String> {
         let asked = self.asked.lock().expect("no panic");
-        asked.iter().filter(|(method, ..)| method != "GET").map(|(method, path, _)| format!("{method} {path}")).collect()
+        asked
+            .iter()
+            .filter(|(method, ..)| method != "GET")
+            .map(|(method, path, _)| format!("{method} {path}"))
+            .collect()
     }
 }

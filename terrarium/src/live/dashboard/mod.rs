@@ -90,7 +90,9 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     let link: Link = block_on(client.send(Method::POST, LINK_PATH, Some(asked)))?;
     output.line(&link.url)?;
     if arguments.host.is_some() {
-        output.note("note: under this name the browser sends the session's cookie to every server of this machine that has it");
+        output.note(
+            "note: under this name the browser sends the session's cookie to every server of this machine that has it",
+        );
     }
     if !arguments.no_open
         && let Err(why) = open(&directory.join("dashboard.html"), &link.url, arguments.browser.as_deref())

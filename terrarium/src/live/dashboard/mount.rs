@@ -43,7 +43,8 @@ struct State {
 
 /// Whether a name is of the loopback device, whoever resolves it.
 pub(super) fn is_loopback(host: &str) -> bool {
-    let is_label = |label: &str| !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    let is_label =
+        |label: &str| !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
     matches!(host, "127.0.0.1" | "[::1]" | "localhost")
         || host.strip_suffix(".localhost").is_some_and(|name| name.split('.').all(is_label))
 }
@@ -116,7 +117,8 @@ impl Mount {
             return Err((StatusCode::FORBIDDEN, "links to the pages are for administrators".to_owned()));
         }
         let body = request.into_body().collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
-        let asked: Asked = serde_json::from_slice(&body).map_err(|error| (StatusCode::BAD_REQUEST, error.to_string()))?;
+        let asked: Asked =
+            serde_json::from_slice(&body).map_err(|error| (StatusCode::BAD_REQUEST, error.to_string()))?;
         let PagesFile { name, port } = self.open(asked.port).await?;
         let host = asked.host.unwrap_or_else(|| format!("{name}.localhost"));
         if !is_loopback(&host) {
@@ -191,7 +193,8 @@ mod tests {
         for name in ["127.0.0.1", "[::1]", "localhost", "a.localhost", "a-b2.c.localhost"] {
             assert!(is_loopback(name), "{name}");
         }
-        for name in ["", "127.0.0.2", "::1", ".localhost", "a..localhost", "localhost.example", "a/b.localhost", "a:1"] {
+        for name in ["", "127.0.0.2", "::1", ".localhost", "a..localhost", "localhost.example", "a/b.localhost", "a:1"]
+        {
             assert!(!is_loopback(name), "{name}");
         }
     }
