@@ -1,1 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Requests to the router, answered without a connection, over an API that a test makes up.
 
+mod pages;
+mod security;
+mod support;

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What pages show.
+
+use std::collections::BTreeSet;
+
+use html5ever::parse_document;
+use html5ever::tendril::TendrilSink;
+use markup5ever_rcdom::{Handle, NodeData, RcDom};
+use serde_json::json;
+
+use crate::support::{Api, PROFILES, PROJECTS, SHOOTS, Stage, failure, landscape, profile, shoot};
+
+/// Name and attributes of every element.
+fn elements(html: &str) -> Vec<(String, Vec<(String, String)>)> {
+    fn walk(node: &Handle, found: &mut Vec<(String, Vec<(String, String)>)>) {
+        if let NodeData::Element { name, attrs, .. } = &node.data {
+            let attributes = attrs.borrow();
+            let attributes = attributes.iter().map(|it| (it.name.local.to_string(), it.value.to_string()));
+            found.push((name.local.to_string(), attributes.collect()));
+        }
+        node.children.borrow().iter().for_each(|child| walk(child, found));
+    }
+    let dom = parse_document(RcDom::default(), html5ever::ParseOpts::default()).one(html);
+    let errors: Vec<String> = dom.errors.borrow().iter().map(ToString::to_string).collect();
+    assert_eq!(errors, Vec::<String>::new(), "{html}");
+    let mut found = Vec::new();
+    walk(&dom.document, &mut found);
+    found
+}
+
+#[tokio::test]
+async fn every_page_is_sound_html() {
+    let stage = Stage::new(landscape());
+    for path in [
+        "clusters",
+        "clusters?filter=a:b&sort=-nodes",
+        "clusters/demo/local",
+        "clusters/demo/lokal",
+        "create",
+        "versions",
+        "versions/local",
+        "versions/none",
+        "nothing",
+    ] {
+        let answer = stage.get(&format!("/dashboard/{path}")).await;
+        let all = elements(&answer.text);
+        let (mut ids, mut headings) = (BTreeSet::new(), 0);
+        for (name, attributes) in &all {
+            headings += usize::from(name == "h1");
+            for (key, value) in attributes {
+                assert_ne!(key, "style", "{path}: {name}");
+                assert!(!key.starts_with("on"), "{path}: {name} {key}");
+                assert!(key != "id" || ids.insert(value.clone()), "{path}: two elements have id {value}");
+                let is_address = matches!(key.as_str(), "href" | "src" | "action");
+                assert!(!is_address || value.starts_with('/') || value.starts_with('#'), "{path}: {value}");
+            }
+        }
+        assert_eq!(headings, 1, "{path}");
+        for wanted in ["title", "main"] {
+            assert_eq!(
+                all.iter().filter(|(name, _)| name == wanted).count(),
+                1 + usize::from(wanted == "title") * titles_of_pictures(&all),
+                "{path}: {wanted}"
+            );
+        }
+    }
+}
+
+/// SVGs have titles of their own.
+fn titles_of_pictures(all: &[(String, Vec<(String, String)>)]) -> usize {
+    all.iter().filter(|(name, _)| name == "title").count() - 1
+}
+
+#[tokio::test]
+async fn names_with_markup_are_text() {
+    let script = "<script>alert(1)</script>";
+    let mut object = shoot("local", "1.27.1");
+    object["status"] = json!({ "lastOperation": { "description": script, "type": script, "state": "Error", "progress": 5 },
+        "conditions": [{ "type": script, "status": "False", "message": script }] });
+    object["spec"]["purpose"] = json!(script);
+    let project = json!({ "metadata": { "name": script }, "spec": { "namespace": "garden-demo" } });
+    let stage = Stage::new(landscape().with(SHOOTS, &[object]).with(PROJECTS, &[project]));
+    for path in [
+        "clusters",
+        "clusters/%3Cscript%3Ealert(1)%3C%2Fscript%3E/local",
+        "clusters?filter=%3Cscript%3E",
+        "clusters/%3Cscript%3E/x",
+    ] {
+        let answer = stage.get(&format!("/dashboard/{path}")).await;
+        assert!(!answer.text.contains("<script>"), "{path}");
+        assert!(answer.text.contains("&lt;script&gt;"), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn clusters_are_filtered_and_sorted_in_a_total_order() {
+    let shoots = [shoot("b", "1.27.1"), shoot("a", "1.26.4"), shoot("c", "1.27.1")];
+    let stage = Stage::new(landscape().with(SHOOTS, &shoots));
+    let names = async |query: &str| {
+        let text = stage.get(&format!("/dashboard/clusters?{query}")).await.text;
+        let mut found: Vec<(usize, &str)> = ["a", "b", "c"]
+            .iter()
+            .filter_map(|name| Some((text.find(&format!("Select garden-demo/{name}\""))?, *name)))
+            .collect();
+        found.sort_unstable();
+        found.into_iter().map(|(_, name)| name).collect::<String>()
+    };
+    assert_eq!(names("").await, "abc");
+    assert_eq!(names("sort=-kubernetes").await, "bca");
+    assert_eq!(names("sort=kubernetes").await, "abc");
+    assert_eq!(names("filter=version:1.27").await, "bc");
+    assert_eq!(names("filter=-version:1.27").await, "a");
+    assert_eq!(names("filter=class:deprecated").await, "a");
+    assert_eq!(names("filter=forced:30d").await, "a", "1.26.4 expires at midnight");
+    assert_eq!(names("filter=nothing").await, "");
+    assert_eq!(names("filter=colour:red+version:1.27").await, "bc", "by the rest");
+    let text = stage.get("/dashboard/clusters?filter=colour:red").await.text;
+    assert!(text.contains("`colour:` is no key"), "the message stands at the box");
+}
+
+#[tokio::test]
+async fn windows_do_not_overlap() {
+    let shoots: Vec<_> = (0..401).map(|number| shoot(&format!("s{number:03}"), "1.27.1")).collect();
+    let stage = Stage::new(landscape().with(SHOOTS, &shoots));
+    let mut all = Vec::new();
+    for page in 1..=3 {
+        let text = stage.get(&format!("/dashboard/clusters?sort=purpose&page={page}")).await.text;
+        let on_page: Vec<String> = text
+            .match_indices("aria-label=\"Select garden-demo/")
+            .map(|(at, it)| text[at + it.len()..][..4].to_owned())
+            .collect();
+        assert!(on_page.len() <= 200);
+        all.extend(on_page);
+    }
+    assert_eq!(all.len(), 401);
+    assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), 401);
+}
+
+/// The value of the option that is selected.
+fn selected(text: &str, id: &str) -> String {
+    let select = &text[text.find(&format!("<select id=\"{id}\"")).expect("a choice")..];
+    let select = &select[..select.find("</select>").expect("an end")];
+    let option = select.split("<option").find(|option| option.contains(" selected")).expect("one is selected");
+    let value = option.split_once("value=\"").expect("a value").1;
+    value[..value.find('"').expect("an end")].to_owned()
+}
+
+#[tokio::test]
+async fn the_latest_supported_version_is_preselected_and_an_expired_one_is_not_offered() {
+    let stage = Stage::new(landscape());
+    let text = stage.get("/dashboard/create").await.text;
+    assert_eq!(selected(&text, "version"), "1.27.1");
+    assert_eq!(selected(&text, "pool0-image"), "gardenlinux/1.0.0");
+    assert!(text.contains("value=\"1.28.0\"") && !text.contains("value=\"1.26.3\""));
+    assert!(text.contains("Previews and deprecated versions"));
+}
+
+#[tokio::test]
+async fn nothing_is_preselected_where_only_previews_and_deprecated_versions_are() {
+    let versions = json!([
+        { "version": "1.28.0", "classification": "preview" },
+        { "version": "1.27.0", "classification": "deprecated" },
+        { "version": "1.26.3", "classification": "supported", "expirationDate": "2023-07-01T00:00:00Z" },
+    ]);
+    let stage = Stage::new(landscape().with(PROFILES, &[profile(versions)]));
+    let text = stage.get("/dashboard/create").await.text;
+    assert_eq!(selected(&text, "version"), "");
+    assert!(text.contains("no version is supported or unclassified and not expired"));
+    assert!(text.contains("an empty spec.kubernetes.version would give 1.27.0"));
+}
+
+#[tokio::test]
+async fn a_refused_creation_shows_the_words_of_the_api_at_the_field() {
+    let message =
+        "shoots.core.gardener.cloud \"late\" is forbidden: spec.kubernetes.version: Unsupported value: \"1.26.4\"";
+    let mut api = landscape();
+    api.refusal = Some(failure(403, "Forbidden", message));
+    let stage = Stage::new(api);
+    let answer = stage.post("create", "step=create&project=demo&name=late&version=1.26.4&back=/dashboard/create").await;
+    assert_eq!(answer.code, 403);
+    let at = answer.text.find("id=\"version-causes\"").expect("a cause at the field");
+    assert!(
+        answer.text[at..]
+            .starts_with("id=\"version-causes\"><li>shoots.core.gardener.cloud &quot;late&quot; is forbidden")
+    );
+    assert_eq!(selected(&answer.text, "version"), "1.26.4", "the form is as it was");
+    assert!(answer.text.contains("value=\"late\""));
+}
+
+#[tokio::test]
+async fn an_unknown_cluster_or_profile_names_the_nearest() {
+    let stage = Stage::new(landscape());
+    let answer = stage.get("/dashboard/clusters/demo/lokal").await;
+    assert_eq!(answer.code, 404);
+    assert!(answer.text.contains("href=\"/dashboard/clusters/demo/local\""));
+    let answer = stage.get("/dashboard/versions/lokal").await;
+    assert_eq!(answer.code, 404);
+    assert!(answer.text.contains("href=\"/dashboard/versions/local\""));
+}
+
+#[tokio::test]
+async fn without_an_api_the_page_says_so() {
+    let stage = Stage::new(Api::default());
+    let answer = stage.get("/dashboard/clusters").await;
+    assert_eq!(answer.code, 503);
+    assert!(answer.text.contains("503 ServiceUnavailable: nobody serves this") && answer.text.contains("id=\"clock\""));
+}
+
+#[tokio::test]
+async fn a_change_of_a_version_is_looked_at_before_it_is_sent() {
+    let stage = Stage::new(landscape());
+    let form = "profile=local&version=kubernetes/1.26.4&classification=same&expires=none&back=/dashboard/versions";
+    let answer = stage.post("versions", &format!("{form}&step=look")).await;
+    assert_eq!(answer.code, 200);
+    assert!(answer.text.contains("Only without the change"), "the forced update goes away: {}", answer.text);
+    assert!(stage.writes().iter().all(|write| write.ends_with("?dryRun=All")), "{:?}", stage.writes());
+    let answer = stage.post("versions", &format!("{form}&step=apply&of=look.")).await;
+    assert_eq!(answer.code, 303);
+    assert!(stage.writes().iter().any(|write| write == &format!("PATCH {PROFILES}/local")), "{:?}", stage.writes());
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A dashboard over objects of a test, and requests to it.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use axum::body::Body;
+use chrono::{DateTime, Utc};
+use clock::{Clock, SimulatedClock};
+use dashboard::access::Entrance;
+use dashboard::clock_state::ClockState;
+use dashboard::view::administrator;
+use dashboard::{Dashboard, Options};
+use domain::profile::Profile;
+use eventlog::MemoryLog;
+use http::{Request, Response, StatusCode};
+use http_body_util::BodyExt;
+use process::transport::full;
+use process::{Transport, User};
+use serde_json::{Value, json};
+
+/// Where the pages are.
+pub const HOST: &str = "test-abcdefghijkl.localhost:8080";
+pub const NOW: &str = "2023-07-27T20:00:00Z";
+
+/// Requests that reached the API: method, path and user.
+pub type Asked = Arc<Mutex<Vec<(String, String, String)>>>;
+
+/// Answers of the API: lists by their path without query, or codes with a Status.
+#[derive(Clone, Default)]
+pub struct Api {
+    pub lists: BTreeMap<String, Vec<Value>>,
+    /// Answers to what is no GET.
+    pub refusal: Option<Value>,
+}
+
+impl Api {
+    pub fn with(mut self, path: &str, objects: &[Value]) -> Self {
+        self.lists.insert(path.to_owned(), objects.to_vec());
+        self
+    }
+
+    fn answer(&self, method: &str, path: &str) -> (u16, Value) {
+        if method != "GET" {
+            return match &self.refusal {
+                Some(status) => {
+                    (u16::try_from(status["code"].as_u64().expect("a code")).expect("a code"), status.clone())
+                }
+                None => (200, json!({ "metadata": {} })),
+            };
+        }
+        let path = path.split('?').next().unwrap_or_default();
+        if let Some(items) = self.lists.get(path) {
+            return (200, json!({ "kind": "List", "items": items }));
+        }
+        let (collection, name) = path.rsplit_once('/').unwrap_or_default();
+        let collection = collection.replace("/namespaces/garden-demo", "");
+        let found = self.lists.get(&collection).into_iter().flatten().find(|item| item["metadata"]["name"] == *name);
+        match found {
+            Some(object) => (200, object.clone()),
+            None if path.contains("garden-demo") && !path.contains("shoots/") => (200, json!({ "items": [] })),
+            None if self.lists.is_empty() => (503, failure(503, "ServiceUnavailable", "nobody serves this")),
+            None if collection.ends_with("shoots") => (404, failure(404, "NotFound", "shoots \"x\" not found")),
+            None => (200, json!({ "items": [] })),
+        }
+    }
+}
+
+pub fn failure(code: u16, reason: &str, message: &str) -> Value {
+    json!({ "kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "reason": reason, "message": message })
+}
+
+pub const SHOOTS: &str = "/clusters/garden/apis/core.gardener.cloud/v1beta1/shoots";
+pub const PROFILES: &str = "/clusters/garden/apis/core.gardener.cloud/v1beta1/cloudprofiles";
+pub const PROJECTS: &str = "/clusters/garden/apis/core.gardener.cloud/v1beta1/projects";
+
+pub fn profile(versions: Value) -> Value {
+    json!({
+        "metadata": { "name": "local", "resourceVersion": "1" },
+        "spec": {
+            "type": "local", "kubernetes": { "versions": versions },
+            "machineImages": [{ "name": "gardenlinux", "versions": [
+                { "version": "2.0.0", "classification": "preview", "architectures": ["amd64"], "cri": [{ "name": "containerd" }] },
+                { "version": "1.0.0", "classification": "supported", "architectures": ["amd64"], "cri": [{ "name": "containerd" }] },
+            ] }],
+            "machineTypes": [{ "name": "local", "cpu": "4", "gpu": "0", "memory": "8Gi", "architecture": "amd64" }],
+            "regions": [{ "name": "local", "zones": [{ "name": "local-a" }] }],
+        },
+    })
+}
+
+pub fn shoot(name: &str, version: &str) -> Value {
+    json!({
+        "metadata": { "name": name, "namespace": "garden-demo", "uid": name, "creationTimestamp": NOW },
+        "spec": {
+            "cloudProfile": { "kind": "CloudProfile", "name": "local" }, "region": "local",
+            "kubernetes": { "version": version },
+            "maintenance": { "timeWindow": { "begin": "090000+0000", "end": "100000+0000" } },
+            "provider": { "type": "local", "workers": [{ "name": "a", "minimum": 1, "maximum": 3,
+                "machine": { "type": "local", "image": { "name": "gardenlinux", "version": "1.0.0" } } }] },
+        },
+        "status": {},
+    })
+}
+
+/// A profile whose default is 1.27.1, one cluster, and its project.
+pub fn landscape() -> Api {
+    let versions = json!([
+        { "version": "1.28.0", "classification": "preview" },
+        { "version": "1.27.1", "classification": "supported" },
+        { "version": "1.27.0", "classification": "deprecated" },
+        { "version": "1.26.4", "classification": "deprecated", "expirationDate": "2023-07-28T00:00:00Z" },
+        { "version": "1.26.3", "classification": "supported", "expirationDate": "2023-07-01T00:00:00Z" },
+    ]);
+    let project = json!({ "metadata": { "name": "demo" }, "spec": { "namespace": "garden-demo" } });
+    Api::default()
+        .with(PROFILES, &[profile(versions)])
+        .with(SHOOTS, &[shoot("local", "1.26.4")])
+        .with(PROJECTS, &[project])
+}
+
+/// A dashboard, and what it asked.
+pub struct Stage {
+    pub dashboard: Dashboard,
+    pub asked: Asked,
+    cookie: String,
+}
+
+/// An answer.
+pub struct Answer {
+    pub code: StatusCode,
+    pub headers: http::HeaderMap,
+    pub text: String,
+}
+
+impl Stage {
+    pub fn new(api: Api) -> Self {
+        let now: DateTime<Utc> = NOW.parse().expect("an instant");
+        let asked = Asked::default();
+        let noted = asked.clone();
+        let door = move |user: User| {
+            let (api, noted) = (api.clone(), noted.clone());
+            Transport::new(move |request| {
+                let (method, path) = (request.method().to_string(), request.uri().to_string());
+                noted.lock().expect("no panic").push((method.clone(), path.clone(), user.name.to_string()));
+                let (code, body) = api.answer(&method, &path);
+                let mut response = Response::new(full(body.to_string()));
+                *response.status_mut() = StatusCode::from_u16(code).expect("a code");
+                Box::pin(async move { Ok(response) })
+            })
+        };
+        let dashboard = Dashboard::new(Options {
+            landscape: "test".to_owned(),
+            gardener_version: "v1.120.0".to_owned(),
+            rules: Profile::Documents,
+            seed: 1,
+            door: Arc::new(door),
+            log: Arc::new(MemoryLog::default()),
+            clock: Arc::new(move || ClockState {
+                now,
+                settled: true,
+                mode: "stepped".to_owned(),
+                ..ClockState::default()
+            }),
+            wall: Clock::new(SimulatedClock::new(now)),
+        });
+        dashboard.add_name(HOST);
+        let cookie = format!("terrarium={}", dashboard.sessions().begin(administrator()));
+        Self { dashboard, asked, cookie }
+    }
+
+    pub fn request(&self, method: &str, path: &str) -> http::request::Builder {
+        Request::builder().method(method).uri(path).header("host", HOST).header("cookie", &self.cookie)
+    }
+
+    pub async fn send(&self, request: Request<Body>) -> Answer {
+        let response = self.dashboard.answer(Entrance::Loopback, request).await;
+        let (parts, body) = response.into_parts();
+        let body = body.collect().await.expect("a body").to_bytes();
+        let text = String::from_utf8(body.to_vec()).expect("text");
+        Answer { code: parts.status, headers: parts.headers, text }
+    }
+
+    pub async fn get(&self, path: &str) -> Answer {
+        self.send(self.request("GET", path).body(Body::empty()).expect("a request")).await
+    }
+
+    /// The token of an action's forms.
+    pub fn token(&self, action: &str) -> String {
+        let secret = self.cookie.strip_prefix("terrarium=").expect("a cookie");
+        self.dashboard.sessions().find(secret).expect("a session").token(action)
+    }
+
+    /// Sends a form as a page of the dashboard does.
+    pub async fn post(&self, action: &str, form: &str) -> Answer {
+        let body = format!("token={}&{form}", self.token(action));
+        let request = self.request("POST", &format!("/dashboard/do/{action}"));
+        let request = request.header("origin", format!("http://{HOST}")).header("sec-fetch-site", "same-origin");
+        self.send(request.body(Body::from(body)).expect("a request")).await
+    }
+
+    /// What changed something, so far.
+    pub fn writes(&self) -> Vec<String> {
+        let asked = self.asked.lock().expect("no panic");
+        asked
+            .iter()
+            .filter(|(method, ..)| method != "GET")
+            .map(|(method, path, _)| format!("{method} {path}"))
+            .collect()
+    }
+}
