@@ -392,10 +392,15 @@ pub async fn the_state_at_every_revision_can_be_read(log: &impl EventLog) {
             let state = log.state_at(entry.revision).await.expect("retained");
             assert!(state.is_sorted_by(|a, b| a.0 < b.0), "key order");
             assert_eq!(replay.difference(&state), None, "at {}", entry.revision);
+            let resource = entry.key.resource.clone();
+            let own: crate::log::Snapshot = state.into_iter().filter(|(key, ..)| key.resource == resource).collect();
+            assert_eq!(log.state_of(entry.revision, &resource).await, Ok(own), "{resource} at {}", entry.revision);
         }
     }
     let head = log.head();
+    assert_eq!(log.state_of(head, "nobody/nothing").await, Ok(Vec::new()));
     assert_eq!(log.state_at(Revision(head.0 + 1)).await, Err(ReadError::Future(head)));
+    assert_eq!(log.state_of(Revision(head.0 + 1), "x").await, Err(ReadError::Future(head)));
 }
 
 /// History up to the revision is gone, the state at it and everything after it is not.

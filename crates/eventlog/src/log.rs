@@ -157,6 +157,8 @@ pub trait EventLog: Send + Sync + fmt::Debug + 'static {
     fn subscribe(&self, from: Revision, cluster: Option<&str>) -> Result<Subscription, ReadError>;
     /// All objects at a retained revision, with the revision of their last change, in key order.
     fn state_at(&self, revision: Revision) -> BoxFuture<Result<Snapshot, ReadError>>;
+    /// As [`EventLog::state_at`], of one resource only, `core.gardener.cloud/shoots`: the others' content is not read.
+    fn state_of(&self, revision: Revision, resource: &str) -> BoxFuture<Result<Snapshot, ReadError>>;
     /// Forgets history up to `revision`.
     fn compact(&self, revision: Revision) -> BoxFuture<Result<(), ReadError>>;
 }

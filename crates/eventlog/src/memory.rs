@@ -287,15 +287,16 @@ impl State {
         }
     }
 
-    fn state_at(&self, revision: Revision) -> Vec<(Key, Revision, Sections)> {
+    /// All objects at a revision that are wanted, by their keys.
+    fn state_at(&self, revision: Revision, is_wanted: &dyn Fn(&Key) -> bool) -> Vec<(Key, Revision, Sections)> {
         if revision == self.history.head() {
-            let objects = self.objects.iter();
+            let objects = self.objects.iter().filter(|(key, _)| is_wanted(key));
             let mut all: Vec<_> =
                 objects.map(|(key, live)| ((**key).clone(), live.revision, live.sections.clone())).collect();
             all.sort_unstable_by(|a, b| a.0.cmp(&b.0));
             return all;
         }
-        self.history.state_at(revision)
+        self.history.state_at(revision, is_wanted)
     }
 }
 
@@ -341,7 +342,14 @@ impl EventLog for MemoryLog {
 
     fn state_at(&self, revision: Revision) -> BoxFuture<Result<Snapshot, ReadError>> {
         let state = self.state();
-        let all = state.check(revision).map(|()| state.state_at(revision));
+        let all = state.check(revision).map(|()| state.state_at(revision, &|_| true));
+        Box::pin(std::future::ready(all))
+    }
+
+    fn state_of(&self, revision: Revision, resource: &str) -> BoxFuture<Result<Snapshot, ReadError>> {
+        let state = self.state();
+        let of_resource = |key: &Key| *key.resource == *resource;
+        let all = state.check(revision).map(|()| state.state_at(revision, &of_resource));
         Box::pin(std::future::ready(all))
     }
 

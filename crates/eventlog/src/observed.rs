@@ -83,6 +83,10 @@ where
         self.log.state_at(revision)
     }
 
+    fn state_of(&self, revision: Revision, resource: &str) -> BoxFuture<Result<Snapshot, ReadError>> {
+        self.log.state_of(revision, resource)
+    }
+
     fn compact(&self, revision: Revision) -> BoxFuture<Result<(), ReadError>> {
         self.log.compact(revision)
     }

@@ -27,8 +27,10 @@ use apimachinery::{DynamicObject, GroupResource, Resource, Status};
 use clock::Instant;
 use domain::profile::Profile;
 use domain::skew::enforcement::Enforcement;
+pub use domain::skew::lease::landscape;
+use domain::skew::lease::{instance, registered};
 use domain::skew::start_up::{Candidate, Decision, Refused, judge};
-use domain::skew::{Component, HighWaterMark, Instance, Landscape, Rule, high_water};
+use domain::skew::{HighWaterMark, Instance, Landscape, Rule, high_water};
 use futures::future::BoxFuture;
 use generic_apiserver::admission::{Attributes, Operation, Plugin, Reads};
 use generic_apiserver::http::{Count, Metrics};
@@ -123,26 +125,6 @@ pub fn address(leases: &[Arc<Lease>], host: &str) -> Option<String> {
     let endpoint =
         leases.iter().filter(is_it).find_map(|lease| lease.metadata.annotations.get(annotation::COMPONENT_ENDPOINT))?;
     endpoint.strip_prefix("https://").map(str::to_owned)
-}
-
-fn instance(component: &str, owner: &str, version: &str) -> Option<Instance> {
-    // What an extension's version is worth is said by its library, which no Lease knows.
-    let known = Component::ALL.into_iter().filter(|known| *known != Component::Extension);
-    let component = known.into_iter().find(|known| known.name() == component)?;
-    Some(Instance::owned(component, owner, version))
-}
-
-/// The instance of a Lease; `None`: the Lease is none of an instance that rules know.
-fn registered(meta: &ObjectMeta) -> Option<Instance> {
-    let label = |key: &str| meta.labels.get(key).map(String::as_str);
-    let version = meta.annotations.get(annotation::COMPONENT_VERSION)?;
-    instance(label(label::COMPONENT)?, label(label::COMPONENT_SEED).unwrap_or_default(), version)
-}
-
-/// Who runs, as Leases say it; all but the one with this name.
-pub fn landscape<'a>(leases: impl IntoIterator<Item = &'a ObjectMeta>, but: &str) -> Landscape {
-    let others = leases.into_iter().filter(|meta| meta.namespace == namespace::INSTANCES && meta.name != but);
-    Landscape { instances: others.filter_map(registered).collect(), ..Landscape::default() }
 }
 
 /// The highest versions that ever ran, as the namespace of the Leases says it.

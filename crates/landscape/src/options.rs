@@ -10,7 +10,7 @@ use domain::profile::Profile;
 use domain::validation::shoot::Gates;
 
 /// Version of Gardener that a landscape emulates unless it is told otherwise.
-pub const GARDENER_VERSION: &str = "v1.120.0";
+pub const GARDENER_VERSION: &str = domain::skew::releases::EMULATED;
 
 /// When gardenlets reconcile Shoots that nobody changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

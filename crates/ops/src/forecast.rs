@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use clock::Random;
 use domain::forecast::{self, Change, Course, Offer, Settings, Subject};
 use domain::skew::GardenerVersion;
-use domain::skew::releases::feature_gate;
+use domain::skew::releases::{EMULATED, feature_gate};
 use domain::validation::shoot::Gates;
 use domain::worker_pool::{Effect, HashVersion};
 
@@ -218,7 +218,7 @@ pub fn gates_for(shoot: &Shoot) -> Gates {
 
 /// The form of hash that the emulated gardenlet uses by default.
 pub fn hash_version() -> HashVersion {
-    let version = GardenerVersion::parse(crate::GARDENER_VERSION);
+    let version = GardenerVersion::parse(EMULATED);
     let is_on =
         version.and_then(|version| feature_gate(&version, "NewWorkerPoolHash")).is_some_and(|gate| gate.default);
     if is_on { HashVersion::V2 } else { HashVersion::V1 }

@@ -13,16 +13,22 @@
 //! **Tour.** [`world`] CloudProfiles and Shoots, [`given`] those of [`manifests`]; [`forecast`] what maintenance will do,
 //! in [`rows`], counted by [`summary`], with other dates and classifications ([`what_if`]); [`explain`] why a version is
 //! chosen or left; [`versions`] what is offered and who uses it; [`why`] what one Shoot waits for; [`rollout`] what a change does to
-//! nodes. [`fleet`] the versions of Gardener's components, [`skew`] whether they may run beside each other, [`upgrade`] the
-//! order in which they change. [`read`] trees of the API; [`instant`] and [`spelling`]: times and words as people write them.
+//! nodes. [`fleet`] the versions of Gardener's components, [`components`] how far their Deployments are, [`skew`] whether they may run beside each other, [`upgrade`] the
+//! order in which they change. [`faults`] as they are listed; [`history`] entries of the log for people; [`past`] what lists show at any moment; [`names`] of
+//! clusters and Shoots; [`read`] trees of the API; [`instant`] and [`spelling`]: times and words as people write them.
 
+pub mod components;
 mod error;
 pub mod explain;
+pub mod faults;
 pub mod fleet;
 pub mod forecast;
 pub mod given;
+pub mod history;
 pub mod instant;
 pub mod manifests;
+pub mod names;
+pub mod past;
 pub mod read;
 pub mod rollout;
 pub mod rows;
@@ -38,9 +44,6 @@ pub mod world;
 use chrono::{DateTime, SecondsFormat, Utc};
 
 pub use error::Error;
-
-/// Version of Gardener that is emulated unless somebody says otherwise.
-pub const GARDENER_VERSION: &str = "v1.120.0";
 
 /// An instant as it is shown: `2023-07-28T09:17:09Z`.
 pub fn show(instant: DateTime<Utc>) -> String {

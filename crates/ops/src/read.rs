@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reading what has no type here: trees of JSON by the path of the API.
+//! Requests for what has no type here: by the path of the API, answered by trees of JSON.
 
 use apimachinery::catalogue::ResourceInfo;
-use http::{Request, StatusCode, header};
+use http::header::{ACCEPT, CONTENT_TYPE};
+use http::{Request, StatusCode};
 use http_body_util::BodyExt;
-use process::Transport;
 use process::transport::full;
+use process::{Response, Transport};
 use serde_json::Value;
 
 use crate::Error;
@@ -24,19 +25,60 @@ pub fn path(cluster: &str, row: &ResourceInfo, namespace: Option<&str>, name: Op
     path
 }
 
+/// The answer to a GET, if it is a success.
+///
+/// # Errors
+/// The server's own words.
+pub async fn response(transport: &Transport, path: &str, accept: &str) -> Result<Response, Error> {
+    let failed = |error: &dyn std::fmt::Display| Error::Failed(format!("GET {path}: {error}"));
+    let request = Request::get(path).header(ACCEPT, accept).body(full("")).map_err(|error| failed(&error))?;
+    let response = transport.send(request).await.map_err(|error| failed(&error))?;
+    let code = response.status();
+    if code == StatusCode::OK {
+        return Ok(response);
+    }
+    let body = response.into_body().collect().await.map_err(|error| failed(&error))?.to_bytes();
+    Err(refusal(code, &body))
+}
+
 /// The tree that a GET answers.
 ///
 /// # Errors
-/// The server's words.
-pub async fn tree(transport: &Transport, path: &str) -> Result<Value, Error> {
+/// The server's own words.
+pub async fn tree(transport: &Transport, path: &str, accept: &str) -> Result<Value, Error> {
     let failed = |error: &dyn std::fmt::Display| Error::Failed(format!("GET {path}: {error}"));
-    let request = Request::get(path).header(header::ACCEPT, "application/json").body(full(""));
-    let request = request.map_err(|error| failed(&error))?;
+    let body = response(transport, path, accept).await?.into_body();
+    let body = body.collect().await.map_err(|error| failed(&error))?.to_bytes();
+    serde_json::from_slice(&body).map_err(|error| failed(&error))
+}
+
+/// The tree that a POST answers which creates something.
+///
+/// # Errors
+/// The server's own words.
+pub async fn create(transport: &Transport, path: &str, headers: &[(&str, &str)], body: &Value) -> Result<Value, Error> {
+    let failed = |error: &dyn std::fmt::Display| Error::Failed(format!("POST {path}: {error}"));
+    let mut request = Request::post(path).header(CONTENT_TYPE, "application/json");
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let request = request.body(full(body.to_string())).map_err(|error| failed(&error))?;
     let response = transport.send(request).await.map_err(|error| failed(&error))?;
-    let status = response.status();
+    let code = response.status();
     let body = response.into_body().collect().await.map_err(|error| failed(&error))?.to_bytes();
-    if status != StatusCode::OK {
-        return Err(failed(&String::from_utf8_lossy(&body).trim()));
+    if code != StatusCode::CREATED {
+        return Err(refusal(code, &body));
     }
     serde_json::from_slice(&body).map_err(|error| failed(&error))
+}
+
+/// As kubectl words it.
+fn refusal(code: StatusCode, body: &[u8]) -> Error {
+    let status: Value = serde_json::from_slice(body).unwrap_or_default();
+    let text = match (status["reason"].as_str(), status["message"].as_str()) {
+        (Some(reason), Some(message)) if !reason.is_empty() => format!("from server ({reason}): {message}"),
+        (_, Some(message)) => format!("from server: {message}"),
+        _ => format!("from server: {code}: {}", String::from_utf8_lossy(body).trim()),
+    };
+    Error::Failed(text)
 }

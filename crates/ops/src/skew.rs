@@ -103,3 +103,86 @@ pub fn allowed(apiservers: &[GardenerVersion], profile: Profile) -> Result<Vec<A
     let text = found.first().map(|first| format!("{}: {}", first.rule, violation_text(&landscape, first, profile)));
     Err(Error::Failed(text.unwrap_or_default()))
 }
+
+/// What a rule says of a component.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cell {
+    /// The rule is not about it, or it does not run.
+    Unconcerned,
+    /// It keeps the rule.
+    Kept,
+    /// It violates it: in words, one for each offender.
+    Violated(Vec<String>),
+}
+
+/// Rules by component: whether a landscape keeps each, and who does not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Matrix {
+    /// Components that run, in the order of their names in the documentation: the columns.
+    pub components: Vec<Component>,
+    /// Rules with their cells, in the order of [`MATRIX_RULES`].
+    pub rows: Vec<(Rule, Vec<Cell>)>,
+}
+
+/// Rules about what runs beside what, and whom each is about.
+pub const MATRIX_RULES: [(Rule, &[Component]); 8] = [
+    (Rule::A1, &[Component::Apiserver]),
+    (Rule::C1, &[Component::ControllerManager, Component::Scheduler, Component::AdmissionController]),
+    (Rule::C2, &[Component::ControllerManager, Component::Scheduler, Component::AdmissionController]),
+    (Rule::G1, &[Component::Gardenlet]),
+    (Rule::G2, &[Component::Gardenlet]),
+    (Rule::O1, &[Component::Operator]),
+    (Rule::O2, &[Component::Operator]),
+    (Rule::E1, &[Component::Extension]),
+];
+
+/// The matrix of a landscape.
+pub fn matrix(landscape: &Landscape, profile: Profile) -> Matrix {
+    let runs = |component: &Component| landscape.instances.iter().any(|one| one.component == *component);
+    let components: Vec<Component> = Component::ALL.into_iter().filter(runs).collect();
+    let found = violations(landscape, profile);
+    let cell = |rule: Rule, concerned: &[Component], component: Component| {
+        if !concerned.contains(&component) {
+            return Cell::Unconcerned;
+        }
+        let of_it = |violation: &&Violation| {
+            violation.rule == rule && violation.offender.as_ref().is_none_or(|offender| offender.component == component)
+        };
+        let texts = found.iter().filter(of_it).map(|violation| violation_text(landscape, violation, profile));
+        let texts: Vec<String> = texts.collect();
+        if texts.is_empty() { Cell::Kept } else { Cell::Violated(texts) }
+    };
+    let rows = MATRIX_RULES.iter().map(|(rule, concerned)| {
+        (*rule, components.iter().map(|component| cell(*rule, concerned, *component)).collect())
+    });
+    Matrix { rows: rows.collect(), components }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_matrix_says_who_violates_which_rule() {
+        let instance = |component: Component, version: &str| Instance::new(component, version);
+        let instances = vec![
+            instance(Component::Apiserver, "v1.120.0"),
+            instance(Component::Scheduler, "v1.121.0"),
+            Instance::owned(Component::Gardenlet, "a", "v1.120.0"),
+        ];
+        let landscape = Landscape { instances, ..Landscape::default() };
+        let matrix = matrix(&landscape, Profile::Documents);
+        let at = |rule: Rule, component: Component| {
+            let (_, cells) = matrix.rows.iter().find(|(known, _)| *known == rule).expect("a rule of the matrix");
+            let column = matrix.components.iter().position(|known| *known == component).expect("it runs");
+            cells[column].clone()
+        };
+        assert_eq!(matrix.components.len(), 3);
+        assert_eq!(at(Rule::A1, Component::Apiserver), Cell::Kept);
+        assert_eq!(at(Rule::A1, Component::Scheduler), Cell::Unconcerned);
+        assert_eq!(at(Rule::G1, Component::Gardenlet), Cell::Kept);
+        let Cell::Violated(texts) = at(Rule::C1, Component::Scheduler) else { panic!("{:?}", matrix.rows) };
+        assert_eq!(texts.len(), 1);
+        assert!(texts[0].contains("gardener-scheduler"), "{texts:?}");
+    }
+}

@@ -27,13 +27,13 @@ use process::Context;
 use serde_json::{Map, Value, json};
 
 use self::owned::Owner;
-use super::ask::clusters::NamedCluster;
 use super::client::Client;
 use super::components::{NAMESPACE, Program};
 use super::directory::write_private;
 use super::{Which, apiserver, block_on, configuration, defaults};
 use crate::failure::Failure;
 use crate::output::Output;
+use ops::names::clusters::NamedCluster;
 use ops::spelling::nearest;
 
 /// Key of the ConfigMap.

@@ -19,12 +19,13 @@ use chrono::TimeDelta;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::ask::{self, shoots::ShootName};
+use super::ask;
 use super::client::Client;
 use super::{Directory, Which, block_on};
 use crate::failure::Failure;
 use crate::output::Output;
 use ops::instant::duration;
+use ops::names::ShootName;
 
 /// Version and kind of what a plugin prints.
 const EXEC_VERSION: &str = "client.authentication.k8s.io/v1";

@@ -23,12 +23,13 @@ use flate2::write::GzEncoder;
 use serde_json::json;
 
 use super::directory::{Directory, Facts};
-use super::history::told::{Told, tree};
-use super::history::{Past, secrets};
+use super::history::Past;
 use super::logs;
 use super::{Which, block_on};
 use crate::failure::Failure;
 use crate::output::Output;
+use ops::history::secrets;
+use ops::history::told::{Told, tree};
 use ops::instant::{Place, When, duration};
 use ops::spelling::plural;
 

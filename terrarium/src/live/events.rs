@@ -14,10 +14,8 @@ use futures::stream::{SelectAll, unfold};
 use process::Transport;
 use serde_json::{Value, json};
 
-use super::ask::clusters::{self, NamedCluster};
 use super::ask::lines::Lines;
 use super::ask::query::{Format, print_tree};
-use super::ask::shoots::ShootName;
 use super::ask::table::{Front, Table, Widths};
 use super::ask::{self, kinds};
 use super::client::Client;
@@ -25,6 +23,8 @@ use super::{Which, block_on};
 use crate::failure::Failure;
 use crate::output::Output;
 use ops::instant::When;
+use ops::names::clusters::{self, NamedCluster};
+use ops::names::shoots::ShootName;
 
 const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io";
 

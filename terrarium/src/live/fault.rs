@@ -11,7 +11,7 @@ use api::core::Seed;
 use api::kubernetes::core::Pod;
 use api::terrarium::{Fault, FaultShoot, FaultSpec};
 use apimachinery::meta::{DeleteOptions, ObjectMeta, Time};
-use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use clap::{Args, Subcommand};
 use controller::{Api, Error, ListOptions};
 use domain::fault::{self, KINDS, Kind, Target};
@@ -19,14 +19,16 @@ use gardenlet_sim::gardenlet;
 use serde_json::{Value, json};
 
 use super::ask::query::{Format, print_tree};
-use super::ask::shoots::ShootName;
 use super::ask::table::Table;
 use super::client::Client;
 use super::components::Program;
 use super::{Which, block_on};
 use crate::failure::Failure;
 use crate::output::Output;
+use ops::faults::{self, Row};
 use ops::instant::duration;
+use ops::names::shoots::ShootName;
+use ops::show;
 use ops::spelling::nearest;
 
 /// Let something go wrong, and see what it has done
@@ -140,10 +142,6 @@ fn failed(error: &Error) -> Failure {
     Failure::Failed(format!("from server: {error}"))
 }
 
-fn show(instant: DateTime<Utc>) -> String {
-    instant.to_rfc3339_opts(SecondsFormat::Secs, true)
-}
-
 fn list_kinds(output: &mut Output) -> Result<(), Failure> {
     for kind in &KINDS {
         output.line(kind.name)?;
@@ -167,72 +165,29 @@ fn list_kinds(output: &mut Output) -> Result<(), Failure> {
 }
 
 async fn list(client: &Client, format: Format, output: &mut Output) -> Result<(), Failure> {
-    let (faults, _) = faults(client).list(&ListOptions::default()).await.map_err(|error| failed(&error))?;
+    let (all, _) = faults(client).list(&ListOptions::default()).await.map_err(|error| failed(&error))?;
     let now = client.clock().await?.now;
     match format {
-        Format::Name => faults.iter().try_for_each(|fault| output.line(&fault.metadata.name)),
+        Format::Name => all.iter().try_for_each(|fault| output.line(&fault.metadata.name)),
         Format::Json | Format::Yaml => {
-            let rows: Vec<Value> = faults.iter().map(|fault| row(fault, now)).collect();
+            let rows: Vec<Value> = all.iter().map(|fault| faults::object(fault, now)).collect();
             print_tree(&json!({ "faults": rows }), format, output)
         }
-        Format::Table | Format::Wide if faults.is_empty() => {
+        Format::Table | Format::Wide if all.is_empty() => {
             output.note("no faults");
             Ok(())
         }
-        Format::Table | Format::Wide => table(&faults, now).print(output),
-    }
-}
-
-/// A fault for scripts: what it is, and what has come of it.
-fn row(fault: &Fault, now: DateTime<Utc>) -> Value {
-    json!({
-        "id": fault.metadata.name,
-        "spec": fault.spec,
-        "status": fault.status,
-        "state": fault::state(fault, now).as_str(),
-    })
-}
-
-/// Whom a fault hits.
-fn place(spec: &FaultSpec) -> String {
-    let parts = [
-        spec.shoot.as_ref().map(|shoot| format!("Shoot {}/{}", shoot.namespace, shoot.name)),
-        Some(&spec.pool).filter(|pool| !pool.is_empty()).map(|pool| format!("pool {pool}")),
-        spec.zone.map(|zone| format!("zone {zone}")),
-        spec.machine.map(|machine| format!("machine {machine}")),
-        Some(&spec.node).filter(|node| !node.is_empty()).map(|node| format!("Node {node}")),
-    ];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
-    if !parts.is_empty() {
-        return parts.join(", ");
-    }
-    match fault::kind(&spec.kind).map(|kind| kind.target) {
-        Some(Target::Component) if !spec.instance.is_empty() => format!("Pod {}", spec.instance),
-        Some(Target::Component) => spec.component.clone(),
-        Some(Target::Seed) => format!("Seed {}", spec.seed_name),
-        Some(Target::Machine) => "any machine".to_owned(),
-        Some(Target::Shoot) | None => "any Shoot".to_owned(),
+        Format::Table | Format::Wide => table(&all, now).print(output),
     }
 }
 
 fn table(faults: &[Fault], now: DateTime<Utc>) -> Table {
     let mut table = Table::new(&["ID", "Kind", "Where", "Done", "Last", "Until", "State", "Settings"]);
-    for fault in faults {
-        let (spec, status) = (&fault.spec, &fault.status);
-        let place = place(spec);
-        let times = if spec.always { "always".to_owned() } else { spec.times.unwrap_or(1).to_string() };
-        let settings: Vec<String> = spec.settings.iter().map(|(name, value)| format!("{name}={value:?}")).collect();
-        let last = status.last_time.map(|last| format!("{} {}", show(last.0), status.last_target));
-        table.push([
-            fault.metadata.name.clone(),
-            spec.kind.clone(),
-            place,
-            format!("{}/{times}", status.times),
-            last.unwrap_or_default(),
-            spec.until.map(|until| show(until.0)).unwrap_or_default(),
-            fault::state(fault, now).as_str().to_owned(),
-            settings.join(" "),
-        ]);
+    for row in faults.iter().map(|fault| Row::of(fault, now)) {
+        let Row { id, kind, place, done, last, until, state, settings } = row;
+        let last = last.map(|(time, target)| format!("{} {target}", show(time)));
+        let until = until.map(show).unwrap_or_default();
+        table.push([id, kind, place, done, last.unwrap_or_default(), until, state.to_owned(), settings.join(" ")]);
     }
     table
 }

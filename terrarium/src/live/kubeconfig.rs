@@ -10,11 +10,11 @@ use base64::engine::general_purpose::STANDARD;
 use process::pki::Pair;
 use serde_json::{Map, Value, json};
 
-use super::ask::clusters::NamedCluster;
 use super::authority::ClusterAuthorities;
 use super::client::Client;
 use super::directory::write_private;
 use crate::failure::Failure;
+use ops::names::clusters::NamedCluster;
 
 /// Name of the administrator.
 const ADMIN: &str = "admin";

@@ -7,7 +7,6 @@ use clap::Args;
 use process::pki::MAX_GROUPS;
 use serde_json::Value;
 
-use super::ask::clusters::NamedCluster;
 use super::client::Client;
 use super::credential::{self, Wanted};
 use super::directory::write_private;
@@ -15,6 +14,7 @@ use super::kubeconfig::{self, User};
 use super::{KubeconfigFile, Which, block_on, up};
 use crate::failure::Failure;
 use crate::output::Output;
+use ops::names::clusters::NamedCluster;
 
 /// Print a kubeconfig with the contexts of a landscape
 #[derive(Debug, Args)]
@@ -97,7 +97,7 @@ impl Arguments {
         match cluster {
             None => kubeconfig::of(client, &up::seed_names(client.facts.seeds), &user),
             Some(cluster) => {
-                block_on(cluster.must_exist(&client.transport()))?;
+                block_on(async { Ok(cluster.must_exist(&client.transport()).await?) })?;
                 kubeconfig::of_cluster(client, cluster, &user)
             }
         }

@@ -10,10 +10,10 @@ use std::process::Command;
 
 use clap::Args;
 
-use super::ask::clusters::NamedCluster;
 use super::client::Client;
 use super::{Which, block_on, kubeconfig};
 use crate::failure::Failure;
+use ops::names::clusters::NamedCluster;
 
 /// File of the directory.
 const KUBECONFIG: &str = "kubectl.kubeconfig";
@@ -35,7 +35,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let directory = arguments.which.directory()?;
     let client = Client::of(&directory)?;
-    block_on(arguments.cluster.must_exist(&client.transport()))?;
+    block_on(async { Ok(arguments.cluster.must_exist(&client.transport()).await?) })?;
     let config = kubeconfig::yaml(&kubeconfig::of_cluster(&client, &arguments.cluster, &client.user())?)?;
     let name = format!("{}-{KUBECONFIG}", arguments.cluster.logical());
     directory.write(&name, &config)?;

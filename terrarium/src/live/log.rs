@@ -10,15 +10,15 @@ use clap::Args;
 use eventlog::{Entry, Message, Revision};
 use futures::StreamExt;
 
-use super::ask::clusters::NamedCluster;
 use super::ask::kinds;
 use super::history::Past;
-use super::history::told::Told;
-use super::history::writers;
 use super::{Which, block_on};
 use crate::failure::Failure;
 use crate::output::Output;
+use ops::history::told::Told;
+use ops::history::writers;
 use ops::instant::{Place, When};
+use ops::names::clusters::NamedCluster;
 use ops::spelling::nearest;
 
 /// Show the history of a landscape, one line per entry; also of one that is stopped

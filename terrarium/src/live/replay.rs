@@ -17,11 +17,12 @@ use eventlog::{Key, Replay, Revision, Sections};
 use serde_json::Value;
 
 use super::ask::{self, kinds};
-use super::history::told::tree;
-use super::history::{Past, changes};
+use super::history::Past;
 use super::{Which, block_on};
 use crate::failure::Failure;
 use crate::output::Output;
+use ops::history::changes;
+use ops::history::told::tree;
 use ops::spelling::{counted, plural};
 
 /// How often a collection of heartbeats is listed again that has moved on meanwhile.

@@ -3,13 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use api::cluster;
-use api::constants::namespace;
-use api::kubernetes::coordination::Lease;
 use chrono::{DateTime, Utc};
-use controller::{Api, ListOptions};
 use domain::profile::Profile;
-use host::registry;
 use ops::fleet::{self, Fleet};
 use ops::manifests;
 
@@ -47,11 +42,7 @@ fn of_landscape(which: &Which) -> Result<(Fleet, Profile, DateTime<Utc>), Failur
     let profile = Profile::named(&client.facts.profile).unwrap_or_default();
     block_on(async {
         let now = client.clock().await?.now;
-        let context = client.context();
-        let leases = Api::<Lease>::namespaced(&context, cluster::GARDEN, namespace::INSTANCES);
-        let (leases, _) = leases.list(&ListOptions::default()).await.map_err(ops::Error::from)?;
-        let instances = registry::landscape(leases.iter().map(|lease| &lease.metadata), "");
-        Ok((fleet::of_landscape(&context, instances).await, profile, now))
+        Ok((fleet::of_landscape(&client.context()).await?, profile, now))
     })
 }
 

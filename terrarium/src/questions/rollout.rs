@@ -17,11 +17,11 @@ use ops::world::{World, name_of};
 use super::accept;
 use super::skew::{Form, version};
 use crate::failure::Failure;
-use crate::live::ask::shoots::ShootName;
 use crate::live::ask::table::Table;
 use crate::live::client::Client;
 use crate::live::{Which, block_on};
 use crate::output::Output;
+use ops::names::shoots::ShootName;
 
 /// Exit code of `--exit-code` when nodes are replaced.
 const REPLACED: u8 = 10;

@@ -7,10 +7,10 @@
 use clap::Args;
 
 use crate::failure::Failure;
-use crate::live::ask::shoots::ShootName;
 use crate::live::client::Client;
 use crate::live::{Which, block_on};
 use crate::output::Output;
+use ops::names::shoots::ShootName;
 
 /// Tell what a Shoot waits for, and what its next maintenance will do
 #[derive(Debug, Args)]

@@ -16,8 +16,8 @@ use process::Context;
 use serde::Serialize;
 
 use super::layout;
-use crate::live::history::changes;
-use crate::live::history::deeds::{self, Seen};
+use ops::history::changes;
+use ops::history::deeds::{self, Seen};
 use ops::spelling::plural;
 
 /// Progress is told again only when it has risen by this much, or when the operation's state changes.

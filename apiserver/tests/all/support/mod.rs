@@ -101,6 +101,10 @@ impl EventLog for MeetingLog {
         self.log.state_at(revision)
     }
 
+    fn state_of(&self, revision: Revision, resource: &str) -> BoxFuture<'static, Result<Snapshot, ReadError>> {
+        self.log.state_of(revision, resource)
+    }
+
     fn compact(&self, revision: Revision) -> BoxFuture<'static, Result<(), ReadError>> {
         self.log.compact(revision)
     }

@@ -9,6 +9,9 @@ use super::GardenerVersion;
 use crate::profile::Profile;
 use crate::versions::{Version, normalize};
 
+/// Version of Gardener that is emulated unless somebody says otherwise.
+pub const EMULATED: &str = "v1.120.0";
+
 /// From which minor of Gardener on which minors of Kubernetes 1.x are supported, both bounds included. Releases before
 /// the first row are taken like it, releases after the last like that one.
 const KUBERNETES: [(u64, u64, u64); 11] = [

@@ -226,6 +226,20 @@ impl Remote {
         }
     }
 
+    /// The objects that a path gives, asked for as often as a read is.
+    fn snapshot(&self, path: String) -> BoxFuture<Result<Snapshot, ReadError>> {
+        let remote = self.clone();
+        Box::pin(async move {
+            for attempts in 0..remote.0.options.attempts {
+                let answer = remote.objects(&path).await;
+                if let Some(done) = remote.settle(answer, attempts).await {
+                    return done;
+                }
+            }
+            Err(ReadError::Closed)
+        })
+    }
+
     /// One attempt to read a state.
     async fn objects(&self, path: &str) -> Result<Snapshot, NoAnswer> {
         let mut frames = Frames::new(self.request(Method::GET, path, Bytes::new()).await?);
@@ -327,16 +341,21 @@ impl Frames {
 fn cluster_parameter(cluster: Option<&str>) -> String {
     let mut out = String::new();
     if let Some(cluster) = cluster {
-        out.push_str("&cluster=");
-        for byte in cluster.bytes() {
-            if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
-                out.push(char::from(byte));
-            } else {
-                write!(out, "%{byte:02X}").expect("a String takes everything");
-            }
-        }
+        put_parameter(&mut out, "cluster", cluster);
     }
     out
+}
+
+/// Puts `&NAME=VALUE` behind a query.
+fn put_parameter(query: &mut String, name: &str, value: &str) {
+    write!(query, "&{name}=").expect("a String takes everything");
+    for byte in value.bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
+            query.push(char::from(byte));
+        } else {
+            write!(query, "%{byte:02X}").expect("a String takes everything");
+        }
+    }
 }
 
 /// A subscription over one connection after the other.
@@ -501,18 +520,14 @@ impl EventLog for Remote {
     }
 
     fn state_at(&self, revision: Revision) -> BoxFuture<Result<Snapshot, ReadError>> {
-        let remote = self.clone();
-        Box::pin(async move {
-            for attempts in 0..remote.0.options.attempts {
-                let answer = remote.objects(&format!("state?at={revision}")).await;
-                if let Some(done) = remote.settle(answer, attempts).await {
-                    return done;
-                }
-            }
-            Err(ReadError::Closed)
-        })
+        self.snapshot(format!("state?at={revision}"))
     }
 
+    fn state_of(&self, revision: Revision, resource: &str) -> BoxFuture<Result<Snapshot, ReadError>> {
+        let mut path = format!("state?at={revision}");
+        put_parameter(&mut path, "resource", resource);
+        self.snapshot(path)
+    }
     fn compact(&self, revision: Revision) -> BoxFuture<Result<(), ReadError>> {
         let remote = self.clone();
         Box::pin(async move {

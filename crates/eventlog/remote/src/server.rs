@@ -148,7 +148,10 @@ impl Server {
                 Ok(streamed(frames))
             }
             (&Method::GET, "state") => {
-                let objects = self.log.state_at(revision("at")?).await?;
+                let objects = match parameter(query, "resource") {
+                    Some(resource) => self.log.state_of(revision("at")?, &resource).await?,
+                    None => self.log.state_at(revision("at")?).await?,
+                };
                 let frames = futures::stream::iter(objects).ready_chunks(PIECE).map(|objects| {
                     let mut out = Vec::new();
                     for (key, revision, sections) in objects {

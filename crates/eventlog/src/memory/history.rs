@@ -241,10 +241,15 @@ impl History {
         entries
     }
 
-    pub(super) fn state_at(&self, revision: Revision) -> Vec<(Key, Revision, Sections)> {
-        let mut last: BTreeMap<&Arc<Key>, Revision> = self.base.iter().map(|(key, (at, _))| (key, *at)).collect();
+    pub(super) fn state_at(
+        &self,
+        revision: Revision,
+        is_wanted: &dyn Fn(&Key) -> bool,
+    ) -> Vec<(Key, Revision, Sections)> {
+        let base = self.base.iter().filter(|(key, _)| is_wanted(key));
+        let mut last: BTreeMap<&Arc<Key>, Revision> = base.map(|(key, (at, _))| (key, *at)).collect();
         for (record, at) in self.records.iter().zip(self.compacted.0 + 1..=revision.0) {
-            if matches!(record.content, Content::Forgotten) {
+            if matches!(record.content, Content::Forgotten) || !is_wanted(&record.key) {
                 continue;
             }
             if record.verb == Verb::Delete {

@@ -140,6 +140,8 @@ pub(super) struct States {
     at: Revision,
     /// Where the index was read to; `None` once it was read.
     position: Option<Vec<u8>>,
+    /// Which resource's objects; `None`: all.
+    resource: Option<Arc<str>>,
     last: BTreeMap<Key, Revision>,
 }
 
@@ -154,24 +156,32 @@ pub(super) enum Step {
 }
 
 impl States {
-    pub(super) fn new(base: &Base, at: Revision) -> Self {
-        let last = base.keys().map(|(key, revision)| ((**key).clone(), revision)).collect();
-        Self { at, position: Some(Vec::new()), last }
+    pub(super) fn new(base: &Base, at: Revision, resource: Option<Arc<str>>) -> Self {
+        let mut states = Self { at, position: Some(Vec::new()), resource, last: BTreeMap::new() };
+        let of_base = base.keys().filter(|(key, _)| states.is_wanted(key));
+        states.last = of_base.map(|(key, revision)| ((**key).clone(), revision)).collect();
+        states
+    }
+
+    fn is_wanted(&self, key: &Key) -> bool {
+        self.resource.as_ref().is_none_or(|resource| *resource == key.resource)
     }
 
     pub(super) fn step(&mut self, store: &Store, base: &Base) -> Result<Step, Broken> {
-        if let Some(position) = &mut self.position {
-            match store.next_object(position, self.at)? {
-                Some((next, change)) => {
-                    // What is at or before the base is in the base already, whatever is left of it here.
-                    match change.filter(|(revision, _)| *revision > base.revision()) {
-                        None => {}
-                        Some((_, Verb::Delete)) => drop(self.last.remove(&key_of(&next)?)),
-                        Some((revision, _)) => drop(self.last.insert(key_of(&next)?, revision)),
+        if let Some(position) = self.position.take() {
+            if let Some((next, change)) = store.next_object(&position, self.at)? {
+                // What is at or before the base is in the base already, whatever is left of it here.
+                match change.filter(|(revision, _)| *revision > base.revision()) {
+                    None => {}
+                    Some((_, Verb::Delete)) => drop(self.last.remove(&key_of(&next)?)),
+                    Some((revision, _)) => {
+                        let key = key_of(&next)?;
+                        if self.is_wanted(&key) {
+                            self.last.insert(key, revision);
+                        }
                     }
-                    *position = next;
                 }
-                None => self.position = None,
+                self.position = Some(next);
             }
             return Ok(Step::More);
         }

@@ -196,7 +196,7 @@ fn write_past(
         let record: Record = store.record(last)?;
         (head.link, head.time) = (last, record.time);
     }
-    let mut states = States::new(base, at);
+    let mut states = States::new(base, at, None);
     let mut broken = Ok(());
     let written = write_aside(path, sync, |out| {
         let mut out = Writer::new(out, head)?;

@@ -433,6 +433,62 @@ impl fmt::Debug for SledLog {
     }
 }
 
+impl SledLog {
+    /// Objects at a revision, of one resource or of all.
+    fn snapshot(&self, revision: Revision, resource: Option<Arc<str>>) -> BoxFuture<Result<Snapshot, ReadError>> {
+        let shared = self.0.shared.clone();
+        Box::pin(async move {
+            let (head, objects, heartbeats) = {
+                let published = shared.published();
+                published.check(revision)?;
+                (published.head, published.objects.clone(), published.heartbeats.clone())
+            };
+            let mut snapshot = Vec::new();
+            if revision == head {
+                for (key, live) in &objects {
+                    if resource.as_ref().is_some_and(|resource| *resource != key.resource) {
+                        continue;
+                    }
+                    snapshot.push(((**key).clone(), live.revision, live.sections.clone()));
+                }
+                return Ok(snapshot);
+            }
+            let beats: BTreeMap<&Key, &Arc<Entry>> =
+                heartbeats.range(..=revision).map(|(_, entry)| (&entry.key, entry)).collect();
+            let (_, mut base) = shared.store(revision)?;
+            let mut states = States::new(&base, revision, resource.clone());
+            for step in 0_u64.. {
+                // Asked for each time: nobody keeps the store while the log is closed.
+                let (store, now) = shared.store(revision)?;
+                if now.revision() != base.revision() {
+                    // What was compacted meanwhile may be missing in what was read.
+                    states = States::new(&now, revision, resource.clone());
+                    snapshot.clear();
+                    base = now;
+                }
+                let stepped = states.step(&store, &base);
+                if shared.store(revision)?.1.revision() != base.revision() {
+                    continue;
+                }
+                match stepped.map_err(|error| shared.fail_read(&error))? {
+                    Step::More => {}
+                    Step::Object(object) => {
+                        let (key, at, sections) = *object;
+                        let beat = beats.get(&key).map(|entry| (entry.revision, entry.object.clone()));
+                        let (at, sections) = beat.unwrap_or((at, sections));
+                        snapshot.push((key, at, sections));
+                    }
+                    Step::End => break,
+                }
+                if step % 64 == 63 {
+                    tokio::task::yield_now().await;
+                }
+            }
+            Ok(snapshot)
+        })
+    }
+}
+
 impl EventLog for SledLog {
     fn append(&self, append: Append) -> BoxFuture<Result<Appended, AppendError>> {
         let (answer, done) = oneshot::channel();
@@ -488,54 +544,11 @@ impl EventLog for SledLog {
     }
 
     fn state_at(&self, revision: Revision) -> BoxFuture<Result<Snapshot, ReadError>> {
-        let shared = self.0.shared.clone();
-        Box::pin(async move {
-            let (head, objects, heartbeats) = {
-                let published = shared.published();
-                published.check(revision)?;
-                (published.head, published.objects.clone(), published.heartbeats.clone())
-            };
-            let mut snapshot = Vec::new();
-            if revision == head {
-                snapshot.reserve(objects.size());
-                for (key, live) in &objects {
-                    snapshot.push(((**key).clone(), live.revision, live.sections.clone()));
-                }
-                return Ok(snapshot);
-            }
-            let beats: BTreeMap<&Key, &Arc<Entry>> =
-                heartbeats.range(..=revision).map(|(_, entry)| (&entry.key, entry)).collect();
-            let (_, mut base) = shared.store(revision)?;
-            let mut states = States::new(&base, revision);
-            for step in 0_u64.. {
-                // Asked for each time: nobody keeps the store while the log is closed.
-                let (store, now) = shared.store(revision)?;
-                if now.revision() != base.revision() {
-                    // What was compacted meanwhile may be missing in what was read.
-                    states = States::new(&now, revision);
-                    snapshot.clear();
-                    base = now;
-                }
-                let stepped = states.step(&store, &base);
-                if shared.store(revision)?.1.revision() != base.revision() {
-                    continue;
-                }
-                match stepped.map_err(|error| shared.fail_read(&error))? {
-                    Step::More => {}
-                    Step::Object(object) => {
-                        let (key, at, sections) = *object;
-                        let beat = beats.get(&key).map(|entry| (entry.revision, entry.object.clone()));
-                        let (at, sections) = beat.unwrap_or((at, sections));
-                        snapshot.push((key, at, sections));
-                    }
-                    Step::End => break,
-                }
-                if step % 64 == 63 {
-                    tokio::task::yield_now().await;
-                }
-            }
-            Ok(snapshot)
-        })
+        self.snapshot(revision, None)
+    }
+
+    fn state_of(&self, revision: Revision, resource: &str) -> BoxFuture<Result<Snapshot, ReadError>> {
+        self.snapshot(revision, Some(resource.into()))
     }
 
     fn compact(&self, revision: Revision) -> BoxFuture<Result<(), ReadError>> {

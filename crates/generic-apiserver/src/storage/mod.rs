@@ -225,8 +225,8 @@ impl Store {
         }
         let resource = self.kind(id).names().log_resource.clone();
         let mut map = Map::new_sync();
-        for (key, revision, sections) in self.log.state_at(revision).await? {
-            if key.resource == resource && self.follows(&key.cluster) {
+        for (key, revision, sections) in self.log.state_of(revision, &resource).await? {
+            if self.follows(&key.cluster) {
                 let path = stored::path(&key.cluster, &key.namespace, &key.name);
                 map.insert_mut(path.into(), Arc::new(Stored::new(&key, revision, sections)));
             }

@@ -172,6 +172,20 @@ impl EventLog for Partial {
         .boxed()
     }
 
+    fn state_of(&self, revision: Revision, resource: &str) -> BoxFuture<Result<Snapshot, ReadError>> {
+        let fields = self.fields.clone();
+        let state = self.log.state_of(revision, resource);
+        async move {
+            let mut state = state.await?;
+            // What is kept for writes is that of all objects.
+            for (key, _, object) in &mut state {
+                fields.cut(key, object);
+            }
+            Ok(state)
+        }
+        .boxed()
+    }
+
     fn compact(&self, revision: Revision) -> BoxFuture<Result<(), ReadError>> {
         self.log.compact(revision)
     }

@@ -14,6 +14,7 @@ mod life_and_death;
 mod maintenance;
 mod node_drains;
 mod node_rollout;
+mod past;
 mod profiles;
 mod rotation;
 mod scheduling;

@@ -3,33 +3,40 @@
 
 use api::catalogue;
 use api::cluster;
+use api::constants::namespace;
 use api::core::Shoot;
 use api::kubernetes::apps::Deployment;
+use api::kubernetes::coordination::Lease;
 use api::kubernetes::core::ConfigMap;
 use controller::{Api, ListOptions};
 use domain::skew::notes::{GateSetting, ShootVersions};
-use domain::skew::{Component, Instance, Landscape};
+use domain::skew::{Component, Instance, lease};
 use process::Context;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Fleet;
 use super::objects::{self, gates_of, gates_of_arguments};
-use crate::read;
+use crate::{Error, read};
 
 /// Groups of the API.
 const CORE: &str = "core.gardener.cloud";
 const OPERATOR: &str = "operator.gardener.cloud";
 
-/// What the objects of a landscape that runs say beside its instances, which their Leases tell.
-pub async fn of_landscape(context: &Context, landscape: Landscape) -> Fleet {
+/// The instances of a landscape that runs, which their Leases tell, and what its objects say beside them.
+///
+/// # Errors
+/// The server's words about the Leases.
+pub async fn of_landscape(context: &Context) -> Result<Fleet, Error> {
     let all = ListOptions::default();
+    let leases = Api::<Lease>::namespaced(context, cluster::GARDEN, namespace::INSTANCES).list(&all).await?.0;
+    let landscape = lease::landscape(leases.iter().map(|lease| &lease.metadata), "");
     let mut fleet = Fleet { landscape, ..Fleet::default() };
     // What cannot be asked for is not there: without a gardener-apiserver nobody serves Shoots and Seeds.
     let tree = async |cluster: &str, group: &str, plural: &str| {
         let row = catalogue::all().iter().find(|row| (row.group, row.plural) == (group, plural));
         let path = row.map(|row| read::path(cluster, row, None, None)).unwrap_or_default();
-        read::tree(&context.transport, &path).await.unwrap_or_default()
+        read::tree(&context.transport, &path, "application/json").await.unwrap_or_default()
     };
     let shoots = Api::<Shoot>::all(context, cluster::GARDEN).list(&all).await.map(|(shoots, _)| shoots);
     fleet.shoots = shoots.unwrap_or_default().iter().map(versions_of).collect();
@@ -59,7 +66,7 @@ pub async fn of_landscape(context: &Context, landscape: Landscape) -> Fleet {
         fleet.clusters.push(("the Garden".to_owned(), version.to_owned()));
     }
     fleet.gates = gates(context).await;
-    fleet
+    Ok(fleet)
 }
 
 fn kubernetes_of(seed: &Value) -> Option<&str> {

@@ -9,11 +9,11 @@ use generic_apiserver::AGES_AT;
 use process::Transport;
 use serde_json::{Value, json};
 
-use super::clusters::NamedCluster;
 use super::kinds;
 use super::table::{Front, Table};
 use crate::failure::Failure;
 use crate::output::Output;
+use ops::names::clusters::NamedCluster;
 
 const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
 const JSON: &str = "application/json";

@@ -9,8 +9,8 @@ use domain::maintenance::upcoming;
 use process::Context;
 
 use crate::failure::Failure;
-use crate::live::ask::shoots::ShootName;
 use ops::instant::When;
+use ops::names::shoots::ShootName;
 
 /// States of a last operation.
 const STATES: [&str; 6] = ["Aborted", "Error", "Failed", "Pending", "Processing", "Succeeded"];

@@ -16,12 +16,12 @@ use host::clock_service::ClockState;
 use host::timekeeper::Mode;
 use serde_json::json;
 
-use super::ask::shoots::ShootName;
 use super::client::Client;
 use super::{Which, block_on};
 use crate::failure::Failure;
 use crate::output::Output;
 use ops::instant::duration;
+use ops::names::shoots::ShootName;
 
 use self::goal::{Goal, Until};
 use self::journey::{Manners, Telling};

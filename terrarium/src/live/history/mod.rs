@@ -9,14 +9,7 @@
 //! **Invariants.** Nothing here appends. Entries are read piece by piece, so that a long history needs little memory.
 //! Opening a stopped landscape's log does what `up` would do first: what was never acknowledged is cut off.
 //!
-//! **Tour.** [`Past`] the log; [`changes`] what differs between two states; [`deeds`] what was done, in sentences;
-//! [`writers`] which controller did it; [`told`] entries for people; [`secrets`] what is never shown.
-
-pub(crate) mod changes;
-pub(crate) mod deeds;
-pub(crate) mod secrets;
-pub(crate) mod told;
-pub(crate) mod writers;
+//! **Tour.** [`Past`] the log. How its entries are told is in [`ops::history`].
 
 use std::fmt;
 use std::sync::Arc;
@@ -37,11 +30,10 @@ use super::directory::{Directory, Facts, Held};
 use super::host::{Log, recovered, time};
 use crate::failure::Failure;
 use ops::instant::Place;
+use ops::past::moment::{self, NoMoment};
 
 /// Revisions that are read at once.
 const PIECE: u64 = 2048;
-/// Revisions in which an entry is looked for first.
-const NEAR: u64 = 64;
 /// How often a request for the log is sent.
 const ATTEMPTS: u32 = 3;
 
@@ -134,11 +126,7 @@ impl Past {
 
     /// Revision up to which history is forgotten; 0 if all of it is there.
     pub(crate) async fn base(&self) -> Result<Revision, Failure> {
-        match self.log().read(Revision(0), Revision(0), None).await {
-            Ok(_) => Ok(Revision(0)),
-            Err(ReadError::Compacted(oldest)) => Ok(oldest),
-            Err(error) => Err(self.refused(error)),
-        }
+        moment::base(&*self.log()).await.map_err(|error| self.no_moment(error))
     }
 
     /// Every object at a revision.
@@ -174,28 +162,8 @@ impl Past {
 
     /// The revision of a place: that of an instant is the last entry's at or before it.
     pub(crate) async fn find(&self, place: Place) -> Result<Revision, Failure> {
-        let (base, head) = (self.base().await?, self.head().await?);
-        let instant = match place {
-            Place::Revision(revision) if revision > head.0 => return Err(self.refused(ReadError::Future(head))),
-            Place::Revision(revision) if revision < base.0 => return Err(self.refused(ReadError::Compacted(base))),
-            Place::Revision(revision) => return Ok(Revision(revision)),
-            Place::At(when) => when.before(self.now),
-        };
-        if instant > self.now {
-            let shown = |instant: DateTime<Utc>| instant.to_rfc3339_opts(chrono::SecondsFormat::AutoSi, true);
-            let hint = format!("the clock stands at {}", shown(self.now));
-            return Err(Failure::input(format!("{} is still to come", shown(instant)), hint));
-        }
-        // Entries up to `low` are not after the instant, and those behind `high` are.
-        let (log, mut low, mut high) = (self.log(), base, head);
-        while low < high {
-            let middle = Revision(low.0 + (high.0 - low.0) / 2);
-            match self.first_after(&*log, middle, high).await? {
-                Some(entry) if entry.time <= instant => low = entry.revision,
-                _ => high = middle,
-            }
-        }
-        Ok(low)
+        let head = self.head().await?;
+        moment::find(&*self.log(), head, place, self.now).await.map_err(|error| self.no_moment(error))
     }
 
     /// The instant of a place: that of a revision is its entry's, or that of the last one before it.
@@ -203,35 +171,8 @@ impl Past {
         if let Place::At(when) = place {
             return Ok(when.before(self.now));
         }
-        let (log, base, mut to) = (self.log(), self.base().await?, revision);
-        while to > base {
-            let from = Revision(to.0.saturating_sub(NEAR).max(base.0));
-            let entries = log.read(from, to, None).await.map_err(|error| self.refused(error))?;
-            if let Some(last) = entries.last() {
-                return Ok(last.time);
-            }
-            to = from;
-        }
-        Ok(self.facts.start_time)
-    }
-
-    /// The first entry behind a revision; revisions without an entry are skipped.
-    async fn first_after(
-        &self,
-        log: &dyn EventLog,
-        from: Revision,
-        to: Revision,
-    ) -> Result<Option<Arc<Entry>>, Failure> {
-        let (mut at, mut length) = (from, NEAR);
-        while at < to {
-            let end = Revision(to.0.min(at.0.saturating_add(length)));
-            let entries = log.read(at, end, None).await.map_err(|error| self.refused(error))?;
-            if let Some(first) = entries.into_iter().next() {
-                return Ok(Some(first));
-            }
-            (at, length) = (end, length.saturating_mul(4).min(PIECE));
-        }
-        Ok(None)
+        let time = moment::time_at(&*self.log(), revision).await.map_err(|error| self.no_moment(error))?;
+        Ok(time.unwrap_or(self.facts.start_time))
     }
 
     /// Forgets history up to a revision.
@@ -255,6 +196,19 @@ impl Past {
             log.close().await?;
         }
         Ok(())
+    }
+
+    fn no_moment(&self, error: NoMoment) -> Failure {
+        match error {
+            NoMoment::Forgotten(oldest) => self.refused(ReadError::Compacted(oldest)),
+            NoMoment::RevisionToCome(head) => self.refused(ReadError::Future(head)),
+            NoMoment::Closed => self.refused(ReadError::Closed),
+            NoMoment::InstantToCome(instant) => {
+                let shown = |instant: DateTime<Utc>| instant.to_rfc3339_opts(chrono::SecondsFormat::AutoSi, true);
+                let hint = format!("the clock stands at {}", shown(self.now));
+                Failure::input(format!("{} is still to come", shown(instant)), hint)
+            }
+        }
     }
 
     fn refused(&self, error: ReadError) -> Failure {
@@ -303,4 +257,41 @@ fn serve(facts: &Facts, log: &Log, now: DateTime<Utc>, tasks: &Tasks) -> Result<
     host.aggregate(Some(aggregated));
     let groups = vec!["system:masters".into(), "system:authenticated".into()];
     Ok(host.transport(User { name: "admin".into(), groups, component: None }))
+}
+
+#[cfg(test)]
+mod tests {
+    use controller_manager::{
+        binding, cloud_profile, controller_installation, project, protection, seed_checks, seed_lifecycle,
+        seed_secrets, shoot_hibernation, shoot_maintenance, shoot_quota, shoot_retry, shoot_status_label,
+    };
+    use ops::history::writers;
+
+    #[test]
+    fn controllers_are_known_by_the_names_that_they_have() {
+        for name in [
+            binding::CREDENTIALS_BINDING,
+            binding::SECRET_BINDING,
+            cloud_profile::CLOUD_PROFILE,
+            cloud_profile::NAMESPACED_CLOUD_PROFILE,
+            controller_installation::NAME,
+            project::NAME,
+            protection::CONTROLLER_DEPLOYMENT,
+            protection::CONTROLLER_REGISTRATION,
+            protection::EXPOSURE_CLASS,
+            protection::QUOTA,
+            protection::SEED,
+            seed_checks::BACKUP_BUCKETS,
+            seed_checks::EXTENSIONS,
+            seed_lifecycle::NAME,
+            seed_secrets::NAME,
+            shoot_hibernation::NAME,
+            shoot_maintenance::NAME,
+            shoot_quota::NAME,
+            shoot_retry::NAME,
+            shoot_status_label::NAME,
+        ] {
+            assert!(writers::names().any(|known| known == name), "{name}");
+        }
+    }
 }

@@ -27,7 +27,7 @@ use serde_json::{Value, json};
 
 use self::moves::Move;
 use self::report::{Report, Taken};
-use self::sight::{Row, Sight, State};
+use self::sight::Sight;
 use super::ask::table::Table;
 use super::client::Client;
 use super::host::end_signal;
@@ -35,6 +35,7 @@ use super::{Which, block_on};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::questions::skew::Form;
+use ops::components::{Row, State};
 use ops::instant::duration;
 use ops::spelling::counted;
 

@@ -8,7 +8,7 @@ use api::constants::{annotation, label, namespace, operation_state};
 use api::core::{ControllerDeployment, Seed};
 use api::kubernetes::apps::Deployment;
 use api::kubernetes::coordination::Lease;
-use api::kubernetes::core::{ContainerStateTerminated, Pod};
+use api::kubernetes::core::Pod;
 use api::operator::Garden;
 use api::seedmanagement::Gardenlet;
 use apimachinery::meta::DeleteOptions;
@@ -18,8 +18,9 @@ use controller::{Api, Error, ListOptions, Patch, Readable, Reflector, Store};
 use domain::garden::gardenlet::chart_reference;
 use domain::skew::{Component, GardenerVersion};
 use host::registry;
+use ops::components::{Row, State, end_of, pods_of, problem, rolls};
 use process::{Context, watch};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::moves::Move;
 use super::pass;
@@ -28,19 +29,6 @@ use crate::live::client::Client;
 
 /// How often the whole wait for a component may be as long as what is waited for a change.
 const PATIENCE: i32 = 20;
-
-/// How far a move is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum State {
-    /// Nobody runs another version, and the new one is ready.
-    Done,
-    /// For what it waits.
-    Waits(String),
-    /// A process refused to start because of its version.
-    Refused(String),
-    /// It will not get there by itself.
-    Failed(String),
-}
 
 /// Local copies of what tells how far an upgrade is.
 pub(super) struct Sight {
@@ -111,8 +99,8 @@ impl Sight {
         self.set(next).await?;
         let refused = || {
             let deployments = self.deployments_of(next);
-            let pods = deployments.iter().flat_map(|deployment| self.pods_of(deployment));
-            pods.filter(|pod| Self::end_of(pod, &next.to).is_some()).collect::<Vec<Arc<Pod>>>()
+            let pods = deployments.iter().flat_map(|deployment| pods_of(deployment, &self.pods.list()));
+            pods.filter(|pod| end_of(pod, &next.to).is_some()).collect::<Vec<Arc<Pod>>>()
         };
         for pod in refused() {
             let cluster = pod.metadata.annotation(annotation::CLUSTER).unwrap_or(cluster::RUNTIME);
@@ -261,7 +249,7 @@ impl Sight {
         let mut deployments = self.deployments_of(next);
         deployments.extend(self.provider_of(next));
         for deployment in &deployments {
-            if let Some(problem) = self.problem(deployment, &next.to) {
+            if let Some(problem) = problem(deployment, &self.pods.list(), &next.to) {
                 return problem;
             }
         }
@@ -270,7 +258,7 @@ impl Sight {
         {
             return State::Failed(why);
         }
-        if let Some(waits) = deployments.iter().find_map(|deployment| self.rolls(deployment, &next.to)) {
+        if let Some(waits) = deployments.iter().find_map(|deployment| rolls(deployment, &self.pods.list(), &next.to)) {
             return State::Waits(waits);
         }
         let leases = self.leases.list();
@@ -299,131 +287,16 @@ impl Sight {
             _ => State::Done,
         }
     }
-
-    /// Pods of a Deployment.
-    fn pods_of(&self, deployment: &Deployment) -> Vec<Arc<Pod>> {
-        let selector =
-            deployment.spec.selector.as_ref().map(|selector| selector.match_labels.clone()).unwrap_or_default();
-        let cluster = deployment.metadata.annotation(annotation::CLUSTER);
-        let is_its = |pod: &Arc<Pod>| {
-            pod.metadata.annotation(annotation::CLUSTER) == cluster
-                && selector.iter().all(|(key, value)| pod.metadata.labels.get(key) == Some(value))
-        };
-        self.pods.list().into_iter().filter(is_its).collect()
-    }
-
-    /// A process of the new version that ended and will end again.
-    fn problem(&self, deployment: &Deployment, to: &GardenerVersion) -> Option<State> {
-        /// Ends of a process after which it is not waited for any longer.
-        const ENDS: i32 = 3;
-        self.pods_of(deployment).iter().find_map(|pod| {
-            let (end, restarts) = Self::end_of(pod, to)?;
-            let why = end.message.lines().last().unwrap_or_default().to_owned();
-            match end.exit_code {
-                3 => Some(State::Refused(why)),
-                _ if restarts >= ENDS => Some(State::Failed(why)),
-                _ => None,
-            }
-        })
-    }
-
-    /// How the process of a pod of this version ended that waits to be started again, and how often it was.
-    fn end_of(pod: &Pod, to: &GardenerVersion) -> Option<(ContainerStateTerminated, i32)> {
-        let container = pod.status.container_statuses.first()?;
-        let is_new = version_of(&pod.spec.containers.first()?.image).is_some_and(|version| version == *to);
-        let waits = container.state.waiting.as_ref().is_some_and(|waiting| waiting.reason == "CrashLoopBackOff");
-        if !is_new || !waits || pod.metadata.is_being_deleted() {
-            return None;
-        }
-        Some((container.last_state.terminated.clone()?, container.restart_count))
-    }
-
-    /// Why a Deployment is not rolled out; `None`: it is.
-    fn rolls(&self, deployment: &Deployment, to: &GardenerVersion) -> Option<String> {
-        let name = &deployment.metadata.name;
-        let image = deployment.spec.template.spec.containers.first().map_or("", |container| &container.image);
-        if version_of(image).is_none_or(|version| version != *to) {
-            return Some(format!("Deployment {name} has image {image}"));
-        }
-        let (wanted, status) = (deployment.spec.replicas.unwrap_or(1), &deployment.status);
-        let is_rolled_out = status.observed_generation >= deployment.metadata.generation
-            && [status.updated_replicas, status.available_replicas, status.replicas] == [wanted; 3];
-        if !is_rolled_out {
-            return Some(format!(
-                "Deployment {name}: {} of {wanted} updated, {} available",
-                status.updated_replicas, status.available_replicas
-            ));
-        }
-        let is_old = |pod: &&Arc<Pod>| {
-            let image = pod.spec.containers.first().map_or("", |container| &container.image);
-            version_of(image).is_none_or(|version| version != *to)
-        };
-        let pods = self.pods_of(deployment);
-        pods.iter().find(is_old).map(|pod| format!("pod {} of the old version has not ended", pod.metadata.name))
-    }
-}
-
-/// A component as `upgrade status` shows it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Row {
-    component: String,
-    cluster: String,
-    /// Versions of its processes, each once.
-    runs: Vec<String>,
-    wanted: String,
-    ready: String,
-    state: String,
-}
-
-impl Row {
-    pub(super) fn cells(&self) -> [String; 6] {
-        let Self { component, cluster, runs, wanted, ready, state } = self.clone();
-        [component, cluster, runs.join(","), wanted, ready, state]
-    }
-
-    pub(super) fn object(&self) -> Value {
-        let Self { component, cluster, runs, wanted, ready, state } = self;
-        json!({
-            "component": component, "cluster": cluster, "runs": runs, "wanted": wanted, "ready": ready, "state": state,
-        })
-    }
 }
 
 impl Sight {
     /// Every Deployment of Gardener's components, in the order of clusters and names.
     pub(super) fn rows(&self) -> Vec<Row> {
-        let tag = |image: &str| image.rsplit_once(':').map_or("", |(_, tag)| tag).to_owned();
-        let of_pod = |pod: &Arc<Pod>| tag(pod.spec.containers.first().map_or("", |container| &container.image));
-        let row = |deployment: &Arc<Deployment>| {
-            let wanted = tag(deployment.spec.template.spec.containers.first().map_or("", |container| &container.image));
-            let mut runs: Vec<String> = self.pods_of(deployment).iter().map(of_pod).collect();
-            runs.sort_unstable();
-            runs.dedup();
-            let state = match GardenerVersion::parse(&wanted) {
-                None => "its image has no version of Gardener".to_owned(),
-                Some(version) => match self.problem(deployment, &version) {
-                    Some(State::Refused(why) | State::Failed(why) | State::Waits(why)) => why,
-                    Some(State::Done) | None => self.rolls(deployment, &version).unwrap_or_else(|| "ready".to_owned()),
-                },
-            };
-            Row {
-                component: deployment.metadata.name.clone(),
-                cluster: deployment.metadata.annotation(annotation::CLUSTER).unwrap_or_default().to_owned(),
-                runs,
-                wanted,
-                ready: format!("{}/{}", deployment.status.ready_replicas, deployment.spec.replicas.unwrap_or(1)),
-                state,
-            }
-        };
-        self.deployments.list().iter().map(row).collect()
+        let pods = self.pods.list();
+        self.deployments.list().iter().map(|deployment| Row::of(deployment, &pods)).collect()
     }
 }
 
 fn failed(next: &Move, error: &Error) -> Failure {
     Failure::Failed(format!("{next}: {error}"))
-}
-
-/// The version that an image's tag says.
-fn version_of(image: &str) -> Option<GardenerVersion> {
-    GardenerVersion::parse(image.rsplit_once(':')?.1)
 }

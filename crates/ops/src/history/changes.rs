@@ -11,17 +11,17 @@ const KEYS: [&str; 8] = ["name", "type", "version", "uid", "key", "kind", "machi
 
 /// A field that differs.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Change {
+pub struct Change {
     /// `.spec.kubernetes.version`.
-    pub(crate) path: String,
+    pub path: String,
     /// `None`: it was not there.
-    pub(crate) before: Option<Value>,
+    pub before: Option<Value>,
     /// `None`: it is gone.
-    pub(crate) after: Option<Value>,
+    pub after: Option<Value>,
 }
 
 /// The fields that differ, in order of their paths. What has come or gone is told leaf by leaf.
-pub(crate) fn between(before: &Value, after: &Value) -> Vec<Change> {
+pub fn between(before: &Value, after: &Value) -> Vec<Change> {
     let mut changes = Vec::new();
     compare("", Some(before), Some(after), &mut changes);
     changes
@@ -79,7 +79,7 @@ fn is_key(key: &str, items: &[Value]) -> bool {
 }
 
 /// A value in one line of at most so many characters.
-pub(crate) fn short(value: &Value, longest: usize) -> String {
+pub fn short(value: &Value, longest: usize) -> String {
     let text = match value {
         Value::String(text) if !text.is_empty() && !text.contains(['\n', '"']) => text.clone(),
         other => other.to_string(),
@@ -88,7 +88,7 @@ pub(crate) fn short(value: &Value, longest: usize) -> String {
 }
 
 /// A text of at most so many characters.
-pub(crate) fn cut(text: &str, longest: usize) -> String {
+pub fn cut(text: &str, longest: usize) -> String {
     if text.chars().count() <= longest {
         return text.to_owned();
     }
@@ -98,7 +98,7 @@ pub(crate) fn cut(text: &str, longest: usize) -> String {
 
 impl Change {
     /// In one line.
-    pub(crate) fn line(&self, longest: usize) -> String {
+    pub fn line(&self, longest: usize) -> String {
         let path = self.path.trim_start_matches('.');
         let value = |value: &Value| short(value, longest);
         match (&self.before, &self.after) {

@@ -19,39 +19,39 @@ use serde_json::Value;
 use super::changes::{Change, cut, short};
 
 /// What a maintenance is said to have done that has changed nothing.
-pub(crate) const NOTHING_TO_DO: &str = "maintained: nothing to do";
+pub const NOTHING_TO_DO: &str = "maintained: nothing to do";
 /// Characters of what a process said last.
 const LAST_WORDS: usize = 100;
 
 /// An object that changed.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Seen<'a> {
+pub struct Seen<'a> {
     /// Its kind.
-    pub(crate) kind: &'a str,
+    pub kind: &'a str,
     /// As it became.
-    pub(crate) object: &'a Value,
+    pub object: &'a Value,
     /// The fields that changed.
-    pub(crate) changes: &'a [Change],
+    pub changes: &'a [Change],
     /// When.
-    pub(crate) time: DateTime<Utc>,
+    pub time: DateTime<Utc>,
 }
 
 /// What was done.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Deed {
+pub struct Deed {
     /// What it is about, in one word.
-    pub(crate) subject: &'static str,
+    pub subject: &'static str,
     /// The sentence.
-    pub(crate) text: String,
+    pub text: String,
     /// Whether a story tells it that tells operations, maintenances and Events anyhow.
-    pub(crate) is_news: bool,
+    pub is_news: bool,
     /// Fields of which it says all.
     covers: &'static [&'static str],
 }
 
 impl Deed {
     /// Whether the sentence says what there is to say of a field.
-    pub(crate) fn covers(&self, path: &str) -> bool {
+    pub fn covers(&self, path: &str) -> bool {
         self.covers.iter().any(|pattern| fits(pattern, path).is_some())
     }
 }
@@ -138,7 +138,7 @@ const RULES: &[Rule] = &[
 ];
 
 /// What was done to an object.
-pub(crate) fn of(seen: &Seen<'_>) -> Vec<Deed> {
+pub fn of(seen: &Seen<'_>) -> Vec<Deed> {
     let mut deeds = Vec::new();
     for rule in RULES.iter().filter(|rule| rule.kinds.is_empty() || rule.kinds.contains(&seen.kind)) {
         let mut found: Vec<Found<'_>> = Vec::new();
@@ -300,7 +300,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::live::history::changes::between;
+    use crate::history::changes::between;
 
     /// Sentences, with `!` before those that a story tells.
     #[track_caller]

@@ -13,14 +13,18 @@ use std::str::FromStr;
 use process::Transport;
 
 use super::shoots::ShootName;
-use crate::failure::Failure;
+use crate::Error;
 
 /// A cluster, as it is named on the command line.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum NamedCluster {
+pub enum NamedCluster {
+    /// `garden`: what users of Gardener see.
     Garden,
+    /// `runtime`: where Gardener itself runs.
     Runtime,
+    /// Of a Seed.
     Seed(String),
+    /// Of a Shoot.
     Shoot(ShootName),
 }
 
@@ -57,12 +61,12 @@ impl fmt::Display for NamedCluster {
 
 impl NamedCluster {
     /// Its name in paths.
-    pub(crate) fn logical(&self) -> String {
+    pub fn logical(&self) -> String {
         self.to_string().replace('/', "--")
     }
 
     /// The cluster with this name in paths; `None` for a name that nobody gives.
-    pub(crate) fn of_logical(name: &str) -> Option<Self> {
+    pub fn of_logical(name: &str) -> Option<Self> {
         let parts: Vec<&str> = name.split("--").collect();
         parts.join("/").parse().ok()
     }
@@ -71,20 +75,20 @@ impl NamedCluster {
     ///
     /// # Errors
     /// It has not, and these are those that it has.
-    pub(crate) async fn must_exist(&self, transport: &Transport) -> Result<(), Failure> {
+    pub async fn must_exist(&self, transport: &Transport) -> Result<(), Error> {
         let known = all(transport).await?;
         if known.contains(self) {
             return Ok(());
         }
         let known: Vec<String> = known.iter().map(Self::to_string).collect();
-        Err(Failure::input(format!("there is no cluster {self}"), format!("there are {}", known.join(", "))))
+        Err(Error::input(format!("there is no cluster {self}"), format!("there are {}", known.join(", "))))
     }
 }
 
 /// The clusters of a landscape, in order.
-pub(crate) async fn all(transport: &Transport) -> Result<Vec<NamedCluster>, Failure> {
+pub async fn all(transport: &Transport) -> Result<Vec<NamedCluster>, Error> {
     let path = "/clusters/runtime/apis/terrarium.dev/v1alpha1/clusters";
-    let list = super::tree(transport, path, "application/json").await?;
+    let list = crate::read::tree(transport, path, "application/json").await?;
     let names = list["items"].as_array().into_iter().flatten().filter_map(|item| item["metadata"]["name"].as_str());
     // Cluster `runtime` says which clusters exist, and exists itself.
     let mut all: Vec<NamedCluster> =

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use super::changes::{self, Change, cut, short};
 use super::deeds::{self, Deed, Seen};
 use super::{secrets, writers};
-use crate::live::ask::clusters::NamedCluster;
+use crate::names::clusters::NamedCluster;
 
 /// Characters of a value in a line.
 const VALUE: usize = 48;
@@ -45,16 +45,16 @@ const NOISE: [&str; 10] = [
 
 /// An entry, read.
 #[derive(Clone, Debug)]
-pub(crate) struct Told<'a> {
+pub struct Told<'a> {
     entry: &'a Entry,
     kind: String,
     object: Value,
     /// Without what is never shown.
-    pub(crate) changes: Vec<Change>,
+    pub changes: Vec<Change>,
 }
 
 /// The object at a revision.
-pub(crate) fn tree(sections: &Sections, revision: u64) -> Value {
+pub fn tree(sections: &Sections, revision: u64) -> Value {
     let [identity, metadata, managed_fields, rest, status] = sections.parts.clone();
     let served = encode::Sections { identity, metadata, managed_fields, rest, status }.served(revision);
     serde_json::from_slice(&served).unwrap_or_default()
@@ -62,7 +62,7 @@ pub(crate) fn tree(sections: &Sections, revision: u64) -> Value {
 
 impl<'a> Told<'a> {
     /// Reads an entry.
-    pub(crate) fn of(entry: &'a Entry) -> Self {
+    pub fn of(entry: &'a Entry) -> Self {
         let object = tree(&entry.object, entry.revision.0);
         let kind = object["kind"].as_str().unwrap_or_default().to_owned();
         let mut changes = match (&entry.previous, entry.verb) {
@@ -78,7 +78,7 @@ impl<'a> Told<'a> {
     }
 
     /// In one line.
-    pub(crate) fn line(&self) -> String {
+    pub fn line(&self) -> String {
         let Entry { revision, time, actor, .. } = self.entry;
         let time = time.to_rfc3339_opts(SecondsFormat::Secs, true);
         let object = self.object();
@@ -112,7 +112,7 @@ impl<'a> Told<'a> {
     }
 
     /// What differs, a line for what was and one for what is.
-    pub(crate) fn difference(&self) -> Vec<String> {
+    pub fn difference(&self) -> Vec<String> {
         let mut lines = Vec::new();
         for Change { path, before, after } in &self.changes {
             let path = path.trim_start_matches('.');
@@ -124,7 +124,7 @@ impl<'a> Told<'a> {
     }
 
     /// As one JSON object.
-    pub(crate) fn json(&self) -> Value {
+    pub fn json(&self) -> Value {
         let Entry { revision, key, time, actor, .. } = self.entry;
         let changes = self
             .changes
@@ -184,7 +184,7 @@ impl<'a> Told<'a> {
     }
 
     /// The controller of the component that wrote it, as far as one can tell.
-    pub(crate) fn controller(&self) -> Option<&str> {
+    pub fn controller(&self) -> Option<&str> {
         writers::of(&self.entry.actor.component, &self.kind, &self.object, &self.changes)
     }
 
@@ -289,7 +289,7 @@ fn event(event: &Value) -> String {
 }
 
 /// A component by its name; others by their user and the program that they used.
-pub(crate) fn name_of(actor: &Actor) -> String {
+pub fn name_of(actor: &Actor) -> String {
     if !actor.version.is_empty() {
         return actor.component.to_string();
     }

@@ -10,14 +10,16 @@ use controller::{Api, ListOptions};
 use process::Context;
 
 use super::clusters::{NamedCluster, is_name};
-use crate::failure::Failure;
-use ops::spelling::nearest;
+use crate::Error;
+use crate::spelling::nearest;
 
 /// A Shoot of a Project. `shoot/` may be left out where nothing else can be meant.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct ShootName {
-    pub(crate) project: String,
-    pub(crate) name: String,
+pub struct ShootName {
+    /// Its Project.
+    pub project: String,
+    /// Its own name.
+    pub name: String,
 }
 
 impl FromStr for ShootName {
@@ -41,7 +43,7 @@ impl fmt::Display for ShootName {
 
 impl ShootName {
     /// The Shoot's own cluster.
-    pub(crate) fn cluster(&self) -> NamedCluster {
+    pub fn cluster(&self) -> NamedCluster {
         NamedCluster::Shoot(self.clone())
     }
 
@@ -49,25 +51,25 @@ impl ShootName {
     ///
     /// # Errors
     /// There is no such Project, or it has no namespace yet.
-    pub(crate) async fn namespace(&self, context: &Context) -> Result<String, Failure> {
+    pub async fn namespace(&self, context: &Context) -> Result<String, Error> {
         let project = &self.project;
         let api = Api::<Project>::all(context, cluster::GARDEN);
         if let Some(found) = api.get_opt(project).await.map_err(failed)? {
             return found
                 .spec
                 .namespace
-                .ok_or_else(|| Failure::Failed(format!("Project {project} has no namespace yet")));
+                .ok_or_else(|| Error::Failed(format!("Project {project} has no namespace yet")));
         }
         let (projects, _) = api.list(&ListOptions::default()).await.map_err(failed)?;
         let hint = nearest(project, projects.iter().map(|project| project.metadata.name.as_str()));
-        Err(Failure::input(format!("there is no Project {project}"), or(hint, "there are no Projects")))
+        Err(Error::input(format!("there is no Project {project}"), or(hint, "there are no Projects")))
     }
 
     /// The Shoot as it is now.
     ///
     /// # Errors
     /// There is no such Project, or no such Shoot in it.
-    pub(crate) async fn find(&self, context: &Context) -> Result<Shoot, Failure> {
+    pub async fn find(&self, context: &Context) -> Result<Shoot, Error> {
         let Self { project, name } = self;
         let namespace = self.namespace(context).await?;
         let api = Api::<Shoot>::namespaced(context, cluster::GARDEN, &namespace);
@@ -76,12 +78,12 @@ impl ShootName {
         }
         let (shoots, _) = api.list(&ListOptions::default()).await.map_err(failed)?;
         let hint = nearest(name, shoots.iter().map(|shoot| shoot.metadata.name.as_str()));
-        Err(Failure::input(format!("there is no Shoot {name} in Project {project}"), or(hint, "it has no Shoots")))
+        Err(Error::input(format!("there is no Shoot {name} in Project {project}"), or(hint, "it has no Shoots")))
     }
 }
 
-fn failed(error: controller::Error) -> Failure {
-    Failure::Failed(format!("from server: {error}"))
+fn failed(error: controller::Error) -> Error {
+    Error::Failed(format!("from server: {error}"))
 }
 
 fn or(hint: String, otherwise: &str) -> String {

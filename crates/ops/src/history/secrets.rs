@@ -23,7 +23,7 @@ fn fields(kind: &str) -> &'static [&'static str] {
 }
 
 /// An object without them: every leaf below such a field is replaced, so that names and structure stay.
-pub(crate) fn hide(object: &mut Value) {
+pub fn hide(object: &mut Value) {
     let fields = fields(object["kind"].as_str().unwrap_or_default());
     for field in fields {
         if let Some(value) = object.get_mut(field) {
@@ -47,7 +47,7 @@ fn hide_leaves(value: &mut Value) {
 }
 
 /// A change of an object of a kind, without them.
-pub(crate) fn hide_change(kind: &str, change: &mut Change) {
+pub fn hide_change(kind: &str, change: &mut Change) {
     let fields = fields(kind);
     let is_below = |field: &&str| {
         let rest = change.path.strip_prefix('.').and_then(|path| path.strip_prefix(*field));

@@ -2,14 +2,11 @@
 //! Which controller of a component wrote an entry.
 //!
 //! The log knows the component, as upstream's managed fields do. Its controllers are told apart by what each of them
-//! writes: a kind, and fields of it. An Event names its reporter itself.
+//! writes: a kind, and fields of it. An Event names its reporter itself. The names are those of the controllers, which
+//! a test of `terrarium` compares.
 
 use api::constants::{annotation, label};
 use api::joined;
-use controller_manager::{
-    binding, cloud_profile, controller_installation, project, protection, seed_checks, seed_lifecycle, seed_secrets,
-    shoot_hibernation, shoot_maintenance, shoot_quota, shoot_retry, shoot_status_label,
-};
 use serde_json::Value;
 
 use super::changes::Change;
@@ -39,26 +36,26 @@ const MCM: &[&str] = &["MachineDeployment", "MachineSet", "Machine", "Node"];
 /// All of them; the first that fits has written.
 #[rustfmt::skip]
 const WRITERS: &[Writer] = &[
-    writer(MANAGER, shoot_hibernation::NAME, &["Shoot"], &[".spec.hibernation", ".status.lastHibernationTriggerTime"]),
-    writer(MANAGER, shoot_maintenance::NAME, &["Shoot"], &[".status.lastMaintenance", joined!("[", annotation::SHOOT_TASKS, "]"), ".spec"]),
-    writer(MANAGER, shoot_retry::NAME, &["Shoot"], &[joined!("[", annotation::OPERATION, "]")]),
-    writer(MANAGER, shoot_quota::NAME, &["Shoot"], &[joined!("[", annotation::SHOOT_EXPIRATION_TIMESTAMP, "]"), ".metadata.deletionTimestamp"]),
-    writer(MANAGER, shoot_status_label::NAME, &["Shoot"], &[joined!("[", label::SHOOT_STATUS, "]")]),
-    writer(MANAGER, seed_checks::EXTENSIONS, &["Seed"], &[".status.conditions[ExtensionsReady]"]),
-    writer(MANAGER, seed_checks::BACKUP_BUCKETS, &["Seed"], &[".status.conditions[BackupBucketsReady]"]),
-    writer(MANAGER, seed_lifecycle::NAME, &["Seed", "Shoot"], &[".status.conditions", ".status.constraints"]),
-    writer(MANAGER, project::NAME, &["Project", "Namespace", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"], &[]),
-    writer(MANAGER, cloud_profile::CLOUD_PROFILE, &["CloudProfile"], &[]),
-    writer(MANAGER, cloud_profile::NAMESPACED_CLOUD_PROFILE, &["NamespacedCloudProfile"], &[]),
-    writer(MANAGER, controller_installation::NAME, &["ControllerInstallation"], &[]),
-    writer(MANAGER, protection::CONTROLLER_REGISTRATION, &["ControllerRegistration"], &[]),
-    writer(MANAGER, protection::CONTROLLER_DEPLOYMENT, &["ControllerDeployment"], &[]),
-    writer(MANAGER, protection::SEED, &["Seed"], &[".metadata.finalizers"]),
-    writer(MANAGER, protection::QUOTA, &["Quota"], &[]),
-    writer(MANAGER, protection::EXPOSURE_CLASS, &["ExposureClass"], &[]),
-    writer(MANAGER, binding::SECRET_BINDING, &["SecretBinding"], &[]),
-    writer(MANAGER, binding::CREDENTIALS_BINDING, &["CredentialsBinding"], &[]),
-    writer(MANAGER, seed_secrets::NAME, &["Secret"], &[]),
+    writer(MANAGER, "shoot-hibernation", &["Shoot"], &[".spec.hibernation", ".status.lastHibernationTriggerTime"]),
+    writer(MANAGER, "shoot-maintenance", &["Shoot"], &[".status.lastMaintenance", joined!("[", annotation::SHOOT_TASKS, "]"), ".spec"]),
+    writer(MANAGER, "shoot-retry", &["Shoot"], &[joined!("[", annotation::OPERATION, "]")]),
+    writer(MANAGER, "shoot-quota", &["Shoot"], &[joined!("[", annotation::SHOOT_EXPIRATION_TIMESTAMP, "]"), ".metadata.deletionTimestamp"]),
+    writer(MANAGER, "shoot-statuslabel", &["Shoot"], &[joined!("[", label::SHOOT_STATUS, "]")]),
+    writer(MANAGER, "seed-extensions-check", &["Seed"], &[".status.conditions[ExtensionsReady]"]),
+    writer(MANAGER, "seed-backupbuckets-check", &["Seed"], &[".status.conditions[BackupBucketsReady]"]),
+    writer(MANAGER, "seed-lifecycle", &["Seed", "Shoot"], &[".status.conditions", ".status.constraints"]),
+    writer(MANAGER, "project", &["Project", "Namespace", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"], &[]),
+    writer(MANAGER, "cloudprofile", &["CloudProfile"], &[]),
+    writer(MANAGER, "namespacedcloudprofile", &["NamespacedCloudProfile"], &[]),
+    writer(MANAGER, "controllerregistration-seed", &["ControllerInstallation"], &[]),
+    writer(MANAGER, "controllerregistration-controllerregistration-finalizer", &["ControllerRegistration"], &[]),
+    writer(MANAGER, "controllerdeployment", &["ControllerDeployment"], &[]),
+    writer(MANAGER, "controllerregistration-seed-finalizer", &["Seed"], &[".metadata.finalizers"]),
+    writer(MANAGER, "quota", &["Quota"], &[]),
+    writer(MANAGER, "exposureclass", &["ExposureClass"], &[]),
+    writer(MANAGER, "secretbinding", &["SecretBinding"], &[]),
+    writer(MANAGER, "credentialsbinding", &["CredentialsBinding"], &[]),
+    writer(MANAGER, "seed-secrets", &["Secret"], &[]),
     writer("gardener-scheduler", "shoot-scheduler", &["Shoot"], &[]),
     writer(GARDENLET, "shoot-status", &["Shoot"], &[".status.inPlaceUpdates"]),
     writer(GARDENLET, "shoot", &["Shoot"], &[".status.lastOperation", ".status.lastErrors", ".status.credentials", ".spec", ".metadata"]),
@@ -74,7 +71,7 @@ const WRITERS: &[Writer] = &[
 ];
 
 /// The controller that wrote an object of a kind, if one can tell.
-pub(crate) fn of<'a>(component: &str, kind: &str, object: &'a Value, changes: &[Change]) -> Option<&'a str> {
+pub fn of<'a>(component: &str, kind: &str, object: &'a Value, changes: &[Change]) -> Option<&'a str> {
     if kind == "Event" {
         let reporter = object["source"]["component"].as_str().or_else(|| object["reportingComponent"].as_str());
         return reporter.filter(|reporter| !reporter.is_empty()).map(base);
@@ -91,7 +88,7 @@ pub(crate) fn of<'a>(component: &str, kind: &str, object: &'a Value, changes: &[
 }
 
 /// Components and controllers that there are, by their names.
-pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+pub fn names() -> impl Iterator<Item = &'static str> {
     WRITERS.iter().flat_map(|writer| [writer.component, writer.controller])
 }
 
@@ -102,7 +99,7 @@ fn base(name: &str) -> &str {
 
 /// Whether somebody is meant by a name: by the whole of it, by its first words (`gardener-controller`), by its last ones
 /// (`apiserver`, `maintenance`), or by a controller's name in Events.
-pub(crate) fn is_meant(wanted: &str, name: &str) -> bool {
+pub fn is_meant(wanted: &str, name: &str) -> bool {
     let wanted = base(wanted);
     let is_edge = |c: char| matches!(c, '-' | ':' | '/' | '.');
     let begins = name.strip_prefix(wanted).is_some_and(|rest| rest.is_empty() || rest.starts_with(is_edge));

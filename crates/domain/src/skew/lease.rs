@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Instances as their Leases tell of them: a landscape has a Lease for every process of a component that runs.
+
+use api::constants::{annotation, label, namespace};
+use apimachinery::meta::ObjectMeta;
+
+use super::{Component, Instance, Landscape};
+
+/// The instance of a component by its name. What an extension's version is worth is said by its library, which no Lease
+/// knows.
+pub fn instance(component: &str, owner: &str, version: &str) -> Option<Instance> {
+    let known = Component::ALL.into_iter().filter(|known| *known != Component::Extension);
+    let component = known.into_iter().find(|known| known.name() == component)?;
+    Some(Instance::owned(component, owner, version))
+}
+
+/// The instance of a Lease; `None`: the Lease is none of an instance that rules know.
+pub fn registered(meta: &ObjectMeta) -> Option<Instance> {
+    let label = |key: &str| meta.labels.get(key).map(String::as_str);
+    let version = meta.annotations.get(annotation::COMPONENT_VERSION)?;
+    instance(label(label::COMPONENT)?, label(label::COMPONENT_SEED).unwrap_or_default(), version)
+}
+
+/// Who runs, as Leases say it; all but the one with this name.
+pub fn landscape<'a>(leases: impl IntoIterator<Item = &'a ObjectMeta>, but: &str) -> Landscape {
+    let others = leases.into_iter().filter(|meta| meta.namespace == namespace::INSTANCES && meta.name != but);
+    Landscape { instances: others.filter_map(registered).collect(), ..Landscape::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lease_tells_component_seed_and_version() {
+        let lease = |name: &str, labels: &[(&str, &str)], version: Option<&str>| ObjectMeta {
+            name: name.to_owned(),
+            namespace: namespace::INSTANCES.to_owned(),
+            labels: labels.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
+            annotations: version
+                .map(|v| (annotation::COMPONENT_VERSION.to_owned(), v.to_owned()))
+                .into_iter()
+                .collect(),
+            ..ObjectMeta::default()
+        };
+        let own = [
+            lease("s", &[(label::COMPONENT, "gardener-scheduler")], Some("v1.120.0")),
+            lease("g", &[(label::COMPONENT, "gardenlet"), (label::COMPONENT_SEED, "a")], Some("v1.119.0")),
+            lease("none", &[(label::COMPONENT, "gardenlet")], None),
+            lease("other", &[(label::COMPONENT, "provider-local")], Some("v1.1.0")),
+            lease("but", &[(label::COMPONENT, "gardener-scheduler")], Some("v1.1.0")),
+            ObjectMeta {
+                namespace: "kube-system".to_owned(),
+                ..lease("s", &[(label::COMPONENT, "gardenlet")], Some("v1.1.0"))
+            },
+        ];
+        assert_eq!(
+            landscape(&own, "but").instances,
+            [Instance::new(Component::Scheduler, "v1.120.0"), Instance::owned(Component::Gardenlet, "a", "v1.119.0")]
+        );
+    }
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The index of the past: at any moment its rows are what the API's exact lists give.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use api::core::{CloudProfile, NamespacedCloudProfile, Project, Seed, Shoot};
+use api::kubernetes::apps::Deployment;
+use api::kubernetes::core::Node;
+use api::machine::Machine;
+use apimachinery::Resource;
+use clock::Random;
+use controller::Api;
+use eventlog::{EventLog, Revision};
+use landscape::Options;
+use ops::past::rows::{ComponentRow, Count, Map, ProfileRow, ProjectRow, SeedRow, ShootRow};
+use ops::past::{Index, KEYFRAMES, NoMoment};
+use process::Context;
+use serde_json::Value;
+
+use crate::support::{evening, force_update};
+
+/// Moments that are compared.
+const MOMENTS: u64 = 200;
+
+/// The exact list of a kind of all clusters at a revision.
+async fn list<K: Resource>(context: &Context, cluster: &str, at: Revision) -> Vec<(String, K)> {
+    let path = format!(
+        "/clusters/{cluster}/{}{}/{}/{}?resourceVersion={at}&resourceVersionMatch=Exact",
+        if K::GROUP.is_empty() { "api" } else { "apis/" },
+        K::GROUP,
+        K::VERSION,
+        K::PLURAL
+    )
+    .replace("api//", "api/");
+    let tree = ops::read::tree(&context.transport, &path, "application/json").await.expect("it is retained");
+    let items = tree["items"].as_array().cloned().unwrap_or_default();
+    let read = |item: Value| {
+        let annotations = &item["metadata"]["annotations"];
+        let cluster = annotations[api::constants::annotation::CLUSTER].as_str().unwrap_or(cluster).to_owned();
+        (cluster, K::read(item.to_string().as_bytes()).expect("an object"))
+    };
+    items.into_iter().map(read).collect()
+}
+
+fn compare<R: Clone + PartialEq + std::fmt::Debug>(what: &str, at: Revision, map: &Map<R>, expected: Vec<R>) {
+    let mut rows: Vec<String> = map.values().map(|row| format!("{row:?}")).collect();
+    let mut expected: Vec<String> = expected.iter().map(|row| format!("{row:?}")).collect();
+    rows.sort();
+    expected.sort();
+    assert_eq!(rows, expected, "{what} at {at}");
+}
+
+fn counts<K>(
+    objects: &[(String, K)],
+    name: impl Fn(&str, &K) -> String,
+    is_ready: impl Fn(&K) -> bool,
+) -> BTreeMap<String, Count> {
+    let mut counts: BTreeMap<String, Count> = BTreeMap::new();
+    for (cluster, object) in objects {
+        let count = counts.entry(name(cluster, object)).or_default();
+        count.all += 1;
+        count.ready += i64::from(is_ready(object));
+    }
+    counts
+}
+
+#[test]
+fn rows_at_any_moment_equal_the_exact_lists() {
+    let (audited, _) = force_update(Options::new(5, evening()));
+    let landscape = &audited.landscape;
+    let context = landscape.client("admin");
+    let log: Arc<dyn EventLog> = Arc::new(landscape.log().clone());
+    let (head, random) = (log.head().0, Random::new(1));
+    let index = Index::new(log);
+    let compared = landscape.run(async {
+        let mut shoots = 0;
+        for moment in 0..MOMENTS {
+            let at = Revision(1 + random.draw("moment", "past", moment) % head);
+            let rows = index.at(at).await.expect("it is retained");
+            let own = list::<Shoot>(&context, "garden", at).await;
+            shoots += own.len();
+            compare("Shoots", at, &rows.shoots, own.iter().map(|(_, shoot)| ShootRow::of(shoot)).collect());
+            let whole = list::<CloudProfile>(&context, "garden", at).await;
+            let namespaced = list::<NamespacedCloudProfile>(&context, "garden", at).await;
+            let profiles = whole.iter().map(|(_, profile)| ProfileRow::of(profile));
+            let profiles = profiles.chain(namespaced.iter().map(|(_, profile)| ProfileRow::of_namespaced(profile)));
+            compare("profiles", at, &rows.profiles, profiles.collect());
+            let projects = list::<Project>(&context, "garden", at).await;
+            compare("Projects", at, &rows.projects, projects.iter().map(|(_, it)| ProjectRow::of(it)).collect());
+            let seeds = list::<Seed>(&context, "garden", at).await;
+            compare("Seeds", at, &rows.seeds, seeds.iter().map(|(_, it)| SeedRow::of(it)).collect());
+            let components = list::<Deployment>(&context, "runtime", at).await;
+            compare(
+                "components",
+                at,
+                &rows.components,
+                components.iter().map(|(_, it)| ComponentRow::of(it)).collect(),
+            );
+            let machines = list::<Machine>(&context, "*", at).await;
+            let machines = counts(
+                &machines,
+                |_, machine| machine.metadata.namespace.clone(),
+                |machine| machine.status.current_status.phase == "Running",
+            );
+            let found = rows.machines.iter().map(|(name, count)| (name.to_string(), *count));
+            assert_eq!(found.collect::<BTreeMap<_, _>>(), machines, "Machines at {at}");
+            let mut nodes = BTreeMap::new();
+            for (_, shoot) in own.iter().filter(|(_, shoot)| !shoot.status.technical_id.is_empty()) {
+                let cluster = &shoot.status.technical_id;
+                nodes.extend(counts(
+                    &list::<Node>(&context, cluster, at).await,
+                    |_, _| cluster.clone(),
+                    |node| node.status.conditions.iter().any(|it| it.r#type == "Ready" && it.status == "True"),
+                ));
+            }
+            let found = rows.nodes.iter().map(|(name, count)| (name.to_string(), *count));
+            assert_eq!(found.collect::<BTreeMap<_, _>>(), nodes, "Nodes at {at}");
+        }
+        assert_eq!(index.at(Revision(head + 1)).await, Err(NoMoment::RevisionToCome(Revision(head))));
+        shoots
+    });
+    assert!(compared.expect("it runs") > 100, "there are Shoots at most moments");
+    assert!((1..=KEYFRAMES).contains(&index.keyframes()), "{} keyframes", index.keyframes());
+}
+
+#[test]
+fn what_is_forgotten_is_not_shown() {
+    let (audited, _) = force_update(Options::new(5, evening()));
+    let landscape = &audited.landscape;
+    let log: Arc<dyn EventLog> = Arc::new(landscape.log().clone());
+    let index = Index::new(log.clone());
+    landscape
+        .run(async {
+            let at = Revision(log.head().0 / 2);
+            let before = index.at(at).await.expect("it is retained");
+            log.compact(Revision(at.0 + 10)).await.expect("it is not in the future");
+            assert_eq!(index.at(at).await, Err(NoMoment::Forgotten(Revision(at.0 + 10))));
+            assert!(!before.seeds.is_empty());
+            index.at(log.head()).await.expect("the head");
+        })
+        .expect("it runs");
+    let shoots = landscape
+        .run(Api::<Shoot>::all(&landscape.client("admin"), "garden").list(&controller::ListOptions::default()));
+    assert_eq!(shoots.expect("it runs").expect("a list").0.len(), 1);
+}

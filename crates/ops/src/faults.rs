@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Faults as they are listed: whom each hits, and what has come of it.
+
+use api::terrarium::{Fault, FaultSpec};
+use chrono::{DateTime, Utc};
+use domain::fault::{self, Target};
+use serde_json::{Value, json};
+
+/// A fault for scripts: what it is, and what has come of it.
+pub fn object(fault: &Fault, now: DateTime<Utc>) -> Value {
+    json!({
+        "id": fault.metadata.name,
+        "spec": fault.spec,
+        "status": fault.status,
+        "state": fault::state(fault, now).as_str(),
+    })
+}
+
+/// Whom a fault hits.
+pub fn place(spec: &FaultSpec) -> String {
+    let parts = [
+        spec.shoot.as_ref().map(|shoot| format!("Shoot {}/{}", shoot.namespace, shoot.name)),
+        Some(&spec.pool).filter(|pool| !pool.is_empty()).map(|pool| format!("pool {pool}")),
+        spec.zone.map(|zone| format!("zone {zone}")),
+        spec.machine.map(|machine| format!("machine {machine}")),
+        Some(&spec.node).filter(|node| !node.is_empty()).map(|node| format!("Node {node}")),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    if !parts.is_empty() {
+        return parts.join(", ");
+    }
+    match fault::kind(&spec.kind).map(|kind| kind.target) {
+        Some(Target::Component) if !spec.instance.is_empty() => format!("Pod {}", spec.instance),
+        Some(Target::Component) => spec.component.clone(),
+        Some(Target::Seed) => format!("Seed {}", spec.seed_name),
+        Some(Target::Machine) => "any machine".to_owned(),
+        Some(Target::Shoot) | None => "any Shoot".to_owned(),
+    }
+}
+
+/// A fault as a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Its name.
+    pub id: String,
+    /// Its kind.
+    pub kind: String,
+    /// Whom it hits.
+    pub place: String,
+    /// `HITS/LIMIT`.
+    pub done: String,
+    /// When it hit last, and what.
+    pub last: Option<(DateTime<Utc>, String)>,
+    /// Until when it may hit.
+    pub until: Option<DateTime<Utc>>,
+    /// Whether it may hit still.
+    pub state: &'static str,
+    /// `NAME="VALUE"` each.
+    pub settings: Vec<String>,
+}
+
+impl Row {
+    /// Of a fault at an instant.
+    pub fn of(fault: &Fault, now: DateTime<Utc>) -> Self {
+        let (spec, status) = (&fault.spec, &fault.status);
+        let times = if spec.always { "always".to_owned() } else { spec.times.unwrap_or(1).to_string() };
+        Self {
+            id: fault.metadata.name.clone(),
+            kind: spec.kind.clone(),
+            place: place(spec),
+            done: format!("{}/{times}", status.times),
+            last: status.last_time.map(|last| (last.0, status.last_target.clone())),
+            until: spec.until.map(|until| until.0),
+            state: fault::state(fault, now).as_str(),
+            settings: spec.settings.iter().map(|(name, value)| format!("{name}={value:?}")).collect(),
+        }
+    }
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Rows at any moment, from keyframes and the entries between.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use eventlog::{EventLog, Revision};
+
+use super::moment::{self, NoMoment};
+use super::rows::{Rows, resources};
+
+/// Keyframes that are kept at most.
+pub const KEYFRAMES: usize = 64;
+/// Entries between a keyframe and a moment that is folded from it, at most.
+pub const NEAR: u64 = 4096;
+/// Entries behind which a moment is a keyframe of its own.
+const APART: u64 = 512;
+/// Revisions that are read at once.
+const PIECE: u64 = 512;
+
+/// Rows at any retained moment. Nothing is read before somebody asks.
+#[derive(Debug)]
+pub struct Index {
+    log: Arc<dyn EventLog>,
+    frames: Mutex<Frames>,
+}
+
+#[derive(Debug, Default)]
+struct Frames {
+    /// Rows by revision, and when they were used last.
+    kept: BTreeMap<Revision, (Rows, u64)>,
+    uses: u64,
+}
+
+impl Index {
+    /// Over a log.
+    pub fn new(log: Arc<dyn EventLog>) -> Self {
+        Self { log, frames: Mutex::default() }
+    }
+
+    /// Rows at a revision.
+    ///
+    /// # Errors
+    /// The revision is not retained, or still to come.
+    pub async fn at(&self, revision: Revision) -> Result<Rows, NoMoment> {
+        // What was compacted away is not shown, though a keyframe may still have it.
+        self.log.read(revision, revision, None).await?;
+        let base = moment::base(&*self.log).await?;
+        let (mut rows, mut at) = match self.nearest(revision, base) {
+            Some(found) => found,
+            None => {
+                let rows = self.keyframe(revision).await?;
+                self.keep(revision, &rows);
+                return Ok(rows);
+            }
+        };
+        let distance = at.0.abs_diff(revision.0);
+        while at < revision {
+            let end = Revision(revision.0.min(at.0.saturating_add(PIECE)));
+            self.log.read(at, end, None).await?.iter().for_each(|entry| rows.forwards(entry));
+            at = end;
+        }
+        while at > revision {
+            let begin = Revision(revision.0.max(at.0.saturating_sub(PIECE)));
+            self.log.read(begin, at, None).await?.iter().rev().for_each(|entry| rows.backwards(entry));
+            at = begin;
+        }
+        if distance >= APART {
+            self.keep(revision, &rows);
+        }
+        Ok(rows)
+    }
+
+    /// How many keyframes there are.
+    pub fn keyframes(&self) -> usize {
+        self.frames().kept.len()
+    }
+
+    fn frames(&self) -> MutexGuard<'_, Frames> {
+        self.frames.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The nearest keyframe, if one is near. From what is before the base nothing can be folded any more.
+    fn nearest(&self, revision: Revision, base: Revision) -> Option<(Rows, Revision)> {
+        let mut frames = self.frames();
+        frames.kept = frames.kept.split_off(&base);
+        frames.uses += 1;
+        let uses = frames.uses;
+        let before = frames.kept.range(..=revision).next_back().map(|(at, _)| *at);
+        let behind = frames.kept.range(revision..).next().map(|(at, _)| *at);
+        let distance = |at: &Revision| at.0.abs_diff(revision.0);
+        let nearest = before.into_iter().chain(behind).min_by_key(distance).filter(|at| distance(at) <= NEAR)?;
+        let (rows, used) = frames.kept.get_mut(&nearest)?;
+        *used = uses;
+        Some((rows.clone(), nearest))
+    }
+
+    /// Keeps rows as a keyframe; the one that was not used for longest goes.
+    fn keep(&self, revision: Revision, rows: &Rows) {
+        let mut frames = self.frames();
+        let uses = frames.uses;
+        frames.kept.insert(revision, (rows.clone(), uses));
+        while frames.kept.len() > KEYFRAMES {
+            let oldest = frames.kept.iter().min_by_key(|(_, (_, used))| *used).map(|(at, _)| *at);
+            oldest.map(|at| frames.kept.remove(&at));
+        }
+    }
+
+    /// Rows from the states of their resources.
+    async fn keyframe(&self, revision: Revision) -> Result<Rows, NoMoment> {
+        let mut rows = Rows::default();
+        for resource in resources() {
+            for (key, _, sections) in self.log.state_of(revision, resource).await? {
+                rows.put(&key, None, Some(&sections));
+            }
+        }
+        Ok(rows)
+    }
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Which revision an instant is, and which instant a revision.
+
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use eventlog::{Entry, EventLog, ReadError, Revision};
+
+use crate::instant::Place;
+
+/// Revisions in which an entry is looked for first.
+const NEAR: u64 = 64;
+/// Revisions that are read at once.
+const PIECE: u64 = 2048;
+
+/// A moment of the past.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moment {
+    /// Everything up to this revision has happened.
+    pub revision: Revision,
+    /// Landscape time.
+    pub time: DateTime<Utc>,
+}
+
+/// Why a place is no moment of the past.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoMoment {
+    /// History begins later.
+    #[error("history begins at revision {0}")]
+    Forgotten(Revision),
+    /// The revision has not been assigned yet; the last one.
+    #[error("that revision is still to come; the last one is {0}")]
+    RevisionToCome(Revision),
+    /// The instant has not come yet.
+    #[error("{} is still to come", crate::show(*.0))]
+    InstantToCome(DateTime<Utc>),
+    /// The log is closed.
+    #[error("the log is closed")]
+    Closed,
+}
+
+impl From<ReadError> for NoMoment {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Compacted(oldest) => Self::Forgotten(oldest),
+            ReadError::Future(head) => Self::RevisionToCome(head),
+            ReadError::Closed => Self::Closed,
+        }
+    }
+}
+
+/// Revision up to which history is forgotten; 0 if all of it is there.
+///
+/// # Errors
+/// The log is closed.
+pub async fn base(log: &dyn EventLog) -> Result<Revision, NoMoment> {
+    match log.read(Revision(0), Revision(0), None).await {
+        Ok(_) => Ok(Revision(0)),
+        Err(ReadError::Compacted(oldest)) => Ok(oldest),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The revision of a place between the base and `head`: that of an instant is the last entry's at or before it. An instant
+/// before all entries is the base. `now` is landscape time.
+///
+/// # Errors
+/// The place is not in the past that is retained.
+pub async fn find(log: &dyn EventLog, head: Revision, place: Place, now: DateTime<Utc>) -> Result<Revision, NoMoment> {
+    let base = base(log).await?;
+    let instant = match place {
+        Place::Revision(revision) if revision > head.0 => return Err(NoMoment::RevisionToCome(head)),
+        Place::Revision(revision) if revision < base.0 => return Err(NoMoment::Forgotten(base)),
+        Place::Revision(revision) => return Ok(Revision(revision)),
+        Place::At(when) => when.before(now),
+    };
+    if instant > now {
+        return Err(NoMoment::InstantToCome(instant));
+    }
+    // Entries up to `low` are not after the instant, and those behind `high` are.
+    let (mut low, mut high) = (base, head);
+    while low < high {
+        let middle = Revision(low.0 + (high.0 - low.0) / 2);
+        match first_after(log, middle, high).await? {
+            Some(entry) if entry.time <= instant => low = entry.revision,
+            _ => high = middle,
+        }
+    }
+    Ok(low)
+}
+
+/// The instant of the last entry at or before a revision; `None`: no retained entry is.
+///
+/// # Errors
+/// The revision is not retained, or still to come.
+pub async fn time_at(log: &dyn EventLog, revision: Revision) -> Result<Option<DateTime<Utc>>, NoMoment> {
+    let (base, mut to) = (base(log).await?, revision);
+    while to > base {
+        let from = Revision(to.0.saturating_sub(NEAR).max(base.0));
+        if let Some(last) = log.read(from, to, None).await?.last() {
+            return Ok(Some(last.time));
+        }
+        to = from;
+    }
+    Ok(None)
+}
+
+/// The first entry behind a revision; revisions without an entry are skipped.
+async fn first_after(log: &dyn EventLog, from: Revision, to: Revision) -> Result<Option<Arc<Entry>>, NoMoment> {
+    let (mut at, mut length) = (from, NEAR);
+    while at < to {
+        let end = Revision(to.0.min(at.0.saturating_add(length)));
+        if let Some(first) = log.read(at, end, None).await?.into_iter().next() {
+            return Ok(Some(first));
+        }
+        (at, length) = (end, length.saturating_mul(4).min(PIECE));
+    }
+    Ok(None)
+}

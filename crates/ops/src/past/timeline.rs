@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What happened along a landscape's time: marks of what people look for, and how much was written by whom.
+//!
+//! | mark | made of |
+//! | --- | --- |
+//! | maintenance | a Shoot whose `status.lastMaintenance` ended |
+//! | roll-out | a Shoot whose Kubernetes or image versions changed |
+//! | upgrade | a Deployment of cluster `runtime` whose image has another tag |
+//! | fault | a Fault that came, or that was cleared |
+//! | life cycle | a CloudProfile whose versions changed |
+//!
+//! It is read from the log once, and what has come since whenever somebody asks.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use chrono::{DateTime, Utc};
+use eventlog::{Entry, EventLog, Key, Revision, Verb};
+use serde_json::Value;
+
+use super::moment::{self, Moment, NoMoment};
+use crate::history::told::tree;
+
+/// Revisions that are read at once.
+const PIECE: u64 = 1024;
+
+/// What a mark is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Subject {
+    /// A maintenance ended.
+    Maintenance,
+    /// Versions of a Shoot changed.
+    RollOut,
+    /// A component of Gardener changes its version.
+    Upgrade,
+    /// Something goes wrong on purpose, or no longer.
+    Fault,
+    /// Versions of a CloudProfile changed.
+    LifeCycle,
+}
+
+impl Subject {
+    /// In words.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Maintenance => "maintenance",
+            Self::RollOut => "roll-out",
+            Self::Upgrade => "upgrade",
+            Self::Fault => "fault",
+            Self::LifeCycle => "life cycle",
+        }
+    }
+}
+
+/// Something that people look for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// When.
+    pub moment: Moment,
+    /// What about.
+    pub subject: Subject,
+    /// The object: who may not list its collection is not told.
+    pub key: Key,
+    /// In a sentence without its full stop.
+    pub text: String,
+}
+
+/// Entries of one instant.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Instant {
+    last: Revision,
+    /// Entries by the component or user that wrote them.
+    actors: BTreeMap<Arc<str>, u32>,
+}
+
+/// What is known of a log.
+#[derive(Debug, Default)]
+struct Known {
+    base: Revision,
+    upto: Revision,
+    instants: BTreeMap<DateTime<Utc>, Instant>,
+    marks: Vec<Mark>,
+    /// Revisions by the resource that they changed.
+    changes: BTreeMap<Arc<str>, Vec<u64>>,
+    actors: BTreeSet<Arc<str>>,
+}
+
+/// The timeline of a log.
+#[derive(Debug)]
+pub struct Timeline {
+    log: Arc<dyn EventLog>,
+    known: Mutex<Known>,
+}
+
+/// Where history begins and ends, for somebody who shows all of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// Revision up to which history is forgotten.
+    pub base: Revision,
+    /// Revision of the last entry.
+    pub head: Revision,
+    /// Time of the first entry that is retained; `None`: there is none.
+    pub begin: Option<DateTime<Utc>>,
+}
+
+/// How many entries were written in a part of time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Bucket {
+    /// All of them.
+    pub entries: u64,
+    /// By the component or user that wrote them.
+    pub actors: BTreeMap<Arc<str>, u64>,
+}
+
+impl Timeline {
+    /// Over a log.
+    pub fn new(log: Arc<dyn EventLog>) -> Self {
+        Self { log, known: Mutex::default() }
+    }
+
+    /// Reads what has come since it was read last.
+    ///
+    /// # Errors
+    /// The log is closed.
+    pub async fn refresh(&self) -> Result<Span, NoMoment> {
+        let (base, head) = (moment::base(&*self.log).await?, self.log.head());
+        let mut at = self.known().upto.max(base);
+        while at < head {
+            let end = Revision(head.0.min(at.0.saturating_add(PIECE)));
+            let entries = self.log.read(at, end, None).await?;
+            let mut known = self.known();
+            // Somebody else may have read the same meanwhile.
+            if known.upto.max(base) == at {
+                entries.iter().for_each(|entry| known.add(entry));
+                known.upto = end;
+            }
+            at = known.upto.max(end);
+        }
+        let mut known = self.known();
+        known.forget(base);
+        let begin = known.instants.first_key_value().map(|(time, _)| *time);
+        Ok(Span { base, head, begin })
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Marks, in their order.
+    pub fn marks(&self) -> Vec<Mark> {
+        self.known().marks.clone()
+    }
+
+    /// Components and users that wrote something.
+    pub fn actors(&self) -> Vec<Arc<str>> {
+        self.known().actors.iter().cloned().collect()
+    }
+
+    /// The time between two instants in parts of equal length, with how much was written in each. The last part includes
+    /// the end.
+    pub fn density(&self, begin: DateTime<Utc>, end: DateTime<Utc>, parts: usize) -> Vec<Bucket> {
+        let mut buckets = vec![Bucket::default(); parts.max(1)];
+        let length = (end - begin).num_milliseconds().max(1);
+        let known = self.known();
+        if begin > end {
+            return buckets;
+        }
+        for (time, instant) in known.instants.range(begin..=end) {
+            let from = (*time - begin).num_milliseconds();
+            let place = i128::from(from) * i128::try_from(buckets.len()).unwrap_or(1) / i128::from(length);
+            let place = usize::try_from(place).unwrap_or_default().min(buckets.len() - 1);
+            for (actor, count) in &instant.actors {
+                buckets[place].entries += u64::from(*count);
+                *buckets[place].actors.entry(actor.clone()).or_default() += u64::from(*count);
+            }
+        }
+        buckets
+    }
+
+    /// The last revision at or before an instant, of what has been read.
+    pub fn at(&self, time: DateTime<Utc>) -> Option<Revision> {
+        self.known().instants.range(..=time).next_back().map(|(_, instant)| instant.last)
+    }
+
+    /// The change of one of these resources that is nearest to a revision, before it and behind it. Resources are named as
+    /// keys of the log name them; none: any entry.
+    pub fn neighbours(&self, revision: Revision, resources: &[&str]) -> (Option<Revision>, Option<Revision>) {
+        let known = self.known();
+        let lists = known.changes.iter().filter(|(name, _)| resources.is_empty() || resources.contains(&&***name));
+        let (mut before, mut behind) = (None, None);
+        for (_, list) in lists {
+            let place = list.partition_point(|at| *at < revision.0);
+            before = before.max(place.checked_sub(1).map(|place| list[place]));
+            let next = list[place..].iter().copied().find(|at| *at > revision.0);
+            behind = [behind, next].into_iter().flatten().min();
+        }
+        (before.map(Revision), behind.map(Revision))
+    }
+}
+
+impl Known {
+    fn add(&mut self, entry: &Entry) {
+        // Heartbeats are no history.
+        if entry.volatile {
+            return;
+        }
+        let actor = if entry.actor.component.is_empty() { &entry.actor.user } else { &entry.actor.component };
+        if !self.actors.contains(actor) {
+            self.actors.insert(actor.clone());
+        }
+        let instant = self.instants.entry(entry.time).or_default();
+        instant.last = entry.revision;
+        *instant.actors.entry(actor.clone()).or_default() += 1;
+        match self.changes.get_mut(&entry.key.resource) {
+            Some(list) => list.push(entry.revision.0),
+            None => drop(self.changes.insert(entry.key.resource.clone(), vec![entry.revision.0])),
+        }
+        let moment = Moment { revision: entry.revision, time: entry.time };
+        let mark = |(subject, text)| Mark { moment, subject, key: entry.key.clone(), text };
+        self.marks.extend(marks(entry).into_iter().map(mark));
+    }
+
+    fn forget(&mut self, base: Revision) {
+        if self.base == base {
+            return;
+        }
+        self.base = base;
+        self.instants.retain(|_, instant| instant.last > base);
+        self.marks.retain(|mark| mark.moment.revision > base);
+        for list in self.changes.values_mut() {
+            list.retain(|revision| *revision > base.0);
+        }
+    }
+}
+
+/// What people look for in an entry.
+fn marks(entry: &Entry) -> Vec<(Subject, String)> {
+    let key = &entry.key;
+    let after = || tree(&entry.object, entry.revision.0);
+    let before = || entry.previous.as_ref().map(|(at, sections)| tree(sections, at.0)).unwrap_or_default();
+    let name = if key.namespace.is_empty() { key.name.to_string() } else { format!("{}/{}", key.namespace, key.name) };
+    match (&*key.resource, entry.verb) {
+        ("core.gardener.cloud/shoots", Verb::Update | Verb::UpdateStatus) => shoot(&name, &before(), &after()),
+        ("core.gardener.cloud/cloudprofiles" | "core.gardener.cloud/namespacedcloudprofiles", Verb::Update) => {
+            let versions = |tree: &Value| [tree["spec"]["kubernetes"].clone(), tree["spec"]["machineImages"].clone()];
+            let is_changed = versions(&before()) != versions(&after());
+            let text = || (Subject::LifeCycle, format!("versions of CloudProfile {name} changed"));
+            is_changed.then(text).into_iter().collect()
+        }
+        ("terrarium.dev/faults", Verb::Create | Verb::Delete) => {
+            let kind = after()["spec"]["kind"].as_str().unwrap_or_default().to_owned();
+            let verb = if entry.verb == Verb::Create { "injected" } else { "cleared" };
+            vec![(Subject::Fault, format!("fault {kind} {verb}"))]
+        }
+        ("apps/deployments", Verb::Update) if &*key.cluster == api::cluster::RUNTIME => {
+            let tag = |tree: &Value| {
+                let image = tree["spec"]["template"]["spec"]["containers"][0]["image"].as_str();
+                image.and_then(|image| Some(image.rsplit_once(':')?.1.to_owned())).unwrap_or_default()
+            };
+            let (from, to) = (tag(&before()), tag(&after()));
+            if from == to { Vec::new() } else { vec![(Subject::Upgrade, format!("{} {from} → {to}", key.name))] }
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn shoot(name: &str, before: &Value, after: &Value) -> Vec<(Subject, String)> {
+    let mut marks = Vec::new();
+    let kubernetes = |tree: &Value| tree["spec"]["kubernetes"]["version"].as_str().unwrap_or_default().to_owned();
+    let images = |tree: &Value| -> BTreeMap<String, String> {
+        let workers = tree["spec"]["provider"]["workers"].as_array().cloned().unwrap_or_default();
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let image = |worker: &Value| {
+            let image = &worker["machine"]["image"];
+            (text(&worker["name"]), format!("{} {}", text(&image["name"]), text(&image["version"])))
+        };
+        workers.iter().map(image).collect()
+    };
+    let (from, to) = (kubernetes(before), kubernetes(after));
+    if from != to {
+        marks.push((Subject::RollOut, format!("Shoot {name}: Kubernetes {from} → {to}")));
+    }
+    let (known, now) = (images(before), images(after));
+    for (pool, image) in &now {
+        if let Some(old) = known.get(pool).filter(|old| *old != image) {
+            marks.push((Subject::RollOut, format!("Shoot {name}, worker pool {pool}: {old} → {image}")));
+        }
+    }
+    let last = |tree: &Value| tree["status"]["lastMaintenance"].clone();
+    let (was, is) = (last(before), last(after));
+    let state = is["state"].as_str().unwrap_or_default();
+    if was != is && matches!(state, "Succeeded" | "Failed") {
+        let description = is["description"].as_str().unwrap_or_default().trim_end().replace('\n', " ");
+        marks.push((Subject::Maintenance, format!("Shoot {name}: maintenance {state}: {description}")));
+    }
+    marks
+}
