@@ -5,6 +5,9 @@
 
 mod clock;
 pub(crate) mod clusters;
+mod faults;
+mod landscape;
+mod time;
 
 use crate::access::sessions::Scheme;
 use crate::frame::Page;
@@ -33,6 +36,12 @@ pub(crate) async fn act(view: &View, action: &str, form: &Fields) -> Result<Outc
         "create" => create::act(view, form).await,
         "cluster" => cluster::act::act(view, form).await,
         "versions" => versions::change::act(view, form).await,
+        "fault-inject" => faults::inject(view, form).await,
+        "fault-clear" => faults::clear(view, form).await,
+        "set-version" => landscape::set_version(view, form).await,
+        "time-advance" => time::advance(view, form).await,
+        "time-until" => time::until(view, form).await,
+        "time-mode" => time::mode(view, form).await,
         "scheme" => {
             if let Some(scheme) = Scheme::named(form.text("scheme")) {
                 view.session.set_scheme(scheme);

@@ -16,7 +16,7 @@ use crate::parts::message::{Message, Severity};
 use crate::parts::time;
 use crate::refusal::Refusal;
 use crate::view::View;
-use crate::{Dashboard, assets};
+use crate::{Dashboard, assets, timebar};
 
 /// The pages of the navigation, in their order. A page whose part does not exist is not in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,15 +27,27 @@ pub enum Section {
     Create,
     /// Versions of CloudProfiles.
     Versions,
+    /// Components of Gardener, and the rules about their versions.
+    Landscape,
+    /// How time goes, and the log.
+    Time,
+    /// What maintenance will do.
+    Forecast,
+    /// What goes wrong on purpose.
+    Faults,
     /// None of them.
     Other,
 }
 
 /// Sections with path, name and the key that leads there behind `g`.
-const NAVIGATION: [(Section, &str, &str, &str); 3] = [
+const NAVIGATION: [(Section, &str, &str, &str); 7] = [
     (Section::Clusters, "clusters", "Clusters", "c"),
     (Section::Create, "create", "Create", "n"),
     (Section::Versions, "versions", "Versions", "v"),
+    (Section::Landscape, "landscape", "Landscape", "l"),
+    (Section::Time, "time", "Time", "t"),
+    (Section::Forecast, "forecast", "Forecast", "f"),
+    (Section::Faults, "faults", "Faults", "x"),
 ];
 
 /// A part of a page that can change by itself.
@@ -146,6 +158,7 @@ pub async fn document(view: &View, page: &Page) -> Markup {
     let version = gardener_version(view).await;
     let messages = view.session.take_messages();
     let clock = clock(view);
+    let bar = timebar::markup(view, page).await;
     let is_live = view.at.is_none() && !page.follows.is_empty();
     let main = html! {
         h1 { (page.title) }
@@ -181,7 +194,9 @@ pub async fn document(view: &View, page: &Page) -> Markup {
                     }
                     section #clock aria-label="Landscape time" data-region=(clock.hash()) { (clock.inner()) }
                 }
+                (timebar::banner(view))
                 main #main tabindex="-1" { (main) }
+                (bar)
                 footer {
                     @if let Some(command) = &page.command {
                         p.command { "As a command: " code #command { (command) } " "
@@ -203,6 +218,8 @@ pub async fn document(view: &View, page: &Page) -> Markup {
                                 @for (_, _, name, key) in NAVIGATION { div { dt { kbd { "g" } " " kbd { (key) } } dd { (name) } } }
                                 div { dt { kbd { "/" } } dd { "Search clusters" } }
                                 div { dt { kbd { "space" } } dd { "Pause or resume landscape time" } }
+                                div { dt { kbd { "[" } " " kbd { "]" } } dd { "Previous and next change" } }
+                                div { dt { kbd { "." } } dd { "Now" } }
                                 div { dt { kbd { "?" } } dd { "Show or hide this list" } }
                             }
                         }
@@ -223,6 +240,7 @@ fn head(title: &str) -> Markup {
             link rel="stylesheet" href=(assets::path("style.css"));
             link rel="icon" type="image/svg+xml" href=(assets::path("icon.svg"));
             script type="module" src=(assets::path("live.js")) {}
+            script type="module" src=(assets::path("bar.js")) {}
         }
     }
 }

@@ -21,22 +21,26 @@
 //! not exist.
 //!
 //! **Tour.** [`Dashboard`] answers requests; [`access`] who may: host names, login codes, sessions, tokens of forms;
-//! [`listen`] the listener on the loopback device; [`view`] what a page may read, now or at a moment of the past;
+//! [`listen`] the listener on the loopback device; [`view`] what a page may read, now or at a moment of the past, [`at`] which moment, [`timebar`] the bar of time, [`may`] what of
+//! the log a user may see;
 //! [`frame`] what every page has, [`parts`] what pages are made of; [`pages`] the pages; [`actions`] what forms do;
 //! [`stream`] live regions; [`refusal`] pages for what cannot be shown; [`input`] queries and forms as they come in.
 
 pub mod access;
 mod actions;
 mod assets;
+pub mod at;
 pub mod clock_state;
 pub mod frame;
 pub mod input;
 pub mod listen;
+pub mod may;
 pub mod pages;
 pub mod parts;
 pub mod refusal;
 mod router;
 mod stream;
+pub mod timebar;
 pub mod view;
 
 use std::collections::BTreeSet;
@@ -47,6 +51,7 @@ use chrono::{DateTime, Utc};
 use clock::Clock;
 use domain::profile::Profile;
 use eventlog::EventLog;
+use ops::past::{Index, Timeline};
 use process::{Transport, User};
 
 use crate::access::sessions::Sessions;
@@ -94,6 +99,8 @@ struct Inner {
     /// Host names of the landscape's own port.
     landscape_names: Mutex<BTreeSet<String>>,
     history: pages::versions::history::History,
+    timeline: Timeline,
+    index: Index,
     router: axum::Router<()>,
 }
 
@@ -101,12 +108,15 @@ impl Dashboard {
     /// A dashboard that nobody has logged in to.
     pub fn new(options: Options) -> Self {
         let sessions = Sessions::new(options.wall.clone());
+        let log = options.log.clone();
         Self(Arc::new_cyclic(|this| Inner {
             options,
             sessions,
             names: Mutex::default(),
             landscape_names: Mutex::default(),
             history: pages::versions::history::History::default(),
+            timeline: Timeline::new(log.clone()),
+            index: Index::new(log),
             router: router::routes(router::State::new(this.clone())),
         }))
     }
@@ -124,6 +134,16 @@ impl Dashboard {
     /// What CloudProfiles have offered.
     pub(crate) fn history(&self) -> &pages::versions::history::History {
         &self.0.history
+    }
+
+    /// What happened when.
+    pub fn timeline(&self) -> &Timeline {
+        &self.0.timeline
+    }
+
+    /// What lists show at any moment of the past.
+    pub fn past(&self) -> &Index {
+        &self.0.index
     }
 
     /// Landscape time.

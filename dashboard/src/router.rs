@@ -25,7 +25,7 @@ use crate::frame::{self, Page};
 use crate::input::{Fields, LARGEST};
 use crate::refusal::Refusal;
 use crate::view::View;
-use crate::{Dashboard, Inner, PREFIX, assets, pages, stream};
+use crate::{Dashboard, Inner, PREFIX, assets, at, pages, stream};
 
 /// Headers of every answer.
 const HEADERS: [(HeaderName, &str); 6] = [
@@ -153,6 +153,10 @@ async fn page(state: Given, request: Request<Body>) -> Response {
     let view = match dashboard.view(&arrived, path) {
         Ok(view) => view,
         Err(refusal) => return dashboard.refuse(None, &refusal).await,
+    };
+    let view = match at::read(&dashboard, &view.path, &view.query).await {
+        Ok(at) => View { at, ..view },
+        Err(refusal) => return dashboard.refuse(Some(&view), &refusal).await,
     };
     if !matches!(parts.method, http::Method::GET | http::Method::HEAD) {
         let refusal = Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "Not in this way", "This address is read only.");

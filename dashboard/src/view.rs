@@ -104,6 +104,15 @@ impl View {
         }
     }
 
+    /// As [`View::context`], with the moment that the page shows: every read shows its revision.
+    pub fn reading_context(&self) -> Context {
+        let mut context = self.context();
+        if let Some(moment) = self.at {
+            context.transport = ops::past::exact::transport(&context.transport, eventlog::Revision(moment.revision));
+        }
+        context
+    }
+
     /// Objects of a kind: of a namespace, or all that the user may see. `selection` are further parameters of the list,
     /// `fieldSelector=…`, encoded.
     ///

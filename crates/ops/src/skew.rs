@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Whether the versions of a landscape may run beside each other, and which may.
 
+use chrono::{DateTime, Utc};
 use domain::profile::Profile;
 use domain::skew::allowed::{Allowed, beside};
+use domain::skew::notes::{self, GateSetting, ShootVersions};
 use domain::skew::start_up::violation_text;
 use domain::skew::{Component, GardenerVersion, Instance, Landscape, Rule, Violation, violations};
 use serde_json::{Value, json};
@@ -156,6 +158,29 @@ pub fn matrix(landscape: &Landscape, profile: Profile) -> Matrix {
         (*rule, components.iter().map(|component| cell(*rule, concerned, *component)).collect())
     });
     Matrix { rows: rows.collect(), components }
+}
+
+/// What is legal and unwise: notes W1 to W6, as far as they are about what runs. W2 is about none of our landscapes: the
+/// cluster of gardener-operator is no Seed. W4 is about the minor after the newest gardener-apiserver. W3 is about the version that is emulated:
+/// Shoots outside of its list go on in profile `documents`, and fail in profile `upstream`.
+pub fn unwise(
+    landscape: &Landscape,
+    gardener: &str,
+    shoots: &[ShootVersions],
+    gates: &[GateSetting],
+    profile: Profile,
+    now: DateTime<Utc>,
+) -> Vec<String> {
+    let apiservers = landscape.instances.iter().filter(|instance| instance.component == Component::Apiserver);
+    let newest = apiservers.filter_map(|instance| GardenerVersion::parse(&instance.version)).max();
+    let clusters: Vec<(String, String)> =
+        shoots.iter().map(|shoot| (shoot.name.clone(), shoot.kubernetes.clone())).collect();
+    let dropped = GardenerVersion::parse(gardener).and_then(|it| notes::kubernetes_dropped(&it, &clusters));
+    let laggards = newest.as_ref().map(|newest| notes::laggards(landscape, newest, profile)).unwrap_or_default();
+    let next = newest.map(|newest| GardenerVersion::release(newest.minor().0, newest.minor().1 + 1, 0));
+    let gone = next.map(|next| notes::gates_gone(&next, gates)).unwrap_or_default();
+    let found = notes::shoots_not_reconciled(landscape, shoots).into_iter().chain(dropped).chain(gone).chain(laggards);
+    found.chain(notes::out_of_maintenance(landscape, now)).map(|note| note.to_string()).collect()
 }
 
 #[cfg(test)]

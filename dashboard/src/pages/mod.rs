@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The pages: each a function from a view to what is shown.
 //!
-//! **Tour.** [`clusters`] all Shoots; [`cluster`] one; [`create`] a new one; [`versions`] the life of versions; [`world`] what several pages read, [`maintenance`] what will happen to a Shoot.
+//! **Tour.** [`clusters`] all Shoots; [`landscape`] Gardener itself; [`time`] the clock and the log; [`forecast`] what maintenance will do;
+//! [`faults`] what goes wrong on purpose; [`cluster`] one; [`create`] a new one; [`versions`] the life of versions; [`world`] what several pages read, [`maintenance`] what will happen to a Shoot.
 
 pub mod cluster;
 pub mod clusters;
 pub mod create;
+pub mod faults;
+pub mod forecast;
+pub mod landscape;
 pub mod maintenance;
+pub mod time;
 pub mod versions;
 pub mod world;
 
@@ -28,6 +33,10 @@ pub async fn draw(view: &View) -> Result<Page, Refusal> {
         ["versions"] => versions::draw(view, None).await,
         ["versions", name] => versions::draw(view, Some(name)).await,
         ["versions", namespace, name] => versions::draw(view, Some(&format!("{namespace}/{name}"))).await,
+        ["landscape"] => landscape::draw(view).await,
+        ["time"] => time::draw(view).await,
+        ["forecast"] => forecast::draw(view).await,
+        ["faults"] => faults::draw(view).await,
         _ => Err(Refusal::no_page()),
     }
 }

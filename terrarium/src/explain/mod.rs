@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `terrarium explain`: what a word means that a landscape uses, where it is set, and what to do.
 //!
-//! Needs no landscape. Words of Gardener are in [`words`] and [`fields`], a row each; tasks come from the flows themselves.
+//! Needs no landscape. Words of Gardener are in [`ops::words`] and [`fields`], a row each; tasks come from the flows themselves.
 
 mod fields;
-pub(crate) mod words;
 
 use clap::Args;
 use gardenlet_sim::gardenlet;
@@ -13,7 +12,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 use fields::FIELDS;
 use ops::spelling::distance;
-use words::{WORDS, Word};
+use ops::words::{WORDS, Word};
 
 /// Words that are offered for one that is not known.
 const OFFERED: usize = 3;

@@ -17,9 +17,8 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use clap::{Args, ValueEnum};
 use controller::{Api, ListOptions};
 use domain::profile::Profile;
-use domain::skew::notes::{self, GateSetting, ShootVersions};
 use domain::skew::start_up::violation_text;
-use domain::skew::{Component, GardenerVersion, Landscape, violations};
+use domain::skew::{Landscape, violations};
 use futures::StreamExt;
 use futures::stream;
 use host::kubelet::HEALTHY;
@@ -36,6 +35,7 @@ use super::{Which, ask, block_on, bootstrap, up};
 use crate::failure::Failure;
 use crate::output::Output;
 use ops::fleet::{gates, versions_of};
+use ops::skew::unwise;
 use ops::spelling;
 
 /// Kinds whose objects are counted in the text.
@@ -187,7 +187,8 @@ async fn look(client: &Client, with_rollouts: bool, now: DateTime<Utc>) -> Resul
     let gardener_version = operated.unwrap_or_else(|| client.facts.gardener_version.clone());
     let mut warnings = skew(&landscape, profile);
     let gates = gates(&context).await;
-    warnings.extend(unwise(&landscape, &gardener_version, &shoots, &gates, profile, now));
+    let versions: Vec<_> = shoots.iter().map(versions_of).collect();
+    warnings.extend(unwise(&landscape, &gardener_version, &versions, &gates, profile, now));
     Ok(Found {
         gardener_version,
         processes: pods.iter().map(process).collect(),
@@ -300,32 +301,11 @@ fn skew(landscape: &Landscape, profile: Profile) -> Vec<String> {
     found.iter().map(|violation| format!("{}: {}", violation.rule, text(violation))).collect()
 }
 
-/// What is legal and unwise: notes W1 to W6, as far as they are about what runs. W2 is about none of our landscapes: the
-/// cluster of gardener-operator is no Seed. W4 is about the minor after the newest gardener-apiserver. W3 is about the version that is emulated:
-/// Shoots outside of its list go on in profile `documents`, and fail in profile `upstream`.
-fn unwise(
-    landscape: &Landscape,
-    gardener: &str,
-    shoots: &[Shoot],
-    gates: &[GateSetting],
-    profile: Profile,
-    now: DateTime<Utc>,
-) -> Vec<String> {
-    let shoots: Vec<ShootVersions> = shoots.iter().map(versions_of).collect();
-    let apiservers = landscape.instances.iter().filter(|instance| instance.component == Component::Apiserver);
-    let newest = apiservers.filter_map(|instance| GardenerVersion::parse(&instance.version)).max();
-    let clusters: Vec<(String, String)> =
-        shoots.iter().map(|shoot| (shoot.name.clone(), shoot.kubernetes.clone())).collect();
-    let dropped = GardenerVersion::parse(gardener).and_then(|it| notes::kubernetes_dropped(&it, &clusters));
-    let laggards = newest.as_ref().map(|newest| notes::laggards(landscape, newest, profile)).unwrap_or_default();
-    let next = newest.map(|newest| GardenerVersion::release(newest.minor().0, newest.minor().1 + 1, 0));
-    let gone = next.map(|next| notes::gates_gone(&next, gates)).unwrap_or_default();
-    let found = notes::shoots_not_reconciled(landscape, &shoots).into_iter().chain(dropped).chain(gone).chain(laggards);
-    found.chain(notes::out_of_maintenance(landscape, now)).map(|note| note.to_string()).collect()
-}
-
 #[cfg(test)]
 mod tests {
+    use domain::skew::Component;
+    use domain::skew::notes::GateSetting;
+
     use super::*;
 
     #[test]
@@ -361,7 +341,14 @@ mod tests {
 
     /// Notes that a landscape of v1.120.0 shows, some time, with some Shoots.
     fn noted(all: &[(&str, &str)], now: &str, shoots: &[Shoot]) -> Vec<String> {
-        unwise(&landscape(all), "v1.120.0", shoots, &[], Profile::Documents, now.parse().expect("an instant"))
+        unwise(
+            &landscape(all),
+            "v1.120.0",
+            &shoots.iter().map(versions_of).collect::<Vec<_>>(),
+            &[],
+            Profile::Documents,
+            now.parse().expect("an instant"),
+        )
     }
 
     #[test]

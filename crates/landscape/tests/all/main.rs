@@ -14,6 +14,7 @@ mod life_and_death;
 mod maintenance;
 mod node_drains;
 mod node_rollout;
+mod pages;
 mod past;
 mod profiles;
 mod rotation;

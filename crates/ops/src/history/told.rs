@@ -77,6 +77,11 @@ impl<'a> Told<'a> {
         Self { entry, kind, object, changes }
     }
 
+    /// Who wrote it: a component by its name; others by their user and the program that they used.
+    pub fn actor(&self) -> String {
+        name_of(&self.entry.actor)
+    }
+
     /// In one line.
     pub fn line(&self) -> String {
         let Entry { revision, time, actor, .. } = self.entry;
@@ -92,7 +97,7 @@ impl<'a> Told<'a> {
     }
 
     /// `Shoot garden-demo/local`, with its cluster if that is not the garden.
-    fn object(&self) -> String {
+    pub fn object(&self) -> String {
         let key = &self.entry.key;
         let place = if key.namespace.is_empty() { String::new() } else { format!("{}/", key.namespace) };
         let cluster = match &*key.cluster {
@@ -102,7 +107,8 @@ impl<'a> Told<'a> {
         format!("{cluster}{} {place}{}", self.kind, key.name)
     }
 
-    fn verb(&self) -> &'static str {
+    /// `create`, `update`, `status`, `delete`.
+    pub fn verb(&self) -> &'static str {
         match self.entry.verb {
             Verb::Create => "create",
             Verb::Update => "update",
@@ -149,7 +155,7 @@ impl<'a> Told<'a> {
     }
 
     /// What there is to say about it.
-    fn summary(&self) -> String {
+    pub fn summary(&self) -> String {
         if self.kind == "Event" && self.entry.verb != Verb::Delete {
             return event(&self.object);
         }

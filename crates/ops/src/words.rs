@@ -5,22 +5,25 @@
 //! docs/deployment/version_skew_policy.md, pkg/apis/core/v1beta1/constants @ v1.120.0.
 
 use api::constants::{annotation, classification, condition, label, operation};
-/// A word.
 use api::joined;
 
+/// A word.
 #[derive(Debug)]
-pub(crate) struct Word {
+pub struct Word {
     /// As it is shown, other spellings behind it.
-    pub(crate) names: &'static [&'static str],
+    pub names: &'static [&'static str],
     /// What it is.
-    pub(crate) kind: &'static str,
-    pub(crate) means: &'static str,
+    pub kind: &'static str,
+    /// In a sentence without its full stop.
+    pub means: &'static str,
     /// By whom, where and when.
-    pub(crate) set: &'static str,
-    pub(crate) to_do: &'static str,
+    pub set: &'static str,
+    /// What to do.
+    pub to_do: &'static str,
 }
 
-pub(crate) const fn word(
+/// A row of a table of words: names, kind, meaning, who sets it, what to do.
+pub const fn word(
     names: &'static [&'static str],
     kind: &'static str,
     means: &'static str,
@@ -53,7 +56,7 @@ macro_rules! operation_names {
 
 /// All of them.
 #[rustfmt::skip]
-pub(crate) const WORDS: &[Word] = &[
+pub const WORDS: &[Word] = &[
     word(&[condition::API_SERVER_AVAILABLE], SHOOT, "the Shoot's kube-apiserver answers /healthz within its time-out", CARE,
         "look at Deployment kube-apiserver in the control plane's namespace on the seed: `terrarium get pods --cluster seed/NAME -n shoot--PROJECT--NAME`"),
     word(&[condition::CONTROL_PLANE_HEALTHY], SHOOT, "every required Deployment, etcd and extension object of the control plane is healthy", CARE,
@@ -201,3 +204,8 @@ pub(crate) const WORDS: &[Word] = &[
     word(&["documents", "profile documents"], "profile", "where the requirements documents and upstream's code differ, the documents hold", "by `terrarium up --profile`, for good", "docs/fidelity.md names each difference"),
     word(&["upstream", "profile upstream"], "profile", "where the requirements documents and upstream's code differ, the code holds", "by `terrarium up --profile`, for good", "docs/fidelity.md names each difference"),
 ];
+
+/// What a word means, by one of its names.
+pub fn meaning(name: &str) -> Option<&'static str> {
+    WORDS.iter().find(|word| word.names.contains(&name)).map(|word| word.means)
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Gives a component another version: the image of its Deployment. Whether that may be is the landscape's to say.
+
+use api::kubernetes::apps::Deployment;
+use http::Method;
+use serde_json::json;
+
+use super::Outcome;
+use crate::input::Fields;
+use crate::parts::message::{Message, Severity};
+use crate::refusal::Refusal;
+use crate::view::{View, object};
+
+/// Sets the tag of the image of a Deployment's first container.
+pub(super) async fn set_version(view: &View, form: &Fields) -> Result<Outcome, Refusal> {
+    let (cluster, namespace, name) = (form.text("cluster"), form.text("namespace"), form.text("name"));
+    let version = form.text("version");
+    let what = format!("set {name} to {version}");
+    let said = |message| Ok(Outcome::Back(vec![message]));
+    let Some(deployment) = view.get::<Deployment>(cluster, namespace, name).await? else {
+        return said(Message::new(Severity::Error, format!("{what}: there is no such Deployment")));
+    };
+    let Some(container) = deployment.spec.template.spec.containers.first() else {
+        return said(Message::new(Severity::Error, format!("{what}: its Deployment has no container")));
+    };
+    let repository = container.image.rsplit_once(':').map_or(container.image.as_str(), |(repository, _)| repository);
+    let containers = json!([{ "name": container.name, "image": format!("{repository}:{version}") }]);
+    let patch = json!({ "spec": { "template": { "spec": { "containers": containers } } } }).to_string().into_bytes();
+    let body = Some(("application/strategic-merge-patch+json", patch));
+    said(match view.send(Method::PATCH, &object::<Deployment>(cluster, namespace, name), body).await {
+        Ok(_) => Message::new(Severity::Done, format!("{what}: asked for; the table shows how far it is")),
+        Err(error) => Message::of_error(&what, &error),
+    })
+}

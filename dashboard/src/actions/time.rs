@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Moves landscape time to where a form says, and sets how it goes by itself.
+
+use chrono::{DateTime, Utc};
+use http::Method;
+use ops::instant::{When, duration};
+use serde_json::json;
+
+use super::Outcome;
+use crate::input::Fields;
+use crate::parts::message::{Message, Severity};
+use crate::parts::time;
+use crate::refusal::Refusal;
+use crate::view::View;
+
+/// The object that says how time goes by itself.
+const OBJECT: &str = "/clusters/runtime/apis/terrarium.dev/v1alpha1/clocks/landscape";
+/// Where the clock service is told to advance.
+const ADVANCE: &str = "/terrarium/clock/advance";
+
+/// Advances by a length of time.
+pub(super) async fn advance(view: &View, form: &Fields) -> Result<Outcome, Refusal> {
+    let by = match duration(form.text("by")) {
+        Ok(by) => by,
+        Err(why) => return Ok(said(&why)),
+    };
+    match view.dashboard.now().checked_add_signed(by) {
+        Some(to) => go(view, to).await,
+        None => Ok(said("that is further than time goes")),
+    }
+}
+
+/// Advances until an instant.
+pub(super) async fn until(view: &View, form: &Fields) -> Result<Outcome, Refusal> {
+    let now = view.dashboard.now();
+    match form.text("until").parse::<When>() {
+        Ok(when) if when.behind(now) < now => Ok(said(&format!("{} is past", time::text(when.behind(now))))),
+        Ok(when) => go(view, when.behind(now)).await,
+        Err(why) => Ok(said(&why)),
+    }
+}
+
+async fn go(view: &View, to: DateTime<Utc>) -> Result<Outcome, Refusal> {
+    let by = format!("the dashboard of {}", view.session.user.name);
+    let body = json!({ "to": to, "orNow": true, "by": by }).to_string().into_bytes();
+    let answer = view.send(Method::POST, ADVANCE, Some(("application/json", body))).await;
+    Ok(Outcome::Back(match answer {
+        Ok(_) => vec![Message::new(Severity::Done, format!("time goes to {}", time::text(to)))],
+        Err(error) => vec![Message::of_error("advance", &error)],
+    }))
+}
+
+/// Sets how time goes by itself.
+pub(super) async fn mode(view: &View, form: &Fields) -> Result<Outcome, Refusal> {
+    let rate = match form.text("rate") {
+        "" => None,
+        text => match text.parse::<f64>() {
+            Ok(rate) => Some(rate),
+            Err(_) => return Ok(said(&format!("rate: `{text}` is no number"))),
+        },
+    };
+    let answer = view.patch(OBJECT, &json!({ "spec": { "mode": form.text("mode"), "rate": rate } })).await;
+    Ok(Outcome::Back(match answer {
+        Ok(_) => Vec::new(),
+        Err(error) => vec![Message::of_error("how time goes", &error)],
+    }))
+}
+
+fn said(text: &str) -> Outcome {
+    Outcome::Back(vec![Message::new(Severity::Error, text)])
+}

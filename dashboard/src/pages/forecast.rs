@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What maintenance will do to all Shoots, from the moment that the page shows, and what it would do if.
+//!
+//! | parameter | is |
+//! | --- | --- |
+//! | `until` | the end: an instant, or so long from the beginning; 90 days |
+//! | `expire` | versions expire at another time, `kubernetes/1.31=2027-01-31`; several |
+//! | `classify` | versions are classified otherwise, `kubernetes/1.31.2=deprecated`; several |
+//! | `auto` | automatic updates of all Shoots of a namespace, or of `all`, `NAMESPACE=off`; several |
+//! | `only` | only such changes |
+//! | `explain` | `NAMESPACE/NAME`: why versions of a Shoot are chosen or left |
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use clock::Random;
+use domain::forecast::Change;
+use domain::worker_pool::Effect;
+use maud::{Markup, html};
+use ops::forecast::{Forecast, Only};
+use ops::instant::When;
+use ops::past::timeline::Subject;
+use ops::rows::{self, Row};
+use ops::summary::{self, By};
+use ops::what_if::{self, Classify, Expire};
+use ops::world::World;
+
+use super::world::world;
+use crate::frame::{Page, Section};
+use crate::input::Fields;
+use crate::parts::message::{Message, Severity};
+use crate::parts::{form, table, time};
+use crate::refusal::Refusal;
+use crate::view::View;
+
+/// Rows of the table.
+const SHOWN: usize = 500;
+/// Marks of the picture.
+const MARKS: usize = 4000;
+/// Lanes of the picture.
+const LANES: usize = 40;
+/// How long a forecast is where nobody says.
+const LENGTH: &str = "90d";
+
+/// What would be otherwise.
+#[derive(Default)]
+struct WhatIf {
+    expire: Vec<Expire>,
+    classify: Vec<Classify>,
+    /// Namespace or `all`, and whether automatic updates are on.
+    auto: Vec<(String, bool)>,
+    complaints: Vec<String>,
+}
+
+impl WhatIf {
+    fn read(query: &Fields) -> Self {
+        let mut what_if = Self::default();
+        for text in query.all("expire").map(str::trim).filter(|text| !text.is_empty()) {
+            match text.parse() {
+                Ok(expire) => what_if.expire.push(expire),
+                Err(why) => what_if.complaints.push(format!("expire: {why}")),
+            }
+        }
+        for text in query.all("classify").map(str::trim).filter(|text| !text.is_empty()) {
+            match text.parse() {
+                Ok(classify) => what_if.classify.push(classify),
+                Err(why) => what_if.complaints.push(format!("classify: {why}")),
+            }
+        }
+        for text in query.all("auto").map(str::trim).filter(|text| !text.is_empty()) {
+            match text.split_once('=') {
+                Some((whose, "on")) => what_if.auto.push((whose.to_owned(), true)),
+                Some((whose, "off")) => what_if.auto.push((whose.to_owned(), false)),
+                _ => what_if.complaints.push(format!("auto: `{text}` is not NAMESPACE=on or NAMESPACE=off")),
+            }
+        }
+        what_if
+    }
+
+    fn is_none(&self) -> bool {
+        self.expire.is_empty() && self.classify.is_empty() && self.auto.is_empty()
+    }
+
+    /// Changes a world; what the API server would say against it comes back.
+    fn apply(&mut self, view: &View, world: &mut World, from: DateTime<Utc>) -> Vec<String> {
+        let refused = what_if::apply(&mut world.cloud_profiles, &self.expire, &self.classify, view.rules(), from);
+        for (whose, is_on) in &self.auto {
+            let own = world.shoots.iter_mut().filter(|shoot| whose == "all" || shoot.metadata.namespace == *whose);
+            for shoot in own {
+                let maintenance = shoot.spec.maintenance.get_or_insert_default();
+                let auto = maintenance.auto_update.get_or_insert_default();
+                auto.kubernetes_version = *is_on;
+                auto.machine_image_version = Some(*is_on);
+            }
+        }
+        match refused {
+            Ok(refused) => refused,
+            Err(error) => {
+                self.complaints.push(if error.hint().is_empty() {
+                    error.to_string()
+                } else {
+                    format!("{error}; {}", error.hint())
+                });
+                Vec::new()
+            }
+        }
+    }
+}
+
+/// Draws the page.
+///
+/// # Errors
+/// What the API answers.
+pub async fn draw(view: &View) -> Result<Page, Refusal> {
+    let from = view.now();
+    let mut what_if = WhatIf::read(&view.query);
+    let mut world = world(view).await?;
+    let random = Random::new(view.dashboard.options().seed);
+    let until = match view.query.text("until") {
+        "" => LENGTH.parse::<When>(),
+        text => text.parse::<When>(),
+    };
+    let until = match until {
+        Ok(until) if until.behind(from) < from => {
+            what_if.complaints.push(format!(
+                "until: {} is before {}",
+                time::text(until.behind(from)),
+                time::text(from)
+            ));
+            from + TimeDelta::days(90)
+        }
+        Ok(until) => until.behind(from),
+        Err(why) => {
+            what_if.complaints.push(format!("until: {why}"));
+            from + TimeDelta::days(90)
+        }
+    };
+    let without = if what_if.is_none() { None } else { Some(Forecast::of(&world, from, until, &random)) };
+    let refused = what_if.apply(view, &mut world, from);
+    let forecast = Forecast::of(&world, from, until, &random);
+    let only: Vec<Only> = view.query.all("only").filter_map(Only::named).collect();
+    let shown: Vec<Row> = forecast
+        .rows
+        .iter()
+        .filter(|row| only.is_empty() || only.iter().any(|only| only.takes(&row.change)))
+        .cloned()
+        .collect();
+    let said = html! {
+        @for text in &what_if.complaints { (Message::new(Severity::Warning, text.as_str()).markup()) }
+        @for text in &refused { (Message::new(Severity::Warning, text.as_str()).markup()) }
+    };
+    let mut page =
+        Page::new(Section::Forecast, "Forecast").region("question", "", html! { (question(view)) (said) }).region(
+            "picture",
+            "",
+            html! {
+                p { "From " (time::instant(from)) " to " (time::instant(until)) "." }
+                @for line in forecast.closing() { p.closing { (line) } }
+                (picture(&shown, from, until))
+            },
+        );
+    if let Some(without) = without {
+        page = page.region("difference", "What would be otherwise", difference(&without, &forecast));
+    }
+    page = page
+        .region("rows", "Changes", changes(view, &shown))
+        .region(
+            "summary",
+            "Counted",
+            html! {
+                @for by in [By::Week, By::Project, By::Version] { (counted(&shown, by)) }
+            },
+        )
+        .region("unmoved", "Who never moves", unmoved(&forecast));
+    if !view.query.text("explain").is_empty() {
+        page = page.region("explained", "Why", explained(&world, &forecast, view, from));
+    }
+    if let Some(moment) = view.at {
+        page = page.region("happened", "What really happened", happened(view, moment.time, until).await);
+    }
+    Ok(page.command(command(view)).follows(&[
+        "core.gardener.cloud/shoots",
+        "core.gardener.cloud/cloudprofiles",
+        "core.gardener.cloud/namespacedcloudprofiles",
+    ]))
+}
+
+fn command(view: &View) -> String {
+    let until = view.query.text("until");
+    let mut command = format!("terrarium forecast --until {}", if until.is_empty() { LENGTH } else { until });
+    for name in ["expire", "classify", "only"] {
+        for value in view.query.all(name).filter(|value| !value.trim().is_empty()) {
+            command.push_str(&format!(" --{name} {}", value.trim()));
+        }
+    }
+    if !view.query.text("explain").is_empty() {
+        command.push_str(&format!(" --explain {}", view.query.text("explain")));
+    }
+    command
+}
+
+fn question(view: &View) -> Markup {
+    // A field for each what-if that there is, and an empty one for another.
+    let several = |name: &str, label: &str, hint: &str| {
+        let given: Vec<&str> = view.query.all(name).map(str::trim).filter(|text| !text.is_empty()).collect();
+        html! {
+            fieldset {
+                legend { (label) }
+                @for (index, value) in given.iter().copied().chain([""]).enumerate() {
+                    input type="text" name=(name) value=(value) aria-label={(label) ", " (index + 1)} placeholder=(hint) autocomplete="off" spellcheck="false";
+                }
+            }
+        }
+    };
+    html! {
+        form method="get" action="/dashboard/forecast" {
+            @if !view.query.text("at").is_empty() { input type="hidden" name="at" value=(view.query.text("at")); }
+            div.fields {
+                (form::text("until", "Until", view.query.text("until"), "90d, 1y is 365d, or 2027-01-31; empty: 90 days", &[]))
+                (several("expire", "What if versions expired at another time", "kubernetes/1.31=2027-01-31"))
+                (several("classify", "What if versions were classified otherwise", "kubernetes/1.31.2=deprecated"))
+                (several("auto", "What if automatic updates were on or off", "garden-local=off, all=on"))
+                (form::text("explain", "Explain a Shoot", view.query.text("explain"), "NAMESPACE/NAME", &[]))
+                fieldset {
+                    legend { "Only" }
+                    @for only in Only::ALL {
+                        label { input type="checkbox" name="only" value=(only.as_str()) checked[view.query.all("only").any(|name| name == only.as_str())]; " " (only.as_str()) } " "
+                    }
+                }
+            }
+            button.main type="submit" { "Forecast" }
+            p.hint { "What-ifs change nothing." }
+        }
+    }
+}
+
+/// How a change is marked: each kind has a shape of its own.
+fn shape(change: &Change) -> &'static str {
+    match change {
+        Change { failure: Some(_), .. } => "failed",
+        Change { is_forced: true, .. } => "forced",
+        Change { effect: Effect::Rolling | Effect::Moving, .. } => "rolling",
+        _ => "quiet",
+    }
+}
+
+fn picture(rows: &[Row], from: DateTime<Utc>, until: DateTime<Utc>) -> Markup {
+    let mut lanes: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
+    for row in rows.iter().take(MARKS) {
+        lanes.entry(row.shoot.split('/').next().unwrap_or_default()).or_default().push(row);
+    }
+    let length = (until - from).num_seconds().max(1) as f64;
+    let x = |at: DateTime<Utc>| (180.0 + (at - from).num_seconds() as f64 / length * 800.0).round();
+    let hidden = lanes.len().saturating_sub(LANES);
+    let height = lanes.len().min(LANES) * 22 + 40;
+    html! {
+        @if rows.is_empty() { p { strong { "Nothing changes." } } }
+        @else {
+            div.picture {
+                svg viewBox={"0 0 1000 " (height)} role="img" aria-label={"Changes by project from " (time::text(from)) " to " (time::text(until)) "; the table below has the same"} {
+                    @for (index, (lane, rows)) in lanes.iter().take(LANES).enumerate() {
+                        @let y = index * 22 + 24;
+                        text x="4" y=(y + 4) { (lane) }
+                        line.line x1="180" x2="980" y1=(y) y2=(y) {}
+                        @for row in rows {
+                            (mark(x(row.change.time), y, shape(&row.change), &format!("{} {} {}", time::text(row.change.time), row.shoot, sentence(row))))
+                        }
+                    }
+                    text.faint x="180" y=(height - 4) { (time::text(from)) }
+                    text.faint x="980" y=(height - 4) text-anchor="end" { (time::text(until)) }
+                }
+            }
+            p.hint { "● forced, ■ nodes are replaced, ✕ fails, ○ all else" @if hidden > 0 { "; " (hidden) " more projects are not drawn" } }
+        }
+    }
+}
+
+fn mark(x: f64, y: usize, shape: &str, title: &str) -> Markup {
+    html! {
+        @match shape {
+            "failed" => { path.mark-failed d={"M" (x - 5.0) " " (y - 5) " l10 10 m0 -10 l-10 10"} { title { (title) } } }
+            "forced" => { circle.mark-forced cx=(x) cy=(y) r="6" { title { (title) } } }
+            "rolling" => { rect.mark-rolling x=(x - 5.0) y=(y - 5) width="10" height="10" { title { (title) } } }
+            _ => { circle.mark-quiet cx=(x) cy=(y) r="5" { title { (title) } } }
+        }
+    }
+}
+
+fn sentence(row: &Row) -> String {
+    super::maintenance::sentence(&row.change)
+}
+
+fn changes(view: &View, rows: &[Row]) -> Markup {
+    let cells: Vec<Vec<Markup>> = rows
+        .iter()
+        .take(SHOWN)
+        .map(|row| {
+            let change = &row.change;
+            let or_dash = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
+            let forced = match (change.is_forced, change.was_opted_out) {
+                (true, true) => "yes, opted out",
+                (true, false) => "yes",
+                (false, _) => "no",
+            };
+            vec![
+                html! { (time::instant(change.time)) },
+                html! { a href=(view.here_with(&[("explain", &row.shoot)])) { (row.shoot) } },
+                html! { (or_dash(&change.pool)) },
+                html! { (change.subject.as_str()) },
+                html! { (or_dash(&change.from)) },
+                html! { @if change.failure.is_some() { span.bad { "fails" } } @else { (or_dash(&change.to)) } },
+                html! { (forced) },
+                html! { (rows::nodes(change)) },
+                html! { (change.failure.as_ref().unwrap_or(&change.reason)) },
+            ]
+        })
+        .collect();
+    let headers = ["Time", "Shoot", "Pool", "Subject", "From", "To", "Forced", "Nodes", "Why"];
+    html! {
+        @if cells.is_empty() { p { "No change is like that." } }
+        @else { (table::plain("Changes in the order of time", &headers, &cells)) }
+        @if rows.len() > SHOWN { p.hint { (rows.len() - SHOWN) " more changes; the command prints all of them." } }
+    }
+}
+
+fn counted(rows: &[Row], by: By) -> Markup {
+    let groups = summary::grouped(rows, by);
+    let cells: Vec<Vec<Markup>> = groups
+        .iter()
+        .map(|group| {
+            let text = |key: &str| group[key].as_str().map_or_else(|| group[key].to_string(), str::to_owned);
+            [by.key()].into_iter().chain(summary::COLUMNS).map(|key| html! { (text(key)) }).collect()
+        })
+        .collect();
+    html! {
+        @if !cells.is_empty() {
+            (table::plain(&format!("By {}", by.key()), &[by.key(), "shoots", "changes", "forced", "failed", "pools rolled", "pools restarted"], &cells))
+        }
+    }
+}
+
+fn unmoved(forecast: &Forecast) -> Markup {
+    html! {
+        @if forecast.unmoved.is_empty() { p { "Every Shoot moves." } }
+        @else {
+            ul {
+                @for (reason, names) in &forecast.unmoved {
+                    li { (names.len()) " never move, " (reason) ": " (ops::spelling::first_of(names.iter().map(String::as_str), 10)) }
+                }
+            }
+        }
+    }
+}
+
+/// Who is forced, and who fails, with and without what is otherwise.
+fn difference(without: &Forecast, with: &Forecast) -> Markup {
+    let of = |forecast: &Forecast, holds: fn(&Change) -> bool| -> Vec<String> {
+        let mut names: Vec<String> =
+            forecast.rows.iter().filter(|row| holds(&row.change)).map(|row| row.shoot.clone()).collect();
+        names.sort();
+        names.dedup();
+        names
+    };
+    let pair = |holds: fn(&Change) -> bool| {
+        let (before, after) = (of(without, holds), of(with, holds));
+        let new: Vec<String> = after.iter().filter(|name| !before.contains(name)).cloned().collect();
+        let gone: Vec<String> = before.iter().filter(|name| !after.contains(name)).cloned().collect();
+        (new, gone)
+    };
+    let (forced, spared) = pair(|change| change.is_forced && change.failure.is_none());
+    let (stuck, freed) = pair(|change| change.failure.is_some());
+    let list = |label: &str, names: &[String]| {
+        html! { li { strong { (label) ": " (names.len()) } @if !names.is_empty() { ": " (ops::spelling::first_of(names.iter().map(String::as_str), 20)) } } }
+    };
+    html! {
+        ul {
+            (list("Newly forced", &forced))
+            (list("No longer forced", &spared))
+            (list("Newly stuck", &stuck))
+            (list("No longer stuck", &freed))
+        }
+    }
+}
+
+fn explained(world: &World, forecast: &Forecast, view: &View, from: DateTime<Utc>) -> Markup {
+    match forecast.explained(world, view.query.text("explain"), from) {
+        Ok(lines) => {
+            html! { ul.lines { @for line in lines.iter().filter(|line| !line.is_empty()) { li { (line.trim_start()) } } } }
+        }
+        Err(error) => Message::new(Severity::Warning, format!("{error}; {}", error.hint())).markup(),
+    }
+}
+
+/// Roll-outs between two instants, as the log has them.
+async fn happened(view: &View, from: DateTime<Utc>, until: DateTime<Utc>) -> Markup {
+    let timeline = view.dashboard.timeline();
+    if timeline.refresh().await.is_err() {
+        return html! { p { "The log does not answer." } };
+    }
+    let mut may = crate::may::May::new(view);
+    let mut rows = Vec::new();
+    for mark in timeline.marks() {
+        let is_meant = mark.subject == Subject::RollOut && mark.moment.time > from && mark.moment.time <= until;
+        if is_meant && rows.len() < SHOWN && may.list(&mark.key).await {
+            rows.push(vec![html! { (time::instant(mark.moment.time)) }, html! { (mark.text) }]);
+        }
+    }
+    html! {
+        @if rows.is_empty() { p { "Until now no version of a Shoot has changed since." } }
+        @else { (table::plain("Versions of Shoots that changed since", &["Time", "What"], &rows)) }
+    }
+}

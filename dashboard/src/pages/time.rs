@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Time: how it goes, and the log as a timeline.
+//!
+//! | parameter | is |
+//! | --- | --- |
+//! | `object` | `KIND/NAMESPACE/NAME`, `KIND/NAME` or `KIND` |
+//! | `actor` | a component, a controller or a user |
+//! | `cluster` | `garden`, `runtime`, `seed/NAME`, `shoot/PROJECT/NAME` |
+//! | `before` | entries up to this revision |
+//! | `diff` | the revision whose difference is shown |
+//! | `from`, `to` | two revisions that are compared |
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use eventlog::{Entry, Key, Revision, Sections, Verb};
+use http::StatusCode;
+use maud::{Markup, html};
+use ops::history::changes::{self, Change};
+use ops::history::secrets;
+use ops::history::told::{Told, tree};
+use ops::history::writers;
+use ops::names::NamedCluster;
+
+use crate::frame::{Page, Section};
+use crate::may::May;
+use crate::parts::message::{Message, Severity};
+use crate::parts::{form, table, time};
+use crate::refusal::Refusal;
+use crate::view::View;
+
+/// Entries of a window.
+const WINDOW: usize = 100;
+/// Revisions that are read at once.
+const PIECE: u64 = 512;
+/// Revisions in which entries are looked for at most, for one page.
+const FARTHEST: u64 = 20_000;
+/// Revisions between two that are compared, at most.
+const COMPARED: u64 = 20_000;
+/// Parts of time in the picture.
+const PARTS: usize = 100;
+/// Modes of the clock.
+const MODES: [(&str, &str); 5] = [
+    ("Eager", "eager: jumps while work is due within an hour, else as on the wall"),
+    ("Realtime", "realtime: as on the wall"),
+    ("Scaled", "scaled: at a rate"),
+    ("Stepped", "stepped: stands until somebody moves it"),
+    ("Auto", "auto: jumps from timer to timer"),
+];
+
+/// Draws the page.
+///
+/// # Errors
+/// The log does not answer, or two revisions that are to be compared are none.
+pub async fn draw(view: &View) -> Result<Page, Refusal> {
+    let mut page = Page::new(Section::Time, "Time");
+    if view.at.is_none() {
+        page = page.region("move", "Move time", moves(view));
+    }
+    let page = page
+        .region("density", "How much was written", density(view).await?)
+        .region("log", "Log", log(view).await?)
+        .region("compare", "Two revisions compared", compare(view).await?);
+    Ok(page.command(command(view)))
+}
+
+fn closed() -> Refusal {
+    Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "The log does not answer", "The landscape is being stopped.")
+}
+
+/// `terrarium log` with the filters of the page.
+fn command(view: &View) -> String {
+    let mut command = "terrarium log".to_owned();
+    for name in ["object", "actor", "cluster"] {
+        let value = view.query.text(name);
+        if !value.is_empty() {
+            command.push_str(&format!(" --{name} {value}"));
+        }
+    }
+    if let Some(moment) = view.at {
+        command.push_str(&format!(" --until {}", moment.revision));
+    }
+    command
+}
+
+fn moves(view: &View) -> Markup {
+    let choices =
+        MODES.iter().map(|(mode, label)| form::Choice { value: (*mode).to_owned(), label: (*label).to_owned() });
+    let mode = (view.dashboard.options().clock)().mode;
+    let chosen = MODES
+        .iter()
+        .find(|(name, _)| mode.to_lowercase().starts_with(&name.to_lowercase()))
+        .map_or("", |(name, _)| *name);
+    html! {
+        div.fields {
+            form method="post" action="/dashboard/do/time-advance" {
+                (form::hidden(view, "time-advance"))
+                (form::text("by", "Advance by", "", "90s, 1h30m, 3d or 2w of landscape time", &[]))
+                button type="submit" { "Advance" }
+            }
+            form method="post" action="/dashboard/do/time-until" {
+                (form::hidden(view, "time-until"))
+                (form::text("until", "Advance until", "", "2023-07-28T09:20:00Z or 2023-07-28", &[]))
+                button type="submit" { "Advance until" }
+            }
+            form method="post" action="/dashboard/do/time-mode" {
+                (form::hidden(view, "time-mode"))
+                (form::select("mode", "How time goes by itself", chosen, &[("", choices.collect())], "", &[]))
+                (form::text("rate", "Rate", "", "landscape seconds in a second, for scaled", &[]))
+                button type="submit" { "Set" }
+            }
+        }
+    }
+}
+
+/// Entries in parts of time, by who wrote them.
+async fn density(view: &View) -> Result<Markup, Refusal> {
+    let timeline = view.dashboard.timeline();
+    let span = timeline.refresh().await.map_err(|_| closed())?;
+    let now = view.dashboard.now();
+    let Some(begin) = span.begin else { return Ok(html! { p { "Nothing has been written." } }) };
+    let buckets = timeline.density(begin, now, PARTS);
+    let most = buckets.iter().map(|bucket| bucket.entries).max().unwrap_or_default().max(1);
+    let mut actors: BTreeMap<Arc<str>, u64> = BTreeMap::new();
+    for bucket in &buckets {
+        for (actor, count) in &bucket.actors {
+            *actors.entry(actor.clone()).or_default() += count;
+        }
+    }
+    let mut actors: Vec<(Arc<str>, u64)> = actors.into_iter().collect();
+    actors.sort_by(|one, other| other.1.cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
+    let length = (now - begin) / i32::try_from(PARTS).unwrap_or(1);
+    let begin_of = |index: usize| begin + length * i32::try_from(index).unwrap_or_default();
+    let rows: Vec<Vec<Markup>> = actors
+        .iter()
+        .map(|(actor, count)| {
+            let link = view.here_with(&[("actor", actor), ("before", "")]);
+            vec![html! { a href=(link) { (actor) } }, html! { (count) }]
+        })
+        .collect();
+    Ok(html! {
+        div.picture {
+            svg viewBox="0 0 1000 84" role="img" aria-label={"Entries from " (time::text(begin)) " to " (time::text(now)) ", at most " (most) " in one of " (PARTS) " parts"} {
+                line.line x1="0" x2="1000" y1="70" y2="70" {}
+                @for (index, bucket) in buckets.iter().enumerate().filter(|(_, bucket)| bucket.entries > 0) {
+                    @let height = (bucket.entries as f64 / most as f64 * 62.0).max(2.0);
+                    a href=(view.here_with(&[("at", &time::machine(begin_of(index + 1).min(now)))])) {
+                        rect.density x=(index * 10) y=(format!("{:.1}", 70.0 - height)) width="9" height=(format!("{height:.1}")) {
+                            title { (time::text(begin_of(index))) ": " (bucket.entries) " entries" }
+                        }
+                    }
+                }
+                text.faint x="0" y="82" { (time::text(begin)) }
+                text.faint x="1000" y="82" text-anchor="end" { (time::text(now)) }
+            }
+        }
+        details { summary { "By who wrote them, as a table" }
+            (table::plain("Entries by who wrote them", &["Who", "Entries"], &rows)) }
+    })
+}
+
+/// Which entries are shown.
+struct Wanted<'a> {
+    resources: Vec<String>,
+    namespace: Option<&'a str>,
+    name: Option<&'a str>,
+    actor: &'a str,
+    cluster: Option<String>,
+}
+
+impl<'a> Wanted<'a> {
+    fn read(view: &'a View) -> Result<Self, String> {
+        let cluster = match view.query.text("cluster") {
+            "" => None,
+            text => Some(text.parse::<NamedCluster>()?.logical()),
+        };
+        let parts: Vec<&str> = view.query.text("object").split('/').collect();
+        let (kind, namespace, name) = match parts[..] {
+            [kind] => (kind, None, None),
+            [kind, name] => (kind, None, Some(name)),
+            [kind, namespace, name] => (kind, Some(namespace), Some(name)),
+            _ => return Err("use KIND/NAMESPACE/NAME, KIND/NAME or KIND".to_owned()),
+        };
+        let wanted = kind.to_lowercase();
+        let is_it = |row: &&apimachinery::catalogue::ResourceInfo| {
+            row.plural == wanted || row.singular == wanted || row.short_names.contains(&&*wanted)
+        };
+        let resources: Vec<String> = match kind {
+            "" => Vec::new(),
+            _ => api::catalogue::all().iter().filter(is_it).map(|row| row.log_resource()).collect(),
+        };
+        if !kind.is_empty() && resources.is_empty() {
+            let known = api::catalogue::all().iter().map(|row| row.singular);
+            return Err(format!("there is no kind `{kind}`; {}", ops::spelling::nearest(kind, known)));
+        }
+        let name = name.filter(|name| !name.is_empty());
+        Ok(Self { resources, namespace, name, actor: view.query.text("actor"), cluster })
+    }
+
+    fn is(&self, entry: &Entry) -> bool {
+        let key = &entry.key;
+        !entry.volatile
+            && (self.resources.is_empty() || self.resources.iter().any(|resource| **resource == *key.resource))
+            && self.namespace.is_none_or(|namespace| *namespace == *key.namespace)
+            && self.name.is_none_or(|name| *name == *key.name)
+    }
+
+    fn is_by(&self, entry: &Entry, told: &Told<'_>) -> bool {
+        let is_meant = |name: &str| writers::is_meant(self.actor, name);
+        self.actor.is_empty()
+            || is_meant(&entry.actor.component)
+            || is_meant(&entry.actor.user)
+            || told.controller().is_some_and(is_meant)
+    }
+}
+
+async fn log(view: &View) -> Result<Markup, Refusal> {
+    let log = &view.dashboard.options().log;
+    let span = view.dashboard.timeline().refresh().await.map_err(|_| closed())?;
+    let head = view.at.map_or(span.head, |moment| Revision(moment.revision));
+    let before = view.query.text("before").parse().map_or(head, |before: u64| Revision(before.min(head.0)));
+    let (wanted, complaint) = match Wanted::read(view) {
+        Ok(wanted) => (Some(wanted), None),
+        Err(complaint) => (None, Some(complaint)),
+    };
+    let mut rows = Vec::new();
+    let (mut at, mut may) = (before, May::new(view));
+    if let Some(wanted) = &wanted {
+        'pieces: while at > span.base && before.0 - at.0 < FARTHEST {
+            let from = Revision(at.0.saturating_sub(PIECE).max(span.base.0));
+            let entries = log.read(from, at, wanted.cluster.as_deref()).await.map_err(|_| closed())?;
+            for entry in entries.iter().rev().filter(|entry| wanted.is(entry)) {
+                let told = Told::of(entry);
+                if !wanted.is_by(entry, &told) || !may.list(&entry.key).await {
+                    continue;
+                }
+                rows.push(row(view, entry, &told));
+                if rows.len() == WINDOW {
+                    at = Revision(entry.revision.0 - 1);
+                    break 'pieces;
+                }
+            }
+            at = from;
+        }
+    }
+    let older =
+        (at > span.base && wanted.is_some()).then(|| view.here_with(&[("before", &at.to_string()), ("diff", "")]));
+    let headers = ["Revision", "Landscape time", "Who", "What", "Object", "What of it changed"];
+    Ok(html! {
+        (filter(view))
+        @if let Some(complaint) = complaint { (Message::new(Severity::Warning, complaint).markup()) }
+        @if rows.is_empty() { p { "No entry is like that between revision " (at) " and " (before) "." } }
+        @else { (table::table("Entries, the newest first", &headers.map(table::Header::plain), &rows)) }
+        div.actions {
+            @if before < head { a.button href=(view.here_with(&[("before", ""), ("diff", "")])) { "Newest" } }
+            @if let Some(older) = older { a.button rel="next" href=(older) { "Older entries" } }
+        }
+    })
+}
+
+fn filter(view: &View) -> Markup {
+    let field = |name: &str, label: &str, example: &str| {
+        html! {
+            div.field {
+                label for={"log-" (name)} { (label) }
+                input type="text" id={"log-" (name)} name=(name) value=(view.query.text(name)) placeholder=(example) autocomplete="off";
+            }
+        }
+    };
+    html! {
+        form.filter method="get" action="/dashboard/time" {
+            @if !view.query.text("at").is_empty() { input type="hidden" name="at" value=(view.query.text("at")); }
+            (field("object", "Object", "shoot/garden-local/local"))
+            (field("actor", "Who", "shoot-maintenance"))
+            (field("cluster", "Cluster", "garden"))
+            button type="submit" { "Filter" }
+        }
+    }
+}
+
+fn row(view: &View, entry: &Entry, told: &Told<'_>) -> Markup {
+    let revision = entry.revision.to_string();
+    let is_shown = view.query.text("diff") == revision;
+    let diff = if is_shown { String::new() } else { revision.clone() };
+    html! {
+        tr {
+            th scope="row" { a href=(view.here_with(&[("at", &revision), ("before", ""), ("diff", "")])) title="Show everything at this revision" { (revision) } }
+            td { (time::instant(entry.time)) }
+            td { (told.actor()) }
+            td { (told.verb()) }
+            td { (told.object()) }
+            td {
+                (told.summary())
+                @if !told.changes.is_empty() {
+                    " " a href=(view.here_with(&[("diff", &diff)])) { @if is_shown { "hide difference" } @else { "difference" } }
+                }
+                @if is_shown { (difference(&told.changes)) }
+            }
+        }
+    }
+}
+
+fn difference(changes: &[Change]) -> Markup {
+    let short = |value: &serde_json::Value| changes::short(value, 2000);
+    html! {
+        ul.difference {
+            @for change in changes {
+                li {
+                    code { (change.path.trim_start_matches('.')) } ": "
+                    @if let Some(before) = &change.before { del { (short(before)) } " " }
+                    @if let Some(after) = &change.after { ins { (short(after)) } }
+                }
+            }
+        }
+    }
+}
+
+/// Whether a text is a revision.
+fn revision(view: &View, name: &str) -> Option<Revision> {
+    view.query.text(name).parse().ok().map(Revision)
+}
+
+async fn compare(view: &View) -> Result<Markup, Refusal> {
+    let form = html! {
+        form.filter method="get" action="/dashboard/time#compare" {
+            @if !view.query.text("at").is_empty() { input type="hidden" name="at" value=(view.query.text("at")); }
+            div.field { label for="compare-from" { "From revision" } input #compare-from type="text" name="from" value=(view.query.text("from")) inputmode="numeric" autocomplete="off"; }
+            div.field { label for="compare-to" { "To revision" } input #compare-to type="text" name="to" value=(view.query.text("to")) inputmode="numeric" autocomplete="off"; }
+            button type="submit" { "Compare" }
+        }
+    };
+    if view.query.text("from").is_empty() && view.query.text("to").is_empty() {
+        return Ok(form);
+    }
+    let problem = |text: String| html! { (form) (Message::new(Severity::Warning, text).markup()) };
+    let (Some(from), Some(to)) = (revision(view, "from"), revision(view, "to")) else {
+        return Ok(problem("both are revisions: whole numbers, as the log shows them".to_owned()));
+    };
+    let last = view.at.map_or(u64::MAX, |moment| moment.revision);
+    if from > to || to.0 > last {
+        return Ok(problem(format!(
+            "the first revision is to be at or before the second, and both in what the page shows, which is up to {}",
+            last.min(view.dashboard.options().log.head().0)
+        )));
+    }
+    if to.0 - from.0 > COMPARED {
+        return Ok(problem(format!("they are more than {COMPARED} revisions apart")));
+    }
+    let log = &view.dashboard.options().log;
+    let mut objects: BTreeMap<Key, (Option<Sections>, Option<Sections>)> = BTreeMap::new();
+    let mut at = from;
+    while at < to {
+        let end = Revision(to.0.min(at.0 + PIECE));
+        let entries = match log.read(at, end, None).await {
+            Ok(entries) => entries,
+            Err(error) => return Ok(problem(error.to_string())),
+        };
+        for entry in entries.iter().filter(|entry| !entry.volatile) {
+            let before = entry.previous.as_ref().map(|(_, sections)| sections.clone());
+            let after = (entry.verb != Verb::Delete).then(|| entry.object.clone());
+            objects.entry(entry.key.clone()).or_insert((before, None)).1 = after;
+        }
+        at = end;
+    }
+    let (mut rows, mut may, mut hidden) = (Vec::new(), May::new(view), 0);
+    for (key, (before, after)) in objects {
+        if !may.list(&key).await {
+            continue;
+        }
+        if rows.len() == WINDOW {
+            hidden += 1;
+            continue;
+        }
+        let what = match (&before, &after) {
+            (None, None) => continue,
+            (None, Some(_)) => html! { "is new" },
+            (Some(_), None) => html! { "is gone" },
+            (Some(before), Some(after)) => {
+                let after = tree(after, 0);
+                let mut changes = changes::between(&tree(before, 0), &after);
+                let kind = after["kind"].as_str().unwrap_or_default();
+                changes.iter_mut().for_each(|change| secrets::hide_change(kind, change));
+                changes.retain(|change| !change.path.contains("managedFields"));
+                if changes.is_empty() {
+                    continue;
+                }
+                difference(&changes)
+            }
+        };
+        rows.push(vec![html! { (key) }, what]);
+    }
+    Ok(html! {
+        (form)
+        @if rows.is_empty() { p { "Nothing differs." } }
+        @else { (table::plain(&format!("What differs between revision {from} and {to}"), &["Object", "What"], &rows)) }
+        @if hidden > 0 { p.hint { (hidden) " more objects differ." } }
+    })
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The bar of time at the foot of every page: from where history begins to now, with what people look for.
+//!
+//! Without a script it is a picture, links and a form. The module adds a handle that is dragged or moved by keys; when it is
+//! let go, the page is loaded at that moment.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+use maud::{Markup, html};
+use ops::past::timeline::{Mark, Subject};
+
+use crate::frame::Page;
+use crate::parts::time;
+use crate::view::{Moment, View};
+
+/// Width of the picture of the past, in its own units; behind it stands what is to come.
+const WIDTH: f64 = 900.0;
+/// Width of all of it.
+const WHOLE: f64 = 1000.0;
+/// Height of the picture.
+const HEIGHT: f64 = 44.0;
+/// Marks that are listed: the last ones before the moment.
+const LISTED: usize = 30;
+
+/// What is said above a page of the past.
+pub fn banner(view: &View) -> Markup {
+    html! {
+        @if let Some(Moment { revision, time: at }) = view.at {
+            div.past role="note" {
+                strong { "Showing revision " (revision) ", " (time::instant(at)) ". Read only." }
+                " " a href=(view.here_with(&[("at", "")])) { "Show the present" }
+            }
+        }
+    }
+}
+
+/// `28 July 2023 09:20:07, revision 1042`.
+fn spoken(moment: Moment) -> String {
+    format!("{}, revision {}", moment.time.format("%-d %B %Y %H:%M:%S"), moment.revision)
+}
+
+/// The bar.
+pub async fn markup(view: &View, page: &Page) -> Markup {
+    let timeline = view.dashboard.timeline();
+    let Ok(span) = timeline.refresh().await else {
+        return html! { section #timebar aria-label="Time" { p { "The log does not answer: nothing is known of the past." } } };
+    };
+    let now = view.dashboard.now();
+    let begin = span.begin.unwrap_or(now).min(now);
+    let shown = view.at.unwrap_or(Moment { revision: span.head.0, time: now });
+    let (before, behind) = timeline.neighbours(eventlog::Revision(shown.revision), &page.follows);
+    let behind = if view.at.is_some() { behind } else { None };
+    let marks = seen(view, timeline.marks()).await;
+    let x = |at: DateTime<Utc>| position(at, begin, now);
+    let subjects: BTreeMap<Subject, usize> = marks.iter().fold(BTreeMap::new(), |mut counts, mark| {
+        *counts.entry(mark.subject).or_default() += 1;
+        counts
+    });
+    let listed = marks.iter().rev().filter(|mark| mark.moment.time <= shown.time).take(LISTED);
+    let is_past = view.at.is_some();
+    html! {
+        section #timebar aria-label="Time" {
+            div.timeline {
+                svg viewBox={"0 0 " (WHOLE) " " (HEIGHT)} preserveAspectRatio="none" role="img"
+                    aria-label={"From " (time::text(begin)) " to now, " (time::text(now)) ", with " (marks.len()) " marks"} {
+                    defs {
+                        pattern #to-come width="8" height="8" patternUnits="userSpaceOnUse" {
+                            path.line d="M0 8 L8 0" {}
+                        }
+                    }
+                    rect.past-band x="0" y="8" width=(WIDTH) height="28" {}
+                    rect.to-come x=(WIDTH) y="8" width=(WHOLE - WIDTH) height="28" fill="url(#to-come)" {}
+                    @for mark in &marks {
+                        line class={"mark k-" (class(mark.subject))} x1=(x(mark.moment.time)) x2=(x(mark.moment.time))
+                            y1=(top(mark.subject)) y2=(top(mark.subject) + 6.0) {
+                            title { (time::text(mark.moment.time)) " " (mark.text) }
+                        }
+                    }
+                    line.handle x1=(x(shown.time)) x2=(x(shown.time)) y1="0" y2=(HEIGHT) {}
+                }
+                div.slide role="slider" tabindex="0" hidden data-bar=(view.here_with(&[("at", "")]))
+                    data-begin=(begin.timestamp()) data-end=(now.timestamp())
+                    aria-label="Moment that the page shows" aria-valuemin=(begin.timestamp()) aria-valuemax=(now.timestamp())
+                    aria-valuenow=(shown.time.timestamp()) aria-valuetext=(spoken(shown)) {}
+            }
+            div.moves {
+                span #bar-label { (time::instant(shown.time)) " revision " (shown.revision) }
+                @match before {
+                    Some(at) => { a.button #bar-previous rel="prev" href=(view.here_with(&[("at", &at.to_string())])) { "Previous change" } }
+                    None => { span.hint { "no earlier change" } }
+                }
+                @if let Some(at) = behind {
+                    a.button #bar-next rel="next" href=(view.here_with(&[("at", &at.to_string())])) { "Next change" }
+                }
+                @if is_past { a.button #bar-now href=(view.here_with(&[("at", "")])) { "Now" } }
+                form.filter method="get" action={(crate::PREFIX) (view.path)} {
+                    @for (name, value) in view.query.iter().filter(|(name, _)| *name != "at") {
+                        input type="hidden" name=(name) value=(value);
+                    }
+                    label for="bar-at" { "Go to" }
+                    input #bar-at type="text" name="at" value=(view.query.text("at")) autocomplete="off"
+                        placeholder="1042, 2h or 2023-07-28T09:20:00Z";
+                    button type="submit" { "Show" }
+                }
+                a.button href=(view.to("forecast?until=30d")) { "Next 30 days: forecast" }
+            }
+            details {
+                summary { "Marks as a table: " @for (index, (subject, count)) in subjects.iter().enumerate() {
+                    @if index > 0 { ", " } (subject.as_str()) " " (count) } @if subjects.is_empty() { "none" } }
+                ul.marks {
+                    @for mark in listed {
+                        li { a href=(view.here_with(&[("at", &mark.moment.revision.to_string())])) { (time::instant(mark.moment.time)) }
+                            " " (mark.subject.as_str()) ": " (mark.text) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The marks whose objects the session's user may list.
+async fn seen(view: &View, marks: Vec<Mark>) -> Vec<Mark> {
+    let mut may = crate::may::May::new(view);
+    let mut seen = Vec::new();
+    for mark in marks {
+        if may.list(&mark.key).await {
+            seen.push(mark);
+        }
+    }
+    seen
+}
+
+/// Where an instant is in the picture.
+fn position(at: DateTime<Utc>, begin: DateTime<Utc>, end: DateTime<Utc>) -> f64 {
+    let length = (end - begin).num_milliseconds().max(1) as f64;
+    let share = (at - begin).num_milliseconds() as f64 / length;
+    (share.clamp(0.0, 1.0) * WIDTH * 10.0).round() / 10.0
+}
+
+const fn class(subject: Subject) -> &'static str {
+    match subject {
+        Subject::Maintenance => "maintenance",
+        Subject::RollOut => "rollout",
+        Subject::Upgrade => "upgrade",
+        Subject::Fault => "fault",
+        Subject::LifeCycle => "lifecycle",
+    }
+}
+
+/// Each subject has a row of its own, so that colour is never alone.
+const fn top(subject: Subject) -> f64 {
+    match subject {
+        Subject::Maintenance => 8.0,
+        Subject::RollOut => 13.5,
+        Subject::Upgrade => 19.0,
+        Subject::Fault => 24.5,
+        Subject::LifeCycle => 30.0,
+    }
+}
