@@ -29,7 +29,7 @@ impl Fields {
     /// # Errors
     /// [`Unreadable`].
     pub fn read(bytes: &[u8]) -> Result<Self, Unreadable> {
-        if bytes.iter().filter(|byte| **byte == b'&').count() >= MOST_FIELDS {
+        if bytes.split(|byte| *byte == b'&').count() > MOST_FIELDS {
             return Err(Unreadable::TooMany);
         }
         // What is no UTF-8 is replaced by this character, which may also be meant.

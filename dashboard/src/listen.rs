@@ -26,7 +26,7 @@ use crate::Dashboard;
 use crate::access::Entrance;
 
 /// Wall time in which the head of a request must come, and between two requests.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 /// Wall time between two attempts to take a connection, where that fails.
 const PAUSE: TimeDelta = TimeDelta::milliseconds(100);
 /// Connections at a time.

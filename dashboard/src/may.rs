@@ -12,12 +12,15 @@ use crate::view::View;
 /// The group whose members may do everything.
 const MASTERS: &str = "system:masters";
 
+/// Cluster, resource and namespace.
+type Collection = (Arc<str>, Arc<str>, Arc<str>);
+
 /// Answers of the API, each asked for once.
 #[derive(Debug)]
 pub struct May<'a> {
     view: &'a View,
     is_master: bool,
-    known: BTreeMap<(Arc<str>, Arc<str>, Arc<str>), bool>,
+    known: BTreeMap<Collection, bool>,
 }
 
 impl<'a> May<'a> {

@@ -249,11 +249,15 @@ async fn act(state: Given, Path(action): Path<String>, request: Request<Body>) -
     };
     match actions::act(&view, &action, &form).await {
         Ok(Outcome::Back(messages)) => {
-            messages.into_iter().for_each(|message| session.say(message));
+            for message in messages {
+                session.say(message);
+            }
             see_other(&view.here())
         }
         Ok(Outcome::To(link, messages)) => {
-            messages.into_iter().for_each(|message| session.say(message));
+            for message in messages {
+                session.say(message);
+            }
             see_other(&link)
         }
         Ok(Outcome::Page(page)) => show(&view, Ok(*page)).await,

@@ -9,7 +9,7 @@ use clap::CommandFactory as _;
 use domain::fault::{KINDS, Target};
 
 use crate::Arguments;
-use crate::explain::words::WORDS;
+use ops::words::WORDS;
 
 const NOTE: &str = "Made from the program (`UPDATE_EXPECT=1 cargo test --package terrarium reference`): do not edit.\n";
 

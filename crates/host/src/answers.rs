@@ -103,7 +103,7 @@ impl<'a> Place<'a> {
         let rest = path.strip_prefix("/clusters/")?.split_once('/')?.1;
         let segments: Vec<&str> = rest.split('/').filter(|segment| !segment.is_empty()).collect();
         let (group, version, rest) = match *segments.as_slice() {
-            ["api"] | ["apis"] | ["api" | "apis", _] | ["apis", _, _] => return Some(Self::Discovery),
+            ["api" | "apis"] | ["api" | "apis", _] | ["apis", _, _] => return Some(Self::Discovery),
             ["api", version, ref rest @ ..] => ("", version, rest),
             ["apis", group, version, ref rest @ ..] => (group, version, rest),
             _ => return None,

@@ -19,6 +19,7 @@ use domain::worker_pool::Effect;
 use maud::{Markup, html};
 use ops::forecast::{Forecast, Only};
 use ops::instant::When;
+use ops::past::resource;
 use ops::past::timeline::Subject;
 use ops::rows::{self, Row};
 use ops::summary::{self, By};
@@ -179,9 +180,9 @@ pub async fn draw(view: &View) -> Result<Page, Refusal> {
         page = page.region("happened", "What really happened", happened(view, moment.time, until).await);
     }
     Ok(page.command(command(view)).follows(&[
-        "core.gardener.cloud/shoots",
-        "core.gardener.cloud/cloudprofiles",
-        "core.gardener.cloud/namespacedcloudprofiles",
+        resource::SHOOTS,
+        resource::CLOUD_PROFILES,
+        resource::NAMESPACED_CLOUD_PROFILES,
     ]))
 }
 
@@ -190,11 +191,11 @@ fn command(view: &View) -> String {
     let mut command = format!("terrarium forecast --until {}", if until.is_empty() { LENGTH } else { until });
     for name in ["expire", "classify", "only"] {
         for value in view.query.all(name).filter(|value| !value.trim().is_empty()) {
-            command.push_str(&format!(" --{name} {}", value.trim()));
+            command.extend([" --", name, " ", value.trim()]);
         }
     }
     if !view.query.text("explain").is_empty() {
-        command.push_str(&format!(" --explain {}", view.query.text("explain")));
+        command.extend([" --explain ", view.query.text("explain")]);
     }
     command
 }

@@ -16,6 +16,7 @@ use domain::skew::{Component, GardenerVersion};
 use maud::{Markup, html};
 use ops::components::Row;
 use ops::fleet::{self, Fleet};
+use ops::past::resource;
 use ops::skew::{self, Cell};
 use ops::upgrade::Planned;
 use ops::words;
@@ -71,8 +72,8 @@ pub async fn draw(view: &View) -> Result<Page, Refusal> {
         "apps/deployments",
         "/pods",
         "coordination.k8s.io/leases",
-        "core.gardener.cloud/seeds",
-        "core.gardener.cloud/shoots",
+        resource::SEEDS,
+        resource::SHOOTS,
     ]))
 }
 
@@ -132,7 +133,7 @@ fn seeds_table(seeds: &[Seed], shoots: &[Shoot]) -> Markup {
             let own = shoots.iter().filter(|shoot| shoot.spec.seed_name.as_ref() == Some(name)).count();
             vec![
                 html! { (name) },
-                html! { (seed.status.gardener.as_ref().map(|gardenlet| gardenlet.version.as_str()).unwrap_or("-")) },
+                html! { (seed.status.gardener.as_ref().map_or("-", |gardenlet| gardenlet.version.as_str())) },
                 html! { (seed.status.kubernetes_version.as_deref().unwrap_or("-")) },
                 html! { (own) },
                 html! { @for condition in &seed.status.conditions {

@@ -74,11 +74,11 @@ fn command(view: &View) -> String {
     for name in ["object", "actor", "cluster"] {
         let value = view.query.text(name);
         if !value.is_empty() {
-            command.push_str(&format!(" --{name} {value}"));
+            command.extend([" --", name, " ", value]);
         }
     }
     if let Some(moment) = view.at {
-        command.push_str(&format!(" --until {}", moment.revision));
+        command.extend([" --until ", &moment.revision.to_string()]);
     }
     command
 }
@@ -187,7 +187,11 @@ impl<'a> Wanted<'a> {
         };
         let resources: Vec<String> = match kind {
             "" => Vec::new(),
-            _ => api::catalogue::all().iter().filter(is_it).map(|row| row.log_resource()).collect(),
+            _ => api::catalogue::all()
+                .iter()
+                .filter(is_it)
+                .map(apimachinery::catalogue::ResourceInfo::log_resource)
+                .collect(),
         };
         if !kind.is_empty() && resources.is_empty() {
             let known = api::catalogue::all().iter().map(|row| row.singular);
@@ -379,7 +383,9 @@ async fn compare(view: &View) -> Result<Markup, Refusal> {
                 let after = tree(after, 0);
                 let mut changes = changes::between(&tree(before, 0), &after);
                 let kind = after["kind"].as_str().unwrap_or_default();
-                changes.iter_mut().for_each(|change| secrets::hide_change(kind, change));
+                for change in &mut changes {
+                    secrets::hide_change(kind, change);
+                }
                 changes.retain(|change| !change.path.contains("managedFields"));
                 if changes.is_empty() {
                     continue;

@@ -92,7 +92,7 @@ async fn only(response: Response, collection: &str, name: &str) -> Result<Respon
         Some(object) => (StatusCode::OK, object.to_string()),
         None => {
             let plural = collection.rsplit('/').next().unwrap_or_default();
-            let status = Status::failure(404, "NotFound", &format!("{plural} {name:?} not found"));
+            let status = Status::failure(404, "NotFound", format!("{plural} {name:?} not found"));
             (StatusCode::NOT_FOUND, serde_json::to_string(&status).unwrap_or_default())
         }
     };

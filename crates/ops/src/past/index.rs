@@ -46,13 +46,10 @@ impl Index {
         // What was compacted away is not shown, though a keyframe may still have it.
         self.log.read(revision, revision, None).await?;
         let base = moment::base(&*self.log).await?;
-        let (mut rows, mut at) = match self.nearest(revision, base) {
-            Some(found) => found,
-            None => {
-                let rows = self.keyframe(revision).await?;
-                self.keep(revision, &rows);
-                return Ok(rows);
-            }
+        let Some((mut rows, mut at)) = self.nearest(revision, base) else {
+            let rows = self.keyframe(revision).await?;
+            self.keep(revision, &rows);
+            return Ok(rows);
         };
         let distance = at.0.abs_diff(revision.0);
         while at < revision {

@@ -22,6 +22,7 @@
 pub mod exact;
 mod index;
 pub mod moment;
+pub mod resource;
 pub mod rows;
 pub mod timeline;
 

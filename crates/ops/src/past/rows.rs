@@ -17,6 +17,7 @@ use domain::skew::{Instance, lease};
 use eventlog::{Entry, Key, Sections, Verb};
 use rpds::RedBlackTreeMapSync;
 
+use super::resource;
 use crate::world::ProfileKey;
 
 /// Rows by `NAMESPACE/NAME`; of objects without a namespace by name.
@@ -313,14 +314,14 @@ enum Part {
 
 /// Resources of which there are rows, as keys of the log name them.
 const RESOURCES: [(&str, Part); 9] = [
-    ("core.gardener.cloud/shoots", Part::Shoots),
-    ("core.gardener.cloud/cloudprofiles", Part::CloudProfiles),
-    ("core.gardener.cloud/namespacedcloudprofiles", Part::NamespacedCloudProfiles),
-    ("core.gardener.cloud/projects", Part::Projects),
-    ("core.gardener.cloud/seeds", Part::Seeds),
+    (resource::SHOOTS, Part::Shoots),
+    (resource::CLOUD_PROFILES, Part::CloudProfiles),
+    (resource::NAMESPACED_CLOUD_PROFILES, Part::NamespacedCloudProfiles),
+    (resource::PROJECTS, Part::Projects),
+    (resource::SEEDS, Part::Seeds),
     ("apps/deployments", Part::Components),
     ("coordination.k8s.io/leases", Part::Instances),
-    ("machine.sapcloud.io/machines", Part::Machines),
+    (resource::MACHINES, Part::Machines),
     ("/nodes", Part::Nodes),
 ];
 

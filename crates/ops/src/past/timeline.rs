@@ -19,6 +19,7 @@ use eventlog::{Entry, EventLog, Key, Revision, Verb};
 use serde_json::Value;
 
 use super::moment::{self, Moment, NoMoment};
+use super::resource;
 use crate::history::told::tree;
 
 /// Revisions that are read at once.
@@ -131,7 +132,9 @@ impl Timeline {
             let mut known = self.known();
             // Somebody else may have read the same meanwhile.
             if known.upto.max(base) == at {
-                entries.iter().for_each(|entry| known.add(entry));
+                for entry in &entries {
+                    known.add(entry);
+                }
                 known.upto = end;
             }
             at = known.upto.max(end);
@@ -240,8 +243,8 @@ fn marks(entry: &Entry) -> Vec<(Subject, String)> {
     let before = || entry.previous.as_ref().map(|(at, sections)| tree(sections, at.0)).unwrap_or_default();
     let name = if key.namespace.is_empty() { key.name.to_string() } else { format!("{}/{}", key.namespace, key.name) };
     match (&*key.resource, entry.verb) {
-        ("core.gardener.cloud/shoots", Verb::Update | Verb::UpdateStatus) => shoot(&name, &before(), &after()),
-        ("core.gardener.cloud/cloudprofiles" | "core.gardener.cloud/namespacedcloudprofiles", Verb::Update) => {
+        (resource::SHOOTS, Verb::Update | Verb::UpdateStatus) => shoot(&name, &before(), &after()),
+        (resource::CLOUD_PROFILES | resource::NAMESPACED_CLOUD_PROFILES, Verb::Update) => {
             let versions = |tree: &Value| [tree["spec"]["kubernetes"].clone(), tree["spec"]["machineImages"].clone()];
             let is_changed = versions(&before()) != versions(&after());
             let text = || (Subject::LifeCycle, format!("versions of CloudProfile {name} changed"));

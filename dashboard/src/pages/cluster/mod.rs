@@ -15,6 +15,7 @@ use domain::maintenance::upcoming;
 use domain::reconcile::{is_confined, is_hibernation_enabled};
 use domain::versions::{Expirable, State, Version, state};
 use maud::{Markup, html};
+use ops::past::resource;
 use ops::spelling;
 use ops::world::ProfileKey;
 
@@ -62,10 +63,10 @@ pub async fn draw(view: &View, project: &str, name: &str) -> Result<Page, Refusa
         page = page.region("manifest-form", "Manifest", manifest(view, &shoot).await?);
     }
     Ok(page.command(format!("terrarium why shoot/{shown}")).follows(&[
-        "core.gardener.cloud/shoots",
-        "machine.sapcloud.io/machines",
-        "machine.sapcloud.io/machinedeployments",
-        "core.gardener.cloud/cloudprofiles",
+        resource::SHOOTS,
+        resource::MACHINES,
+        resource::MACHINE_DEPLOYMENTS,
+        resource::CLOUD_PROFILES,
         "/nodes",
         "/events",
     ]))

@@ -16,6 +16,7 @@ use std::cmp::Ordering;
 use api::cluster::GARDEN;
 use api::core::Shoot;
 use maud::{Markup, html};
+use ops::past::resource;
 
 use self::filter::Filter;
 use self::row::Row;
@@ -113,10 +114,10 @@ pub async fn draw(view: &View) -> Result<Page, Refusal> {
         .region("list", "", list)
         .command(command)
         .follows(&[
-            "core.gardener.cloud/shoots",
-            "core.gardener.cloud/cloudprofiles",
-            "core.gardener.cloud/namespacedcloudprofiles",
-            "core.gardener.cloud/projects",
+            resource::SHOOTS,
+            resource::CLOUD_PROFILES,
+            resource::NAMESPACED_CLOUD_PROFILES,
+            resource::PROJECTS,
         ]))
 }
 

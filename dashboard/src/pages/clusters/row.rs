@@ -198,7 +198,7 @@ impl<'a> Row<'a> {
                 html! { @if let Some(since) = self.issue_since { span title=(time::text(since)) { (time::relative(since, now)) } } }
             }
             "technical" => html! { (self.shoot.status.technical_id) },
-            "created" => html! { @if let Some(at) = created(self.shoot) { (time::instant(at)) } },
+            "created" => html! { (time::instant(created(self.shoot))) },
             "provider" => html! { (self.shoot.spec.provider.r#type) },
             "images" => html! { (self.image_names().join(", ")) },
             "gardener" => html! { (self.shoot.status.gardener.version) },
@@ -218,8 +218,8 @@ impl<'a> Row<'a> {
     }
 }
 
-fn created(shoot: &Shoot) -> Option<DateTime<Utc>> {
-    Some(shoot.metadata.creation_timestamp.0)
+fn created(shoot: &Shoot) -> DateTime<Utc> {
+    shoot.metadata.creation_timestamp.0
 }
 
 /// Whether a version is meant: itself, or one of its minor (`1.31` means 1.31.2, too).

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! From the fields of the form to the manifest: what was chosen, and nothing else.
 
+use api::constants::api_version;
 use domain::cloud_profile::{CLOUD_PROFILE, NAMESPACED_CLOUD_PROFILE};
 use serde_json::{Map, Value, json};
 
@@ -68,7 +69,7 @@ fn tree(form: &Form<'_>) -> Value {
         spec.insert("hibernation".to_owned(), json!({ "schedules": [schedule] }));
     }
     json!({
-        "apiVersion": "core.gardener.cloud/v1beta1",
+        "apiVersion": api_version::CORE,
         "kind": "Shoot",
         "metadata": { "name": get("name"), "namespace": form.namespace },
         "spec": spec,

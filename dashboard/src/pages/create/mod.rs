@@ -120,7 +120,7 @@ impl<'a> Form<'a> {
         let known: Vec<(String, String)> =
             projects.iter().map(|(namespace, name)| (namespace.to_owned(), name.to_owned())).collect();
         let named = known.iter().find(|(_, name)| name == fields.text("project"));
-        let namespace = named.or(known.first()).map(|(namespace, _)| namespace.clone()).unwrap_or_default();
+        let namespace = named.or_else(|| known.first()).map(|(namespace, _)| namespace.clone()).unwrap_or_default();
         let of = |namespace: &str| (!namespace.is_empty()).then(|| namespace.to_owned());
         let mut bindings = Vec::new();
         if let Some(namespace) = of(&namespace) {

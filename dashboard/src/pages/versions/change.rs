@@ -66,7 +66,7 @@ struct Asked<'a> {
 
 impl<'a> Asked<'a> {
     fn read(view: &View, form: &'a Fields) -> Result<Self, String> {
-        let step = form.text("of").split_once('.').map_or(form.text("step"), |(step, _)| step);
+        let step = form.text("of").split_once('.').map_or_else(|| form.text("step"), |(step, _)| step);
         let (subject, version) = match step {
             "add" => ("kubernetes", form.text("added")),
             _ => form.text("version").rsplit_once('/').ok_or("choose a version")?,

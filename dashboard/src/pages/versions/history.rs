@@ -11,12 +11,13 @@ use apimachinery::Resource;
 use chrono::{DateTime, Utc};
 use domain::versions::Expirable;
 use eventlog::{EventLog, ReadError, Revision, Verb};
+use ops::past::resource;
 use tokio::sync::Mutex;
 
 /// Revisions that are read at once.
 const PIECE: u64 = 4_096;
 /// Resource of the log.
-const RESOURCE: &str = "core.gardener.cloud/cloudprofiles";
+const RESOURCE: &str = resource::CLOUD_PROFILES;
 
 /// A version as a profile offers it: classification and expiration date.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -14,6 +14,7 @@ use chrono::TimeDelta;
 use domain::versions::State;
 use maud::{Markup, html};
 use ops::forecast::Forecast;
+use ops::past::resource;
 use ops::versions::{Offered, Row, offered};
 use ops::world::{ProfileKey, World};
 
@@ -59,8 +60,7 @@ pub async fn draw(view: &View, name: Option<&str>) -> Result<Page, Refusal> {
     Ok(page.command(format!("terrarium versions {name}")).follows(&FOLLOWS))
 }
 
-const FOLLOWS: [&str; 3] =
-    ["core.gardener.cloud/cloudprofiles", "core.gardener.cloud/namespacedcloudprofiles", "core.gardener.cloud/shoots"];
+const FOLLOWS: [&str; 3] = [resource::CLOUD_PROFILES, resource::NAMESPACED_CLOUD_PROFILES, resource::SHOOTS];
 
 /// The link to the page of a profile.
 pub(crate) fn link(view: &View, name: &str) -> String {

@@ -146,7 +146,7 @@ impl Mount {
                 _ => Ok(known),
             };
         }
-        let wanted = port.or(known.as_ref().map(|known| known.port)).unwrap_or(0);
+        let wanted = port.or_else(|| known.as_ref().map(|known| known.port)).unwrap_or(0);
         let port = dashboard::listen::listen(&self.dashboard, &self.tasks, wanted).await.map_err(|error| {
             let why = format!("the pages cannot be served on 127.0.0.1:{wanted}: {error}; --port takes another one");
             (StatusCode::CONFLICT, why)

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Resources as keys of the log name them: `GROUP/PLURAL`.
+
+use api::core::{CloudProfile, NamespacedCloudProfile, Project, Seed, Shoot};
+use api::joined;
+use api::machine::{Machine, MachineDeployment};
+use apimachinery::Resource;
+
+/// Shoots.
+pub const SHOOTS: &str = joined!(<Shoot as Resource>::GROUP, "/", <Shoot as Resource>::PLURAL);
+/// CloudProfiles.
+pub const CLOUD_PROFILES: &str = joined!(<CloudProfile as Resource>::GROUP, "/", <CloudProfile as Resource>::PLURAL);
+/// NamespacedCloudProfiles.
+pub const NAMESPACED_CLOUD_PROFILES: &str =
+    joined!(<NamespacedCloudProfile as Resource>::GROUP, "/", <NamespacedCloudProfile as Resource>::PLURAL);
+/// Projects.
+pub const PROJECTS: &str = joined!(<Project as Resource>::GROUP, "/", <Project as Resource>::PLURAL);
+/// Seeds.
+pub const SEEDS: &str = joined!(<Seed as Resource>::GROUP, "/", <Seed as Resource>::PLURAL);
+/// Machines.
+pub const MACHINES: &str = joined!(<Machine as Resource>::GROUP, "/", <Machine as Resource>::PLURAL);
+/// MachineDeployments.
+pub const MACHINE_DEPLOYMENTS: &str =
+    joined!(<MachineDeployment as Resource>::GROUP, "/", <MachineDeployment as Resource>::PLURAL);
