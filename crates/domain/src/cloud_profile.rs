@@ -451,7 +451,8 @@ one 1.10.0s 1.9.0s                        | amd64         => one 1.10.0
             worker.machine.architecture = words.next().map(str::to_owned);
             worker.update_strategy = words.next().map(|_| "AutoInPlaceUpdate".to_owned());
             let found = shown_default_image(&spec, &worker, &kubelet, now);
-            let found = found.map_or("none".to_owned(), |(image, entry)| format!("{} {}", image.name, entry.version));
+            let found =
+                found.map_or_else(|| "none".to_owned(), |(image, entry)| format!("{} {}", image.name, entry.version));
             assert_eq!(found, expected.trim(), "row: {row}");
         }
     }

@@ -20,22 +20,22 @@ use process::{Transport, User};
 use serde_json::{Value, json};
 
 /// Where the pages are.
-pub const HOST: &str = "test-abcdefghijkl.localhost:8080";
-pub const NOW: &str = "2023-07-27T20:00:00Z";
+pub(crate) const HOST: &str = "test-abcdefghijkl.localhost:8080";
+pub(crate) const NOW: &str = "2023-07-27T20:00:00Z";
 
 /// Requests that reached the API: method, path and user.
-pub type Asked = Arc<Mutex<Vec<(String, String, String)>>>;
+pub(crate) type Asked = Arc<Mutex<Vec<(String, String, String)>>>;
 
 /// Answers of the API: lists by their path without query, or codes with a Status.
 #[derive(Clone, Default)]
-pub struct Api {
-    pub lists: BTreeMap<String, Vec<Value>>,
+pub(crate) struct Api {
+    pub(crate) lists: BTreeMap<String, Vec<Value>>,
     /// Answers to what is no GET.
-    pub refusal: Option<Value>,
+    pub(crate) refusal: Option<Value>,
 }
 
 impl Api {
-    pub fn with(mut self, path: &str, objects: &[Value]) -> Self {
+    pub(crate) fn with(mut self, path: &str, objects: &[Value]) -> Self {
         self.lists.insert(path.to_owned(), objects.to_vec());
         self
     }
@@ -66,15 +66,15 @@ impl Api {
     }
 }
 
-pub fn failure(code: u16, reason: &str, message: &str) -> Value {
+pub(crate) fn failure(code: u16, reason: &str, message: &str) -> Value {
     json!({ "kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "reason": reason, "message": message })
 }
 
-pub const SHOOTS: &str = "/clusters/garden/apis/core.gardener.cloud/v1beta1/shoots";
-pub const PROFILES: &str = "/clusters/garden/apis/core.gardener.cloud/v1beta1/cloudprofiles";
-pub const PROJECTS: &str = "/clusters/garden/apis/core.gardener.cloud/v1beta1/projects";
+pub(crate) const SHOOTS: &str = "/clusters/garden/apis/core.gardener.cloud/v1beta1/shoots";
+pub(crate) const PROFILES: &str = "/clusters/garden/apis/core.gardener.cloud/v1beta1/cloudprofiles";
+pub(crate) const PROJECTS: &str = "/clusters/garden/apis/core.gardener.cloud/v1beta1/projects";
 
-pub fn profile(versions: Value) -> Value {
+pub(crate) fn profile(versions: Value) -> Value {
     json!({
         "metadata": { "name": "local", "resourceVersion": "1" },
         "spec": {
@@ -89,7 +89,7 @@ pub fn profile(versions: Value) -> Value {
     })
 }
 
-pub fn shoot(name: &str, version: &str) -> Value {
+pub(crate) fn shoot(name: &str, version: &str) -> Value {
     json!({
         "metadata": { "name": name, "namespace": "garden-demo", "uid": name, "creationTimestamp": NOW },
         "spec": {
@@ -104,7 +104,7 @@ pub fn shoot(name: &str, version: &str) -> Value {
 }
 
 /// A profile whose default is 1.27.1, one cluster, and its project.
-pub fn landscape() -> Api {
+pub(crate) fn landscape() -> Api {
     let versions = json!([
         { "version": "1.28.0", "classification": "preview" },
         { "version": "1.27.1", "classification": "supported" },
@@ -120,21 +120,21 @@ pub fn landscape() -> Api {
 }
 
 /// A dashboard, and what it asked.
-pub struct Stage {
-    pub dashboard: Dashboard,
-    pub asked: Asked,
+pub(crate) struct Stage {
+    pub(crate) dashboard: Dashboard,
+    pub(crate) asked: Asked,
     cookie: String,
 }
 
 /// An answer.
-pub struct Answer {
-    pub code: StatusCode,
-    pub headers: http::HeaderMap,
-    pub text: String,
+pub(crate) struct Answer {
+    pub(crate) code: StatusCode,
+    pub(crate) headers: http::HeaderMap,
+    pub(crate) text: String,
 }
 
 impl Stage {
-    pub fn new(api: Api) -> Self {
+    pub(crate) fn new(api: Api) -> Self {
         let now: DateTime<Utc> = NOW.parse().expect("an instant");
         let asked = Asked::default();
         let noted = asked.clone();
@@ -169,11 +169,11 @@ impl Stage {
         Self { dashboard, asked, cookie }
     }
 
-    pub fn request(&self, method: &str, path: &str) -> http::request::Builder {
+    pub(crate) fn request(&self, method: &str, path: &str) -> http::request::Builder {
         Request::builder().method(method).uri(path).header("host", HOST).header("cookie", &self.cookie)
     }
 
-    pub async fn send(&self, request: Request<Body>) -> Answer {
+    pub(crate) async fn send(&self, request: Request<Body>) -> Answer {
         let response = self.dashboard.answer(Entrance::Loopback, request).await;
         let (parts, body) = response.into_parts();
         let body = body.collect().await.expect("a body").to_bytes();
@@ -181,18 +181,18 @@ impl Stage {
         Answer { code: parts.status, headers: parts.headers, text }
     }
 
-    pub async fn get(&self, path: &str) -> Answer {
+    pub(crate) async fn get(&self, path: &str) -> Answer {
         self.send(self.request("GET", path).body(Body::empty()).expect("a request")).await
     }
 
     /// The token of an action's forms.
-    pub fn token(&self, action: &str) -> String {
+    pub(crate) fn token(&self, action: &str) -> String {
         let secret = self.cookie.strip_prefix("terrarium=").expect("a cookie");
         self.dashboard.sessions().find(secret).expect("a session").token(action)
     }
 
     /// Sends a form as a page of the dashboard does.
-    pub async fn post(&self, action: &str, form: &str) -> Answer {
+    pub(crate) async fn post(&self, action: &str, form: &str) -> Answer {
         let body = format!("token={}&{form}", self.token(action));
         let request = self.request("POST", &format!("/dashboard/do/{action}"));
         let request = request.header("origin", format!("http://{HOST}")).header("sec-fetch-site", "same-origin");
@@ -200,7 +200,7 @@ impl Stage {
     }
 
     /// What changed something, so far.
-    pub fn writes(&self) -> Vec<String> {
+    pub(crate) fn writes(&self) -> Vec<String> {
         let asked = self.asked.lock().expect("no panic");
         asked
             .iter()

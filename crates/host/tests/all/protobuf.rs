@@ -538,7 +538,7 @@ const ALONE: [(&str, &str); 1] = [("accept", "application/vnd.kubernetes.protobu
 
 /// Kind and message of an answer in protobuf.
 #[track_caller]
-fn opened<'a>(answer: &'a Answer) -> Envelope<'a> {
+fn opened(answer: &Answer) -> Envelope<'_> {
     assert_eq!(answer.header("content-type"), "application/vnd.kubernetes.protobuf");
     Envelope::open(&answer.body).expect("an envelope")
 }
