@@ -161,8 +161,12 @@ pub fn keep(fields: &mut Map<String, Value>, old: &Map<String, Value>, door: &st
         }
     }
     let status = fields.entry("status").or_insert_with(|| json!({}));
-    if let (Value::Object(status), false) = (status, new.is_empty()) {
-        status.insert("conditions".to_owned(), Value::Array(new));
+    if let Value::Object(status) = status {
+        if new.is_empty() {
+            status.remove("conditions");
+        } else {
+            status.insert("conditions".to_owned(), Value::Array(new));
+        }
     }
 }
 

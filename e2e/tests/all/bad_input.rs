@@ -78,7 +78,7 @@ fn what_contradicts_a_landscape_is_refused() {
     let object =
         |data: &str| format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{ name: c, namespace: default }}\n{data}\n");
     for (data, texts) in [
-        (format!("data: {{ a: {} }}", "x".repeat(2 << 20)), "too large"),
+        (format!("data: {{ a: {} }}", "x".repeat(2 << 20)), "Too long: may not be more than 1048576 bytes"),
         ("dta: { a: b }".to_owned(), "unknown field \"dta\""),
         ("data: [a]".to_owned(), "data"),
     ] {

@@ -27,7 +27,7 @@ pub fn of(deployment: &Deployment, pods: &[&Pod]) -> Rollout {
         && status.updated_replicas == wanted
         && status.replicas == wanted
         && status.available_replicas == wanted
-        && usize::try_from(wanted).is_ok_and(|wanted| pods.len() == wanted);
+        && pods.iter().all(|pod| is_new(deployment, pod) && !pod.metadata.is_being_deleted());
     if is_done {
         return Rollout::Done;
     }
@@ -134,7 +134,9 @@ mod tests {
         old.metadata.deletion_timestamp = serde_json::from_value(json!("2023-07-28T00:00:00Z")).expect("an instant");
         assert_eq!(of(&deployment, &[&new, &old]), Rollout::Progresses, "the status counts no pod that ends");
         assert_eq!(of(&deployment, &[&new]), Rollout::Done);
-        assert_eq!(of(&deployment, &[]), Rollout::Progresses, "its pod is not seen yet");
+        let mut same = new.clone();
+        same.metadata.deletion_timestamp = old.metadata.deletion_timestamp;
+        assert_eq!(of(&deployment, &[&new, &same]), Rollout::Progresses);
     }
 
     /// Image of the pod, its container, and why the roll-out has failed, if it has.
