@@ -116,7 +116,7 @@ fn components(view: &View, deployments: &[Deployment], pods: &[Arc<Pod>]) -> Mar
         "Ready",
         "Restarts",
         "State",
-        "Last words of a process",
+        "Last line of a crash",
         "Set version",
     ];
     html! {
