@@ -26,8 +26,6 @@ pub mod security;
 pub mod seedmanagement;
 pub mod settings;
 pub mod terrarium;
-#[cfg(any(test, feature = "test-util"))]
-pub mod test_util;
 
 #[doc(hidden)]
 pub use self::joined::bytes_of;
