@@ -108,17 +108,8 @@ fn components(view: &View, deployments: &[Deployment], pods: &[Arc<Pod>]) -> Mar
             ]
         })
         .collect();
-    let headers = [
-        "Component",
-        "Cluster",
-        "Runs",
-        "Wanted",
-        "Ready",
-        "Restarts",
-        "State",
-        "Last line of a crash",
-        "Set version",
-    ];
+    let headers =
+        ["Component", "Cluster", "Runs", "Wanted", "Ready", "Restarts", "State", "Last line of a crash", "Set version"];
     html! {
         @if rows.is_empty() { p { "No component of Gardener runs as a Deployment that you may see." } }
         @else { (table::plain("Components of Gardener", &headers, &rows)) }
