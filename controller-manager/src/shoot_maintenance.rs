@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use api::constants::annotation;
-use api::core::{CloudProfileSpec, LastMaintenance, Shoot};
+use api::core::{CloudProfile, LastMaintenance, NamespacedCloudProfile, Shoot};
 use chrono::{DateTime, Utc};
 use controller::{Api, Change, Controller, Error, EventType, ObjectKey, ObjectRef, Patch, Recorder, Requeue};
-use domain::cloud_profile;
+use domain::cloud_profile::{self, Resolved, Unresolved};
 use domain::maintenance::{self, Plan, Restarters, Severity, agenda, report};
 use process::Context;
 use serde_json::{Value, json};
@@ -95,9 +95,9 @@ impl Reconciler {
     /// tried again, is a CloudProfile that is not there, a version that does not parse, a stale object or a server that
     /// does not answer.
     async fn maintain(&self, shoot: &Shoot, now: DateTime<Utc>) -> Result<(), Error> {
-        let offered = self.offered_versions(shoot).await?;
-        let name = maintenance::profile_name(&shoot.spec);
-        let plan = maintenance::plan(shoot, &name, &offered, now).map_err(|error| Error::Failed(error.to_string()))?;
+        let profile = self.cloud_profile(shoot).await?;
+        let (name, offered) = profile.as_ref().map(|one| (one.name(), one.spec().clone())).unwrap_or_default();
+        let plan = maintenance::plan(shoot, name, &offered, now).map_err(|error| Error::Failed(error.to_string()))?;
         let shoots = self.shoots.in_namespace_of(shoot);
         let mut stored = shoot.clone();
         if plan.has_findings() {
@@ -122,20 +122,22 @@ impl Reconciler {
         self.publish_all(&written, &plan).await
     }
 
-    async fn offered_versions(&self, shoot: &Shoot) -> Result<CloudProfileSpec, Error> {
-        let Some(reference) = cloud_profile::reference(&shoot.spec) else { return Ok(CloudProfileSpec::default()) };
-        if reference.kind == cloud_profile::NAMESPACED_CLOUD_PROFILE {
-            let namespace = &shoot.metadata.namespace;
-            if let Some(profile) = self.stores.namespaced_cloud_profiles.find(namespace, &reference.name) {
-                return Ok(profile.status.cloud_profile_spec.clone());
-            }
-            let profiles = Api::<api::core::NamespacedCloudProfile>::namespaced(&self.context, GARDEN, namespace);
-            return Ok(profiles.get(&reference.name).await?.status.cloud_profile_spec);
-        }
-        if let Some(profile) = self.stores.cloud_profiles.find("", &reference.name) {
-            return Ok(profile.spec.clone());
-        }
-        Ok(Api::<api::core::CloudProfile>::all(&self.context, GARDEN).get(&reference.name).await?.spec)
+    /// The profile of a Shoot; `None` for a Shoot that refers to none. One that the stores do not have yet is read from
+    /// the server.
+    async fn cloud_profile(&self, shoot: &Shoot) -> Result<Option<Resolved>, Error> {
+        let missing = match cloud_profile::resolve(shoot, &mut &self.stores) {
+            Ok(profile) => return Ok(Some(profile)),
+            Err(Unresolved::NoReference) => return Ok(None),
+            Err(Unresolved::NotFound(reference)) => reference,
+            Err(error) => return Err(Error::Failed(error.to_string())),
+        };
+        Ok(Some(if missing.kind == cloud_profile::NAMESPACED_CLOUD_PROFILE {
+            let profiles = Api::<NamespacedCloudProfile>::namespaced(&self.context, GARDEN, &shoot.metadata.namespace);
+            Resolved::Namespaced(Arc::new(profiles.get(&missing.name).await?))
+        } else {
+            let profiles = Api::<CloudProfile>::all(&self.context, GARDEN);
+            Resolved::Cluster(Arc::new(profiles.get(&missing.name).await?))
+        }))
     }
 
     async fn publish_all(&self, shoot: &Shoot, plan: &Plan) -> Result<(), Error> {

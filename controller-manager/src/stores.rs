@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The local copies that all controllers share.
 
+use std::sync::Arc;
+
 use api::constants::namespace;
 use api::core::{
     BackupBucket, BackupEntry, CloudProfile, ControllerInstallation, ControllerRegistration, ExposureClass,
@@ -13,6 +15,7 @@ use api::security::CredentialsBinding;
 use apimachinery::Resource;
 use apimachinery::meta::ObjectMeta;
 use controller::{Api, ListOptions, Reflector, Store};
+use domain::cloud_profile::Profiles;
 use process::Context;
 
 use crate::GARDEN;
@@ -77,4 +80,14 @@ pub(crate) fn list_names<'a>(objects: impl IntoIterator<Item = &'a ObjectMeta>) 
     let names: Vec<String> =
         objects.into_iter().map(|metadata| format!("{}/{}", metadata.namespace, metadata.name)).collect();
     format!("[{}]", names.join(" "))
+}
+
+impl Profiles for &Stores {
+    fn cloud_profile(&mut self, name: &str) -> Option<Arc<CloudProfile>> {
+        self.cloud_profiles.find("", name)
+    }
+
+    fn namespaced_cloud_profile(&mut self, namespace: &str, name: &str) -> Option<Arc<NamespacedCloudProfile>> {
+        self.namespaced_cloud_profiles.find(namespace, name)
+    }
 }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use api::cluster::GARDEN;
 use api::constants::{annotation, label, namespace, operation_state, operation_type};
-use api::core::{CloudProfile, CloudProfileSpec, LastOperation, NamespacedCloudProfile, Seed, Shoot};
+use api::core::{CloudProfile, LastOperation, NamespacedCloudProfile, Seed, Shoot};
 use api::kubernetes::core::ConfigMap;
 use apimachinery::meta::Time;
 use controller::{
@@ -187,30 +187,14 @@ impl Scheduler {
 
     /// The seed for a Shoot, or why there is none.
     fn determine_seed(&self, shoot: &Shoot) -> Result<String, String> {
-        let (name, cloud_profile) = self.cloud_profile(shoot)?;
-        let distances = self.distances(&name, &shoot.spec.region)?;
+        let profile = cloud_profile::resolve(shoot, &mut &*self).map_err(|error| error.to_string())?;
+        let distances = self.distances(profile.name(), &shoot.spec.region)?;
         let seeds = self.seeds.list();
         let usage = |seed: &str| self.shoots_by_seed.count(seed);
-        let placement = Placement { cloud_profile: &cloud_profile, strategy: self.strategy, distances, usage: &usage };
+        let placement = Placement { cloud_profile: profile.spec(), strategy: self.strategy, distances, usage: &usage };
         placement::determine_seed(shoot, seeds.iter().map(|seed| &**seed), &placement)
             .map(|seed| seed.metadata.name.clone())
             .map_err(|error| error.to_string())
-    }
-
-    /// Name and specification of the profile that a Shoot refers to.
-    fn cloud_profile(&self, shoot: &Shoot) -> Result<(String, CloudProfileSpec), String> {
-        let reference = cloud_profile::reference(&shoot.spec).unwrap_or_default();
-        let found = if reference.kind == cloud_profile::NAMESPACED_CLOUD_PROFILE {
-            self.namespaced_cloud_profiles
-                .find(&shoot.metadata.namespace, &reference.name)
-                .map(|profile| profile.status.cloud_profile_spec.clone())
-        } else {
-            self.cloud_profiles.find("", &reference.name).map(|profile| profile.spec.clone())
-        };
-        match found {
-            Some(spec) => Ok((reference.name, spec)),
-            None => Err(format!("{}.core.gardener.cloud {:?} not found", reference.kind, reference.name)),
-        }
     }
 
     /// The distances from a region that the first region ConfigMap of a CloudProfile states; empty if none does.
@@ -256,5 +240,15 @@ impl Scheduler {
         // Without a precondition, as upstream: the report must not fail because somebody else wrote the Shoot.
         let patch = Patch::Merge(json!({"status": {"lastOperation": operation}}));
         self.api.in_namespace_of(shoot).patch_subresource(&shoot.metadata.name, "status", &patch).await.map(drop)
+    }
+}
+
+impl cloud_profile::Profiles for &Scheduler {
+    fn cloud_profile(&mut self, name: &str) -> Option<Arc<CloudProfile>> {
+        self.cloud_profiles.find("", name)
+    }
+
+    fn namespaced_cloud_profile(&mut self, namespace: &str, name: &str) -> Option<Arc<NamespacedCloudProfile>> {
+        self.namespaced_cloud_profiles.find(namespace, name)
     }
 }

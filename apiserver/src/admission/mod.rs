@@ -17,13 +17,13 @@ mod shoot;
 
 use std::sync::Arc;
 
-use api::core::{CloudProfile, CloudProfileSpec, NamespacedCloudProfile, Project, Shoot};
+use api::core::{CloudProfile, CloudProfileReference, CloudProfileSpec, NamespacedCloudProfile, Project, Shoot};
 use apimachinery::{GroupKind, GroupResource, Resource, Status};
 use domain::admission::Refusal;
 use domain::admission::project::{
     add_default_tolerations, admit_project, apply_exposure_class, check_tolerations, reserve_resources,
 };
-use domain::cloud_profile::{CLOUD_PROFILE, NAMESPACED_CLOUD_PROFILE, without_lost_versions};
+use domain::cloud_profile::{CLOUD_PROFILE, Profiles, Resolved, Unresolved, resolve, without_lost_versions};
 use generic_apiserver::{Attributes, Authorizer, Operation, Plugin, Reads};
 
 use crate::Options;
@@ -111,50 +111,68 @@ fn project_of(namespace: &str, reads: &Reads<'_>) -> Option<Arc<Project>> {
     projects.find(|project| project.spec.namespace.as_deref() == Some(namespace))
 }
 
-/// The CloudProfile that a Shoot refers to.
-enum CloudProfileOf {
-    /// Itself.
-    Cluster(Arc<CloudProfile>),
-    /// With its parent's spec merged in; another spec than its status shows if versions are lost already.
-    Namespaced(Arc<NamespacedCloudProfile>, Option<Box<CloudProfileSpec>>),
+/// The profile that a Shoot refers to.
+struct CloudProfileOf {
+    profile: Resolved,
+    /// What it offers, if its parent has lost versions that its status still shows.
+    current: Option<Box<CloudProfileSpec>>,
 }
 
 impl CloudProfileOf {
     fn spec(&self) -> &CloudProfileSpec {
-        match self {
-            Self::Cluster(profile) => &profile.spec,
-            Self::Namespaced(profile, None) => &profile.status.cloud_profile_spec,
-            Self::Namespaced(_, Some(spec)) => spec,
+        self.current.as_deref().unwrap_or_else(|| self.profile.spec())
+    }
+
+    /// The CloudProfile behind it: itself, or its parent.
+    fn root(&self) -> CloudProfileReference {
+        match &self.profile {
+            Resolved::Cluster(profile) => {
+                CloudProfileReference { kind: CLOUD_PROFILE.to_owned(), name: profile.metadata.name.clone() }
+            }
+            Resolved::Namespaced(profile) => profile.spec.parent.clone(),
         }
     }
 
     /// Looks it up; `decisive` when the decision rests on it. The error says why there is none.
     fn find(shoot: &Shoot, decisive: bool, reads: &mut Reads<'_>) -> Result<Self, String> {
-        let Some(reference) = domain::cloud_profile::reference(&shoot.spec) else {
-            return Err("no cloudprofile reference has been provided".to_owned());
+        let mut profiles = ReadProfiles { reads, decisive };
+        let profile = resolve(shoot, &mut profiles).map_err(|error| match error {
+            // The name in upstream's caches is the singular one.
+            Unresolved::NotFound(CloudProfileReference { kind, name }) => {
+                format!("{}.core.gardener.cloud {name:?} not found", kind.to_lowercase())
+            }
+            error => error.to_string(),
+        })?;
+        let current = match &profile {
+            Resolved::Cluster(_) => None,
+            Resolved::Namespaced(own) => profiles.cloud_profile(&own.spec.parent.name).and_then(|parent| {
+                without_lost_versions(&own.status.cloud_profile_spec, &parent.spec, &own.spec).map(Box::new)
+            }),
         };
-        let (name, namespace) = (&reference.name, &shoot.metadata.namespace);
-        // The name in upstream's caches is the singular one.
-        let missing = |kind: &str| format!("{}.core.gardener.cloud {name:?} not found", kind.to_lowercase());
-        match reference.kind.as_str() {
-            NAMESPACED_CLOUD_PROFILE => {
-                let found: Option<Arc<NamespacedCloudProfile>> =
-                    if decisive { reads.get_decisive(namespace, name) } else { reads.get(namespace, name) };
-                let found = found.ok_or_else(|| missing(NAMESPACED_CLOUD_PROFILE))?;
-                let root = &found.spec.parent.name;
-                let parent: Option<Arc<CloudProfile>> =
-                    if decisive { reads.get_decisive("", root) } else { reads.get("", root) };
-                let current = parent.and_then(|parent| {
-                    without_lost_versions(&found.status.cloud_profile_spec, &parent.spec, &found.spec).map(Box::new)
-                });
-                Ok(Self::Namespaced(found, current))
-            }
-            CLOUD_PROFILE => {
-                let found = if decisive { reads.get_decisive("", name) } else { reads.get("", name) };
-                found.map(Self::Cluster).ok_or_else(|| missing(CLOUD_PROFILE))
-            }
-            _ => Err("could not find referenced cloudprofile".to_owned()),
-        }
+        Ok(Self { profile, current })
+    }
+}
+
+/// Profiles as admission reads them.
+struct ReadProfiles<'a, 'b> {
+    reads: &'a mut Reads<'b>,
+    /// Whether the decision rests on them.
+    decisive: bool,
+}
+
+impl ReadProfiles<'_, '_> {
+    fn get<K: Resource>(&mut self, namespace: &str, name: &str) -> Option<Arc<K>> {
+        if self.decisive { self.reads.get_decisive(namespace, name) } else { self.reads.get(namespace, name) }
+    }
+}
+
+impl Profiles for ReadProfiles<'_, '_> {
+    fn cloud_profile(&mut self, name: &str) -> Option<Arc<CloudProfile>> {
+        self.get("", name)
+    }
+
+    fn namespaced_cloud_profile(&mut self, namespace: &str, name: &str) -> Option<Arc<NamespacedCloudProfile>> {
+        self.get(namespace, name)
     }
 }
 

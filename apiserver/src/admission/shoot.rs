@@ -229,10 +229,7 @@ fn reference_change(
     if before == now {
         return Ok(());
     }
-    let root = match profile {
-        CloudProfileOf::Cluster(_) => now.clone(),
-        CloudProfileOf::Namespaced(profile, _) => profile.spec.parent.clone(),
-    };
+    let root = profile.root();
     let old_root = if before.kind == NAMESPACED_CLOUD_PROFILE {
         let found = reads.get::<NamespacedCloudProfile>(&old.metadata.namespace, &before.name);
         let missing = || {

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a CloudProfile offers: look-ups in its specification, and the merge of a NamespacedCloudProfile with its parent.
+//! Which CloudProfile a Shoot refers to ([`resolve`]), what it offers, and the merge of a NamespacedCloudProfile with its
+//! parent.
 //!
-//! Source: pkg/apis/core/v1beta1/helper/cloudprofile.go, pkg/controllermanager/controller/namespacedcloudprofile
-//! @ v1.120.0.
+//! Source: pkg/apis/core/v1beta1/helper/cloudprofile.go, pkg/utils/gardener/cloudprofile.go,
+//! pkg/controllermanager/controller/namespacedcloudprofile @ v1.120.0.
+
+use std::sync::Arc;
 
 use api::core::{
-    CloudProfileReference, CloudProfileSpec, ExpirableVersion, MachineImage, MachineImageVersion, MachineType,
-    NamespacedCloudProfileSpec, ShootSpec, VolumeType, Worker,
+    CloudProfile, CloudProfileReference, CloudProfileSpec, ExpirableVersion, MachineImage, MachineImageVersion, MachineType,
+    NamespacedCloudProfile, NamespacedCloudProfileSpec, Shoot, ShootSpec, VolumeType, Worker,
 };
 use chrono::{DateTime, Utc};
 
@@ -32,6 +35,72 @@ pub fn reference(shoot: &ShootSpec) -> Option<CloudProfileReference> {
         CLOUD_PROFILE.clone_into(&mut reference.kind);
     }
     Some(reference)
+}
+
+/// Where [`resolve`] looks for profiles.
+pub trait Profiles {
+    /// The CloudProfile of a name.
+    fn cloud_profile(&mut self, name: &str) -> Option<Arc<CloudProfile>>;
+    /// The NamespacedCloudProfile of a namespace and a name.
+    fn namespaced_cloud_profile(&mut self, namespace: &str, name: &str) -> Option<Arc<NamespacedCloudProfile>>;
+}
+
+/// The profile of a Shoot.
+#[derive(Clone, Debug)]
+pub enum Resolved {
+    /// A CloudProfile.
+    Cluster(Arc<CloudProfile>),
+    /// A NamespacedCloudProfile of the Shoot's namespace.
+    Namespaced(Arc<NamespacedCloudProfile>),
+}
+
+impl Resolved {
+    /// Name of the profile.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Cluster(profile) => &profile.metadata.name,
+            Self::Namespaced(profile) => &profile.metadata.name,
+        }
+    }
+
+    /// What it offers: the spec of a CloudProfile, the merged spec in the status of a NamespacedCloudProfile.
+    pub fn spec(&self) -> &CloudProfileSpec {
+        match self {
+            Self::Cluster(profile) => &profile.spec,
+            Self::Namespaced(profile) => &profile.status.cloud_profile_spec,
+        }
+    }
+}
+
+/// Why a Shoot has no profile. The texts are upstream's.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unresolved {
+    /// The Shoot refers to none.
+    #[error("no cloudprofile reference has been provided")]
+    NoReference,
+    /// The reference has a kind that is not a profile's.
+    #[error("could not find referenced cloudprofile")]
+    UnknownKind,
+    /// There is no profile of that kind and name.
+    #[error("{}.core.gardener.cloud {:?} not found", .0.kind, .0.name)]
+    NotFound(CloudProfileReference),
+}
+
+/// The profile that a Shoot refers to.
+///
+/// # Errors
+/// There is no reference, its kind is unknown, or the profile is not there.
+pub fn resolve(shoot: &Shoot, profiles: &mut impl Profiles) -> Result<Resolved, Unresolved> {
+    let reference = reference(&shoot.spec).ok_or(Unresolved::NoReference)?;
+    let found = match reference.kind.as_str() {
+        CLOUD_PROFILE => profiles.cloud_profile(&reference.name).map(Resolved::Cluster),
+        NAMESPACED_CLOUD_PROFILE => {
+            let namespace = &shoot.metadata.namespace;
+            profiles.namespaced_cloud_profile(namespace, &reference.name).map(Resolved::Namespaced)
+        }
+        _ => return Err(Unresolved::UnknownKind),
+    };
+    found.ok_or(Unresolved::NotFound(reference))
 }
 
 /// A Kubernetes version by its exact text.
@@ -390,6 +459,57 @@ mod tests {
         };
         assert_eq!(reference(&by_reference).map(|reference| reference.kind).as_deref(), Some("NamespacedCloudProfile"));
         assert_eq!(reference(&ShootSpec::default()), None);
+    }
+
+    /// One CloudProfile `whole`, and one NamespacedCloudProfile `garden-dev/own`.
+    struct Two;
+
+    impl Profiles for Two {
+        fn cloud_profile(&mut self, name: &str) -> Option<Arc<CloudProfile>> {
+            let mut profile = CloudProfile::default();
+            "whole".clone_into(&mut profile.metadata.name);
+            "of spec".clone_into(&mut profile.spec.r#type);
+            (name == "whole").then(|| Arc::new(profile))
+        }
+
+        fn namespaced_cloud_profile(&mut self, namespace: &str, name: &str) -> Option<Arc<NamespacedCloudProfile>> {
+            let mut profile = NamespacedCloudProfile::default();
+            "own".clone_into(&mut profile.metadata.name);
+            "of status".clone_into(&mut profile.status.cloud_profile_spec.r#type);
+            ((namespace, name) == ("garden-dev", "own")).then(|| Arc::new(profile))
+        }
+    }
+
+    /// Namespace of the Shoot, kind and name of `spec.cloudProfile` (`-`: none), `spec.cloudProfileName` (`-`: none); name
+    /// and type of the profile that is found, or the error.
+    const RESOLVED: &[(&str, &str, &str, &str, &str)] = &[
+        ("garden-dev", "CloudProfile", "whole", "-", "whole: of spec"),
+        ("garden-dev", "", "whole", "-", "whole: of spec"),
+        ("garden-dev", "-", "-", "whole", "whole: of spec"),
+        ("garden-dev", "NamespacedCloudProfile", "own", "-", "own: of status"),
+        ("garden-dev", "NamespacedCloudProfile", "own", "whole", "own: of status"),
+        ("garden-dev", "-", "-", "own", "CloudProfile.core.gardener.cloud \"own\" not found"),
+        ("garden-qa", "NamespacedCloudProfile", "own", "-", "NamespacedCloudProfile.core.gardener.cloud \"own\" not found"),
+        ("garden-dev", "CloudProfile", "own", "-", "CloudProfile.core.gardener.cloud \"own\" not found"),
+        ("garden-dev", "Profile", "whole", "-", "could not find referenced cloudprofile"),
+        ("garden-dev", "-", "-", "-", "no cloudprofile reference has been provided"),
+        ("garden-dev", "-", "-", "", "no cloudprofile reference has been provided"),
+    ];
+
+    #[test]
+    fn a_shoot_has_the_profile_of_its_reference_and_a_namespaced_one_is_of_its_namespace() {
+        for (namespace, kind, name, by_name, expected) in RESOLVED {
+            let mut shoot = Shoot::default();
+            (*namespace).clone_into(&mut shoot.metadata.namespace);
+            let reference = || CloudProfileReference { kind: (*kind).to_owned(), name: (*name).to_owned() };
+            shoot.spec.cloud_profile = (*kind != "-").then(reference);
+            shoot.spec.cloud_profile_name = (*by_name != "-").then(|| (*by_name).to_owned());
+            let found = match resolve(&shoot, &mut Two) {
+                Ok(found) => format!("{}: {}", found.name(), found.spec().r#type),
+                Err(error) => error.to_string(),
+            };
+            assert_eq!(found, *expected, "{namespace} {kind:?} {name:?} {by_name:?}");
+        }
     }
 
     /// What a profile offers of its images, in its order; `s` supported, `~` deprecated, `?` preview, `!` expired, `a` for arm64,

@@ -24,6 +24,7 @@ use apimachinery::Resource;
 use chrono::TimeDelta;
 use clock::TimerClass;
 use controller::{Api, Change, Controller, ListOptions, ObjectKey, Recorder, Store};
+use domain::cloud_profile::Profiles;
 use domain::required_extensions::too_new_for;
 use domain::skew::GardenerVersion;
 use domain::upgrade::changes::has_component;
@@ -174,6 +175,16 @@ impl Signals {
         } else {
             sender.send_modify(|count| *count += 1);
         }
+    }
+}
+
+impl Profiles for &Stores {
+    fn cloud_profile(&mut self, name: &str) -> Option<Arc<CloudProfile>> {
+        self.cloud_profiles.get(&garden_key("", name))
+    }
+
+    fn namespaced_cloud_profile(&mut self, namespace: &str, name: &str) -> Option<Arc<NamespacedCloudProfile>> {
+        self.namespaced_cloud_profiles.get(&garden_key(namespace, name))
     }
 }
 

@@ -13,6 +13,7 @@ use apimachinery::meta::TextMap;
 use apimachinery::meta::{ByteString, DeleteOptions, ObjectMeta, Time};
 use chrono::{DateTime, TimeDelta, Utc};
 use controller::{Controller, Error, ListOptions, ObjectKey, Requeue, Store};
+use domain::reconcile::is_hibernation_enabled;
 use domain::rollout::in_place::{self, Reason};
 use domain::rollout::replicas::Situation;
 use domain::rollout::wanted::{self, Wanted};
@@ -105,7 +106,7 @@ async fn reconcile(
     let Some(shoot) = provider.shoot(&key.namespace) else { return Ok(Requeue::OnChange) };
     let worker = draft.get().clone();
     let wanted = wanted::machine_deployments(&worker, &shoot);
-    let is_hibernated = shoot.spec.hibernation.as_ref().and_then(|hibernation| hibernation.enabled) == Some(true);
+    let is_hibernated = is_hibernation_enabled(&shoot.spec);
     if is_hibernated {
         force_deletion(provider, &key.namespace).await?;
     }

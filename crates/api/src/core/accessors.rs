@@ -49,11 +49,6 @@ impl Shoot {
         self.spec.provider.workers.is_empty()
     }
 
-    /// Whether hibernation is asked for.
-    pub fn wants_hibernation(&self) -> bool {
-        self.spec.hibernation.as_ref().is_some_and(|hibernation| hibernation.enabled == Some(true))
-    }
-
     /// A worker pool.
     pub fn worker(&self, name: &str) -> Option<&Worker> {
         self.spec.provider.workers.iter().find(|worker| worker.name == name)

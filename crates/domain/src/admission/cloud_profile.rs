@@ -7,6 +7,7 @@ use std::sync::Arc;
 use api::core::*;
 
 use super::{Refusal, multierror};
+use crate::cloud_profile::{CLOUD_PROFILE, NAMESPACED_CLOUD_PROFILE, reference};
 use crate::profile::Profile;
 
 /// What an update takes away from, and adds to, the versions of a CloudProfile.
@@ -90,17 +91,17 @@ pub fn check_versions_in_use(
         .iter()
         .map(AsRef::as_ref)
         .filter(|child| !child.metadata.is_being_deleted())
-        .filter(|child| child.spec.parent.name == *name && child.spec.parent.kind == "CloudProfile")
+        .filter(|child| child.spec.parent.name == *name && child.spec.parent.kind == CLOUD_PROFILE)
         .collect();
     for child in &children {
         namespaced_in_use(&mut texts, name, difference, child);
     }
-    let related = |shoot: &Shoot| match &shoot.spec.cloud_profile {
-        Some(reference) if reference.kind == "NamespacedCloudProfile" => children
+    let related = |shoot: &Shoot| match reference(&shoot.spec) {
+        Some(reference) if reference.kind == NAMESPACED_CLOUD_PROFILE => children
             .iter()
             .any(|child| child.metadata.name == reference.name && child.metadata.namespace == shoot.metadata.namespace),
         Some(reference) => reference.name == *name,
-        None => shoot.spec.cloud_profile_name.as_ref() == Some(name),
+        None => false,
     };
     for shoot in shoots.iter().filter(|shoot| !shoot.metadata.is_being_deleted() && related(shoot)) {
         shoot_in_use(&mut texts, name, difference, shoot, rules);

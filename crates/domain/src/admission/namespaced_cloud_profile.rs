@@ -11,7 +11,10 @@ use chrono::{DateTime, Utc};
 
 use super::cloud_profile::{limits, missing, versions_of};
 use super::{Refusal, aggregate, multierror};
-use crate::cloud_profile::{CLOUD_PROFILE, machine_image, machine_image_version, machine_type, merge, volume_type};
+use crate::cloud_profile::{
+    CLOUD_PROFILE, NAMESPACED_CLOUD_PROFILE, machine_image, machine_image_version, machine_type, merge, reference,
+    volume_type,
+};
 use crate::validation::cloud_profile::{go_time, merged_spec, whole_image};
 use crate::validation::meta::invalid_unquoted;
 
@@ -45,9 +48,9 @@ pub fn check_overrides_in_use(
     let profile = format!("{}/{}", new.metadata.namespace, new.metadata.name);
     let mut texts = Vec::new();
     let uses = |shoot: &Shoot| {
-        let reference = shoot.spec.cloud_profile.as_ref();
         !shoot.metadata.is_being_deleted()
-            && reference.is_some_and(|one| one.kind == "NamespacedCloudProfile" && one.name == new.metadata.name)
+            && reference(&shoot.spec)
+                .is_some_and(|one| one.kind == NAMESPACED_CLOUD_PROFILE && one.name == new.metadata.name)
     };
     for shoot in shoots.iter().filter(|shoot| uses(shoot)) {
         let user = format!("{}/{}", shoot.metadata.namespace, shoot.metadata.name);

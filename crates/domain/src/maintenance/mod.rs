@@ -31,7 +31,6 @@ pub use self::decision::{Outcome, kubernetes_update, machine_image_update, says_
 pub use self::operation::Restarters;
 pub use self::report::{Event, Severity};
 use crate::annotations;
-use crate::cloud_profile;
 use crate::versions::{ParseError, Version};
 
 /// What one run of maintenance makes of a Shoot.
@@ -149,9 +148,4 @@ pub fn apply(stored: &Shoot, plan: &Plan, restarters: Restarters) -> Shoot {
 /// Whether the Shoot carries the annotation that asks for maintenance now.
 pub fn is_requested(shoot: &Shoot) -> bool {
     shoot.metadata.annotation(annotation::OPERATION) == Some(api::constants::operation::MAINTAIN)
-}
-
-/// The profile that a Shoot refers to, as messages name it; empty without a reference.
-pub fn profile_name(spec: &ShootSpec) -> String {
-    cloud_profile::reference(spec).map(|reference| reference.name).unwrap_or_default()
 }

@@ -256,6 +256,15 @@ pub fn max_delay_seconds(annotations: &TextMap) -> i64 {
         .unwrap_or(300)
 }
 
+/// How long gardenlet waits until all nodes have applied a changed operating system configuration: the greatest delay, and
+/// two minutes.
+///
+/// Source: pkg/gardenlet/operation/botanist/operatingsystemconfig.go (`GetTimeoutWaitOperatingSystemConfigUpdated`)
+/// @ v1.120.0.
+pub fn update_timeout(annotations: &TextMap) -> chrono::TimeDelta {
+    chrono::TimeDelta::seconds(max_delay_seconds(annotations)) + chrono::TimeDelta::minutes(2)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -305,5 +314,6 @@ mod tests {
             max_delay_seconds(&TextMap::from([(key, value.to_owned())]))
         };
         assert_eq!((annotated("1800"), annotated("1801"), annotated("x")), (1800, 300, 300));
+        assert_eq!(update_timeout(&TextMap::new()).num_seconds(), 420);
     }
 }

@@ -7,10 +7,12 @@
 //! pkg/component/extensions/operatingsystemconfig/operatingsystemconfig.go @ v1.120.0.
 //!
 //! **Tour.** [`HashInputs`] what is hashed, taken from a Shoot or from an extension Worker; [`hash`] the digests and
-//! names made of it; [`effect`] what a change of the Shoot does to each pool.
+//! names made of it; [`effect`] what a change of the Shoot does to each pool;
+//! [`outdated_node`] which node does not run yet what its pool wants.
 
 pub mod effect;
 pub mod hash;
+mod outdated;
 
 use api::constants::update_strategy;
 use api::core::{KubeletConfig, Shoot, Worker};
@@ -19,6 +21,7 @@ use apimachinery::meta::{RawExtension, Time};
 
 pub use self::effect::{Effect, PoolEffect, effects};
 pub use self::hash::{Field, Forms, HashVersion, OscKeys, PoolForms, StoredKeys};
+pub use self::outdated::{OutdatedNode, outdated_node};
 
 /// How a pool's nodes are brought to a new state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

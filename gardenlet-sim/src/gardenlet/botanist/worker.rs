@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The Worker object, and the waits that concern nodes.
 
-use api::constants::{annotation, label, operation, taint};
+use api::constants::{annotation, label, operation};
 use api::core::{MachineType, Shoot, Worker as Pool};
 use api::extensions::{
     ClusterAutoscalerOptions, DataVolume, MachineImage, NodeTemplate, Volume, Worker, WorkerPool, WorkerSpec,
 };
-use api::kubernetes::core::{Node, SecretKeySelector, SecretReference};
+use api::kubernetes::core::{SecretKeySelector, SecretReference};
 use apimachinery::meta::ObjectMeta;
 use apimachinery::meta::TextMap;
 use chrono::TimeDelta;
 use domain::in_place::{self, Operation};
-use domain::rollout::node::max_delay_seconds;
+use domain::rollout::node::update_timeout;
 use domain::rotation;
-use domain::worker_pool::{self, HashVersion, UpdateStrategy};
+use domain::worker_pool::{self, HashVersion, UpdateStrategy, outdated_node};
 
 use super::super::in_place::settle_operation;
 use super::{Botanist, Failure};
@@ -64,17 +64,13 @@ impl Botanist {
             }
             _ => machine_type.map(node_template),
         };
-        let architecture = pool
-            .machine
-            .architecture
-            .clone()
-            .or_else(|| machine_type.and_then(|each| each.architecture.clone()))
-            .unwrap_or_else(|| "amd64".to_owned());
+        // Like every default of a pool, the API server has set it.
+        let architecture = pool.machine.architecture.clone().unwrap_or_default();
         WorkerPool {
             name: pool.name.clone(),
             minimum: pool.minimum,
             maximum: pool.maximum,
-            max_surge: pool.max_surge.clone().unwrap_or(apimachinery::meta::IntOrString::Int(1)),
+            max_surge: pool.max_surge.clone().unwrap_or_default(),
             max_unavailable: pool.max_unavailable.clone().unwrap_or_default(),
             annotations: pool.annotations.clone(),
             labels: self.node_labels(pool, &key, &architecture),
@@ -213,40 +209,14 @@ impl Botanist {
         let nodes = &self.gardenlet.stores.nodes;
         let outdated = || {
             let nodes = nodes.list_in_cluster(&self.technical_id);
-            self.shoot.spec.provider.workers.iter().find_map(|pool| self.outdated_node(pool, &nodes))
+            outdated_node(&self.shoot, |pool| self.hash_version(pool), nodes.iter().map(|node| &**node))
         };
-        let delay = max_delay_seconds(&self.shoot.metadata.annotations);
-        let timeout = TimeDelta::seconds(delay) + TimeDelta::minutes(2);
+        let timeout = update_timeout(&self.shoot.metadata.annotations);
         let done = || outdated().is_none().then_some(());
         match self.gardenlet.wait(&self.technical_id, timeout, done).await {
             Some(()) => Ok(()),
-            None => match outdated() {
-                None => Ok(()),
-                Some((node, current, desired)) => Err(Failure::text(format!(
-                    "the last successfully applied operating system config on node \"{node}\" is outdated (current: \
-                     {current}, desired: {desired})"
-                ))),
-            },
+            None => outdated().map_or(Ok(()), |outdated| Err(Failure::text(outdated.to_string()))),
         }
-    }
-
-    /// A Node of the pool that does not run what it should and is not about to be replaced.
-    fn outdated_node(&self, pool: &Pool, nodes: &[std::sync::Arc<Node>]) -> Option<(String, String, String)> {
-        let desired = worker_pool::kubernetes_version(&self.shoot, pool);
-        let inputs = worker_pool::HashInputs::of_shoot(&self.shoot, pool);
-        let key = inputs.osc_key(self.hash_version(&pool.name));
-        nodes
-            .iter()
-            .filter(|node| node.metadata.label(label::WORKER_POOL) == Some(&pool.name))
-            .filter(|node| node.metadata.label(label::NODE_AGENT_SECRET_NAME) == Some(&key))
-            .filter(|node| {
-                let leaving = taint::PREFER_NO_SCHEDULE;
-                !node.spec.taints.iter().any(|taint| taint.key == leaving)
-            })
-            .find_map(|node| {
-                let current = node.status.node_info.kubelet_version.trim_start_matches('v');
-                (current != desired).then(|| (node.metadata.name.clone(), current.to_owned(), desired.to_owned()))
-            })
     }
 }
 

@@ -12,6 +12,7 @@ use apimachinery::meta::{ObjectMeta, RawExtension};
 use controller::{Error, EventType, ObjectKey, ObjectRef, Patch, Requeue};
 use domain::annotations;
 use domain::care::conditions::set_progressing;
+use domain::cloud_profile::{self, Resolved};
 use domain::last_operation::{
     INITIALIZE_OPERATION, OperationType, TaskFailure, Verdict, flow_error, initialization_error, last_operation,
     progress_description, verdict,
@@ -55,22 +56,14 @@ impl Surroundings {
             .seeds
             .get(&garden_key("", &gardenlet.options.seed_name))
             .ok_or_else(|| Error::Failed(format!("seed \"{}\" not found", gardenlet.options.seed_name)))?;
-        let reference = shoot.spec.cloud_profile.clone();
-        let (kind, name) = match reference {
-            Some(reference) => (reference.kind, reference.name),
-            None => (String::new(), shoot.spec.cloud_profile_name.clone().unwrap_or_default()),
-        };
-        let missing = || Error::Failed(format!("cloud profile \"{name}\" not found"));
-        let (spec, copy) = if kind == "NamespacedCloudProfile" {
-            let key = garden_key(namespace, &name);
-            let profile = gardenlet.stores.namespaced_cloud_profiles.get(&key).ok_or_else(missing)?;
-            (profile.status.cloud_profile_spec.clone(), gardenlet.copies.of(&*profile))
-        } else {
-            let profile = gardenlet.stores.cloud_profiles.get(&garden_key("", &name)).ok_or_else(missing)?;
-            (profile.spec.clone(), gardenlet.copies.of(&*profile))
+        let profile = cloud_profile::resolve(shoot, &mut &gardenlet.stores)
+            .map_err(|error| Error::Failed(format!("cannot read the CloudProfile: {error}")))?;
+        let copy = match &profile {
+            Resolved::Cluster(profile) => gardenlet.copies.of(&**profile),
+            Resolved::Namespaced(profile) => gardenlet.copies.of(&**profile),
         };
         let copies = (copy, gardenlet.copies.of(&*seed));
-        Ok(Self { project, cloud_profile: Arc::new(spec), copies, seed })
+        Ok(Self { project, cloud_profile: Arc::new(profile.spec().clone()), copies, seed })
     }
 }
 

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use api::constants::api_version;
+use api::core::{CloudProfileReference, ShootSpec};
 use serde_json::{Value, json};
 
 use super::{list, string};
@@ -18,17 +19,22 @@ const ARCHITECTURE: &str = "amd64";
 /// The CloudProfile that a Shoot or a NamespacedCloudProfile builds on: kind and name.
 pub(super) fn reference(manifest: &Manifest) -> Option<(String, String)> {
     let spec = &manifest.object["spec"];
-    let named = |reference: &Value| {
-        let name = string(&reference["name"]);
-        let kind = reference["kind"].as_str().unwrap_or("CloudProfile");
-        (!name.is_empty()).then(|| (kind.to_owned(), name.to_owned()))
+    let (field, by_name) = match manifest.kind() {
+        "NamespacedCloudProfile" => (&spec["parent"], None),
+        "Shoot" => (&spec["cloudProfile"], spec["cloudProfileName"].as_str()),
+        _ => return None,
     };
-    match manifest.kind() {
-        "NamespacedCloudProfile" => named(&spec["parent"]),
-        "Shoot" => named(&spec["cloudProfile"])
-            .or_else(|| Some(("CloudProfile".to_owned(), spec["cloudProfileName"].as_str()?.to_owned()))),
-        _ => None,
-    }
+    let stated = || CloudProfileReference {
+        kind: string(&field["kind"]).to_owned(),
+        name: string(&field["name"]).to_owned(),
+    };
+    let stated = ShootSpec {
+        cloud_profile: field.is_object().then(stated),
+        cloud_profile_name: by_name.map(str::to_owned),
+        ..ShootSpec::default()
+    };
+    let reference = domain::cloud_profile::reference(&stated).filter(|reference| !reference.name.is_empty())?;
+    Some((reference.kind, reference.name))
 }
 
 /// What is asked of a CloudProfile.
