@@ -8,8 +8,9 @@ use api::core::*;
 use apimachinery::field::{FieldError, Path};
 
 use super::operation::FORBIDDEN_WHEN_HIBERNATED;
-use super::update::{encrypted_resources, rotation_phases};
-use super::{Errors, Gates};
+use super::super::Errors;
+use super::facts::{encrypted_resources, rotation_phases};
+use super::gates::Gates;
 use crate::annotations;
 use crate::hibernation::cron::Schedule;
 use crate::reconcile::is_hibernation_enabled;

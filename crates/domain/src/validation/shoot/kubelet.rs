@@ -7,8 +7,8 @@ use apimachinery::meta::{Duration, Quantity};
 
 use super::super::common::invalid_duration;
 use super::super::meta;
-use super::Errors;
-use super::kubernetes::feature_gates;
+use super::super::Errors;
+use super::shared::feature_gates;
 use crate::versions::meets_constraint;
 
 pub(super) fn kubelet(errors: &mut Errors, config: &KubeletConfig, version: &str, path: &Path) {

@@ -9,9 +9,9 @@ use apimachinery::meta::{Duration, Quantity};
 
 use super::super::common::{self, invalid_duration, not_negative_duration, one_of};
 use super::super::meta;
-use super::spec::forbidden_for_workerless;
-use super::workers::{taint_key, threshold};
-use super::{Errors, kubelet};
+use super::super::Errors;
+use super::kubelet;
+use super::shared::{feature_gates, forbidden_for_workerless, taint_key, threshold};
 use crate::features::{FORBIDDEN_ADMISSION_PLUGINS, admission_plugin, feature_gate};
 use crate::versions::{Version, meets_constraint};
 
@@ -83,30 +83,6 @@ pub(super) fn kubernetes(errors: &mut Errors, spec: &ShootSpec, workerless: bool
     }
     if let Some(autoscaler) = &kubernetes.vertical_pod_autoscaler {
         vertical_pod_autoscaler(errors, autoscaler, &path.child("verticalPodAutoscaler"));
-    }
-}
-
-/// Feature gates of a component: known, present in the version, and not locked to the other value.
-pub(super) fn feature_gates(errors: &mut Errors, gates: &BTreeMap<String, bool>, version: &str, path: &Path) {
-    for (name, enabled) in gates {
-        let path = path.child(name);
-        let Some(gate) = feature_gate(name) else {
-            errors.push(FieldError::invalid(&path, name, &format!("unknown feature gate {name}")));
-            continue;
-        };
-        let parsed = match Version::parse(version) {
-            Ok(parsed) => parsed,
-            Err(error) => {
-                errors.push(FieldError::invalid(&path, name, &error.to_string()));
-                continue;
-            }
-        };
-        if !gate.is_supported(&parsed) {
-            errors.push(FieldError::forbidden(&path, &format!("not supported in Kubernetes version {version}")));
-        } else if gate.is_locked(&parsed) && *enabled != gate.default {
-            let text = format!("cannot set feature gate to {enabled}, feature is locked to {}", gate.default);
-            errors.push(FieldError::forbidden(&path, &text));
-        }
     }
 }
 

@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Shoots (pkg/apis/core/validation/shoot.go @ v1.120.0).
+//!
+//! This file composes; each part of a Shoot has a file: [`spec`], [`kubernetes`], [`kubelet`], [`workers`],
+//! [`hibernation`], [`operation`], [`status`], and [`update`] for what may not change. What several of them ask is in
+//! [`gates`], [`facts`], [`differences`] and [`shared`], which import none of them.
 
+mod differences;
+mod facts;
+mod gates;
 mod hibernation;
 mod kubelet;
 mod kubernetes;
 mod operation;
+mod shared;
 mod spec;
 mod status;
 #[cfg(test)]
@@ -12,54 +20,20 @@ mod tests;
 mod update;
 mod workers;
 
+pub use self::differences::differences;
+pub use self::gates::{Gates, is_in_place};
 pub use self::operation::operation_context;
 pub use self::status::shoot_status_update;
 
-use api::constants::{annotation, finalizer, update_strategy};
+use api::constants::{annotation, finalizer};
 use api::core::*;
 use apimachinery::field::{FieldError, Path};
-use serde::Serialize;
-use serde_json::Value;
 
+use self::gates::in_place_gate;
 use super::Errors;
 use super::common::{consecutive_hyphens, one_of};
-use super::meta::{NameRule, immutable, object_meta, object_meta_update};
+use super::meta::{NameRule, object_meta, object_meta_update};
 use crate::annotations::is_true;
-use crate::skew::GardenerVersion;
-use crate::skew::releases::gate_is_on;
-
-const WORKERLESS: &str = "this field should not be set for workerless Shoot clusters";
-
-/// What validation asks of a gardener-apiserver: its feature gates, and which operations its release knows. By default as
-/// in releases before 1.121.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Gates {
-    /// `InPlaceNodeUpdates`
-    pub in_place_node_updates: bool,
-    /// `CredentialsRotationWithoutWorkersRollout`
-    pub credentials_rotation_without_workers_rollout: bool,
-    /// `rotate-etcd-encryption-key` is an operation; the two halves of it are none for Kubernetes 1.34 and later. Since
-    /// 1.128.
-    pub etcd_encryption_key_rotates_as_a_whole: bool,
-    /// An annotation may ask for several operations. Since 1.133.
-    pub several_operations: bool,
-}
-
-impl Gates {
-    /// As they are in a release where nothing is set.
-    pub fn of_release(version: &GardenerVersion) -> Self {
-        Self {
-            in_place_node_updates: gate_is_on(version, "InPlaceNodeUpdates", None),
-            credentials_rotation_without_workers_rollout: gate_is_on(
-                version,
-                "CredentialsRotationWithoutWorkersRollout",
-                None,
-            ),
-            etcd_encryption_key_rotates_as_a_whole: version.minor() >= (1, 128),
-            several_operations: version.minor() >= (1, 133),
-        }
-    }
-}
 
 /// A new Shoot.
 pub fn shoot(shoot: &Shoot, gates: Gates) -> Errors {
@@ -108,24 +82,6 @@ fn every_shoot(shoot: &Shoot, gates: Gates) -> Errors {
     errors
 }
 
-fn in_place_gate(errors: &mut Errors, worker: &Worker, gates: Gates, path: &Path) {
-    if is_in_place(worker) && !gates.in_place_node_updates {
-        let text = "can not configure `AutoInPlaceUpdate` or `ManualInPlaceUpdate` update strategies when the \
-                    `InPlaceNodeUpdates` feature gate is disabled.";
-        errors.push(FieldError::invalid(&path.child("updateStrategy"), &worker.update_strategy, text));
-    }
-}
-
-/// Whether a worker pool is updated in place.
-pub fn is_in_place(worker: &Worker) -> bool {
-    matches!(worker.update_strategy.as_deref(), Some(update_strategy::AUTO_IN_PLACE | update_strategy::MANUAL_IN_PLACE))
-}
-
-/// Whether a Shoot is hibernated, is about to be, or is waking up.
-fn is_in_hibernation(shoot: &Shoot) -> bool {
-    crate::reconcile::is_hibernation_enabled(&shoot.spec) || shoot.status.hibernated
-}
-
 fn force_deletion(errors: &mut Errors, new: &Shoot, old: Option<&Shoot>) {
     const CODES: [&str; 5] = [
         "ERR_CLEANUP_CLUSTER_RESOURCES",
@@ -155,50 +111,4 @@ fn force_deletion(errors: &mut Errors, new: &Shoot, old: Option<&Shoot>) {
             errors.push(FieldError::forbidden(&path, &text));
         }
     }
-}
-
-/// The fields in which two values differ, `Provider.Workers.slice[0].Maximum: 3 != 5`; at most ten.
-pub fn differences<T: Serialize>(new: &T, old: &T) -> Vec<String> {
-    let tree = |value: &T| serde_json::to_value(value).unwrap_or_default();
-    let mut found = Vec::new();
-    difference(&mut found, "", &tree(new), &tree(old));
-    found.truncate(10);
-    found
-}
-
-fn difference(found: &mut Vec<String>, path: &str, new: &Value, old: &Value) {
-    match (new, old) {
-        (Value::Object(new), Value::Object(old)) => {
-            let keys: std::collections::BTreeSet<&String> = new.keys().chain(old.keys()).collect();
-            for key in keys {
-                let mut name = key.clone();
-                if let Some(first) = name.get_mut(..1) {
-                    first.make_ascii_uppercase();
-                }
-                let path = if path.is_empty() { name } else { format!("{path}.{name}") };
-                difference(found, &path, new.get(key).unwrap_or(&Value::Null), old.get(key).unwrap_or(&Value::Null));
-            }
-        }
-        (Value::Array(new), Value::Array(old)) => {
-            for index in 0..new.len().max(old.len()) {
-                let item = |list: &[Value]| list.get(index).cloned().unwrap_or_default();
-                difference(found, &format!("{path}.slice[{index}]"), &item(new), &item(old));
-            }
-        }
-        _ if new == old => {}
-        _ => found.push(format!("{path}: {} != {}", go_text(new), go_text(old))),
-    }
-}
-
-fn go_text(value: &Value) -> String {
-    match value {
-        Value::Null => "<nil pointer>".to_owned(),
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    }
-}
-
-/// A field that must stay as it is, below `spec`.
-fn keep<T: PartialEq + Serialize>(errors: &mut Errors, new: &T, old: &T, path: &Path, field: &str) {
-    immutable(errors, new, old, &path.child(field));
 }

@@ -10,8 +10,9 @@ use api::core::*;
 use apimachinery::field::{FieldError, Path};
 
 use super::super::common::one_of;
-use super::update::{encrypted_resources, rotation_phases};
-use super::{Errors, Gates, is_in_hibernation};
+use super::super::Errors;
+use super::facts::{encrypted_resources, is_in_hibernation, rotation_phases};
+use super::gates::Gates;
 use crate::rotation::is_always_whole;
 
 /// Operations that a hibernated Shoot refuses, beside `rotate-rollout-workers`.

@@ -11,7 +11,11 @@ use chrono::TimeDelta;
 use super::super::common::{self, invalid_duration, one_of};
 use super::super::meta::{self, invalid_unquoted};
 use super::super::network::{Cidr, ip_families, primary_family};
-use super::{Errors, Gates, WORKERLESS, hibernation, kubernetes, workers};
+use super::super::Errors;
+use super::facts::primary_provider;
+use super::gates::Gates;
+use super::shared::{WORKERLESS, cloud_profile_reference, forbidden_for_workerless};
+use super::{hibernation, kubernetes, workers};
 use crate::window::Window;
 
 const PURPOSES: [&str; 4] = ["development", "evaluation", "production", "testing"];
@@ -49,27 +53,6 @@ pub(super) fn spec(errors: &mut Errors, shoot: &Shoot, gates: Gates) {
     }
     common::tolerations(errors, &spec.tolerations, &path.child("tolerations"));
     system_components(errors, spec.system_components.as_ref(), workerless, &path.child("systemComponents"));
-}
-
-/// The CloudProfile must be named; `cloudProfileName` alone is enough.
-pub(super) fn cloud_profile_reference(errors: &mut Errors, spec: &ShootSpec, path: &Path) {
-    let (kind, name) = match (&spec.cloud_profile, &spec.cloud_profile_name) {
-        (Some(reference), _) => (reference.kind.as_str(), reference.name.as_str()),
-        (None, Some(name)) => ("CloudProfile", name.as_str()),
-        (None, None) => ("", ""),
-    };
-    if name.is_empty() {
-        errors.push(FieldError::required(&path.child("name"), "must specify a cloud profile"));
-    } else {
-        one_of(errors, kind, &["CloudProfile", "NamespacedCloudProfile"], &path.child("kind"));
-    }
-}
-
-/// One Forbidden for each field that is set.
-pub(super) fn forbidden_for_workerless(errors: &mut Errors, fields: &[(&str, bool)], path: &Path) {
-    for (field, _) in fields.iter().filter(|(_, is_set)| *is_set) {
-        errors.push(FieldError::forbidden(&path.child(field), WORKERLESS));
-    }
 }
 
 fn bindings(errors: &mut Errors, spec: &ShootSpec, workerless: bool, path: &Path) {
@@ -158,11 +141,6 @@ fn addons(errors: &mut Errors, spec: &ShootSpec, workerless: bool, path: &Path) 
     if let Some(mode) = dashboard.and_then(|dashboard| dashboard.authentication_mode.as_ref()) {
         one_of(errors, mode, &["token"], &path.child("kubernetesDashboard").child("authenticationMode"));
     }
-}
-
-/// The provider that is marked primary.
-pub(super) fn primary_provider(dns: &DNS) -> Option<&DNSProvider> {
-    dns.providers.iter().find(|provider| provider.primary == Some(true))
 }
 
 fn dns(errors: &mut Errors, dns: Option<&DNS>, path: &Path) {

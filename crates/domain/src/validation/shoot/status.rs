@@ -7,7 +7,8 @@ use api::core::*;
 use apimachinery::field::{FieldError, Path};
 
 use super::super::network::Cidr;
-use super::{Errors, keep};
+use super::super::Errors;
+use super::differences::keep;
 
 /// A changed status: identities stay, addresses are https URLs, networks are networks.
 pub fn shoot_status_update(new: &Shoot, old: &Shoot) -> Errors {

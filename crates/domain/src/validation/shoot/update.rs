@@ -8,36 +8,13 @@ use api::core::*;
 use apimachinery::field::{FieldError, Path};
 
 use super::super::meta::immutable;
-use super::spec::{cloud_profile_reference, primary_provider};
-use super::{Errors, Gates, differences, in_place_gate, is_in_hibernation, is_in_place, keep};
+use super::super::Errors;
+use super::differences::{differences, keep};
+use super::facts::{encrypted_resources, is_in_hibernation, primary_provider, rotation_phases};
+use super::gates::{Gates, in_place_gate, is_in_place};
+use super::shared::cloud_profile_reference;
 use crate::reconcile::is_hibernation_enabled;
 use crate::versions::{Operator, Version, compare_versions};
-
-/// Resources that are to be encrypted, beside the ones that always are.
-pub(super) fn encrypted_resources(spec: &ShootSpec) -> BTreeSet<&str> {
-    let server = spec.kubernetes.kube_api_server.as_ref();
-    let config = server.and_then(|server| server.encryption_config.as_ref());
-    config.map(|config| config.resources.iter().map(String::as_str).collect()).unwrap_or_default()
-}
-
-/// Phases of the rotations in two steps; empty where there was none.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct RotationPhases<'a> {
-    pub(super) certificate_authorities: &'a str,
-    pub(super) service_account_key: &'a str,
-    pub(super) etcd_encryption_key: &'a str,
-}
-
-pub(super) fn rotation_phases(status: &ShootStatus) -> RotationPhases<'_> {
-    let Some(rotation) = status.credentials.as_ref().and_then(|credentials| credentials.rotation.as_ref()) else {
-        return RotationPhases::default();
-    };
-    RotationPhases {
-        certificate_authorities: rotation.certificate_authorities.as_ref().map_or("", |one| &one.phase),
-        service_account_key: rotation.service_account_key.as_ref().map_or("", |one| &one.phase),
-        etcd_encryption_key: rotation.etcd_encryption_key.as_ref().map_or("", |one| &one.phase),
-    }
-}
 
 pub(super) fn spec(errors: &mut Errors, new_shoot: &Shoot, old_shoot: &Shoot, gates: Gates) {
     let (new, old, path) = (&new_shoot.spec, &old_shoot.spec, Path::new("spec"));

@@ -13,7 +13,10 @@ use regex::Regex;
 
 use super::super::common::{self, int_or_percent, invalid_int_or_percent, not_negative_duration, one_of, percentage};
 use super::super::meta;
-use super::{Errors, is_in_place, kubelet};
+use super::super::Errors;
+use super::gates::is_in_place;
+use super::kubelet;
+use super::shared::{taint_key, threshold};
 use crate::versions::{Operator, Version, compare_versions, meets_constraint};
 
 const MAX_NAME_LENGTH: usize = 15;
@@ -219,17 +222,6 @@ fn autoscaler_options(errors: &mut Errors, options: &ClusterAutoscalerOptions, p
     }
 }
 
-/// A share between 0 and 1.
-pub(super) fn threshold(errors: &mut Errors, value: Option<f64>, path: &Path) {
-    let Some(value) = value else { return };
-    if value < 0.0 {
-        errors.push(FieldError::invalid(path, value, "can not be negative"));
-    }
-    if value > 1.0 {
-        errors.push(FieldError::invalid(path, value, "can not be greater than 1.0"));
-    }
-}
-
 fn taints(errors: &mut Errors, taints: &[Taint], path: &Path) {
     let mut seen = BTreeSet::new();
     for (index, taint) in taints.iter().enumerate() {
@@ -250,14 +242,6 @@ fn taints(errors: &mut Errors, taints: &[Taint], path: &Path) {
             error.body.push_str(": taints must be unique by key and effect pair");
             errors.push(error);
         }
-    }
-}
-
-/// The key of a taint: a label's key, and not the one that Gardener uses itself.
-pub(super) fn taint_key(errors: &mut Errors, key: &str, path: &Path) {
-    meta::invalid_each(errors, path, key, meta::qualified_name(key));
-    if key == taint::CRITICAL_COMPONENTS_NOT_READY {
-        errors.push(FieldError::forbidden(path, "taint key is reserved by gardener"));
     }
 }
 

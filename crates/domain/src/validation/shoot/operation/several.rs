@@ -15,7 +15,9 @@ use super::{
 };
 use crate::annotations;
 use crate::validation::common::one_of;
-use crate::validation::shoot::{Errors, Gates, is_in_hibernation};
+use crate::validation::Errors;
+use crate::validation::shoot::facts::is_in_hibernation;
+use crate::validation::shoot::gates::Gates;
 
 /// Operations that are not begun beside the one that they are listed with.
 const INCOMPATIBLE: [(&str, &[&str]); 5] = [

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What several parts of the validation ask of a Shoot.
+
+use std::collections::BTreeSet;
+
+use api::core::*;
+
+/// Whether a Shoot is hibernated, is about to be, or is waking up.
+pub(super) fn is_in_hibernation(shoot: &Shoot) -> bool {
+    crate::reconcile::is_hibernation_enabled(&shoot.spec) || shoot.status.hibernated
+}
+
+/// Resources that are to be encrypted, beside the ones that always are.
+pub(super) fn encrypted_resources(spec: &ShootSpec) -> BTreeSet<&str> {
+    let server = spec.kubernetes.kube_api_server.as_ref();
+    let config = server.and_then(|server| server.encryption_config.as_ref());
+    config.map(|config| config.resources.iter().map(String::as_str).collect()).unwrap_or_default()
+}
+
+/// Phases of the rotations in two steps; empty where there was none.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct RotationPhases<'a> {
+    pub(super) certificate_authorities: &'a str,
+    pub(super) service_account_key: &'a str,
+    pub(super) etcd_encryption_key: &'a str,
+}
+
+pub(super) fn rotation_phases(status: &ShootStatus) -> RotationPhases<'_> {
+    let Some(rotation) = status.credentials.as_ref().and_then(|credentials| credentials.rotation.as_ref()) else {
+        return RotationPhases::default();
+    };
+    RotationPhases {
+        certificate_authorities: rotation.certificate_authorities.as_ref().map_or("", |one| &one.phase),
+        service_account_key: rotation.service_account_key.as_ref().map_or("", |one| &one.phase),
+        etcd_encryption_key: rotation.etcd_encryption_key.as_ref().map_or("", |one| &one.phase),
+    }
+}
+
+/// The provider that is marked primary.
+pub(super) fn primary_provider(dns: &DNS) -> Option<&DNSProvider> {
+    dns.providers.iter().find(|provider| provider.primary == Some(true))
+}

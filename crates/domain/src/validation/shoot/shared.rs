@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Checks of values that occur in several parts of the spec.
+
+use std::collections::BTreeMap;
+
+use api::constants::taint;
+use api::core::ShootSpec;
+use apimachinery::field::{FieldError, Path};
+
+use super::super::common::one_of;
+use super::super::{Errors, meta};
+use crate::cloud_profile::{self, CLOUD_PROFILE, NAMESPACED_CLOUD_PROFILE};
+use crate::features::feature_gate;
+use crate::versions::Version;
+
+pub(super) const WORKERLESS: &str = "this field should not be set for workerless Shoot clusters";
+
+/// One Forbidden for each field that is set.
+pub(super) fn forbidden_for_workerless(errors: &mut Errors, fields: &[(&str, bool)], path: &Path) {
+    for (field, _) in fields.iter().filter(|(_, is_set)| *is_set) {
+        errors.push(FieldError::forbidden(&path.child(field), WORKERLESS));
+    }
+}
+
+/// The CloudProfile must be named; `cloudProfileName` alone is enough.
+pub(super) fn cloud_profile_reference(errors: &mut Errors, spec: &ShootSpec, path: &Path) {
+    let reference = cloud_profile::reference(spec).unwrap_or_default();
+    if reference.name.is_empty() {
+        errors.push(FieldError::required(&path.child("name"), "must specify a cloud profile"));
+    } else {
+        one_of(errors, &reference.kind, &[CLOUD_PROFILE, NAMESPACED_CLOUD_PROFILE], &path.child("kind"));
+    }
+}
+
+/// Feature gates of a component: known, present in the version, and not locked to the other value.
+pub(super) fn feature_gates(errors: &mut Errors, gates: &BTreeMap<String, bool>, version: &str, path: &Path) {
+    for (name, enabled) in gates {
+        let path = path.child(name);
+        let Some(gate) = feature_gate(name) else {
+            errors.push(FieldError::invalid(&path, name, &format!("unknown feature gate {name}")));
+            continue;
+        };
+        let parsed = match Version::parse(version) {
+            Ok(parsed) => parsed,
+            Err(error) => {
+                errors.push(FieldError::invalid(&path, name, &error.to_string()));
+                continue;
+            }
+        };
+        if !gate.is_supported(&parsed) {
+            errors.push(FieldError::forbidden(&path, &format!("not supported in Kubernetes version {version}")));
+        } else if gate.is_locked(&parsed) && *enabled != gate.default {
+            let text = format!("cannot set feature gate to {enabled}, feature is locked to {}", gate.default);
+            errors.push(FieldError::forbidden(&path, &text));
+        }
+    }
+}
+
+/// The key of a taint: a label's key, and not the one that Gardener uses itself.
+pub(super) fn taint_key(errors: &mut Errors, key: &str, path: &Path) {
+    meta::invalid_each(errors, path, key, meta::qualified_name(key));
+    if key == taint::CRITICAL_COMPONENTS_NOT_READY {
+        errors.push(FieldError::forbidden(path, "taint key is reserved by gardener"));
+    }
+}
+
+/// A share between 0 and 1.
+pub(super) fn threshold(errors: &mut Errors, value: Option<f64>, path: &Path) {
+    let Some(value) = value else { return };
+    if value < 0.0 {
+        errors.push(FieldError::invalid(path, value, "can not be negative"));
+    }
+    if value > 1.0 {
+        errors.push(FieldError::invalid(path, value, "can not be greater than 1.0"));
+    }
+}
