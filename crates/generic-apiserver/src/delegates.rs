@@ -51,7 +51,7 @@ impl Server {
     /// nobody. Watches that the server had until now end; requests that it is answering go on.
     pub fn delegate(&self, cluster: &str, server: Option<Self>) {
         if let Some(old) = self.0.delegates.replace(cluster, server.map(|server| server.0)) {
-            old.store.retire();
+            old.backend.store.retire();
         }
     }
 
@@ -64,7 +64,7 @@ impl Server {
     /// reached.
     pub fn trees<'a>(&'a self, cluster: &'a str, group: &'a str, plural: &'a str) -> BoxFuture<'a, Vec<Value>> {
         Box::pin(async move {
-            let store = &self.0.store;
+            let store = &self.0.backend.store;
             let (Ok(()), Some(id)) = (store.fresh().await, store.collection(group, plural)) else { return Vec::new() };
             let (map, _) = store.root(id);
             let objects = range(&map, &format!("{cluster}/"), "").map(|(_, stored)| stored.bytes()).collect::<Vec<_>>();

@@ -4,7 +4,8 @@
 //! **Invariants.** The name of the product that runs on it appears in no identifier. No reconcile loops. One file
 //! chooses HTTP codes. A read never returns data older than the log's head at the request's arrival.
 //!
-//! **Tour.** [`server`] the server and its builder; [`registry`] the hooks of a kind; [`admission`] the chain of checks;
+//! **Tour.** [`Builder`] makes a [`Server`]; `routes` what it serves; `handlers` what each verb does, `handlers::write` the way of
+//! an object to the log; [`registry`] the hooks of a kind; [`admission`] the chain of checks;
 //! [`observer`] who is told of changes;
 //! [`clusters`] logical clusters; `delegates` servers of what clusters define for themselves; [`authentication`] who asks; [`authorization`] who may do what; [`http`] HTTPS in
 //! front; `openapi` what clients learn about kinds; [`protobuf`] bodies that are no JSON; [`validator`] what must hold of
@@ -15,6 +16,7 @@
 pub mod admission;
 pub mod authentication;
 pub mod authorization;
+mod builder;
 pub mod clusters;
 mod delegates;
 pub mod discovery;
@@ -32,6 +34,7 @@ pub mod protobuf;
 pub mod registry;
 mod request;
 mod reviews;
+mod routes;
 mod selection;
 pub mod server;
 mod snapshot;
@@ -47,8 +50,9 @@ mod yaml;
 pub use admission::{Attributes, Operation, Plugin, Reads};
 pub use authentication::Authenticator;
 pub use authorization::{AllowAll, Authenticated, Authorizer};
+pub use builder::{Builder, Foundation, RECENT_BYTES};
 pub use clusters::{Cluster, Clusters, FixedClusters};
 pub use owner::controller_of;
 pub use registry::{Generic, RequestContext, ScalePaths, Shape, Strategy};
-pub use server::{Builder, Foundation, RECENT_BYTES, Server};
+pub use server::Server;
 pub use table::AGES_AT;

@@ -113,7 +113,7 @@ async fn token(server: &Inner, call: &Call, spec: &Value) -> Value {
         certificates: &[],
         bearer_token: (!token.is_empty()).then_some(token),
         now: call.now,
-        wall: server.foundation.wall.now(),
+        wall: server.backend.foundation.wall.now(),
     };
     let asked = spec["audiences"].as_array().into_iter().flatten();
     let audiences: Vec<String> = asked.filter_map(Value::as_str).map(str::to_owned).collect();

@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The server and its builder.
+//! The server: a request from its path to its answer, and what its owner may ask of it.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use apimachinery::catalogue::{NEWEST, ResourceInfo};
+use apimachinery::Resource;
 use apimachinery::meta::ObjectMeta;
-use apimachinery::schema::Node;
-use apimachinery::{DynamicObject, Object, Resource};
 use bytes::Bytes;
-use clock::{Clock, Random};
-use eventlog::{Actor, EventLog, Revision};
+use eventlog::{Actor, Revision};
 use futures::future::BoxFuture;
 use http::Method;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
@@ -19,28 +15,23 @@ use process::participant::Vouched;
 use process::transport::{Body, ResponseFuture};
 use process::{Offload, Request, Response, Tasks, Transport, User};
 
-use crate::admission::{Plugin, Reads};
+use crate::admission::Reads;
 use crate::authentication::front_proxy::Stamp;
 use crate::authentication::{Authenticator, UserDetails, anonymous};
-use crate::authorization::{AllowAll, Authorizer, Question, is_known};
-use crate::clusters::{Cluster, Clusters, FixedClusters};
+use crate::authorization::{Authorizer, Question, is_known};
+use crate::clusters::{Cluster, Clusters};
 use crate::delegates::Delegates;
 use crate::discovery;
-use crate::handlers;
+use crate::handlers::{self, Backend};
 use crate::http::{Health, Metrics};
-use crate::kind::{Kind, Typed};
-use crate::observer::Observer;
-use crate::openapi::{self, Described, Documents};
+use crate::openapi::{self, Documents};
 use crate::protobuf;
-use crate::registry::{Generic, Shape, Strategy};
 use crate::request::{Call, Query, ResourcePath, Route, Target, verb};
-use crate::reviews::{self, Review};
+use crate::reviews;
+use crate::routes::{Routes, Served};
 use crate::snapshot::View as Snapshot;
 use crate::status::{BODY_LIMIT, Failure, Result};
-use crate::storage::{CollectionId, Observers, Store, partial, stored};
-use crate::subresource::Subresource;
-use crate::views::{self, Renamed, View};
-use crate::webhooks::{WebhookCaller, Webhooks};
+use crate::storage::stored;
 use crate::yaml;
 
 /// Bytes of a body above which it is read, and its request answered, beside the threads that serve: some milliseconds.
@@ -48,309 +39,16 @@ const LONG: usize = 64 << 10;
 /// As [`LONG`], for YAML.
 const LONG_YAML: usize = 4 << 10;
 
-/// What a server stands on.
-#[derive(Clone, Debug)]
-pub struct Foundation {
-    /// The log that is the state.
-    pub log: Arc<dyn EventLog>,
-    /// Landscape time.
-    pub clock: Clock,
-    /// Wall time, for time-outs of watches.
-    pub wall: Clock,
-    /// Keyed randomness, for uids and generated names.
-    pub random: Random,
-    /// Id of the writer; two servers on one log have different ones.
-    pub writer: u64,
-    /// Bytes of objects in recent changes that each resource remembers: a list that is continued needs them, and a watch
-    /// from a revision of the past is quicker with them. Usually [`RECENT_BYTES`].
-    pub recent_bytes: usize,
-}
-
-/// Bytes of objects in recent changes that each resource of a server with many clients remembers.
-pub const RECENT_BYTES: usize = 8 << 20;
-
-/// A server under construction.
-pub struct Builder {
-    foundation: Foundation,
-    kinds: Vec<(Arc<dyn Kind>, bool)>,
-    described: Vec<ResourceInfo>,
-    plugins: Vec<Arc<dyn Plugin>>,
-    authorizer: Arc<dyn Authorizer>,
-    clusters: Arc<dyn Clusters>,
-    cluster_annotation: &'static str,
-    own_agents: &'static [&'static str],
-    folds: Option<&'static str>,
-    observers: Observers,
-    views: Vec<View>,
-    reviews: Vec<ResourceInfo>,
-    subresources: Vec<(ResourceInfo, &'static str, Arc<dyn Subresource>)>,
-    webhooks: Option<Arc<dyn WebhookCaller>>,
-    authenticator: Option<Arc<dyn Authenticator>>,
-    health: Health,
-    metrics: Option<Metrics>,
-    release: u16,
-}
-
-impl fmt::Debug for Builder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Builder").field("foundation", &self.foundation).finish_non_exhaustive()
-    }
-}
-
-impl Builder {
-    /// A server without resources and clusters, which allows everything.
-    pub fn new(foundation: Foundation) -> Self {
-        Self {
-            foundation,
-            kinds: Vec::new(),
-            described: Vec::new(),
-            plugins: Vec::new(),
-            authorizer: Arc::new(AllowAll),
-            clusters: Arc::new(FixedClusters::default()),
-            cluster_annotation: "",
-            own_agents: &[],
-            folds: None,
-            observers: Observers::new(),
-            views: Vec::new(),
-            reviews: Vec::new(),
-            subresources: Vec::new(),
-            webhooks: None,
-            authenticator: None,
-            health: Health::default(),
-            metrics: None,
-            release: NEWEST,
-        }
-    }
-
-    /// Serves the fields of a release only ([`ResourceInfo::later`]), of the resources that are added from here on. What
-    /// objects have beyond them is not shown, and stays.
-    pub fn release(mut self, minor: u16) -> Self {
-        self.release = minor;
-        self
-    }
-
-    /// Serves a resource: `O` is a typed kind or [`apimachinery::DynamicObject`]. A second call for one resource
-    /// replaces the first.
-    pub fn resource<O: Object>(mut self, info: &ResourceInfo, strategy: impl Strategy<O>) -> Self {
-        self.kinds.push((Arc::new(Typed::<O, _>::new(&info.at(self.release), strategy)), true));
-        self
-    }
-
-    /// Folds a resource that somebody else serves, so that admission and namespace checks can read it.
-    pub fn known<O: Object>(mut self, info: &ResourceInfo) -> Self {
-        self.kinds.push((Arc::new(Typed::<O, _>::new(&info.at(self.release), Generic)), false));
-        self
-    }
-
-    /// Serves a resource that is stored as another, which is served, too: [`views::EVENTS`](crate::views::EVENTS).
-    pub fn view(mut self, info: &ResourceInfo, target: &ResourceInfo, renamed: Renamed) -> Self {
-        self.views.push(View { info: info.clone(), target: target.clone(), renamed, described: None });
-        self
-    }
-
-    /// Serves a resource that a cluster defines for itself: its row has no tree.
-    pub fn custom(mut self, info: &ResourceInfo, shape: Shape, strategy: impl Strategy<DynamicObject>) -> Self {
-        self.kinds.push((Arc::new(Typed::<DynamicObject, _>::shaped(info, shape, strategy)), true));
-        self
-    }
-
-    /// Serves another version of a resource that a cluster defines for itself, which is stored as `target`.
-    pub fn custom_version(mut self, info: &ResourceInfo, described: Node, target: &ResourceInfo) -> Self {
-        let (info, target) = (info.clone(), target.clone());
-        self.views.push(View { info, target, renamed: views::VERSION, described: Some(described) });
-        self
-    }
-
-    /// Serves a review: SelfSubjectReview, TokenReview, SelfSubjectAccessReview, SelfSubjectRulesReview,
-    /// SubjectAccessReview or LocalSubjectAccessReview, in any version.
-    pub fn review(mut self, info: &ResourceInfo) -> Self {
-        self.reviews.push(info.clone());
-        self
-    }
-
-    /// Answers a subresource that the row of a resource names by a hook.
-    pub fn subresource(mut self, info: &ResourceInfo, name: &'static str, hook: impl Subresource) -> Self {
-        self.subresources.push((info.clone(), name, Arc::new(hook)));
-        self
-    }
-
-    /// Who knows what a token of a TokenReview is worth; without this no token is worth anything.
-    pub fn authenticator(mut self, authenticator: Arc<dyn Authenticator>) -> Self {
-        self.authenticator = Some(authenticator);
-        self
-    }
-
-    /// Asks the webhooks that clusters configure, and how they are reached; without this nobody is asked.
-    pub fn webhooks(mut self, caller: Arc<dyn WebhookCaller>) -> Self {
-        self.webhooks = Some(caller);
-        self
-    }
-
-    /// Checks behind `/livez` and `/readyz` of every cluster.
-    pub fn health(mut self, health: Health) -> Self {
-        self.health = health;
-        self
-    }
-
-    /// What `/metrics` of every cluster shows; without this it does not exist.
-    pub fn metrics(mut self, metrics: Metrics) -> Self {
-        self.metrics = Some(metrics);
-        self
-    }
-
-    /// Describes a resource that somebody else serves behind this server in the OpenAPI documents of the clusters that
-    /// serve it.
-    pub fn described(mut self, info: &ResourceInfo) -> Self {
-        self.described.push(info.clone());
-        self
-    }
-
-    /// Adds a plugin at the end of the admission chain.
-    pub fn admission(mut self, plugin: impl Plugin) -> Self {
-        self.plugins.push(Arc::new(plugin));
-        self
-    }
-
-    /// Adds plugins at the end of the admission chain.
-    pub fn admission_chain(mut self, plugins: Vec<Arc<dyn Plugin>>) -> Self {
-        self.plugins.extend(plugins);
-        self
-    }
-
-    /// Decides about requests; without this everybody may do everything.
-    pub fn authorizer(mut self, authorizer: impl Authorizer) -> Self {
-        self.authorizer = Arc::new(authorizer);
-        self
-    }
-
-    /// Which clusters exist; without this there are none.
-    pub fn clusters(mut self, clusters: impl Clusters) -> Self {
-        self.clusters = Arc::new(clusters);
-        self
-    }
-
-    /// Key of the annotation in which objects listed through cluster `*` carry their cluster.
-    pub fn cluster_annotation(mut self, key: &'static str) -> Self {
-        self.cluster_annotation = key;
-        self
-    }
-
-    /// The `User-Agent`s of the landscape's own commands, up to the slash: what they create is not tracked until somebody
-    /// applies to it, as what components create.
-    pub fn own_agents(mut self, names: &'static [&'static str]) -> Self {
-        self.own_agents = names;
-        self
-    }
-
-    /// Follows one logical cluster only; of others nothing is known.
-    pub fn folds(mut self, cluster: &'static str) -> Self {
-        self.folds = Some(cluster);
-        self
-    }
-
-    /// Tells an observer of a resource's changes, whether or not the server knows the resource otherwise.
-    pub fn observer(mut self, group: &str, plural: &str, observer: Arc<dyn Observer>) -> Self {
-        self.observers.entry(format!("{group}/{plural}").into()).or_default().push(observer);
-        self
-    }
-
-    /// The server. It follows the log whenever it is called, and between calls once [`Server::start`] was called.
-    pub fn build(self) -> Server {
-        let mut by_resource: BTreeMap<Arc<str>, (Arc<dyn Kind>, bool)> = BTreeMap::new();
-        for (kind, served) in self.kinds {
-            let resource = kind.names().log_resource.clone();
-            // A resource that is served is not replaced by the mere knowledge of it.
-            if served || !by_resource.contains_key(&resource) {
-                by_resource.insert(resource, (kind, served));
-            }
-        }
-        let mut rows = BTreeMap::new();
-        let mut kinds = Vec::new();
-        for (index, (kind, served)) in by_resource.into_values().enumerate() {
-            let info = &kind.names().info;
-            if served {
-                let row = Row { id: CollectionId(index), kind: kind.clone() };
-                rows.insert(key(info), row);
-            }
-            kinds.push(kind);
-        }
-        let rows_of = kinds.iter().map(|kind: &Arc<dyn Kind>| &kind.names().info);
-        let store = Store::new(
-            partial::view(self.foundation.log.clone(), rows_of),
-            self.foundation.writer,
-            self.folds,
-            kinds,
-            self.observers,
-            self.foundation.recent_bytes,
-        );
-        let namespaces = store.collection("", "namespaces");
-        let served = rows.values().map(|row: &Row| {
-            let names = row.kind.names();
-            Described::new(names.info.clone(), names.described.clone())
-        });
-        let views = self.views.iter().map(|view| Described::new(view.info.clone(), view.described.clone()));
-        let others = self.described.into_iter().map(|info| Described::new(info, None));
-        let documents = Documents::new(served.chain(views).chain(others), self.reviews.iter().cloned());
-        Server(Arc::new(Inner {
-            webhooks: self.webhooks.map(|caller| Webhooks::new(caller, &store)),
-            store: Arc::new(store),
-            namespaces,
-            foundation: self.foundation,
-            rows,
-            documents,
-            plugins: self.plugins,
-            authorizer: self.authorizer,
-            clusters: self.clusters,
-            cluster_annotation: self.cluster_annotation,
-            own_agents: self.own_agents,
-            views: self.views.into_iter().map(|view| (key(&view.info), Arc::new(view))).collect(),
-            reviews: self.reviews.into_iter().map(|info| (key(&info), Arc::new(Review { info }))).collect(),
-            subresources: self
-                .subresources
-                .into_iter()
-                .map(|(info, name, hook)| ((info.group, info.plural, name), hook))
-                .collect(),
-            authenticator: self.authenticator,
-            health: self.health,
-            metrics: self.metrics,
-            delegates: Delegates::default(),
-        }))
-    }
-}
-
-/// Group, version and plural name.
-type RowKey = (&'static str, &'static str, &'static str);
-
-fn key(info: &ResourceInfo) -> RowKey {
-    (info.group, info.version, info.plural)
-}
-
-/// A served resource.
-#[derive(Clone)]
-pub(crate) struct Row {
-    pub(crate) id: CollectionId,
-    pub(crate) kind: Arc<dyn Kind>,
-}
-
 pub(crate) struct Inner {
-    pub(crate) foundation: Foundation,
-    pub(crate) store: Arc<Store>,
-    pub(crate) rows: BTreeMap<RowKey, Row>,
-    pub(crate) views: BTreeMap<RowKey, Arc<View>>,
-    pub(crate) reviews: BTreeMap<RowKey, Arc<Review>>,
-    /// By group, plural name and name of the subresource.
-    subresources: BTreeMap<RowKey, Arc<dyn Subresource>>,
-    pub(crate) webhooks: Option<Webhooks>,
+    /// What the handlers of resources need.
+    pub(crate) backend: Arc<Backend>,
+    pub(crate) routes: Routes,
+    pub(crate) documents: Documents,
+    pub(crate) authorizer: Arc<dyn Authorizer>,
     pub(crate) authenticator: Option<Arc<dyn Authenticator>>,
+    pub(crate) clusters: Arc<dyn Clusters>,
     pub(crate) health: Health,
     pub(crate) metrics: Option<Metrics>,
-    pub(crate) documents: Documents,
-    pub(crate) namespaces: Option<CollectionId>,
-    pub(crate) plugins: Vec<Arc<dyn Plugin>>,
-    pub(crate) authorizer: Arc<dyn Authorizer>,
-    pub(crate) clusters: Arc<dyn Clusters>,
-    pub(crate) own_agents: &'static [&'static str],
-    pub(crate) cluster_annotation: &'static str,
     /// Servers behind this one.
     pub(crate) delegates: Delegates,
 }
@@ -368,13 +66,13 @@ impl fmt::Debug for Server {
 impl Server {
     /// Follows the log between requests, so that watchers learn of other writers' changes without delay.
     pub fn start(&self, tasks: &Tasks) {
-        tasks.spawn(self.0.store.clone().follow());
+        tasks.spawn(self.0.backend.store.clone().follow());
     }
 
     /// How many objects are decoded, and how many bytes the objects of recent changes have, shared ones counted each time.
     pub fn account(&self) -> (usize, usize) {
-        let behind = self.0.delegates.all().into_iter().map(|delegate| delegate.store.account());
-        behind.fold(self.0.store.account(), |sum, one| (sum.0 + one.0, sum.1 + one.1))
+        let behind = self.0.delegates.all().into_iter().map(|delegate| delegate.backend.store.account());
+        behind.fold(self.0.backend.store.account(), |sum, one| (sum.0 + one.0, sum.1 + one.1))
     }
 
     /// Answers a request: its path starts with `/clusters/NAME`; its user is the extension [`User`]
@@ -404,7 +102,7 @@ impl Server {
         let (method, query) = (request.method().clone(), Query::parse(request.uri().query()));
         Box::pin(async move {
             let Some(route) = route else { return Ok(()) };
-            let allowed = match inner.store.fresh().await {
+            let allowed = match inner.backend.store.fresh().await {
                 Ok(()) => inner.authorize(&method, &route, &query, &user),
                 Err(error) => Err(error.into()),
             };
@@ -414,12 +112,12 @@ impl Server {
 
     /// Up to which revision the server has followed the log.
     pub fn position(&self) -> Revision {
-        self.0.store.position()
+        self.0.backend.store.position()
     }
 
     /// Resolves when the server has followed the log up to a revision; false: the log is closed.
     pub fn reach(&self, revision: Revision) -> BoxFuture<'_, bool> {
-        Box::pin(async move { self.0.store.reach(revision).await.is_ok() })
+        Box::pin(async move { self.0.backend.store.reach(revision).await.is_ok() })
     }
 
     /// Follows the log to its head and sends the watches of participants (see [`process::participant`]) a bookmark with
@@ -428,11 +126,11 @@ impl Server {
     /// be reached.
     pub fn barrier(&self, number: u64, confirmed: u64) -> BoxFuture<'_, Option<(Revision, Vouched)>> {
         Box::pin(async move {
-            self.0.store.fresh().await.ok()?;
-            let (revision, mut vouched) = self.0.store.barrier(number, confirmed);
+            self.0.backend.store.fresh().await.ok()?;
+            let (revision, mut vouched) = self.0.backend.store.barrier(number, confirmed);
             for delegate in self.0.delegates.all() {
-                delegate.store.fresh().await.ok()?;
-                vouched = vouched.and(delegate.store.barrier(number, confirmed).1);
+                delegate.backend.store.fresh().await.ok()?;
+                vouched = vouched.and(delegate.backend.store.barrier(number, confirmed).1);
             }
             Some((revision, vouched))
         })
@@ -440,14 +138,14 @@ impl Server {
 
     /// Whether, since this was last asked, a watch of somebody who takes no part in landscape time was given a change.
     pub fn take_told_others(&self) -> bool {
-        let behind = self.0.delegates.all().into_iter().filter(|delegate| delegate.store.take_told_others()).count();
-        self.0.store.take_told_others() || behind > 0
+        let behind = self.0.delegates.all().into_iter().filter(|delegate| delegate.backend.store.take_told_others()).count();
+        self.0.backend.store.take_told_others() || behind > 0
     }
 
     /// An object of a kind that this server folds, as of now; `None`: there is none, or the log cannot be reached.
     pub async fn object<K: Resource>(&self, cluster: &str, namespace: &str, name: &str) -> Option<Arc<K>> {
-        self.0.store.fresh().await.ok()?;
-        Reads(&mut Snapshot::new(&self.0.store, cluster)).get(namespace, name)
+        self.0.backend.store.fresh().await.ok()?;
+        Reads(&mut Snapshot::new(&self.0.backend.store, cluster)).get(namespace, name)
     }
 
     /// Metadata of an object of any kind that this server folds, as of now; `None`: there is none, or the log cannot be
@@ -461,7 +159,7 @@ impl Server {
         name: &'a str,
     ) -> BoxFuture<'a, Option<ObjectMeta>> {
         Box::pin(async move {
-            let store = &self.0.store;
+            let store = &self.0.backend.store;
             store.fresh().await.ok()?;
             let id = store.collection(group, plural)?;
             let kind = store.kind(id);
@@ -472,36 +170,35 @@ impl Server {
 
     /// All objects of a kind that this server folds, as of now, in key order; none if the log cannot be reached.
     pub async fn objects<K: Resource>(&self, cluster: &str) -> Vec<Arc<K>> {
-        if self.0.store.fresh().await.is_err() {
+        if self.0.backend.store.fresh().await.is_err() {
             return Vec::new();
         }
-        Reads(&mut Snapshot::new(&self.0.store, cluster)).list(None)
+        Reads(&mut Snapshot::new(&self.0.backend.store, cluster)).list(None)
     }
 
     /// As [`Server::objects`], as far as this server has folded.
     pub fn folded<K: Resource>(&self, cluster: &str) -> Vec<Arc<K>> {
-        Reads(&mut Snapshot::new(&self.0.store, cluster)).list(None)
+        Reads(&mut Snapshot::new(&self.0.backend.store, cluster)).list(None)
     }
 
     /// Removes, finalizers or not, every object of a cluster that does not exist any more.
     pub async fn clear_vanished_cluster(&self, name: &str) {
-        if self.0.store.fresh().await.is_err() || self.0.cluster(name).is_ok() {
+        if self.0.backend.store.fresh().await.is_err() || self.0.cluster(name).is_ok() {
             return;
         }
         let actor = Arc::new(Actor { user: "system:apiserver".into(), ..Actor::default() });
-        let time = self.0.foundation.clock.now();
-        self.0.store.clear(&format!("{name}/"), &actor, time).await;
+        let time = self.0.backend.foundation.clock.now();
+        self.0.backend.store.clear(&format!("{name}/"), &actor, time).await;
         if let Some(delegate) = self.0.delegates.of(name) {
-            delegate.store.clear(&format!("{name}/"), &actor, time).await;
+            delegate.backend.store.clear(&format!("{name}/"), &actor, time).await;
             self.delegate(name, None);
         }
     }
 
     /// Whether the server serves a group in a version of it.
     pub fn serves_group(&self, group: &str) -> bool {
-        let inner = &self.0;
-        let mut keys = inner.rows.keys().chain(inner.views.keys()).chain(inner.reviews.keys());
-        keys.any(|(known, _, _)| *known == group)
+        let routes = &self.0.routes;
+        routes.resources().chain(routes.reviews()).any(|known| known.group == group)
     }
 }
 
@@ -526,11 +223,11 @@ impl Inner {
             headers: parts.headers,
             user,
             details: parts.extensions.remove::<UserDetails>().unwrap_or_default(),
-            now: stamp.now.unwrap_or_else(|| self.foundation.clock.now()),
+            now: stamp.now.unwrap_or_else(|| self.backend.foundation.clock.now()),
         };
         match stamp.head {
-            Some(head) => self.store.reach(head).await?,
-            None => self.store.fresh().await?,
+            Some(head) => self.backend.store.reach(head).await?,
+            None => self.backend.store.fresh().await?,
         }
         // Who may not ask learns neither which clusters exist nor what they serve.
         match call.route.target.clone() {
@@ -555,7 +252,7 @@ impl Inner {
                 self.cluster(&call.route.cluster)?;
                 let (server, served) = self.serving(&call.route.cluster, &path).ok_or(Failure::NoSuchPath)?;
                 if !Arc::ptr_eq(&server, self) {
-                    server.store.fresh().await?;
+                    server.backend.store.fresh().await?;
                 }
                 let reads = matches!(call.method, Method::GET | Method::HEAD);
                 let body = if reads { Bytes::new() } else { read(body).await? };
@@ -578,18 +275,18 @@ impl Inner {
         let yaml = yaml::wanted(&mut call, watch)?;
         let body = yaml::read(&mut call, body)?;
         // The body of a subresource may be of another kind than its object.
-        let expected = || {
-            let info = served.info();
-            let hook = self.subresource(&info, &path.subresource);
-            hook.map_or_else(|| (&info).into(), |hook| hook.facts().into())
-        };
+        let info = served.info();
+        let hook = self.routes.subresource(&info, &path.subresource);
+        let expected = || hook.as_ref().map_or_else(|| (&info).into(), |hook| hook.facts().into());
         let body = protobuf::body::read(&mut call, expected, body)?;
+        let backend = &self.backend;
         let answered = match served {
-            Served::Row(row) => handlers::handle(&self, call, path, row, body).await,
+            Served::Row(row) => handlers::handle(backend, call, path, row, hook, body).await,
             Served::Review(review) => reviews::answer(&self, &call, &path, &review, &body).await,
             Served::View(view, row) => {
                 let body = view.enter(&mut call, &mut path, body)?;
-                let answered = handlers::handle(&self, call, path, row, body).await;
+                let hook = self.routes.subresource(&row.kind.names().info, &path.subresource);
+                let answered = handlers::handle(backend, call, path, row, hook, body).await;
                 Ok(view.leave(answered.unwrap_or_else(|failure| failure.response()), watch).await)
             }
         };
@@ -604,7 +301,7 @@ impl Inner {
         if name == "*" {
             return Ok(None);
         }
-        let mut view = Snapshot::new(&self.store, self.clusters.home());
+        let mut view = Snapshot::new(&self.backend.store, self.clusters.home());
         match self.clusters.get(name, &Reads(&mut view)) {
             Some(cluster) => Ok(Some(cluster)),
             None => Err(Failure::NoSuchCluster(name.to_owned())),
@@ -623,22 +320,7 @@ impl Inner {
 
     /// What answers for a path in a cluster.
     fn served(&self, cluster: &str, path: &ResourcePath) -> Option<Served> {
-        let key = (path.group.as_str(), path.version.as_str(), path.plural.as_str());
-        let serves = |info| self.clusters.serves(cluster, info);
-        if let Some(row) = self.rows.get(&key) {
-            return serves(&row.kind.names().info).then(|| Served::Row(row.clone()));
-        }
-        if let Some(view) = self.views.get(&key) {
-            let row = self.rows.get(&self::key(&view.target))?;
-            return serves(&view.info).then(|| Served::View(view.clone(), row.clone()));
-        }
-        let review = self.reviews.get(&key)?;
-        serves(&review.info).then(|| Served::Review(review.clone()))
-    }
-
-    /// The hook of a subresource.
-    pub(crate) fn subresource(&self, info: &ResourceInfo, name: &str) -> Option<Arc<dyn Subresource>> {
-        self.subresources.get(&(info.group, info.plural, name)).cloned()
+        self.routes.find(path, |info| self.clusters.serves(cluster, info))
     }
 
     fn authorize(&self, method: &Method, route: &Route, query: &Query, user: &User) -> Result<()> {
@@ -673,24 +355,6 @@ impl Inner {
             return Err(Failure::denied(&question, ""));
         }
         allowed
-    }
-}
-
-/// What answers for a path.
-enum Served {
-    Row(Row),
-    View(Arc<View>, Row),
-    Review(Arc<Review>),
-}
-
-impl Served {
-    /// The kind that clients speak of.
-    fn info(&self) -> ResourceInfo {
-        match self {
-            Self::Row(row) => row.kind.names().info.clone(),
-            Self::View(view, _) => view.info.clone(),
-            Self::Review(review) => review.info.clone(),
-        }
     }
 }
 

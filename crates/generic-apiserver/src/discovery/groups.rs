@@ -69,10 +69,9 @@ pub(super) struct Subresource<'a> {
 /// What a cluster serves: `server` itself, and one behind it.
 pub(super) fn groups<'a>(server: &'a Inner, delegate: Option<&'a Inner>, cluster: &str) -> Vec<Group<'a>> {
     let served = |server: &'a Inner| {
-        let rows = server.rows.values().map(move |row| (server, &row.kind.names().info, VERBS));
-        let views = server.views.values().map(move |view| (server, &view.info, VERBS));
-        let reviews = server.reviews.values().map(move |review| (server, &review.info, &["create"][..]));
-        rows.chain(views).chain(reviews).filter(move |(_, info, _)| server.clusters.serves(cluster, info))
+        let resources = server.routes.resources().map(move |info| (server, info, VERBS));
+        let reviews = server.routes.reviews().map(move |info| (server, info, &["create"][..]));
+        resources.chain(reviews).filter(move |(_, info, _)| server.clusters.serves(cluster, info))
     };
     let mut groups: Vec<Group<'a>> = Vec::new();
     for (server, info, verbs) in std::iter::once(server).chain(delegate).flat_map(served) {
@@ -113,9 +112,9 @@ fn subresources<'a>(server: &'a Inner, info: &'a ResourceInfo) -> Vec<Subresourc
         verbs,
     };
     let mut all: Vec<Subresource<'a>> = Vec::new();
-    let served = |name: &&&str| server.subresource(info, name).is_some() || is_part(name);
+    let served = |name: &&&str| server.routes.subresource(info, name).is_some() || is_part(name);
     for name in info.subresources.iter().filter(served) {
-        all.push(match server.subresource(info, name) {
+        all.push(match server.routes.subresource(info, name) {
             Some(hook) => {
                 let facts = hook.facts();
                 Subresource { name, group: facts.group, version: facts.version, kind: facts.kind, verbs: facts.verbs }

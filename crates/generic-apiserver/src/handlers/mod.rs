@@ -2,6 +2,7 @@
 //! What each verb does.
 
 mod apply;
+mod backend;
 mod create;
 mod delete;
 mod draft;
@@ -22,6 +23,7 @@ use futures::future::BoxFuture;
 use http::header::{ACCEPT, USER_AGENT};
 use process::Response;
 
+pub(crate) use self::backend::Backend;
 use self::draft::{Draft, Expected};
 use crate::admission::{Attributes, Operation, Reads};
 use crate::kind::{AnyObject, Kind, Names};
@@ -30,7 +32,7 @@ use crate::output;
 use crate::registry::RequestContext;
 use crate::request::{Call, ResourcePath};
 use crate::selection::Selection;
-use crate::server::{Inner, Row};
+use crate::routes::Row;
 use crate::snapshot::View;
 use crate::status::{Failure, Result, json_response};
 use crate::storage::stored::{self, Stored};
@@ -60,7 +62,7 @@ impl Tries {
 
 /// A request for one resource.
 pub(crate) struct Scope {
-    pub(crate) server: Arc<Inner>,
+    pub(crate) server: Arc<Backend>,
     pub(crate) call: Call,
     pub(crate) path: ResourcePath,
     pub(crate) id: CollectionId,
@@ -69,15 +71,16 @@ pub(crate) struct Scope {
     pub(crate) form: Form,
 }
 
+/// Answers a request for a resource; `hook` answers for the subresource, if the server has one for it.
 pub(crate) async fn handle(
-    server: &Arc<Inner>,
+    server: &Arc<Backend>,
     call: Call,
     path: ResourcePath,
     row: Row,
+    hook: Option<Arc<dyn Subresource>>,
     body: Bytes,
 ) -> Result<Response> {
     let names = row.kind.names();
-    let hook = server.subresource(&names.info, &path.subresource);
     if !path.subresource.is_empty() && hook.is_none() && !names.has_part(&path.subresource) {
         return Err(Failure::NoSuchPath);
     }
@@ -394,7 +397,9 @@ mod tests {
     use super::*;
 
     /// Size of what waits for an answer, in bytes.
-    fn size_of_future<F>(_: impl Fn(&'static Arc<Inner>, Call, ResourcePath, Row, Bytes) -> F) -> usize {
+    fn size_of_future<F>(
+        _: impl Fn(&'static Arc<Backend>, Call, ResourcePath, Row, Option<Arc<dyn Subresource>>, Bytes) -> F,
+    ) -> usize {
         size_of::<F>()
     }
 

@@ -281,7 +281,7 @@ pub(crate) fn answer(server: &Inner, call: &Call) -> Result<Option<Response>> {
         return Ok(Some(moved(&format!("/clusters/{cluster}{path}?hash={}", document.hash))));
     }
     let mut response = respond(call, &document, JSON);
-    let until = server.foundation.wall.now() + KEEP;
+    let until = server.backend.foundation.wall.now() + KEEP;
     set(&mut response, CACHE_CONTROL, "public, immutable");
     set(&mut response, EXPIRES, &until.format("%a, %d %b %Y %H:%M:%S GMT").to_string());
     Ok(Some(response))

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A server under construction: what it stands on, what it serves, and who decides.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use apimachinery::catalogue::{NEWEST, ResourceInfo};
+use apimachinery::schema::Node;
+use apimachinery::{DynamicObject, Object};
+use clock::{Clock, Random};
+use eventlog::EventLog;
+
+use crate::admission::Plugin;
+use crate::authentication::Authenticator;
+use crate::authorization::{AllowAll, Authorizer};
+use crate::clusters::{Clusters, FixedClusters};
+use crate::delegates::Delegates;
+use crate::handlers::Backend;
+use crate::http::{Health, Metrics};
+use crate::kind::{Kind, Typed};
+use crate::observer::Observer;
+use crate::registry::{Generic, Shape, Strategy};
+use crate::routes::{Routes, Row};
+use crate::server::{Inner, Server};
+use crate::storage::{CollectionId, Observers, Store, partial};
+use crate::subresource::Subresource;
+use crate::views::{self, Renamed, View};
+use crate::webhooks::{WebhookCaller, Webhooks};
+
+/// What a server stands on.
+#[derive(Clone, Debug)]
+pub struct Foundation {
+    /// The log that is the state.
+    pub log: Arc<dyn EventLog>,
+    /// Landscape time.
+    pub clock: Clock,
+    /// Wall time, for time-outs of watches.
+    pub wall: Clock,
+    /// Keyed randomness, for uids and generated names.
+    pub random: Random,
+    /// Id of the writer; two servers on one log have different ones.
+    pub writer: u64,
+    /// Bytes of objects in recent changes that each resource remembers: a list that is continued needs them, and a watch
+    /// from a revision of the past is quicker with them. Usually [`RECENT_BYTES`].
+    pub recent_bytes: usize,
+}
+
+/// Bytes of objects in recent changes that each resource of a server with many clients remembers.
+pub const RECENT_BYTES: usize = 8 << 20;
+
+/// A server under construction.
+pub struct Builder {
+    foundation: Foundation,
+    kinds: Vec<(Arc<dyn Kind>, bool)>,
+    described: Vec<ResourceInfo>,
+    plugins: Vec<Arc<dyn Plugin>>,
+    authorizer: Arc<dyn Authorizer>,
+    clusters: Arc<dyn Clusters>,
+    cluster_annotation: &'static str,
+    own_agents: &'static [&'static str],
+    folds: Option<&'static str>,
+    observers: Observers,
+    views: Vec<View>,
+    reviews: Vec<ResourceInfo>,
+    subresources: Vec<(ResourceInfo, &'static str, Arc<dyn Subresource>)>,
+    webhooks: Option<Arc<dyn WebhookCaller>>,
+    authenticator: Option<Arc<dyn Authenticator>>,
+    health: Health,
+    metrics: Option<Metrics>,
+    release: u16,
+}
+
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Builder").field("foundation", &self.foundation).finish_non_exhaustive()
+    }
+}
+
+impl Builder {
+    /// A server without resources and clusters, which allows everything.
+    pub fn new(foundation: Foundation) -> Self {
+        Self {
+            foundation,
+            kinds: Vec::new(),
+            described: Vec::new(),
+            plugins: Vec::new(),
+            authorizer: Arc::new(AllowAll),
+            clusters: Arc::new(FixedClusters::default()),
+            cluster_annotation: "",
+            own_agents: &[],
+            folds: None,
+            observers: Observers::new(),
+            views: Vec::new(),
+            reviews: Vec::new(),
+            subresources: Vec::new(),
+            webhooks: None,
+            authenticator: None,
+            health: Health::default(),
+            metrics: None,
+            release: NEWEST,
+        }
+    }
+
+    /// Serves the fields of a release only ([`ResourceInfo::later`]), of the resources that are added from here on. What
+    /// objects have beyond them is not shown, and stays.
+    pub fn release(mut self, minor: u16) -> Self {
+        self.release = minor;
+        self
+    }
+
+    /// Serves a resource: `O` is a typed kind or [`apimachinery::DynamicObject`]. A second call for one resource
+    /// replaces the first.
+    pub fn resource<O: Object>(mut self, info: &ResourceInfo, strategy: impl Strategy<O>) -> Self {
+        self.kinds.push((Arc::new(Typed::<O, _>::new(&info.at(self.release), strategy)), true));
+        self
+    }
+
+    /// Folds a resource that somebody else serves, so that admission and namespace checks can read it.
+    pub fn known<O: Object>(mut self, info: &ResourceInfo) -> Self {
+        self.kinds.push((Arc::new(Typed::<O, _>::new(&info.at(self.release), Generic)), false));
+        self
+    }
+
+    /// Serves a resource that is stored as another, which is served, too: [`views::EVENTS`](crate::views::EVENTS).
+    pub fn view(mut self, info: &ResourceInfo, target: &ResourceInfo, renamed: Renamed) -> Self {
+        self.views.push(View { info: info.clone(), target: target.clone(), renamed, described: None });
+        self
+    }
+
+    /// Serves a resource that a cluster defines for itself: its row has no tree.
+    pub fn custom(mut self, info: &ResourceInfo, shape: Shape, strategy: impl Strategy<DynamicObject>) -> Self {
+        self.kinds.push((Arc::new(Typed::<DynamicObject, _>::shaped(info, shape, strategy)), true));
+        self
+    }
+
+    /// Serves another version of a resource that a cluster defines for itself, which is stored as `target`.
+    pub fn custom_version(mut self, info: &ResourceInfo, described: Node, target: &ResourceInfo) -> Self {
+        let (info, target) = (info.clone(), target.clone());
+        self.views.push(View { info, target, renamed: views::VERSION, described: Some(described) });
+        self
+    }
+
+    /// Serves a review: SelfSubjectReview, TokenReview, SelfSubjectAccessReview, SelfSubjectRulesReview,
+    /// SubjectAccessReview or LocalSubjectAccessReview, in any version.
+    pub fn review(mut self, info: &ResourceInfo) -> Self {
+        self.reviews.push(info.clone());
+        self
+    }
+
+    /// Answers a subresource that the row of a resource names by a hook.
+    pub fn subresource(mut self, info: &ResourceInfo, name: &'static str, hook: impl Subresource) -> Self {
+        self.subresources.push((info.clone(), name, Arc::new(hook)));
+        self
+    }
+
+    /// Who knows what a token of a TokenReview is worth; without this no token is worth anything.
+    pub fn authenticator(mut self, authenticator: Arc<dyn Authenticator>) -> Self {
+        self.authenticator = Some(authenticator);
+        self
+    }
+
+    /// Asks the webhooks that clusters configure, and how they are reached; without this nobody is asked.
+    pub fn webhooks(mut self, caller: Arc<dyn WebhookCaller>) -> Self {
+        self.webhooks = Some(caller);
+        self
+    }
+
+    /// Checks behind `/livez` and `/readyz` of every cluster.
+    pub fn health(mut self, health: Health) -> Self {
+        self.health = health;
+        self
+    }
+
+    /// What `/metrics` of every cluster shows; without this it does not exist.
+    pub fn metrics(mut self, metrics: Metrics) -> Self {
+        self.metrics = Some(metrics);
+        self
+    }
+
+    /// Describes a resource that somebody else serves behind this server in the OpenAPI documents of the clusters that
+    /// serve it.
+    pub fn described(mut self, info: &ResourceInfo) -> Self {
+        self.described.push(info.clone());
+        self
+    }
+
+    /// Adds a plugin at the end of the admission chain.
+    pub fn admission(mut self, plugin: impl Plugin) -> Self {
+        self.plugins.push(Arc::new(plugin));
+        self
+    }
+
+    /// Adds plugins at the end of the admission chain.
+    pub fn admission_chain(mut self, plugins: Vec<Arc<dyn Plugin>>) -> Self {
+        self.plugins.extend(plugins);
+        self
+    }
+
+    /// Decides about requests; without this everybody may do everything.
+    pub fn authorizer(mut self, authorizer: impl Authorizer) -> Self {
+        self.authorizer = Arc::new(authorizer);
+        self
+    }
+
+    /// Which clusters exist; without this there are none.
+    pub fn clusters(mut self, clusters: impl Clusters) -> Self {
+        self.clusters = Arc::new(clusters);
+        self
+    }
+
+    /// Key of the annotation in which objects listed through cluster `*` carry their cluster.
+    pub fn cluster_annotation(mut self, key: &'static str) -> Self {
+        self.cluster_annotation = key;
+        self
+    }
+
+    /// The `User-Agent`s of the landscape's own commands, up to the slash: what they create is not tracked until somebody
+    /// applies to it, as what components create.
+    pub fn own_agents(mut self, names: &'static [&'static str]) -> Self {
+        self.own_agents = names;
+        self
+    }
+
+    /// Follows one logical cluster only; of others nothing is known.
+    pub fn folds(mut self, cluster: &'static str) -> Self {
+        self.folds = Some(cluster);
+        self
+    }
+
+    /// Tells an observer of a resource's changes, whether or not the server knows the resource otherwise.
+    pub fn observer(mut self, group: &str, plural: &str, observer: Arc<dyn Observer>) -> Self {
+        self.observers.entry(format!("{group}/{plural}").into()).or_default().push(observer);
+        self
+    }
+
+    /// The server. It follows the log whenever it is called, and between calls once [`Server::start`] was called.
+    pub fn build(self) -> Server {
+        let (kinds, is_served) = one_per_resource(self.kinds);
+        let store = Store::new(
+            partial::view(self.foundation.log.clone(), kinds.iter().map(|kind| &kind.names().info)),
+            self.foundation.writer,
+            self.folds,
+            kinds.clone(),
+            self.observers,
+            self.foundation.recent_bytes,
+        );
+        let rows = kinds.into_iter().zip(is_served).enumerate().filter(|(_, (_, is_served))| *is_served);
+        let rows = rows.map(|(index, (kind, _))| Row { id: CollectionId(index), kind }).collect();
+        let routes = Routes::new(rows, self.views, self.reviews, self.subresources);
+        let documents = routes.documents(self.described);
+        Server(Arc::new(Inner {
+            backend: Arc::new(Backend {
+                webhooks: self.webhooks.map(|caller| Webhooks::new(caller, &store)),
+                namespaces: store.collection("", "namespaces"),
+                store: Arc::new(store),
+                foundation: self.foundation,
+                plugins: self.plugins,
+                cluster_annotation: self.cluster_annotation,
+                own_agents: self.own_agents,
+            }),
+            routes,
+            documents,
+            authorizer: self.authorizer,
+            authenticator: self.authenticator,
+            clusters: self.clusters,
+            health: self.health,
+            metrics: self.metrics,
+            delegates: Delegates::default(),
+        }))
+    }
+}
+
+/// The kinds in the order of their names in the log, one for each, and whether each is served.
+///
+/// The last one of a name counts, but a resource that is served is not replaced by the mere knowledge of it.
+fn one_per_resource(kinds: Vec<(Arc<dyn Kind>, bool)>) -> (Vec<Arc<dyn Kind>>, Vec<bool>) {
+    let mut by_resource: BTreeMap<Arc<str>, (Arc<dyn Kind>, bool)> = BTreeMap::new();
+    for (kind, is_served) in kinds {
+        let resource = kind.names().log_resource.clone();
+        if is_served || !by_resource.contains_key(&resource) {
+            by_resource.insert(resource, (kind, is_served));
+        }
+    }
+    by_resource.into_values().unzip()
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the handlers of resources need of a server, and nothing of how a request came to them.
+
+use std::sync::Arc;
+
+use crate::admission::Plugin;
+use crate::builder::Foundation;
+use crate::storage::{CollectionId, Store};
+use crate::webhooks::Webhooks;
+
+/// What the handlers of resources need.
+pub(crate) struct Backend {
+    /// Clocks and randomness.
+    pub(crate) foundation: Foundation,
+    pub(crate) store: Arc<Store>,
+    /// Where Namespaces are, if the server folds them.
+    pub(crate) namespaces: Option<CollectionId>,
+    /// The admission chain, in its order.
+    pub(crate) plugins: Vec<Arc<dyn Plugin>>,
+    pub(crate) webhooks: Option<Webhooks>,
+    /// See [`crate::Builder::own_agents`].
+    pub(crate) own_agents: &'static [&'static str],
+    /// See [`crate::Builder::cluster_annotation`].
+    pub(crate) cluster_annotation: &'static str,
+}

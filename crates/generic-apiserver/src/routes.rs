@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a server serves: stored resources, other versions of them, reviews, and hooks of subresources.
+//!
+//! Which of them a cluster serves, the server asks [`Clusters`](crate::Clusters); who answers for a request is decided
+//! here, by group, version and plural name.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use apimachinery::catalogue::ResourceInfo;
+
+use crate::kind::Kind;
+use crate::openapi::{Described, Documents};
+use crate::request::ResourcePath;
+use crate::reviews::Review;
+use crate::storage::CollectionId;
+use crate::subresource::Subresource;
+use crate::views::View;
+
+/// Group, version and plural name.
+type Key = (&'static str, &'static str, &'static str);
+
+fn key(info: &ResourceInfo) -> Key {
+    (info.group, info.version, info.plural)
+}
+
+/// A stored resource that is served.
+#[derive(Clone)]
+pub(crate) struct Row {
+    pub(crate) id: CollectionId,
+    pub(crate) kind: Arc<dyn Kind>,
+}
+
+/// What answers for a path.
+pub(crate) enum Served {
+    Row(Row),
+    /// A resource that is stored as another.
+    View(Arc<View>, Row),
+    Review(Arc<Review>),
+}
+
+impl Served {
+    /// The kind that clients speak of.
+    fn info(&self) -> ResourceInfo {
+        match self {
+            Self::Row(row) => row.kind.names().info.clone(),
+            Self::View(view, _) => view.info.clone(),
+            Self::Review(review) => review.info.clone(),
+        }
+    }
+}
+
+/// Everything that a server serves.
+pub(crate) struct Routes {
+    rows: BTreeMap<Key, Row>,
+    views: BTreeMap<Key, Arc<View>>,
+    reviews: BTreeMap<Key, Arc<Review>>,
+    /// By group, plural name and name of the subresource.
+    subresources: BTreeMap<Key, Arc<dyn Subresource>>,
+}
+
+impl Routes {
+    /// Of several for one place the last one counts.
+    pub(crate) fn new(
+        rows: Vec<Row>,
+        views: Vec<View>,
+        reviews: Vec<ResourceInfo>,
+        subresources: Vec<(ResourceInfo, &'static str, Arc<dyn Subresource>)>,
+    ) -> Self {
+        let subresources = subresources.into_iter();
+        Self {
+            rows: rows.into_iter().map(|row| (key(&row.kind.names().info), row)).collect(),
+            views: views.into_iter().map(|view| (key(&view.info), Arc::new(view))).collect(),
+            reviews: reviews.into_iter().map(|info| (key(&info), Arc::new(Review { info }))).collect(),
+            subresources: subresources.map(|(info, name, hook)| ((info.group, info.plural, name), hook)).collect(),
+        }
+    }
+
+    /// OpenAPI documents of everything that is served, and of `others`, which somebody else serves behind this server.
+    pub(crate) fn documents(&self, others: Vec<ResourceInfo>) -> Documents {
+        let rows = self.rows.values().map(|row| {
+            let names = row.kind.names();
+            Described::new(names.info.clone(), names.described.clone())
+        });
+        let views = self.views.values().map(|view| Described::new(view.info.clone(), view.described.clone()));
+        let others = others.into_iter().map(|info| Described::new(info, None));
+        Documents::new(rows.chain(views).chain(others), self.reviews.values().map(|review| review.info.clone()))
+    }
+
+    /// What answers for a path, of the resources that `serves` lets through.
+    pub(crate) fn find(&self, path: &ResourcePath, serves: impl Fn(&ResourceInfo) -> bool) -> Option<Served> {
+        let key = (path.group.as_str(), path.version.as_str(), path.plural.as_str());
+        if let Some(row) = self.rows.get(&key) {
+            return serves(&row.kind.names().info).then(|| Served::Row(row.clone()));
+        }
+        if let Some(view) = self.views.get(&key) {
+            let row = self.rows.get(&self::key(&view.target))?;
+            return serves(&view.info).then(|| Served::View(view.clone(), row.clone()));
+        }
+        let review = self.reviews.get(&key)?;
+        serves(&review.info).then(|| Served::Review(review.clone()))
+    }
+
+    /// The hook of a subresource.
+    pub(crate) fn subresource(&self, info: &ResourceInfo, name: &str) -> Option<Arc<dyn Subresource>> {
+        self.subresources.get(&(info.group, info.plural, name)).cloned()
+    }
+
+    /// The resources with objects: those that are stored, and other versions of them.
+    pub(crate) fn resources(&self) -> impl Iterator<Item = &ResourceInfo> {
+        let rows = self.rows.values().map(|row| &row.kind.names().info);
+        rows.chain(self.views.values().map(|view| &view.info))
+    }
+
+    /// The resources that can only be created.
+    pub(crate) fn reviews(&self) -> impl Iterator<Item = &ResourceInfo> {
+        self.reviews.values().map(|review| &review.info)
+    }
+}
