@@ -17,7 +17,8 @@ use serde_json::{Map, Value};
 
 use super::draft::Draft;
 use super::ownership::Given;
-use super::update::{Made, Source};
+use super::update::Source;
+use super::write::Made;
 use super::{Scope, warn};
 use crate::kind::AnyObject;
 use crate::request::FieldValidation;

@@ -11,9 +11,8 @@ use serde_json::Value;
 
 use super::draft::Draft;
 use super::ownership::Given;
-use super::webhooks::Change;
-use super::{Scope, Tries, Write, sections, warn};
-use crate::admission::Operation;
+use super::write::{Made, Passed, Tries, Write, sections};
+use super::{Scope, warn};
 use crate::kind::AnyObject;
 use crate::meta;
 use crate::registry::Generation;
@@ -42,7 +41,7 @@ impl Scope {
         name: &str,
         entries: Option<Vec<ManagedFieldsEntry>>,
     ) -> Result<(Response, Vec<String>)> {
-        let Draft { mut tree, mut warnings } = draft;
+        let Draft { mut tree, warnings } = draft;
         let resource = &self.names().group_resource;
         if self.names().has_subresource("status")
             && !self.kind.keeps_status_on_create()
@@ -54,38 +53,13 @@ impl Scope {
         let mut tries = Tries::default();
         while tries.go_on() {
             let mut object = self.object(tree.clone())?;
-            let sent = std::mem::take(&mut self.kind.metadata_mut(&mut *object).managed_fields);
             self.take_identity(&mut *object, name)?;
-            warnings.extend(meta::dedup_owners(self.kind.metadata_mut(&mut *object), false));
-            self.kind.default(&mut *object);
-            let managed = match &entries {
-                Some(entries) => entries.clone(),
-                None => self.entries_of_new(&*object, &said.clone().with(sent)),
-            };
-            self.kind.metadata_mut(&mut *object).managed_fields.clone_from(&managed);
-
-            let mut view = View::new(&self.server.store, &self.call.route.cluster);
-            let given = self.kind.metadata(&*object).name.clone();
-            self.check_namespace(&given, &mut view)?;
-            self.admit(Operation::Create, &given, &mut *object, None, &mut view)?;
-            let change = Change { operation: Operation::Create, name: &given, old: None };
-            self.mutate(change, &mut object, &mut warnings).await?;
-            warnings.extend(meta::dedup_owners(self.kind.metadata_mut(&mut *object), true));
-            let name = self.fill_identity(&mut *object);
-            self.kind.metadata_mut(&mut *object).managed_fields = managed;
-
-            self.kind.prepare_for_create(&mut *object, &self.context);
-            let errors = self.kind.validate_create(&*object, &self.context);
-            self.invalid(&name, &errors)?;
-            let errors = meta::validate_create(self.kind.metadata(&*object), self.names());
-            self.invalid(&name, &errors)?;
-            self.kind.canonicalize(&mut *object);
-            self.validate(Operation::Create, &name, &mut *object, None, &mut view)?;
-            let change = Change { operation: Operation::Create, name: &name, old: None };
-            self.review(change, &*object, &mut warnings).await?;
             let mut warnings = warnings.clone();
-            warnings.extend(self.kind.warnings(&*object, None, &self.context));
-            warnings.extend(self.admission_warnings(Operation::Create, &name, &mut *object, None, &mut view));
+            warnings.extend(meta::dedup_owners(self.kind.metadata_mut(&mut *object), false));
+            let given = self.kind.metadata(&*object).name.clone();
+            let made = Made { object, warnings, given: said.clone(), entries: entries.clone() };
+            let mut view = View::new(&self.server.store, &self.call.route.cluster);
+            let Passed { name, object, warnings, .. } = self.pass(&given, made, None, &mut view).await?;
 
             let generated = given.is_empty();
             let path = self.object_path(&name);
@@ -139,7 +113,7 @@ impl Scope {
     }
 
     /// Fills in what the server decides; answers the name.
-    fn fill_identity(&self, object: &mut AnyObject) -> String {
+    pub(super) fn fill_identity(&self, object: &mut AnyObject) -> String {
         let store = &self.server.store;
         let random = &self.server.foundation.random;
         let generation = match self.kind.generation() {

@@ -11,7 +11,8 @@ use eventlog::{Expect, Verb};
 use process::Response;
 
 use super::webhooks::Change;
-use super::{Scope, Tries, Write, sections};
+use super::Scope;
+use super::write::{Tries, Write, sections};
 use crate::admission::Operation;
 use crate::kind::AnyObject;
 use crate::output;

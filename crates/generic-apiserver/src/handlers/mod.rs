@@ -7,25 +7,27 @@ mod create;
 mod delete;
 mod draft;
 mod ownership;
+mod patch;
 mod read;
 mod scale;
 mod update;
 mod watch;
 mod webhooks;
+mod write;
 
 use std::sync::Arc;
 
 use apimachinery::validation;
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
-use eventlog::{Actor, AppendError, Expect, Guard, Key, Verb};
+use eventlog::{Actor, Key};
 use futures::future::BoxFuture;
 use http::header::{ACCEPT, USER_AGENT};
 use process::Response;
 
 pub(crate) use self::backend::Backend;
 use self::draft::{Draft, Expected};
-use crate::admission::{Attributes, Operation, Reads};
+use crate::admission::Reads;
 use crate::kind::{AnyObject, Kind, Names};
 use crate::negotiation::{self, Form};
 use crate::output;
@@ -36,29 +38,9 @@ use crate::routes::Row;
 use crate::snapshot::View;
 use crate::status::{Failure, Result, json_response};
 use crate::storage::stored::{self, Stored};
-use crate::storage::{Change, CollectionId};
+use crate::storage::CollectionId;
 use crate::subresource::{Facts, Subresource, SubresourceRequest};
 use crate::table::Include;
-
-/// How often admission runs again because what it rested on has changed.
-const GUARD_FAILURES: usize = 5;
-/// How often a change is made again because others changed the same object first.
-const CONFLICTS: usize = 200;
-
-/// How often a change was tried in vain. Upstream's storage tries again for as long as the request lasts, since each
-/// conflict means that somebody else succeeded; here there is an end to it.
-#[derive(Debug, Default)]
-struct Tries {
-    guard_failures: usize,
-    conflicts: usize,
-}
-
-impl Tries {
-    /// Whether one more is worth it.
-    fn go_on(&self) -> bool {
-        self.guard_failures <= GUARD_FAILURES && self.conflicts <= CONFLICTS
-    }
-}
 
 /// A request for one resource.
 pub(crate) struct Scope {
@@ -222,118 +204,6 @@ impl Scope {
         Arc::new(Actor { user: user.name.clone(), component, version })
     }
 
-    /// The namespace exists and, for a creation, is not going away.
-    fn check_namespace(&self, name: &str, view: &mut View<'_>) -> Result<()> {
-        let Some(id) = self.server.namespaces else { return Ok(()) };
-        if !self.names().info.namespaced {
-            return Ok(());
-        }
-        let namespace = &self.path.namespace;
-        let kind = self.server.store.kind(id);
-        let Some(stored) = view.stored(id, "", namespace) else {
-            return Err(Failure::NotFound(kind.names().group_resource.clone(), namespace.clone()));
-        };
-        if let Some(object) = stored.decoded(&*kind)
-            && kind.metadata(&*object).is_being_deleted()
-        {
-            let resource = self.names().group_resource.clone();
-            return Err(Failure::NamespaceTerminating(resource, name.to_owned(), namespace.clone()));
-        }
-        // Status changes of the namespace do not matter, but a guard of a key cannot tell them apart.
-        view.guard(Guard::Key(stored.key(&kind.names().log_resource), stored.revision));
-        Ok(())
-    }
-
-    fn attributes<'a>(
-        &'a self,
-        operation: Operation,
-        name: &'a str,
-        object: &'a mut AnyObject,
-        old: Option<&'a AnyObject>,
-    ) -> Attributes<'a> {
-        Attributes {
-            operation,
-            resource: &self.names().gvr,
-            namespace: &self.path.namespace,
-            name,
-            request: &self.context,
-            object,
-            old,
-        }
-    }
-
-    /// The mutating phase of the admission chain.
-    fn admit(
-        &self,
-        operation: Operation,
-        name: &str,
-        object: &mut AnyObject,
-        old: Option<&AnyObject>,
-        view: &mut View<'_>,
-    ) -> Result<()> {
-        let mut attributes = self.attributes(operation, name, object, old);
-        for plugin in &self.server.plugins {
-            plugin.admit(&mut attributes, &mut Reads(view))?;
-        }
-        Ok(())
-    }
-
-    /// The validating phase of the admission chain.
-    fn validate(
-        &self,
-        operation: Operation,
-        name: &str,
-        object: &mut AnyObject,
-        old: Option<&AnyObject>,
-        view: &mut View<'_>,
-    ) -> Result<()> {
-        let mut attributes = self.attributes(operation, name, object, old);
-        for plugin in &self.server.plugins {
-            plugin.validate(&mut attributes, &mut Reads(view))?;
-        }
-        Ok(())
-    }
-
-    /// What the admission chain warns of.
-    fn admission_warnings(
-        &self,
-        operation: Operation,
-        name: &str,
-        object: &mut AnyObject,
-        old: Option<&AnyObject>,
-        view: &mut View<'_>,
-    ) -> Vec<String> {
-        let mut attributes = self.attributes(operation, name, object, old);
-        self.server.plugins.iter().flat_map(|plugin| plugin.warnings(&mut attributes, &mut Reads(view))).collect()
-    }
-
-    /// Appends a change; `None`: what it rested on has changed, decide again.
-    async fn append(&self, tries: &mut Tries, write: Write, decoded: Box<AnyObject>) -> Result<Option<Arc<Stored>>> {
-        let name = write.key.name.clone();
-        let change = Change {
-            key: write.key,
-            expect: write.expect,
-            guards: write.guards,
-            verb: write.verb,
-            object: write.sections,
-            volatile: write.volatile,
-            actor: self.actor(),
-            time: self.context.now,
-        };
-        match self.server.store.append(change, decoded).await {
-            Ok(stored) => Ok(Some(stored)),
-            Err(failure @ (AppendError::Conflict { .. } | AppendError::GuardFailed)) => {
-                match failure {
-                    AppendError::GuardFailed => tries.guard_failures += 1,
-                    _ => tries.conflicts += 1,
-                }
-                self.server.store.fresh().await?;
-                Ok(None)
-            }
-            Err(error) => Err(Failure::append(&error, &self.names().group_resource, &name)),
-        }
-    }
-
     /// The answer that shows one object.
     fn answer(&self, code: u16, stored: &Stored) -> Response {
         match self.form {
@@ -349,22 +219,6 @@ impl Scope {
     pub(crate) fn now(&self) -> DateTime<Utc> {
         self.context.now
     }
-}
-
-/// A change to append.
-struct Write {
-    key: Key,
-    expect: Expect,
-    guards: Vec<Guard>,
-    verb: Verb,
-    sections: eventlog::Sections,
-    volatile: bool,
-}
-
-/// The encoder's sections as the log's.
-fn sections(encoded: apimachinery::encode::Sections) -> eventlog::Sections {
-    let apimachinery::encode::Sections { identity, metadata, managed_fields, rest, status } = encoded;
-    eventlog::Sections { parts: [identity, metadata, managed_fields, rest, status] }
 }
 
 /// Adds `Warning` headers: duplicates removed, and texts cut once they grow too long together.

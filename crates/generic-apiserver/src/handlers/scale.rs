@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 
 use super::Scope;
 use super::apply::invalid_type;
-use super::update::{Source, read_patch};
+use super::patch::read_patch;
+use super::update::Source;
 use crate::meta;
 use crate::negotiation::Form;
 use crate::registry::ScalePaths;

@@ -1,36 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-//! PUT and PATCH of objects and their subresources.
+//! PUT of objects and their subresources, and the change of a stored object whatever it comes from.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
+use apimachinery::GroupKind;
 use apimachinery::field::{ErrorType, FieldError, Path};
-use apimachinery::meta::ManagedFieldsEntry;
-use apimachinery::{GroupKind, decode, opaque, patch};
 use eventlog::{Expect, Verb};
-use http::header::CONTENT_TYPE;
 use process::Response;
 use serde_json::{Map, Value};
 
 use super::apply::Configuration;
 use super::draft::Draft;
-use super::ownership::{Given, concerns_entries};
-use super::webhooks::Change;
-use super::{Scope, Tries, Write, scale, sections, warn};
-use crate::admission::Operation;
+use super::ownership::Given;
+use super::patch::is_precondition;
+use super::write::{Made, Passed, Tries, Write, sections};
+use super::{Scope, scale, warn};
 use crate::kind::AnyObject;
-use crate::negotiation::media;
 use crate::registry::Generation;
 use crate::request::FieldValidation;
 use crate::snapshot::View;
 use crate::status::{Failure, Result};
 use crate::storage::stored::Stored;
 use crate::{heartbeat, meta};
-
-const JSON_PATCH: &str = "application/json-patch+json";
-const MERGE_PATCH: &str = "application/merge-patch+json";
-const STRATEGIC_PATCH: &str = "application/strategic-merge-patch+json";
-const APPLY_PATCH: &str = "application/apply-patch+yaml";
 
 /// How the new object comes from the stored one.
 pub(super) enum Source<'a> {
@@ -42,22 +33,6 @@ pub(super) enum Source<'a> {
     Replicas(i64, String),
     /// A configuration.
     Apply(Configuration),
-}
-
-/// A new object, and what there is to warn of.
-pub(super) struct Made {
-    pub(super) object: Box<AnyObject>,
-    pub(super) warnings: Vec<String>,
-    /// What the client says of managed fields.
-    pub(super) given: Given,
-    /// The managed fields, if they are known already.
-    pub(super) entries: Option<Vec<ManagedFieldsEntry>>,
-}
-
-impl Made {
-    fn new(object: Box<AnyObject>, warnings: Vec<String>, given: Given) -> Self {
-        Self { object, warnings, given, entries: None }
-    }
 }
 
 impl Scope {
@@ -86,33 +61,6 @@ impl Scope {
         self.modify(&name, Source::Body(draft)).await
     }
 
-    pub(super) async fn patch(mut self, body: &[u8]) -> Result<Response> {
-        self.context.dry_run = self.call.query.dry_run("PatchOptions")?;
-        let validation = self.call.query.field_validation("PatchOptions")?;
-        let type_ = self.patch_type()?;
-        if self.call.query.flag("force").is_some() && type_ != APPLY_PATCH {
-            let error = FieldError::forbidden(&Path::new("force"), "may not be specified for non-apply patch");
-            return Err(Failure::options("PatchOptions", error));
-        }
-        if type_ == APPLY_PATCH {
-            return self.apply(body, validation).await;
-        }
-        let name = self.path.name.clone();
-        self.modify(&name, Source::Patch(type_, body, validation)).await
-    }
-
-    /// The patch's media type.
-    pub(super) fn patch_type(&self) -> Result<&'static str> {
-        let type_ = media(self.call.header(CONTENT_TYPE));
-        let accepted: &[&'static str] = if self.names().info.custom {
-            &[JSON_PATCH, MERGE_PATCH, APPLY_PATCH]
-        } else {
-            &[JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, APPLY_PATCH]
-        };
-        let found = accepted.iter().find(|accepted| **accepted == type_).copied();
-        found.ok_or_else(|| Failure::UnsupportedMediaType(accepted.to_vec()))
-    }
-
     /// Reads, changes and writes an object until nobody came in between.
     pub(super) async fn modify(&self, name: &str, mut source: Source<'_>) -> Result<Response> {
         let resource = &self.names().group_resource;
@@ -120,35 +68,15 @@ impl Scope {
         while tries.go_on() {
             let stored = self.stored(name)?;
             let old = self.decoded(&stored)?;
-            let Made { mut object, mut warnings, given, entries } = self.make(&mut source, &stored, &*old)?;
+            let mut made = self.make(&mut source, &stored, &*old)?;
             let whole = matches!(source, Source::Body(_));
-            self.keep_identity(&mut *object, &stored, &*old, whole)?;
+            self.keep_identity(&mut *made.object, &stored, &*old, whole)?;
             // Of a patch owners are looked at only once.
             if whole {
-                warnings.extend(meta::dedup_owners(self.kind.metadata_mut(&mut *object), false));
+                made.warnings.extend(meta::dedup_owners(self.kind.metadata_mut(&mut *made.object), false));
             }
-            self.kind.default(&mut *object);
-            let sent = std::mem::take(&mut self.kind.metadata_mut(&mut *object).managed_fields);
-            let managed = entries.unwrap_or_else(|| self.entries_of_changed(&*object, &*old, &given.with(sent)));
-            self.kind.metadata_mut(&mut *object).managed_fields.clone_from(&managed);
-
             let mut view = View::new(&self.server.store, &self.call.route.cluster);
-            self.admit(Operation::Update, name, &mut *object, Some(&*old), &mut view)?;
-            let change = Change { operation: Operation::Update, name, old: Some(&*old) };
-            self.mutate(change, &mut object, &mut warnings).await?;
-            warnings.extend(meta::dedup_owners(self.kind.metadata_mut(&mut *object), true));
-            self.keep_server_fields(&mut *object, &*old);
-            self.kind.metadata_mut(&mut *object).managed_fields.clone_from(&managed);
-            self.kind.prepare_for_update(&mut *object, &*old, &self.context);
-            let errors = self.kind.validate_update(&*object, &*old, &self.context);
-            self.invalid(name, &errors)?;
-            let errors = meta::validate_update(self.kind.metadata(&*object), self.kind.metadata(&*old), self.names());
-            self.invalid(name, &errors)?;
-            self.kind.canonicalize(&mut *object);
-            self.validate(Operation::Update, name, &mut *object, Some(&*old), &mut view)?;
-            self.review(change, &*object, &mut warnings).await?;
-            warnings.extend(self.kind.warnings(&*object, Some(&*old), &self.context));
-            warnings.extend(self.admission_warnings(Operation::Update, name, &mut *object, Some(&*old), &mut view));
+            let Passed { mut object, managed, warnings, .. } = self.pass(name, made, Some(&*old), &mut view).await?;
 
             let mut encoded = self.encode_update(&mut *object, &*old, &stored);
             if self.is_of_times_only(&managed, &*old, &stored, &encoded) {
@@ -263,163 +191,6 @@ impl Scope {
         }
     }
 
-    /// Applies a patch to the stored object.
-    fn patched(
-        &self,
-        type_: &str,
-        body: &[u8],
-        validation: FieldValidation,
-        stored: &Stored,
-        old: &AnyObject,
-    ) -> Result<Made> {
-        if type_ == JSON_PATCH {
-            let entries = concerns_entries(body);
-            let make = || {
-                let mut tree = self.opaque_tree(old, &stored.sections, entries)?;
-                let body = opaque::open_for_json_patch(&mut tree, body, &self.names().node);
-                patch::json_patch(&mut tree, &body)?;
-                Ok(tree)
-            };
-            let draft = self.pruned(make, None, validation)?;
-            let given = Given::of(&draft.tree);
-            let tree = self.through_door(draft.tree, stored, old)?;
-            return Ok(Made::new(self.object(tree)?, draft.warnings, given));
-        }
-        let merge = self.merge_patch(body)?;
-        let entries = concerns_entries(body);
-        if !entries && let Some(made) = self.patched_part(type_, &merge, validation, stored, old)? {
-            return Ok(made);
-        }
-        let strategic = (type_ == STRATEGIC_PATCH).then_some(&merge);
-        let make = || self.merged_whole(type_, &merge, entries, stored, old);
-        let Draft { tree, warnings } = self.pruned(make, strategic, validation)?;
-        let given = Given::of(&tree);
-        Ok(Made::new(self.object(tree)?, warnings, given))
-    }
-
-    /// Applies a patch only to the top-level fields that it names, since most of an object is what a patch does not touch;
-    /// `None` if that cannot be told, or the kind's fields cannot be told apart.
-    fn patched_part(
-        &self,
-        type_: &str,
-        merge: &Value,
-        validation: FieldValidation,
-        stored: &Stored,
-        old: &AnyObject,
-    ) -> Result<Option<Made>> {
-        let Value::Object(fields) = merge else { return Ok(None) };
-        // A directive is about its siblings. What clusters define for themselves may have another schema by now. A strategic
-        // patch of the whole sorts all opaque JSON.
-        let is_strategic = type_ == STRATEGIC_PATCH;
-        let sorts = is_strategic && self.kind.keeps_opaque() && &*self.context.subresource != "status";
-        if sorts || self.names().described.is_some() || fields.keys().any(|name| name.starts_with('$')) {
-            return Ok(None);
-        }
-        let given = fields.get("metadata").and_then(preconditions);
-        let mut touched: Vec<&str> = fields.keys().map(String::as_str).collect();
-        let mut part = Cow::Borrowed(merge);
-        if given.is_some() {
-            touched.retain(|name| *name != "metadata");
-            let others = fields.iter().filter(|(name, _)| *name != "metadata");
-            part = Cow::Owned(Value::Object(others.map(|(name, value)| (name.clone(), value.clone())).collect()));
-        }
-        let make = || {
-            let trees = self.kind.trees_of(old, &touched, !is_strategic);
-            self.merged(type_, Value::Object(trees), &part)
-        };
-        let whole = || self.merged_whole(type_, merge, false, stored, old);
-        let Draft { tree, warnings } = self.pruned_part(make, whole, is_strategic.then_some(merge), validation)?;
-        let mut object = self.object(tree)?;
-        if !self.kind.keep_fields(&mut *object, old, &touched) {
-            return Ok(None);
-        }
-        let meta = self.kind.metadata_mut(&mut *object);
-        for (name, value) in given.into_iter().flatten() {
-            match name {
-                "name" => value.clone_into(&mut meta.name),
-                "namespace" => value.clone_into(&mut meta.namespace),
-                "uid" => value.clone_into(&mut meta.uid),
-                _ => value.clone_into(&mut meta.resource_version),
-            }
-        }
-        Ok(Some(Made::new(object, warnings, Given::Nothing)))
-    }
-
-    /// The whole object with a merge patch applied.
-    fn merged_whole(
-        &self,
-        type_: &str,
-        merge: &Value,
-        entries: bool,
-        stored: &Stored,
-        old: &AnyObject,
-    ) -> Result<Value> {
-        let tree = match type_ {
-            STRATEGIC_PATCH if !entries => self.kind.to_tree_without_entries(old),
-            STRATEGIC_PATCH => self.kind.to_tree(old),
-            _ => self.opaque_tree(old, &stored.sections, entries)?,
-        };
-        self.merged(type_, tree, merge)
-    }
-
-    fn merged(&self, type_: &str, mut tree: Value, merge: &Value) -> Result<Value> {
-        if type_ == STRATEGIC_PATCH {
-            patch::strategic_merge_patch(&mut tree, merge, &self.names().node)?;
-        } else {
-            opaque::open_for_merge(&mut tree, merge);
-            patch::merge_patch(&mut tree, merge);
-        }
-        Ok(tree)
-    }
-
-    /// An object as a tree in which opaque JSON has the text that it has in the object's sections; without its managed fields
-    /// unless `entries` says so.
-    pub(super) fn opaque_tree(
-        &self,
-        object: &AnyObject,
-        sections: &eventlog::Sections,
-        entries: bool,
-    ) -> Result<Value> {
-        if !self.kind.keeps_opaque() {
-            return Ok(if entries { self.kind.to_tree(object) } else { self.kind.to_tree_without_entries(object) });
-        }
-        let [identity, metadata, managed, rest, status] = &sections.parts;
-        let managed: &[u8] = if entries { managed } else { b"}" };
-        let text = [identity, metadata, managed, rest, status].concat();
-        let decoded = decode::json_with_opaque(&text, &self.names().node);
-        let mut tree = decoded.map_err(|error| Failure::Internal(error.message))?.tree;
-        // The sections hold no resource version.
-        let version = &self.kind.metadata(object).resource_version;
-        if !version.is_empty() {
-            tree["metadata"]["resourceVersion"] = Value::String(version.clone());
-        }
-        Ok(tree)
-    }
-
-    /// Reads a merge patch, and leaves out what the door does not let through, so that nothing has to be put back.
-    fn merge_patch(&self, body: &[u8]) -> Result<Value> {
-        let mut merge = read_patch(body)?;
-        let Value::Object(fields) = &mut merge else {
-            return Err(Failure::BadRequest("error decoding patch: the patch is not a JSON object".to_owned()));
-        };
-        if &*self.context.subresource == "status" {
-            fields.retain(|name, _| matches!(name.as_str(), "status" | "metadata" | "apiVersion" | "kind"));
-            if self.names().info.custom
-                && let Some(Value::Object(metadata)) = fields.get_mut("metadata")
-            {
-                metadata.retain(|name, _| is_precondition(name));
-            }
-        } else if &*self.context.subresource == "approval" {
-            fields.retain(|name, _| matches!(name.as_str(), "status" | "metadata" | "apiVersion" | "kind"));
-            if let Some(Value::Object(status)) = fields.get_mut("status") {
-                status.retain(|name, _| name == "conditions");
-            }
-        } else if self.names().has_subresource("status") {
-            fields.remove("status");
-        }
-        Ok(merge)
-    }
-
     /// Preconditions and names of the new object's metadata.
     fn keep_identity(&self, object: &mut AnyObject, stored: &Stored, old: &AnyObject, whole: bool) -> Result<()> {
         let names = self.names();
@@ -471,8 +242,8 @@ impl Scope {
         Ok(())
     }
 
-    /// Puts back what only the server may change.
-    fn keep_server_fields(&self, object: &mut AnyObject, old: &AnyObject) {
+    /// Puts back what only the server may change; answers the name.
+    pub(super) fn keep_server_fields(&self, object: &mut AnyObject, old: &AnyObject) -> String {
         let old = self.kind.metadata(old);
         let meta = self.kind.metadata_mut(object);
         meta.self_link.clear();
@@ -482,6 +253,7 @@ impl Scope {
         meta.deletion_grace_period_seconds = old.deletion_grace_period_seconds;
         meta.generation = old.generation;
         meta.resource_version.clone_from(&old.resource_version);
+        old.name.clone()
     }
 
     /// The object as it is stored, its generation raised if the kind's specification changed.
@@ -525,11 +297,6 @@ impl Scope {
     }
 }
 
-/// Reads a patch of any shape.
-pub(super) fn read_patch(body: &[u8]) -> Result<Value> {
-    decode::any_json(body).map_err(|error| Failure::BadRequest(format!("error decoding patch: {}", error.message)))
-}
-
 /// The log's sections as the encoder's.
 fn stored_sections(stored: &eventlog::Sections) -> apimachinery::encode::Sections {
     let [identity, metadata, managed_fields, rest, status] = stored.parts.clone();
@@ -549,16 +316,6 @@ fn put(fields: &mut Map<String, Value>, name: &str, value: Option<Value>) {
             fields.remove(name);
         }
     }
-}
-
-/// What a patch says of metadata, if these are preconditions and nothing else.
-fn preconditions(metadata: &Value) -> Option<Vec<(&str, &str)>> {
-    let given = metadata.as_object()?.iter();
-    given.map(|(name, value)| Some((name.as_str(), value.as_str().filter(|_| is_precondition(name))?))).collect()
-}
-
-fn is_precondition(name: &str) -> bool {
-    matches!(name, "name" | "namespace" | "uid" | "resourceVersion")
 }
 
 /// The stored metadata with the preconditions of a request's.

@@ -11,7 +11,8 @@ use clock::TimerClass;
 use futures::future::{Either, join_all, select};
 use serde_json::{Value, json};
 
-use super::{Scope, sections};
+use super::Scope;
+use super::write::sections;
 use crate::admission::Operation;
 use crate::kind::AnyObject;
 use crate::request::FieldValidation;

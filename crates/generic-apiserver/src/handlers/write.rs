@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The way of one object to the log, which a create, an update, a patch and an apply share.
+//!
+//! ```text
+//! create        body ─────────────────────────┐
+//! update        body, through its door ────────┤            ┌─▶ nothing changed: no write
+//! patch         stored object ⊕ patch ─────────┼─▶ [`pass`] ─┼─▶ nothing keeps it any more: delete
+//! apply         stored object ⊕ configuration ─┘            └─▶ [`append`] ─▶ the log, or decide again
+//! ```
+//!
+//! [`pass`] reads from top to bottom: defaults, managed fields, mutating admission, what only the server may set, the
+//! kind's strategy, validation, validating admission, warnings. What the decision rested on is in the [`View`], and goes
+//! with the change as guards: if it has changed meanwhile, the verb decides again ([`Tries`]).
+//!
+//! [`pass`]: Scope::pass
+//! [`append`]: Scope::append
+
+use std::sync::Arc;
+
+use apimachinery::meta::ManagedFieldsEntry;
+use eventlog::{AppendError, Expect, Guard, Key, Verb};
+
+use super::Scope;
+use super::ownership::Given;
+use super::webhooks::Change as Asked;
+use crate::admission::{Attributes, Operation, Reads};
+use crate::kind::AnyObject;
+use crate::meta;
+use crate::snapshot::View;
+use crate::status::{Failure, Result};
+use crate::storage::Change;
+use crate::storage::stored::Stored;
+
+/// How often admission runs again because what it rested on has changed.
+const GUARD_FAILURES: usize = 5;
+/// How often a change is made again because others changed the same object first.
+const CONFLICTS: usize = 200;
+
+/// How often a change was tried in vain. Upstream's storage tries again for as long as the request lasts, since each
+/// conflict means that somebody else succeeded; here there is an end to it.
+#[derive(Debug, Default)]
+pub(super) struct Tries {
+    guard_failures: usize,
+    conflicts: usize,
+}
+
+impl Tries {
+    /// Whether one more is worth it.
+    pub(super) fn go_on(&self) -> bool {
+        self.guard_failures <= GUARD_FAILURES && self.conflicts <= CONFLICTS
+    }
+}
+
+/// A new object as the client wants it, and what there is to warn of.
+pub(super) struct Made {
+    pub(super) object: Box<AnyObject>,
+    pub(super) warnings: Vec<String>,
+    /// What the client says of managed fields.
+    pub(super) given: Given,
+    /// The managed fields, if an apply has made them already.
+    pub(super) entries: Option<Vec<ManagedFieldsEntry>>,
+}
+
+impl Made {
+    pub(super) fn new(object: Box<AnyObject>, warnings: Vec<String>, given: Given) -> Self {
+        Self { object, warnings, given, entries: None }
+    }
+}
+
+/// An object that everybody has agreed to.
+pub(super) struct Passed {
+    /// Its name, which may have been generated.
+    pub(super) name: String,
+    pub(super) object: Box<AnyObject>,
+    /// Its managed fields.
+    pub(super) managed: Vec<ManagedFieldsEntry>,
+    pub(super) warnings: Vec<String>,
+}
+
+/// A change to append.
+pub(super) struct Write {
+    pub(super) key: Key,
+    pub(super) expect: Expect,
+    pub(super) guards: Vec<Guard>,
+    pub(super) verb: Verb,
+    pub(super) sections: eventlog::Sections,
+    pub(super) volatile: bool,
+}
+
+impl Scope {
+    /// Asks everybody who has a say about a new object; `name` is empty while the server has not generated one, `old` is
+    /// the stored object, `None` for a creation. Whoever calls has checked what the client says of the object's identity.
+    ///
+    /// # Errors
+    /// The first refusal.
+    pub(super) async fn pass(
+        &self,
+        name: &str,
+        made: Made,
+        old: Option<&AnyObject>,
+        view: &mut View<'_>,
+    ) -> Result<Passed> {
+        let operation = if old.is_some() { Operation::Update } else { Operation::Create };
+        let Made { mut object, mut warnings, given, entries } = made;
+        self.kind.default(&mut *object);
+        let managed = self.track(&mut *object, old, given, entries);
+
+        if old.is_none() {
+            self.check_namespace(name, view)?;
+        }
+        self.admit(operation, name, &mut *object, old, view)?;
+        self.mutate(Asked { operation, name, old }, &mut object, &mut warnings).await?;
+        warnings.extend(meta::dedup_owners(self.kind.metadata_mut(&mut *object), true));
+
+        let name = match old {
+            None => self.fill_identity(&mut *object),
+            Some(old) => self.keep_server_fields(&mut *object, old),
+        };
+        self.kind.metadata_mut(&mut *object).managed_fields.clone_from(&managed);
+        self.check(&name, &mut *object, old)?;
+
+        self.validate(operation, &name, &mut *object, old, view)?;
+        self.review(Asked { operation, name: &name, old }, &*object, &mut warnings).await?;
+        warnings.extend(self.kind.warnings(&*object, old, &self.context));
+        warnings.extend(self.admission_warnings(operation, &name, &mut *object, old, view));
+        Ok(Passed { name, object, managed, warnings })
+    }
+
+    /// Sets the managed fields of a new object, and answers them: those of an apply, or what follows from the change and
+    /// from what the client says of them.
+    fn track(
+        &self,
+        object: &mut AnyObject,
+        old: Option<&AnyObject>,
+        given: Given,
+        entries: Option<Vec<ManagedFieldsEntry>>,
+    ) -> Vec<ManagedFieldsEntry> {
+        let given = given.with(std::mem::take(&mut self.kind.metadata_mut(object).managed_fields));
+        let managed = entries.unwrap_or_else(|| match old {
+            None => self.entries_of_new(object, &given),
+            Some(old) => self.entries_of_changed(object, old, &given),
+        });
+        self.kind.metadata_mut(object).managed_fields.clone_from(&managed);
+        managed
+    }
+
+    /// The kind's strategy and static validation.
+    fn check(&self, name: &str, object: &mut AnyObject, old: Option<&AnyObject>) -> Result<()> {
+        let (kind, context) = (&self.kind, &self.context);
+        let (of_kind, of_metadata) = match old {
+            None => {
+                kind.prepare_for_create(object, context);
+                let of_kind = kind.validate_create(object, context);
+                (of_kind, meta::validate_create(kind.metadata(object), self.names()))
+            }
+            Some(old) => {
+                kind.prepare_for_update(object, old, context);
+                let of_kind = kind.validate_update(object, old, context);
+                (of_kind, meta::validate_update(kind.metadata(object), kind.metadata(old), self.names()))
+            }
+        };
+        self.invalid(name, &of_kind)?;
+        self.invalid(name, &of_metadata)?;
+        kind.canonicalize(object);
+        Ok(())
+    }
+
+    /// The namespace exists and, for a creation, is not going away.
+    fn check_namespace(&self, name: &str, view: &mut View<'_>) -> Result<()> {
+        let Some(id) = self.server.namespaces else { return Ok(()) };
+        if !self.names().info.namespaced {
+            return Ok(());
+        }
+        let namespace = &self.path.namespace;
+        let kind = self.server.store.kind(id);
+        let Some(stored) = view.stored(id, "", namespace) else {
+            return Err(Failure::NotFound(kind.names().group_resource.clone(), namespace.clone()));
+        };
+        if let Some(object) = stored.decoded(&*kind)
+            && kind.metadata(&*object).is_being_deleted()
+        {
+            let resource = self.names().group_resource.clone();
+            return Err(Failure::NamespaceTerminating(resource, name.to_owned(), namespace.clone()));
+        }
+        // Status changes of the namespace do not matter, but a guard of a key cannot tell them apart.
+        view.guard(Guard::Key(stored.key(&kind.names().log_resource), stored.revision));
+        Ok(())
+    }
+
+    fn attributes<'a>(
+        &'a self,
+        operation: Operation,
+        name: &'a str,
+        object: &'a mut AnyObject,
+        old: Option<&'a AnyObject>,
+    ) -> Attributes<'a> {
+        Attributes {
+            operation,
+            resource: &self.names().gvr,
+            namespace: &self.path.namespace,
+            name,
+            request: &self.context,
+            object,
+            old,
+        }
+    }
+
+    /// The mutating phase of the admission chain.
+    pub(super) fn admit(
+        &self,
+        operation: Operation,
+        name: &str,
+        object: &mut AnyObject,
+        old: Option<&AnyObject>,
+        view: &mut View<'_>,
+    ) -> Result<()> {
+        let mut attributes = self.attributes(operation, name, object, old);
+        for plugin in &self.server.plugins {
+            plugin.admit(&mut attributes, &mut Reads(view))?;
+        }
+        Ok(())
+    }
+
+    /// The validating phase of the admission chain.
+    pub(super) fn validate(
+        &self,
+        operation: Operation,
+        name: &str,
+        object: &mut AnyObject,
+        old: Option<&AnyObject>,
+        view: &mut View<'_>,
+    ) -> Result<()> {
+        let mut attributes = self.attributes(operation, name, object, old);
+        for plugin in &self.server.plugins {
+            plugin.validate(&mut attributes, &mut Reads(view))?;
+        }
+        Ok(())
+    }
+
+    /// What the admission chain warns of.
+    fn admission_warnings(
+        &self,
+        operation: Operation,
+        name: &str,
+        object: &mut AnyObject,
+        old: Option<&AnyObject>,
+        view: &mut View<'_>,
+    ) -> Vec<String> {
+        let mut attributes = self.attributes(operation, name, object, old);
+        self.server.plugins.iter().flat_map(|plugin| plugin.warnings(&mut attributes, &mut Reads(view))).collect()
+    }
+
+    /// Appends a change; `None`: what it rested on has changed, decide again.
+    pub(super) async fn append(&self, tries: &mut Tries, write: Write, decoded: Box<AnyObject>) -> Result<Option<Arc<Stored>>> {
+        let name = write.key.name.clone();
+        let change = Change {
+            key: write.key,
+            expect: write.expect,
+            guards: write.guards,
+            verb: write.verb,
+            object: write.sections,
+            volatile: write.volatile,
+            actor: self.actor(),
+            time: self.context.now,
+        };
+        match self.server.store.append(change, decoded).await {
+            Ok(stored) => Ok(Some(stored)),
+            Err(failure @ (AppendError::Conflict { .. } | AppendError::GuardFailed)) => {
+                match failure {
+                    AppendError::GuardFailed => tries.guard_failures += 1,
+                    _ => tries.conflicts += 1,
+                }
+                self.server.store.fresh().await?;
+                Ok(None)
+            }
+            Err(error) => Err(Failure::append(&error, &self.names().group_resource, &name)),
+        }
+    }
+}
+
+/// The encoder's sections as the log's.
+pub(super) fn sections(encoded: apimachinery::encode::Sections) -> eventlog::Sections {
+    let apimachinery::encode::Sections { identity, metadata, managed_fields, rest, status } = encoded;
+    eventlog::Sections { parts: [identity, metadata, managed_fields, rest, status] }
+}
