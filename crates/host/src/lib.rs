@@ -10,7 +10,7 @@
 //! **Invariants.** No rules of Gardener. An aggregated group is never served from the host's own fold: while nobody
 //! serves it, requests for it are answered with 503.
 //!
-//! **Tour.** [`Host`] the front door; [`live`] a host that lives; [`aggregation`] who serves the aggregated groups; [`clock_service`] landscape time, [`timekeeper`] when it
+//! **Tour.** [`Host`] the front door, `front` how it answers a request, `place` what a path asks for; [`live`] a host on a port; [`aggregation`] who serves the aggregated groups; [`clock_service`] landscape time, [`timekeeper`] when it
 //! moves, [`clock_object`] how clients see it; `fault_object` what goes wrong on purpose, [`faults`] to processes; `timing_object` how long things take; `garden_object` what a Garden may say; [`kubelet`] pods as processes, `joined` processes that it did not start; `first_roles` roles that a cluster begins with, `aggregated_roles` roles made of others; [`registry`] which components run; [`identity`] who asks, [`tokens`] as which ServiceAccount; `evictions` when a pod may go; `log_service` who may read the log; [`catalogue::AGGREGATED_GROUPS`] what is handed on.
 
 mod aggregated_roles;
@@ -27,6 +27,7 @@ mod evictions;
 mod fault_object;
 pub mod faults;
 mod first_roles;
+mod front;
 mod garden_object;
 pub mod heartbeats;
 pub mod identity;
@@ -35,6 +36,7 @@ pub mod kubelet;
 pub mod live;
 mod log_service;
 mod namespaces;
+mod place;
 mod pod_streams;
 mod rbac_kinds;
 pub mod registry;
@@ -49,14 +51,14 @@ mod timing_object;
 pub mod tokens;
 mod webhook_kinds;
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::aggregation::{Backend, Barrier, Instances};
 use crate::clock_service::ClockService;
-use crate::custom_resources::{CustomResources, Look};
+use crate::custom_resources::CustomResources;
 use crate::evictions::Evictions;
-use crate::faults::{Asking, Faults};
+use crate::faults::Faults;
 use crate::first_roles::FirstRoles;
 use crate::joined::Joined;
 use crate::kubelet::Logs;
@@ -68,7 +70,6 @@ use api::constants::{annotation, user};
 use api::terrarium::Clock;
 use apimachinery::catalogue::ResourceInfo;
 use authorizer::{Defaults, Mode, Rbac};
-use bytes::Bytes;
 use domain::profile::Profile;
 use domain::validation::garden;
 use eventlog::EventLog;
@@ -76,10 +77,7 @@ use futures::future::BoxFuture;
 use generic_apiserver::http::Metrics;
 use generic_apiserver::webhooks::WebhookCaller;
 use generic_apiserver::{Authenticated, Builder, Foundation, Server};
-use http::Method;
-use http_body_util::BodyExt;
-use process::https::is_watch;
-use process::participant::{CLOCK_PATH, PARTICIPANT_HEADER, Vouched, WATCH_HEADER};
+use process::participant::Vouched;
 use process::transport::{ResponseFuture, full};
 use process::{Request, Response, Tasks, Transport, TransportError, User};
 
@@ -87,8 +85,6 @@ use process::{Request, Response, Tasks, Transport, TransportError, User};
 const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
 /// Version that cluster `runtime` reports.
 const RUNTIME_VERSION: &str = "1.32.0";
-/// Path of the Cluster objects.
-const CLUSTERS_PATH: &str = "/clusters/runtime/apis/terrarium.dev/v1alpha1/clusters";
 
 /// Where pages for browsers are, and what opens them.
 pub const PAGES: [&str; 2] = ["/dashboard", "/terrarium/dashboard/"];
@@ -409,193 +405,6 @@ impl Host {
         &self.inner.server
     }
 
-    async fn answer(&self, mut request: Request) -> Result<Response, TransportError> {
-        // To look at a page is no act of the landscape; what its forms do comes by this door as any other request.
-        if let Some(pages) = self.inner.pages.0.get().filter(|_| is_page(request.uri().path())) {
-            return pages(request).await;
-        }
-        if !self.inner.has_runtime.swap(true, Ordering::Relaxed) {
-            self.furnish(cluster::RUNTIME).await?;
-        }
-        if let Some(roles) = &self.inner.first_roles {
-            roles.store(request.uri().path(), &self.inner.server, &self.own_transport()).await?;
-        }
-        let is_participant = request.headers().contains_key(PARTICIPANT_HEADER);
-        if !is_participant {
-            request.headers_mut().remove(WATCH_HEADER);
-        }
-        // The clock is no part of the network.
-        let asking = Asking::of(&request).filter(|_| !request.uri().path().starts_with(CLOCK_PATH));
-        let Some(asking) = asking else { return self.admit(request, is_participant).await };
-        let (path, time) = (request.uri().path().to_owned(), self.inner.time.clone());
-        if let Some(unreachable) = self.inner.faults.answer(&asking, &path, time.now()) {
-            return Ok(unreachable);
-        }
-        let watches = is_watch(request.uri().query()) || path.starts_with(eventlog_remote::PREFIX);
-        let response = self.admit(request, is_participant).await?;
-        Ok(if watches {
-            let cut = self.inner.faults.cut(asking, &path, time);
-            response.map(|body| aggregation::until(body, cut))
-        } else {
-            response
-        })
-    }
-
-    /// Answers a request that has reached the host.
-    async fn admit(&self, request: Request, is_participant: bool) -> Result<Response, TransportError> {
-        let path = request.uri().path();
-        if let Some(log) = self.inner.log.get().filter(|_| path.starts_with(eventlog_remote::PREFIX)) {
-            return Ok(log_service::answer(log, request).await);
-        }
-        if let Some(joined) = self.inner.joined.get().filter(|_| path == process::child::JOIN_PATH) {
-            return Ok(joined.answer(request).await);
-        }
-        let Some(clock) = self.inner.clock.get() else { return self.serve(request).await };
-        if path.starts_with(CLOCK_PATH) {
-            return Ok(clock.answer(request).await);
-        }
-        let watches = is_watch(request.uri().query());
-        let is_component = request.extensions().get::<User>().is_some_and(|user| user.component.is_some());
-        let reads = matches!(*request.method(), Method::GET | Method::HEAD);
-        let others_write = !reads && !is_participant && !is_component;
-        // Before, lest time moves behind the write; and behind it, where the time to act begins.
-        if others_write {
-            clock.with(Timekeeper::reached_others);
-        }
-        let response = if is_clock(path) {
-            let response = self.serve(request).await?;
-            if !reads && response.status().is_success() {
-                self.obey(clock).await;
-            }
-            Ok(clock_object::show(clock.clone(), response, watches).await)
-        } else {
-            self.serve(request).await
-        };
-        if others_write {
-            clock.with(Timekeeper::reached_others);
-        }
-        // A watch that was just opened may have something on the way that no barrier stands behind.
-        if is_participant && watches && response.as_ref().is_ok_and(|response| response.status().is_success()) {
-            clock.with(|keeper, _| keeper.disturb());
-        }
-        response
-    }
-
-    async fn serve(&self, request: Request) -> Result<Response, TransportError> {
-        let path = request.uri().path();
-        self.look_at_definitions(path, Look::Before).await?;
-        match aggregation::place(path) {
-            aggregation::Place::Aggregated => {
-                // As a kube-apiserver does before it hands a request on.
-                if self.inner.rbac.is_some()
-                    && let Err(refused) = self.inner.server.allow(&request).await
-                {
-                    return Ok(refused);
-                }
-                match self.aggregated() {
-                    Some(server) => server.call(request).await,
-                    None => Ok(aggregation::unavailable()),
-                }
-            }
-            aggregation::Place::Groups => {
-                let server = self.aggregated();
-                aggregation::groups(&self.inner.server, server.as_ref(), request).await
-            }
-            aggregation::Place::Own if is_openid(path) => self.publish(request).await,
-            aggregation::Place::Own if path.starts_with(CLUSTERS_PATH) => self.change_clusters(request).await,
-            aggregation::Place::Own if heartbeats::is_shown_at(path) => self.show_heartbeats(request).await,
-            aggregation::Place::Own => self.serve_own(request).await,
-        }
-    }
-
-    /// Answers a request that the host's own server answers, or one behind it.
-    async fn serve_own(&self, request: Request) -> Result<Response, TransportError> {
-        let reads = matches!(*request.method(), Method::GET | Method::HEAD);
-        if reads {
-            return self.inner.server.call(request).await;
-        }
-        let path = request.uri().path().to_owned();
-        let response = self.inner.server.call(request).await?;
-        if let Some(look) = custom_resources::after(&path).filter(|_| response.status().is_success()) {
-            self.look_at_definitions(&path, look).await?;
-        }
-        Ok(response)
-    }
-
-    async fn look_at_definitions(&self, path: &str, look: Look) -> Result<(), TransportError> {
-        let (custom, server) = (&self.inner.custom_resources, &self.inner.server);
-        custom.look(path, look, server, &self.own_transport()).await
-    }
-
-    /// Answers a request for what verifies tokens of ServiceAccounts.
-    async fn publish(&self, request: Request) -> Result<Response, TransportError> {
-        if let Err(refused) = self.inner.server.allow(&request).await {
-            return Ok(refused);
-        }
-        let path = request.uri().path();
-        let cluster = path.split('/').nth(2).unwrap_or_default();
-        let rest = path.strip_prefix("/clusters/").and_then(|rest| rest.strip_prefix(cluster)).unwrap_or_default();
-        let host = request.headers().get(http::header::HOST).and_then(|host| host.to_str().ok()).unwrap_or("localhost");
-        let place = format!("https://{host}/clusters/{cluster}");
-        let is_read = *request.method() == Method::GET;
-        let exists = cluster == cluster::RUNTIME
-            || self.inner.server.object::<api::terrarium::Cluster>(cluster::RUNTIME, "", cluster).await.is_some();
-        let published = self.inner.tokens.as_ref().filter(|_| is_read && exists);
-        match published.and_then(|tokens| tokens.published(rest, &place)) {
-            Some(response) => Ok(response),
-            None => self.inner.server.call(request).await,
-        }
-    }
-
-    /// Answers a request about Leases; who reads one, and is no component, sees it as its owner renews it.
-    async fn show_heartbeats(&self, request: Request) -> Result<Response, TransportError> {
-        let is_component = request.extensions().get::<User>().is_some_and(|user| user.component.is_some());
-        let query = request.uri().query().unwrap_or_default();
-        let of_the_past = query.contains("resourceVersionMatch=Exact");
-        let reads = *request.method() == Method::GET && !is_component && !of_the_past;
-        let watches = is_watch(Some(query));
-        let is_participant = request.headers().contains_key(PARTICIPANT_HEADER);
-        let response = self.inner.server.call(request).await?;
-        if !watches {
-            return Ok(if reads { heartbeats::show(response, self.inner.time.now()).await } else { response });
-        }
-        // Whoever takes part in landscape time is told what is in the log, and the clock knows of that.
-        if !reads || is_participant || !response.status().is_success() {
-            return Ok(response);
-        }
-        let server = self.inner.server.clone();
-        let position = move || server.position();
-        Ok(response.map(|body| heartbeats::renewed(body, self.inner.time.clone(), self.inner.wall.clone(), position)))
-    }
-
-    /// Answers a request about Cluster objects, and does to the cluster what was done to its object.
-    async fn change_clusters(&self, request: Request) -> Result<Response, TransportError> {
-        let method = request.method().clone();
-        let name = request.uri().path()[CLUSTERS_PATH.len()..].trim_matches('/').to_owned();
-        let response = self.inner.server.call(request).await?;
-        match method {
-            Method::POST if response.status() == http::StatusCode::CREATED => {
-                let (parts, body) = response.into_parts();
-                let body = body.collect().await.map_err(|error| TransportError::Broken(error.to_string()))?.to_bytes();
-                if let Some(name) = name_of(&body) {
-                    self.furnish(&name).await?;
-                }
-                Ok(Response::from_parts(parts, full(body)))
-            }
-            Method::DELETE | Method::PUT | Method::PATCH if response.status().is_success() && !name.is_empty() => {
-                self.inner.server.clear_vanished_cluster(&name).await;
-                if method == Method::DELETE {
-                    self.inner.custom_resources.forget(&name).await;
-                    if let Some(roles) = &self.inner.first_roles {
-                        roles.forget(&name);
-                    }
-                }
-                Ok(response)
-            }
-            _ => Ok(response),
-        }
-    }
-
     /// The host's own server, asked by itself.
     fn own_transport(&self) -> Transport {
         let user = User { name: "system:apiserver".into(), groups: vec!["system:masters".into()], component: None };
@@ -614,30 +423,4 @@ impl Host {
         }
         Ok(())
     }
-}
-
-/// Whether a path, below a cluster, is one at which is published what verifies tokens.
-fn is_openid(path: &str) -> bool {
-    path.ends_with(tokens::KEYS_PATH) || path.ends_with(tokens::CONFIGURATION_PATH)
-}
-
-/// Whether a path is below [`PAGES`].
-fn is_page(path: &str) -> bool {
-    PAGES.iter().any(|pages| {
-        path.strip_prefix(pages).is_some_and(|rest| pages.ends_with('/') || rest.is_empty() || rest.starts_with('/'))
-    })
-}
-
-/// Whether a path is of Clock objects.
-fn is_clock(path: &str) -> bool {
-    let rest = path.strip_prefix(clock_object::PATH).or_else(|| {
-        let everywhere = path.strip_prefix("/clusters/*/")?;
-        everywhere.strip_prefix(clock_object::PATH.strip_prefix("/clusters/runtime/")?)
-    });
-    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-}
-
-fn name_of(body: &Bytes) -> Option<String> {
-    let tree: serde_json::Value = serde_json::from_slice(body).ok()?;
-    Some(tree["metadata"]["name"].as_str()?.to_owned())
 }

@@ -67,28 +67,29 @@ pub(crate) struct Barrier {
     pub(crate) told_others: bool,
 }
 
-/// Who answers a path.
-pub(crate) enum Place {
-    /// The host.
-    Own,
-    /// The aggregated server.
-    Aggregated,
-    /// Both: the list of groups.
+/// What of a path is handed on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Handed {
+    /// Nothing: the host answers.
+    Nothing,
+    /// Everything: the aggregated server answers.
+    All,
+    /// It is the list of groups, to which both contribute.
     Groups,
 }
 
-/// Who answers a path. Across all clusters, too, Gardener's groups are those of cluster `garden`.
-pub(crate) fn place(path: &str) -> Place {
+/// What of a path is handed on. Across all clusters, too, Gardener's groups are those of cluster `garden`.
+pub(crate) fn handed(path: &str) -> Handed {
     let mut segments = path.split('/').filter(|segment| !segment.is_empty());
-    let (Some("clusters"), Some(cluster)) = (segments.next(), segments.next()) else { return Place::Own };
+    let (Some("clusters"), Some(cluster)) = (segments.next(), segments.next()) else { return Handed::Nothing };
     if cluster != cluster::GARDEN && cluster != "*" {
-        return Place::Own;
+        return Handed::Nothing;
     }
     match (segments.next(), segments.next()) {
-        (Some("apis"), None) => Place::Groups,
-        (Some("apis"), Some(group)) if AGGREGATED_GROUPS.contains(&group) => Place::Aggregated,
-        (Some("gardener"), Some("version")) => Place::Aggregated,
-        _ => Place::Own,
+        (Some("apis"), None) => Handed::Groups,
+        (Some("apis"), Some(group)) if AGGREGATED_GROUPS.contains(&group) => Handed::All,
+        (Some("gardener"), Some("version")) => Handed::All,
+        _ => Handed::Nothing,
     }
 }
 

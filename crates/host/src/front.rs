@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+//! How the host answers a request, from the door to whoever answers.
+//!
+//! ```text
+//! answer          pages, faults of the network
+//!   admit         the log, processes that join, the clock service
+//!     serve       clusters: the aggregated groups, or the host's own server, beside what happens with some of its objects
+//! ```
+//!
+//! A path is parsed once, into a [`Place`].
+
+use std::sync::atomic::Ordering;
+
+use api::cluster;
+use bytes::Bytes;
+use http::Method;
+use http_body_util::BodyExt;
+use process::https::is_watch;
+use process::participant::{PARTICIPANT_HEADER, WATCH_HEADER};
+use process::transport::full;
+use process::{Request, Response, TransportError, User};
+
+use crate::clock_service::ClockService;
+use crate::custom_resources::{self, Look};
+use crate::faults::Asking;
+use crate::place::{Part, Place};
+use crate::timekeeper::Timekeeper;
+use crate::{Host, aggregation, clock_object, heartbeats, log_service};
+
+impl Host {
+    /// Answers a request that has come to the door.
+    pub(crate) async fn answer(&self, mut request: Request) -> Result<Response, TransportError> {
+        // To look at a page is no act of the landscape; what its forms do comes by this door as any other request.
+        let place = Place::of(request.uri().path());
+        if let Some(pages) = self.inner.pages.0.get().filter(|_| place == Place::Pages) {
+            return pages(request).await;
+        }
+        if !self.inner.has_runtime.swap(true, Ordering::Relaxed) {
+            self.furnish(cluster::RUNTIME).await?;
+        }
+        if let Some(roles) = &self.inner.first_roles {
+            roles.store(request.uri().path(), &self.inner.server, &self.own_transport()).await?;
+        }
+        let is_participant = request.headers().contains_key(PARTICIPANT_HEADER);
+        if !is_participant {
+            request.headers_mut().remove(WATCH_HEADER);
+        }
+        // The clock is no part of the network.
+        let asking = Asking::of(&request).filter(|_| place != Place::ClockService);
+        let Some(asking) = asking else { return self.admit(request, place, is_participant).await };
+        let (path, time) = (request.uri().path().to_owned(), self.inner.time.clone());
+        if let Some(unreachable) = self.inner.faults.answer(&asking, &path, time.now()) {
+            return Ok(unreachable);
+        }
+        let watches = is_watch(request.uri().query()) || place == Place::Log;
+        let response = self.admit(request, place, is_participant).await?;
+        Ok(if watches {
+            let cut = self.inner.faults.cut(asking, &path, time);
+            response.map(|body| aggregation::until(body, cut))
+        } else {
+            response
+        })
+    }
+
+    /// Answers a request that has reached the host.
+    async fn admit(&self, request: Request, place: Place, is_participant: bool) -> Result<Response, TransportError> {
+        let inner = &self.inner;
+        match place {
+            Place::Log if let Some(log) = inner.log.get() => Ok(log_service::answer(log, request).await),
+            Place::Join if let Some(joined) = inner.joined.get() => Ok(joined.answer(request).await),
+            Place::ClockService if let Some(clock) = inner.clock.get() => Ok(clock.answer(request).await),
+            Place::InCluster(part) if let Some(clock) = inner.clock.get() => {
+                self.serve_in_time(request, part, clock, is_participant).await
+            }
+            Place::InCluster(part) => self.serve(request, part).await,
+            // What is not served, the host's own server says.
+            Place::Pages | Place::Log | Place::Join | Place::ClockService => inner.server.call(request).await,
+        }
+    }
+
+    /// Answers a request about what clusters serve, and notes for the clock what others than participants do.
+    async fn serve_in_time(
+        &self,
+        request: Request,
+        part: Part,
+        clock: &ClockService,
+        is_participant: bool,
+    ) -> Result<Response, TransportError> {
+        let watches = is_watch(request.uri().query());
+        let is_component = request.extensions().get::<User>().is_some_and(|user| user.component.is_some());
+        let reads = matches!(*request.method(), Method::GET | Method::HEAD);
+        let others_write = !reads && !is_participant && !is_component;
+        // Before, lest time moves behind the write; and behind it, where the time to act begins.
+        if others_write {
+            clock.with(Timekeeper::reached_others);
+        }
+        let response = if part == Part::Clocks {
+            let response = self.serve(request, part).await?;
+            if !reads && response.status().is_success() {
+                self.obey(clock).await;
+            }
+            Ok(clock_object::show(clock.clone(), response, watches).await)
+        } else {
+            self.serve(request, part).await
+        };
+        if others_write {
+            clock.with(Timekeeper::reached_others);
+        }
+        // A watch that was just opened may have something on the way that no barrier stands behind.
+        if is_participant && watches && response.as_ref().is_ok_and(|response| response.status().is_success()) {
+            clock.with(|keeper, _| keeper.disturb());
+        }
+        response
+    }
+
+    async fn serve(&self, request: Request, part: Part) -> Result<Response, TransportError> {
+        self.look_at_definitions(request.uri().path(), Look::Before).await?;
+        match part {
+            Part::Aggregated => {
+                // As a kube-apiserver does before it hands a request on.
+                if self.inner.rbac.is_some()
+                    && let Err(refused) = self.inner.server.allow(&request).await
+                {
+                    return Ok(refused);
+                }
+                match self.aggregated() {
+                    Some(server) => server.call(request).await,
+                    None => Ok(aggregation::unavailable()),
+                }
+            }
+            Part::Groups => {
+                let server = self.aggregated();
+                aggregation::groups(&self.inner.server, server.as_ref(), request).await
+            }
+            Part::TokenKeys { cluster, path } => self.publish(request, &cluster, &path).await,
+            Part::Clusters { name } => self.change_clusters(request, &name).await,
+            Part::Leases => self.show_heartbeats(request).await,
+            Part::Clocks | Part::Own => self.serve_own(request).await,
+        }
+    }
+
+    /// Answers a request that the host's own server answers, or one behind it.
+    async fn serve_own(&self, request: Request) -> Result<Response, TransportError> {
+        let reads = matches!(*request.method(), Method::GET | Method::HEAD);
+        if reads {
+            return self.inner.server.call(request).await;
+        }
+        let path = request.uri().path().to_owned();
+        let response = self.inner.server.call(request).await?;
+        if let Some(look) = custom_resources::after(&path).filter(|_| response.status().is_success()) {
+            self.look_at_definitions(&path, look).await?;
+        }
+        Ok(response)
+    }
+
+    async fn look_at_definitions(&self, path: &str, look: Look) -> Result<(), TransportError> {
+        let (custom, server) = (&self.inner.custom_resources, &self.inner.server);
+        custom.look(path, look, server, &self.own_transport()).await
+    }
+
+    /// Answers a request for what verifies tokens of ServiceAccounts.
+    async fn publish(&self, request: Request, cluster: &str, path: &str) -> Result<Response, TransportError> {
+        if let Err(refused) = self.inner.server.allow(&request).await {
+            return Ok(refused);
+        }
+        let host = request.headers().get(http::header::HOST).and_then(|host| host.to_str().ok()).unwrap_or("localhost");
+        let url = format!("https://{host}/clusters/{cluster}");
+        let is_read = *request.method() == Method::GET;
+        let exists = cluster == cluster::RUNTIME
+            || self.inner.server.object::<api::terrarium::Cluster>(cluster::RUNTIME, "", cluster).await.is_some();
+        let published = self.inner.tokens.as_ref().filter(|_| is_read && exists);
+        match published.and_then(|tokens| tokens.published(path, &url)) {
+            Some(response) => Ok(response),
+            None => self.inner.server.call(request).await,
+        }
+    }
+
+    /// Answers a request about Leases; who reads one, and is no component, sees it as its owner renews it.
+    async fn show_heartbeats(&self, request: Request) -> Result<Response, TransportError> {
+        let is_component = request.extensions().get::<User>().is_some_and(|user| user.component.is_some());
+        let query = request.uri().query().unwrap_or_default();
+        let of_the_past = query.contains("resourceVersionMatch=Exact");
+        let reads = *request.method() == Method::GET && !is_component && !of_the_past;
+        let watches = is_watch(Some(query));
+        let is_participant = request.headers().contains_key(PARTICIPANT_HEADER);
+        let response = self.inner.server.call(request).await?;
+        if !watches {
+            return Ok(if reads { heartbeats::show(response, self.inner.time.now()).await } else { response });
+        }
+        // Whoever takes part in landscape time is told what is in the log, and the clock knows of that.
+        if !reads || is_participant || !response.status().is_success() {
+            return Ok(response);
+        }
+        let server = self.inner.server.clone();
+        let position = move || server.position();
+        Ok(response.map(|body| heartbeats::renewed(body, self.inner.time.clone(), self.inner.wall.clone(), position)))
+    }
+
+    /// Answers a request about Cluster objects, and does to the cluster what was done to its object.
+    async fn change_clusters(&self, request: Request, name: &str) -> Result<Response, TransportError> {
+        let method = request.method().clone();
+        let response = self.inner.server.call(request).await?;
+        match method {
+            Method::POST if response.status() == http::StatusCode::CREATED => {
+                let (parts, body) = response.into_parts();
+                let body = body.collect().await.map_err(|error| TransportError::Broken(error.to_string()))?.to_bytes();
+                if let Some(name) = name_of(&body) {
+                    self.furnish(&name).await?;
+                }
+                Ok(Response::from_parts(parts, full(body)))
+            }
+            Method::DELETE | Method::PUT | Method::PATCH if response.status().is_success() && !name.is_empty() => {
+                self.inner.server.clear_vanished_cluster(name).await;
+                if method == Method::DELETE {
+                    self.inner.custom_resources.forget(name).await;
+                    if let Some(roles) = &self.inner.first_roles {
+                        roles.forget(name);
+                    }
+                }
+                Ok(response)
+            }
+            _ => Ok(response),
+        }
+    }
+}
+
+fn name_of(body: &Bytes) -> Option<String> {
+    let tree: serde_json::Value = serde_json::from_slice(body).ok()?;
+    Some(tree["metadata"]["name"].as_str()?.to_owned())
+}
