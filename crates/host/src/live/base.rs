@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What everything else rests on: the clock, the host's server, and who serves the aggregated groups.
+
+use std::io;
+use std::sync::{Arc, OnceLock};
+
+use authorizer::Mode as Authorization;
+use chrono::TimeDelta;
+use clock::{Clock, Instant, Random};
+use domain::profile::Profile;
+use eventlog::EventLog;
+use generic_apiserver::Foundation;
+use generic_apiserver::http::Metrics;
+use generic_apiserver::webhooks::HttpsCaller;
+use process::Tasks;
+
+use super::{START, writer};
+use crate::aggregation::{Instances, Patience};
+use crate::clock_service::{Barriers, ClockService};
+use crate::kubelet::Logs;
+use crate::services::Services;
+use crate::timekeeper::Mode;
+use crate::tokens::Tokens;
+use crate::{Host, Parts};
+
+/// Wall time after which a server of the aggregated groups is doubted, and that it then has to answer: both together
+/// are less than participants have that wait for it.
+const PATIENCE: TimeDelta = TimeDelta::seconds(5);
+/// What the core is made of; see [`super::Options`].
+pub(super) struct CoreOptions {
+    pub(super) log: Arc<dyn EventLog>,
+    pub(super) start: u64,
+    pub(super) now: Instant,
+    pub(super) mode: Mode,
+    pub(super) random: Random,
+    pub(super) version: String,
+    pub(super) profile: Profile,
+    pub(super) authorization: Authorization,
+    pub(super) token_secret: Vec<u8>,
+    pub(super) turn: Box<dyn Fn(Instant) + Send + Sync>,
+}
+
+/// A host with its clock, which nobody can reach yet.
+pub(super) struct Core {
+    pub(super) host: Host,
+    pub(super) clock: ClockService,
+    pub(super) instances: Instances,
+    pub(super) logs: Logs,
+    pub(super) services: Services,
+    pub(super) tokens: Tokens,
+    pub(super) metrics: Metrics,
+}
+
+impl Core {
+    /// Starts the clock and the host's server. Time stands until the landscape has begun ([`super::Live::begin`]).
+    ///
+    /// # Errors
+    /// The log cannot be reached.
+    pub(super) async fn start(options: CoreOptions, tasks: &Tasks) -> io::Result<Self> {
+        let wall = Clock::wall();
+        let host_once: Arc<OnceLock<Host>> = Arc::default();
+        // The log says how time goes, and whether it is paused: until it has been read, time stands.
+        let barriers = barriers(&host_once);
+        let clock = ClockService::start(options.now, Mode::Stepped, wall.clone(), options.log, barriers, tasks);
+        let log = clock.counted_log();
+        clock.show_on(options.turn);
+        // Until the first server of the aggregated groups is there, who asks for them would only pass the time.
+        clock.with(|keeper, wall| keeper.hold(START, wall));
+        let foundation = Foundation {
+            log: log.clone(),
+            clock: clock.clock(),
+            wall: wall.clone(),
+            random: options.random,
+            writer: writer(options.start, 0),
+            recent_bytes: generic_apiserver::RECENT_BYTES,
+        };
+        let logs = Logs::new(clock.clock());
+        let services = Services::default();
+        let tokens = Tokens::new(&options.token_secret);
+        // One count, whatever path it is read at.
+        let metrics = Metrics::default();
+        let parts = Parts {
+            logs: Some(logs.clone()),
+            webhooks: Some(Arc::new(HttpsCaller::new("kube-apiserver-admission", services.names()))),
+            profile: Some(options.profile),
+            version: options.version,
+            metrics: Some(metrics.clone()),
+            tokens: Some(tokens.clone()),
+            authorization: options.authorization,
+            ..Parts::default()
+        };
+        let host = Host::with(foundation, tasks, parts);
+        host.serve_clock(clock.clone());
+        host.serve_log(log.clone());
+        host.set_clock(&clock, options.mode).await.map_err(io::Error::other)?;
+        host.tell_timing().await.map_err(io::Error::other)?;
+        let _ = host_once.set(host.clone());
+        let instances = Instances::new(tasks.clone(), log, clock.clock(), patience(wall, clock.clone()));
+        host.aggregate_instances(instances.clone());
+        Ok(Self { host, clock, instances, logs, services, tokens, metrics })
+    }
+}
+
+/// Time goes on without a server of the aggregated groups that does not answer.
+fn patience(wall: Clock, clock: ClockService) -> Patience {
+    Patience {
+        wall,
+        time: PATIENCE,
+        told: Arc::new(move |name, answers| {
+            if answers {
+                tracing::info!(server = name, "a server of the aggregated groups answers again, or has ended");
+                clock.with(|keeper, _| keeper.is_back(name));
+            } else {
+                tracing::warn!(server = name, "a server of the aggregated groups does not answer: others are asked");
+                clock.with(|keeper, wall| keeper.do_without(name, wall));
+            }
+        }),
+    }
+}
+
+fn barriers(host: &Arc<OnceLock<Host>>) -> Barriers {
+    let host = host.clone();
+    Arc::new(move |number, confirmed| {
+        let host = host.get().cloned();
+        Box::pin(async move { host?.barrier(number, confirmed).await })
+    })
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The host's own components: kube-controllers and the kubelet on threads, and what keeps the APIServices' condition.
+
+use std::io;
+use std::sync::Arc;
+
+use api::cluster;
+use clock::Clock;
+use kube_controllers::{namespace_objects, workload};
+use process::Transport;
+use process::child;
+
+use super::Live;
+use crate::aggregation::{Instances, api_services};
+use crate::kubelet::{self, Before, Launcher, Listener, Logs};
+use crate::signing_requests::OwnSigners;
+use crate::timing_object::PodEnd;
+use crate::{aggregated_roles, signing_requests};
+
+impl Live {
+    /// Keeps the condition of the APIServices.
+    pub(super) fn follow_availability(&self) {
+        let (transport, time, known) = (self.transport("apiserver"), self.clock.clock(), self.instances.clone());
+        self.tasks.restarting("availability of APIServices", move || {
+            tell_availability(transport.clone(), time.clone(), known.clone())
+        });
+    }
+
+    /// Starts kube-controller-manager.
+    ///
+    /// # Errors
+    /// The system has no thread left.
+    pub(super) fn start_controllers(
+        &mut self,
+        launch: &Launcher,
+        authorities: &str,
+        own_signers: OwnSigners,
+    ) -> io::Result<()> {
+        let (is_process, pod_end) = (launch.clone(), PodEnd::default());
+        let ends = pod_end.clone();
+        let workload = workload::Options {
+            is_process: Arc::new(move |image| is_process.names(image)),
+            node_of: Arc::new(|cluster| (!cluster::is_technical_id(cluster)).then(|| "terrarium".to_owned())),
+            pod_end_of: Arc::new(move |cluster| ends.of(cluster)),
+            ..workload::Options::default()
+        };
+        let namespace_objects = namespace_objects::Options { root_ca: authorities.to_owned() };
+        let has_roles = self.host.rbac().is_some();
+        self.spawn("kube-controller-manager", move |context, _| {
+            context.tasks.spawn(pod_end.clone().follow(context.clone()));
+            if has_roles {
+                context.tasks.spawn(aggregated_roles::run(context.clone()));
+            }
+            let options = kube_controllers::Options {
+                workload: Some(workload.clone()),
+                namespace_objects: Some(namespace_objects.clone()),
+                certificates: Some(signing_requests::options(&context, own_signers.clone())),
+            };
+            kube_controllers::run(context, options)
+        })
+    }
+
+    /// Starts the kubelet, which starts the processes.
+    ///
+    /// # Errors
+    /// The system has no thread left.
+    pub(super) fn start_kubelet(
+        &mut self,
+        launch: Launcher,
+        listener: Listener,
+        logs: Logs,
+        before: Before,
+    ) -> io::Result<()> {
+        let (holding, asked) = (self.clock.clone(), self.instances.clone());
+        let options = kubelet::Options {
+            launch,
+            listener,
+            faults: self.host.faults().clone(),
+            asked: Arc::new(move |pod, is_asked| asked.set_asked(&child::participant(&pod.cluster, &pod.name), is_asked)),
+            hold: Arc::new(move |name, holds| {
+                holding.with(|keeper, wall| if holds { keeper.hold(name, wall) } else { keeper.release(name) });
+            }),
+            logs,
+            before,
+        };
+        self.spawn("kubelet", move |context, ended| {
+            let mut options = options.clone();
+            if let Some(why) = ended {
+                options.before = Before::Lost(format!("the kubelet was started again: {why}"));
+            }
+            kubelet::run(context, options)
+        })
+    }
+}
+
+/// Keeps the condition of the APIServices.
+async fn tell_availability(transport: Transport, clock: Clock, instances: Instances) {
+    let mut count = instances.count();
+    let mut known = None;
+    loop {
+        let is_available = *count.borrow() > 0;
+        if known != Some(is_available) {
+            known = Some(is_available);
+            if let Err(error) = api_services::set_available(&transport, &clock, is_available).await {
+                tracing::warn!(%error, "cannot say whether the aggregated groups are available");
+                known = None;
+            }
+        }
+        if count.changed().await.is_err() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//! HTTPS in front of the host: who is let in, and by which certificate.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use clock::{Clock, Random};
+use generic_apiserver::http::{self, Health};
+use process::Tasks;
+use process::participant::CLOCK_PATH;
+use process::pki::Pair;
+
+use super::base::Core;
+use crate::identity::{CertificateAuthenticator, ClusterAuthenticator, OwnAuthorities};
+
+/// Where a page follows what it shows.
+const PAGE_STREAM_PATH: &str = "/dashboard/stream";
+/// Where the log is followed.
+const LOG_WATCH_PATH: &str = "/log/v1/watch";
+
+/// How the host is reached; see [`super::Options`].
+pub(super) struct Door {
+    pub(super) listen: SocketAddr,
+    pub(super) certificate: Pair,
+    pub(super) authorities: String,
+    pub(super) own_authorities: OwnAuthorities,
+    pub(super) random: Random,
+    pub(super) start: u64,
+}
+
+impl Door {
+    /// Listens, and hands requests to the host.
+    ///
+    /// # Errors
+    /// The address is in use, or a certificate cannot be used.
+    pub(super) async fn open(self, core: &Core, tasks: &Tasks) -> io::Result<http::Serving> {
+        let landscape = CertificateAuthenticator::new(&self.authorities, self.start)
+            .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error.to_string()))?;
+        let authenticator = ClusterAuthenticator::new(landscape, core.host.server().clone(), self.own_authorities);
+        let authenticator = authenticator.with_tokens(core.tokens.clone());
+        let mut options = http::Options::new(self.certificate, authenticator, core.clock.clone(), Clock::wall());
+        options.listen = self.listen;
+        options.random = self.random;
+        options.health = Health::default();
+        options.metrics = core.metrics.clone();
+        if let Some(rbac) = core.host.rbac() {
+            options.authorizer = Arc::new(rbac.clone());
+        }
+        options.lasting =
+            Arc::new(|path| path.starts_with(CLOCK_PATH) || path == LOG_WATCH_PATH || path == PAGE_STREAM_PATH);
+        let host = core.host.clone();
+        http::serve(tasks, move |request| host.call(request), options).await
+    }
+}

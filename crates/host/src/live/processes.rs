@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the host does for the processes of the landscape: it hands requests to them, renews Leases for them, lets others
+//! join, and cuts off those that a fault isolates.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use api::kubernetes::core::Pod;
+use controller::ObjectKey;
+use futures::future::BoxFuture;
+use process::Transport;
+use process::child::{self, Ready};
+use process::https;
+use process::pki::Pair;
+
+use super::Live;
+use crate::aggregation::Instances;
+use crate::clock_service::ClockService;
+use crate::joined::Joined;
+use crate::kubelet::{Launcher, Listener};
+use crate::services::Services;
+use crate::{Host, registry};
+
+/// How the host reaches the servers of the aggregated groups.
+#[derive(Clone)]
+pub(super) struct WayTo {
+    /// Authorities of their certificates, as PEM.
+    pub(super) authorities: String,
+    /// What the host shows.
+    pub(super) certificate: Pair,
+}
+
+impl WayTo {
+    /// The way to an address.
+    fn transport(&self, address: &str, reach: https::Reach) -> Result<Transport, https::OptionsError> {
+        https::transport(&https::Options {
+            server: address.to_owned(),
+            authorities: self.authorities.clone(),
+            credentials: https::Credentials::Certificate(self.certificate.clone()),
+            watches: https::Watches::Http1,
+            reach,
+            ..https::Options::default()
+        })
+    }
+}
+
+impl Live {
+    /// Says how versions of components are judged, before the first process asks, and removes what processes of an earlier
+    /// start of the host have left: none of them runs any more.
+    ///
+    /// # Errors
+    /// The log cannot be reached.
+    pub(super) async fn begin_registry(&self, skew: registry::Told) -> io::Result<()> {
+        let transport = self.transport("kubelet");
+        registry::tell(&transport, skew).await.map_err(io::Error::other)?;
+        registry::remove(&transport, None).await.map_err(io::Error::other)?;
+        self.host.stop_all_renewals().await.map_err(io::Error::other)
+    }
+
+    /// Stops the renewals of processes that the clock has dropped. What is answered holds who renews; nobody does yet.
+    pub(super) fn follow_renewals(&self) -> Renewals {
+        let renewals: Renewals = Arc::default();
+        let (host, clock, known) = (self.host.clone(), self.clock.clone(), renewals.clone());
+        self.tasks
+            .restarting("heartbeats", move || stop_renewals_of_silent(host.clone(), clock.clone(), known.clone()));
+        renewals
+    }
+
+    /// Lets processes join that the kubelet did not start.
+    pub(super) fn let_processes_join(&self, launch: &Launcher, way: &WayTo) {
+        let way = way.clone();
+        let far = move |address: &str| {
+            way.transport(address, https::Reach::Network).map_err(|error| error.to_string())
+        };
+        let transport = self.transport("apiserver");
+        let joined = Joined::new(launch.clone(), self.instances.clone(), Box::new(far), transport);
+        self.host.serve_joining(joined.clone());
+        let context = self.context("apiserver");
+        self.tasks.restarting("processes that have joined", move || joined.clone().follow(context.clone()));
+    }
+
+    /// Cuts off the processes that a fault isolates.
+    pub(super) fn follow_faults(&self, renewals: &Renewals) {
+        let (host, instances, known) = (self.host.clone(), self.instances.clone(), renewals.clone());
+        self.tasks.restarting("faults", move || obey_faults(host.clone(), instances.clone(), known.clone()));
+    }
+
+    /// What happens when a process of the kubelet is ready, and when it has ended.
+    pub(super) fn listener(
+        &self,
+        launch: &Launcher,
+        way: WayTo,
+        renewals: Renewals,
+        services: Services,
+    ) -> Listener {
+        let processes = Processes {
+            host: self.host.clone(),
+            clock: self.clock.clone(),
+            instances: self.instances.clone(),
+            transport: self.transport("kubelet"),
+            launch: launch.clone(),
+            way,
+            renewals,
+            services,
+        };
+        Arc::new(move |pod, object, ready| {
+            processes.services.note(pod, object, ready);
+            match ready {
+                Some(ready) => processes.is_ready(pod, object, ready),
+                None => processes.has_ended(pod, object),
+            }
+        })
+    }
+}
+
+/// What is kept up to date about processes.
+struct Processes {
+    host: Host,
+    clock: ClockService,
+    instances: Instances,
+    transport: Transport,
+    launch: Launcher,
+    way: WayTo,
+    renewals: Renewals,
+    services: Services,
+}
+
+impl Processes {
+    /// A process is ready: requests are handed to it if it serves, and its Lease is renewed.
+    fn is_ready(&self, pod: &ObjectKey, object: &Pod, ready: &Ready) -> BoxFuture<'static, ()> {
+        let (name, heartbeat) = self.note_renewal(pod, object, true);
+        let image = object.spec.containers.first().map_or("", |container| container.image.as_str());
+        if self.launch.serves(image) {
+            match self.way.transport(&ready.address, https::Reach::Machine) {
+                Ok(transport) => self.instances.insert(&name, transport),
+                Err(error) => child::say(&format!("pod {pod}: {error}")),
+            }
+        }
+        let host = self.host.clone();
+        Box::pin(async move {
+            if let Some(heartbeat) = heartbeat
+                && let Err(error) = host.start_renewing(&heartbeat, &name).await
+            {
+                tracing::warn!(%error, heartbeat, "cannot store that a process renews its Lease");
+            }
+            host.faults().touch();
+        })
+    }
+
+    /// A process has ended: time does not wait for it, it gets no requests, and its Leases are not renewed.
+    fn has_ended(&self, pod: &ObjectKey, object: &Pod) -> BoxFuture<'static, ()> {
+        let (name, heartbeat) = self.note_renewal(pod, object, false);
+        self.clock.leave(&name);
+        self.instances.remove(&name);
+        let (host, transport) = (self.host.clone(), self.transport.clone());
+        let lease = self.launch.lease(&pod.cluster, object);
+        Box::pin(async move {
+            if let Some(heartbeat) = heartbeat
+                && let Err(error) = host.stop_renewing(&heartbeat, &name).await
+            {
+                tracing::warn!(%error, heartbeat, "cannot store when a process renewed its Lease last");
+            }
+            if let Some(lease) = lease
+                && let Err(error) = registry::remove(&transport, Some(&lease)).await
+            {
+                tracing::warn!(%error, lease, "cannot remove the Lease of a process that has ended");
+            }
+        })
+    }
+
+    /// Notes whether a process renews a Lease of a seed; its name as a participant, and that Lease.
+    fn note_renewal(&self, pod: &ObjectKey, object: &Pod, is_ready: bool) -> (String, Option<String>) {
+        let name = child::participant(&pod.cluster, &pod.name);
+        let heartbeat = self.launch.heartbeat(&pod.cluster, object);
+        let mut all = self.renewals.lock().unwrap_or_else(PoisonError::into_inner);
+        match heartbeat.as_ref().filter(|_| is_ready) {
+            Some(heartbeat) => all.insert(name.clone(), heartbeat.clone()),
+            None => all.remove(&name),
+        };
+        drop(all);
+        (name, heartbeat)
+    }
+}
+
+/// Participants that renew a Lease, and its name.
+pub(super) type Renewals = Arc<Mutex<BTreeMap<String, String>>>;
+
+/// Who was dropped because it did not report does not renew its Lease any more.
+async fn stop_renewals_of_silent(host: Host, clock: ClockService, renewals: Renewals) {
+    let mut known = BTreeSet::new();
+    loop {
+        known = clock.dropped_after(&known).await;
+        let silent: Vec<(String, String)> = {
+            let renewals = renewals.lock().unwrap_or_else(PoisonError::into_inner);
+            known.iter().filter_map(|name| Some((name.clone(), renewals.get(name)?.clone()))).collect()
+        };
+        for (name, heartbeat) in silent {
+            if let Err(error) = host.stop_renewing(&heartbeat, &name).await {
+                tracing::warn!(%error, heartbeat, "cannot store when a process renewed its Lease last");
+            }
+        }
+    }
+}
+
+/// Who is cut off is sent nothing, and renews no heartbeat.
+async fn obey_faults(host: Host, instances: Instances, renewals: Renewals) {
+    let mut changes = host.faults().changes();
+    let mut silent = BTreeSet::new();
+    loop {
+        let now = host.inner.time.now();
+        instances.cut_off(|name| {
+            let pod = name.rsplit('/').next().unwrap_or_default();
+            host.faults().isolates("gardener-apiserver", pod, now)
+        });
+        let all = renewals.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        for (name, seed) in all {
+            let pod = name.rsplit('/').next().unwrap_or_default();
+            let done = if host.faults().silences(pod, &seed, now) {
+                silent.insert(name.clone());
+                host.stop_renewing(&seed, &name).await
+            } else if silent.remove(&name) {
+                host.start_renewing(&seed, &name).await
+            } else {
+                continue;
+            };
+            if let Err(error) = done {
+                tracing::warn!(%error, seed, "cannot store whether a heartbeat is renewed");
+            }
+        }
+        if changes.changed().await.is_err() {
+            return;
+        }
+    }
+}
