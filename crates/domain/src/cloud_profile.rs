@@ -8,8 +8,8 @@
 use std::sync::Arc;
 
 use api::core::{
-    CloudProfile, CloudProfileReference, CloudProfileSpec, ExpirableVersion, MachineImage, MachineImageVersion, MachineType,
-    NamespacedCloudProfile, NamespacedCloudProfileSpec, Shoot, ShootSpec, VolumeType, Worker,
+    CloudProfile, CloudProfileReference, CloudProfileSpec, ExpirableVersion, MachineImage, MachineImageVersion,
+    MachineType, NamespacedCloudProfile, NamespacedCloudProfileSpec, Shoot, ShootSpec, VolumeType, Worker,
 };
 use chrono::{DateTime, Utc};
 
@@ -489,7 +489,13 @@ mod tests {
         ("garden-dev", "NamespacedCloudProfile", "own", "-", "own: of status"),
         ("garden-dev", "NamespacedCloudProfile", "own", "whole", "own: of status"),
         ("garden-dev", "-", "-", "own", "CloudProfile.core.gardener.cloud \"own\" not found"),
-        ("garden-qa", "NamespacedCloudProfile", "own", "-", "NamespacedCloudProfile.core.gardener.cloud \"own\" not found"),
+        (
+            "garden-qa",
+            "NamespacedCloudProfile",
+            "own",
+            "-",
+            "NamespacedCloudProfile.core.gardener.cloud \"own\" not found",
+        ),
         ("garden-dev", "CloudProfile", "own", "-", "CloudProfile.core.gardener.cloud \"own\" not found"),
         ("garden-dev", "Profile", "whole", "-", "could not find referenced cloudprofile"),
         ("garden-dev", "-", "-", "-", "no cloudprofile reference has been provided"),

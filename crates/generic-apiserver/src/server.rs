@@ -138,7 +138,8 @@ impl Server {
 
     /// Whether, since this was last asked, a watch of somebody who takes no part in landscape time was given a change.
     pub fn take_told_others(&self) -> bool {
-        let behind = self.0.delegates.all().into_iter().filter(|delegate| delegate.backend.store.take_told_others()).count();
+        let behind =
+            self.0.delegates.all().into_iter().filter(|delegate| delegate.backend.store.take_told_others()).count();
         self.0.backend.store.take_told_others() || behind > 0
     }
 

@@ -122,10 +122,7 @@ mod tests {
         ("/clusters/runtime/apis/core.gardener.cloud/v1beta1/shoots", "InCluster(Own)"),
         ("/clusters/garden/apis/coordination.k8s.io/v1/leases", "InCluster(Leases)"),
         ("/clusters/runtime/apis/coordination.k8s.io/v1/leases", "InCluster(Own)"),
-        (
-            "/clusters/garden/openid/v1/jwks",
-            "InCluster(TokenKeys { cluster: \"garden\", path: \"/openid/v1/jwks\" })",
-        ),
+        ("/clusters/garden/openid/v1/jwks", "InCluster(TokenKeys { cluster: \"garden\", path: \"/openid/v1/jwks\" })"),
         (
             "/clusters/seed--a/.well-known/openid-configuration",
             "InCluster(TokenKeys { cluster: \"seed--a\", path: \"/.well-known/openid-configuration\" })",

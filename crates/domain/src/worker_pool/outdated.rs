@@ -111,7 +111,8 @@ mod tests {
                 node.spec.taints.push(Taint { key: taint::PREFER_NO_SCHEDULE.to_owned(), ..Taint::default() });
             }
             (*kubelet).clone_into(&mut node.status.node_info.kubelet_version);
-            let found = outdated_node(&shoot, |_| HashVersion::V2, std::iter::once(&node)).map(|found| found.to_string());
+            let found =
+                outdated_node(&shoot, |_| HashVersion::V2, std::iter::once(&node)).map(|found| found.to_string());
             let expected =
                 expected.map(|rest| format!("the last successfully applied operating system config on {rest}"));
             assert_eq!(found, expected, "{pool} {has_key} {leaves} {kubelet}");

@@ -10,8 +10,8 @@ use apimachinery::{GroupResource, decode};
 use eventlog::{Expect, Verb};
 use process::Response;
 
-use super::webhooks::Change;
 use super::Scope;
+use super::webhooks::Change;
 use super::write::{Tries, Write, sections};
 use crate::admission::Operation;
 use crate::kind::AnyObject;

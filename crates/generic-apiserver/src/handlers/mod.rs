@@ -33,12 +33,12 @@ use crate::negotiation::{self, Form};
 use crate::output;
 use crate::registry::RequestContext;
 use crate::request::{Call, ResourcePath};
-use crate::selection::Selection;
 use crate::routes::Row;
+use crate::selection::Selection;
 use crate::snapshot::View;
 use crate::status::{Failure, Result, json_response};
-use crate::storage::stored::{self, Stored};
 use crate::storage::CollectionId;
+use crate::storage::stored::{self, Stored};
 use crate::subresource::{Facts, Subresource, SubresourceRequest};
 use crate::table::Include;
 

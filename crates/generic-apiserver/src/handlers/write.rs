@@ -251,7 +251,12 @@ impl Scope {
     }
 
     /// Appends a change; `None`: what it rested on has changed, decide again.
-    pub(super) async fn append(&self, tries: &mut Tries, write: Write, decoded: Box<AnyObject>) -> Result<Option<Arc<Stored>>> {
+    pub(super) async fn append(
+        &self,
+        tries: &mut Tries,
+        write: Write,
+        decoded: Box<AnyObject>,
+    ) -> Result<Option<Arc<Stored>>> {
         let name = write.key.name.clone();
         let change = Change {
             key: write.key,

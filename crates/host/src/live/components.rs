@@ -76,7 +76,9 @@ impl Live {
             launch,
             listener,
             faults: self.host.faults().clone(),
-            asked: Arc::new(move |pod, is_asked| asked.set_asked(&child::participant(&pod.cluster, &pod.name), is_asked)),
+            asked: Arc::new(move |pod, is_asked| {
+                asked.set_asked(&child::participant(&pod.cluster, &pod.name), is_asked)
+            }),
             hold: Arc::new(move |name, holds| {
                 holding.with(|keeper, wall| if holds { keeper.hold(name, wall) } else { keeper.release(name) });
             }),

@@ -70,9 +70,7 @@ impl Live {
     /// Lets processes join that the kubelet did not start.
     pub(super) fn let_processes_join(&self, launch: &Launcher, way: &WayTo) {
         let way = way.clone();
-        let far = move |address: &str| {
-            way.transport(address, https::Reach::Network).map_err(|error| error.to_string())
-        };
+        let far = move |address: &str| way.transport(address, https::Reach::Network).map_err(|error| error.to_string());
         let transport = self.transport("apiserver");
         let joined = Joined::new(launch.clone(), self.instances.clone(), Box::new(far), transport);
         self.host.serve_joining(joined.clone());
@@ -87,13 +85,7 @@ impl Live {
     }
 
     /// What happens when a process of the kubelet is ready, and when it has ended.
-    pub(super) fn listener(
-        &self,
-        launch: &Launcher,
-        way: WayTo,
-        renewals: Renewals,
-        services: Services,
-    ) -> Listener {
+    pub(super) fn listener(&self, launch: &Launcher, way: WayTo, renewals: Renewals, services: Services) -> Listener {
         let processes = Processes {
             host: self.host.clone(),
             clock: self.clock.clone(),

@@ -24,10 +24,8 @@ pub(super) fn reference(manifest: &Manifest) -> Option<(String, String)> {
         "Shoot" => (&spec["cloudProfile"], spec["cloudProfileName"].as_str()),
         _ => return None,
     };
-    let stated = || CloudProfileReference {
-        kind: string(&field["kind"]).to_owned(),
-        name: string(&field["name"]).to_owned(),
-    };
+    let stated =
+        || CloudProfileReference { kind: string(&field["kind"]).to_owned(), name: string(&field["name"]).to_owned() };
     let stated = ShootSpec {
         cloud_profile: field.is_object().then(stated),
         cloud_profile_name: by_name.map(str::to_owned),

@@ -7,10 +7,10 @@ use api::constants::annotation;
 use api::core::*;
 use apimachinery::field::{FieldError, Path};
 
-use super::operation::FORBIDDEN_WHEN_HIBERNATED;
 use super::super::Errors;
 use super::facts::{encrypted_resources, rotation_phases};
 use super::gates::Gates;
+use super::operation::FORBIDDEN_WHEN_HIBERNATED;
 use crate::annotations;
 use crate::hibernation::cron::Schedule;
 use crate::reconcile::is_hibernation_enabled;

@@ -5,9 +5,9 @@ use api::core::*;
 use apimachinery::field::{FieldError, Path};
 use apimachinery::meta::{Duration, Quantity};
 
+use super::super::Errors;
 use super::super::common::invalid_duration;
 use super::super::meta;
-use super::super::Errors;
 use super::shared::feature_gates;
 use crate::versions::meets_constraint;
 

@@ -7,9 +7,9 @@ use api::core::*;
 use apimachinery::field::{FieldError, Path};
 use apimachinery::meta::{Duration, Quantity};
 
+use super::super::Errors;
 use super::super::common::{self, invalid_duration, not_negative_duration, one_of};
 use super::super::meta;
-use super::super::Errors;
 use super::kubelet;
 use super::shared::{feature_gates, forbidden_for_workerless, taint_key, threshold};
 use crate::features::{FORBIDDEN_ADMISSION_PLUGINS, admission_plugin, feature_gate};

@@ -9,8 +9,8 @@ use api::constants::{annotation, operation, operation_state, operation_type};
 use api::core::*;
 use apimachinery::field::{FieldError, Path};
 
-use super::super::common::one_of;
 use super::super::Errors;
+use super::super::common::one_of;
 use super::facts::{encrypted_resources, is_in_hibernation, rotation_phases};
 use super::gates::Gates;
 use crate::rotation::is_always_whole;

@@ -8,10 +8,10 @@ use apimachinery::field::{FieldError, Path};
 use apimachinery::meta::Duration;
 use chrono::TimeDelta;
 
+use super::super::Errors;
 use super::super::common::{self, invalid_duration, one_of};
 use super::super::meta::{self, invalid_unquoted};
 use super::super::network::{Cidr, ip_families, primary_family};
-use super::super::Errors;
 use super::facts::primary_provider;
 use super::gates::Gates;
 use super::shared::{WORKERLESS, cloud_profile_reference, forbidden_for_workerless};

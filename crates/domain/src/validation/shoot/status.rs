@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use api::core::*;
 use apimachinery::field::{FieldError, Path};
 
-use super::super::network::Cidr;
 use super::super::Errors;
+use super::super::network::Cidr;
 use super::differences::keep;
 
 /// A changed status: identities stay, addresses are https URLs, networks are networks.

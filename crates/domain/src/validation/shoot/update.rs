@@ -7,8 +7,8 @@ use api::constants::{annotation, operation};
 use api::core::*;
 use apimachinery::field::{FieldError, Path};
 
-use super::super::meta::immutable;
 use super::super::Errors;
+use super::super::meta::immutable;
 use super::differences::{differences, keep};
 use super::facts::{encrypted_resources, is_in_hibernation, primary_provider, rotation_phases};
 use super::gates::{Gates, in_place_gate, is_in_place};

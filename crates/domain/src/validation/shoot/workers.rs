@@ -11,9 +11,9 @@ use apimachinery::field::{FieldError, Path};
 use apimachinery::meta::IntOrString;
 use regex::Regex;
 
+use super::super::Errors;
 use super::super::common::{self, int_or_percent, invalid_int_or_percent, not_negative_duration, one_of, percentage};
 use super::super::meta;
-use super::super::Errors;
 use super::gates::is_in_place;
 use super::kubelet;
 use super::shared::{taint_key, threshold};

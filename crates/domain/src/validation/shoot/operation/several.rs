@@ -14,8 +14,8 @@ use super::{
     maintenance_operations, operation_context, rolls_workers, waits_for_encryption,
 };
 use crate::annotations;
-use crate::validation::common::one_of;
 use crate::validation::Errors;
+use crate::validation::common::one_of;
 use crate::validation::shoot::facts::is_in_hibernation;
 use crate::validation::shoot::gates::Gates;
 
