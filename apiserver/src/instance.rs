@@ -29,10 +29,10 @@ use generic_apiserver::{Foundation, Server, discovery, http as server_http};
 use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use http::{Method, Request as HttpRequest, StatusCode};
 use http_body_util::{BodyExt, Full};
+use process::attempts::Attempts;
 use process::child::{Assignment, Ready, Serving, ready};
 use process::logging;
 use process::participant::TOLD_OTHERS_HEADER;
-use process::patience::Patience;
 use process::transport::full;
 use process::{Exit, Request, Response, Tasks, Transport, TransportError};
 use tokio::sync::oneshot;
@@ -47,7 +47,7 @@ const VERSION: HeaderName = HeaderName::from_static("x-gardener-version");
 /// Where it is asked for its own version, not that of the cluster.
 const VERSION_PATHS: [&str; 3] = ["/version", "/gardener/version", "/clusters/garden/gardener/version"];
 /// Wall time for which a request waits for a log that cannot be reached.
-const PATIENCE: TimeDelta = TimeDelta::seconds(5);
+const TIMEOUT: TimeDelta = TimeDelta::seconds(5);
 /// Wall time that answers in flight have when the process is asked to stop.
 const GRACE: TimeDelta = TimeDelta::milliseconds(500);
 
@@ -98,17 +98,17 @@ where
     let transport = assignment.transport()?;
     let (wall, tasks) = (Clock::wall(), Tasks::new());
     let log = remote(&transport, &wall);
-    let mut patience = Patience::on(wall.clone());
+    let mut attempts = Attempts::on(wall.clone());
     let head = loop {
         match log.fetch_head().await {
             Ok(head) => break head,
-            Err(_) if patience.again().await => {}
+            Err(_) if attempts.again().await => {}
             Err(error) => return Err(format!("cannot reach the event log: {error}")),
         }
     };
     let began = loop {
         match now(&transport, paths.clock).await {
-            Err(_) if patience.again().await => {}
+            Err(_) if attempts.again().await => {}
             began => break began?,
         }
     };
@@ -250,7 +250,7 @@ impl Door {
     /// answer, so the wait is bounded.
     async fn stamp(&self) -> Result<Stamp, TransportError> {
         let asked = std::pin::pin!(self.ask_for_stamp());
-        match select(asked, self.wall.sleep(PATIENCE, TimerClass::Calendar)).await {
+        match select(asked, self.wall.sleep(TIMEOUT, TimerClass::Calendar)).await {
             Either::Left((stamp, _)) => stamp,
             Either::Right(_) => Err(unreachable("it does not answer")),
         }
@@ -269,7 +269,7 @@ impl Door {
         }
         let mut reached = std::pin::pin!(self.server.reach(head));
         loop {
-            match select(reached.as_mut(), self.wall.sleep(PATIENCE, TimerClass::Calendar)).await {
+            match select(reached.as_mut(), self.wall.sleep(TIMEOUT, TimerClass::Calendar)).await {
                 Either::Left((true, _)) => return Ok(()),
                 Either::Left((false, _)) => return Err(unreachable("it is closed")),
                 Either::Right(_) if !self.log.reachable() => return Err(unreachable("it does not answer")),

@@ -31,7 +31,7 @@ use api::kubernetes::apps::{DaemonSet, Deployment, StatefulSet};
 use controller::{Controller, Recorder};
 use domain::profile::Profile;
 use futures::future::BoxFuture;
-use process::patience::Patience;
+use process::attempts::Attempts;
 use process::{Context, Exit};
 
 pub use self::configuration::Configuration;
@@ -59,9 +59,9 @@ pub struct Options {
 /// Runs gardenlet until it is asked to stop.
 pub fn run(context: Context, options: Options) -> BoxFuture<'static, Exit> {
     Box::pin(async move {
-        let mut patience = Patience::of(&context);
+        let mut attempts = Attempts::of(&context);
         while let Err(error) = seed::register(&context, &options).await {
-            if !error.is_passing() || !patience.again().await {
+            if !error.is_passing() || !attempts.again().await {
                 return Exit {
                     code: 1,
                     last_line: format!("could not register seed \"{}\": {error}", options.seed_name),
@@ -94,9 +94,9 @@ pub fn run(context: Context, options: Options) -> BoxFuture<'static, Exit> {
         gardenlet.stores.faults.synced().await;
         gardenlet.stores.timing.synced().await;
         gardenlet.stores.what_users_write_is_synced().await;
-        let mut patience = Patience::of(&gardenlet.context);
+        let mut attempts = Attempts::of(&gardenlet.context);
         while let Err(error) = shoot::abort_stuck_operations(&gardenlet).await {
-            if !error.is_passing() || !patience.again().await {
+            if !error.is_passing() || !attempts.again().await {
                 return Exit { code: 1, last_line: format!("could not abort stuck operations: {error}") };
             }
         }

@@ -4,8 +4,8 @@
 //! Two components share this crate because they share a seed; neither calls the other. They meet in the extension
 //! objects of the seed cluster.
 //!
-//! **Invariants.** No rule of Gardener's is decided here that `domain` knows. No polling in landscape time. Neither
-//! component knows an API server: both see the world through `controller`.
+//! **Invariants.** Rules of Gardener are in `domain`, not here. No polling in landscape time. Neither
+//! component has code for an API server: both read and write through `controller`.
 //!
 //! **Tour.** [`gardenlet`] takes Shoots through their flows, watches their health, keeps the Seed; [`provider_local`]
 //! extension controllers, machine-controller-manager, node agents; `ledger` what both know of what they wrote; `durations` how long things take.

@@ -61,7 +61,7 @@ fn faults() -> String {
 
 fn words() -> String {
     let mut page = format!(
-        "# Words\n\n{NOTE}\nWhat `terrarium explain WORD` says; it also knows the tasks of flows and fields of the APIs.\n\n\
+        "# Words\n\n{NOTE}\nWhat `terrarium explain WORD` says; it also explains the tasks of flows and fields of the APIs.\n\n\
          | word | is | means | is set | what to do |\n| --- | --- | --- | --- | --- |\n"
     );
     for word in WORDS {

@@ -34,7 +34,7 @@ pub struct Kind {
     pub target: Target,
     /// Whether it is there all the time until it is cleared or over, and cannot be counted.
     pub lasts: bool,
-    /// What it wants to know.
+    /// Its settings.
     pub settings: &'static [Setting],
 }
 
@@ -335,7 +335,7 @@ pub fn cuts_off(fault: &Fault, process: Process<'_>, cluster: Option<&str>, now:
 }
 
 /// Whether a gardenlet does not renew the heartbeat of its seed.
-pub fn silences(fault: &Fault, gardenlet: Process<'_>, now: DateTime<Utc>) -> bool {
+pub fn stops_heartbeats(fault: &Fault, gardenlet: Process<'_>, now: DateTime<Utc>) -> bool {
     names(fault, COMPONENT_PARTITION, gardenlet, now)
         || (fault.spec.kind == SEED_UNREACHABLE
             && state(fault, now) == State::Active

@@ -27,13 +27,13 @@ use process::{Request, Response, TransportError};
 use crate::Host;
 use crate::aggregation::{refused, whole_lines};
 
-/// What such a client asked for.
+/// What such a client asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Wish {
+struct Asked {
     watches: bool,
     /// A transform that has a message whatever the kind is.
     partial: bool,
-    /// Whether the kind at the path has messages; `None`: nobody knows before the answer.
+    /// Whether the kind at the path has messages; `None`: only the answer shows it.
     known: Option<bool>,
 }
 
@@ -41,7 +41,7 @@ struct Wish {
 pub(crate) async fn answer(host: &Host, mut request: Request) -> Result<Response, TransportError> {
     let Some(accept) = as_json(request.headers()) else { return host.answer(request).await };
     let Some(place) = Place::of(request.uri().path()) else { return host.answer(request).await };
-    let wish = Wish {
+    let asked = Asked {
         watches: is_watch(request.uri().query()),
         partial: accept.contains("as=PartialObjectMetadata"),
         known: place.has_messages(),
@@ -51,13 +51,13 @@ pub(crate) async fn answer(host: &Host, mut request: Request) -> Result<Response
         return host.answer(request).await;
     }
     let reads = *request.method() == Method::GET;
-    if !wish.partial && (wish.known == Some(false) || wish.known.is_none() && !reads) {
-        // Who may not even ask hears of that only.
+    if !asked.partial && (asked.known == Some(false) || asked.known.is_none() && !reads) {
+        // A user who may not ask at all gets only that answer.
         return Ok(host.server().allow(&request).await.err().unwrap_or_else(not_acceptable));
     }
     request.headers_mut().insert(ACCEPT, HeaderValue::from_str(&accept).unwrap_or(JSON));
     let response = host.answer(request).await?;
-    Ok(in_protobuf(response, wish).await)
+    Ok(in_protobuf(response, asked).await)
 }
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -134,15 +134,15 @@ fn schema(api_version: &str, kind: &str) -> Option<Node> {
     Some(row.node()).filter(|node| !row.custom && is_known(node))
 }
 
-async fn in_protobuf(response: Response, wish: Wish) -> Response {
+async fn in_protobuf(response: Response, asked: Asked) -> Response {
     let (mut parts, body) = response.into_parts();
     if parts.headers.get(CONTENT_TYPE).is_none_or(|value| value != JSON) {
         return Response::from_parts(parts, body);
     }
     parts.extensions.remove::<Decoded>();
     parts.headers.remove(CONTENT_LENGTH);
-    if wish.watches && parts.status.is_success() {
-        if wish.known.is_none() && !wish.partial {
+    if asked.watches && parts.status.is_success() {
+        if asked.known.is_none() && !asked.partial {
             return not_acceptable();
         }
         parts.headers.insert(CONTENT_TYPE, HeaderValue::from_static(answer::WATCH_MEDIA_TYPE));
@@ -161,7 +161,7 @@ async fn in_protobuf(response: Response, wish: Wish) -> Response {
             Response::from_parts(parts, full(message))
         }
         // Nobody knew of the kind before.
-        None if wish.known.is_none() => not_acceptable(),
+        None if asked.known.is_none() => not_acceptable(),
         None => Response::from_parts(parts, full(body)),
     }
 }
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_tells_whose_messages_are_wanted() {
+    fn a_path_says_of_which_kind_messages_are() {
         let known = |path: &str| Place::of(path).map(|place| place.has_messages());
         for (path, expected) in [
             ("/clusters/a/api/v1/pods", Some(Some(true))),

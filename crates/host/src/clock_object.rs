@@ -11,7 +11,7 @@
 //! **Invariants.** The status is never stored. There is one object, which stays. A request that was answered with
 //! success has been carried out by the clock.
 //!
-//! **Deliberately absent**: moving time by a write. `advance` is a command with an end, no wish; see
+//! **Deliberately absent**: moving time by a write. `advance` is a command that ends, not a desired state; see
 //! [`crate::clock_service`]. Watch events whenever time moves: they would be as many as instants.
 
 use api::terrarium;
@@ -74,7 +74,7 @@ fn status(state: ClockState) -> terrarium::ClockStatus {
 }
 
 /// Makes the clock do what the object says.
-pub(crate) fn obey(clock: &ClockService, spec: &terrarium::ClockSpec) {
+pub(crate) fn apply(clock: &ClockService, spec: &terrarium::ClockSpec) {
     clock.with(|keeper, wall| {
         if keeper.mode() != mode(spec) {
             keeper.set_mode(mode(spec), wall);

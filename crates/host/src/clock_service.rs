@@ -15,10 +15,10 @@
 //!
 //! The first two are for components and administrators, and carry the participant's name in a header; the rest is for
 //! administrators. How time goes by itself is the spec of an object ([`crate::clock_object`]). A participant whose request is dropped while it waits has not left:
-//! it reports again, or is dropped for its silence; who starts and ends processes says when one has gone.
+//! it reports again, or is dropped because it reported nothing; the kubelet says when a process has ended.
 //!
 //! **Invariants.** One driver decides; a grant reaches whom it is for, at the latest as the answer to the next report,
-//! and the dial shows its instant before. Nothing is guessed from wall time: it is read for time that runs by itself and for patience with the silent.
+//! and the dial shows its instant before. Nothing is guessed from wall time: it is read for time that runs by itself and for the limit of a report.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -40,9 +40,9 @@ use process::{Request, Response, Tasks, User};
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Notify, oneshot};
 
-use crate::timekeeper::{CommandError, Decision, Mode, Report, SILENCE, Timekeeper, WaitsFor};
+use crate::timekeeper::{CommandError, Decision, Mode, REPORT_LIMIT, Report, Timekeeper, WaitsFor};
 
-/// Wall time after which a report is answered even if time stands, lest the connection counts as dead.
+/// Wall time after which a report is answered even if time stands, so that the connection is not closed.
 const LONGEST_POLL: TimeDelta = TimeDelta::seconds(30);
 /// Wall time after which API servers that could not be asked for a barrier are asked again.
 const BARRIER_AGAIN: TimeDelta = TimeDelta::milliseconds(50);
@@ -251,7 +251,7 @@ impl ClockService {
         self.0.moved.notify_waiters();
     }
 
-    /// Resolves with the names of those who were dropped for their silence, when they are others than `known`.
+    /// Resolves with the names of participants that were dropped because they reported nothing, when they are others than `known`.
     pub fn dropped_after<'a>(&'a self, known: &'a BTreeSet<String>) -> BoxFuture<'a, BTreeSet<String>> {
         Box::pin(async move {
             loop {
@@ -444,7 +444,7 @@ impl ClockService {
             }
             // Lines have the clock's time: nothing is said while its state is held.
             for participant in gone {
-                let seconds = SILENCE.num_seconds();
+                let seconds = REPORT_LIMIT.num_seconds();
                 tracing::warn!(participant, "landscape time goes on without it: no answer for {seconds} s");
             }
             match decision {
@@ -571,7 +571,7 @@ pub struct ClockState {
     pub waits_for: WaitsFor,
     /// Participants and their next timers.
     pub participants: BTreeMap<String, Option<Instant>>,
-    /// Participants that were dropped for their silence.
+    /// Participants that were dropped because they reported nothing.
     pub dropped: Vec<String>,
     /// What time was stopped for: writers that answer one another without end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -583,7 +583,7 @@ pub struct ClockState {
 
 const NOT_JOINED: &str = "it had not joined the clock, or had not answered for 30 s of wall time";
 
-/// The participant has not joined, or was dropped for its silence.
+/// The participant has not joined, or was dropped because it reported nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{NOT_JOINED}")]
 pub struct NotJoined;
@@ -605,7 +605,7 @@ impl TimeSource for ClockService {
         ClockService::now(self)
     }
 
-    /// For servers, which hold nothing up: time does not wait for who sleeps here.
+    /// For servers: time does not wait for a timer of this clock.
     fn sleep_until(&self, until: Instant, _class: TimerClass) -> Sleep {
         let service = self.clone();
         Box::pin(futures::future::maybe_done(async move {

@@ -139,7 +139,7 @@ fn budgets(pod: &DynamicObject, namespace: &str, reads: &Reads<'_>, is_leaving: 
         return Vec::new();
     }
     let pods = reads.0.list_any("", "pods", Some(namespace));
-    let living =
+    let running =
         |pod: &&DynamicObject| is_ready(pod) && !pod.metadata.is_being_deleted() && !is_leaving(&pod.metadata.name);
     let budget = |(budget, selector): &(&DynamicObject, Labels)| {
         let selected = || {
@@ -156,7 +156,7 @@ fn budgets(pod: &DynamicObject, namespace: &str, reads: &Reads<'_>, is_leaving: 
             missing: field("maxUnavailable"),
             gives_up_unhealthy: field("unhealthyPodEvictionPolicy") == "AlwaysAllow",
             expected: count(selected().count()),
-            healthy: count(selected().filter(living).count()),
+            healthy: count(selected().filter(running).count()),
             desired: status("desiredHealthy").filter(|_| is_observed),
         }
     };

@@ -5,7 +5,7 @@
 //! Fault ──▶ follow ──▶ Faults ──▶ the door: a request of a process that is cut off is answered with "nobody is there",
 //!                        │                  and its watches end when that begins
 //!                        ├──────▶ heartbeats and instances: who is cut off does not renew, and is sent nothing
-//!                        └──────▶ lives of pods: who is to crash does
+//!                        └──────▶ pods: a process that is to crash is killed
 //! ```
 //!
 //! The rules are [`domain::fault`]'s. The clock is no part of the network: a process that is cut off still takes its part in
@@ -93,9 +93,9 @@ impl Faults {
     }
 
     /// Whether a gardenlet does not renew the heartbeat of its seed.
-    pub(crate) fn silences(&self, pod: &str, seed: &str, now: Instant) -> bool {
+    pub(crate) fn stops_heartbeats(&self, pod: &str, seed: &str, now: Instant) -> bool {
         let process = Process { component: GARDENLET, pod, seed: Some(seed) };
-        self.all().iter().any(|fault| fault::silences(fault, process, now))
+        self.all().iter().any(|fault| fault::stops_heartbeats(fault, process, now))
     }
 
     /// Whether a process of a component is cut off from everybody.
@@ -195,7 +195,10 @@ mod tests {
         ] {
             assert_eq!(faults.answer(who, path, now).is_some(), expected, "{who:?} {path}");
         }
-        assert!(faults.silences("gardenlet-1", "local", now) && !faults.silences("gardenlet-1", "other", now));
+        assert!(
+            faults.stops_heartbeats("gardenlet-1", "local", now)
+                && !faults.stops_heartbeats("gardenlet-1", "other", now)
+        );
         assert!(!faults.isolates("gardenlet", "gardenlet-1", now));
     }
 }

@@ -97,7 +97,7 @@ impl Host {
         let response = if part == Part::Clocks {
             let response = self.serve(request, part).await?;
             if !reads && response.status().is_success() {
-                self.obey(clock).await;
+                self.apply_clock_object(clock).await;
             }
             Ok(clock_object::show(clock.clone(), response, watches).await)
         } else {
@@ -187,7 +187,7 @@ impl Host {
         if !watches {
             return Ok(if reads { heartbeats::show(response, self.inner.time.now()).await } else { response });
         }
-        // Whoever takes part in landscape time is told what is in the log, and the clock knows of that.
+        // A participant is sent what is in the log, which the clock waits for.
         if !reads || is_participant || !response.status().is_success() {
             return Ok(response);
         }

@@ -6,7 +6,7 @@
 //! stored with renewTime      its owner has ended, as an annotation says, too: that was its last renewal
 //! ```
 //!
-//! So a day in which a gardenlet lives costs no entry, and its end costs one. Who starts and ends processes says when an
+//! So a day in which a gardenlet runs costs no entry, and its end costs one. What starts and ends processes says when an
 //! owner comes ([`crate::Host::start_renewing`]) and when it has gone ([`crate::Host::stop_renewing`]); several processes may
 //! be owners of one Lease while one of them replaces another.
 //!
@@ -50,7 +50,7 @@ impl Heartbeats {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Somebody lives.
+    /// An owner runs.
     pub(crate) fn begin(&self, lease: &str, owner: &str) {
         self.owners().entry(lease.to_owned()).or_default().insert(owner.to_owned());
     }
@@ -70,7 +70,7 @@ pub(crate) fn is_shown_at(path: &str) -> bool {
     rest.is_some_and(|rest| rest.starts_with(GROUP))
 }
 
-/// Fills in the renewal of every Lease whose owner lives.
+/// Fills in the renewal of every Lease whose owner runs.
 pub(crate) async fn show(response: Response, now: Instant) -> Response {
     let (mut parts, body) = response.into_parts();
     parts.extensions.remove::<Decoded>();
@@ -110,7 +110,7 @@ fn fill(lease: &mut Value, now: Instant) -> bool {
 pub(crate) fn renewed(body: Body, time: Clock, wall: Clock, position: impl Fn() -> Revision + Send + 'static) -> Body {
     let body = aggregation::whole_lines(body);
     let sleep = wall.sleep(PERIOD, TimerClass::Calendar);
-    Renewed { body, time, wall, position: Box::new(position), sleep, is_due: false, living: BTreeMap::new() }
+    Renewed { body, time, wall, position: Box::new(position), sleep, is_due: false, renewed_leases: BTreeMap::new() }
         .boxed_unsync()
 }
 
@@ -123,7 +123,7 @@ struct Renewed {
     /// Whether the Leases are to be told of once nothing else waits.
     is_due: bool,
     /// By name, the Leases that the watch was told of and whose owners live.
-    living: BTreeMap<String, Value>,
+    renewed_leases: BTreeMap<String, Value>,
 }
 
 impl Renewed {
@@ -137,9 +137,9 @@ impl Renewed {
                     let name = lease["metadata"]["name"].as_str().unwrap_or_default().to_owned();
                     let is_renewed = fill(lease, self.time.now());
                     if is_renewed && tree["type"] != "DELETED" {
-                        self.living.insert(name, tree["object"].clone());
+                        self.renewed_leases.insert(name, tree["object"].clone());
                     } else if tree["type"] != "BOOKMARK" {
-                        self.living.remove(&name);
+                        self.renewed_leases.remove(&name);
                     }
                     out.extend_from_slice(frame(&tree["type"], &tree["object"]).as_bytes());
                 }
@@ -152,7 +152,7 @@ impl Renewed {
     fn renewals(&self, position: Revision) -> Bytes {
         let now = json!(MicroTime(self.time.now()));
         let mut out = String::new();
-        for lease in self.living.values() {
+        for lease in self.renewed_leases.values() {
             let mut lease = lease.clone();
             lease["spec"]["renewTime"] = now.clone();
             let stored = lease["metadata"]["resourceVersion"].as_str().and_then(|text| text.parse().ok());
@@ -187,7 +187,7 @@ impl http_body::Body for Renewed {
                 Poll::Pending if this.is_due => {
                     this.is_due = false;
                     this.sleep = this.wall.sleep(PERIOD, TimerClass::Calendar);
-                    if !this.living.is_empty() {
+                    if !this.renewed_leases.is_empty() {
                         return Poll::Ready(Some(Ok(Frame::data(this.renewals(position)))));
                     }
                 }
@@ -209,7 +209,7 @@ async fn stored(transport: &Transport) -> Result<Vec<(String, bool)>, TransportE
     Ok(items.iter().filter_map(one).collect())
 }
 
-/// Stores the last renewal of Leases that have none: of one, or of all; `None`: their owner lives again, and so they lose
+/// Stores the last renewal of Leases that have none: of one, or of all; `None`: their owner runs again, and so they lose
 /// it.
 pub(crate) async fn fix(transport: &Transport, name: Option<&str>, at: Option<Instant>) -> Result<(), TransportError> {
     for (lease, has_gone) in stored(transport).await? {
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_watch_is_told_of_renewals_as_long_as_the_owner_lives() {
+    fn a_watch_is_sent_renewals_as_long_as_the_owner_runs() {
         use clock::SimulatedClock;
         use http_body_util::StreamBody;
 

@@ -31,7 +31,7 @@ use rustls_pki_types::CertificateDer;
 
 use crate::tokens::Tokens;
 
-/// Knows users by certificates of one authority, and which of them are components by the [`Badge`] in those. A component
+/// Recognizes users by certificates of one authority, and which of them are components by the [`Badge`] in those. A component
 /// that an earlier start of the host has left behind is nobody: 401.
 #[derive(Debug)]
 pub struct CertificateAuthenticator {
@@ -48,7 +48,7 @@ type Component = (Arc<str>, Arc<str>);
 const REMEMBERED: usize = 1024;
 
 impl CertificateAuthenticator {
-    /// Believes certificates of the authorities, given as PEM, in the start of the host with this number.
+    /// Accepts certificates of the authorities, given as PEM, in the start of the host with this number.
     ///
     /// # Errors
     /// Text that holds no certificates.
@@ -103,7 +103,7 @@ impl Authenticator for CertificateAuthenticator {
 /// The authorities, as PEM, of a cluster whose object names none; `None`: nobody but the landscape may ask it.
 pub type OwnAuthorities = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
-/// Knows who asks by the cluster that is asked.
+/// Recognizes users by what the cluster accepts that they ask.
 pub struct ClusterAuthenticator {
     landscape: CertificateAuthenticator,
     server: Server,
@@ -120,12 +120,12 @@ impl fmt::Debug for ClusterAuthenticator {
 }
 
 impl ClusterAuthenticator {
-    /// Believes the landscape's authority everywhere, and in a cluster the cluster's, whose object `server` knows.
+    /// Accepts the landscape's authority everywhere, and in a cluster also the cluster's own, whose object `server` holds.
     pub fn new(landscape: CertificateAuthenticator, server: Server, own: OwnAuthorities) -> Self {
         Self { landscape, server, own, tokens: None, read: Mutex::default() }
     }
 
-    /// Believes tokens of ServiceAccounts, too.
+    /// Accepts tokens of ServiceAccounts, too.
     pub fn with_tokens(self, tokens: Tokens) -> Self {
         Self { tokens: Some(tokens), ..self }
     }

@@ -10,8 +10,8 @@
 //! The process removes its Lease when it is asked to end, and ends when somebody else removes it. A later process of the
 //! same name takes the place of the one before, whose Lease goes.
 //!
-//! **Deliberately absent.** A guess whether a process that is silent still lives: it may be cut off and come back, so its
-//! Lease stays, and its version counts, until the process or a person says otherwise.
+//! **Deliberately absent.** A guess whether a process that does not answer still runs: it may be cut off and come back, so its
+//! Lease stays, and its version counts, until the process or a person removes the Lease.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -169,7 +169,7 @@ impl Joined {
                 process.serves = Some(address.to_owned());
                 self.0.instances.insert(&process.name, transport);
             }
-            Err(error) => tracing::warn!(error, address, "there is no way to a process that has joined"),
+            Err(error) => tracing::warn!(error, address, "cannot connect to a process that has joined"),
         }
     }
 

@@ -184,7 +184,7 @@ impl Host {
             Some(profile) => builder.admission(registry::Gate::new(profile, parts.metrics.as_ref())),
             None => builder,
         };
-        // Who asks for OpenAPI hears of all kinds, whether or not somebody serves the aggregated ones just now.
+        // OpenAPI describes all kinds, also while no server runs for the aggregated ones.
         let aggregated = catalogue::all().iter().chain([catalogue::controller_deployments_view()]);
         let aggregated = aggregated.filter(|row| catalogue::is_aggregated(row));
         let builder = aggregated.fold(builder, Builder::described);
@@ -245,7 +245,7 @@ impl Host {
         self.set_aggregated(server.map(Backend::Server));
     }
 
-    /// As [`Host::aggregate`], to processes, of which none may be alive.
+    /// As [`Host::aggregate`], to processes; there may be none at the time.
     pub fn aggregate_instances(&self, instances: Instances) {
         self.set_aggregated(Some(Backend::Instances(instances)));
     }
@@ -279,7 +279,7 @@ impl Host {
     ///
     /// # Errors
     /// The log cannot be reached.
-    pub fn tell_timing(&self) -> BoxFuture<'_, Result<(), TransportError>> {
+    pub fn create_timing(&self) -> BoxFuture<'_, Result<(), TransportError>> {
         self.create(timing_object::PATH, serde_json::json!({ "metadata": { "name": domain::rollout::timing::NAME } }))
     }
 
@@ -306,15 +306,15 @@ impl Host {
             let spec = clock_object::spec(mode, false);
             let body = serde_json::json!({ "metadata": { "name": clock_object::NAME }, "spec": spec });
             self.create(clock_object::PATH, body).await?;
-            self.obey(clock).await;
+            self.apply_clock_object(clock).await;
             Ok(())
         })
     }
 
     /// Makes the clock go as its object says, if there is one.
-    async fn obey(&self, clock: &ClockService) {
+    async fn apply_clock_object(&self, clock: &ClockService) {
         if let Some(object) = self.inner.server.object::<Clock>(cluster::RUNTIME, "", clock_object::NAME).await {
-            clock_object::obey(clock, &object.spec);
+            clock_object::apply(clock, &object.spec);
         }
     }
 
@@ -351,7 +351,7 @@ impl Host {
         Box::pin(async move { heartbeats::fix(&self.own_transport(), None, Some(self.inner.time.now())).await })
     }
 
-    /// The faults that its door obeys.
+    /// The faults that it applies to requests.
     pub(crate) fn faults(&self) -> &Faults {
         &self.inner.faults
     }

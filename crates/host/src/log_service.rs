@@ -19,7 +19,7 @@ use http_body_util::BodyExt;
 use process::transport::BodyError;
 use process::{Request, Response, User};
 
-/// Path at which history is forgotten.
+/// Path at which history is compacted.
 const COMPACT: &str = "/log/v1/compact";
 
 /// Serves a log.

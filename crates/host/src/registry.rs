@@ -9,11 +9,11 @@
 //!
 //! A process registers before it is ready ([`lease`]); [`Gate`] refuses a version that must not run beside those that
 //! do, or warns of it ([`Policy`]). The append that registers is guarded by all Leases being as the gate has read them, so two that start at one
-//! moment cannot both pass. Whoever starts processes removes their Leases when they have ended: an instance lives as long
+//! moment cannot both pass. The kubelet removes the Leases of its processes when they have ended: an instance counts as long
 //! as its Lease is there.
 //!
 //! **Deliberately absent.** Renewals: `renewTime` stays that of the registration, since the host knows which
-//! processes live.
+//! processes run.
 
 use std::sync::Arc;
 
@@ -143,7 +143,7 @@ pub struct Policy {
     pub allows_downgrades: bool,
 }
 
-/// Reads it; where the namespace is silent, or says what is none, it is as usual in the profile.
+/// Reads it from the namespace; where an annotation is missing or has no valid value, the default of the profile.
 pub fn policy(namespace: &ObjectMeta, profile: Profile) -> Policy {
     let enforcement = namespace.annotation(annotation::SKEW_ENFORCEMENT).and_then(Enforcement::named);
     Policy {
@@ -153,23 +153,23 @@ pub fn policy(namespace: &ObjectMeta, profile: Profile) -> Policy {
     }
 }
 
-/// What a landscape was told of how the rules are kept.
+/// How the rules are kept in a landscape.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct Settings {
     /// What becomes of whom they forbid; `None`: as the namespace says already.
     pub enforcement: Option<Enforcement>,
     /// Whether components may go back to older versions.
     pub allows_downgrades: bool,
 }
 
-/// Has the namespace of the Leases say it, if there is one already.
+/// Writes them to the namespace of the Leases, if there is one already.
 ///
 /// # Errors
 /// The API server cannot be asked.
-pub fn tell(transport: &Transport, told: Told) -> BoxFuture<'_, Result<(), TransportError>> {
+pub fn write_settings(transport: &Transport, settings: Settings) -> BoxFuture<'_, Result<(), TransportError>> {
     Box::pin(async move {
-        let mut annotations = json!({ annotation::ALLOW_DOWNGRADE: told.allows_downgrades.then_some("true") });
-        if let Some(enforcement) = told.enforcement {
+        let mut annotations = json!({ annotation::ALLOW_DOWNGRADE: settings.allows_downgrades.then_some("true") });
+        if let Some(enforcement) = settings.enforcement {
             annotations[annotation::SKEW_ENFORCEMENT] = enforcement.name().into();
         }
         let path = format!("/clusters/{}/api/v1/namespaces/{}", cluster::GARDEN, namespace::INSTANCES);

@@ -82,7 +82,7 @@ pub(crate) fn logs(builder: Builder, logs: Option<Logs>) -> Builder {
     }
 }
 
-/// Serves and believes tokens of ServiceAccounts.
+/// Serves and accepts tokens of ServiceAccounts.
 pub(crate) fn tokens(builder: Builder, tokens: Option<&Tokens>) -> Builder {
     let accounts = catalogue::find("", "v1", "serviceaccounts").expect("ServiceAccounts have a row");
     match tokens {

@@ -18,13 +18,13 @@
 //! again; nothing at all for the other participants and watches, however many there are (docs/adr/0007). A step without
 //! writes is one grant and one report.
 //!
-//! A command may give *others*, clients that take no part, wall time to act after a step that reached them: that is a
-//! wish of who commands, and the only wait for wall time that is not for a participant's silence.
+//! A command may give *others*, clients that take no part, wall time to act after a step that reached them: that is an
+//! option of the command, and the only wait for wall time beside the limit of a report.
 //!
 //! **Invariants.** Time never goes back. No timer is passed before its owner has carried out the grant of its instant.
 //! Every watch that a participant has open is vouched for by an API server before time moves.
 //! Time does not move while a participant works, lags behind the log, or while a hold is set; a participant that has
-//! not answered for [`SILENCE`] of wall time is dropped, and named.
+//! not answered for [`REPORT_LIMIT`] of wall time is dropped, and named.
 //!
 //! **Deliberately absent.** Sockets, the log and the wall clock: whoever drives it passes the head and the wall's time.
 
@@ -38,7 +38,7 @@ use process::participant::{Grant, Idle, Join, Vouched, watches_of};
 use serde::{Deserialize, Serialize};
 
 /// Wall time after which a participant that owes an answer is dropped.
-pub const SILENCE: TimeDelta = TimeDelta::seconds(30);
+pub const REPORT_LIMIT: TimeDelta = TimeDelta::seconds(30);
 /// Wall time for which time is held, at most, while a process starts.
 pub const LONGEST_HOLD: TimeDelta = TimeDelta::seconds(10);
 /// How far ahead mode `eager` looks for work.
@@ -169,7 +169,7 @@ pub struct Timekeeper {
     command: Option<Command>,
     /// Until when, in wall time, others may act.
     others_until: Option<Instant>,
-    /// Why `advance`, `Eager` and `Auto` stand still.
+    /// Why `advance`, `Eager` and `Auto` do not move time.
     live_lock: Option<LiveLock>,
     holds: BTreeMap<String, Instant>,
     dropped: BTreeSet<String>,
@@ -182,7 +182,7 @@ pub enum CommandError {
     #[error("the clock is already being advanced to {}", .0.to_rfc3339_opts(SecondsFormat::Secs, true))]
     Busy(Instant),
     /// The instant has passed.
-    #[error("the clock does not go back: it stands at {}", .0.to_rfc3339_opts(SecondsFormat::Secs, true))]
+    #[error("the clock does not go back: it is at {}", .0.to_rfc3339_opts(SecondsFormat::Secs, true))]
     Backwards(Instant),
 }
 
@@ -309,7 +309,7 @@ impl Timekeeper {
         self.live_lock.is_none() && (self.command.is_some() || (jumps && !self.paused))
     }
 
-    /// Writers answer one another without end: a command ends, and `Eager` and `Auto` stand still until
+    /// Writers answer one another without end: a command ends, and `Eager` and `Auto` do not move time until
     /// [`Timekeeper::resume`], another mode or another command.
     pub fn stop_for(&mut self, live_lock: LiveLock, wall: Instant) {
         self.now = self.now(wall);
@@ -357,7 +357,7 @@ impl Timekeeper {
     }
 
     /// A server that participants may have waited for is dropped, as it does not answer: their time begins anew.
-    pub fn do_without(&mut self, name: &str, wall: Instant) {
+    pub fn server_is_unresponsive(&mut self, name: &str, wall: Instant) {
         self.dropped.insert(name.to_owned());
         for participant in self.participants.values_mut().filter(|participant| participant.owes_since.is_some()) {
             participant.owes_since = Some(wall);
@@ -365,7 +365,7 @@ impl Timekeeper {
     }
 
     /// It answers again, or has ended.
-    pub fn is_back(&mut self, name: &str) {
+    pub fn server_answers(&mut self, name: &str) {
         self.dropped.remove(name);
     }
 
@@ -414,7 +414,7 @@ impl Timekeeper {
         }
     }
 
-    /// Participants, and servers, that were dropped for their silence.
+    /// Participants that were dropped because they reported nothing, and servers that do not answer.
     pub fn dropped(&self) -> impl Iterator<Item = &str> {
         self.dropped.iter().map(String::as_str)
     }
@@ -450,13 +450,13 @@ impl Timekeeper {
     /// and when a wait has ended; a grant and a barrier are given out once.
     pub fn decide(&mut self, head: Revision, wall: Instant) -> Decision {
         self.end_holds(wall);
-        self.drop_silent(wall);
+        self.drop_unresponsive(wall);
         if !self.due.is_empty() && self.participants.values().all(Participant::has_carried_out) {
             let due = std::mem::take(&mut self.due);
             return self.hand_out(due, wall);
         }
         if !self.due.is_empty() {
-            return self.patience();
+            return self.wait_for_reports();
         }
         let Some(limit) = self.limit(wall) else { return Decision::Wait { until: None } };
         let next = self.next_timer();
@@ -471,7 +471,7 @@ impl Timekeeper {
             return Decision::Wait { until: self.holds.values().min().copied() };
         }
         if !self.participants.values().all(Participant::has_carried_out) {
-            return self.patience();
+            return self.wait_for_reports();
         }
         if self.barrier.at != Some(head) {
             let (number, confirmed) = (self.barrier.number + 1, self.barrier.confirmed);
@@ -479,7 +479,7 @@ impl Timekeeper {
             return Decision::Barrier { number, confirmed, at: head };
         }
         if self.barrier.vouched.is_none() || !self.participants.values().all(|p| self.barrier.is_seen_by(p)) {
-            return self.patience();
+            return self.wait_for_reports();
         }
         self.barrier.confirmed = self.barrier.number;
         if let Some(until) = self.others_until.filter(|until| *until > wall) {
@@ -582,15 +582,15 @@ impl Timekeeper {
         (self.anchor.wall + TimeDelta::milliseconds(left)).max(wall + TimeDelta::milliseconds(1))
     }
 
-    fn patience(&self) -> Decision {
-        let silence = self.participants.values().filter_map(|participant| participant.owes_since).min();
-        Decision::Wait { until: silence.map(|since| since + SILENCE) }
+    fn wait_for_reports(&self) -> Decision {
+        let first = self.participants.values().filter_map(|participant| participant.owes_since).min();
+        Decision::Wait { until: first.map(|since| since + REPORT_LIMIT) }
     }
 
-    fn drop_silent(&mut self, wall: Instant) {
-        let silent = |p: &Participant| p.owes_since.is_some_and(|since| wall - since >= SILENCE);
+    fn drop_unresponsive(&mut self, wall: Instant) {
+        let is_late = |p: &Participant| p.owes_since.is_some_and(|since| wall - since >= REPORT_LIMIT);
         let names: Vec<String> =
-            self.participants.iter().filter(|(_, p)| silent(p)).map(|(name, _)| name.clone()).collect();
+            self.participants.iter().filter(|(_, p)| is_late(p)).map(|(name, _)| name.clone()).collect();
         for name in names {
             self.participants.remove(&name);
             self.dropped.insert(name);

@@ -2,7 +2,7 @@
 //! How long things take, as an object: `timings.terrarium.dev` in cluster `runtime`.
 //!
 //! The rules are [`domain::rollout::timing`]'s. Components read it themselves; the host reads how long pods take to end,
-//! since kube-controller-manager, which runs in it, knows nothing of Gardener.
+//! since kube-controller-manager, which runs in it, has no code for Gardener.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -44,7 +44,7 @@ pub struct Change {
     pub nodes: BTreeMap<String, usize>,
     /// The instant of the change.
     pub now: DateTime<Utc>,
-    /// Whether the pools are hashed as the world knows, and not as new ones are.
+    /// Whether the pools are hashed as the given objects say, and not as new ones are.
     pub is_of_landscape: bool,
 }
 
@@ -97,7 +97,7 @@ impl Hashing {
     /// Of a release, with gates that are set by name; of one that is set twice the last setting counts.
     ///
     /// # Errors
-    /// Neither gardener-apiserver nor gardenlet knows a gate, or it is locked.
+    /// Neither gardener-apiserver nor gardenlet has the gate, or it is locked.
     pub fn of(release: &GardenerVersion, set: &[(String, bool)]) -> Result<Self, Error> {
         for (name, on) in set {
             let errors = ["apiserver", "gardenlet"].map(|component| check_gate(release, component, name, *on).err());
@@ -199,7 +199,7 @@ impl Change {
     fn pools(&self, effects: &BTreeMap<String, PoolEffect>, refused: Option<&str>) -> Vec<Pool> {
         let workers = |shoot: &Shoot| shoot.spec.provider.workers.clone();
         let (old, new) = (workers(&self.old), workers(&self.new));
-        let is_asleep = is_hibernation_enabled(&self.old.spec);
+        let is_hibernated = is_hibernation_enabled(&self.old.spec);
         let mut pools = Vec::new();
         for worker in &new {
             let known = old.iter().find(|known| known.name == worker.name);
@@ -210,7 +210,9 @@ impl Change {
                     Some(format!("the pool is new: {} are made", counted(self.nodes(worker), "node", "nodes")))
                 }
                 (Some(_), Effect::None) => None,
-                (Some(_), _) if is_asleep => Some("hibernated: nodes come with the change when it wakes up".to_owned()),
+                (Some(_), _) if is_hibernated => {
+                    Some("hibernated: nodes come with the change when it wakes up".to_owned())
+                }
                 (Some(_), Effect::ManualInPlace) => {
                     Some(format!("each node waits until it is labelled {}=true", label::SELECTED_FOR_UPDATE))
                 }
@@ -218,7 +220,7 @@ impl Change {
             };
             pools.push(Pool {
                 name: worker.name.clone(),
-                effect: Some(if is_asleep { Effect::None } else { effect.effect }),
+                effect: Some(if is_hibernated { Effect::None } else { effect.effect }),
                 triggers: effect.triggers,
                 nodes,
                 message,

@@ -36,7 +36,9 @@ pub fn target(to: &GardenerVersion, fleet: &Fleet) -> GardenerVersion {
 pub fn order(fleet: &Fleet, target: &GardenerVersion, profile: Profile) -> Result<Plan, Error> {
     upgrade::plan(&fleet.landscape, target, profile).map_err(|error| match error {
         NoPlan::Stuck { .. } => Error::Failed(error.to_string()),
-        NoPlan::AboveTarget { .. } => Error::input(error.to_string(), "give a version with --to that nobody is above"),
+        NoPlan::AboveTarget { .. } => {
+            Error::input(error.to_string(), "give a version with --to that no component is above")
+        }
         _ => Error::input(error.to_string(), ""),
     })
 }

@@ -185,7 +185,7 @@ impl View<'_> {
         for entry in versions {
             if Version::parse(&entry.version).is_err() {
                 warnings.push(format!(
-                    "{name}: kubernetes {} is no version; what stands behind it in the list may not be seen by maintenance",
+                    "{name}: kubernetes {} is no version; maintenance may not read the versions behind it in the list",
                     entry.version
                 ));
                 continue;

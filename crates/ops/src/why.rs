@@ -62,7 +62,7 @@ pub async fn lines(
 fn operation(shoot: &Shoot, lines: &mut Vec<String>) {
     let status = &shoot.status;
     match &status.last_operation {
-        None => lines.push("  status.lastOperation: none yet; nobody has begun".to_owned()),
+        None => lines.push("  status.lastOperation: none yet: gardenlet has not begun".to_owned()),
         Some(last) => lines.push(format!(
             "  status.lastOperation: {} {} ({}%): {}",
             last.r#type, last.state, last.progress, last.description
@@ -258,7 +258,7 @@ fn maintenance(
     let key = ProfileKey::of(shoot);
     let offers = world.offers();
     let Some(offered) = offers.get(&key) else {
-        lines.push(format!("  spec.cloudProfile: {key} is gone; maintenance cannot run"));
+        lines.push(format!("  spec.cloudProfile: {key} does not exist any more; maintenance cannot run"));
         return;
     };
     let offer = Offer { name: key.name.clone(), first: offered.clone(), changes: Vec::new() };

@@ -8,7 +8,7 @@
 //! | standard error | everything that it has to say |
 //!
 //! The process ends within [`LAST_WORDS`] of wall time after its standard input has, whatever it is doing: no parent
-//! leaves orphans, however it died. Exit code 0: it was asked to stop; otherwise the last line says why.
+//! leaves processes behind, however it ended. Exit code 0: it was asked to stop; otherwise the last line says why.
 //!
 //! A process that nobody of the landscape started, in a container of its own, asks the host for its assignment
 //! ([`Joining`], at [`JOIN_PATH`]). For such a process SIGTERM and the end of its Lease stand for the end of standard input;
@@ -50,7 +50,7 @@ pub const INSTANCE_HEADER: HeaderName = HeaderName::from_static("terrarium-insta
 /// Header of an answer that stands for none: the request was to reach nobody.
 pub const UNREACHABLE_HEADER: HeaderName = HeaderName::from_static("terrarium-unreachable");
 
-/// Who wants to be a process of the landscape.
+/// A process that asks to join the landscape.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Joining {
@@ -272,7 +272,7 @@ fn watch_for_the_end(ended: oneshot::Sender<()>) {
 fn last_words() {
     end_within(
         LAST_WORDS,
-        "standard input has ended: whoever started this process is gone, or wants its end; not everything ended in time",
+        "standard input was closed, because the process that started this one has ended or stops it; not everything ended in time",
     );
 }
 

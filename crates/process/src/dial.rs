@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What time it is, for everybody to read: the dial of the landscape's clock.
 //!
-//! Whoever moves landscape time turns the dial *before* anybody is granted the new instant. So whoever hears of something
+//! The host turns the dial *before* it grants the new instant to a participant. So whoever reads of something
 //! that follows from it finds at least that instant, without having been told: a step of the clock costs nothing for
 //! those whom it does not concern.
 //!

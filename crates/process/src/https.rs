@@ -5,7 +5,7 @@
 //! up nobody else. Bodies of responses are streams; bodies of requests are read whole before they are sent.
 //!
 //! **Invariants.** The server's certificate is verified against the given authorities only, on wall time; no proxy, no
-//! redirect and nothing else of the environment is taken into account. Nothing is retried: whoever sends knows whether
+//! redirect and nothing else of the environment is taken into account. Nothing is retried: the sender knows whether
 //! a request may be repeated.
 
 use std::fmt;
@@ -25,8 +25,8 @@ use crate::transport::{BodyError, Request, Response, Transport, TransportError};
 
 /// How long a connection may take to come up.
 const CONNECT: Duration = Duration::from_secs(10);
-/// After how long a silent connection is asked whether it lives, and how long it has to answer: within a machine, where
-/// only a process that is stopped is silent, and over a network, where lines are cut without a word.
+/// After how long an idle connection is tested, and how long the test may take: within a machine, where only a stopped
+/// process does not answer, and over a network, where connections break without notice.
 const PING: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(15));
 const PING_OVER_NETWORK: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(5));
 /// Bytes of the head of an answer, at most.
@@ -34,7 +34,7 @@ const HEAD: u32 = 1 << 20;
 /// Bytes that may be on the way and unread: of one answer, and of all that share a connection.
 const WINDOWS: (u32, u32) = (2 << 20, (1 << 31) - 1);
 /// How long a request that is not [`Lasting`] waits for its response to begin.
-const PATIENCE: Duration = Duration::from_secs(90);
+const TIMEOUT: Duration = Duration::from_secs(90);
 
 /// Who the client is.
 #[derive(Clone, Default)]
@@ -79,7 +79,7 @@ pub enum Reach {
     /// On this machine.
     #[default]
     Machine,
-    /// Perhaps on another one: a connection that is silent for long is given up sooner.
+    /// Perhaps on another one: an idle connection is tested and given up sooner.
     Network,
 }
 
@@ -167,8 +167,8 @@ impl Sender {
         let response = if lasting {
             response.await
         } else {
-            let silent = |_| TransportError::Broken(format!("no answer within {} s", PATIENCE.as_secs()));
-            tokio::time::timeout(PATIENCE, response).await.map_err(silent)?
+            let silent = |_| TransportError::Broken(format!("no answer within {} s", TIMEOUT.as_secs()));
+            tokio::time::timeout(TIMEOUT, response).await.map_err(silent)?
         };
         let response: http::Response<reqwest::Body> = response.map_err(|error| failure(&error))?.into();
         Ok(response.map(|body| body.map_err(|error| BodyError(reason(&error))).boxed_unsync()))

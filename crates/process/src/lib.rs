@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How a component lives: its one door to the world, and how it ends.
+//! How a component runs: its one way to the world, and how it ends.
 //!
 //! A component is a library with `async fn run(context: Context, …) -> Exit`. It reaches the world only through its
 //! [`Context`]; so the same code runs as a process of a landscape and as a task of a simulation.
@@ -10,10 +10,11 @@
 //! [`panics`] what is said when one panics; [`offload`] long work beside the threads that serve; [`watch`] values that
 //! others wait on; [`https`] the transport between processes; [`pki`] keys and certificates;
 //! [`child`] the contract of a process, [`logging`] what it says, [`live`] a component outside of a simulation,
-//! [`patience`] what it tries before it is ready,
+//! [`attempts`] what it tries before it is ready,
 //! [`participant`], [`activity`] and [`dial`] its part in landscape time.
 
 pub mod activity;
+pub mod attempts;
 pub mod child;
 pub mod dial;
 pub mod https;
@@ -22,7 +23,6 @@ pub mod logging;
 pub mod offload;
 pub mod panics;
 pub mod participant;
-pub mod patience;
 pub mod pki;
 pub mod tasks;
 pub mod transport;

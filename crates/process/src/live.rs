@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How a component lives outside of a simulation: a thread of its own, and a part in landscape time.
+//! How a component runs outside of a simulation: on a thread of its own, as a participant in landscape time.
 //!
 //! [`participate`] runs a component on the calling thread until it ends, is stopped, or loses the clock. It is what a
 //! process does with its main thread, and what the host does with a thread for each component of its own.
@@ -13,16 +13,16 @@ use clock::{Clock, Random, TimerClass};
 use http::HeaderValue;
 
 use crate::activity::{Activity, counted};
+use crate::attempts::Attempts;
 use crate::dial::Dial;
 use crate::panics::Panicked;
 use crate::participant::{Join, Participant, Reports};
-use crate::patience::Patience;
 use crate::{Context, Exit, Identity, Output, Tasks, Transport};
 
 /// Wall time that a component has to end after it was asked to.
 const GRACE: TimeDelta = TimeDelta::seconds(10);
 
-/// What a component lives on.
+/// What a component is started with.
 pub struct Setup {
     /// Who it is.
     pub identity: Identity,
@@ -36,7 +36,7 @@ pub struct Setup {
     pub dial: Option<Dial>,
     /// Where it prints.
     pub output: Output,
-    /// Hears of panics after which the component goes on; `None`: it is a command, which ends with the first, and does not
+    /// Is called with panics after which the component goes on; `None`: it is a command, which ends with the first, and does not
     /// wait for a clock that cannot be joined.
     pub panicked: Option<Arc<dyn Fn(Panicked) + Send + Sync>>,
 }
@@ -77,11 +77,11 @@ where
     runtime.block_on(async {
         let join = Join { reads_dial: setup.dial.is_some() };
         let mut stop = std::pin::pin!(stop);
-        let mut patience = Patience::on(Clock::wall());
+        let mut attempts = Attempts::on(Clock::wall());
         let joined = async {
             loop {
                 match reports.join(join).await {
-                    Err(_) if setup.panicked.is_some() && patience.again().await => {}
+                    Err(_) if setup.panicked.is_some() && attempts.again().await => {}
                     joined => return joined,
                 }
             }

@@ -55,7 +55,7 @@ pub fn level(name: &str) -> Option<Level> {
 pub fn start(clock: Clock, format: Format, level: Level) {
     let subscriber = tracing_subscriber::fmt()
         .event_format(Lines { clock, format })
-        .with_writer(|| Heard)
+        .with_writer(|| StandardError)
         .with_max_level(level)
         .finish();
     // Somebody who listens already goes on doing so.
@@ -63,9 +63,9 @@ pub fn start(clock: Clock, format: Format, level: Level) {
 }
 
 /// Standard error. Who listened may have gone: that is no reason to panic, as it is for who logs that it cannot log.
-struct Heard;
+struct StandardError;
 
-impl io::Write for Heard {
+impl io::Write for StandardError {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let _ = io::stderr().lock().write_all(line);
         Ok(line.len())

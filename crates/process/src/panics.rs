@@ -56,7 +56,7 @@ pub fn pause(times: u32) -> TimeDelta {
     doubled.map_or(LONGEST_PAUSE, |pause| pause.min(LONGEST_PAUSE))
 }
 
-/// What a caught panic said, and where it was as far as [`say_panics`] has heard of it on this thread.
+/// What a caught panic said, and where it was if [`say_panics`] has seen it on this thread.
 pub fn text(payload: &(dyn Any + Send)) -> String {
     LAST.take().unwrap_or_else(|| message(payload).to_owned())
 }

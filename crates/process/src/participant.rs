@@ -84,7 +84,7 @@ pub struct Watching {
 }
 
 /// What API servers say of the watches that they serve, when they are asked for a barrier. A watch of which none of them
-/// says anything has ended, whether or not its participant knows.
+/// says anything has ended, whether or not its participant has noticed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Vouched {

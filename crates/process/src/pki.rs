@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Keys, certificate authorities and certificates.
 //!
-//! Two sorts of keys, because they have two lives (design, section 2):
+//! Two sorts of keys, because they are kept for different times (design, section 2):
 //!
 //! | sort | algorithm | made by | for |
 //! | --- | --- | --- | --- |

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Spawning and stopping.
 //!
-//! A task that panics fails its component: who runs it hears of it ([`Tasks::panicked`]) and ends. Where panics are
+//! A task that panics fails its component: [`Tasks::panicked`] resolves, and the component ends. Where panics are
 //! caught ([`Tasks::catching`]), what can be begun anew is, after a pause that grows ([`Tasks::restarting`]).
 
 use std::any::Any;
@@ -83,7 +83,7 @@ impl Tasks {
         Self::made(runtime, schedule, None)
     }
 
-    /// Tasks of a new component on the current runtime, which goes on after a panic where it can; `told` hears of it, and
+    /// Tasks of a new component on the current runtime, which goes on after a panic where it can; `told` is called with it, and
     /// pauses are in time of `wall`.
     ///
     /// # Panics

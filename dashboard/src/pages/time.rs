@@ -17,8 +17,8 @@ use eventlog::{Entry, Key, Revision, Sections, Verb};
 use http::StatusCode;
 use maud::{Markup, html};
 use ops::history::changes::{self, Change};
+use ops::history::entry::{ReadEntry, tree};
 use ops::history::secrets;
-use ops::history::told::{Told, tree};
 use ops::history::writers;
 use ops::names::NamedCluster;
 
@@ -209,7 +209,7 @@ impl<'a> Wanted<'a> {
             && self.name.is_none_or(|name| *name == *key.name)
     }
 
-    fn is_by(&self, entry: &Entry, told: &Told<'_>) -> bool {
+    fn is_by(&self, entry: &Entry, told: &ReadEntry<'_>) -> bool {
         let is_meant = |name: &str| writers::is_meant(self.actor, name);
         self.actor.is_empty()
             || is_meant(&entry.actor.component)
@@ -234,7 +234,7 @@ async fn log(view: &View) -> Result<Markup, Refusal> {
             let from = Revision(at.0.saturating_sub(PIECE).max(span.base.0));
             let entries = log.read(from, at, wanted.cluster.as_deref()).await.map_err(|_| closed())?;
             for entry in entries.iter().rev().filter(|entry| wanted.is(entry)) {
-                let told = Told::of(entry);
+                let told = ReadEntry::of(entry);
                 if !wanted.is_by(entry, &told) || !may.list(&entry.key).await {
                     continue;
                 }
@@ -282,7 +282,7 @@ fn filter(view: &View) -> Markup {
     }
 }
 
-fn row(view: &View, entry: &Entry, told: &Told<'_>) -> Markup {
+fn row(view: &View, entry: &Entry, told: &ReadEntry<'_>) -> Markup {
     let revision = entry.revision.to_string();
     let is_shown = view.query.text("diff") == revision;
     let diff = if is_shown { String::new() } else { revision.clone() };

@@ -101,7 +101,7 @@ fn kill(pid: u32) {
 
 /// An instance that is stopped, and does not end, holds up nobody for long, and landscape time neither.
 #[test]
-fn a_stopped_gardener_apiserver_is_done_without_until_it_answers() {
+fn a_stopped_gardener_apiserver_gets_no_requests_until_it_answers() {
     let sandbox = sandbox("stopped-apiserver");
     sandbox.terrarium(&["up", "--start-time", "2023-07-27T20:00:00Z"]);
     let garden = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "garden", words);

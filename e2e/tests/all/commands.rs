@@ -115,5 +115,5 @@ fn a_state_is_waited_for_while_time_runs_by_itself() {
     in_order(&until(&["window", "shoot/demo/local"]), &["2023-07-28T09:00:0", " · eager"]);
     let (code, error) = sandbox.terrarium_refused(&["clock", "until", "2023-07-27"]);
     assert_eq!(code, 2, "{error}");
-    in_order(&error, &["the clock does not go back: it stands at 2023-07-28T09:0"]);
+    in_order(&error, &["the clock does not go back: it is at 2023-07-28T09:0"]);
 }

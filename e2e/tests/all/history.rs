@@ -126,7 +126,7 @@ fn the_past_is_the_same_by_every_road(sandbox: &Sandbox) -> (String, Value) {
     in_order(&error, &["that revision is still to come", "hint: the last one is"]);
     let (code, error) = sandbox.terrarium_refused(&["at", "2099-01-01T00:00:00Z", "get", "shoots"]);
     assert_eq!(code, 2);
-    in_order(&error, &["is still to come", "hint: the clock stands at 2023-07-28T"]);
+    in_order(&error, &["is still to come", "hint: the clock is at 2023-07-28T"]);
     let (code, error) = sandbox.terrarium_refused(&["at", "1", "get", "shoot/local", "-n", "garden-demo"]);
     assert_eq!(code, 1);
     in_order(&error, &["at revision 1 there is no shoot.core.gardener.cloud local"]);

@@ -115,7 +115,9 @@ fn every_end_of_a_component_leaves_its_reason() {
         std::thread::yield_now();
     };
     signal("-9", &scheduler().expect("it runs"));
-    until("with exit code 137: it was killed by signal 9 (SIGKILL): by somebody, or by the system for want of memory");
+    until(
+        "with exit code 137: it was killed by signal 9 (SIGKILL): by a user, or by the system because memory ran out",
+    );
     let before = sandbox.kubectl(
         Kubectl::Newest,
         "runtime",
@@ -191,7 +193,7 @@ fn a_forecast_is_made_of_a_landscape() {
     garden(&["-n", "garden-demo", "apply", "-f", &manifest("shoot")]);
     let words = ["forecast", "--until", "7d", "-o", "json"];
     let (running, note) = sandbox.terrarium_with_notes(&words);
-    in_order(&note, &["note: from 2023-07-27T20:01:", "where landscape default stands"]);
+    in_order(&note, &["note: from 2023-07-27T20:01:", "the time of landscape default"]);
     in_order(&running, &["garden-demo/local", "1.27.1"]);
     sandbox.terrarium(&["down"]);
     let (stopped, _) = sandbox.terrarium_with_notes(&words);

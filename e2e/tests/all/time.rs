@@ -139,7 +139,7 @@ fn bad_orders_and_interruptions_end_with_one_clear_message() {
         let (actual, output) = sandbox.terrarium_refused(&[&["clock"], words].concat());
         assert!(actual == code && output.contains(text), "clock {words:?}: {actual}\n{output}");
     };
-    refused(&["until", "2023-07-27T20:00:00Z"], 2, "the clock does not go back: it stands at 2023-07-27T21:01:00Z");
+    refused(&["until", "2023-07-27T20:00:00Z"], 2, "the clock does not go back: it is at 2023-07-27T21:01:00Z");
     refused(&["until", "shoot/demo/none=Failed"], 2, "there is no Shoot none in Project demo");
     refused(&["advance", "3d", "--max", "1d"], 1, "stopped at 2023-07-28T21:01:00Z: --max is too short");
     refused(&["advance", "3y"], 2, "`3y` is no duration");

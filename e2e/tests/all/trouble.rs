@@ -91,7 +91,10 @@ fn the_doctor_finds_what_is_wrong_and_repairs_what_can_be() {
         ],
     );
     let compacted = sandbox.terrarium(&["doctor", "--compact"]);
-    in_order(&compacted, &["ok       compact      forgot the history up to revision", "after revision", "the same as"]);
+    in_order(
+        &compacted,
+        &["ok       compact      removed the history up to revision", "after revision", "the same as"],
+    );
     let (code, error) = sandbox.terrarium_refused(&["at", "3", "get", "namespaces"]);
     assert_eq!(code, 2, "{error}");
     in_order(&error, &["does not go back that far", "hint: the oldest revision is"]);

@@ -75,7 +75,7 @@ pub(crate) struct Run {
     pub(crate) control_plane_ready: Option<DateTime<Utc>>,
     /// Tasks of the annotation that are done already.
     pub(crate) finished_tasks: Vec<&'static str>,
-    /// How many of them the Shoot knows of.
+    /// How many of them the status of the Shoot lists.
     pub(crate) finished_tasks_written: usize,
 }
 
@@ -295,8 +295,8 @@ impl Botanist {
         format!("{} {}/{name}", K::KIND, self.technical_id)
     }
 
-    /// How long the present run may wait for anything not otherwise bounded.
-    pub(crate) const fn patience() -> TimeDelta {
+    /// How long a task waits for an object, unless it has a limit of its own.
+    pub(crate) const fn timeout() -> TimeDelta {
         TimeDelta::minutes(5)
     }
 }

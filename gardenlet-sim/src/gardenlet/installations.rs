@@ -73,7 +73,7 @@ async fn pass(gardenlet: &Gardenlet, store: &Store<ControllerInstallation>, key:
         api.update(&installation, &new).await?;
         return Ok(Requeue::OnChange);
     }
-    // gardener-controller-manager judges the library, since it knows all gardenlets; its verdict stays.
+    // gardener-controller-manager judges the library, since it reads all gardenlets; its condition stays.
     let is_too_new = too_new(&installation).is_some();
     if is_too_new && gardenlet.options.profile.enforces_extensions() {
         return Ok(Requeue::OnChange);

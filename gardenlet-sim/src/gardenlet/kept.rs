@@ -2,7 +2,7 @@
 //! Reading and writing objects of which the gardenlet keeps a local copy.
 //!
 //! A flow that finds everything as it should be asks no server for it. A copy may lag behind, so it is never the last
-//! word on a write: what is written names the version that it is made from, and if the server knows better, the object is
+//! word on a write: what is written names the version that it is made from, and if the server has a later version, the object is
 //! read and the write is made anew.
 
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub(crate) trait Kept: Resource {
     fn remember(_: &Stores, _cluster: &str, _object: &Arc<Self>) {}
 }
 
-/// Kinds whose copy is a store, or a ledger, which knows its own writes before the watch tells of them.
+/// Kinds whose copy is a store, or a ledger, which has its own writes before the watch sends them.
 macro_rules! kept {
     (stores { $($kind:ty: $store:ident,)* } ledgers { $($own:ty: $ledger:ident,)* }) => {
         $(impl Kept for $kind {

@@ -27,7 +27,7 @@ use super::shared::{GARDEN, Gardenlet, RUNTIME, garden_key};
 use super::shoot::responsible_seed;
 
 /// How long a gardenlet waits for the namespace of its Seed.
-const NAMESPACE_PATIENCE: TimeDelta = TimeDelta::seconds(5);
+const NAMESPACE_TIMEOUT: TimeDelta = TimeDelta::seconds(5);
 /// `leaseResyncSeconds`
 const LEASE_SECONDS: i32 = 2;
 
@@ -58,7 +58,7 @@ async fn await_namespace(context: &Context, name: &str) {
         biased;
         _ = is_there.wait_for(|there| *there) => {}
         () = reflector.run() => {}
-        () = context.clock.sleep(NAMESPACE_PATIENCE, TimerClass::Work) => {
+        () = context.clock.sleep(NAMESPACE_TIMEOUT, TimerClass::Work) => {
             context.output.line(&format!("namespace {name} is not there yet, going on without it"));
         }
     }
@@ -85,7 +85,7 @@ async fn ensure_lease(context: &Context, seed: &Seed) -> Result<(), Error> {
         spec: LeaseSpec {
             holder_identity: Some(seed.metadata.name.clone()),
             lease_duration_seconds: Some(LEASE_SECONDS),
-            // As long as this process lives, it reads as renewed.
+            // As long as this process runs, the host shows it as renewed.
             renew_time: None,
             ..LeaseSpec::default()
         },
@@ -186,7 +186,7 @@ fn unreachable(gardenlet: &Gardenlet) -> Option<Requeue> {
         seed: Some(&gardenlet.options.seed_name),
     };
     let faults = gardenlet.stores.faults.list();
-    let fault = faults.iter().find(|fault| fault::silences(fault, itself, now))?;
+    let fault = faults.iter().find(|fault| fault::stops_heartbeats(fault, itself, now))?;
     Some(fault.spec.until.map_or(Requeue::OnChange, |until| Requeue::At(until.0)))
 }
 

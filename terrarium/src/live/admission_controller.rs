@@ -15,15 +15,15 @@ use controller::Api;
 use generic_apiserver::authentication::FixedAuthenticator;
 use generic_apiserver::http::{self, Options as ServeOptions};
 use host::clock_object;
+use process::attempts::Attempts;
 use process::child::{self, Assignment, Ready, ready};
-use process::patience::Patience;
 use process::transport::ResponseFuture;
 use process::{Context, Exit, Output, Tasks};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 use super::components::{Flags, NAMESPACE, registered};
-use super::{registration, standing};
+use super::{registration, skew_watch};
 
 /// Name in the field.
 pub(super) const NAME: &str = "gardener-admission-controller";
@@ -61,10 +61,10 @@ fn serve(assignment: &Assignment, end: oneshot::Receiver<()>) -> Result<Exit, St
             tasks: tasks.clone(),
             output: Output::new(child::say),
         };
-        let mut patience = Patience::on(context.wall.clone());
+        let mut attempts = Attempts::on(context.wall.clone());
         let began = loop {
             match landscape_time(&context).await {
-                Err(_) if patience.again().await => {}
+                Err(_) if attempts.again().await => {}
                 began => break began?,
             }
         };
@@ -76,7 +76,7 @@ fn serve(assignment: &Assignment, end: oneshot::Receiver<()>) -> Result<Exit, St
         let answer = move |request| -> ResponseFuture {
             let (webhooks, context, time) = (webhooks.clone(), timed.clone(), said.clone());
             Box::pin(async move {
-                // What is logged is logged at landscape time. A clock that cannot be asked now stands still.
+                // What is logged is logged at landscape time. While the clock cannot be asked, its last time counts.
                 if let Ok(now) = landscape_time(&context).await {
                     time.advance_to(now);
                 }
@@ -96,7 +96,7 @@ fn serve(assignment: &Assignment, end: oneshot::Receiver<()>) -> Result<Exit, St
             Ok(enforcement) => enforcement,
             Err(refused) => return Ok(refused),
         };
-        standing::follow(&context, &me, flags.profile, enforcement, Clock::new(time));
+        skew_watch::follow(&context, &me, flags.profile, enforcement, Clock::new(time));
         tracing::info!(address, "Serving webhook server");
         ready(&Ready { program: env!("CARGO_PKG_VERSION").to_owned(), address });
         Ok(serving.until(end, &tasks).await)

@@ -25,7 +25,7 @@ use process::{Context, Exit, Output, Tasks};
 use tokio::sync::oneshot;
 
 use super::components::{Program, registered};
-use super::{configuration, registration, standing};
+use super::{configuration, registration, skew_watch};
 
 /// Flags beside `--feature-gates`, without their dashes.
 pub(super) const FLAGS: [&str; 6] = [
@@ -61,7 +61,7 @@ pub(super) fn serve(assignment: Assignment, end: oneshot::Receiver<()>) -> Resul
         let context = Context { tasks, ..context };
         let me = registered(&me, &address);
         let enforcement = registration::register(&context, &me, profile, time.now()).await?;
-        standing::follow(&context, &me, profile, enforcement, time);
+        skew_watch::follow(&context, &me, profile, enforcement, time);
         Ok(())
     };
     runtime.block_on(instance::run(program, assignment, &options, paths, end, announce))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The authorities of a landscape's certificates.
 //!
-//! | authority | signs | lives on |
+//! | authority | signs | is kept in |
 //! | --- | --- | --- |
 //! | the landscape's ([`LandscapeAuthority`]) | the host's server certificate, components, our own commands | wall time |
 //! | one for each of `garden`, `runtime`, `seed--NAME` ([`ClusterAuthorities`]) | users of that cluster | landscape time |
@@ -71,7 +71,7 @@ impl LandscapeAuthority {
         &self.authority.pair().certificate
     }
 
-    /// What tokens are signed with: nobody knows it who does not have the authority's key.
+    /// What tokens are signed with: only the holder of the authority's key can compute it.
     pub(crate) fn token_secret(&self) -> Vec<u8> {
         format!("tokens of ServiceAccounts\n{}", self.authority.pair().key).into_bytes()
     }

@@ -16,7 +16,7 @@ use domain::garden::control_plane::CONFIGURATION_KEY;
 use domain::profile::Profile;
 use domain::skew::enforcement::Enforcement;
 use host::live::Live;
-use host::registry::{self, Told};
+use host::registry::{self, Settings};
 use landscape::Options;
 use process::Context;
 use process::transport::full;
@@ -54,7 +54,7 @@ pub(crate) async fn run(live: &Live, facts: &Facts, authorities: &str) -> Result
     landscape::prepare_clusters(&context, &options).await.map_err(failed)?;
     namespace(&context, cluster::GARDEN, namespace::INSTANCES).await?;
     let unsaid = |error| Failure::Failed(format!("cannot say how versions are judged: {error}"));
-    registry::tell(&context.transport, told(facts)).await.map_err(unsaid)?;
+    registry::write_settings(&context.transport, told(facts)).await.map_err(unsaid)?;
     namespace(&context, cluster::RUNTIME, NAMESPACE).await?;
     let has_operator = facts.operator == Some(true);
     if has_operator {
@@ -184,9 +184,9 @@ fn apiserver_flags(facts: &Facts, options: &Options) -> Vec<String> {
 }
 
 /// What the landscape was told of how the rules about versions are kept.
-pub(crate) fn told(facts: &Facts) -> Told {
+pub(crate) fn skew_settings(facts: &Facts) -> Settings {
     let enforcement = facts.skew_enforcement.as_deref().and_then(Enforcement::named);
-    Told { enforcement, allows_downgrades: facts.allow_downgrade }
+    Settings { enforcement, allows_downgrades: facts.allow_downgrade }
 }
 
 async fn namespace(context: &Context, cluster: &str, name: &str) -> Result<(), Failure> {

@@ -22,7 +22,7 @@ use process::logging::{self, Format};
 use process::{Context, Exit, User};
 use serde_json::Value;
 
-use super::{admission_controller, apiserver, configuration, operator, registration, standing};
+use super::{admission_controller, apiserver, configuration, operator, registration, skew_watch};
 
 /// Namespace of the components' Deployments, in `runtime` and in the clusters of seeds.
 pub(crate) const NAMESPACE: &str = "garden";
@@ -188,7 +188,7 @@ pub(crate) fn run(program: Program) -> ExitCode {
         let flags = Flags::read(&assignment).map_err(|last_line| Exit { code: 1, last_line })?;
         let me = registered(&assignment, "");
         let enforcement = registration::register(&context, &me, flags.profile, context.clock.now()).await?;
-        standing::follow(&context, &me, flags.profile, enforcement, context.clock.clone());
+        skew_watch::follow(&context, &me, flags.profile, enforcement, context.clock.clone());
         Ok(())
     };
     let version = env!("CARGO_PKG_VERSION");
@@ -201,7 +201,7 @@ fn run_operator() -> ExitCode {
         let now = context.clock.now();
         let me = registered(&assignment, "");
         let enforcement = registration::register_operator(&context, &me, flags.profile, flags.looks_ahead, now).await?;
-        standing::follow(&context, &me, flags.profile, enforcement, context.clock.clone());
+        skew_watch::follow(&context, &me, flags.profile, enforcement, context.clock.clone());
         Ok(())
     };
     child::run(env!("CARGO_PKG_VERSION"), register, |context, assignment| {

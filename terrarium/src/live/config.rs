@@ -39,7 +39,7 @@ use ops::spelling::nearest;
 /// Key of the ConfigMap.
 const FILE: &str = "config.yaml";
 /// Wall time that a restart may take.
-const PATIENCE: TimeDelta = TimeDelta::seconds(60);
+const TIMEOUT: TimeDelta = TimeDelta::seconds(60);
 const LOOK: TimeDelta = TimeDelta::milliseconds(100);
 
 /// Read and change the configuration of components
@@ -338,7 +338,7 @@ impl Target {
 
     async fn rolled_out(&self, deployments: &Api<Deployment>) -> Result<(), Failure> {
         let wall = Clock::wall();
-        let end = wall.now() + PATIENCE;
+        let end = wall.now() + TIMEOUT;
         loop {
             let deployment = deployments.get(self.program.name()).await.map_err(|error| failed(&error))?;
             let (wanted, status) = (deployment.spec.replicas.unwrap_or(1), &deployment.status);

@@ -2,7 +2,7 @@
 //! `terrarium doctor`: checks what a landscape stands on, and says what to do.
 //!
 //! Checks of the machine and the directory read only; `--fix` does what a remedy says where that loses nothing, and
-//! `--compact` forgets the history.
+//! `--compact` removes the history.
 //!
 //! **Tour.** [`damage`] files that are damaged or missing; [`machine`] disk, limits, processes, kubectl; here: directory, contexts, log and landscape.
 
@@ -252,7 +252,7 @@ async fn landscape(directory: &Directory, facts: &Facts, compact: bool) -> Resul
         let compacted = past.compact(head).await;
         past.close().await?;
         compacted?;
-        let what = format!("forgot the history up to revision {head}: {} → {}", size(before), size(bytes(directory)));
+        let what = format!("removed the history up to revision {head}: {} → {}", size(before), size(bytes(directory)));
         findings.push(Finding::ok("compact", what));
     }
     let past = match Past::open(directory).await {
@@ -276,7 +276,7 @@ async fn landscape(directory: &Directory, facts: &Facts, compact: bool) -> Resul
             let (before, head) = (bytes(directory), past.head().await?);
             past.compact(head).await?;
             let what =
-                format!("forgot the history up to revision {head}: {} → {}", size(before), size(bytes(directory)));
+                format!("removed the history up to revision {head}: {} → {}", size(before), size(bytes(directory)));
             findings.push(Finding::ok("compact", what));
         }
         let outcome = replay(&past, true).await?;

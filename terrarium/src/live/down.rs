@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 
 /// Wall time that a landscape has to stop.
-const PATIENCE: TimeDelta = TimeDelta::seconds(30);
+const TIMEOUT: TimeDelta = TimeDelta::seconds(30);
 /// Wall time between the end of its work and that of its process, at most.
 const LAST_STEP: TimeDelta = TimeDelta::seconds(2);
 const LOOK: TimeDelta = TimeDelta::milliseconds(20);
@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
 /// reads the log of a stopped landscape, is waited for. Whether there was a host.
 async fn stop(directory: &Directory, mut holder: Holder) -> Result<bool, Failure> {
     let wall = Clock::wall();
-    let limit = wall.now() + PATIENCE;
+    let limit = wall.now() + TIMEOUT;
     let mut asked = None;
     loop {
         if let Some(pid) = holder.pid.filter(|pid| holder.is_host() && asked != Some(*pid)) {

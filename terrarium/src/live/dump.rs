@@ -28,8 +28,8 @@ use super::logs;
 use super::{Which, block_on};
 use crate::failure::Failure;
 use crate::output::Output;
+use ops::history::entry::{ReadEntry, tree};
 use ops::history::secrets;
-use ops::history::told::{Told, tree};
 use ops::instant::{Place, When, duration};
 use ops::spelling::plural;
 
@@ -79,7 +79,7 @@ async fn collect(past: &Past, directory: &Directory, last: Option<TimeDelta>) ->
     let mut log = Vec::new();
     past.each(from, head, None, |entry| {
         if !entry.volatile {
-            log.extend_from_slice(Told::of(entry).json().to_string().as_bytes());
+            log.extend_from_slice(ReadEntry::of(entry).json().to_string().as_bytes());
             log.push(b'\n');
         }
         Ok(true)

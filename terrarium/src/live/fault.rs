@@ -100,7 +100,7 @@ struct Injection {
     /// How long it may hit, in landscape time: `90s`, `2h`, `3d`
     #[arg(long = "for", value_name = "D", value_parser = span)]
     lasts: Option<TimeDelta>,
-    /// What the kind wants to know; may be repeated
+    /// A setting of the kind; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<String>,
 }
@@ -200,7 +200,7 @@ impl Injection {
         })
     }
 
-    /// Whether it says whom its kind wants to hit, and nobody else.
+    /// Whether its target is of the sort that its kind has.
     fn check_target(&self) -> Result<(), Failure> {
         let kind = self.kind()?;
         let given = [

@@ -24,11 +24,11 @@ use host::live::{Live, Options};
 use host::registry::Registered;
 use host::signing_requests::OwnSigners;
 use host::timekeeper::Mode;
+use process::attempts::Attempts;
 use process::child::{Assignment, Joining, Serving};
 use process::dial::{self, DialFile};
 use process::logging;
 use process::panics::say_panics;
-use process::patience::Patience;
 use process::pki::Badge;
 
 use super::authority::{ClusterAuthorities, LandscapeAuthority, front_proxy};
@@ -49,7 +49,7 @@ pub(super) const FACTS: &str = "landscape";
 /// File with where the clock stands: its dial.
 const CLOCK: &str = "clock";
 /// Wall time for which a host waits for its port, and between two looks at it.
-const PORT_PATIENCE: TimeDelta = TimeDelta::seconds(3);
+const PORT_TIMEOUT: TimeDelta = TimeDelta::seconds(3);
 const LOOK: TimeDelta = TimeDelta::milliseconds(20);
 
 /// Runs the landscape of a directory until a signal ends it, or its owner has ended.
@@ -96,12 +96,12 @@ fn live(directory: &Directory, parent: Option<&Path>, owner: Option<u32>, start_
         let _registered = running::register(parent, directory);
         // Who looks at a landscape that does not become ready finds a host that answers.
         let begins = async {
-            let mut patience = Patience::on(Clock::wall());
+            let mut attempts = Attempts::on(Clock::wall());
             loop {
                 match bootstrap::run(&live, &facts, &authorities).await {
                     Ok(()) => break live.begin(),
                     // Somebody else writes, or nobody answers for Gardener's groups just now. What was created stays.
-                    Err(Failure::Failed(failure)) if patience.again().await => {
+                    Err(Failure::Failed(failure)) if attempts.again().await => {
                         process::child::say(&format!("the beginning is tried again: {failure}"));
                     }
                     Err(failure) => return failure,
@@ -164,7 +164,7 @@ pub(crate) async fn end_signal() -> &'static str {
 /// it lets go of its port.
 async fn free_port(facts: &Facts) {
     let wall = Clock::wall();
-    let limit = wall.now() + PORT_PATIENCE;
+    let limit = wall.now() + PORT_TIMEOUT;
     let is_taken = || {
         let bound = TcpListener::bind((facts.bind, facts.port));
         bound.is_err_and(|error| error.kind() == ErrorKind::AddrInUse)
@@ -383,7 +383,7 @@ async fn start(
         authorization: bootstrap::authorization(&facts),
         token_secret: authority.token_secret(),
         profile: bootstrap::profile(&facts)?,
-        skew: bootstrap::told(&facts),
+        skew: bootstrap::skew_settings(&facts),
         turn: Box::new(move |now| shown(now)),
         before,
         launcher: Box::new(move |address| Arc::new(Launching { launcher, address: within(address) })),

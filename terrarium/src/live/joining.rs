@@ -4,7 +4,7 @@
 //! It asks the host for its assignment, as the administrator whose kubeconfig it was given, and is from then on as the
 //! processes of the host are ([`process::child`]). It ends when it is asked to (SIGTERM, SIGINT), and removes its Lease
 //! before, so that nobody is sent to it any more; when its Lease is removed, or taken by another process of its name; and
-//! when the host was started anew, which knows its certificate no more: then it is started again, and joins again.
+//! when the host was started anew, which does not accept its certificate any more: then it is started again, and joins again.
 //!
 //! A line that is cut ends nothing: the process answers 503 until the host can be reached.
 
@@ -24,10 +24,10 @@ use clap::Args;
 use clock::{Clock, TimerClass};
 use controller::{Api, Error, ListOptions, WatchEvent};
 use http_body_util::BodyExt;
+use process::attempts::Attempts;
 use process::child::{self, Assignment, JOIN_PATH, Joining};
 use process::https::{self, Credentials, Reach};
 use process::panics::say_panics;
-use process::patience::Patience;
 use process::pki::Pair;
 use process::transport::full;
 use process::{Exit, Transport};
@@ -159,16 +159,16 @@ fn administrator(config: &Value) -> Option<(String, Pair)> {
 async fn join(transport: &Transport, joining: &Joining) -> Result<Assignment, Failure> {
     let failed = |error: String| Failure::Failed(format!("cannot join the landscape: {error}"));
     let body = serde_json::to_string(joining).map_err(|error| failed(error.to_string()))?;
-    let mut patience = Patience::on(Clock::wall());
+    let mut attempts = Attempts::on(Clock::wall());
     loop {
         let request = http::Request::post(JOIN_PATH).header(http::header::CONTENT_TYPE, "application/json");
         let request = request.body(full(body.clone())).map_err(|error| failed(error.to_string()))?;
         let (status, answer) = match ask(transport, request).await {
             Ok(answered) => answered,
-            Err(_) if patience.again().await => continue,
+            Err(_) if attempts.again().await => continue,
             Err(error) => return Err(failed(error)),
         };
-        if status.is_server_error() && patience.again().await {
+        if status.is_server_error() && attempts.again().await {
             continue;
         }
         if status.is_success() {
@@ -203,7 +203,7 @@ impl Watched {
         self.0.exit.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Until somebody wants the end; then there is not much time left.
+    /// Until the process is to end; then there is not much time left.
     fn watch_for_the_end(self, ended: oneshot::Sender<()>) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let Ok(runtime) = runtime else { return };

@@ -15,7 +15,7 @@ use super::history::Past;
 use super::{Which, block_on};
 use crate::failure::Failure;
 use crate::output::Output;
-use ops::history::told::Told;
+use ops::history::entry::ReadEntry;
 use ops::history::writers;
 use ops::instant::{Place, When};
 use ops::names::clusters::NamedCluster;
@@ -115,7 +115,7 @@ impl Arguments {
         if !wanted.is(entry) {
             return Ok(false);
         }
-        let told = Told::of(entry);
+        let told = ReadEntry::of(entry);
         if !wanted.actor.as_ref().is_none_or(|actor| actor.is(entry, &told)) {
             return Ok(false);
         }
@@ -139,7 +139,7 @@ struct WantedActor {
 
 impl WantedActor {
     /// A component, a user, or a controller of a component.
-    fn is(&self, entry: &Entry, told: &Told<'_>) -> bool {
+    fn is(&self, entry: &Entry, told: &ReadEntry<'_>) -> bool {
         let is_meant = |name: &str| writers::is_meant(&self.name, name);
         is_meant(&entry.actor.component) || is_meant(&entry.actor.user) || told.controller().is_some_and(is_meant)
     }
@@ -164,7 +164,7 @@ impl Actors {
         if known().any(|name| writers::is_meant(wanted, name)) {
             return Ok(());
         }
-        Err(Failure::input(format!("nobody is called `{wanted}`"), nearest(wanted, known())))
+        Err(Failure::input(format!("no actor is called `{wanted}`"), nearest(wanted, known())))
     }
 }
 

@@ -3,7 +3,7 @@
 //!
 //! **Tour.** [`up`], [`down`], [`status`], [`landscapes`], [`clock`], [`fault`], [`get`], [`kubectl`], [`events`], [`logs`], [`log`],
 //! [`at`], [`replay`], [`doctor`], [`dump`], [`dashboard`] the commands, over [`ask`], what they ask the API, and [`history`], the log; [`host`] the process behind a landscape, and
-//! [`components`] those that it starts, [`joining`] those that it did not; [`directory`] where it lives, [`retention`] how much of its past, [`owner`] for how long, [`running`] which are elsewhere, [`writes`] whether it can be written; [`authority`] its certificates; [`bootstrap`] what
+//! [`components`] those that it starts, [`joining`] those that it did not; [`directory`] where its files are, [`retention`] how much of its past, [`owner`] for how long, [`running`] which are elsewhere, [`writes`] whether it can be written; [`authority`] its certificates; [`bootstrap`] what
 //! it has from the beginning; [`client`] and [`kubeconfig`] ways to it, [`credential`] those of Shoots.
 
 mod admission_controller;
@@ -45,7 +45,7 @@ mod retention;
 mod running;
 mod settings;
 mod skew_event;
-mod standing;
+mod skew_watch;
 pub(crate) mod status;
 pub(crate) mod up;
 pub(crate) mod upgrade;

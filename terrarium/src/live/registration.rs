@@ -5,7 +5,7 @@
 //! | --- | --- |
 //! | its version may run beside those that do | creates its Lease (`host::registry`) and goes on |
 //! | it may not | says so in an Event and as its last line, and ends with exit code 3; where that is not enforced (`host::registry::Policy`), it says so and goes on |
-//! | no gardener-apiserver, which it needs | waits for one, at most [`PATIENCE`]; then exit code 1 |
+//! | no gardener-apiserver, which it needs | waits for one, at most [`TIMEOUT`]; then exit code 1 |
 //! | another writer, or no answer | tries again, with pauses, about as long; then exit code 1 |
 //!
 //! The host judges the Lease once more, guarded; who is refused there looks again who runs.
@@ -24,13 +24,13 @@ use domain::skew::enforcement::Enforcement;
 use domain::skew::start_up::{Candidate, Decision, Refused, allowed_downgrade, decide, judge, refusal_line};
 use domain::skew::{Instance, high_water};
 use host::registry::{self, Policy, Registered};
-use process::patience::Patience;
+use process::attempts::Attempts;
 use process::{Context, Exit};
 
 use super::skew_event::{self, About};
 
 /// Wall time for which a process waits for a gardener-apiserver.
-const PATIENCE: TimeDelta = TimeDelta::seconds(30);
+const TIMEOUT: TimeDelta = TimeDelta::seconds(30);
 /// How often a process looks again that was refused by the host and not by what it has seen.
 const ATTEMPTS: u32 = 5;
 /// Exit code of a process that must not run beside those that do.
@@ -81,14 +81,14 @@ async fn enter(
     now: DateTime<Utc>,
 ) -> Result<Enforcement, Exit> {
     let leases = Api::<Lease>::namespaced(context, cluster::GARDEN, namespace::INSTANCES);
-    let limit = context.wall.now() + PATIENCE;
-    let mut patience = Patience::on(context.wall.clone());
+    let limit = context.wall.now() + TIMEOUT;
+    let mut attempts = Attempts::on(context.wall.clone());
     let mut refusals = 0;
     let mut told: Option<Refused> = None;
     loop {
         let (all, version) = match leases.list(&ListOptions::default()).await {
             Ok(listed) => listed,
-            Err(error) if error.is_passing() && patience.again().await => continue,
+            Err(error) if error.is_passing() && attempts.again().await => continue,
             Err(error) => return Err(failed(&error)),
         };
         let policy = policy(context, profile).await;
@@ -117,7 +117,7 @@ async fn enter(
                 }
                 Decision::Waits if !profile.checks_every_start() => {}
                 Decision::Waits => {
-                    change(context, &leases, &version, limit, &mut patience).await?;
+                    change(context, &leases, &version, limit, &mut attempts).await?;
                     continue;
                 }
                 Decision::Refused(refused) if enforcement.lets_start(instance.component, refused.rule) => {
@@ -143,7 +143,7 @@ async fn enter(
             }
             // What is seen next may be what the host has seen.
             Err(error) if error.reason() == "Forbidden" && refusals < ATTEMPTS => refusals += 1,
-            Err(error) if error.is_passing() && patience.again().await => {}
+            Err(error) if error.is_passing() && attempts.again().await => {}
             Err(error) => return Err(failed(&error)),
         }
     }
@@ -199,13 +199,13 @@ async fn change(
     leases: &Api<Lease>,
     version: &str,
     limit: DateTime<Utc>,
-    patience: &mut Patience,
+    attempts: &mut Attempts,
 ) -> Result<(), Exit> {
-    let nobody = || Exit { code: 1, last_line: "error: no gardener-apiserver is alive".to_owned() };
+    let nobody = || Exit { code: 1, last_line: "error: no gardener-apiserver runs".to_owned() };
     let mut watch = match leases.watch(&ListOptions::default(), version).await {
         Ok(watch) => watch,
         // The list is read again.
-        Err(error) if (error.is_passing() || error.is_expired()) && patience.again().await => return Ok(()),
+        Err(error) if (error.is_passing() || error.is_expired()) && attempts.again().await => return Ok(()),
         Err(error) => return Err(failed(&error)),
     };
     loop {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `terrarium replay`: folds the log again, and compares with the live state.
 //!
-//! This process starts from the base checkpoint, or from nothing, and knows nothing but entries. Every collection that
+//! This process starts from the base checkpoint, or from nothing, and has nothing but entries. Every collection that
 //! the API serves is listed at some revision; the fold is taken exactly there and compared object by object. What no
 //! kind of the catalogue covers is compared with the log's own state.
 
@@ -22,7 +22,7 @@ use super::{Which, block_on};
 use crate::failure::Failure;
 use crate::output::Output;
 use ops::history::changes;
-use ops::history::told::tree;
+use ops::history::entry::tree;
 use ops::spelling::{counted, plural};
 
 /// How often a collection of heartbeats is listed again that has moved on meanwhile.
@@ -246,7 +246,7 @@ fn differences(fold: &Fold<'_>, row: &ResourceInfo, listed: &BTreeMap<Key, Value
     found
 }
 
-/// Whether a field is made when it is read: where the clock stands is in no log, nor that somebody lives.
+/// Whether a field is made when it is read: the time of the clock is in no log, nor whether a process runs.
 fn is_computed(key: &Key, path: &str) -> bool {
     match &*key.resource {
         "terrarium.dev/clocks" => path.starts_with(".status"),

@@ -216,7 +216,7 @@ impl Arguments {
         self.which.named(&format!("ephemeral-{}", random.suffix(6, "name of a landscape", "", 0)))
     }
 
-    /// The flags, and what `--config` says where they are silent.
+    /// The flags, and the values of `--config` where no flag is given.
     fn with_settings(&self) -> Result<Self, Failure> {
         let Some(path) = &self.config else { return Ok(self.clone()) };
         let settings = Settings::read(path)?;
@@ -464,7 +464,7 @@ async fn garden_lacks(context: &process::Context) -> Result<Option<String>, cont
     Ok(match &garden.status.last_operation {
         Some(operation) if operation.state == "Succeeded" => None,
         Some(operation) => Some(format!("Garden {name}: {}", operation.description)),
-        None => Some(format!("Garden {name}: nobody works on it")),
+        None => Some(format!("Garden {name}: no gardener-operator reconciles it")),
     })
 }
 

@@ -91,7 +91,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     let until = arguments.until.behind(from);
     match &landscape {
         Some(landscape) if arguments.from.is_none() => {
-            output.note(&format!("note: from {}, where landscape {} stands", show(from), landscape.facts.name));
+            output.note(&format!("note: from {}, the time of landscape {}", show(from), landscape.facts.name));
         }
         None if arguments.from.is_none() => {
             output.note(&format!("note: from {}, which is now; --from T begins at another instant", show(from)));

@@ -472,7 +472,7 @@ fn zones_of(shoot: &Manifest) -> BTreeSet<String> {
         workers.iter().flat_map(|worker| list(&worker["zones"])).map(|zone| string(zone).to_owned()).collect();
     let region = shoot.text(&["spec", "region"]).unwrap_or_default();
     for letter in ["a", "b", "c"] {
-        // A highly available control plane wants three zones.
+        // A highly available control plane needs three zones.
         if zones.len() < 3 {
             zones.insert(format!("{region}-{letter}"));
         }

@@ -16,8 +16,8 @@ use process::Context;
 use serde::Serialize;
 
 use super::layout;
+use ops::history::actions::{self, Seen};
 use ops::history::changes;
-use ops::history::deeds::{self, Seen};
 use ops::spelling::plural;
 
 /// Progress is told again only when it has risen by this much, or when the operation's state changes.
@@ -92,7 +92,7 @@ impl Line {
 /// A running story. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct Story {
-    told: Arc<Mutex<Told>>,
+    told: Arc<Mutex<StoryState>>,
     clock: Clock,
     /// Whether lines name their Shoot: with more than one they must.
     names_shoots: bool,
@@ -101,7 +101,7 @@ pub(crate) struct Story {
 }
 
 #[derive(Debug, Default)]
-struct Told {
+struct StoryState {
     lines: Vec<Line>,
     /// Shoot by technical ID, that is by the name of its cluster.
     shoots: BTreeMap<String, ToldShoot>,
@@ -112,7 +112,7 @@ struct Told {
     failures: BTreeMap<(String, String), String>,
 }
 
-impl Told {
+impl StoryState {
     /// What the last line tells.
     fn is(&mut self, what: What) {
         if let Some(line) = self.lines.last_mut() {
@@ -163,7 +163,7 @@ impl Story {
         std::mem::take(&mut self.lock().lines)
     }
 
-    /// Forgets what was told so far: the story begins here.
+    /// Drops what was printed so far: the story begins here.
     pub(crate) fn restart(&self) {
         let mut told = self.lock();
         told.lines.clear();
@@ -191,11 +191,11 @@ impl Story {
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Told> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, StoryState> {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn push(&self, told: &mut Told, object: &str, subject: &str, text: &str) {
+    fn push(&self, told: &mut StoryState, object: &str, subject: &str, text: &str) {
         told.lines.push(Line {
             time: self.clock.now(),
             object: object.to_owned(),
@@ -295,7 +295,7 @@ impl Story {
     }
 
     /// What was asked of a Shoot, and what only its annotations and its rotation tell.
-    fn on_request(&self, told: &mut Told, old: &Shoot, new: &Shoot, object: &str, name: &str) {
+    fn on_request(&self, told: &mut StoryState, old: &Shoot, new: &Shoot, object: &str, name: &str) {
         let is_same = old.metadata.annotations == new.metadata.annotations
             && old.status.credentials == new.status.credentials
             && old.spec.hibernation == new.spec.hibernation;
@@ -305,9 +305,9 @@ impl Story {
         let (before, after) = (old.to_tree(), new.to_tree());
         let changes = changes::between(&before, &after);
         let seen = Seen { kind: "Shoot", object: &after, changes: &changes, time: self.clock.now() };
-        for deed in deeds::of(&seen).into_iter().filter(|deed| deed.is_news) {
-            self.push(told, object, &self.subject(name, deed.subject), &deed.text);
-            if deed.text == deeds::NOTHING_TO_DO {
+        for action in actions::of(&seen).into_iter().filter(|action| action.is_news) {
+            self.push(told, object, &self.subject(name, action.subject), &action.text);
+            if action.text == actions::NOTHING_TO_DO {
                 told.is(What::NothingToDo);
             }
         }

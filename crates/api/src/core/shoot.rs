@@ -137,11 +137,11 @@ pub struct FailureTolerance {
 pub struct Hibernation {
     /// Whether the cluster sleeps: its nodes are gone and its control plane is scaled down. Schedules set it, too.
     pub enabled: Option<bool>,
-    /// When the cluster falls asleep and wakes up.
+    /// When the cluster is hibernated and woken up.
     pub schedules: Vec<HibernationSchedule>,
 }
 
-/// When a Shoot falls asleep and wakes up.
+/// When a Shoot is hibernated and woken up.
 #[api_type]
 pub struct HibernationSchedule {
     /// When to fall asleep, as a cron expression of five fields.

@@ -51,7 +51,7 @@ pub struct FaultSpec {
     pub always: bool,
     /// First instant at which it hits no more. Without it there is none.
     pub until: Option<Time>,
-    /// What the kind of fault wants to know.
+    /// Settings of the kind of fault.
     pub settings: TextMap,
 }
 

@@ -22,7 +22,7 @@ pub struct Member {
 
 /// What a pass knows of the MachineSet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Wish {
+pub struct Desired {
     /// `spec.replicas`
     pub replicas: i32,
     /// Too many machines exist already; none is created.
@@ -119,12 +119,12 @@ pub fn counts<'a>(members: impl IntoIterator<Item = &'a Member>) -> Counts {
 ///
 /// `members` are looked at only if some of them are to go: a pass that deletes nothing costs the same for any number.
 /// Source: pkg/controller/machineset.go of machine-controller-manager v0.58.0.
-pub fn pass<'a, M>(wish: Wish, counts: &Counts, members: impl FnOnce() -> M) -> Pass
+pub fn pass<'a, M>(desired: Desired, counts: &Counts, members: impl FnOnce() -> M) -> Pass
 where
     M: IntoIterator<Item = &'a Member>,
 {
     let names = |members: &[&Member]| members.iter().map(|member| member.name.clone()).collect::<Vec<_>>();
-    if wish.deleting {
+    if desired.deleting {
         if counts.machines == counts.terminating {
             return Pass::default();
         }
@@ -132,9 +132,9 @@ where
         return Pass { create: 0, delete: names(&left) };
     }
     let ignored = counts.updated_in_place;
-    let difference = counts.active - wish.replicas;
+    let difference = counts.active - desired.replicas;
     let create = if difference < 0 {
-        let is_blocked = wish.frozen || wish.scale_up_disabled || difference + ignored >= 0;
+        let is_blocked = desired.frozen || desired.scale_up_disabled || difference + ignored >= 0;
         if is_blocked { 0 } else { (-difference).min(BURST) }
     } else {
         0
@@ -199,7 +199,7 @@ mod tests {
     #[track_caller]
     fn check(replicas: i32, phases: &[Phase], create: i32, delete: &[&str]) {
         let members = members(phases);
-        let pass = pass(Wish { replicas, ..Wish::default() }, &counts(&members), || &members);
+        let pass = pass(Desired { replicas, ..Desired::default() }, &counts(&members), || &members);
         assert_eq!((pass.create, pass.delete), (create, delete.iter().map(ToString::to_string).collect()));
     }
 
@@ -217,15 +217,15 @@ mod tests {
 
     #[test]
     fn a_frozen_set_creates_nothing() {
-        let wish = Wish { replicas: 2, frozen: true, ..Wish::default() };
-        assert_eq!(pass(wish, &Counts::default(), || &[]), Pass::default());
+        let desired = Desired { replicas: 2, frozen: true, ..Desired::default() };
+        assert_eq!(pass(desired, &Counts::default(), || &[]), Pass::default());
     }
 
     #[test]
     fn a_deleted_set_deletes_its_machines() {
-        let wish = Wish { replicas: 2, deleting: true, ..Wish::default() };
+        let desired = Desired { replicas: 2, deleting: true, ..Desired::default() };
         let members = members(&[Phase::Running, Phase::Terminating]);
-        let pass = pass(wish, &counts(&members), || &members);
+        let pass = pass(desired, &counts(&members), || &members);
         assert_eq!(pass.delete, ["m0"]);
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The APIServices of the aggregated groups, and their condition `Available`.
 //!
-//! | instances alive | Available | reason | message |
+//! | instances that run | Available | reason | message |
 //! | --- | --- | --- | --- |
 //! | some | True | Passed | all checks passed |
 //! | none | False | MissingEndpoints | endpoints for service/NAME in "NAMESPACE" have no addresses with port name "" |

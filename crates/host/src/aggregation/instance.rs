@@ -2,9 +2,9 @@
 //! One instance: the way to it, and whether it answers.
 //!
 //! A process may run and not answer: it was stopped, or swapped out. After a request that got no answer in time the instance
-//! is in *doubt*: it gets a small request of its own. If that gets no answer for a while either, the instance is *silent*:
-//! all requests and watches that wait for it end with an error, and it gets no more of them. The small request is repeated
-//! until the instance answers or its process has ended.
+//! is *probed*: it gets a small request of its own. If that gets no answer for a while either, the instance is
+//! *unresponsive*: all requests and watches that wait for it end with an error, and it gets no more of them. The small
+//! request is repeated until the instance answers or its process has ended.
 
 use std::fmt;
 use std::pin::Pin;
@@ -21,41 +21,41 @@ use http_body_util::BodyExt;
 use process::transport::{Body, BodyError, full};
 use process::{Transport, watch};
 
-/// What is asked of an instance that is in doubt: it takes neither the log nor anybody's rights to answer.
+/// The small request: its answer needs neither the log nor a permission.
 const PROBE: &str = "/livez";
-/// Wall time between two attempts to reach a silent instance.
+/// Wall time between two attempts to reach an unresponsive instance.
 const AGAIN: TimeDelta = TimeDelta::seconds(1);
 
-/// Called when an instance becomes silent, and when it answers again: its name, and whether it answers.
-pub type Told = Arc<dyn Fn(&str, bool) + Send + Sync>;
+/// Called when an instance becomes unresponsive, and when it answers again: its name, and whether it answers.
+pub type Report = Arc<dyn Fn(&str, bool) + Send + Sync>;
 
-/// How long an instance may be silent, by which clock.
+/// How long an instance may take to answer, by which clock.
 #[derive(Clone)]
-pub struct Patience {
+pub struct AnswerLimit {
     /// Wall time.
     pub wall: Clock,
-    /// How long a request waits before the instance is in doubt, and how long the small request waits after that.
+    /// How long a request waits before the instance is probed, and how long the small request waits after that.
     pub time: TimeDelta,
-    /// Called when it becomes silent and when it answers again.
-    pub told: Told,
+    /// Called when it becomes unresponsive and when it answers again.
+    pub report: Report,
 }
 
-impl fmt::Debug for Patience {
+impl fmt::Debug for AnswerLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Patience").field(&self.time).finish()
+        f.debug_tuple("AnswerLimit").field(&self.time).finish()
     }
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
-    /// How often it fell silent.
-    silences: u64,
-    is_silent: bool,
+    /// How often it became unresponsive, or was cut off.
+    failures: u64,
+    is_unresponsive: bool,
     has_gone: bool,
-    in_doubt: bool,
-    /// It runs, and does not want to be asked.
+    is_probed: bool,
+    /// It runs, and is not ready.
     is_unready: bool,
-    /// A fault keeps everybody from it.
+    /// A fault keeps all requests from it.
     is_cut_off: bool,
 }
 
@@ -72,38 +72,38 @@ impl Instance {
         Arc::new(Self { name: name.to_owned(), transport, state: watch::Sender::new(State::default()) })
     }
 
-    /// Whether it makes sense to ask it.
+    /// Whether requests to it are answered.
     pub(super) fn answers(&self) -> bool {
         let state = self.state.borrow();
-        !state.is_silent && !state.is_cut_off
+        !state.is_unresponsive && !state.is_cut_off
     }
 
-    /// Whether it wants to be asked.
+    /// Whether it is ready for requests.
     pub(super) fn is_asked(&self) -> bool {
         !self.state.borrow().is_unready
     }
 
-    /// Notes whether it wants to be asked.
+    /// Notes whether it is ready for requests.
     pub(super) fn set_asked(&self, is_asked: bool) {
         self.state.send_modify(|state| state.is_unready = !is_asked);
     }
 
-    /// Notes whether a fault keeps everybody from it; whether that has changed.
+    /// Notes whether a fault keeps all requests from it; whether that has changed.
     pub(super) fn set_cut_off(&self, is_cut_off: bool) -> bool {
         self.state.send_if_modified(|state| {
             let has_changed = state.is_cut_off != is_cut_off;
             state.is_cut_off = is_cut_off;
-            state.silences += u64::from(has_changed && is_cut_off);
+            state.failures += u64::from(has_changed && is_cut_off);
             has_changed
         })
     }
 
-    /// Resolves when it falls silent, counted from now, the call, on.
-    pub(super) fn falls_silent(&self) -> BoxFuture<'static, ()> {
+    /// Resolves when it becomes unresponsive the next time, counted from the call on.
+    pub(super) fn stops_answering(&self) -> BoxFuture<'static, ()> {
         let mut state = self.state.subscribe();
-        let known = self.state.borrow().silences;
+        let known = self.state.borrow().failures;
         async move {
-            if state.wait_for(|state| state.silences > known).await.is_err() {
+            if state.wait_for(|state| state.failures > known).await.is_err() {
                 // It has gone, and what it sent is still to be read.
                 std::future::pending::<()>().await;
             }
@@ -116,38 +116,37 @@ impl Instance {
         self.state.send_modify(|state| state.has_gone = true);
     }
 
-    /// Somebody waits for it in vain: finds out whether it answers; ends when it does, or has gone. At once if somebody
-    /// else is about it.
-    pub(super) async fn doubt(self: Arc<Self>, patience: &Patience, counted: impl Fn()) {
-        if !self.state.send_if_modified(|state| !std::mem::replace(&mut state.in_doubt, true)) {
+    /// A request got no answer in time: finds out whether the instance answers; ends when it does, or has gone. Ends at once
+    /// if it is being probed already.
+    pub(super) async fn probe(self: Arc<Self>, limit: &AnswerLimit, counted: impl Fn()) {
+        if !self.state.send_if_modified(|state| !std::mem::replace(&mut state.is_probed, true)) {
             return;
         }
         let mut state = self.state.subscribe();
         let gone = async move { state.wait_for(|state| state.has_gone).await };
         let judged = async {
-            let answered = std::pin::pin!(self.answered(&patience.wall));
-            let Either::Right(((), answered)) =
-                select(answered, patience.wall.sleep(patience.time, TimerClass::Work)).await
+            let answered = std::pin::pin!(self.answered(&limit.wall));
+            let Either::Right(((), answered)) = select(answered, limit.wall.sleep(limit.time, TimerClass::Work)).await
             else {
                 return;
             };
             self.state.send_modify(|state| {
-                state.is_silent = true;
-                state.silences += 1;
+                state.is_unresponsive = true;
+                state.failures += 1;
             });
             counted();
-            (patience.told)(&self.name, false);
+            (limit.report)(&self.name, false);
             answered.await;
         };
         select(std::pin::pin!(gone), std::pin::pin!(judged)).await;
-        let mut was_silent = false;
+        let mut was_unresponsive = false;
         self.state.send_modify(|state| {
-            was_silent = std::mem::take(&mut state.is_silent);
-            state.in_doubt = false;
+            was_unresponsive = std::mem::take(&mut state.is_unresponsive);
+            state.is_probed = false;
         });
-        if was_silent {
+        if was_unresponsive {
             counted();
-            (patience.told)(&self.name, true);
+            (limit.report)(&self.name, true);
         }
     }
 

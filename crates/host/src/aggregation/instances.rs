@@ -35,7 +35,7 @@ use process::watch;
 use process::{Body, Request, Response, Tasks, Transport, TransportError, User};
 use tokio::sync::oneshot;
 
-use super::instance::{Instance, Patience, until};
+use super::instance::{AnswerLimit, Instance, until};
 use super::{Barrier, lines, refused, unavailable};
 
 /// Where an instance is asked for a barrier: `POST …?number=N&confirmed=M`, by the host alone.
@@ -58,45 +58,45 @@ struct Inner {
     tasks: Tasks,
     log: Arc<dyn EventLog>,
     clock: Clock,
-    patience: Patience,
-    living: Mutex<BTreeMap<String, Arc<Instance>>>,
+    limit: AnswerLimit,
+    all: Mutex<BTreeMap<String, Arc<Instance>>>,
     next: AtomicUsize,
     count: watch::Sender<usize>,
 }
 
 impl Instances {
     /// None yet. Requests are sent on `tasks`, and are stamped with the head of `log` and the time of `clock`.
-    pub fn new(tasks: Tasks, log: Arc<dyn EventLog>, clock: Clock, patience: Patience) -> Self {
-        let (living, next, count) = (Mutex::default(), AtomicUsize::new(0), watch::Sender::new(0));
-        Self(Arc::new(Inner { tasks, log, clock, patience, living, next, count }))
+    pub fn new(tasks: Tasks, log: Arc<dyn EventLog>, clock: Clock, limit: AnswerLimit) -> Self {
+        let (all, next, count) = (Mutex::default(), AtomicUsize::new(0), watch::Sender::new(0));
+        Self(Arc::new(Inner { tasks, log, clock, limit, all, next, count }))
     }
 
     /// An instance is ready; it is reached by a transport with the host's certificate.
     pub fn insert(&self, name: &str, transport: Transport) {
-        self.living().insert(name.to_owned(), Instance::new(name, transport));
+        self.all().insert(name.to_owned(), Instance::new(name, transport));
         self.counted();
     }
 
     /// An instance has gone.
     pub fn remove(&self, name: &str) {
-        if let Some(instance) = self.living().remove(name) {
+        if let Some(instance) = self.all().remove(name) {
             instance.gone();
         }
         self.counted();
     }
 
-    /// Whether an instance wants to be asked. One that does not is sent nothing new, and keeps its watches.
+    /// Whether an instance is ready for requests. One that is not gets no new ones, and keeps its watches.
     pub fn set_asked(&self, name: &str, is_asked: bool) {
-        if let Some(instance) = self.living().get(name) {
+        if let Some(instance) = self.all().get(name) {
             instance.set_asked(is_asked);
         }
         self.counted();
     }
 
-    /// Faults keep everybody from those of whom this is true, and from nobody else: as if they had fallen silent.
+    /// Faults keep all requests from those instances for which this is true, and from no others, as if they were unresponsive.
     pub fn cut_off(&self, is_cut_off: impl Fn(&str) -> bool) {
-        let living: Vec<Arc<Instance>> = self.living().values().cloned().collect();
-        let changed = living.iter().filter(|instance| instance.set_cut_off(is_cut_off(&instance.name))).count();
+        let all: Vec<Arc<Instance>> = self.all().values().cloned().collect();
+        let changed = all.iter().filter(|instance| instance.set_cut_off(is_cut_off(&instance.name))).count();
         if changed > 0 {
             self.counted();
         }
@@ -112,13 +112,13 @@ impl Instances {
         self.0.count.send_replace(count);
     }
 
-    fn living(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Instance>>> {
-        self.0.living.lock().unwrap_or_else(PoisonError::into_inner)
+    fn all(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Instance>>> {
+        self.0.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Those who live and are not silent, by name.
+    /// Those that run and answer, by name.
     fn answering(&self) -> Vec<Arc<Instance>> {
-        self.living().values().filter(|instance| instance.answers()).cloned().collect()
+        self.all().values().filter(|instance| instance.answers()).cloned().collect()
     }
 
     /// Log and clock as they are.
@@ -126,7 +126,7 @@ impl Instances {
         Stamp { head: Some(self.0.log.head()), now: Some(self.0.clock.now()) }
     }
 
-    /// Those who answer, whoever is next first.
+    /// Those that answer, beginning with the next one in turn.
     fn in_turn(&self) -> Vec<Arc<Instance>> {
         let mut all = self.answering();
         all.retain(|instance| instance.is_asked());
@@ -160,7 +160,7 @@ impl Instances {
         }
         let mut failed = None;
         for instance in self.in_turn() {
-            let cut = instance.falls_silent();
+            let cut = instance.stops_answering();
             match self.send(&instance, again(&parts, &body)).await {
                 Ok(mut response) => {
                     strip(response.headers_mut());
@@ -201,16 +201,16 @@ impl Instances {
         Barrier { vouched, told_others }
     }
 
-    /// Sends a request on the host's own tasks; a caller who goes away takes it back. It breaks when the instance falls
-    /// silent.
+    /// Sends a request on the host's own tasks; if the caller goes away, it is cancelled. It fails when the instance
+    /// becomes unresponsive.
     async fn send(&self, instance: &Arc<Instance>, request: Request) -> Result<Response, TransportError> {
         let (mut sender, answer) = oneshot::channel();
-        let (asked, instances, lost) = (instance.clone(), self.clone(), instance.falls_silent());
+        let (asked, instances, lost) = (instance.clone(), self.clone(), instance.stops_answering());
         self.0.tasks.spawn(async move {
             let mut answered = std::pin::pin!(asked.transport.send(request));
             let mut lost = lost;
-            let mut impatient = instances.0.patience.wall.sleep(instances.0.patience.time, TimerClass::Work);
-            let mut is_in_doubt = false;
+            let mut late = instances.0.limit.wall.sleep(instances.0.limit.time, TimerClass::Work);
+            let mut is_probed = false;
             let answered = loop {
                 tokio::select! {
                     biased;
@@ -219,9 +219,9 @@ impl Instances {
                     () = &mut lost => {
                         break Err(TransportError::Broken(format!("{} does not answer", asked.name)));
                     }
-                    () = &mut impatient, if !is_in_doubt => {
-                        is_in_doubt = true;
-                        instances.doubt(&asked);
+                    () = &mut late, if !is_probed => {
+                        is_probed = true;
+                        instances.probe(&asked);
                     }
                 }
             };
@@ -231,10 +231,10 @@ impl Instances {
     }
 
     /// Finds out whether an instance answers.
-    fn doubt(&self, instance: &Arc<Instance>) {
+    fn probe(&self, instance: &Arc<Instance>) {
         let (instance, instances) = (instance.clone(), self.clone());
         self.0.tasks.spawn(async move {
-            instance.doubt(&instances.0.patience, || instances.counted()).await;
+            instance.probe(&instances.0.limit, || instances.counted()).await;
         });
     }
 }
@@ -281,8 +281,8 @@ mod tests {
 
     /// Instances that each do what is next on their list, and who was asked.
     fn instances(behaviour: &[(&str, &[Result<u16, TransportError>])]) -> (Instances, Arc<Mutex<Vec<String>>>) {
-        let patience = Patience { wall: Clock::wall(), time: TimeDelta::days(1), told: Arc::new(|_, _| {}) };
-        let instances = Instances::new(Tasks::new(), Arc::new(MemoryLog::new()), Clock::wall(), patience);
+        let limit = AnswerLimit { wall: Clock::wall(), time: TimeDelta::days(1), report: Arc::new(|_, _| {}) };
+        let instances = Instances::new(Tasks::new(), Arc::new(MemoryLog::new()), Clock::wall(), limit);
         let asked: Arc<Mutex<Vec<String>>> = Arc::default();
         for (name, answers) in behaviour {
             let answers: Mutex<VecDeque<_>> = Mutex::new(answers.iter().cloned().collect());
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn with_nobody_alive_the_service_is_unavailable() {
+    async fn while_no_server_runs_the_service_is_unavailable() {
         let (instances, _) = instances(&[("a", &[])]);
         let count = instances.count();
         assert_eq!(*count.borrow(), 1);
@@ -432,16 +432,16 @@ mod tests {
 
     #[tokio::test]
     #[expect(clippy::disallowed_methods, reason = "tasks of the test itself")]
-    async fn who_lives_and_does_not_answer_is_done_without_until_it_does() {
+    async fn a_server_that_runs_and_does_not_answer_gets_no_requests_until_it_does() {
         let wall = SimulatedClock::new(DateTime::<Utc>::UNIX_EPOCH);
-        let heard: Arc<Mutex<Vec<(String, bool)>>> = Arc::default();
-        let told = heard.clone();
-        let patience = Patience {
+        let reported: Arc<Mutex<Vec<(String, bool)>>> = Arc::default();
+        let report = reported.clone();
+        let limit = AnswerLimit {
             wall: Clock::new(wall.clone()),
             time: TimeDelta::seconds(5),
-            told: Arc::new(move |name, answers| told.lock().expect("no panic").push((name.to_owned(), answers))),
+            report: Arc::new(move |name, answers| report.lock().expect("no panic").push((name.to_owned(), answers))),
         };
-        let instances = Instances::new(Tasks::new(), Arc::new(MemoryLog::new()), Clock::wall(), patience);
+        let instances = Instances::new(Tasks::new(), Arc::new(MemoryLog::new()), Clock::wall(), limit);
         let stopped = watch::Sender::new(false);
         instances.insert("a", stoppable(&stopped));
         let count = instances.count();
@@ -473,25 +473,25 @@ mod tests {
         assert!(instances.barrier(2, 0).await.vouched.is_some(), "nobody waits for it any more");
         assert!(watched.frame().await.is_none(), "its watches end");
         assert_eq!(*count.borrow(), 1);
-        assert_eq!(*heard.lock().expect("no panic"), [("a".to_owned(), false)]);
+        assert_eq!(*reported.lock().expect("no panic"), [("a".to_owned(), false)]);
         assert_eq!(call(&instances, Method::POST).await, Ok(200));
         assert_eq!(call(&instances, Method::POST).await, Ok(200));
 
         stopped.send_replace(false);
         pass_until(&wall, || *count.borrow() == 2).await;
-        assert_eq!(heard.lock().expect("no panic").last(), Some(&("a".to_owned(), true)));
+        assert_eq!(reported.lock().expect("no panic").last(), Some(&("a".to_owned(), true)));
     }
 
     #[tokio::test]
     #[expect(clippy::disallowed_methods, reason = "tasks of the test itself")]
-    async fn who_is_slow_with_one_answer_is_not_silent() {
+    async fn a_server_that_is_slow_with_one_answer_is_not_unresponsive() {
         let wall = SimulatedClock::new(DateTime::<Utc>::UNIX_EPOCH);
-        let patience = Patience {
+        let limit = AnswerLimit {
             wall: Clock::new(wall.clone()),
             time: TimeDelta::seconds(5),
-            told: Arc::new(|name, _| panic!("{name} answers")),
+            report: Arc::new(|name, _| panic!("{name} answers")),
         };
-        let instances = Instances::new(Tasks::new(), Arc::new(MemoryLog::new()), Clock::wall(), patience);
+        let instances = Instances::new(Tasks::new(), Arc::new(MemoryLog::new()), Clock::wall(), limit);
         let slow = Clock::new(wall.clone());
         instances.insert(
             "a",

@@ -10,7 +10,7 @@ use http_body::Frame;
 use http_body_util::BodyExt;
 use process::transport::{Body, BodyError};
 
-/// A body of lines that ends cleanly behind its last whole line when whoever sends it dies: clients take that as the end
+/// A body of lines that ends cleanly behind its last whole line when its sender ends: clients take that as the end
 /// of a watch's time, and watch again.
 pub(crate) fn whole(body: Body) -> Body {
     Whole { body: Some(body), rest: VecDeque::new() }.boxed_unsync()

@@ -2,10 +2,10 @@
 //! Aggregation: which requests are handed on, to whom, and discovery as if one server served everything.
 //!
 //! In a simulation the groups are a server of the same process. In a landscape they are [`Instances`]: processes, any
-//! of which answers any request, because the host says what has to be known by then. Whether one is alive is what the
+//! of which answers any request, because the host says up to which revision the answer must have read the log. Whether one runs is what the
 //! condition of an APIService says.
 //!
-//! **Tour.** [`Backend`] who serves; [`Instances`] spreads requests; `instance` who answers and who is silent; `lines` watches that end where a line does;
+//! **Tour.** [`Backend`] who serves; [`Instances`] spreads requests; `instance` whether one answers; `lines` watches that end where a line does;
 //! [`api_services`] the objects.
 
 pub mod api_services;
@@ -24,7 +24,7 @@ use process::transport::full;
 use process::{Request, Response, TransportError, User};
 
 pub(crate) use instance::until;
-pub use instance::{Patience, Told};
+pub use instance::{AnswerLimit, Report};
 pub use instances::{BARRIER_PATH, Instances};
 pub(crate) use lines::whole as whole_lines;
 
@@ -131,7 +131,7 @@ pub(crate) async fn groups(
     };
     let mut answers = vec![own.call(again()).await?];
     if let Some(aggregated) = aggregated {
-        // Who cannot be reached has nothing to say: the groups of the host are there.
+        // If the aggregated server cannot be reached, the groups of the host are the answer.
         answers.extend(aggregated.call(again()).await);
     }
     Ok(discovery::merge(&parts.headers, answers, &[]).await)

@@ -176,7 +176,7 @@ impl CustomResources {
                 migrate(cluster, versions, server, own).await?;
             }
         }
-        // Who hears that a kind is established finds it served.
+        // A client that reads that a kind is established finds it served.
         for one in found.iter().filter(|one| !one.is_terminating()) {
             let old = &one.tree["status"];
             let now = Time::from_instant(self.foundation.clock.now());

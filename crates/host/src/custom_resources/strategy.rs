@@ -42,7 +42,7 @@ impl Strategy<DynamicObject> for CustomStrategy {
     }
 
     fn validate_update(&self, object: &DynamicObject, old: &DynamicObject, _: &RequestContext) -> Vec<FieldError> {
-        // Who only lets go of an object is not asked whether it is as a schema that came later wants it.
+        // A write that only removes finalizers is not checked against a schema that came later.
         if object.fields == old.fields {
             return Vec::new();
         }

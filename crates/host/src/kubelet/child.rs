@@ -25,7 +25,7 @@ pub(super) struct Process {
     errors: Option<Lines<BufReader<ChildStderr>>>,
 }
 
-/// What is heard of a process.
+/// What a process does, as the kubelet sees it.
 #[derive(Debug)]
 pub(super) enum News {
     /// It is ready.
@@ -36,7 +36,7 @@ pub(super) enum News {
     Unready(Option<Unready>),
     /// It prints.
     Line(String),
-    /// It has ended, and everything that it printed was heard.
+    /// It has ended, and everything that it printed has been read.
     Ended(ExitStatus),
 }
 
@@ -62,7 +62,7 @@ impl Process {
         Ok(Self { child, input: Some(input), output, errors })
     }
 
-    /// The next that is heard.
+    /// What it does next.
     pub(super) async fn news(&mut self) -> io::Result<News> {
         loop {
             let (output, errors) = (&mut self.output, &mut self.errors);

@@ -73,7 +73,7 @@ pub(super) async fn run(
     }
 }
 
-/// The wish that a life ends.
+/// The request that a process ends.
 struct Stop {
     stopped: oneshot::Receiver<()>,
     shutdown: Shutdown,
@@ -249,7 +249,7 @@ impl Life<'_> {
                     return self.ended(started_at, Some(exit), words, pid);
                 }
                 Err(error) => {
-                    let words = format!("it cannot be heard any more, and was killed: {error}");
+                    let words = format!("its output cannot be read any more, so it was killed: {error}");
                     return self.ended(started_at, None, Some(words), pid);
                 }
             }

@@ -129,7 +129,7 @@ impl Logs {
         last.join("\n")
     }
 
-    /// The present lines of a pod, or those of the process before; with how the reader hears of more.
+    /// The present lines of a pod, or those of the process before; with a channel for the lines that follow.
     fn read(&self, pod: &ObjectKey, previous: bool) -> Option<(Vec<Line>, watch::Receiver<u64>)> {
         let pods = self.pods();
         let logs = pods.get(pod)?;

@@ -12,7 +12,7 @@
 //!
 //! **Invariants.** Every end of a process has its reason in `lastState` of the container, as the last line of the pod's
 //! previous log, and in what the host says. At most one process for a pod's uid. A process is stopped by the end of its standard input, and has
-//! [`child::GRACE`] to go; it dies with this process (see [`process::child`]). While a process starts, landscape time is
+//! [`child::GRACE`] to go; it ends with this process (see [`process::child`]). While a process starts, landscape time is
 //! held. A back-off ends when either clock has passed it.
 
 pub(crate) mod child;
@@ -65,7 +65,7 @@ pub trait Launch: Send + Sync + 'static {
         None
     }
 
-    /// Name of the Lease of [`crate::heartbeats`] by which the process of a pod shows that it lives; `None`: by none.
+    /// Name of the Lease of [`crate::heartbeats`] that the process of a pod renews; `None`: none.
     fn heartbeat(&self, _cluster: &str, _pod: &Pod) -> Option<String> {
         None
     }

@@ -203,10 +203,10 @@ pub(crate) fn end_words(exit: End, asked: bool, killed: bool, said_something: bo
             Some(format!("it did not end within {} s of being asked to, and was killed", super::child::GRACE.as_secs()))
         }
         End::Signal(9) => {
-            Some("it was killed by signal 9 (SIGKILL): by somebody, or by the system for want of memory".to_owned())
+            Some("it was killed by signal 9 (SIGKILL): by a user, or by the system because memory ran out".to_owned())
         }
         End::Signal(signal) => Some(format!("it was ended by signal {signal}{}", signal_name(signal))),
-        End::Code(0) if !asked => Some("it ended with exit code 0, although nobody asked it to".to_owned()),
+        End::Code(0) if !asked => Some("it ended with exit code 0, without being asked to".to_owned()),
         End::Code(code) if code != 0 && !said_something => {
             Some(format!("it ended with exit code {code}, without a word"))
         }
@@ -341,7 +341,7 @@ mod tests {
             (End::Code(3), false, false, true, ""),
             (End::Code(0), true, false, true, ""),
             (End::Code(0), true, false, false, ""),
-            (End::Code(0), false, false, true, "it ended with exit code 0, although nobody asked it to"),
+            (End::Code(0), false, false, true, "it ended with exit code 0, without being asked to"),
             (End::Code(1), false, false, false, "it ended with exit code 1, without a word"),
             (End::Code(1), true, false, false, "it ended with exit code 1, without a word"),
             (End::Signal(9), true, true, true, "it did not end within 10 s of being asked to, and was killed"),
@@ -350,7 +350,7 @@ mod tests {
                 false,
                 false,
                 true,
-                "it was killed by signal 9 (SIGKILL): by somebody, or by the system for want of memory",
+                "it was killed by signal 9 (SIGKILL): by a user, or by the system because memory ran out",
             ),
             (End::Signal(11), false, false, true, "it was ended by signal 11 (SIGSEGV)"),
             (End::Signal(40), false, false, true, "it was ended by signal 40"),

@@ -15,7 +15,7 @@ use generic_apiserver::webhooks::HttpsCaller;
 use process::Tasks;
 
 use super::{START, writer};
-use crate::aggregation::{Instances, Patience};
+use crate::aggregation::{AnswerLimit, Instances};
 use crate::clock_service::{Barriers, ClockService};
 use crate::kubelet::Logs;
 use crate::services::Services;
@@ -23,9 +23,9 @@ use crate::timekeeper::Mode;
 use crate::tokens::Tokens;
 use crate::{Host, Parts};
 
-/// Wall time after which a server of the aggregated groups is doubted, and that it then has to answer: both together
-/// are less than participants have that wait for it.
-const PATIENCE: TimeDelta = TimeDelta::seconds(5);
+/// Wall time after which a server of the aggregated groups is probed, and that it then has to answer: both together
+/// are less than a participant has that waits for it.
+const TIMEOUT: TimeDelta = TimeDelta::seconds(5);
 /// What the core is made of; see [`super::Options`].
 pub(super) struct CoreOptions {
     pub(super) log: Arc<dyn EventLog>,
@@ -64,7 +64,7 @@ impl Core {
         let clock = ClockService::start(options.now, Mode::Stepped, wall.clone(), options.log, barriers, tasks);
         let log = clock.counted_log();
         clock.show_on(options.turn);
-        // Until the first server of the aggregated groups is there, who asks for them would only pass the time.
+        // Until the first server of the aggregated groups runs, components would only repeat their requests.
         clock.with(|keeper, wall| keeper.hold(START, wall));
         let foundation = Foundation {
             log: log.clone(),
@@ -93,26 +93,26 @@ impl Core {
         host.serve_clock(clock.clone());
         host.serve_log(log.clone());
         host.set_clock(&clock, options.mode).await.map_err(io::Error::other)?;
-        host.tell_timing().await.map_err(io::Error::other)?;
+        host.create_timing().await.map_err(io::Error::other)?;
         let _ = host_once.set(host.clone());
-        let instances = Instances::new(tasks.clone(), log, clock.clock(), patience(wall, clock.clone()));
+        let instances = Instances::new(tasks.clone(), log, clock.clock(), limit(wall, clock.clone()));
         host.aggregate_instances(instances.clone());
         Ok(Self { host, clock, instances, logs, services, tokens, metrics })
     }
 }
 
 /// Time goes on without a server of the aggregated groups that does not answer.
-fn patience(wall: Clock, clock: ClockService) -> Patience {
-    Patience {
+fn limit(wall: Clock, clock: ClockService) -> AnswerLimit {
+    AnswerLimit {
         wall,
-        time: PATIENCE,
-        told: Arc::new(move |name, answers| {
+        time: TIMEOUT,
+        report: Arc::new(move |name, answers| {
             if answers {
                 tracing::info!(server = name, "a server of the aggregated groups answers again, or has ended");
-                clock.with(|keeper, _| keeper.is_back(name));
+                clock.with(|keeper, _| keeper.server_answers(name));
             } else {
                 tracing::warn!(server = name, "a server of the aggregated groups does not answer: others are asked");
-                clock.with(|keeper, wall| keeper.do_without(name, wall));
+                clock.with(|keeper, wall| keeper.server_is_unresponsive(name, wall));
             }
         }),
     }

@@ -22,7 +22,7 @@ impl Live {
     pub(super) fn follow_availability(&self) {
         let (transport, time, known) = (self.transport("apiserver"), self.clock.clock(), self.instances.clone());
         self.tasks.restarting("availability of APIServices", move || {
-            tell_availability(transport.clone(), time.clone(), known.clone())
+            keep_availability(transport.clone(), time.clone(), known.clone())
         });
     }
 
@@ -96,7 +96,7 @@ impl Live {
 }
 
 /// Keeps the condition of the APIServices.
-async fn tell_availability(transport: Transport, clock: Clock, instances: Instances) {
+async fn keep_availability(transport: Transport, clock: Clock, instances: Instances) {
     let mut count = instances.count();
     let mut known = None;
     loop {

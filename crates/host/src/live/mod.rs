@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A host that lives: over a log, on a port, with its clock, and with its own components on threads.
+//! A host that runs: over a log, on a port, with its clock, and with its own components on threads.
 //!
 //! ```text
 //! runtime         HTTPS, the host's server, requests to the aggregated servers, the clock service
@@ -48,7 +48,7 @@ const LAST_STEP: TimeDelta = TimeDelta::seconds(12);
 pub const START: &str = "start";
 const LOOK: TimeDelta = TimeDelta::milliseconds(5);
 
-/// What a host lives on.
+/// What a host is started with.
 pub struct Options {
     /// The state.
     pub log: Arc<dyn EventLog>,
@@ -71,7 +71,7 @@ pub struct Options {
     /// By whose rules instances of components are registered.
     pub profile: Profile,
     /// How those rules are kept.
-    pub skew: registry::Told,
+    pub skew: registry::Settings,
     /// Certificate that the host shows to the servers of the aggregated groups.
     pub front_proxy: Pair,
     /// Authorities of users of the clusters whose objects name none.
@@ -96,7 +96,7 @@ impl fmt::Debug for Options {
     }
 }
 
-/// A host that lives.
+/// A host that runs.
 #[derive(Debug)]
 pub struct Live {
     host: Host,

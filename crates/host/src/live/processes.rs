@@ -51,9 +51,9 @@ impl Live {
     ///
     /// # Errors
     /// The log cannot be reached.
-    pub(super) async fn begin_registry(&self, skew: registry::Told) -> io::Result<()> {
+    pub(super) async fn begin_registry(&self, skew: registry::Settings) -> io::Result<()> {
         let transport = self.transport("kubelet");
-        registry::tell(&transport, skew).await.map_err(io::Error::other)?;
+        registry::write_settings(&transport, skew).await.map_err(io::Error::other)?;
         registry::remove(&transport, None).await.map_err(io::Error::other)?;
         self.host.stop_all_renewals().await.map_err(io::Error::other)
     }
@@ -63,7 +63,7 @@ impl Live {
         let renewals: Renewals = Arc::default();
         let (host, clock, known) = (self.host.clone(), self.clock.clone(), renewals.clone());
         self.tasks
-            .restarting("heartbeats", move || stop_renewals_of_silent(host.clone(), clock.clone(), known.clone()));
+            .restarting("heartbeats", move || stop_renewals_of_dropped(host.clone(), clock.clone(), known.clone()));
         renewals
     }
 
@@ -81,7 +81,7 @@ impl Live {
     /// Cuts off the processes that a fault isolates.
     pub(super) fn follow_faults(&self, renewals: &Renewals) {
         let (host, instances, known) = (self.host.clone(), self.instances.clone(), renewals.clone());
-        self.tasks.restarting("faults", move || obey_faults(host.clone(), instances.clone(), known.clone()));
+        self.tasks.restarting("faults", move || apply_faults(host.clone(), instances.clone(), known.clone()));
     }
 
     /// What happens when a process of the kubelet is ready, and when it has ended.
@@ -179,15 +179,15 @@ impl Processes {
 pub(super) type Renewals = Arc<Mutex<BTreeMap<String, String>>>;
 
 /// Who was dropped because it did not report does not renew its Lease any more.
-async fn stop_renewals_of_silent(host: Host, clock: ClockService, renewals: Renewals) {
+async fn stop_renewals_of_dropped(host: Host, clock: ClockService, renewals: Renewals) {
     let mut known = BTreeSet::new();
     loop {
         known = clock.dropped_after(&known).await;
-        let silent: Vec<(String, String)> = {
+        let dropped: Vec<(String, String)> = {
             let renewals = renewals.lock().unwrap_or_else(PoisonError::into_inner);
             known.iter().filter_map(|name| Some((name.clone(), renewals.get(name)?.clone()))).collect()
         };
-        for (name, heartbeat) in silent {
+        for (name, heartbeat) in dropped {
             if let Err(error) = host.stop_renewing(&heartbeat, &name).await {
                 tracing::warn!(%error, heartbeat, "cannot store when a process renewed its Lease last");
             }
@@ -196,9 +196,9 @@ async fn stop_renewals_of_silent(host: Host, clock: ClockService, renewals: Rene
 }
 
 /// Who is cut off is sent nothing, and renews no heartbeat.
-async fn obey_faults(host: Host, instances: Instances, renewals: Renewals) {
+async fn apply_faults(host: Host, instances: Instances, renewals: Renewals) {
     let mut changes = host.faults().changes();
-    let mut silent = BTreeSet::new();
+    let mut cut_off = BTreeSet::new();
     loop {
         let now = host.inner.time.now();
         instances.cut_off(|name| {
@@ -208,10 +208,10 @@ async fn obey_faults(host: Host, instances: Instances, renewals: Renewals) {
         let all = renewals.lock().unwrap_or_else(PoisonError::into_inner).clone();
         for (name, seed) in all {
             let pod = name.rsplit('/').next().unwrap_or_default();
-            let done = if host.faults().silences(pod, &seed, now) {
-                silent.insert(name.clone());
+            let done = if host.faults().stops_heartbeats(pod, &seed, now) {
+                cut_off.insert(name.clone());
                 host.stop_renewing(&seed, &name).await
-            } else if silent.remove(&name) {
+            } else if cut_off.remove(&name) {
                 host.start_renewing(&seed, &name).await
             } else {
                 continue;

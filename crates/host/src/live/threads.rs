@@ -20,8 +20,8 @@ use super::Live;
 const CLEAN_RECORD: TimeDelta = TimeDelta::minutes(10);
 
 impl Live {
-    /// Runs a component of the host on a thread of its own. One that fails or panics, or that the clock has dropped for its
-    /// silence, is started again, as a process would be; it is told why its last run ended.
+    /// Runs a component of the host on a thread of its own. One that fails or panics, or that the clock has dropped because it
+    /// reported nothing, is started again, as a process would be, with the reason why its last run ended.
     pub(super) fn spawn<F>(
         &mut self,
         name: &'static str,

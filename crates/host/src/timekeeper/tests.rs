@@ -157,8 +157,8 @@ fn time_stands_while_somebody_works_or_lags_behind_the_log() {
         panic!("a barrier first")
     };
     assert_eq!((number, confirmed, head), (1, 0, HEAD));
-    let patience = Decision::Wait { until: None };
-    assert_eq!(keeper.decide(HEAD, wall(0)), patience, "the API servers have not answered");
+    let waiting = Decision::Wait { until: None };
+    assert_eq!(keeper.decide(HEAD, wall(0)), waiting, "the API servers have not answered");
     keeper.barrier_stands(1, marked(&toys), wall(0));
     assert_eq!(keeper.decide(HEAD, wall(0)), Decision::Wait { until: Some(wall(30_000)) }, "it has not seen it");
     assert_eq!(keeper.waits_for().participants, ["a"]);
@@ -246,7 +246,7 @@ fn a_watch_that_was_opened_needs_a_barrier_of_its_own() {
 }
 
 #[test]
-fn whoever_is_silent_for_thirty_seconds_is_dropped_and_named() {
+fn a_participant_that_reports_nothing_for_thirty_seconds_is_dropped_and_named() {
     let mut toys = [Toy::new("a", &[5], &[]), Toy::new("mute", &[5], &[])];
     let mut keeper = joined(Mode::Auto, &mut toys);
     let mut answering = [toys.into_iter().next().expect("two toys")];
@@ -259,15 +259,15 @@ fn whoever_is_silent_for_thirty_seconds_is_dropped_and_named() {
 }
 
 #[test]
-fn who_waited_for_a_silent_server_has_its_time_again() {
+fn a_participant_that_waited_for_an_unresponsive_server_has_its_time_again() {
     let mut toys = [Toy::new("a", &[5], &[]), Toy::new("waits", &[5], &[])];
     let mut keeper = joined(Mode::Auto, &mut toys);
     let mut answering = [toys.into_iter().next().expect("two toys")];
     assert_eq!(drive(&mut keeper, &mut answering, wall(0)).0, Decision::Wait { until: Some(wall(30_000)) });
-    keeper.do_without("server", wall(20_000));
+    keeper.server_is_unresponsive("server", wall(20_000));
     assert_eq!(drive(&mut keeper, &mut answering, wall(30_000)).0, Decision::Wait { until: Some(wall(50_000)) });
     assert_eq!(keeper.dropped().collect::<Vec<_>>(), ["server"]);
-    keeper.is_back("server");
+    keeper.server_answers("server");
     assert_eq!(keeper.dropped().next(), None);
     let (_, grants) = drive(&mut keeper, &mut answering, wall(50_000));
     assert_eq!(grants, [5]);
@@ -323,7 +323,7 @@ fn a_command_gives_others_time_after_a_step_that_reached_them() {
     assert_eq!(keeper.decide(HEAD, wall(2100)), Decision::Wait { until: Some(wall(3000)) }, "it acted");
     keeper.disturb();
     assert_eq!(drive(&mut keeper, &mut toys, wall(3000)), (Decision::Done, vec![5, 7, 10]), "nobody was reached");
-    // Without the wish nobody waits.
+    // Without the option nothing waits.
     keeper.advance(at(20), TimeDelta::zero(), wall(4000)).expect("nothing is at work");
     keeper.reached_others(wall(4000));
     keeper.disturb();

@@ -60,7 +60,7 @@ struct Inner {
     secret: Vec<u8>,
     /// Made of the secret when the first token is asked for.
     key: OnceLock<SigningKey>,
-    /// Knows which accounts there are.
+    /// Holds the accounts.
     server: OnceLock<Server>,
 }
 
@@ -135,7 +135,7 @@ impl Tokens {
         Some(response)
     }
 
-    /// Says which server knows the accounts; once.
+    /// Sets the server that holds the accounts; once.
     pub(crate) fn look_at(&self, server: Server) {
         let _ = self.0.server.set(server);
     }
@@ -186,7 +186,7 @@ impl Tokens {
             let (own, asked) = (quoted(&claims.aud), quoted(audiences));
             return wrong(format!("token audiences {own} is invalid for the target audiences {asked}"));
         }
-        let Some(server) = self.0.server.get() else { return wrong("nobody knows accounts".to_owned()) };
+        let Some(server) = self.0.server.get() else { return wrong("no server holds the accounts yet".to_owned()) };
         let About { namespace, pod, secret, serviceaccount } = &claims.about;
         let all = [("serviceaccounts", Some(serviceaccount)), ("pods", pod.as_ref()), ("secrets", secret.as_ref())];
         for (plural, named) in all.into_iter().filter_map(|(plural, named)| Some((plural, named?))) {

@@ -226,10 +226,10 @@ async fn no_process_ends_without_a_word() {
             137,
             9,
             "Error",
-            "one\nit was killed by signal 9 (SIGKILL): by somebody, or by the system for want of memory",
+            "one\nit was killed by signal 9 (SIGKILL): by a user, or by the system because memory ran out",
         ),
         ("toy:silent", 7, 0, "Error", "it ended with exit code 7, without a word"),
-        ("toy:done", 0, 0, "Completed", "one\nit ended with exit code 0, although nobody asked it to"),
+        ("toy:done", 0, 0, "Completed", "one\nit ended with exit code 0, without being asked to"),
     ] {
         let name = image.replace(':', "-");
         kubelet.create(&name, image).await;

@@ -214,8 +214,10 @@ impl Objects {
                     seed.owner
                 )),
                 (Some(is), Some(wanted)) if is.trim_start_matches('v') != wanted.trim_start_matches('v') => {
-                    self.notes
-                        .push(format!("Seed {}: its gardenlet is at {is}, its Gardenlet wants {wanted}", seed.owner));
+                    self.notes.push(format!(
+                        "Seed {}: its gardenlet is at {is}, its Gardenlet asks for {wanted}",
+                        seed.owner
+                    ));
                 }
                 _ => {}
             }
@@ -358,7 +360,7 @@ mod tests {
         assert_eq!(
             fleet.notes,
             [
-                "Seed a: its gardenlet is at v1.119.0, its Gardenlet wants v1.120.0",
+                "Seed a: its gardenlet is at v1.119.0, its Gardenlet asks for v1.120.0",
                 "Seed new: its gardenlet has not written status.gardener.version: it is left out",
                 "objects that say nothing about versions are left out: ConfigMap (1), Deployment (1)",
             ]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Which controller of a component wrote an entry.
 //!
-//! The log knows the component, as upstream's managed fields do. Its controllers are told apart by what each of them
+//! The log names the component, as upstream's managed fields do. Its controllers are distinguished by what each of them
 //! writes: a kind, and fields of it. An Event names its reporter itself. The names are those of the controllers, which
 //! a test of `terrarium` compares.
 

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::ManifestError;
 
-/// Which objects somebody wants who reads manifests.
+/// Which objects a reader of manifests needs.
 #[derive(Clone, Debug)]
 pub struct Wanted {
     /// `None`: all.
@@ -92,7 +92,7 @@ mod tests {
 
     const SHOOT: &str = "apiVersion: core.gardener.cloud/v1beta1\nkind: Shoot\nmetadata: {name: a}\n";
 
-    /// What a text gives in a folder, or as a file that was named, to somebody who wants Shoots.
+    /// What a text gives in a folder, or as a file that was named, to a reader that needs Shoots.
     fn read(text: &str, is_folder: bool) -> Result<(Vec<String>, usize), String> {
         let mut wanted = Wanted { is_folder, ..Wanted::only(&["Shoot", "CloudProfile"]) };
         let mut names = Vec::new();
@@ -107,7 +107,7 @@ mod tests {
     fn only_what_may_be_wanted_must_be_readable() {
         let found = |count: usize| Ok((vec!["a".to_owned()], count));
         for (text, in_folder, named) in [
-            // Broken, of a kind that nobody wants.
+            // Broken, of a kind that is not read.
             ("kind: ConfigMap\ndata: {a\n", found(1), found(1)),
             ("kind: List\nitems:\n- kind: Secret\n  data: [\n", found(1), found(1)),
             ("{\"apiVersion\": \"v1\", \"kind\": \"Secret\", \"data\": {\n", found(1), found(1)),

@@ -49,7 +49,7 @@ impl From<ReadError> for NoMoment {
     }
 }
 
-/// Revision up to which history is forgotten; 0 if all of it is there.
+/// Revision up to which history is compacted; 0 if all of it is there.
 ///
 /// # Errors
 /// The log is closed.

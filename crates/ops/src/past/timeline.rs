@@ -20,7 +20,7 @@ use serde_json::Value;
 
 use super::moment::{self, Moment, NoMoment};
 use super::resource;
-use crate::history::told::tree;
+use crate::history::entry::tree;
 
 /// Revisions that are read at once.
 const PIECE: u64 = 1024;
@@ -96,7 +96,7 @@ pub struct Timeline {
 /// Where history begins and ends, for somebody who shows all of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// Revision up to which history is forgotten.
+    /// Revision up to which history is compacted.
     pub base: Revision,
     /// Revision of the last entry.
     pub head: Revision,

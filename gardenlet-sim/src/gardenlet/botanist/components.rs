@@ -23,7 +23,7 @@ use super::super::readiness;
 use super::workload::Workload;
 use super::{Botanist, Failure, delete, typed};
 
-/// Where a component's object lives, and as what.
+/// In which cluster a component's object is, and of which kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// A Deployment of the control plane namespace.
@@ -77,7 +77,7 @@ impl Component {
         }
     }
 
-    /// Whether its object lives in the shoot, not in the control plane namespace.
+    /// Whether its object is in the shoot cluster, not in the control plane namespace.
     const fn is_in_shoot(self) -> bool {
         matches!(self.kind(), Kind::System | Kind::EveryNode)
     }
@@ -332,8 +332,8 @@ impl Botanist {
 
     /// Replicas of control plane Deployments while the Shoot is hibernated from its creation on.
     fn hibernated_replicas(&self, component: Component) -> Option<i32> {
-        let is_asleep = self.facts.hibernated && component.kind() != Kind::EveryNode;
-        if !is_asleep {
+        let is_hibernated = self.facts.hibernated && component.kind() != Kind::EveryNode;
+        if !is_hibernated {
             return None;
         }
         let key = self.gardenlet.seed_key(&self.technical_id, component.name());
@@ -406,7 +406,7 @@ impl Botanist {
         for component in components.iter().copied().filter(|component| self.is_wanted(*component)) {
             let name = self.name_of(component);
             let ready = || self.is_rolled_out(component, &name).then_some(());
-            if self.gardenlet.wait(&self.technical_id, Self::patience(), ready).await.is_none() {
+            if self.gardenlet.wait(&self.technical_id, Self::timeout(), ready).await.is_none() {
                 return Err(Failure::text(format!("timed out waiting for rollout of {name}")));
             }
         }

@@ -147,7 +147,7 @@ impl Botanist {
         Ok(())
     }
 
-    /// The authorities of the cluster's users, given those that its API server knows by now.
+    /// The authorities of the cluster's users, given those that its API server has by now.
     pub(super) fn client_bundle(&self, stored: &str) -> Result<String, Failure> {
         let credentials = self.credentials()?;
         if self.rotated().is_none() {

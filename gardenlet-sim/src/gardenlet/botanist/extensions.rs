@@ -85,8 +85,8 @@ pub(crate) struct Written {
     pub(crate) timestamp: Option<String>,
 }
 
-/// How an awaited object stands.
-enum Standing {
+/// Whether an awaited object is ready.
+enum Readiness {
     Ready,
     Waiting,
     Error(String),
@@ -105,7 +105,7 @@ fn needs_another_try<K: ExtensionObject>(object: &K) -> bool {
     }
 }
 
-fn standing<K: ExtensionObject>(object: &K, written: Option<&Written>) -> Standing {
+fn readiness<K: ExtensionObject>(object: &K, written: Option<&Written>) -> Readiness {
     let metadata = object.metadata();
     if let Some(written) = written {
         let is_old = metadata.generation < written.generation
@@ -114,14 +114,14 @@ fn standing<K: ExtensionObject>(object: &K, written: Option<&Written>) -> Standi
                 .as_deref()
                 .is_some_and(|mine| metadata.annotation(annotation::TIMESTAMP) != Some(mine));
         if is_old {
-            return Standing::Waiting;
+            return Readiness::Waiting;
         }
     }
     if metadata.annotations.contains_key(annotation::OPERATION) {
-        return Standing::Waiting;
+        return Readiness::Waiting;
     }
     if let Some(error) = object.last_error() {
-        return Standing::Error(error.description.clone());
+        return Readiness::Error(error.description.clone());
     }
     match object.last_operation() {
         Some(operation)
@@ -129,9 +129,9 @@ fn standing<K: ExtensionObject>(object: &K, written: Option<&Written>) -> Standi
                 && object.observed_generation() == metadata.generation
                 && !needs_another_try(object) =>
         {
-            Standing::Ready
+            Readiness::Ready
         }
-        _ => Standing::Waiting,
+        _ => Readiness::Waiting,
     }
 }
 
@@ -201,18 +201,18 @@ impl Botanist {
         let key = self.gardenlet.seed_key(&self.technical_id, name);
         let written = self.run().written.get(&(K::KIND, name.to_owned())).cloned();
         let look = || {
-            let Some(object) = store.get(&key) else { return Standing::Waiting };
+            let Some(object) = store.get(&key) else { return Readiness::Waiting };
             match self.gardenlet.extension_is_too_new(K::KIND, object.type_()) {
-                Some(error) => Standing::Error(error),
-                None => standing(&*object, written.as_ref()),
+                Some(error) => Readiness::Error(error),
+                None => readiness(&*object, written.as_ref()),
             }
         };
         let answer = self
             .gardenlet
             .wait(&self.technical_id, timeout, || match look() {
-                Standing::Waiting => None,
-                Standing::Ready => Some(None),
-                Standing::Error(error) => Some(Some(error)),
+                Readiness::Waiting => None,
+                Readiness::Ready => Some(None),
+                Readiness::Error(error) => Some(Some(error)),
             })
             .await;
         let failure = |why: &str| {
@@ -225,12 +225,12 @@ impl Botanist {
                 // An error counts when it stays: an extension that tries again by itself may get over it.
                 let recovered = self
                     .gardenlet
-                    .wait(&self.technical_id, SEVERE, || matches!(look(), Standing::Ready).then_some(()))
+                    .wait(&self.technical_id, SEVERE, || matches!(look(), Readiness::Ready).then_some(()))
                     .await;
                 match (recovered, look()) {
-                    (Some(()), _) | (None, Standing::Ready) => Ok(()),
-                    (None, Standing::Error(error)) => failure(&error),
-                    (None, Standing::Waiting) => failure("extension has not recovered from its error"),
+                    (Some(()), _) | (None, Readiness::Ready) => Ok(()),
+                    (None, Readiness::Error(error)) => failure(&error),
+                    (None, Readiness::Waiting) => failure("extension has not recovered from its error"),
                 }
             }
             None => failure(
@@ -462,7 +462,7 @@ impl Botanist {
     pub(crate) async fn await_extensions_destroyed(&self, lifecycle: Lifecycle) -> Result<(), Failure> {
         for name in self.stored_extensions(lifecycle) {
             let store = &self.gardenlet.stores.extensions;
-            self.await_extension_gone(store, &name, Self::patience()).await?;
+            self.await_extension_gone(store, &name, Self::timeout()).await?;
         }
         Ok(())
     }
@@ -617,20 +617,20 @@ impl Botanist {
         let name = &self.shoot.metadata.name;
         let kept = self.kept(resource, only_stale);
         let kept = kept.as_deref();
-        let patience = Self::patience();
+        let timeout = Self::timeout();
         match resource {
-            Resource::Infrastructure => self.await_extension_gone(&stores.infrastructures, name, patience).await,
-            Resource::ControlPlane => self.await_extension_gone(&stores.control_planes, name, patience).await,
+            Resource::Infrastructure => self.await_extension_gone(&stores.infrastructures, name, timeout).await,
+            Resource::ControlPlane => self.await_extension_gone(&stores.control_planes, name, timeout).await,
             Resource::ControlPlaneExposure => {
-                self.await_extension_gone(&stores.control_planes, &self.exposure_name(), patience).await
+                self.await_extension_gone(&stores.control_planes, &self.exposure_name(), timeout).await
             }
-            Resource::Network => self.await_extension_gone(&stores.networks, name, patience).await,
+            Resource::Network => self.await_extension_gone(&stores.networks, name, timeout).await,
             Resource::Worker => self.await_extension_gone(&stores.workers, name, TimeDelta::minutes(10)).await,
             Resource::OperatingSystemConfigs => {
-                self.await_all_gone(&stores.operating_system_configs, kept, patience).await
+                self.await_all_gone(&stores.operating_system_configs, kept, timeout).await
             }
-            Resource::ContainerRuntimes => self.await_all_gone(&stores.container_runtimes, kept, patience).await,
-            Resource::Extensions => self.await_all_gone(&stores.extensions, kept, patience).await,
+            Resource::ContainerRuntimes => self.await_all_gone(&stores.container_runtimes, kept, timeout).await,
+            Resource::Extensions => self.await_all_gone(&stores.extensions, kept, timeout).await,
         }
     }
 }

@@ -490,7 +490,7 @@ async fn fail(
         gardenlet.recorder.publish(&about, EventType::Warning, operation.failure_reason(), &description).await?;
     }
     let now = now(gardenlet);
-    // A flow knows of what failed in it: an older error of a task that was not reached may not be there any more. Where
+    // A flow lists what failed in it: an older error of a task that was not reached may not be there any more. Where
     // there was no flow, nothing is known of the older errors.
     let mut items = if has_flow { Vec::new() } else { shoot.status.last_errors.clone() };
     items.extend(errors.iter().map(|error| error.to_last_error(now)));

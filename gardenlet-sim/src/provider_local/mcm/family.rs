@@ -184,22 +184,22 @@ impl<'a> Family<'a> {
             return Ok(false);
         }
         let mut changed = self.refresh_new_set();
-        let (wish, new, old) = self.observed();
-        let pass = deployment::pass(&wish, new.as_ref(), &old);
+        let (desired, new, old) = self.observed();
+        let pass = deployment::pass(&desired, new.as_ref(), &old);
         self.is_complete = pass.is_complete;
         if let Some(waiting_on) = &pass.waiting_on {
             tracing::debug!(kind = "MachineDeployment", name = %self.deployment.get().metadata.name, ?waiting_on, "waits");
         }
         for step in pass.steps {
-            changed |= self.take(step, &wish).await?;
+            changed |= self.take(step, &desired).await?;
         }
         Ok(changed)
     }
 
-    async fn take(&mut self, step: Step, wish: &Deployment) -> Result<bool, Error> {
+    async fn take(&mut self, step: Step, desired: &Deployment) -> Result<bool, Error> {
         match step {
-            Step::CreateSet { replicas } => self.create_set(replicas, wish).await,
-            Step::Scale { set, replicas } => self.scale(&set, replicas, wish).await,
+            Step::CreateSet { replicas } => self.create_set(replicas, desired).await,
+            Step::Scale { set, replicas } => self.scale(&set, replicas, desired).await,
             Step::TaintNodes { set } => {
                 let taint = node::taint(taint::PREFER_NO_SCHEDULE, "True", "PreferNoSchedule");
                 self.load_all(Some(&set));
@@ -230,7 +230,7 @@ impl<'a> Family<'a> {
                 Ok(true)
             }
             Step::HandOver { set, machines } => {
-                self.hand_over(&set, &machines, wish).await?;
+                self.hand_over(&set, &machines, desired).await?;
                 Ok(true)
             }
             Step::Settle { set } => {
@@ -319,7 +319,7 @@ impl<'a> Family<'a> {
             let set = self.observe_set(set.get());
             if Some(index) == new { newest = Some(set) } else { old.push(set) }
         }
-        (wish(self.deployment.get()), newest, old)
+        (desired(self.deployment.get()), newest, old)
     }
 
     fn observe_set(&self, set: &MachineSet) -> Set {
@@ -349,13 +349,13 @@ impl<'a> Family<'a> {
         found.expect("steps name sets that they were given")
     }
 
-    async fn create_set(&mut self, replicas: i32, wish: &Deployment) -> Result<bool, Error> {
+    async fn create_set(&mut self, replicas: i32, desired: &Deployment) -> Result<bool, Error> {
         let deployment = self.deployment.get();
         let mut collisions = deployment.status.collision_count.unwrap_or_default();
         let hash = template_hash(&deployment.spec.template, collisions);
         let name = names::machine_set_name(&deployment.metadata.name, &hash);
         let newest = self.sets.iter().map(|set| deployment_revision(&set.get().metadata)).max().unwrap_or_default();
-        let set = new_set(deployment, &name, &hash, replicas, newest + 1, wish);
+        let set = new_set(deployment, &name, &hash, replicas, newest + 1, desired);
         let api = self.provider.seed_api::<MachineSet>(&self.namespace);
         match self.provider.sets.create(&api, &self.provider.seed, &set).await {
             Ok(created) => {
@@ -376,11 +376,11 @@ impl<'a> Family<'a> {
         Ok(true)
     }
 
-    pub(super) async fn scale(&mut self, name: &str, replicas: i32, wish: &Deployment) -> Result<bool, Error> {
+    pub(super) async fn scale(&mut self, name: &str, replicas: i32, desired: &Deployment) -> Result<bool, Error> {
         let before = self.set(name).get().clone();
         let mut after = before.clone();
         after.spec.replicas = replicas;
-        set_replica_annotations(&mut after.metadata, wish);
+        set_replica_annotations(&mut after.metadata, desired);
         if after == before {
             return Ok(false);
         }
@@ -419,13 +419,13 @@ impl<'a> Family<'a> {
                 self.sets[index].edit().status = status;
             }
         }
-        let (wish, new, old) = self.observed();
-        let (_, max_unavailable) = wish.limits();
+        let (desired, new, old) = self.observed();
+        let (_, max_unavailable) = desired.limits();
         let all: Vec<&Set> = old.iter().chain(new.as_ref()).collect();
         let deployment = self.deployment.get();
         let observed = Observed {
             generation: deployment.metadata.generation,
-            replicas: wish.replicas,
+            replicas: desired.replicas,
             max_unavailable,
             new: new.as_ref(),
             sets: &all,
@@ -476,7 +476,7 @@ impl<'a> Family<'a> {
 }
 
 /// The MachineDeployment as the rules look at it.
-pub(super) fn wish(deployment: &MachineDeployment) -> Deployment {
+pub(super) fn desired(deployment: &MachineDeployment) -> Deployment {
     let strategy = &deployment.spec.strategy;
     let strategy = match (&strategy.in_place_update, &strategy.rolling_update) {
         (Some(update), _) if strategy.r#type == "InPlaceUpdate" => Strategy::InPlace {
@@ -504,9 +504,9 @@ fn is_owned_by(metadata: &ObjectMeta, uid: &str) -> bool {
     metadata.owner_references.iter().any(|owner| owner.uid == uid)
 }
 
-fn set_replica_annotations(metadata: &mut ObjectMeta, wish: &Deployment) {
-    let max = wish.replicas + wish.surge_for_scaling();
-    metadata.annotations.insert(annotation::DEPLOYMENT_DESIRED_REPLICAS.to_owned(), wish.replicas.to_string());
+fn set_replica_annotations(metadata: &mut ObjectMeta, desired: &Deployment) {
+    let max = desired.replicas + desired.surge_for_scaling();
+    metadata.annotations.insert(annotation::DEPLOYMENT_DESIRED_REPLICAS.to_owned(), desired.replicas.to_string());
     metadata.annotations.insert(annotation::DEPLOYMENT_MAX_REPLICAS.to_owned(), max.to_string());
 }
 
@@ -528,14 +528,14 @@ fn new_set(
     hash: &str,
     replicas: i32,
     revision: i64,
-    wish: &Deployment,
+    desired: &Deployment,
 ) -> MachineSet {
     let metadata = ObjectMeta::named(&deployment.metadata.namespace, name);
     let mut set = MachineSet { metadata, ..MachineSet::default() };
     set.metadata.labels.clone_from(&deployment.spec.template.metadata.labels);
     set.metadata.labels.insert(label::MACHINE_TEMPLATE_HASH.to_owned(), hash.to_owned());
     set.metadata.annotations.insert(annotation::DEPLOYMENT_REVISION.to_owned(), revision.to_string());
-    set_replica_annotations(&mut set.metadata, wish);
+    set_replica_annotations(&mut set.metadata, desired);
     set.metadata.owner_references = vec![owner(deployment)];
     set.metadata.finalizers = vec![finalizer::MACHINE_CONTROLLER_MANAGER.to_owned()];
     set.spec.replicas = replicas;

@@ -88,7 +88,7 @@ impl Family<'_> {
         self.deployment.get().spec.strategy.in_place_update.is_some()
     }
 
-    /// What the pass knows of a MachineSet's machines beside their numbers.
+    /// What the pass has read of a MachineSet's machines beside their numbers.
     pub(super) fn in_place(&self, set: &MachineSet) -> InPlace {
         let mut entries: Vec<&Entry> = self.roster.entries(&set.metadata.name).collect();
         entries.sort_by(|a, b| (a.member.created, &a.member.name).cmp(&(b.member.created, &b.member.name)));
@@ -134,7 +134,12 @@ impl Family<'_> {
     ///
     /// The label says that they come from elsewhere, until the MachineSets' replicas have been written, too. All of it is
     /// written at once: whose owner is gone is deleted.
-    pub(super) async fn hand_over(&mut self, from: &str, machines: &[String], wish: &Deployment) -> Result<(), Error> {
+    pub(super) async fn hand_over(
+        &mut self,
+        from: &str,
+        machines: &[String],
+        desired: &Deployment,
+    ) -> Result<(), Error> {
         let Some(new) = self.new_set() else { return Ok(()) };
         let (provider, namespace) = (self.provider, self.namespace.clone());
         let new = self.sets[new].get().clone();
@@ -155,8 +160,8 @@ impl Family<'_> {
         let count = i32::try_from(machines.len()).unwrap_or(i32::MAX);
         let left = self.set(from).get().spec.replicas - count;
         // The old set first: together they never want more machines than there are.
-        self.scale(from, left, wish).await?;
-        self.scale(&new.metadata.name, new.spec.replicas + count, wish).await?;
+        self.scale(from, left, desired).await?;
+        self.scale(&new.metadata.name, new.spec.replicas + count, desired).await?;
         let api = provider.seed_api::<MachineSet>(&namespace);
         for name in [from, &new.metadata.name] {
             self.set(name).save(&provider.sets, &api, &provider.seed).await?;

@@ -5,7 +5,7 @@
 //! MachineDeployment, MachineSets, Machines, node agents, and again until nothing changes. Then it writes what changed,
 //! an object once.
 //!
-//! A pass looks at the Machines that changed and at those whose instant has come; of all others it knows counts.
+//! A pass looks at the Machines that changed and at those whose instant has come; of all others it has counts.
 //!
 //! **Tour.** [`family`] the objects of one MachineDeployment and their steps; [`roster`] what is remembered between
 //! passes; [`machines`] Machines and VMs; [`drains`] pods that have to go; [`in_place`] updates in

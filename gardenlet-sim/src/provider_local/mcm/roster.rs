@@ -2,7 +2,7 @@
 //! What is remembered of the Machines of each MachineDeployment between passes: counts and instants, so that a pass looks
 //! at the Machines that changed or whose instant has come, and at no others.
 //!
-//! All of it follows from objects. A pass that fails forgets it; the next one looks at everything.
+//! All of it follows from objects. A pass that fails discards it; the next one looks at everything.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;

@@ -6,13 +6,13 @@ use apimachinery::meta::Time;
 use controller::{Error, EventType, ObjectRef};
 use domain::rollout::safety::{self, Verdict};
 
-use super::family::{Family, wish};
+use super::family::{Family, desired};
 
 impl Family<'_> {
     /// Counts the Machines of each MachineSet if it is time to. Says whether anything changed.
     pub(super) async fn safety_pass(&mut self) -> Result<bool, Error> {
         let deployment = self.deployment.get();
-        let (replicas, limits) = (deployment.spec.replicas, wish(deployment).strategy.limits().clone());
+        let (replicas, limits) = (deployment.spec.replicas, desired(deployment).strategy.limits().clone());
         let is_asked = deployment.metadata.annotations.contains_key(annotation::UNFREEZE);
         let arguments = &self.provider.arguments;
         let is_time = std::mem::take(&mut self.roster.is_count_due) || safety::is_count_due(self.now, arguments);

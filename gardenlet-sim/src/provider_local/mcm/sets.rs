@@ -6,7 +6,7 @@ use api::machine::{Machine, MachineSet};
 use apimachinery::meta::{ObjectMeta, Time};
 use controller::{Error, EventType, ObjectRef};
 use domain::rollout::machine::{Phase, deletion_requested};
-use domain::rollout::machine_set::{self, Wish};
+use domain::rollout::machine_set::{self, Desired};
 use domain::rollout::safety;
 
 use super::family::{Family, owner};
@@ -34,13 +34,13 @@ impl Family<'_> {
             return self.release_set(name).await;
         }
         self.follow_template(&set);
-        let wish = Wish {
+        let desired = Desired {
             replicas: set.spec.replicas,
             frozen: safety::is_frozen(&set),
             scale_up_disabled: set.metadata.labels.contains_key(label::SCALE_UP_DISABLED),
             deleting: set.metadata.is_being_deleted(),
         };
-        let pass = machine_set::pass(wish, &self.counts(name), || self.roster.members(name));
+        let pass = machine_set::pass(desired, &self.counts(name), || self.roster.members(name));
         let changed = pass.create > 0 || !pass.delete.is_empty();
         for name in pass.delete {
             self.delete_machine(&set, &name).await?;

@@ -109,7 +109,7 @@ impl Goal {
         if to < now {
             return Err(Failure::input(
                 format!(
-                    "the clock does not go back: it stands at {}, and {} has passed",
+                    "the clock does not go back: it is at {}, and {} has passed",
                     super::time(now),
                     super::time(to)
                 ),

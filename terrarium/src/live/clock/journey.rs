@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Moves landscape time and tells what happens on the way, step by step.
 //!
-//! The teller takes part in landscape time, so every step is told whole before the next one begins, and time stands
+//! The printer takes part in landscape time, so every step is told whole before the next one begins, and time stands
 //! where an Event or a state was seen that is to end the journey.
 //!
 //! ```text
@@ -10,7 +10,7 @@
 //! ```
 //!
 //! **Invariants.** A step is told once, when its instant is over. Whatever ends the journey, time does not wait for the
-//! teller any more.
+//! printer any more.
 
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -105,19 +105,19 @@ fn travel(client: Client, goal: Goal, manners: Manners, steps: Sender<Telling>) 
         output: Output::new(process::child::say),
         panicked: None,
     };
-    let teller = Teller::new(steps);
+    let printer = StepPrinter::new(steps);
     let reports = TellingReports {
         over: ReportsOver { transport: client.transport(), participant: name },
         client: client.clone(),
-        teller: teller.clone(),
+        printer: printer.clone(),
     };
     let outcome: Arc<Mutex<Result<(), Failure>>> = Arc::new(Mutex::new(Ok(())));
     let result = outcome.clone();
     let exit = participate(setup, reports, std::future::pending(), |context| {
         Ok(async move {
-            let journey = Journey { client, context, teller, manners };
+            let journey = Journey { client, context, printer, manners };
             let ended = journey.run(&goal).await;
-            journey.teller.end();
+            journey.printer.end();
             *result.lock().unwrap_or_else(PoisonError::into_inner) = ended;
             Exit::default()
         })
@@ -131,15 +131,15 @@ fn travel(client: Client, goal: Goal, manners: Manners, steps: Sender<Telling>) 
 
 /// What the watches, the reports and the journey share.
 #[derive(Clone)]
-struct Teller(Arc<TellerInner>);
+struct StepPrinter(Arc<StepPrinterInner>);
 
-struct TellerInner {
-    state: Mutex<Told>,
+struct StepPrinterInner {
+    state: Mutex<PrinterState>,
     /// The watches have seen what there was before the journey.
     has_seen_all: Notify,
 }
 
-struct Told {
+struct PrinterState {
     steps: Sender<Telling>,
     story: Option<Story>,
     /// The instant whose step is not over.
@@ -159,13 +159,13 @@ enum Reached {
     Closed,
 }
 
-impl Teller {
+impl StepPrinter {
     fn new(steps: Sender<Telling>) -> Self {
-        let told = Told { steps, story: None, at: None, reached: None, halted: false };
-        Self(Arc::new(TellerInner { state: Mutex::new(told), has_seen_all: Notify::new() }))
+        let told = PrinterState { steps, story: None, at: None, reached: None, halted: false };
+        Self(Arc::new(StepPrinterInner { state: Mutex::new(told), has_seen_all: Notify::new() }))
     }
 
-    fn state(&self) -> MutexGuard<'_, Told> {
+    fn state(&self) -> MutexGuard<'_, PrinterState> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -223,7 +223,7 @@ impl Teller {
     }
 }
 
-impl Told {
+impl PrinterState {
     fn close(&mut self, at: DateTime<Utc>) {
         let happened = self.story.as_ref().map(Story::drain).unwrap_or_default();
         if self.steps.send(Telling::Step(Step { time: at, happened })).is_err() {
@@ -232,11 +232,11 @@ impl Told {
     }
 }
 
-/// Reports that tell the teller what they carry.
+/// Reports that tell the printer what they carry.
 struct TellingReports {
     over: ReportsOver,
     client: Client,
-    teller: Teller,
+    printer: StepPrinter,
 }
 
 impl Reports for TellingReports {
@@ -245,19 +245,19 @@ impl Reports for TellingReports {
     }
 
     fn report(&self, idle: Idle) -> BoxFuture<'static, Result<Option<Grant>, String>> {
-        let (answer, teller, client) = (self.over.report(idle), self.teller.clone(), self.client.clone());
+        let (answer, printer, client) = (self.over.report(idle), self.printer.clone(), self.client.clone());
         Box::pin(async move {
-            if teller.state().story.is_some() {
-                teller.0.has_seen_all.notify_one();
+            if printer.state().story.is_some() {
+                printer.0.has_seen_all.notify_one();
             }
             // Until the report is made, time stands.
-            if teller.halts() {
+            if printer.halts() {
                 client.command("halt").await.map_err(|failure| failure.to_string())?;
-                teller.state().halted = true;
+                printer.state().halted = true;
             }
             let answer = answer.await?;
             if let Some(grant) = &answer {
-                teller.moved(grant.now);
+                printer.moved(grant.now);
             }
             Ok(answer)
         })
@@ -273,7 +273,7 @@ struct Journey {
     client: Client,
     /// Requests that do.
     context: Context,
-    teller: Teller,
+    printer: StepPrinter,
     manners: Manners,
 }
 
@@ -287,14 +287,14 @@ impl Journey {
             .await
             .map_err(|error| Failure::Failed(error.to_string()))?;
         self.watch(shoots.len() > 1, &destination);
-        self.teller.0.has_seen_all.notified().await;
-        self.teller.begin(self.context.clock.now(), shoots.len());
+        self.printer.0.has_seen_all.notified().await;
+        self.printer.begin(self.context.clock.now(), shoots.len());
         let to = destination.to;
         if destination.state.is_some() {
             // What has just been asked for may not have been begun.
             self.advance(now).await?;
-            self.teller.forget_state();
-            if self.teller.has_reached() || self.has_state(&destination).await? {
+            self.printer.forget_state();
+            if self.printer.has_reached() || self.has_state(&destination).await? {
                 return self.arrive(&destination, to).await;
             }
         }
@@ -304,9 +304,9 @@ impl Journey {
 
     fn watch(&self, names_shoots: bool, destination: &Destination) {
         let story = Story::begin(&self.context, None, names_shoots);
-        self.teller.state().story = Some(story);
+        self.printer.state().story = Some(story);
         if !self.manners.stop_on.is_empty() {
-            let (teller, reasons) = (self.teller.clone(), self.manners.stop_on.clone());
+            let (printer, reasons) = (self.printer.clone(), self.manners.stop_on.clone());
             Reflector::<Event>::new(Api::all(&self.context, "*"), ListOptions::default())
                 .on_change(move |change: &Change<Event>| {
                     let Some(event) = change.new.as_deref().filter(|event| reasons.contains(&event.reason)) else {
@@ -315,19 +315,19 @@ impl Journey {
                     let about = &event.involved_object;
                     let name = [about.namespace.as_str(), about.name.as_str()];
                     let name = name.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/");
-                    teller.reach(Reached::Event(format!("{} of {} {name}", event.reason, about.kind)));
+                    printer.reach(Reached::Event(format!("{} of {} {name}", event.reason, about.kind)));
                 })
                 .start();
         }
         if let Some((namespace, name, state)) = destination.state.clone() {
-            let teller = self.teller.clone();
+            let printer = self.printer.clone();
             Reflector::<Shoot>::new(
                 Api::namespaced(&self.context, cluster::GARDEN, &namespace),
                 ListOptions::default(),
             )
             .on_change(move |change: &Change<Shoot>| {
                 if *change.key.name == *name && is_in(change.new.as_deref(), state) {
-                    teller.reach(Reached::State);
+                    printer.reach(Reached::State);
                 }
             })
             .start();
@@ -371,7 +371,7 @@ impl Journey {
 
     /// Whether the journey ended where it was to end.
     async fn arrive(&self, destination: &Destination, to: DateTime<Utc>) -> Result<(), Failure> {
-        let reached = self.teller.state().reached.clone();
+        let reached = self.printer.state().reached.clone();
         let now = self.client.clock().await?.now;
         match (reached, &destination.state) {
             (Some(Reached::Event(event)), _) => Err(Failure::Failed(format!("stopped at {}: {event}", time(now)))),
@@ -409,21 +409,21 @@ mod tests {
     #[test]
     fn a_state_from_before_all_had_settled_ends_no_journey() {
         let (steps, _told) = std::sync::mpsc::channel();
-        let teller = Teller::new(steps);
-        teller.reach(Reached::State);
-        assert!(!teller.has_reached(), "the journey has not begun");
-        teller.begin(DateTime::UNIX_EPOCH, 1);
-        teller.reach(Reached::State);
-        assert!(teller.halts());
-        teller.state().halted = true;
-        teller.forget_state();
-        assert!(!teller.has_reached() && !teller.halts());
-        teller.reach(Reached::State);
-        assert!(teller.halts(), "the next time it does");
+        let printer = StepPrinter::new(steps);
+        printer.reach(Reached::State);
+        assert!(!printer.has_reached(), "the journey has not begun");
+        printer.begin(DateTime::UNIX_EPOCH, 1);
+        printer.reach(Reached::State);
+        assert!(printer.halts());
+        printer.state().halted = true;
+        printer.forget_state();
+        assert!(!printer.has_reached() && !printer.halts());
+        printer.reach(Reached::State);
+        assert!(printer.halts(), "the next time it does");
 
-        teller.forget_state();
-        teller.reach(Reached::Event("ShootMaintenance".to_owned()));
-        teller.forget_state();
-        assert!(teller.has_reached(), "what is to stop time is kept");
+        printer.forget_state();
+        printer.reach(Reached::Event("ShootMaintenance".to_owned()));
+        printer.forget_state();
+        assert!(printer.has_reached(), "what is to stop time is kept");
     }
 }

@@ -31,7 +31,7 @@ use self::tally::Tally;
 const TOLD_SHOOTS: usize = 10;
 
 /// Wall time that the client of a command has to notice that it was ended, and between two looks whether it has.
-const LEAVE_PATIENCE: TimeDelta = TimeDelta::seconds(1);
+const LEAVE_TIMEOUT: TimeDelta = TimeDelta::seconds(1);
 const LOOK: TimeDelta = TimeDelta::milliseconds(20);
 
 /// Show or move landscape time
@@ -217,7 +217,7 @@ async fn stop(client: &Client) -> Result<(Option<String>, ClockState), Failure> 
         return Ok((None, client.clock().await?));
     };
     let mut state = client.command("cancel").await?;
-    let limit = wall().now() + LEAVE_PATIENCE;
+    let limit = wall().now() + LEAVE_TIMEOUT;
     while let Some(name) = advance.participant.as_ref().filter(|name| state.participants.contains_key(*name)) {
         if wall().now() >= limit {
             state = client.leave(name).await?;

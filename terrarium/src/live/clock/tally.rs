@@ -2,7 +2,7 @@
 //! What happened on a journey, counted: for landscapes with so many Shoots that nobody reads every line.
 //!
 //! ```text
-//! 46 Shoots, 2027-01-31T21:59:00Z to 2027-01-31T22:00:01Z (--verbose tells every line)
+//! 46 Shoots, 2027-01-31T21:59:00Z to 2027-01-31T22:00:01Z (--verbose prints every line)
 //!   maintained    40 with changes, 5 with nothing to do, 1 failed
 //!   operations    45 Reconcile Succeeded, 1 Reconcile Error
 //!   forced        Control Plane: Updated Kubernetes version from "1.26.4" to "1.27.1" …: garden-demo/a, garden-demo/b
@@ -113,7 +113,7 @@ impl Tally {
         let more = match self.lines {
             0 => "nothing happened".to_owned(),
             lines => format!(
-                "--verbose tells {}",
+                "--verbose prints {}",
                 if lines == 1 { "the line".to_owned() } else { format!("all {lines} lines") }
             ),
         };
@@ -225,7 +225,7 @@ mod tests {
         assert_eq!(
             shown,
             [
-                "12 Shoots, 1970-01-01T00:00:00Z to 1970-01-01T00:00:00Z (--verbose tells all 13 lines)",
+                "12 Shoots, 1970-01-01T00:00:00Z to 1970-01-01T00:00:00Z (--verbose prints all 13 lines)",
                 "maintained 1 with changes, 1 with nothing to do, 1 failed",
                 "operations 2 Reconcile Error, 1 Reconcile Succeeded",
                 "forced Control Plane: Updated Kubernetes version from \"1.26.4\" to \"1.27.1\". Reason: Kubernetes \

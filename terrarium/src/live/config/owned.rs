@@ -16,7 +16,7 @@ use process::Context;
 use process::child::Assignment;
 use serde_json::{Map, Value, json};
 
-use super::{LOOK, PATIENCE, failed, flags_to_tree};
+use super::{LOOK, TIMEOUT, failed, flags_to_tree};
 use crate::failure::Failure;
 use crate::live::components::{NAMESPACE, Program};
 use crate::live::operator;
@@ -167,7 +167,7 @@ async fn rolled_out(
     is_right: impl Fn(&Deployment) -> bool,
 ) -> Result<(), Failure> {
     let wall = Clock::wall();
-    let end = wall.now() + PATIENCE;
+    let end = wall.now() + TIMEOUT;
     let deployments = Api::<Deployment>::namespaced(context, cluster, NAMESPACE);
     let pods = Api::<Pod>::namespaced(context, cluster, NAMESPACE);
     let selection = ListOptions::labelled(&format!("role={name}"));

@@ -23,7 +23,7 @@ use crate::output::Output;
 /// Where a host is asked for a login link.
 pub(super) const LINK_PATH: &str = "/terrarium/dashboard/link";
 /// Wall time for which the file with the link stays: a browser may start slowly, and the link is good for a minute.
-const BROWSER_PATIENCE: TimeDelta = TimeDelta::seconds(10);
+const BROWSER_TIMEOUT: TimeDelta = TimeDelta::seconds(10);
 
 /// Open the landscape's pages in a browser
 ///
@@ -114,7 +114,7 @@ fn open(file: &Path, url: &str, browser: Option<&str>) -> Result<(), String> {
     let started = start(file, browser);
     if started.is_ok() {
         let wait = async {
-            Clock::wall().sleep(BROWSER_PATIENCE, TimerClass::Work).await;
+            Clock::wall().sleep(BROWSER_TIMEOUT, TimerClass::Work).await;
             Ok(())
         };
         let _ = block_on(wait);

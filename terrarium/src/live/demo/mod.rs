@@ -57,7 +57,7 @@ impl Play {
     const fn about(self) -> &'static str {
         match self {
             Self::Expiry => "a Kubernetes version expires at midnight, and the owner opted out of updates",
-            Self::Hibernation => "a cluster falls asleep in the evening and wakes up in the morning, by its schedule",
+            Self::Hibernation => "a schedule hibernates a cluster in the evening and wakes it up in the morning",
             Self::Images => "three update strategies of machine images, side by side in one maintenance",
             Self::Confined => "two owners change their clusters; one confines the roll-out to the maintenance window",
         }

@@ -30,7 +30,7 @@ use crate::simulate::{self, Story, apply};
 use ops::manifests::Manifest;
 
 /// Wall time within which each step must happen.
-const PATIENCE: TimeDelta = TimeDelta::seconds(30);
+const TIMEOUT: TimeDelta = TimeDelta::seconds(30);
 const LOOK: TimeDelta = TimeDelta::milliseconds(10);
 
 /// Where a story is told.
@@ -165,14 +165,14 @@ impl Stage {
 
     /// Moves time, telling what happens on the way.
     pub(super) async fn until(&self, story: &Story, to: DateTime<Utc>) -> Result<(), Failure> {
-        let limit = self.wall.now() + PATIENCE;
+        let limit = self.wall.now() + TIMEOUT;
         let mut state = self.client.advance(to, TimeDelta::zero()).await?;
         while state.target.is_some() {
             self.tell(story);
             if self.wall.now() > limit {
                 let waits = state.waits_for.participants.join(", ");
                 return Err(Failure::Failed(format!(
-                    "time stands at {} on its way to {}; it waits for {waits}",
+                    "time is at {}, on the way to {}, and waits for {waits}",
                     state.now.to_rfc3339(),
                     to.to_rfc3339()
                 )));
@@ -207,8 +207,8 @@ impl Stage {
         tokio::select! {
             biased;
             result = done => result.map_err(failed),
-            () = self.wall.sleep(PATIENCE, TimerClass::Work) => {
-                let seconds = PATIENCE.num_seconds();
+            () = self.wall.sleep(TIMEOUT, TimerClass::Work) => {
+                let seconds = TIMEOUT.num_seconds();
                 let last = self.last.lock().unwrap_or_else(PoisonError::into_inner).trim().to_owned();
                 Err(Failure::Failed(format!("expected within {seconds} s: {what}\nseen instead: {last}")))
             }
@@ -224,7 +224,7 @@ impl Stage {
             Pace::Wait(time) => self.wall.sleep(time, TimerClass::Work).await,
             Pace::Step => {
                 process::child::say("(Enter goes on)");
-                // Whoever closes standard input wants to see the rest.
+                // When standard input is closed, the rest is shown without a pause.
                 let _ = self.keys.lock().await.recv().await;
             }
         }

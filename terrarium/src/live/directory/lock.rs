@@ -3,7 +3,7 @@
 //!
 //! Whoever has the lock writes into the file who it is, so others can name it. What the file says counts only while the
 //! lock is held: a process that ends, however it does, leaves its words behind. A process that was killed holds the lock
-//! until the system has taken everything from it, its memory first; so held is not alive.
+//! until the system has taken everything from it, its memory first; so a lock that is held does not mean that the process runs.
 //!
 //! **Invariants.** Facts are written, and a directory is removed, by who has the lock only. A lock on a file that is not
 //! in the directory any more, since that was removed meanwhile, is none.
@@ -24,7 +24,7 @@ const TRIES: (u32, Duration) = (25, Duration::from_millis(20));
 /// What the process behind a landscape does with its directory, in [`Holder`]; other roles are names of commands.
 pub(crate) const HOST: &str = "host";
 
-/// Shows that this process has the landscape, for as long as it lives.
+/// Shows that this process has the landscape, for as long as it runs.
 #[derive(Debug)]
 pub(crate) struct Held {
     file: File,

@@ -11,7 +11,7 @@ use super::super::host::FACTS;
 use super::Finding;
 use crate::failure::Failure;
 
-/// What the landscape was created with, where `landscape.json` does not say it: the log knows. `None`: it need not be
+/// What the landscape was created with, where `landscape.json` does not say it: the log has it. `None`: it need not be
 /// asked.
 pub(super) fn facts(directory: &Directory, fix: bool) -> Result<Option<Finding>, Failure> {
     let path = directory.join("landscape.json");

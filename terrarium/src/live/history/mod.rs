@@ -124,7 +124,7 @@ impl Past {
         }
     }
 
-    /// Revision up to which history is forgotten; 0 if all of it is there.
+    /// Revision up to which history is compacted; 0 if all of it is there.
     pub(crate) async fn base(&self) -> Result<Revision, Failure> {
         moment::base(&*self.log()).await.map_err(|error| self.no_moment(error))
     }
@@ -175,7 +175,7 @@ impl Past {
         Ok(time.unwrap_or(self.facts.start_time))
     }
 
-    /// Forgets history up to a revision.
+    /// Compacts history up to a revision.
     pub(crate) async fn compact(&self, revision: Revision) -> Result<(), Failure> {
         self.log().compact(revision).await.map_err(|error| self.refused(error))
     }
@@ -205,7 +205,7 @@ impl Past {
             NoMoment::Closed => self.refused(ReadError::Closed),
             NoMoment::InstantToCome(instant) => {
                 let shown = |instant: DateTime<Utc>| instant.to_rfc3339_opts(chrono::SecondsFormat::AutoSi, true);
-                let hint = format!("the clock stands at {}", shown(self.now));
+                let hint = format!("the clock is at {}", shown(self.now));
                 Failure::input(format!("{} is still to come", shown(instant)), hint)
             }
         }

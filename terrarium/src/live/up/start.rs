@@ -8,7 +8,7 @@
 //!             └── it ended: killed, stopped, or its disk is full
 //! ```
 //!
-//! A process that has the directory need not be alive: one that was killed has it until the system has taken everything
+//! A process that has the directory need not run any more: one that was killed has it until the system has taken everything
 //! from it. So what is true is looked at again and again, in both directions, and nothing is concluded from one look.
 
 use std::fs::File;

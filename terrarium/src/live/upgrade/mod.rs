@@ -8,12 +8,12 @@
 //! The plan is made anew from what runs, so whoever interrupts it goes on by calling it again. Where gardener-operator or a
 //! Gardenlet replaces a component, nothing is asked for: its move only waits.
 //!
-//! **Tour.** [`moves`] the steps of a plan that go together, [`sight`] what is watched of the landscape and whether a
+//! **Tour.** [`moves`] the steps of a plan that go together, [`view`] what is watched of the landscape and whether a
 //! move is done, [`report`] what is written for others.
 
 mod moves;
 mod report;
-mod sight;
+mod view;
 
 use std::io::BufRead;
 use std::path::PathBuf;
@@ -27,7 +27,7 @@ use serde_json::{Value, json};
 
 use self::moves::Move;
 use self::report::{Report, Taken};
-use self::sight::Sight;
+use self::view::View;
 use super::ask::table::Table;
 use super::client::Client;
 use super::host::end_signal;
@@ -103,25 +103,25 @@ async fn all(
     report: &mut Report,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let sight = Sight::open(client).await;
+    let view = View::open(client).await;
     for (number, next) in moves.iter().enumerate() {
         if manners.pause_between && !pause(next, output) {
             return Err(Failure::Interrupted(again(&format!("stopped before {next}"), &next.to)));
         }
         if next.component == Component::Operator {
-            ended(sight.garden_is_reconciled(manners.wait).await, next, manners)?;
+            ended(view.garden_is_reconciled(manners.wait).await, next, manners)?;
         }
         let begun = Clock::wall().now();
         output.line(&format!("{:>3}/{}  {next}", number + 1, moves.len()))?;
-        sight.ask_for(next, manners.wait).await?;
-        let done = ended(sight.wait(next, manners.wait).await, next, manners);
+        view.ask_for(next, manners.wait).await?;
+        let done = ended(view.wait(next, manners.wait).await, next, manners);
         let seconds = (Clock::wall().now() - begun).as_seconds_f64();
         report.taken.push(Taken { step: next.clone(), seconds, problem: done.as_ref().err().map(ToString::to_string) });
         done?;
         output.line(&format!("         done in {seconds:.1} s"))?;
     }
     match moves.last() {
-        Some(last) => ended(sight.garden_is_reconciled(manners.wait).await, last, manners),
+        Some(last) => ended(view.garden_is_reconciled(manners.wait).await, last, manners),
         None => Ok(()),
     }
 }
@@ -133,8 +133,8 @@ fn ended(state: State, next: &Move, manners: &Manners) -> Result<(), Failure> {
         State::Refused(why) => Failure::Refused(format!("{next}: {why}")),
         State::Failed(why) => Failure::Failed(format!("{next}: {why}")),
         State::Waits(why) => {
-            let silence = counted(manners.wait.num_seconds(), "second", "seconds");
-            Failure::Failed(format!("{next}: nothing has changed for {silence}: {why}"))
+            let unchanged_for = counted(manners.wait.num_seconds(), "second", "seconds");
+            Failure::Failed(format!("{next}: nothing has changed for {unchanged_for}: {why}"))
         }
     })
 }
@@ -157,7 +157,7 @@ async fn pass(time: TimeDelta) {
 /// The landscape does not run.
 pub(crate) fn status(which: &Which, form: Form, output: &mut Output) -> Result<(), Failure> {
     let client = Client::of(&which.directory()?)?;
-    let rows = block_on(async { Ok(Sight::open(&client).await.rows()) })?;
+    let rows = block_on(async { Ok(View::open(&client).await.rows()) })?;
     let object = json!({ "components": rows.iter().map(Row::object).collect::<Vec<Value>>() });
     form.print(&object, output, |output| {
         let mut table = Table::new(&["COMPONENT", "CLUSTER", "RUNS", "WANTED", "READY", "STATE"]);

@@ -13,7 +13,7 @@ use domain::rollout::deployment::{self, Deployment, Set, Step, Strategy};
 use domain::rollout::drain::{Answer, Attempt, Outcome, Pod, Request, SHORT_RETRY, Terms};
 use domain::rollout::in_place::{Reason, Update};
 use domain::rollout::machine::{self, Action, Fault, Machine, Node, Phase, ProviderError, Settings, Trouble};
-use domain::rollout::machine_set::{self, DEFAULT_PRIORITY, Member, Wish};
+use domain::rollout::machine_set::{self, DEFAULT_PRIORITY, Desired, Member};
 use domain::rollout::replicas::Situation;
 use domain::rollout::{Limits, Parameter};
 
@@ -479,9 +479,9 @@ impl SimulatedDeployment {
         let mut changed = false;
         for (_, set) in self.sets.clone() {
             let scale_up_disabled = set.in_place.scale_up_disabled;
-            let wish = Wish { replicas: set.replicas, scale_up_disabled, ..Wish::default() };
+            let desired = Desired { replicas: set.replicas, scale_up_disabled, ..Desired::default() };
             let members = self.members(&set.name);
-            let pass = machine_set::pass(wish, &machine_set::counts(&members), || &members);
+            let pass = machine_set::pass(desired, &machine_set::counts(&members), || &members);
             changed |= pass.create > 0 || !pass.delete.is_empty();
             for _ in 0..pass.create {
                 self.create(&set.name, now);

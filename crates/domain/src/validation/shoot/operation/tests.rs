@@ -30,7 +30,7 @@ fn shoot(words: &str) -> Shoot {
             ("etcd", phase) => rotation.etcd_encryption_key.get_or_insert_default().phase = phase.to_owned(),
             ("auto", pool) => pending.auto_in_place_update.push(pool.to_owned()),
             ("manual", pool) => pending.manual_in_place_update.push(pool.to_owned()),
-            ("asleep", _) => shoot.spec.hibernation.get_or_insert_default().enabled = Some(true),
+            ("hibernated", _) => shoot.spec.hibernation.get_or_insert_default().enabled = Some(true),
             ("waking", _) => shoot.status.hibernated = true,
             ("encrypting", _) => shoot.status.encrypted_resources.push("configmaps".to_owned()),
             ("leaving", _) => {
@@ -166,7 +166,7 @@ Reconcile/Succeeded ca=WaitingForWorkersRollout | rotate-rollout-workers | Inval
 #[test]
 fn a_hibernated_shoot_refuses_what_needs_its_api_server() {
     let text = "Forbidden: operation is not permitted when shoot is hibernated or is waking up";
-    for words in ["Reconcile/Succeeded asleep", "Reconcile/Succeeded waking"] {
+    for words in ["Reconcile/Succeeded hibernated", "Reconcile/Succeeded waking"] {
         for operation in [
             "rotate-credentials-start",
             "rotate-credentials-start-without-workers-rollout",
@@ -318,7 +318,7 @@ fn several_operations_stand_beside_each_other() {
     let conflict = |now: &str, later: &str| {
         format!("{NOW}: Forbidden: operation '{now}' is not permitted when maintenance operation is '{later}'")
     };
-    let asleep = |operation: &str| {
+    let hibernated = |operation: &str| {
         format!("Forbidden: operation '{operation}' is not permitted when shoot is hibernated or is waking up")
     };
     let ready = "Reconcile/Succeeded";
@@ -351,10 +351,10 @@ fn several_operations_stand_beside_each_other() {
             vec![conflict("rotate-credentials-start", "rotate-etcd-encryption-key")],
         ),
         (
-            "Reconcile/Succeeded asleep",
+            "Reconcile/Succeeded hibernated",
             "rotate-ca-start;rotate-etcd-encryption-key",
             "",
-            vec![format!("{NOW}: {}", asleep("rotate-etcd-encryption-key"))],
+            vec![format!("{NOW}: {}", hibernated("rotate-etcd-encryption-key"))],
         ),
         (
             "Reconcile/Succeeded encrypting",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What somebody did, in a sentence, told from the fields that changed.
+//! What was done to an object, in a sentence, derived from the fields that changed.
 //!
-//! One table serves the log, which shows every deed, and the story of `terrarium clock`, which shows those that are news
+//! One table serves the log, which shows every action, and the story of `terrarium clock`, which shows those that are news
 //! beside operations, maintenances and Events.
 //!
 //! | field | sentence |
@@ -20,7 +20,7 @@ use super::changes::{Change, cut, short};
 
 /// What a maintenance is said to have done that has changed nothing.
 pub const NOTHING_TO_DO: &str = "maintained: nothing to do";
-/// Characters of what a process said last.
+/// Characters of the last line of a process.
 const LAST_WORDS: usize = 100;
 
 /// An object that changed.
@@ -38,18 +38,18 @@ pub struct Seen<'a> {
 
 /// What was done.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Deed {
+pub struct Action {
     /// What it is about, in one word.
     pub subject: &'static str,
     /// The sentence.
     pub text: String,
-    /// Whether a story tells it that tells operations, maintenances and Events anyhow.
+    /// Whether a story shows it, which shows operations, maintenances and Events anyhow.
     pub is_news: bool,
-    /// Fields of which it says all.
+    /// Fields about which nothing else is to be said.
     covers: &'static [&'static str],
 }
 
-impl Deed {
+impl Action {
     /// Whether the sentence says what there is to say of a field.
     pub fn covers(&self, path: &str) -> bool {
         self.covers.iter().any(|pattern| fits(pattern, path).is_some())
@@ -138,8 +138,8 @@ const RULES: &[Rule] = &[
 ];
 
 /// What was done to an object.
-pub fn of(seen: &Seen<'_>) -> Vec<Deed> {
-    let mut deeds = Vec::new();
+pub fn of(seen: &Seen<'_>) -> Vec<Action> {
+    let mut actions = Vec::new();
     for rule in RULES.iter().filter(|rule| rule.kinds.is_empty() || rule.kinds.contains(&seen.kind)) {
         let mut found: Vec<Found<'_>> = Vec::new();
         for change in seen.changes {
@@ -150,14 +150,14 @@ pub fn of(seen: &Seen<'_>) -> Vec<Deed> {
             }
         }
         let texts = found.iter().filter_map(|found| rule.says.text(found));
-        deeds.extend(texts.map(|text| Deed {
+        actions.extend(texts.map(|text| Action {
             subject: rule.subject,
             text,
             is_news: rule.is_news,
             covers: rule.covers,
         }));
     }
-    deeds
+    actions
 }
 
 /// For what `*` of a pattern stands if the path is the pattern's, or below it; nothing where there is no `*`.
@@ -307,9 +307,9 @@ mod tests {
     fn check(kind: &str, before: &Value, after: &Value, expected: &[&str]) {
         let changes = between(before, after);
         let time = "2027-01-31T22:10:05.5Z".parse().expect("an instant");
-        let deeds = of(&Seen { kind, object: after, changes: &changes, time });
+        let actions = of(&Seen { kind, object: after, changes: &changes, time });
         let texts: Vec<String> =
-            deeds.iter().map(|deed| format!("{}{}", if deed.is_news { "!" } else { "" }, deed.text)).collect();
+            actions.iter().map(|action| format!("{}{}", if action.is_news { "!" } else { "" }, action.text)).collect();
         assert_eq!(texts, expected, "{before} → {after}");
     }
 
@@ -425,9 +425,9 @@ mod tests {
             &["gardenlet v1.120.0 was ended by signal 9 (exit code 137): last words", "gardenlet v1.120.0 started"],
         );
         let changes = between(&first, &waiting);
-        let deeds = of(&Seen { kind: "Pod", object: &waiting, changes: &changes, time: DateTime::UNIX_EPOCH });
-        assert!(deeds[0].covers(".status.containerStatuses[gardenlet].restartCount"));
-        assert!(!deeds[0].covers(".status.phase"));
+        let actions = of(&Seen { kind: "Pod", object: &waiting, changes: &changes, time: DateTime::UNIX_EPOCH });
+        assert!(actions[0].covers(".status.containerStatuses[gardenlet].restartCount"));
+        assert!(!actions[0].covers(".status.phase"));
     }
 
     #[test]

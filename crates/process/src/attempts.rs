@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How long a process tries what must succeed before it is ready.
+//! How often, and with which pauses, a process tries what must succeed before it is ready.
 //!
-//! Others start, stop and write at the same time: who finds a server not there yet, or an object changed under its hands,
-//! tries again, soon and then less often. What cannot get better, a refusal or a wrong configuration, is not tried again;
-//! that is for the caller to tell.
+//! Other processes start, stop and write at the same time. If a server is not there yet, or an object has changed
+//! meanwhile, the process tries again, with pauses that grow. The caller does not try again what cannot succeed: a refusal,
+//! or a wrong configuration.
 
 use chrono::TimeDelta;
 use clock::{Clock, TimerClass};
 
 use crate::Context;
 
-/// Wall time between the first two attempts; doubled each time.
+/// Wall time between the first two count; doubled each time.
 const FIRST_PAUSE: TimeDelta = TimeDelta::milliseconds(50);
 /// The longest such time.
 const LONGEST_PAUSE: TimeDelta = TimeDelta::seconds(2);
@@ -19,34 +19,34 @@ const ATTEMPTS: u32 = 20;
 /// Attempts in a simulation, where wall time stands: as many as others may write in between.
 const AT_ONCE: u32 = 5;
 
-/// Counts attempts.
+/// Counts count.
 #[derive(Debug)]
-pub struct Patience {
+pub struct Attempts {
     /// `None`: there is no wall time to wait in.
     wall: Option<Clock>,
-    attempts: u32,
+    count: u32,
 }
 
-impl Patience {
+impl Attempts {
     /// Of a component that starts.
     pub fn of(context: &Context) -> Self {
-        Self { wall: context.tasks.catches().then(|| context.wall.clone()), attempts: 0 }
+        Self { wall: context.tasks.catches().then(|| context.wall.clone()), count: 0 }
     }
 
     /// In wall time.
     pub fn on(wall: Clock) -> Self {
-        Self { wall: Some(wall), attempts: 0 }
+        Self { wall: Some(wall), count: 0 }
     }
 
     /// An attempt failed: waits until it is time for the next one; false: there is to be none.
     pub async fn again(&mut self) -> bool {
-        let attempts = self.attempts;
-        self.attempts += 1;
+        let count = self.count;
+        self.count += 1;
         match &self.wall {
-            None => attempts < AT_ONCE,
-            Some(_) if attempts >= ATTEMPTS => false,
+            None => count < AT_ONCE,
+            Some(_) if count >= ATTEMPTS => false,
             Some(wall) => {
-                let pause = FIRST_PAUSE.checked_mul(1 << attempts.min(10)).unwrap_or(LONGEST_PAUSE);
+                let pause = FIRST_PAUSE.checked_mul(1 << count.min(10)).unwrap_or(LONGEST_PAUSE);
                 wall.sleep(pause.min(LONGEST_PAUSE), TimerClass::Work).await;
                 true
             }
@@ -64,11 +64,11 @@ mod tests {
     #[test]
     fn it_lasts_some_thirty_seconds() {
         let time = SimulatedClock::new(Instant::UNIX_EPOCH);
-        let mut patience = Patience::on(Clock::new(time.clone()));
+        let mut attempts = Attempts::on(Clock::new(time.clone()));
         let mut pauses = Vec::new();
         loop {
             let before = time.now();
-            let mut again = std::pin::pin!(patience.again());
+            let mut again = std::pin::pin!(attempts.again());
             if let Some(goes_on) = again.as_mut().now_or_never() {
                 assert!(!goes_on);
                 break;

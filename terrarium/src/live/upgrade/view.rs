@@ -28,10 +28,10 @@ use crate::failure::Failure;
 use crate::live::client::Client;
 
 /// How often the whole wait for a component may be as long as what is waited for a change.
-const PATIENCE: i32 = 20;
+const MOST_WAITS: i32 = 20;
 
 /// Local copies of what tells how far an upgrade is.
-pub(super) struct Sight {
+pub(super) struct View {
     context: Context,
     deployments: Store<Deployment>,
     pods: Store<Pod>,
@@ -42,7 +42,7 @@ pub(super) struct Sight {
     changes: watch::Receiver<u64>,
 }
 
-impl Sight {
+impl View {
     /// Reads everything once, and keeps it up to date.
     pub(super) async fn open(client: &Client) -> Self {
         let context = client.context();
@@ -54,7 +54,7 @@ impl Sight {
         }
         let ours = || ListOptions::labelled("app=gardener");
         let all = ListOptions::default;
-        let sight = Self {
+        let view = Self {
             deployments: keep(&told, Api::all(&context, "*"), ours()),
             pods: keep(&told, Api::all(&context, "*"), ours()),
             leases: keep(&told, Api::namespaced(&context, cluster::GARDEN, namespace::INSTANCES), all()),
@@ -64,13 +64,13 @@ impl Sight {
             context,
             changes,
         };
-        sight.deployments.synced().await;
-        sight.pods.synced().await;
-        sight.leases.synced().await;
-        sight.gardens.synced().await;
-        sight.gardenlets.synced().await;
-        sight.seeds.synced().await;
-        sight
+        view.deployments.synced().await;
+        view.pods.synced().await;
+        view.leases.synced().await;
+        view.gardens.synced().await;
+        view.gardenlets.synced().await;
+        view.seeds.synced().await;
+        view
     }
 
     fn has_operator(&self) -> bool {
@@ -95,7 +95,7 @@ impl Sight {
     ///
     /// # Errors
     /// What has to be changed is not there, or the landscape refuses the change.
-    pub(super) async fn ask_for(&self, next: &Move, silence: TimeDelta) -> Result<(), Failure> {
+    pub(super) async fn ask_for(&self, next: &Move, unchanged_for: TimeDelta) -> Result<(), Failure> {
         self.set(next).await?;
         let refused = || {
             let deployments = self.deployments_of(next);
@@ -111,7 +111,7 @@ impl Sight {
             }
         }
         let gone = || if refused().is_empty() { State::Done } else { State::Waits(String::new()) };
-        self.until(silence, gone).await;
+        self.until(unchanged_for, gone).await;
         Ok(())
     }
 
@@ -201,26 +201,26 @@ impl Sight {
         done.map(drop).map_err(|error| failed(next, &error))
     }
 
-    /// Waits until a move is done, or cannot be, or nothing has changed for `silence`.
-    pub(super) async fn wait(&self, next: &Move, silence: TimeDelta) -> State {
-        self.until(silence, || self.state(next)).await
+    /// Waits until a move is done, or cannot be, or nothing has changed for `unchanged_for`.
+    pub(super) async fn wait(&self, next: &Move, unchanged_for: TimeDelta) -> State {
+        self.until(unchanged_for, || self.state(next)).await
     }
 
     /// Waits until nobody works on the Garden.
-    pub(super) async fn garden_is_reconciled(&self, silence: TimeDelta) -> State {
-        self.until(silence, || self.garden_state()).await
+    pub(super) async fn garden_is_reconciled(&self, unchanged_for: TimeDelta) -> State {
+        self.until(unchanged_for, || self.garden_state()).await
     }
 
-    async fn until(&self, silence: TimeDelta, look: impl Fn() -> State) -> State {
+    async fn until(&self, unchanged_for: TimeDelta, look: impl Fn() -> State) -> State {
         let mut changes = self.changes.clone();
-        let end = Clock::wall().now() + silence * PATIENCE;
+        let end = Clock::wall().now() + unchanged_for * MOST_WAITS;
         loop {
             let state = look();
             let State::Waits(_) = &state else { return state };
             let has_changed = tokio::select! {
                 biased;
                 changed = changes.changed() => changed.is_ok(),
-                () = pass(silence) => false,
+                () = pass(unchanged_for) => false,
             };
             if !has_changed || Clock::wall().now() > end {
                 return look();
@@ -289,7 +289,7 @@ impl Sight {
     }
 }
 
-impl Sight {
+impl View {
     /// Every Deployment of Gardener's components, in the order of clusters and names.
     pub(super) fn rows(&self) -> Vec<Row> {
         let pods = self.pods.list();

@@ -15,8 +15,8 @@ use chrono::SecondsFormat;
 use eventlog::{Actor, Entry, Sections, Verb};
 use serde_json::{Value, json};
 
+use super::actions::{self, Action, Seen};
 use super::changes::{self, Change, cut, short};
-use super::deeds::{self, Deed, Seen};
 use super::{secrets, writers};
 use crate::names::clusters::NamedCluster;
 
@@ -45,7 +45,7 @@ const NOISE: [&str; 10] = [
 
 /// An entry, read.
 #[derive(Clone, Debug)]
-pub struct Told<'a> {
+pub struct ReadEntry<'a> {
     entry: &'a Entry,
     kind: String,
     object: Value,
@@ -60,7 +60,7 @@ pub fn tree(sections: &Sections, revision: u64) -> Value {
     serde_json::from_slice(&served).unwrap_or_default()
 }
 
-impl<'a> Told<'a> {
+impl<'a> ReadEntry<'a> {
     /// Reads an entry.
     pub fn of(entry: &'a Entry) -> Self {
         let object = tree(&entry.object, entry.revision.0);
@@ -194,14 +194,14 @@ impl<'a> Told<'a> {
         writers::of(&self.entry.actor.component, &self.kind, &self.object, &self.changes)
     }
 
-    fn deeds(&self) -> Vec<Deed> {
+    fn actions(&self) -> Vec<Action> {
         let (kind, changes) = (self.kind.as_str(), self.changes.as_slice());
-        deeds::of(&Seen { kind, object: &self.object, changes, time: self.entry.time })
+        actions::of(&Seen { kind, object: &self.object, changes, time: self.entry.time })
     }
 
     fn changed(&self) -> String {
-        let deeds = self.deeds();
-        let mut parts: Vec<String> = deeds.iter().map(|deed| deed.text.clone()).collect();
+        let actions = self.actions();
+        let mut parts: Vec<String> = actions.iter().map(|action| action.text.clone()).collect();
         let is_operation = |change: &Change| change.path.starts_with(".status.lastOperation");
         if self.changes.iter().any(is_operation) {
             parts.push(operation(&self.object["status"]["lastOperation"]));
@@ -210,7 +210,7 @@ impl<'a> Told<'a> {
         let is_told = |change: &&Change| {
             is_operation(change)
                 || condition_of(&change.path).is_some()
-                || deeds.iter().any(|deed| deed.covers(&change.path))
+                || actions.iter().any(|action| action.covers(&change.path))
         };
         let others: Vec<&Change> = self.changes.iter().filter(|change| !is_told(change)).collect();
         // What is wanted before what is, and both before labels.
@@ -344,7 +344,7 @@ mod tests {
     #[track_caller]
     fn check(verb: Verb, resource: &str, before: Option<&Value>, after: &Value, line: &str) {
         let entry = entry(verb, resource, before, after);
-        assert_eq!(Told::of(&entry).line().split_whitespace().collect::<Vec<_>>().join(" "), line);
+        assert_eq!(ReadEntry::of(&entry).line().split_whitespace().collect::<Vec<_>>().join(" "), line);
     }
 
     #[test]
@@ -389,7 +389,7 @@ mod tests {
         let secret = |value: &str| json!({ "kind": "Secret", "metadata": { "name": "x" }, "data": { "a": value } });
         let (before, after) = (secret("cGFz1"), secret("cGFz2"));
         let entry = entry(Verb::Update, "/secrets", Some(&before), &after);
-        let told = Told::of(&entry);
+        let told = ReadEntry::of(&entry);
         for text in [told.line(), told.difference().join("\n"), told.json().to_string()] {
             assert!(text.contains("data.a") && !text.contains("cGFz"), "{text}");
         }
