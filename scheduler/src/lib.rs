@@ -46,7 +46,7 @@ impl Default for Config {
 /// How to run.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Configuration.
+    /// What the configuration file says.
     pub config: Config,
 }
 

@@ -39,7 +39,7 @@ impl Strategy<CloudProfile> for CloudProfileStrategy {
     }
 }
 
-/// NamespacedCloudProfiles.
+/// Strategy of NamespacedCloudProfiles.
 #[derive(Clone, Copy, Debug)]
 pub struct NamespacedCloudProfileStrategy;
 

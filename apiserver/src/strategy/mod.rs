@@ -19,7 +19,7 @@ use domain::validation::{
 use domain::{defaulting, generation};
 use generic_apiserver::registry::Generation;
 
-/// Seeds.
+/// Strategy of Seeds.
 pub fn seed() -> Rules<Seed> {
     fn sync(seed: &mut Seed) {
         if let Some(backup) = &mut seed.spec.backup {
@@ -34,7 +34,7 @@ pub fn seed() -> Rules<Seed> {
         .unconditional()
 }
 
-/// Projects.
+/// Strategy of Projects.
 pub fn project() -> Rules<Project> {
     Rules::new(projects::project, projects::project_update)
         .default(defaulting::project)
@@ -42,7 +42,7 @@ pub fn project() -> Rules<Project> {
         .unconditional()
 }
 
-/// SecretBindings.
+/// Strategy of SecretBindings.
 pub fn secret_binding() -> Rules<SecretBinding> {
     Rules::new(bindings::secret_binding, bindings::secret_binding_update)
         .default(defaulting::secret_binding)
@@ -50,24 +50,24 @@ pub fn secret_binding() -> Rules<SecretBinding> {
         .unconditional()
 }
 
-/// CredentialsBindings.
+/// Strategy of CredentialsBindings.
 pub fn credentials_binding() -> Rules<CredentialsBinding> {
     Rules::new(bindings::credentials_binding, bindings::credentials_binding_update)
         .default(defaulting::credentials_binding)
         .generation(Generation::None)
 }
 
-/// Quotas.
+/// Strategy of Quotas.
 pub fn quota() -> Rules<Quota> {
     Rules::new(bindings::quota, bindings::quota_update).generation(Generation::None).unconditional()
 }
 
-/// ExposureClasses.
+/// Strategy of ExposureClasses.
 pub fn exposure_class() -> Rules<ExposureClass> {
     Rules::new(bindings::exposure_class, bindings::exposure_class_update).generation(Generation::None)
 }
 
-/// InternalSecrets.
+/// Strategy of InternalSecrets.
 pub fn internal_secret() -> Rules<InternalSecret> {
     Rules::new(objects::internal_secret, objects::internal_secret_update)
         .default(defaulting::internal_secret)
@@ -75,12 +75,12 @@ pub fn internal_secret() -> Rules<InternalSecret> {
         .unconditional()
 }
 
-/// ShootStates.
+/// Strategy of ShootStates.
 pub fn shoot_state() -> Rules<ShootState> {
     Rules::new(objects::shoot_state, objects::shoot_state_update)
 }
 
-/// BackupBuckets.
+/// Strategy of BackupBuckets.
 pub fn backup_bucket() -> Rules<BackupBucket> {
     fn sync(bucket: &mut BackupBucket) {
         defaulting::sync_backup_references(&mut bucket.spec.secret_ref, &mut bucket.spec.credentials_ref);
@@ -90,12 +90,12 @@ pub fn backup_bucket() -> Rules<BackupBucket> {
         .raises(generation::backup_bucket_update)
 }
 
-/// BackupEntries.
+/// Strategy of BackupEntries.
 pub fn backup_entry() -> Rules<BackupEntry> {
     Rules::new(objects::backup_entry, objects::backup_entry_update).raises(generation::backup_entry_update)
 }
 
-/// ControllerRegistrations.
+/// Strategy of ControllerRegistrations.
 pub fn controller_registration() -> Rules<ControllerRegistration> {
     Rules::new(extensibility::controller_registration, extensibility::controller_registration_update)
         .default(defaulting::controller_registration)
@@ -108,21 +108,21 @@ pub fn controller_deployment() -> Rules<core_v1::ControllerDeployment> {
     })
 }
 
-/// Gardenlets.
+/// Strategy of Gardenlets.
 pub fn gardenlet() -> Rules<Gardenlet> {
     Rules::new(gardenlets::gardenlet, gardenlets::gardenlet_update)
         .default(gardenlets::default_gardenlet)
         .raises(generation::gardenlet_update)
 }
 
-/// ManagedSeeds.
+/// Strategy of ManagedSeeds.
 pub fn managed_seed() -> Rules<ManagedSeed> {
     Rules::new(gardenlets::managed_seed, gardenlets::managed_seed_update)
         .default(gardenlets::default_managed_seed)
         .raises(generation::managed_seed_update)
 }
 
-/// ControllerInstallations.
+/// Strategy of ControllerInstallations.
 pub fn controller_installation() -> Rules<ControllerInstallation> {
     Rules::new(extensibility::controller_installation, extensibility::controller_installation_update)
 }

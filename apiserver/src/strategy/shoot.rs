@@ -17,7 +17,7 @@ use generic_apiserver::{RequestContext, Strategy};
 
 use crate::Options;
 
-/// Shoots.
+/// Strategy of Shoots.
 #[derive(Clone, Debug)]
 pub struct ShootStrategy {
     gates: Gates,

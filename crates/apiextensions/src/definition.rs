@@ -23,13 +23,13 @@ const SCOPES: [&str; 2] = ["Cluster", "Namespaced"];
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Definition {
-    /// Group.
+    /// Group of the resource; it is the end of the name of the definition.
     pub group: String,
-    /// Names.
+    /// Plural, singular and short names, kind and list kind.
     pub names: Names,
     /// `Cluster` or `Namespaced`.
     pub scope: String,
-    /// Versions.
+    /// Versions, in the order of the definition; one of them is stored.
     pub versions: Vec<Version>,
     /// Must be false.
     pub preserve_unknown_fields: bool,
@@ -57,7 +57,7 @@ pub struct Names {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Version {
-    /// Name.
+    /// Name of the version: `v1alpha1`.
     pub name: String,
     /// Whether it is served.
     pub served: bool,
@@ -112,7 +112,7 @@ pub struct Scale {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct PrinterColumn {
-    /// Header.
+    /// Header of the column, as kubectl prints it.
     pub name: String,
     /// `boolean`, `date`, `integer`, `number`, `string`.
     pub r#type: String,

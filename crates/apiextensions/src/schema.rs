@@ -24,7 +24,7 @@ pub struct Schema {
     pub description: String,
     /// Whether `null` is a value.
     pub nullable: bool,
-    /// Fields.
+    /// Schemas of the fields, by name.
     pub properties: BTreeMap<String, Schema>,
     /// Values of a map.
     pub additional_properties: Option<Additional>,

@@ -9,9 +9,9 @@ use crate::schema::{self, Node};
 pub struct ResourceInfo {
     /// API group; empty for the core group.
     pub group: &'static str,
-    /// Version.
+    /// Version of the group: `v1beta1`.
     pub version: &'static str,
-    /// Kind.
+    /// Kind of its objects: `Shoot`.
     pub kind: &'static str,
     /// Plural name.
     pub plural: &'static str,
@@ -57,7 +57,7 @@ pub struct LaterField {
 /// A printer column.
 #[derive(Clone, Debug)]
 pub struct Column {
-    /// Header.
+    /// Header of the column, as kubectl prints it.
     pub name: &'static str,
     /// `string`, `integer`, `date`.
     pub type_: &'static str,

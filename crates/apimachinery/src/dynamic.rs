@@ -15,9 +15,9 @@ use crate::resource::{DifferingTrees, Object, metadata_tree};
 pub struct DynamicObject {
     /// `group/version`.
     pub api_version: String,
-    /// Kind.
+    /// `kind` of the object, as its definition names it.
     pub kind: String,
-    /// Metadata.
+    /// Names, labels, finalizers and the rest of `metadata`.
     pub metadata: ObjectMeta,
     /// Every other top-level field.
     pub fields: Map<String, Value>,

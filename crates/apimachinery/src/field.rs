@@ -81,9 +81,9 @@ impl ErrorType {
 /// One violation found by validation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldError {
-    /// Kind.
+    /// Which rule the value breaks; the word at the beginning of the message.
     pub error_type: ErrorType,
-    /// Where.
+    /// Path of the field: `spec.provider.workers[0].name`.
     pub field: String,
     /// `Invalid value: "x": …` and the like: what follows `field: ` in the message.
     pub body: String,

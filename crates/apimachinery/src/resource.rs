@@ -26,7 +26,7 @@ pub trait Resource: Clone + fmt::Debug + Default + PartialEq + Fields + Schema +
     /// Whether objects live in a namespace.
     const NAMESPACED: bool;
 
-    /// Metadata.
+    /// `metadata` of the object.
     fn metadata(&self) -> &ObjectMeta;
     /// Metadata, to change.
     fn metadata_mut(&mut self) -> &mut ObjectMeta;
@@ -68,7 +68,7 @@ pub trait Object: Clone + fmt::Debug + Send + Sync + 'static {
     /// Whether opaque JSON keeps the text that a client wrote, as in Go's structs; else keys are sorted, as in Go's maps,
     /// in which the kinds of CustomResourceDefinitions are kept.
     const KEEPS_OPAQUE: bool;
-    /// Metadata.
+    /// `metadata` of the object.
     fn metadata(&self) -> &ObjectMeta;
     /// Metadata, to change.
     fn metadata_mut(&mut self) -> &mut ObjectMeta;
@@ -118,7 +118,7 @@ pub struct DifferingTrees {
 pub struct GroupKind {
     /// API group.
     pub group: String,
-    /// Kind.
+    /// Kind: `Shoot`.
     pub kind: String,
 }
 
@@ -138,7 +138,7 @@ pub struct GroupVersionKind {
     pub group: String,
     /// API version.
     pub version: String,
-    /// Kind.
+    /// Kind: `Shoot`.
     pub kind: String,
 }
 

@@ -47,7 +47,7 @@ pub enum Node {
     Boolean,
     /// A whole number; bits 16, 32 or 64.
     Integer {
-        /// Width.
+        /// Width in bits: 16, 32 or 64.
         bits: u8,
         /// Whether negative numbers are allowed.
         signed: bool,
@@ -187,7 +187,7 @@ pub struct Field {
     pub name: &'static str,
     /// What it is, from the doc comment.
     pub description: &'static str,
-    /// Type.
+    /// Type of the value.
     pub node: Node,
     /// Whether the API demands it.
     pub required: bool,

@@ -65,7 +65,7 @@ pub enum WatchEvent<K> {
 pub struct ApiResource {
     /// API group; empty for the core group.
     pub group: Cow<'static, str>,
-    /// Version.
+    /// Version of the group: `v1beta1`.
     pub version: Cow<'static, str>,
     /// Plural name.
     pub plural: Cow<'static, str>,

@@ -26,7 +26,7 @@ use crate::request::Answer;
 
 /// What can be read from an API server: every [`Resource`], and [`PartialObject`] of any kind.
 pub trait Readable: Clone + std::fmt::Debug + Send + Sync + 'static {
-    /// Metadata.
+    /// `metadata` of the object.
     fn object_meta(&self) -> &ObjectMeta;
 
     /// Metadata, to change.
@@ -53,7 +53,7 @@ impl<K: Resource> Readable for K {
 /// The metadata of an object of any kind; the rest of it is skipped when it is read.
 #[api_type(no_schema)]
 pub struct PartialObject {
-    /// Metadata.
+    /// `metadata` of the object.
     pub metadata: ObjectMeta,
 }
 

@@ -14,9 +14,9 @@ use crate::{decode, request};
 /// A served resource, without its subresources.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServedResource {
-    /// Names.
+    /// Group, version and plural name.
     pub resource: ApiResource,
-    /// Kind.
+    /// Kind: `Shoot`.
     pub kind: String,
     /// What can be done with it.
     pub verbs: Vec<String>,

@@ -20,7 +20,7 @@ use crate::decode::Readable;
 
 /// An object that can be read from an API server.
 pub(crate) trait Object: Any + fmt::Debug + Send + Sync {
-    /// Metadata.
+    /// `metadata` of the object.
     fn meta(&self) -> &ObjectMeta;
     /// A copy that says where it was read.
     fn of_cluster(&self, cluster: &str) -> Shared;

@@ -23,7 +23,7 @@ pub struct ObjectKey {
     pub cluster: Arc<str>,
     /// Namespace; empty for cluster-scoped kinds.
     pub namespace: Arc<str>,
-    /// Name.
+    /// Name of the object.
     pub name: Arc<str>,
 }
 

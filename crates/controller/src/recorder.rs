@@ -41,13 +41,13 @@ impl EventType {
 pub struct ObjectRef {
     /// `group/version`.
     pub api_version: String,
-    /// Kind.
+    /// Kind of the object: `Shoot`.
     pub kind: String,
-    /// Namespace.
+    /// Namespace of the object; empty if it has none.
     pub namespace: String,
-    /// Name.
+    /// Name of the object.
     pub name: String,
-    /// Uid.
+    /// Uid of the object.
     pub uid: String,
     /// Resource version.
     pub resource_version: String,

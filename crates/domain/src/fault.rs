@@ -26,7 +26,7 @@ use crate::last_operation::{CODES, TaskFailure, error_codes};
 /// A kind of fault.
 #[derive(Clone, Copy, Debug)]
 pub struct Kind {
-    /// Name.
+    /// Name of the kind: `task-fails`.
     pub name: &'static str,
     /// What it does, in a sentence without its full stop.
     pub effect: &'static str,
@@ -65,7 +65,7 @@ pub struct Process<'a> {
 /// A setting of a kind of fault.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
-    /// Name.
+    /// Name of the setting: `task`.
     pub name: &'static str,
     /// Whether it must be given.
     pub is_required: bool,

@@ -26,7 +26,7 @@ pub struct Key {
     pub resource: Arc<str>,
     /// Namespace; empty for cluster-scoped objects.
     pub namespace: Arc<str>,
-    /// Name.
+    /// Name of the object within its namespace.
     pub name: Arc<str>,
 }
 
@@ -77,15 +77,15 @@ pub struct Sections {
 /// One change of one object.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// Position.
+    /// Position in the log; it is the `resourceVersion` of the object.
     pub revision: Revision,
-    /// Object.
+    /// Which object was changed.
     pub key: Key,
     /// What happened.
     pub verb: Verb,
     /// Landscape time; never decreases along the log.
     pub time: DateTime<Utc>,
-    /// Who.
+    /// Who changed it.
     pub actor: Arc<Actor>,
     /// Writer and its sequence number, by which a repeated append is recognised.
     pub writer: (u64, u64),

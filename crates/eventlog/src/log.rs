@@ -38,7 +38,7 @@ pub enum Guard {
 /// One change to append.
 #[derive(Clone, Debug)]
 pub struct Append {
-    /// Object.
+    /// Which object is to be changed.
     pub key: Key,
     /// Expectation on it.
     pub expect: Expect,
@@ -50,7 +50,7 @@ pub struct Append {
     pub object: Sections,
     /// Whether this is a heartbeat.
     pub volatile: bool,
-    /// Who.
+    /// Who changes it.
     pub actor: Arc<Actor>,
     /// Landscape time of the writer; the log raises it to the last entry's if it is earlier.
     pub time: DateTime<Utc>,

@@ -32,7 +32,7 @@ pub struct Replay {
 /// Where a replay and a state differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// Object.
+    /// Which object it is.
     pub key: Key,
     /// Its revision by the replay, if it exists there.
     pub replayed: Option<Revision>,

@@ -28,7 +28,7 @@ pub enum Operation {
 pub struct Attributes<'a> {
     /// What is being done.
     pub operation: Operation,
-    /// Resource.
+    /// Group, version and plural name of the resource.
     pub resource: &'a GroupVersionResource,
     /// Namespace; empty for cluster-scoped objects.
     pub namespace: &'a str,

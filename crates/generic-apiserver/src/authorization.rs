@@ -21,11 +21,11 @@ pub struct Question<'a> {
     pub group: &'a str,
     /// Plural resource name; empty for paths that are no resource.
     pub resource: &'a str,
-    /// Subresource.
+    /// Subresource; empty for the object itself.
     pub subresource: &'a str,
-    /// Namespace.
+    /// Namespace; empty for all, and for what has none.
     pub namespace: &'a str,
-    /// Name.
+    /// Name of the object; empty for collections.
     pub name: &'a str,
     /// Path below the cluster, for paths that are no resource.
     pub path: &'a str,
@@ -90,7 +90,7 @@ pub struct Rules {
 /// Verbs on resources; `*` is everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ResourceRule {
-    /// Verbs.
+    /// Verbs that are allowed; `*` for all.
     pub verbs: Vec<String>,
     /// API groups.
     pub groups: Vec<String>,
@@ -103,9 +103,9 @@ pub struct ResourceRule {
 /// Verbs on paths; a `*` at the end is everything below.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PathRule {
-    /// Verbs.
+    /// Verbs that are allowed; `*` for all.
     pub verbs: Vec<String>,
-    /// Paths.
+    /// Paths that are allowed; one that ends with `*` stands for all that begin so.
     pub paths: Vec<String>,
 }
 

@@ -16,7 +16,7 @@ pub struct Observed<'a> {
     pub cluster: &'a str,
     /// Namespace; empty for cluster-scoped objects.
     pub namespace: &'a str,
-    /// Name.
+    /// Name of the object.
     pub name: &'a str,
     /// Head, metadata, managed fields, the rest, status: one after the other they are the object as it is served, without
     /// its resource version. `None`: it is gone.

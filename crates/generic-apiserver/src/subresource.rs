@@ -18,7 +18,7 @@ pub struct Facts {
     pub group: &'static str,
     /// Version of the kind.
     pub version: &'static str,
-    /// Kind.
+    /// Kind of the body and of the answer: `TokenRequest`.
     pub kind: &'static str,
     /// Verbs, sorted: `create`, `get`, `patch`, `update`.
     pub verbs: &'static [&'static str],

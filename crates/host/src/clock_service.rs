@@ -553,7 +553,7 @@ fn named(request: &Request) -> String {
 pub struct ClockState {
     /// Landscape time.
     pub now: Instant,
-    /// Mode.
+    /// How landscape time goes when no command moves it.
     #[serde(flatten)]
     pub mode: Mode,
     /// Whether it is paused.

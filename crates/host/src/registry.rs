@@ -49,7 +49,7 @@ pub struct Registered<'a> {
     pub cluster: &'a str,
     /// Name of its pod.
     pub pod: &'a str,
-    /// Component.
+    /// Component: `gardenlet`.
     pub component: &'a str,
     /// Emulated version.
     pub version: &'a str,

@@ -66,7 +66,7 @@ pub enum Decision {
     /// Ask the API servers for a barrier: every watch of a participant that was sent something since the confirmed one
     /// gets a bookmark with this number at the revision or behind it; then [`Timekeeper::barrier_stands`].
     Barrier {
-        /// Rises.
+        /// Number of the barrier; each is greater than the one before.
         number: u64,
         /// The last one that everybody has seen; 0: none.
         confirmed: u64,
@@ -105,7 +105,7 @@ pub enum Report {
 pub struct WaitsFor {
     /// Participants that work, or have not yet seen the barrier.
     pub participants: Vec<String>,
-    /// Holds.
+    /// Names of the holds that keep time where it is.
     pub holds: Vec<String>,
 }
 
@@ -220,7 +220,7 @@ impl Timekeeper {
         self.now
     }
 
-    /// Mode.
+    /// How landscape time goes when no command moves it.
     pub fn mode(&self) -> Mode {
         self.mode
     }

@@ -46,9 +46,9 @@ impl fmt::Debug for Probe<'_> {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Run {
-    /// Shoots.
+    /// Number of Shoots.
     pub shoots: usize,
-    /// Days.
+    /// Number of simulated days.
     pub days: u32,
     /// Seconds from the first creation to the last `Create Succeeded`.
     pub create_seconds: f64,
@@ -82,7 +82,7 @@ pub struct Run {
 pub struct StatusPatches {
     /// Reflectors of Shoots.
     pub reflectors: usize,
-    /// Patches.
+    /// Number of patches.
     pub patches: u32,
     /// Microseconds per patch, delivery to all reflectors included.
     pub microseconds: f64,
@@ -92,7 +92,7 @@ pub struct StatusPatches {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Appends {
-    /// Appends.
+    /// Number of appends.
     pub appends: u32,
     /// Microseconds per append of a status change to an object of 5 KB.
     pub microseconds: f64,

@@ -22,9 +22,9 @@ use crate::given::{Remarks, and_more};
 pub struct World {
     /// CloudProfiles in the order in which they were given.
     pub cloud_profiles: Vec<CloudProfile>,
-    /// NamespacedCloudProfiles.
+    /// NamespacedCloudProfiles, of any namespace.
     pub namespaced: Vec<NamespacedCloudProfile>,
-    /// Shoots.
+    /// Shoots, of any namespace.
     pub shoots: Vec<Shoot>,
     /// How pools are hashed, of Shoots of which that is known, by `NAMESPACE/NAME`.
     forms: BTreeMap<String, PoolForms>,

@@ -39,7 +39,7 @@ const TIMEOUT: Duration = Duration::from_secs(90);
 /// Who the client is.
 #[derive(Clone, Default)]
 pub enum Credentials {
-    /// Nobody.
+    /// No credentials: the user is `system:anonymous`.
     #[default]
     None,
     /// A client certificate.

@@ -214,7 +214,7 @@ impl FromStr for Badge {
 /// A certificate and its key, both as PEM.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pair {
-    /// Certificate.
+    /// The certificate, as PEM.
     pub certificate: String,
     /// PKCS #8 key.
     pub key: String,

@@ -66,9 +66,9 @@ pub fn full(bytes: impl Into<Bytes>) -> Body {
 /// An authenticated user, as a request extension in a simulation, from certificate or token in a landscape.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct User {
-    /// Name.
+    /// Name of the user, as roles name it: `system:serviceaccount:garden:default`.
     pub name: Arc<str>,
-    /// Groups.
+    /// Groups of the user, as roles name them.
     pub groups: Vec<Arc<str>>,
     /// Component and version, where the user is one of ours.
     pub component: Option<(Arc<str>, Arc<str>)>,

@@ -49,7 +49,7 @@ pub struct TaskInfo {
     pub number: u8,
     /// Tasks of the flow.
     pub of: usize,
-    /// Name.
+    /// Name of the task: upstream's.
     pub name: &'static str,
     /// Name while the Shoot is hibernated, where that differs.
     pub while_hibernating: Option<&'static str>,

@@ -30,7 +30,7 @@ use crate::failure::Failure;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Facts {
-    /// Name.
+    /// Name of the landscape.
     pub(crate) name: String,
     /// Emulated version of Gardener, with `v`.
     pub(crate) gardener_version: String,

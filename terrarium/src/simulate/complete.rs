@@ -20,7 +20,7 @@ pub(crate) struct Plan {
     pub(crate) first: Vec<Manifest>,
     /// Objects of project namespaces, without Shoots.
     pub(crate) second: Vec<Manifest>,
-    /// Shoots.
+    /// The Shoots that are simulated.
     pub(crate) shoots: Vec<Manifest>,
     /// Seeds, given or added; each gets a gardenlet.
     pub(crate) seeds: Vec<Manifest>,

@@ -36,7 +36,7 @@ pub mod api_version {
     pub const PROVIDER_SUFFIX: &str = ".provider.extensions.gardener.cloud/v1alpha1";
 }
 
-/// Finalizers.
+/// Finalizers of Gardener's controllers.
 pub mod finalizer {
     /// On Gardener's own kinds.
     pub const GARDENER: &str = "gardener";

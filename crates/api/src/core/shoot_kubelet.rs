@@ -98,7 +98,7 @@ pub struct KubeletConfigEviction {
 /// Amounts that an eviction frees at least.
 #[api_type]
 pub struct KubeletConfigEvictionMinimumReclaim {
-    /// Memory.
+    /// `memory.available`: a quantity.
     pub memory_available: Option<Quantity>,
     /// Space of the file system with images.
     #[schema(rename = "imageFSAvailable")]
@@ -136,13 +136,13 @@ pub struct KubeletConfigEvictionSoftGracePeriod {
 /// Resources that pods do not get.
 #[api_type]
 pub struct KubeletConfigReserved {
-    /// CPU.
+    /// CPU in cores.
     pub cpu: Option<Quantity>,
-    /// Memory.
+    /// Memory in bytes.
     pub memory: Option<Quantity>,
     /// Local disk.
     pub ephemeral_storage: Option<Quantity>,
-    /// Processes.
+    /// Number of processes.
     pub pid: Option<Quantity>,
 }
 

@@ -187,7 +187,7 @@ pub struct OperatingSystemConfigSpec {
     /// Units of systemd.
     #[schema(merge_key = "name", patch_strategy = "merge")]
     pub units: Vec<Unit>,
-    /// Files.
+    /// Files that the node gets; one for each path.
     #[schema(merge_key = "path", patch_strategy = "merge")]
     pub files: Vec<File>,
     /// What nodes are to be updated to in place.

@@ -22,7 +22,7 @@ pub struct DaemonSet {
 /// One aspect of a DaemonSet's state.
 #[api_type]
 pub struct DaemonSetCondition {
-    /// Type.
+    /// Type of the condition: `Available`, `Progressing`; written by the controller.
     #[schema(required)]
     pub r#type: String,
     /// True, False or Unknown.
@@ -191,7 +191,7 @@ pub struct ReplicaSet {
 /// One aspect of a ReplicaSet's state.
 #[api_type]
 pub struct ReplicaSetCondition {
-    /// Type.
+    /// Type of the condition; written by the controller.
     #[schema(required)]
     pub r#type: String,
     /// True, False or Unknown.
@@ -279,7 +279,7 @@ pub struct StatefulSet {
 /// One aspect of a StatefulSet's state.
 #[api_type]
 pub struct StatefulSetCondition {
-    /// Type.
+    /// Type of the condition; written by the controller.
     #[schema(required)]
     pub r#type: String,
     /// True, False or Unknown.

@@ -33,7 +33,7 @@ pub struct Subject {
 #[api_type(no_schema)]
 #[derive(Eq, PartialOrd, Ord)]
 pub struct PolicyRule {
-    /// Verbs.
+    /// Verbs that are allowed; `*` for all.
     #[schema(always)]
     pub verbs: Vec<String>,
     /// Groups; empty text: the core group.

@@ -61,7 +61,7 @@ pub struct PersistentVolumeSpec {
     pub claim_ref: Option<ObjectReference>,
     /// What becomes of it after its claim: Retain, Delete or Recycle. Default: Retain.
     pub persistent_volume_reclaim_policy: String,
-    /// StorageClass.
+    /// Name of the StorageClass.
     pub storage_class_name: String,
     /// Filesystem or Block.
     pub volume_mode: Option<String>,

@@ -188,7 +188,7 @@ pub struct GardenerDashboardConfig {
     pub log_level: Option<String>,
     /// Login by OpenID Connect.
     pub oidc_config: Option<DashboardOIDC>,
-    /// Terminals.
+    /// Terminals in the dashboard; none if absent.
     pub terminal: Option<DashboardTerminal>,
     /// Ingress of the dashboard.
     #[schema(deprecated)]

@@ -48,7 +48,7 @@ pub struct GroupKind {
     /// Group of the kind; empty for the core group.
     #[schema(required)]
     pub group: String,
-    /// Kind.
+    /// Kind of the object: `Deployment`.
     #[schema(required)]
     pub kind: String,
 }

@@ -75,7 +75,7 @@ pub struct GardenletSpec {
 /// What is known of a Gardenlet.
 #[api_type]
 pub struct GardenletStatus {
-    /// GardenletReconciled.
+    /// Conditions, among them `GardenletReconciled`; written by gardenlet.
     #[schema(merge_key = "type", patch_strategy = "merge")]
     pub conditions: Vec<crate::core::Condition>,
     /// Generation of the specification that was acted on last.

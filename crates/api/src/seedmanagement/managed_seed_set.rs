@@ -104,7 +104,7 @@ pub struct RollingUpdateStrategy {
 /// How changes of templates are rolled out.
 #[api_type]
 pub struct UpdateStrategy {
-    /// RollingUpdate.
+    /// `RollingUpdate`, the only type and the default.
     pub r#type: Option<String>,
     /// Settings of RollingUpdate.
     pub rolling_update: Option<RollingUpdateStrategy>,

@@ -31,9 +31,9 @@ pub struct ObjectMeta {
     pub deletion_timestamp: Option<Time>,
     /// Seconds the object may take to go away.
     pub deletion_grace_period_seconds: Option<i64>,
-    /// Labels.
+    /// Labels: keys and values that selectors read.
     pub labels: TextMap,
-    /// Annotations.
+    /// Annotations: keys and values that no selector reads.
     pub annotations: TextMap,
     /// Objects this one depends on.
     pub owner_references: Vec<OwnerReference>,

@@ -149,7 +149,7 @@ pub struct ResourceLimit {
     pub size: Quantity,
 }
 
-/// Somebody.
+/// The user of the request, as the review has it.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct Subject {
@@ -164,9 +164,9 @@ pub struct Subject {
 /// Who asks.
 #[derive(Clone, Copy, Debug)]
 pub struct User<'a> {
-    /// Name.
+    /// Name of the user.
     pub name: &'a str,
-    /// Groups.
+    /// Groups of the user.
     pub groups: &'a [String],
 }
 

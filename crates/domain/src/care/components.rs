@@ -7,7 +7,7 @@ use super::conditions::Finding;
 /// What a check reads of a Deployment, StatefulSet or DaemonSet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Workload {
-    /// Name.
+    /// Name of the object.
     pub name: String,
     /// `metadata.generation`.
     pub generation: i64,

@@ -29,9 +29,9 @@ pub fn condition_types(is_workerless: bool) -> Vec<&'static str> {
 pub struct Finding {
     /// `True` if the check passed, otherwise `False`, or `Unknown` where it could not be made.
     pub status: &'static str,
-    /// Reason.
+    /// Reason in one word.
     pub reason: String,
-    /// Message.
+    /// Message for a person.
     pub message: String,
     /// Error codes.
     pub codes: Vec<String>,

@@ -11,7 +11,7 @@ use super::conditions::Finding;
 /// What is read of a worker pool.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pool {
-    /// Name.
+    /// Name of the pool.
     pub name: String,
     /// Smallest number of nodes.
     pub minimum: usize,
@@ -22,20 +22,20 @@ pub struct Pool {
 /// A condition of a Node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeCondition {
-    /// Type.
+    /// Type of the condition: `Ready`.
     pub type_: String,
-    /// Status.
+    /// `True`, `False` or `Unknown`.
     pub status: String,
-    /// Reason.
+    /// Reason in one word.
     pub reason: String,
-    /// Message.
+    /// Message for a person.
     pub message: String,
 }
 
 /// What is read of a Node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Node {
-    /// Name.
+    /// Name of the Node.
     pub name: String,
     /// Label `worker.gardener.cloud/pool`.
     pub pool: String,
@@ -43,7 +43,7 @@ pub struct Node {
     pub is_cordoned: bool,
     /// `status.nodeInfo.kubeletVersion`, with `v`.
     pub kubelet_version: String,
-    /// Conditions.
+    /// `status.conditions` of the Node.
     pub conditions: Vec<NodeCondition>,
 }
 
@@ -57,7 +57,7 @@ impl Node {
 /// What is read of a Machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Machine {
-    /// Name.
+    /// Name of the Machine.
     pub name: String,
     /// Name of its Node; empty before it is known.
     pub node: String,

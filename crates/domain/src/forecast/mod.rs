@@ -114,7 +114,7 @@ impl Subject {
 /// Something that a run does, or fails to do.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
-    /// When.
+    /// Landscape time at which maintenance makes the change.
     pub time: DateTime<Utc>,
     /// The effective window of the run.
     pub window: Span,

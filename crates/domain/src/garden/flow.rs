@@ -29,7 +29,7 @@ pub enum Act {
     Deploy(Component),
     /// Waits until a component is rolled out, and no old instance of it is left.
     Wait(Component),
-    /// Both.
+    /// Deploy the component, and wait until it is ready.
     DeployAndWait(Component),
     /// Creates namespaces of the virtual garden.
     SystemResources,

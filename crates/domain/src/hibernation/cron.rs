@@ -38,13 +38,13 @@ const HORIZON_DAYS: i64 = 9 * 366;
 pub enum Schedule {
     /// At minutes of the local clock.
     Clock {
-        /// Minutes.
+        /// Minutes of an hour, 0 to 59.
         minutes: BTreeSet<u32>,
-        /// Hours.
+        /// Hours of a day, 0 to 23.
         hours: BTreeSet<u32>,
         /// Days of the month; `None` if any.
         days: Option<BTreeSet<u32>>,
-        /// Months.
+        /// Months of a year, 1 to 12.
         months: BTreeSet<u32>,
         /// Days of the week from Sunday, 0; `None` if any.
         weekdays: Option<BTreeSet<u32>>,

@@ -27,7 +27,7 @@ const PADDING: TimeDelta = TimeDelta::milliseconds(100);
 /// What schedules ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Switch {
-    /// Hibernate.
+    /// Hibernate the Shoot.
     Hibernate,
     /// Wake up.
     WakeUp,

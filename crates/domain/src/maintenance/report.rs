@@ -20,11 +20,11 @@ pub enum Severity {
 /// An Event about the Shoot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// Type.
+    /// Type of the Event.
     pub severity: Severity,
     /// Reason in one word.
     pub reason: &'static str,
-    /// Message.
+    /// Message of the Event: upstream's sentence.
     pub message: String,
 }
 

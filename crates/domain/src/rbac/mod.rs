@@ -31,7 +31,7 @@ pub const AUTHENTICATED: &str = "system:authenticated";
 pub const UNAUTHENTICATED: &str = "system:unauthenticated";
 /// Group, of Terrarium, of the processes that the landscape has started: they are known by their certificates.
 pub const COMPONENTS: &str = "terrarium.dev:components";
-/// Everything.
+/// In a rule: everything.
 const ALL: &str = "*";
 
 /// What is asked for; a text is empty where it does not apply.
@@ -43,11 +43,11 @@ pub struct Attributes<'a> {
     pub group: &'a str,
     /// Plural name; empty for a path that is no resource.
     pub resource: &'a str,
-    /// Subresource.
+    /// Subresource; empty for the object itself.
     pub subresource: &'a str,
-    /// Namespace.
+    /// Namespace; empty for all, and for what has none.
     pub namespace: &'a str,
-    /// Name.
+    /// Name of the object; empty for collections.
     pub name: &'a str,
     /// A path that is no resource.
     pub path: &'a str,

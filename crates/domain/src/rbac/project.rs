@@ -32,9 +32,9 @@ const EXTENSION: &str = "extension:";
 /// The roles and bindings of a Project.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Roles {
-    /// ClusterRoles.
+    /// ClusterRoles that the Project controller keeps.
     pub cluster_roles: Vec<ClusterRole>,
-    /// ClusterRoleBindings.
+    /// ClusterRoleBindings that the Project controller keeps.
     pub cluster_role_bindings: Vec<ClusterRoleBinding>,
     /// RoleBindings, in the Project's namespace.
     pub role_bindings: Vec<RoleBinding>,

@@ -49,9 +49,9 @@ pub struct Deployment {
 /// What a pass knows of one MachineSet. The counts are of its machines as they are now, not of its status.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Set {
-    /// Name.
+    /// Name of the MachineSet.
     pub name: String,
-    /// Creation.
+    /// `creationTimestamp` of the MachineSet.
     pub created: Time,
     /// `spec.replicas`
     pub replicas: i32,
@@ -83,14 +83,14 @@ pub enum Step {
     },
     /// Write a MachineSet's replicas and the annotations that remember what they were computed for.
     Scale {
-        /// Which.
+        /// Name of the MachineSet.
         set: String,
         /// Replicas from now on.
         replicas: i32,
     },
     /// Taint the nodes of an old MachineSet, and remember it on the set.
     TaintNodes {
-        /// Which.
+        /// Name of the MachineSet.
         set: String,
     },
     /// Keep the cluster-autoscaler from removing nodes of the MachineDeployment.
@@ -99,12 +99,12 @@ pub enum Step {
     EnableScaleDown,
     /// Label an old MachineSet so that it makes no machines any more.
     DisableScaleUp {
-        /// Which.
+        /// Name of the MachineSet.
         set: String,
     },
     /// Label the nodes of an old MachineSet as candidates for an update in place.
     MarkCandidates {
-        /// Which.
+        /// Name of the MachineSet.
         set: String,
     },
     /// Label a node as selected for its update.
@@ -121,7 +121,7 @@ pub enum Step {
     },
     /// Remove from Machines of the new MachineSet the label that says that they were handed over.
     Settle {
-        /// Which.
+        /// Name of the MachineSet.
         set: String,
     },
     /// Remove from a node the labels of its update, and allow pods on it again.
@@ -131,7 +131,7 @@ pub enum Step {
     },
     /// Delete a MachineSet.
     DeleteSet {
-        /// Which.
+        /// Name of the MachineSet.
         set: String,
     },
 }

@@ -33,9 +33,9 @@ const BUFFER: TimeDelta = TimeDelta::seconds(30);
 /// A pod that has to go.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pod {
-    /// Namespace.
+    /// Namespace of the pod.
     pub namespace: String,
-    /// Name.
+    /// Name of the pod.
     pub name: String,
     /// UID: a pod of the same name is another one.
     pub uid: String,

@@ -148,7 +148,7 @@ impl Default for Settings {
 pub struct ProviderError {
     /// Code, `ResourceExhausted`.
     pub code: String,
-    /// Text.
+    /// What the provider says, for `status.lastOperation.description`.
     pub message: String,
 }
 
@@ -191,9 +191,9 @@ pub struct Trouble {
 pub struct Machine {
     /// Name, also of its Node.
     pub name: String,
-    /// Phase.
+    /// `status.currentStatus.phase`.
     pub phase: Phase,
-    /// Creation.
+    /// `creationTimestamp` of the Machine.
     pub created: DateTime<Utc>,
     /// `status.currentStatus.lastUpdateTime`
     pub phase_since: DateTime<Utc>,
@@ -253,7 +253,7 @@ impl Machine {
 /// What a step knows of the Node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// Registration.
+    /// When the Node was registered.
     pub created: DateTime<Utc>,
     /// Since when it is Ready; `None` if it is not.
     pub ready_since: Option<DateTime<Utc>>,
@@ -321,7 +321,7 @@ pub enum Step {
     },
     /// Something changes at this instant.
     Wait {
-        /// When.
+        /// When the wait ends.
         until: DateTime<Utc>,
         /// What for.
         waiting_on: WaitingOn,

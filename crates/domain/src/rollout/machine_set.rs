@@ -8,11 +8,11 @@ use super::machine::Phase;
 /// What a pass knows of one Machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Member {
-    /// Name.
+    /// Name of the Machine.
     pub name: String,
     /// Phase; a Machine whose deletion was requested counts as `Terminating`.
     pub phase: Phase,
-    /// Creation.
+    /// `creationTimestamp` of the Machine.
     pub created: Time,
     /// Rank, lower goes first; 3 unless the Machine says otherwise.
     pub priority: i32,

@@ -52,7 +52,7 @@ pub fn add_taint(taints: &mut Vec<Taint>, taint: Taint) -> bool {
 pub struct Place {
     /// Name, also of the Machine.
     pub name: String,
-    /// Region.
+    /// Region of the Shoot: a label of the Node.
     pub region: String,
     /// Zone; empty without zones.
     pub zone: String,

@@ -27,7 +27,7 @@ const OVERSHOOTING: &str = "OverShootingReplicaCount";
 /// What a count of Machines asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Nothing.
+    /// Nothing is to be done.
     Keep,
     /// There are too many: the condition's message.
     Freeze(String),

@@ -22,7 +22,7 @@ pub struct Replacement {
 pub struct Illegal {
     /// Its place in the order, from 0.
     pub index: usize,
-    /// Why.
+    /// The rule that is violated, and what to do.
     pub refusal: Refusal,
     /// The landscape before it, each version of a component once.
     pub before: Landscape,

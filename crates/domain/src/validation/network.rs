@@ -12,7 +12,7 @@ use super::Errors;
 pub struct Cidr {
     /// As written.
     pub text: String,
-    /// Where.
+    /// Path of the field.
     pub path: Path,
     network: Option<Network>,
 }

@@ -15,7 +15,7 @@ use crate::status::json_response;
 /// A group whose server cannot be reached.
 #[derive(Clone, Copy, Debug)]
 pub struct StaleGroup<'a> {
-    /// Name.
+    /// Name of the group.
     pub group: &'a str,
     /// Versions, the preferred first.
     pub versions: &'a [&'a str],

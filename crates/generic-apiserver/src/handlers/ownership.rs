@@ -29,7 +29,7 @@ pub(super) enum Given {
     Nothing,
     /// That there are none: nothing is tracked any more.
     Reset,
-    /// These.
+    /// The object has these entries.
     Entries(Vec<ManagedFieldsEntry>),
 }
 

@@ -46,9 +46,9 @@ pub struct ClientConfig {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct ServiceReference {
-    /// Namespace.
+    /// Namespace of the Service.
     pub namespace: String,
-    /// Name.
+    /// Name of the Service.
     pub name: String,
     /// Path of requests.
     pub path: String,

@@ -33,7 +33,7 @@ pub(crate) use lines::whole as whole_lines;
 pub(crate) enum Backend {
     /// A server of this process.
     Server(Server),
-    /// Processes.
+    /// Processes of gardener-apiserver.
     Instances(Instances),
 }
 

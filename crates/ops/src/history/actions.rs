@@ -32,7 +32,7 @@ pub struct Seen<'a> {
     pub object: &'a Value,
     /// The fields that changed.
     pub changes: &'a [Change],
-    /// When.
+    /// Landscape time of the change.
     pub time: DateTime<Utc>,
 }
 

@@ -59,7 +59,7 @@ impl Unread {
 const UNKNOWN: &str = "?";
 
 impl Wanted {
-    /// Everything.
+    /// A reader that needs objects of all kinds.
     pub fn all() -> Self {
         Self { kinds: None, is_folder: false, notes: Vec::new() }
     }

@@ -26,7 +26,7 @@ pub type Map<R> = RedBlackTreeMapSync<Arc<str>, Arc<R>>;
 /// A condition, in short.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConditionRow {
-    /// `APIServerAvailable`.
+    /// Type of the condition: `APIServerAvailable`.
     pub name: String,
     /// `True`, `False`, `Unknown`, `Progressing`.
     pub status: String,
@@ -55,7 +55,7 @@ pub struct OperationRow {
     pub kind: String,
     /// `Processing`, `Succeeded`, `Error`, `Failed`, `Pending`, `Aborted`.
     pub state: String,
-    /// Percent.
+    /// Progress of the operation in percent, 0 to 100.
     pub progress: i32,
     /// When it was written.
     pub time: DateTime<Utc>,
@@ -280,13 +280,13 @@ impl Count {
 /// Rows at a revision. Cheap to clone: what is the same is shared.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rows {
-    /// Shoots.
+    /// Shoots, by namespace and name.
     pub shoots: Map<ShootRow>,
     /// CloudProfiles by name, NamespacedCloudProfiles by `NAMESPACE/NAME`.
     pub profiles: Map<ProfileRow>,
-    /// Projects.
+    /// Projects, by name.
     pub projects: Map<ProjectRow>,
-    /// Seeds.
+    /// Seeds, by name.
     pub seeds: Map<SeedRow>,
     /// Deployments of Gardener's components in cluster `runtime`, by `NAMESPACE/NAME`.
     pub components: Map<ComponentRow>,

@@ -56,7 +56,7 @@ impl Subject {
 /// Something that people look for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mark {
-    /// When.
+    /// The moment that is shown.
     pub moment: Moment,
     /// What about.
     pub subject: Subject,

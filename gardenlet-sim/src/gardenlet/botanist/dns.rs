@@ -25,7 +25,7 @@ pub(crate) struct Domain {
     pub(crate) name: String,
     /// `dns.gardener.cloud/zone`
     pub(crate) zone: Option<String>,
-    /// Credentials.
+    /// Credentials of the DNS provider, as the Secret has them.
     pub(crate) data: BTreeMap<String, ByteString>,
 }
 

@@ -84,7 +84,7 @@ impl Play {
 /// What comes between two parts of a story.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pace {
-    /// Nothing.
+    /// The story goes on at once.
     AtOnce,
     /// So much wall time.
     Wait(TimeDelta),

@@ -46,7 +46,7 @@ pub(super) struct Starting {
 
 /// What a landscape still lacks.
 enum Lacks {
-    /// Nothing.
+    /// There is nothing to be done.
     Nothing,
     /// Its host is not there yet, or not any more.
     Host,

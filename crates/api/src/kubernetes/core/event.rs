@@ -60,7 +60,7 @@ pub struct EventSeries {
 /// Who reported an Event.
 #[api_type]
 pub struct EventSource {
-    /// Component.
+    /// Component that reports, such as `gardenlet`.
     pub component: String,
     /// Node of the component.
     pub host: String,

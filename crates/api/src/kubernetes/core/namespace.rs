@@ -22,7 +22,7 @@ pub struct Namespace {
 /// One aspect of a namespace's deletion.
 #[api_type]
 pub struct NamespaceCondition {
-    /// Type.
+    /// Type of the condition; written by the namespace controller.
     #[schema(required)]
     pub r#type: String,
     /// True, False or Unknown.

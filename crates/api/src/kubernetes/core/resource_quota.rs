@@ -53,7 +53,7 @@ pub struct ScopeSelector {
 /// One requirement on what a quota counts.
 #[api_type]
 pub struct ScopedResourceSelectorRequirement {
-    /// Scope.
+    /// Scope that a pod must be in: `BestEffort`, `PriorityClass`, ….
     #[schema(required)]
     pub scope_name: String,
     /// In, NotIn, Exists or DoesNotExist.

@@ -168,7 +168,7 @@ pub struct PersistentVolumeClaimSpec {
     pub resources: VolumeResourceRequirements,
     /// Name of the volume.
     pub volume_name: String,
-    /// StorageClass.
+    /// Name of the StorageClass; empty: none; absent: the default one.
     pub storage_class_name: Option<String>,
     /// Filesystem or Block.
     pub volume_mode: Option<String>,
@@ -176,7 +176,7 @@ pub struct PersistentVolumeClaimSpec {
     pub data_source: Option<TypedLocalObjectReference>,
     /// What the volume is filled with, of any kind.
     pub data_source_ref: Option<TypedObjectReference>,
-    /// VolumeAttributesClass.
+    /// Name of the VolumeAttributesClass; none if absent.
     pub volume_attributes_class_name: Option<String>,
 }
 
@@ -319,7 +319,7 @@ pub struct VolumeProjection {
     pub config_map: Option<ConfigMapProjection>,
     /// A token of the pod's ServiceAccount.
     pub service_account_token: Option<ServiceAccountTokenProjection>,
-    /// Certificates.
+    /// Certificates of a ClusterTrustBundle.
     pub cluster_trust_bundle: Option<ClusterTrustBundleProjection>,
 }
 

@@ -34,13 +34,13 @@ pub const READ_ONLY: &str = "gardener.cloud:system:read-only";
 /// What a cluster begins with, each list in the order of names.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Defaults {
-    /// ClusterRoles.
+    /// ClusterRoles that the cluster begins with.
     pub cluster_roles: Vec<ClusterRole>,
-    /// ClusterRoleBindings.
+    /// ClusterRoleBindings that the cluster begins with.
     pub cluster_role_bindings: Vec<ClusterRoleBinding>,
-    /// Roles.
+    /// Roles that the cluster begins with.
     pub roles: Vec<Role>,
-    /// RoleBindings.
+    /// RoleBindings that the cluster begins with.
     pub role_bindings: Vec<RoleBinding>,
 }
 

@@ -14,9 +14,9 @@ use serde_json::Value;
 pub struct Vertex {
     /// Plural name.
     pub plural: String,
-    /// Namespace.
+    /// Namespace of the object; empty if it has none.
     pub namespace: String,
-    /// Name.
+    /// Name of the object.
     pub name: String,
 }
 

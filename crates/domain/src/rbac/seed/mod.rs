@@ -190,9 +190,9 @@ pub struct Written<'a> {
     pub group: &'a str,
     /// Plural name.
     pub plural: &'a str,
-    /// Namespace.
+    /// Namespace; empty for all, and for what has none.
     pub namespace: &'a str,
-    /// Name.
+    /// Name of the object; empty for collections.
     pub name: &'a str,
     /// `spec.seedName`, of kinds that have one.
     pub seed_name: Option<&'a str>,

@@ -44,13 +44,13 @@ const MISMATCH: &str = "`selector` does not match template `labels`";
 /// A kind of group `apps`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Deployment.
+    /// A Deployment.
     Deployment,
-    /// ReplicaSet.
+    /// A ReplicaSet.
     ReplicaSet,
-    /// StatefulSet.
+    /// A StatefulSet.
     StatefulSet,
-    /// DaemonSet.
+    /// A DaemonSet.
     DaemonSet,
 }
 
