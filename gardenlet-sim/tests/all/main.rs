@@ -3,6 +3,9 @@
 //! Events, and when it looks again. What they make of a Shoot together is seen in `landscape`.
 
 mod gardenlet_care;
+mod gardenlet_in_place;
+mod gardenlet_managed_seed;
+mod gardenlet_readiness;
 mod gardenlet_seed;
 mod gardenlet_shoot;
 mod provider_local_extensions;

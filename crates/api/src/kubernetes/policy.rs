@@ -62,7 +62,7 @@ pub struct PodDisruptionBudgetStatus {
 /// One aspect of a PodDisruptionBudget's state.
 #[api_type(no_schema)]
 pub struct PodDisruptionBudgetCondition {
-    /// Conditions, among them `DisruptionAllowed`; written by the disruption controller.
+    /// Type of the condition: `DisruptionAllowed`; written by the disruption controller.
     #[schema(always)]
     pub r#type: String,
     /// True, False or Unknown.
