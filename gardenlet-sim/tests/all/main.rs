@@ -3,6 +3,8 @@
 //! Events, and when it looks again. What they make of a Shoot together is seen in `landscape`.
 
 mod gardenlet_care;
+mod gardenlet_credentials;
+mod gardenlet_dns;
 mod gardenlet_in_place;
 mod gardenlet_managed_seed;
 mod gardenlet_readiness;
