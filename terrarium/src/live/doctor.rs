@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `terrarium doctor`: checks what a landscape stands on, and says what to do.
+//! `terrarium doctor`: checks files, ports and machine of a landscape, and says what to do.
 //!
 //! Checks of the machine and the directory read only; `--fix` does what a remedy says where that loses nothing, and
 //! `--compact` removes the history.
@@ -27,7 +27,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 use ops::spelling::{counted, plural};
 
-/// Check what a landscape stands on, and say what to do
+/// Check files, ports and machine of a landscape, and say what to do
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]

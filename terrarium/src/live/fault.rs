@@ -44,7 +44,7 @@ pub(crate) struct Arguments {
 enum Verb {
     /// List the faults and what each has done so far
     List {
-        /// List the kinds of faults and what they want to know (needs no landscape)
+        /// List the kinds of faults and their settings (needs no landscape)
         #[arg(long)]
         kinds: bool,
         /// Form of the output

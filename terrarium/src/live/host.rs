@@ -46,7 +46,7 @@ const LAST_STEP: TimeDelta = TimeDelta::seconds(5);
 const LAST_TASKS: Duration = Duration::from_secs(5);
 /// Fact of the log: what the landscape was created with, as `landscape.json` has it.
 pub(super) const FACTS: &str = "landscape";
-/// File with where the clock stands: its dial.
+/// File with the time of the clock: its dial.
 const CLOCK: &str = "clock";
 /// Wall time for which a host waits for its port, and between two looks at it.
 const PORT_TIMEOUT: TimeDelta = TimeDelta::seconds(3);

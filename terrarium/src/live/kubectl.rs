@@ -26,7 +26,7 @@ pub(crate) struct Arguments {
     /// Cluster: garden, runtime, seed/NAME or shoot/PROJECT/NAME
     #[arg(long, value_name = "CLUSTER", default_value = "garden")]
     cluster: NamedCluster,
-    /// What kubectl is told; our own options stand before its first word
+    /// Arguments of kubectl; options of terrarium come before the first of them
     #[arg(value_name = "ARGS", trailing_var_arg = true, allow_hyphen_values = true, required = true)]
     words: Vec<OsString>,
 }

@@ -78,16 +78,16 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     operator: Option<bool>,
     /// What becomes of a component whose version must not run beside the others: `enforce`, it does not start, or waits;
-    /// `warn`, it is told in an Event; `off`, nobody looks. A landscape that is stopped may be given another one
+    /// `warn`, an Event says so; `off`, nothing is checked. A landscape that is stopped may be given another one
     /// [default: enforce; warn with profile upstream]
     #[arg(long, value_name = "MODE", value_parser = ["enforce", "warn", "off"])]
     skew_enforcement: Option<String>,
     /// Whether components may go back to older versions, with a Warning Event each time, for an exercise. A landscape that
-    /// is stopped may be told otherwise [default: false]
+    /// can be given another value [default: false]
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     allow_downgrade: Option<bool>,
-    /// Who may do what: `rbac`, what the roles of each cluster allow; `always-allow`, whoever said who they are may do
-    /// everything. A landscape that is stopped may be given another one [default: rbac]
+    /// Who may do what: `rbac`, what the roles of each cluster allow; `always-allow`, every user
+    /// who is authenticated may do everything. A landscape that is stopped may be given another one [default: rbac]
     #[arg(long, env = "TERRARIUM_AUTHORIZATION", hide_env = true, value_name = "MODE")]
     #[arg(value_parser = ["always-allow", "rbac"])]
     authorization: Option<String>,
@@ -110,7 +110,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "HISTORY")]
     history: Option<Retention>,
     /// How time passes by itself once the landscape is ready: `eager` jumps to work that is near; `realtime`;
-    /// `scaled=R`; `stepped` stands; `auto` jumps from timer to timer [default: as it did; eager in a new one]
+    /// `scaled=R`; `stepped` does not move; `auto` jumps from timer to timer [default: as it did; eager in a new one]
     #[arg(long, value_name = "M", value_parser = super::clock::mode)]
     clock: Option<Mode>,
     /// Port of the landscape [default: a free one, then kept]

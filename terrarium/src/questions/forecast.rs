@@ -25,11 +25,11 @@ use crate::live::history::Past;
 use crate::live::{Facts, Which, block_on};
 use crate::output::Output;
 
-/// Tell what maintenance will do: who is updated when, to what, why, and who is not
+/// Show what maintenance will do: which Shoots are updated, when, to what and why, and which are not
 ///
 /// Reads CloudProfiles, NamespacedCloudProfiles and Shoots as `kubectl get -o yaml` prints them, and needs no landscape; or,
-/// without `-f`, those of a landscape, running or stopped, from where its time stands.
-/// Runs lie at the instants at which a landscape with the same --seed makes them. Manifests are read, filled in and
+/// without `-f`, those of a landscape, running or stopped, from its time on. Runs
+/// lie at the instants at which a landscape with the same --seed makes them. Manifests are read, filled in and
 /// validated as by the API server, which has them stored: what it refuses is an error, unless --force is given.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {

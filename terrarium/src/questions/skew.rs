@@ -56,7 +56,7 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Say whether the versions of a landscape may run beside each other, and which rules are violated by whom
+    /// Say whether the versions of a landscape may run beside each other, and which rule each violates
     ///
     /// Exit code 0 if they may, 1 if they may not.
     Check {

@@ -67,7 +67,7 @@ enum Verb {
     /// Carry the legal order out on the landscape that runs, component by component
     ///
     /// Where gardener-operator or a Gardenlet replaces a component, it waits for that. A process that refuses to start because
-    /// of its version ends it with exit code 3. Whoever interrupts it goes on by calling it again.
+    /// of its version ends it with exit code 3. If it is interrupted, call it again: it goes on.
     Apply {
         /// The version to get to; without a patch the highest of its minor that is there already, else .0
         #[arg(long, value_name = "V", value_parser = version)]

@@ -70,7 +70,7 @@ enum Command {
         #[command(flatten)]
         options: MoveOptions,
     },
-    /// End what advances the clock, whoever began it; its client may be gone
+    /// End the command that advances the clock, also one of another client
     Stop,
     /// Stop landscape time; `advance` and `until` still move it
     Pause,
@@ -84,7 +84,7 @@ enum Command {
     },
     /// Set how time passes by itself
     Mode {
-        /// `eager` jumps to work that is near; `realtime`; `scaled=R`; `stepped` stands; `auto` jumps from timer to timer
+        /// `eager` jumps to work that is near; `realtime`; `scaled=R`; `stepped` does not move; `auto` jumps from timer to timer
         #[arg(value_name = "M", value_parser = mode)]
         mode: Mode,
     },
@@ -105,7 +105,7 @@ struct MoveOptions {
     /// Tell every line [default: up to ten Shoots; beyond that a summary at the end]
     #[arg(short, long)]
     verbose: bool,
-    /// Only say where time stands in the end
+    /// Print only the time at the end
     #[arg(short, long, conflicts_with = "verbose")]
     quiet: bool,
 }
