@@ -267,10 +267,16 @@ fn container(pod: &Value) -> &Value {
 /// Pods of a component, once they are as they should be.
 #[track_caller]
 fn until(sandbox: &Sandbox, labels: &str, is_right: impl Fn(&[Value]) -> bool) -> Vec<Value> {
+    until_in(sandbox, "runtime", labels, is_right)
+}
+
+/// As [`until`], in a cluster.
+#[track_caller]
+fn until_in(sandbox: &Sandbox, cluster: &str, labels: &str, is_right: impl Fn(&[Value]) -> bool) -> Vec<Value> {
     let begun = Clock::wall().now();
     loop {
         let text =
-            sandbox.kubectl(Kubectl::Newest, "runtime", &["-n", "garden", "get", "pods", "-l", labels, "-o", "json"]);
+            sandbox.kubectl(Kubectl::Newest, cluster, &["-n", "garden", "get", "pods", "-l", labels, "-o", "json"]);
         let mut list: Value = serde_json::from_str(&text).expect("JSON");
         let pods = list["items"].as_array_mut().map(std::mem::take).unwrap_or_default();
         if is_right(&pods) {
@@ -336,4 +342,33 @@ fn a_version_out_of_skew_crash_loops_while_the_old_instance_serves() {
     let text =
         "downgrading gardener-controller-manager is not supported (old version was 1.121.0, my version is v1.120.0)";
     assert!(message.contains(text) && message.contains("[rule=T1, "), "{message}");
+}
+
+#[test]
+fn an_extension_whose_library_is_newer_than_its_gardenlet_crash_loops() {
+    let sandbox = sandbox("extension-out-of-skew");
+    sandbox.terrarium(&["up", "--operator=false", "--preset=demo"]);
+    let seed = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "seed-local", &[&["-n", "garden"], words].concat());
+    let (deployment, image) = ("deployment/gardener-extension-provider-local", "*=gardener/extensions/provider-local");
+    seed(&["set", "image", deployment, &format!("{image}:v1.121.0")]);
+    let pods = until_in(&sandbox, "seed-local", "role=gardener-extension-provider-local", |pods| {
+        pods.iter().any(|pod| container(pod)["state"]["waiting"]["reason"] == "CrashLoopBackOff")
+    });
+    let refused = pods.iter().find(|pod| container(pod)["ready"] == false).expect("the new pod");
+    assert_eq!(container(refused)["lastState"]["terminated"]["exitCode"], 3);
+    let line = "Error: failed verifying Gardener version: extension \"provider-local\" depends on extensions library \
+                1.121.0, which is newer than gardenlet 1.120.0 on seed \"local\" [rule=E1, component=extension, \
+                version=v1.121.0, against=1.120.0]";
+    let name = refused["metadata"]["name"].as_str().expect("a name");
+    assert_eq!(seed(&["logs", "--previous", name]).lines().last(), Some(line));
+    assert_eq!(pods.iter().filter(|pod| container(pod)["ready"] == true).count(), 1);
+    // An older one may run, and so may a newer one whose gardenlet is raised first.
+    seed(&["set", "image", deployment, &format!("{image}:v1.119.0")]);
+    seed(&["rollout", "status", deployment, "--timeout=60s"]);
+    let runtime = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "runtime", &[&["-n", "garden"], words].concat());
+    runtime(&["set", "image", "deployment/gardener-apiserver", "*=gardener/apiserver:v1.121.0"]);
+    runtime(&["rollout", "status", "deployment/gardener-apiserver", "--timeout=60s"]);
+    seed(&["set", "image", "deployment/gardenlet", "*=gardener/gardenlet:v1.121.0"]);
+    seed(&["set", "image", deployment, &format!("{image}:v1.121.0")]);
+    seed(&["rollout", "status", deployment, "--timeout=60s"]);
 }
