@@ -73,7 +73,7 @@ impl Resolved {
 }
 
 /// Why a Shoot has no profile. The texts are upstream's.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Unresolved {
     /// The Shoot refers to none.
     #[error("no cloudprofile reference has been provided")]

@@ -41,7 +41,7 @@ pub(crate) enum Served {
 
 impl Served {
     /// The kind that clients speak of.
-    fn info(&self) -> ResourceInfo {
+    pub(crate) fn info(&self) -> ResourceInfo {
         match self {
             Self::Row(row) => row.kind.names().info.clone(),
             Self::View(view, _) => view.info.clone(),

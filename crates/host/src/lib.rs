@@ -79,7 +79,7 @@ use generic_apiserver::webhooks::WebhookCaller;
 use generic_apiserver::{Authenticated, Builder, Foundation, Server};
 use process::participant::Vouched;
 use process::transport::{ResponseFuture, full};
-use process::{Request, Response, Tasks, Transport, TransportError, User};
+use process::{Request, Tasks, Transport, TransportError, User};
 
 /// Namespaces that every cluster begins with.
 const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];

@@ -54,7 +54,7 @@ pub(crate) async fn run(live: &Live, facts: &Facts, authorities: &str) -> Result
     landscape::prepare_clusters(&context, &options).await.map_err(failed)?;
     namespace(&context, cluster::GARDEN, namespace::INSTANCES).await?;
     let unsaid = |error| Failure::Failed(format!("cannot say how versions are judged: {error}"));
-    registry::write_settings(&context.transport, told(facts)).await.map_err(unsaid)?;
+    registry::write_settings(&context.transport, skew_settings(facts)).await.map_err(unsaid)?;
     namespace(&context, cluster::RUNTIME, NAMESPACE).await?;
     let has_operator = facts.operator == Some(true);
     if has_operator {

@@ -7,7 +7,7 @@ use apimachinery::field::{FieldError, Path};
 use apimachinery::{decode, opaque, patch};
 use http::header::CONTENT_TYPE;
 use process::Response;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::Scope;
 use super::draft::Draft;

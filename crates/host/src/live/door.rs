@@ -39,7 +39,7 @@ impl Door {
             .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error.to_string()))?;
         let authenticator = ClusterAuthenticator::new(landscape, core.host.server().clone(), self.own_authorities);
         let authenticator = authenticator.with_tokens(core.tokens.clone());
-        let mut options = http::Options::new(self.certificate, authenticator, core.clock.clone(), Clock::wall());
+        let mut options = http::Options::new(self.certificate, authenticator, core.clock.clock(), Clock::wall());
         options.listen = self.listen;
         options.random = self.random;
         options.health = Health::default();

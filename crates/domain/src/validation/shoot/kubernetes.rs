@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Configuration of a Shoot's Kubernetes components.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use api::core::*;
 use apimachinery::field::{FieldError, Path};
@@ -12,7 +12,7 @@ use super::super::common::{self, invalid_duration, not_negative_duration, one_of
 use super::super::meta;
 use super::kubelet;
 use super::shared::{feature_gates, forbidden_for_workerless, taint_key, threshold};
-use crate::features::{FORBIDDEN_ADMISSION_PLUGINS, admission_plugin, feature_gate};
+use crate::features::{FORBIDDEN_ADMISSION_PLUGINS, admission_plugin};
 use crate::versions::{Version, meets_constraint};
 
 const HOUR: i64 = 3600;

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-use api::constants::{taint, update_strategy};
+use api::constants::update_strategy;
 use api::core::*;
 use api::kubernetes::core::Taint;
 use apimachinery::field::{FieldError, Path};
