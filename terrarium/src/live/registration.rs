@@ -102,7 +102,7 @@ async fn enter(
             let mut landscape = if instance.component == Component::Extension {
                 match gardenlet_of_seed(context, me).await {
                     Ok(gardenlet) => Landscape { instances: gardenlet.into_iter().collect(), ..Landscape::default() },
-                    Err(error) if error.is_passing() && patience.again().await => continue,
+                    Err(error) if error.is_passing() && attempts.again().await => continue,
                     Err(error) => return Err(failed(&error)),
                 }
             } else {
